@@ -1,0 +1,60 @@
+# Options, dependencies and the flags that every target of the project shares.
+
+include(CMakeDependentOption)
+option(ESPALIER_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(ESPALIER_BUILD_BENCH "Build the benchmarks" OFF)
+option(ESPALIER_WERROR "Treat warnings as errors" OFF)
+option(ESPALIER_ASSERTS "Keep ESPALIER_ASSERT in optimised builds" OFF)
+set(ESPALIER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig)
+find_package(fmt REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(ZLIB)
+find_package(CLI11)
+find_package(nlohmann_json)
+find_package(OpenMP COMPONENTS CXX)
+find_package(METIS)
+find_package(AMD)
+find_package(SCOTCH_LIB)
+find_package(BLAS)
+find_package(LAPACK)
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
+  # StarPU's pkg-config name carries its version; the newest found wins.
+  pkg_search_module(STARPU IMPORTED_TARGET starpu-1.4 starpu-1.3)
+endif()
+
+option(ESPALIER_WITH_STARPU "Build the StarPU policy and the solver's numerics"
+       ${STARPU_FOUND})
+option(ESPALIER_WITH_METIS "Order with METIS" ${METIS_FOUND})
+option(ESPALIER_WITH_AMD "Order with AMD" ${AMD_FOUND})
+option(ESPALIER_WITH_SCOTCH "Order with SCOTCH" ${SCOTCH_LIB_FOUND})
+option(ESPALIER_WITH_HWLOC "See the machine with hwloc" ${HWLOC_FOUND})
+
+# Flags of our own targets; not exported.
+add_library(espalier_flags INTERFACE)
+target_compile_options(espalier_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+  $<$<BOOL:${ESPALIER_WERROR}>:-Werror>)
+target_compile_definitions(espalier_flags INTERFACE
+  $<$<OR:$<CONFIG:Debug>,$<BOOL:${ESPALIER_ASSERTS}>>:ESPALIER_ENABLE_ASSERTS>)
+if(ESPALIER_SANITIZE)
+  add_compile_options(-fsanitize=${ESPALIER_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${ESPALIER_SANITIZE})
+endif()

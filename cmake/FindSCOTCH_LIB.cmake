@@ -1,0 +1,12 @@
+# SCOTCH::scotch
+find_path(SCOTCH_LIB_INCLUDE_DIR scotch.h PATH_SUFFIXES scotch)
+find_library(SCOTCH_LIB_LIBRARY scotch)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(SCOTCH_LIB DEFAULT_MSG SCOTCH_LIB_LIBRARY SCOTCH_LIB_INCLUDE_DIR)
+if(SCOTCH_LIB_FOUND AND NOT TARGET SCOTCH::scotch)
+  add_library(SCOTCH::scotch UNKNOWN IMPORTED)
+  set_target_properties(SCOTCH::scotch PROPERTIES
+    IMPORTED_LOCATION ${SCOTCH_LIB_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${SCOTCH_LIB_INCLUDE_DIR})
+endif()
+mark_as_advanced(SCOTCH_LIB_INCLUDE_DIR SCOTCH_LIB_LIBRARY)

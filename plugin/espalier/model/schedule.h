@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "espalier/model/task_tree.h"
+
+namespace espalier {
+
+/// `count` consecutive workers from `first` on.
+struct WorkerRange {
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+  [[nodiscard]] bool contains(std::int32_t worker) const {
+    return worker >= first && worker < first + count;
+  }
+  friend bool operator==(const WorkerRange&, const WorkerRange&) = default;
+};
+
+/// Where each task should run: a preference for the policy, a partition for static modes.
+using Mapping = std::vector<WorkerRange>;
+
+/// When each task runs, in seconds from the start of the job: what a simulation predicts
+/// or what a run has recorded. Arrays are indexed by task.
+struct Schedule {
+  std::vector<Seconds> start, end;
+  std::int32_t workers = 1;
+  /// workers that each task used on average while it ran; 1 for sequential tasks
+  std::vector<double> share;
+};
+
+}  // namespace espalier

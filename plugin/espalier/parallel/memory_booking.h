@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "espalier/model/task_tree.h"
+
+namespace espalier {
+
+/// Memory booking [ABM17]: the admission rule of the policy and of the simulation.
+///
+/// Given a tree, an activation order whose sequential peak is at most the bound M, and
+/// events "task j has ended" in any order that respects the tree, it says which tasks may
+/// run. Free of deadlock and never above M, whatever the durations.
+///
+///   booked(i)           bytes set aside for i (its children's outputs once they exist)
+///   subtree_booked(i)   booked(i) + what the children's subtrees will hand up to i;
+///                       -1 until i is the first candidate of the order
+///   need(i)             MemReq(i) = children's f + m_i + f_i + r_i
+///
+/// activate():  strictly in activation order, i books only what its subtree cannot hand
+///              up, need(i) - subtree_booked(i); stops at the first that does not fit.
+/// complete(j): r_j stays to the end; f_j is now held for the parent; what is left of
+///              booked(j) goes to the nearest activated ancestor that could not otherwise
+///              collect its need, and what nobody needs is free again.
+///
+/// Retained sizes are not in [ABM17]: r_i is part of need(i), but is never handed up, so
+/// a subtree hands up subtree_booked(c) - r_c.
+///
+/// Invariants after every call: memory in use <= booked_total() <= bound(); an activated
+/// task whose children have ended has booked(i) >= need(i); if no startable task is left
+/// and a task has not ended, activate() makes progress.
+///
+/// Not thread-safe: the policy calls it under its lock, the simulation from one thread.
+///
+/// @par Cost  O(log n) per activation, plus the ancestors walked per completion
+/// @par Test  MemoryBooking.NeverDeadlocksOnRandomTrees
+class MemoryBooking {
+ public:
+  /// `order`: each task once, children first. The tree must outlive this object.
+  /// @throws InvalidInput when the peak of `order` exceeds `bound`
+  MemoryBooking(const TaskTree& tree, std::span<const TaskId> order, Bytes bound);
+
+  /// Activates what fits. Appends to `startable` the tasks that may run from now on and
+  /// could not before: activated, all children ended.
+  void activate(std::vector<TaskId>& startable);
+
+  /// `task` has ended: releases its memory, then activates. `task` must be startable.
+  void complete(TaskId task, std::vector<TaskId>& startable);
+
+  [[nodiscard]] bool activated(TaskId task) const;
+  [[nodiscard]] bool startable(TaskId task) const;
+  [[nodiscard]] Bytes booked(TaskId task) const { return booked_[index(task)]; }
+  [[nodiscard]] Bytes bound() const { return bound_; }
+  [[nodiscard]] Bytes booked_total() const { return booked_total_; }
+  [[nodiscard]] Bytes booked_peak() const { return booked_peak_; }
+  [[nodiscard]] std::size_t unfinished() const { return unfinished_; }
+
+ private:
+  const TaskTree* tree_;
+  std::vector<TaskId> order_;
+  std::size_t next_ = 0;  // order_[next_] is the first task not yet activated
+  std::vector<Bytes> booked_, subtree_booked_;
+  std::vector<std::int32_t> children_left_;  // -1: the task itself has ended
+  Bytes bound_, booked_total_ = 0, booked_peak_ = 0;
+  std::size_t unfinished_;
+};
+
+}  // namespace espalier
