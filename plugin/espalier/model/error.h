@@ -45,8 +45,8 @@ class OverflowError : public Error {
 /// The answer "it does not fit in the bound". Not an error: the caller chooses.
 struct Infeasible {
   enum class Reason {
-    kImpossible,      ///< no schedule at all fits: bound < lower_bound_bytes
-    kNoneFound,       ///< the method found none; another may
+    kImpossible,  ///< no schedule at all fits: bound < lower_bound_bytes
+    kNoneFound,   ///< the method found none; another may
   };
   Reason reason = Reason::kImpossible;
   Bytes bound_bytes = 0;
@@ -66,8 +66,9 @@ namespace detail {
 // On in Debug builds and in CI; never for input that a user can give.
 #ifdef ESPALIER_ENABLE_ASSERTS
 #define ESPALIER_ASSERT(condition, why) \
-  ((condition) ? (void)0                \
-               : ::espalier::detail::assertion_failed(#condition, why, __FILE__, __LINE__))
+  ((condition)                          \
+       ? (void)0                        \
+       : ::espalier::detail::assertion_failed(#condition, why, __FILE__, __LINE__))
 #else
 #define ESPALIER_ASSERT(condition, why) ((void)0)
 #endif

@@ -21,15 +21,15 @@ struct LowerBounds {
 /// inside the bound, where its tasks should run, and the figures that this promises.
 struct Plan {
   std::shared_ptr<const TaskTree> tree;
-  std::vector<TaskId> witness;   ///< sequential order whose peak is at most the bound
-  Mapping mapping;               ///< a worker range per task
-  std::vector<Flops> priority;   ///< weight of the path from the task to its root
+  std::vector<TaskId> witness;  ///< sequential order whose peak is at most the bound
+  Mapping mapping;              ///< a worker range per task
+  std::vector<Flops> priority;  ///< weight of the path from the task to its root
   std::int32_t workers = 1;
   Bytes memory_bound = 0;
-  Bytes witness_peak = 0;        ///< peak of the witness alone on the machine
-  Bytes least_bytes = 0;         ///< least bound for which a plan exists (Liu)
-  Bytes peak = 0;                ///< of the simulated run
-  Flops makespan = 0;            ///< of the simulated run, in units of work
+  Bytes witness_peak = 0;  ///< peak of the witness alone on the machine
+  Bytes least_bytes = 0;   ///< least bound for which a plan exists (Liu)
+  Bytes peak = 0;          ///< of the simulated run
+  Flops makespan = 0;      ///< of the simulated run, in units of work
   LowerBounds lower_bounds;
 };
 

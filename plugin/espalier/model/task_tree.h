@@ -29,6 +29,10 @@ struct Task {
   Flops work = 0;                ///< w: finite, not negative
 };
 
+/// A task that is its own ancestor, if there is one: the tasks are then no tree. Parents
+/// must be in range. O(n).
+[[nodiscard]] std::optional<TaskId> task_on_cycle(std::span<const Task> tasks);
+
 /// An in-tree of tasks, or a forest of them: a child runs before its parent.
 ///
 /// While task i runs, memory holds the outputs of its children, m_i, f_i and r_i, next to
@@ -39,8 +43,8 @@ struct Task {
 ///      /            \          memory while 'b' runs after 'a': 2 + (3 + 4) = 9
 ///   a (f=2 m=0)   b (f=3 m=4)
 ///
-/// Immutable once built, and without answers: traversals, mappings and plans are values of
-/// their own. Children are listed by increasing id, as are roots.
+/// Immutable once built, and without answers: traversals, mappings and plans are values
+/// of their own. Children are listed by increasing id, as are roots.
 class TaskTree {
  public:
   /// The empty forest.
@@ -59,7 +63,9 @@ class TaskTree {
   [[nodiscard]] std::span<const TaskId> children(TaskId task) const;
   [[nodiscard]] std::span<const TaskId> roots() const { return roots_; }
   [[nodiscard]] Bytes output_size(TaskId task) const { return output_[index(task)]; }
-  [[nodiscard]] Bytes execution_size(TaskId task) const { return execution_[index(task)]; }
+  [[nodiscard]] Bytes execution_size(TaskId task) const {
+    return execution_[index(task)];
+  }
   [[nodiscard]] Bytes retained_size(TaskId task) const { return retained_[index(task)]; }
   [[nodiscard]] Flops work(TaskId task) const { return work_[index(task)]; }
 
@@ -73,6 +79,9 @@ class TaskTree {
   [[nodiscard]] std::span<const TaskId> postorder() const { return postorder_; }
 
  private:
+  void list_children();
+  void list_postorder();
+
   std::vector<std::int32_t> parent_;  // -1: a root
   std::vector<Bytes> output_, execution_, retained_, input_;
   std::vector<Flops> work_;

@@ -1,0 +1,41 @@
+#include "espalier/model/error.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace espalier {
+
+FileError::FileError(const std::string& path, std::int64_t line,
+                     const std::string& message)
+    : InvalidInput(line > 0 ? fmt::format("{}:{}: {}", path, line, message)
+                            : fmt::format("{}: {}", path, message)),
+      line_(line) {}
+
+std::string Infeasible::message() const {
+  const auto both = [](Bytes bytes) {
+    return fmt::format("{} ({} bytes)", format_size(bytes), bytes);
+  };
+  if (reason == Reason::kImpossible) {
+    return fmt::format(
+        "a bound of {} is too small: no schedule needs less than {}; {} "
+        "suffices",
+        both(bound_bytes), both(lower_bound_bytes), both(least_bytes));
+  }
+  return fmt::format(
+      "no schedule found inside a bound of {}; {} suffices, and no "
+      "schedule needs less than {}",
+      both(bound_bytes), both(least_bytes), both(lower_bound_bytes));
+}
+
+namespace detail {
+
+void assertion_failed(const char* condition, const char* why, const char* file,
+                      int line) {
+  std::fprintf(stderr, "%s:%d: assertion failed: %s (%s)\n", file, line, condition, why);
+  std::abort();
+}
+
+}  // namespace detail
+}  // namespace espalier

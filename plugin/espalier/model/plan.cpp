@@ -1,0 +1,9 @@
+#include "espalier/model/plan.h"
+
+#include <algorithm>
+
+namespace espalier {
+
+Flops LowerBounds::best() const { return std::max({work, critical_path, memory_area}); }
+
+}  // namespace espalier
