@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "solver/supernodes.h"
+
+namespace espalier::solver {
+
+/// When a child front is merged into its parent: when the panel of the merged front holds
+/// at most `zeros` of explicit zeros, as a fraction, by the first limit whose `pivots` is
+/// not below those of the merged front.
+struct AmalgamationOptions {
+  struct Limit {
+    std::int32_t pivots;
+    double zeros;
+  };
+  bool relaxed = true;  ///< false: only merges that add no zero
+  std::array<Limit, 3> limits = {{{4, 0.80}, {16, 0.40}, {48, 0.10}}};
+  double zeros_beyond = 0.02;  ///< of merged fronts with more pivots than any limit
+};
+
+/// Relaxed supernodes [AG89]: merges children into parents, bottom-up, any child and not
+/// only the last, those first whose rows fill the parent's best.
+///
+/// Merging a child of k_c pivots and order n_c into a parent of k_p and n_p gives a front
+/// of k_c + k_p pivots and order k_c + n_p, with k_c (n_p - (n_c - k_c)) more zeros in the
+/// panel. Ties: the child of the lower number first.
+///
+/// @par Cost  O(fronts log(fronts))
+/// @par Test  zeros and orders equal those of brute-force symbolic elimination
+[[nodiscard]] AssemblyTree amalgamate(AssemblyTree tree,
+                                      const AmalgamationOptions& options);
+
+}  // namespace espalier::solver

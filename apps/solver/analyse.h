@@ -1,0 +1,50 @@
+#pragma once
+
+#include "espalier/model/units.h"
+#include "solver/amalgamate.h"
+#include "solver/ordering.h"
+#include "solver/sparse_matrix.h"
+#include "solver/symbolic.h"
+
+namespace espalier::solver {
+
+struct AnalyseOptions {
+  OrderingKind ordering = default_ordering();
+  AmalgamationOptions amalgamation;
+};
+
+/// Wall-clock time of each step.
+struct AnalyseTimes {
+  Seconds ordering = 0;
+  Seconds elimination_tree = 0;
+  Seconds column_counts = 0;
+  Seconds fronts = 0;  ///< supernodes, amalgamation, numbering
+  Seconds rows = 0;
+  Seconds permute = 0;
+  [[nodiscard]] Seconds total() const {
+    return ordering + elimination_tree + column_counts + fronts + rows + permute;
+  }
+};
+
+struct Analysis {
+  Symbolic symbolic;
+  SymmetricMatrix permuted;  ///< P A P^T in the numbering of `symbolic`
+  AnalyseTimes seconds;
+};
+
+/// Orders the matrix and computes the structure of its factor. Every matrix is accepted,
+/// of order 0, with empty rows or in several connected parts: only the pattern is read.
+///
+/// @throws as compute_ordering()
+[[nodiscard]] Symbolic analyse_pattern(const SymmetricMatrix& matrix,
+                                       const AnalyseOptions& options = {},
+                                       AnalyseTimes* seconds = nullptr);
+
+/// The same, and the matrix in the order of elimination. Takes the matrix over, so that
+/// only one copy of it stays in memory.
+///
+/// @par Cost  the ordering dominates; the rest is nearly linear in nonzeros and rows_of
+[[nodiscard]] Analysis analyse(SymmetricMatrix&& matrix,
+                               const AnalyseOptions& options = {});
+
+}  // namespace espalier::solver

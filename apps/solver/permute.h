@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "solver/sparse_matrix.h"
+
+namespace espalier::solver {
+
+/// Pattern of the strictly lower triangle by rows: row i lists columns k < i with a
+/// possible nonzero, in no order.
+struct LowerRows {
+  std::int32_t size = 0;
+  std::vector<std::int64_t> row_start;  ///< size + 1 offsets
+  std::vector<std::int32_t> column;
+
+  [[nodiscard]] std::span<const std::int32_t> columns_of(std::int32_t row) const {
+    return std::span(column).subspan(row_start[row], row_start[row + 1] - row_start[row]);
+  }
+};
+
+/// inverse[permutation[k]] = k.
+[[nodiscard]] std::vector<std::int32_t> inverse_permutation(
+    std::span<const std::int32_t> permutation);
+
+/// Strictly lower pattern of P A P^T by rows; permutation[new] = old.
+///
+/// @par Cost  O(n + nonzeros)
+[[nodiscard]] LowerRows permuted_rows(const SymmetricMatrix& matrix,
+                                      std::span<const std::int32_t> permutation);
+
+/// P A P^T, lower triangle by columns with increasing rows; permutation[new] = old.
+///
+/// @par Cost  O(nonzeros) and a sort of each column, in parallel; memory: the result,
+///            4 n bytes and one column
+[[nodiscard]] SymmetricMatrix permuted(const SymmetricMatrix& matrix,
+                                       std::span<const std::int32_t> permutation);
+
+}  // namespace espalier::solver
