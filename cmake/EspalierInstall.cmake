@@ -1,0 +1,77 @@
+# Install rules: `cmake --install <build> --prefix <prefix>`.
+#
+# find_package(espalier) gives espalier::planner; the components `policy` and `solver`,
+# where they were built, give espalier::policy and espalier::solver and look for what
+# these need (StarPU, BLAS, orderings). Every installed path is relative to the prefix,
+# so that an installed tree can be moved. runtime_tests/install holds all of it.
+
+include(CMakePackageConfigHelpers)
+
+set(espalier_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/espalier)
+set(espalier_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# espalier_install(COMPONENT TARGETS …): those of the targets that exist, exported as
+# espalier::<EXPORT_NAME> by espalier-<component>-targets.cmake.
+function(espalier_install component)
+  foreach(target IN LISTS ARGN)
+    if(TARGET ${target})
+      install(TARGETS ${target} EXPORT espalier-${component}-targets)
+      set(installed TRUE)
+    endif()
+  endforeach()
+  if(installed)
+    install(EXPORT espalier-${component}-targets NAMESPACE espalier::
+            DESTINATION ${espalier_cmake_dir})
+  endif()
+endfunction()
+
+# espalier_pkgconfig(NAME): cmake/NAME.pc.in -> NAME.pc.
+function(espalier_pkgconfig name)
+  file(RELATIVE_PATH ESPALIER_PREFIX_FROM_PC /${espalier_pkgconfig_dir} /)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in
+                 ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${espalier_pkgconfig_dir})
+endfunction()
+
+# The planner.
+espalier_install(planner espalier_planner)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/plugin/espalier
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+set(ESPALIER_PLANNER_REQUIRES fmt)
+if(ESPALIER_WITH_HWLOC)
+  list(APPEND ESPALIER_PLANNER_REQUIRES hwloc)
+endif()
+list(JOIN ESPALIER_PLANNER_REQUIRES " " ESPALIER_PLANNER_REQUIRES)
+espalier_pkgconfig(espalier-planner)
+
+# The StarPU policy and its C interface.
+if(TARGET espalier_policy)
+  espalier_install(policy espalier_policy)
+  espalier_pkgconfig(espalier)
+endif()
+
+# The solver library and the program.
+espalier_install(solver espalier_analysis espalier_solver)
+if(TARGET espalier_cli)
+  file(RELATIVE_PATH libdir_from_bindir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(espalier_cli PROPERTIES
+    INSTALL_RPATH "$ORIGIN/${libdir_from_bindir}")
+  install(TARGETS espalier_cli)
+endif()
+
+set(ESPALIER_ORDERING_PACKAGES "")
+foreach(ordering IN ITEMS METIS AMD SCOTCH)
+  if(ESPALIER_WITH_${ordering})
+    string(REPLACE SCOTCH SCOTCH_LIB package ${ordering})
+    list(APPEND ESPALIER_ORDERING_PACKAGES ${package})
+  endif()
+endforeach()
+configure_package_config_file(cmake/espalier-config.cmake.in espalier-config.cmake
+  INSTALL_DESTINATION ${espalier_cmake_dir})
+write_basic_package_version_file(espalier-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/espalier-config.cmake
+              ${PROJECT_BINARY_DIR}/espalier-config-version.cmake
+              cmake/FindMETIS.cmake cmake/FindAMD.cmake cmake/FindSCOTCH_LIB.cmake
+        DESTINATION ${espalier_cmake_dir})
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
