@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "espalier/model/task_tree.h"
+#include "espalier/parallel/ancestor_slack.h"
 
 namespace espalier {
 
@@ -16,7 +17,7 @@ namespace espalier {
 ///
 ///   booked(i)           bytes set aside for i (its children's outputs once they exist)
 ///   subtree_booked(i)   booked(i) + what the children's subtrees will hand up to i;
-///                       -1 until i is the first candidate of the order
+///                       known once i is the first candidate of the order
 ///   need(i)             MemReq(i) = children's f + m_i + f_i + r_i
 ///
 /// activate():  strictly in activation order, i books only what its subtree cannot hand
@@ -34,12 +35,15 @@ namespace espalier {
 ///
 /// Not thread-safe: the policy calls it under its lock, the simulation from one thread.
 ///
-/// @par Cost  O(log n) per activation, plus the ancestors walked per completion
+/// The walk to the ancestors is AncestorSlack's, with slack(i) = subtree_booked(i) -
+/// need(i), so that a completion in a deep tree costs no more than in a flat one.
+///
+/// @par Cost  O(log n) per activation, O(log^2 n) amortised per completion; O(n) memory
 /// @par Test  MemoryBooking.NeverDeadlocksOnRandomTrees
 class MemoryBooking {
  public:
   /// `order`: each task once, children first. The tree must outlive this object.
-  /// @throws InvalidInput when the peak of `order` exceeds `bound`
+  /// @throws InvalidInput when `order` is no such order or its peak exceeds `bound`
   MemoryBooking(const TaskTree& tree, std::span<const TaskId> order, Bytes bound);
 
   /// Activates what fits. Appends to `startable` the tasks that may run from now on and
@@ -49,7 +53,9 @@ class MemoryBooking {
   /// `task` has ended: releases its memory, then activates. `task` must be startable.
   void complete(TaskId task, std::vector<TaskId>& startable);
 
+  /// Activated, whether it still waits, runs or has ended.
   [[nodiscard]] bool activated(TaskId task) const;
+  /// Activated, children ended, itself not.
   [[nodiscard]] bool startable(TaskId task) const;
   [[nodiscard]] Bytes booked(TaskId task) const { return booked_[index(task)]; }
   [[nodiscard]] Bytes bound() const { return bound_; }
@@ -58,11 +64,20 @@ class MemoryBooking {
   [[nodiscard]] std::size_t unfinished() const { return unfinished_; }
 
  private:
+  enum class State : std::uint8_t { kWaiting, kActivated, kEnded };
+
+  [[nodiscard]] Bytes handed_up(TaskId task) const;
+  void open_candidate();
+  void check_order() const;
+
   const TaskTree* tree_;
   std::vector<TaskId> order_;
   std::size_t next_ = 0;  // order_[next_] is the first task not yet activated
-  std::vector<Bytes> booked_, subtree_booked_;
-  std::vector<std::int32_t> children_left_;  // -1: the task itself has ended
+  std::vector<Bytes> booked_;
+  Bytes missing_ = 0;  // what order_[next_] still has to book
+  AncestorSlack slack_;
+  std::vector<std::int32_t> children_left_;
+  std::vector<State> state_;
   Bytes bound_, booked_total_ = 0, booked_peak_ = 0;
   std::size_t unfinished_;
 };

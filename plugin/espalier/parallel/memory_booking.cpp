@@ -1,0 +1,119 @@
+#include "espalier/parallel/memory_booking.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+
+namespace espalier {
+
+MemoryBooking::MemoryBooking(const TaskTree& tree, std::span<const TaskId> order,
+                             Bytes bound)
+    : tree_(&tree),
+      order_(order.begin(), order.end()),
+      booked_(tree.size(), 0),
+      slack_(tree),
+      children_left_(tree.size()),
+      state_(tree.size(), State::kWaiting),
+      bound_(bound),
+      unfinished_(tree.size()) {
+  check_order();
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    children_left_[i] = static_cast<std::int32_t>(tree.children(task_id(i)).size());
+  }
+  if (!order_.empty()) open_candidate();
+}
+
+// Memory after i in a sequential run: what was there, with i's output in place of its
+// inputs, and what i retains.
+void MemoryBooking::check_order() const {
+  if (order_.size() != tree_->size()) {
+    throw InvalidInput(fmt::format("the activation order has {} tasks, the tree {}",
+                                   order_.size(), tree_->size()));
+  }
+  std::vector<bool> seen(tree_->size(), false);
+  Bytes resident = 0, peak = 0;
+  for (const TaskId task : order_) {
+    if (index(task) >= tree_->size() || seen[index(task)]) {
+      throw InvalidInput(fmt::format("the activation order repeats or invents task {}",
+                                     static_cast<std::int32_t>(task)));
+    }
+    for (const TaskId child : tree_->children(task)) {
+      if (seen[index(child)]) continue;
+      throw InvalidInput(
+          fmt::format("the activation order has task {} before its child {}",
+                      static_cast<std::int32_t>(task), static_cast<std::int32_t>(child)));
+    }
+    seen[index(task)] = true;
+    const Bytes inputs = tree_->input_size(task);
+    peak = std::max(peak, resident - inputs + tree_->memory_requirement(task));
+    resident += tree_->output_size(task) + tree_->retained_size(task) - inputs;
+  }
+  if (peak > bound_) {
+    throw InvalidInput(fmt::format("the activation order needs {} bytes, the bound is {}",
+                                   peak, bound_));
+  }
+}
+
+// subtree_booked - r: what the parent of an activated task will have of its subtree.
+Bytes MemoryBooking::handed_up(TaskId task) const {
+  return slack_.slack(task) + tree_->memory_requirement(task) -
+         tree_->retained_size(task);
+}
+
+// The children of order_[next_] are activated or have ended. From now on what they free
+// is kept for it: a candidate that waits has slack 0, and misses the same bytes until it
+// is activated.
+void MemoryBooking::open_candidate() {
+  const TaskId task = order_[next_];
+  Bytes subtree_booked = booked_[index(task)];
+  for (const TaskId child : tree_->children(task)) {
+    if (state_[index(child)] != State::kEnded) subtree_booked += handed_up(child);
+  }
+  const Bytes need = tree_->memory_requirement(task);
+  missing_ = std::max<Bytes>(0, need - subtree_booked);
+  slack_.open(task, std::max<Bytes>(0, subtree_booked - need));
+}
+
+void MemoryBooking::activate(std::vector<TaskId>& startable) {
+  while (next_ < order_.size() && missing_ <= bound_ - booked_total_) {
+    const TaskId task = order_[next_];
+    booked_[index(task)] += missing_;
+    booked_total_ += missing_;
+    state_[index(task)] = State::kActivated;
+    if (children_left_[index(task)] == 0) startable.push_back(task);
+    if (++next_ < order_.size()) open_candidate();
+  }
+  booked_peak_ = std::max(booked_peak_, booked_total_);
+}
+
+void MemoryBooking::complete(TaskId task, std::vector<TaskId>& startable) {
+  ESPALIER_ASSERT(this->startable(task), "a task ends once, after it may run");
+  const Bytes output = tree_->output_size(task);
+  const Bytes left = booked_[index(task)] - output - tree_->retained_size(task);
+  ESPALIER_ASSERT(left >= 0, "a startable task has booked its need");
+  booked_[index(task)] = 0;
+  state_[index(task)] = State::kEnded;
+  --unfinished_;
+  Bytes freed = left;
+  if (const std::optional<TaskId> parent = tree_->parent(task)) {
+    booked_[index(*parent)] += output;
+    freed = slack_.climb(*parent, left, booked_);
+    if (--children_left_[index(*parent)] == 0 && activated(*parent)) {
+      startable.push_back(*parent);
+    }
+  }
+  booked_total_ -= freed;
+  activate(startable);
+}
+
+bool MemoryBooking::activated(TaskId task) const {
+  return state_[index(task)] != State::kWaiting;
+}
+
+bool MemoryBooking::startable(TaskId task) const {
+  return state_[index(task)] == State::kActivated && children_left_[index(task)] == 0;
+}
+
+}  // namespace espalier
