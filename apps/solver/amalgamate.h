@@ -24,8 +24,8 @@ struct AmalgamationOptions {
 /// only the last, those first whose rows fill the parent's best.
 ///
 /// Merging a child of k_c pivots and order n_c into a parent of k_p and n_p gives a front
-/// of k_c + k_p pivots and order k_c + n_p, with k_c (n_p - (n_c - k_c)) more zeros in the
-/// panel. Ties: the child of the lower number first.
+/// of k_c + k_p pivots and order k_c + n_p, with k_c (n_p - (n_c - k_c)) more zeros in
+/// the panel. Ties: the child of the lower number first.
 ///
 /// @par Cost  O(fronts log(fronts))
 /// @par Test  zeros and orders equal those of brute-force symbolic elimination

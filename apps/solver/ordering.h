@@ -32,7 +32,8 @@ enum class OrderingKind {
 /// Memory beside the matrix: the library's own and, for METIS and SCOTCH, the graph with
 /// every edge twice, four bytes each; all freed on return.
 ///
-/// @throws InvalidInput when the ordering is not available (the message names the package)
+/// @throws InvalidInput when the ordering is not available (the message names the
+/// package)
 ///                      or the graph has 2^31 or more edge ends
 /// @throws Error        when the library fails, out of memory for instance
 [[nodiscard]] std::vector<std::int32_t> compute_ordering(const SymmetricMatrix& matrix,

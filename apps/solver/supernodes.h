@@ -27,8 +27,8 @@ struct AssemblyTree {
   return pivots * order - pivots * (pivots - 1) / 2;
 }
 
-/// Fundamental supernodes [LNP93]: column j + 1 shares the front of column j when j is its
-/// only child in the elimination tree and both have the same rows below. No zeros.
+/// Fundamental supernodes [LNP93]: column j + 1 shares the front of column j when j is
+/// its only child in the elimination tree and both have the same rows below. No zeros.
 ///
 /// @param parent  elimination tree, columns in postorder
 /// @param count   nonzeros of each column of L, the diagonal included

@@ -1,0 +1,145 @@
+#include "solver/analyse.h"
+
+#include <chrono>
+#include <numeric>
+#include <utility>
+
+#include "espalier/model/error.h"
+#include "solver/elimination_tree.h"
+#include "solver/permute.h"
+#include "solver/supernodes.h"
+
+namespace espalier::solver {
+namespace {
+
+class Stopwatch {
+ public:
+  // Seconds since the last call or since construction.
+  Seconds lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> passed = now - std::exchange(start_, now);
+    return passed.count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// result[k] = values[order[k]]
+std::vector<std::int32_t> composed(const std::vector<std::int32_t>& values,
+                                   const std::vector<std::int32_t>& order) {
+  std::vector<std::int32_t> result(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) result[k] = values[order[k]];
+  return result;
+}
+
+// The same forest when node order[k] is renumbered k.
+std::vector<std::int32_t> renumbered(const std::vector<std::int32_t>& parent,
+                                     const std::vector<std::int32_t>& order) {
+  const std::vector<std::int32_t> number = inverse_permutation(order);
+  std::vector<std::int32_t> result = composed(parent, order);
+  for (std::int32_t& above : result) {
+    if (above >= 0) above = number[above];
+  }
+  return result;
+}
+
+// Numbers the fronts and their columns; fills everything but `rows`.
+// column_order[new] = column of the tree.
+Symbolic numbered(const AssemblyTree& tree, const std::vector<std::int32_t>& front_order,
+                  std::vector<std::int32_t>& column_order) {
+  Symbolic symbolic;
+  symbolic.size = static_cast<std::int32_t>(tree.front_of_column.size());
+  symbolic.parent = renumbered(tree.parent, front_order);
+  symbolic.first_column.assign(1, 0);
+  symbolic.row_start.assign(1, 0);
+  for (std::int32_t front : front_order) {
+    symbolic.first_column.push_back(symbolic.first_column.back() + tree.pivots[front]);
+    symbolic.row_start.push_back(symbolic.row_start.back() + tree.order[front] -
+                                 tree.pivots[front]);
+  }
+  const std::vector<std::int32_t> number = inverse_permutation(front_order);
+  std::vector<std::int32_t> next(symbolic.first_column);
+  column_order.resize(symbolic.size);
+  for (std::int32_t column = 0; column < symbolic.size; ++column) {
+    column_order[next[number[tree.front_of_column[column]]]++] = column;
+  }
+  return symbolic;
+}
+
+// Row i belongs to the fronts on the paths from the columns of A's row i up to the front
+// that eliminates i. Rows are visited in increasing order, so each list comes out sorted.
+void fill_rows(Symbolic& symbolic, const LowerRows& lower,
+               const std::vector<std::int32_t>& column_order) {
+  std::vector<std::int32_t> front_of(symbolic.size);  // by column of `lower`
+  for (std::int32_t front = 0; front < symbolic.fronts(); ++front) {
+    for (auto k = symbolic.first_column[front]; k < symbolic.first_column[front + 1];
+         ++k) {
+      front_of[column_order[k]] = front;
+    }
+  }
+  symbolic.rows.resize(symbolic.row_start.back());
+  std::vector<std::int64_t> next(symbolic.row_start.begin(),
+                                 symbolic.row_start.end() - 1);
+  std::vector<std::int32_t> last_row(symbolic.fronts(), -1);
+  for (std::int32_t row = 0; row < symbolic.size; ++row) {
+    const std::int32_t own = front_of[column_order[row]];
+    for (std::int32_t column : lower.columns_of(column_order[row])) {
+      for (auto front = front_of[column]; front != own && last_row[front] != row;
+           front = symbolic.parent[front]) {
+        last_row[front] = row;
+        ESPALIER_ASSERT(next[front] < symbolic.row_start[front + 1],
+                        "column counts and row structures agree");
+        symbolic.rows[next[front]++] = row;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Symbolic analyse_pattern(const SymmetricMatrix& matrix, const AnalyseOptions& options,
+                         AnalyseTimes* seconds) {
+  AnalyseTimes unused;
+  AnalyseTimes& times = seconds ? *seconds : unused;
+  Stopwatch watch;
+  std::vector<std::int32_t> permutation = compute_ordering(matrix, options.ordering);
+  times.ordering = watch.lap();
+
+  std::vector<std::int32_t> parent = elimination_tree(permuted_rows(matrix, permutation));
+  const std::vector<std::int32_t> postorder = forest_postorder(parent);
+  parent = renumbered(parent, postorder);
+  permutation = composed(permutation, postorder);
+  times.elimination_tree = watch.lap();
+
+  const LowerRows rows = permuted_rows(matrix, permutation);
+  const std::vector<std::int32_t> counts = column_counts(rows, parent);
+  times.column_counts = watch.lap();
+
+  const AssemblyTree tree =
+      amalgamate(fundamental_supernodes(parent, counts), options.amalgamation);
+  std::vector<std::int32_t> column_order;
+  Symbolic symbolic = numbered(tree, forest_postorder(tree.parent), column_order);
+  symbolic.permutation = composed(permutation, column_order);
+  for (std::int64_t count : counts) {
+    symbolic.factor_entries += count;
+    symbolic.factor_flops += static_cast<double>(count) * static_cast<double>(count);
+  }
+  times.fronts = watch.lap();
+
+  fill_rows(symbolic, rows, column_order);
+  times.rows = watch.lap();
+  return symbolic;
+}
+
+Analysis analyse(SymmetricMatrix&& matrix, const AnalyseOptions& options) {
+  Analysis analysis;
+  analysis.symbolic = analyse_pattern(matrix, options, &analysis.seconds);
+  Stopwatch watch;
+  analysis.permuted = permuted(matrix, analysis.symbolic.permutation);
+  matrix = {};
+  analysis.seconds.permute = watch.lap();
+  return analysis;
+}
+
+}  // namespace espalier::solver
