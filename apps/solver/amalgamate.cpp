@@ -10,7 +10,7 @@ namespace {
 struct Children {
   std::vector<std::int32_t> start, child;
 
-  explicit Children(const AssemblyTree& tree)
+  explicit Children(const SupernodeTree& tree)
       : start(tree.parent.size() + 1, 0), child(tree.parent.size()) {
     for (std::int32_t parent : tree.parent) {
       if (parent >= 0) ++start[parent + 1];
@@ -25,7 +25,7 @@ struct Children {
 
 class Merger {
  public:
-  Merger(AssemblyTree& tree, const AmalgamationOptions& options)
+  Merger(SupernodeTree& tree, const AmalgamationOptions& options)
       : tree_(tree), options_(options), zeros_(tree.parent.size(), 0) {}
 
   // The fronts that each front was merged into; itself when it was not.
@@ -74,14 +74,14 @@ class Merger {
     return true;
   }
 
-  AssemblyTree& tree_;
+  SupernodeTree& tree_;
   const AmalgamationOptions& options_;
   std::vector<std::int64_t> zeros_;  // explicit zeros in the panel of each front
 };
 
 // Keeps the fronts that were merged into none and renumbers them in the same order.
-AssemblyTree compress(const AssemblyTree& tree, std::vector<std::int32_t> merged_into) {
-  AssemblyTree result;
+SupernodeTree compress(const SupernodeTree& tree, std::vector<std::int32_t> merged_into) {
+  SupernodeTree result;
   std::vector<std::int32_t> number(tree.parent.size());
   for (std::int32_t front = tree.fronts() - 1; front >= 0; --front) {
     merged_into[front] = merged_into[merged_into[front]];  // parents are greater
@@ -105,7 +105,7 @@ AssemblyTree compress(const AssemblyTree& tree, std::vector<std::int32_t> merged
 
 }  // namespace
 
-AssemblyTree amalgamate(AssemblyTree tree, const AmalgamationOptions& options) {
+SupernodeTree amalgamate(SupernodeTree tree, const AmalgamationOptions& options) {
   std::vector<std::int32_t> merged_into = Merger(tree, options).run();
   return compress(tree, std::move(merged_into));
 }

@@ -29,7 +29,7 @@ struct AmalgamationOptions {
 ///
 /// @par Cost  O(fronts log(fronts))
 /// @par Test  zeros and orders equal those of brute-force symbolic elimination
-[[nodiscard]] AssemblyTree amalgamate(AssemblyTree tree,
-                                      const AmalgamationOptions& options);
+[[nodiscard]] SupernodeTree amalgamate(SupernodeTree tree,
+                                       const AmalgamationOptions& options);
 
 }  // namespace espalier::solver

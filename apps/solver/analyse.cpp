@@ -46,7 +46,7 @@ std::vector<std::int32_t> renumbered(const std::vector<std::int32_t>& parent,
 
 // Numbers the fronts and their columns; fills everything but `rows`.
 // column_order[new] = column of the tree.
-Symbolic numbered(const AssemblyTree& tree, const std::vector<std::int32_t>& front_order,
+Symbolic numbered(const SupernodeTree& tree, const std::vector<std::int32_t>& front_order,
                   std::vector<std::int32_t>& column_order) {
   Symbolic symbolic;
   symbolic.size = static_cast<std::int32_t>(tree.front_of_column.size());
@@ -116,7 +116,7 @@ Symbolic analyse_pattern(const SymmetricMatrix& matrix, const AnalyseOptions& op
   const std::vector<std::int32_t> counts = column_counts(rows, parent);
   times.column_counts = watch.lap();
 
-  const AssemblyTree tree =
+  const SupernodeTree tree =
       amalgamate(fundamental_supernodes(parent, counts), options.amalgamation);
   std::vector<std::int32_t> column_order;
   Symbolic symbolic = numbered(tree, forest_postorder(tree.parent), column_order);

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "espalier/model/error.h"
 
@@ -12,7 +13,8 @@ namespace {
 template <class... Arguments>
 void require(bool holds, fmt::format_string<Arguments...> message,
              Arguments&&... arguments) {
-  if (!holds) throw InvalidInput(fmt::format(message, arguments...));
+  if (!holds)
+    throw InvalidInput(fmt::format(message, std::forward<Arguments>(arguments)...));
 }
 
 void check_shape(const Symbolic& s, const SymmetricMatrix& permuted) {

@@ -2,14 +2,14 @@
 
 namespace espalier::solver {
 
-AssemblyTree fundamental_supernodes(std::span<const std::int32_t> parent,
-                                    std::span<const std::int32_t> count) {
+SupernodeTree fundamental_supernodes(std::span<const std::int32_t> parent,
+                                     std::span<const std::int32_t> count) {
   const auto size = static_cast<std::int32_t>(parent.size());
   std::vector<std::int32_t> children(parent.size(), 0);
   for (std::int32_t above : parent) {
     if (above >= 0) ++children[above];
   }
-  AssemblyTree tree;
+  SupernodeTree tree;
   tree.front_of_column.resize(parent.size());
   for (std::int32_t column = 0; column < size; ++column) {
     const bool continues = column > 0 && parent[column - 1] == column &&

@@ -9,7 +9,7 @@ namespace espalier::solver {
 /// An assembly tree before the final numbering: which columns each front eliminates and
 /// how large the front is. Fronts are numbered so that a parent is greater than its
 /// children; the columns of a front, in increasing order, are a valid elimination order.
-struct AssemblyTree {
+struct SupernodeTree {
   std::vector<std::int32_t> front_of_column;
   std::vector<std::int32_t> pivots;  ///< columns that the front eliminates
   std::vector<std::int32_t> order;   ///< rows of the front: pivots and contribution block
@@ -33,7 +33,7 @@ struct AssemblyTree {
 /// @param parent  elimination tree, columns in postorder
 /// @param count   nonzeros of each column of L, the diagonal included
 /// @par Cost  O(n)
-[[nodiscard]] AssemblyTree fundamental_supernodes(std::span<const std::int32_t> parent,
-                                                  std::span<const std::int32_t> count);
+[[nodiscard]] SupernodeTree fundamental_supernodes(std::span<const std::int32_t> parent,
+                                                   std::span<const std::int32_t> count);
 
 }  // namespace espalier::solver
