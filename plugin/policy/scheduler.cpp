@@ -1,8 +1,8 @@
 #include "policy/scheduler.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
-#include <new>
 
 namespace espalier::policy {
 
@@ -225,19 +225,21 @@ void post_exec_hook(starpu_task* task, unsigned context) noexcept {
 }  // namespace
 
 starpu_sched_policy* starpu_policy() {
-  // Only fields that every StarPU from 1.3 on has, so that one source serves all.
-  static starpu_sched_policy policy = {
-      .init_sched = init,
-      .deinit_sched = deinit,
-      .push_task = push_task,
-      .pop_task = pop_task,
-      .pre_exec_hook = pre_exec_hook,
-      .post_exec_hook = post_exec_hook,
-      .add_workers = add_workers,
-      .policy_name = "espalier",
-      .policy_description = "task trees inside a memory bound; otherwise by priority",
-      .worker_type = STARPU_WORKER_LIST,
-  };
+  // Only fields that every StarPU from 1.3 on has: one source serves all.
+  static starpu_sched_policy policy = [] {
+    starpu_sched_policy p{};
+    p.policy_name = "espalier";
+    p.policy_description = "task trees inside a memory bound; otherwise by priority";
+    p.worker_type = STARPU_WORKER_LIST;
+    p.init_sched = init;
+    p.deinit_sched = deinit;
+    p.add_workers = add_workers;
+    p.push_task = push_task;
+    p.pop_task = pop_task;
+    p.pre_exec_hook = pre_exec_hook;
+    p.post_exec_hook = post_exec_hook;
+    return p;
+  }();
   return &policy;
 }
 
