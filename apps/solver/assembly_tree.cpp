@@ -1,0 +1,150 @@
+#include "solver/assembly_tree.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "espalier/model/error.h"
+#include "solver/page_buffer.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr std::int32_t kSequentialWidth = 64;
+// Time of assembling an entry and of opening a front, in flops of dense work.
+constexpr Flops kFlopsPerEntry = 10, kFlopsPerFront = 5000;
+
+// Few enough blocks that a block is worth a task, enough of them to keep workers busy.
+std::int32_t tile_width(std::int32_t order, std::int32_t workers) {
+  const std::int32_t wanted = order / std::clamp(4 * workers, 8, 24);
+  return std::clamp((wanted + 31) / 32 * 32, 64, 320);
+}
+
+Flops front_cost(const Symbolic& symbolic, std::int32_t front) {
+  const Flops order = symbolic.front_order(front);
+  return front_flops(symbolic.front_order(front), symbolic.pivots(front)) +
+         kFlopsPerEntry * order * order / 2 + kFlopsPerFront;
+}
+
+void link_children(const Symbolic& symbolic, AssemblyTree& tree) {
+  tree.first_child.assign(symbolic.fronts(), -1);
+  tree.next_sibling.assign(symbolic.fronts(), -1);
+  for (std::int32_t s = symbolic.fronts() - 1; s >= 0; --s) {
+    const std::int32_t parent = symbolic.parent[s];
+    if (parent < 0) continue;
+    tree.next_sibling[s] = tree.first_child[parent];
+    tree.first_child[parent] = s;
+  }
+}
+
+std::vector<Flops> subtree_costs(const Symbolic& symbolic) {
+  std::vector<Flops> cost(symbolic.fronts(), 0);
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
+    cost[s] += front_cost(symbolic, s);
+    if (symbolic.parent[s] >= 0) cost[symbolic.parent[s]] += cost[s];
+  }
+  return cost;
+}
+
+// A front is the last of a node unless its parent's whole subtree is small.
+void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
+                  AssemblyTree& tree) {
+  const std::vector<Flops> cost = subtree_costs(symbolic);
+  Flops total = 0;
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
+    if (symbolic.parent[s] < 0) total += cost[s];
+  const Flops small =
+      std::max(options.subtree_floor, options.subtree_fraction * total / options.workers);
+
+  tree.node_of_front.resize(symbolic.fronts());
+  tree.block_width.assign(symbolic.fronts(), kSequentialWidth);
+  std::int32_t first = 0;
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
+    const std::int32_t parent = symbolic.parent[s];
+    tree.node_of_front[s] = static_cast<std::int32_t>(tree.nodes.size());
+    if (parent >= 0 && cost[parent] <= small) continue;
+    AssemblyTree::Node node{.first_front = first, .last_front = s};
+    node.tiled =
+        first == s && cost[s] > small && symbolic.front_order(s) >= options.tiled_order;
+    if (node.tiled)
+      tree.block_width[s] = tile_width(symbolic.front_order(s), options.workers);
+    tree.nodes.push_back(node);
+    first = s + 1;
+  }
+}
+
+// Stack of contribution blocks: a front's own goes on top of its children's, which are
+// then taken away. The last front's goes to a buffer of its own, and so does whatever
+// comes from other nodes.
+void measure_stack(const Symbolic& symbolic, AssemblyTree& tree,
+                   AssemblyTree::Node& node) {
+  std::int64_t top = 0;
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
+    std::int64_t children = 0, indices = 0;
+    for (std::int32_t c = tree.first_child[s]; c >= 0; c = tree.next_sibling[c]) {
+      const Trapezoid block = tree.contribution(symbolic, c);
+      if (c >= node.first_front) children += block.entries();
+      indices = node.tiled ? indices + block.rows()
+                           : std::max<std::int64_t>(indices, block.rows());
+    }
+    if (s < node.last_front) top += tree.contribution(symbolic, s).entries();
+    node.stack_entries = std::max(node.stack_entries, top);
+    node.index_entries = std::max(node.index_entries, indices);
+    top -= children;
+  }
+}
+
+Task describe(const Symbolic& symbolic, const AssemblyOptions& options,
+              const AssemblyTree& tree, const AssemblyTree::Node& node) {
+  Task task;
+  std::int64_t factor_entries = 0;
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
+    factor_entries += tree.panel(symbolic, s).entries();
+    task.work += front_cost(symbolic, s);
+  }
+  const std::int32_t last = node.last_front;
+  const std::int64_t panels = tree.panel(symbolic, last).blocks();
+  const std::int64_t blocks = panels + tree.contribution(symbolic, last).blocks();
+  const std::int64_t tasks = node.tiled ? 1 + 2 * blocks + panels * blocks : 1;
+
+  task.retained_size = PageBuffer::footprint(checked_mul(factor_entries, sizeof(double)));
+  task.output_size = PageBuffer::footprint(
+      checked_mul(tree.contribution(symbolic, last).entries(), sizeof(double)));
+  const Bytes scratch =
+      checked_add(checked_mul(node.stack_entries, sizeof(double)),
+                  checked_mul(node.index_entries, sizeof(std::int32_t)));
+  task.execution_size = checked_add(
+      PageBuffer::footprint(scratch),
+      PageBuffer::footprint(tasks * options.bytes_per_task +
+                            (node.tiled ? blocks * options.bytes_per_block : 0)));
+  if (symbolic.parent[last] >= 0)
+    task.parent = static_cast<TaskId>(tree.node_of_front[symbolic.parent[last]]);
+  return task;
+}
+
+}  // namespace
+
+Flops front_flops(std::int64_t order, std::int64_t pivots) {
+  const auto squares = [](double n) { return n * (n + 1) * (2 * n + 1) / 6; };
+  return squares(static_cast<double>(order)) -
+         squares(static_cast<double>(order - pivots));
+}
+
+AssemblyTree build_assembly_tree(const Symbolic& symbolic,
+                                 const AssemblyOptions& options) {
+  AssemblyTree tree;
+  link_children(symbolic, tree);
+  group_fronts(symbolic, options, tree);
+  std::vector<Task> tasks;
+  tasks.reserve(tree.nodes.size());
+  for (AssemblyTree::Node& node : tree.nodes) {
+    measure_stack(symbolic, tree, node);
+    tasks.push_back(describe(symbolic, options, tree, node));
+    const std::int32_t order = symbolic.front_order(node.last_front);
+    const double blocks = node.tiled ? order / tree.block_width[node.last_front] : 0;
+    tree.max_workers.push_back(std::max(1.0, blocks * blocks / 6));
+  }
+  tree.tasks = TaskTree(tasks);
+  return tree;
+}
+
+}  // namespace espalier::solver

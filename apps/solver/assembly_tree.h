@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "espalier/model/task_tree.h"
+#include "solver/symbolic.h"
+#include "solver/trapezoid.h"
+
+namespace espalier::solver {
+
+struct AssemblyOptions {
+  std::int32_t workers = 1;
+  /// a subtree with less than this part of W/P of the work is one task …
+  double subtree_fraction = 0.01;
+  /// … or with less than this, in flops: below it a task is not worth its overhead
+  Flops subtree_floor = 2e6;
+  /// fronts of fewer rows are not cut into tiles
+  std::int32_t tiled_order = 256;
+  /// what the runtime keeps for a submitted task and for a registered block, in bytes
+  Bytes bytes_per_task = 2048;
+  Bytes bytes_per_block = 6144;
+};
+
+/// The fronts of a factor grouped into the nodes that the runtime admits and runs, and
+/// the memory and work of each, as a TaskTree whose task i is node i.
+///
+/// A node is a subtree of small fronts, run by one task on a private stack, or one front:
+/// run by one task when it is small, by a task for each tile when it is large.
+///
+/// Sizes of a node, each a whole number of pages:
+///   f  the contribution block of its last front, a Trapezoid
+///   r  the pivot columns of its fronts, Trapezoids one after the other
+///   m  stack of contribution blocks inside the subtree, index lists, the runtime's own
+///      structures for its tasks
+struct AssemblyTree {
+  struct Node {
+    std::int32_t first_front = 0, last_front = 0;  ///< inclusive; fronts are in postorder
+    bool tiled = false;
+    std::int64_t stack_entries = 0;  ///< doubles of contribution blocks at most
+    std::int64_t index_entries = 0;  ///< int32 of relative indices at once
+  };
+
+  std::vector<Node> nodes;  ///< children before parents
+  std::vector<std::int32_t> node_of_front;
+  std::vector<std::int32_t> block_width;  ///< of each front, for both its Trapezoids
+  std::vector<std::int32_t> first_child, next_sibling;  ///< of fronts; -1: none
+  TaskTree tasks;
+  std::vector<double> max_workers;  ///< that a node can use, for the simulation
+
+  [[nodiscard]] Trapezoid panel(const Symbolic& symbolic, std::int32_t front) const {
+    return {symbolic.front_order(front), symbolic.pivots(front), block_width[front]};
+  }
+  [[nodiscard]] Trapezoid contribution(const Symbolic& symbolic,
+                                       std::int32_t front) const {
+    const std::int32_t order = symbolic.front_order(front) - symbolic.pivots(front);
+    return {order, order, block_width[front]};
+  }
+};
+
+/// @throws OverflowError when sizes leave the 64-bit range
+/// @par Cost  O(fronts)
+[[nodiscard]] AssemblyTree build_assembly_tree(const Symbolic& symbolic,
+                                               const AssemblyOptions& options);
+
+/// Flops of the partial factorisation of a front: sum over pivots of squared lengths.
+[[nodiscard]] Flops front_flops(std::int64_t order, std::int64_t pivots);
+
+}  // namespace espalier::solver

@@ -1,0 +1,88 @@
+#include "solver/extend_add.h"
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+namespace {
+
+// First position from `from` on whose row is not less than `row`: doubling steps, then
+// bisection, so that a search costs the logarithm of the distance.
+std::size_t gallop(std::span<const std::int32_t> rows, std::size_t from,
+                   std::int32_t row) {
+  std::size_t step = 1, high = from;
+  while (high < rows.size() && rows[high] < row) {
+    from = high + 1;
+    high += step;
+    step *= 2;
+  }
+  const auto begin = rows.begin();
+  return static_cast<std::size_t>(
+      std::lower_bound(begin + from, begin + std::min(high, rows.size()), row) - begin);
+}
+
+}  // namespace
+
+void relative_indices(const Symbolic& symbolic, std::int32_t child, std::int32_t parent,
+                      std::span<std::int32_t> indices) {
+  const auto child_rows = symbolic.rows_of(child);
+  const auto parent_rows = symbolic.rows_of(parent);
+  const std::int32_t first = symbolic.first_column[parent];
+  const std::int32_t pivots = symbolic.pivots(parent);
+  std::size_t position = 0;
+  for (std::size_t i = 0; i < child_rows.size(); ++i) {
+    const std::int32_t row = child_rows[i];
+    if (row < first + pivots) {
+      indices[i] = row - first;
+      continue;
+    }
+    position = gallop(parent_rows, position, row);
+    ESPALIER_ASSERT(position < parent_rows.size() && parent_rows[position] == row,
+                    "a child's rows lie in its parent's front");
+    indices[i] = pivots + static_cast<std::int32_t>(position);
+  }
+}
+
+void extend_add(const Trapezoid& layout, const double* contribution,
+                std::span<const std::int32_t> indices, std::int32_t begin,
+                std::int32_t end, const FrontStorage& parent) {
+  const auto rows = static_cast<std::int32_t>(indices.size());
+  // From `tail` on the indices are consecutive: plain vector additions there.
+  std::int32_t tail = rows - 1;
+  while (tail > 0 && indices[tail - 1] + 1 == indices[tail]) --tail;
+  for (std::int32_t j = begin; j < end; ++j) {
+    const double* const source = contribution + layout.column_offset(j);
+    double* const target = parent.column(indices[j]);
+    for (std::int32_t i = j; i < tail; ++i) target[indices[i]] += source[i];
+    const std::int32_t from = std::max(j, tail);
+    double* const consecutive = target + indices[from] - from;
+    for (std::int32_t i = from; i < rows; ++i) consecutive[i] += source[i];
+  }
+}
+
+void add_original_entries(const Symbolic& symbolic, const SymmetricMatrix& permuted,
+                          std::int32_t front, std::int32_t begin, std::int32_t end,
+                          const FrontStorage& storage) {
+  const auto rows = symbolic.rows_of(front);
+  const std::int32_t first = symbolic.first_column[front];
+  const std::int32_t pivots = symbolic.pivots(front);
+  for (std::int32_t j = begin; j < end; ++j) {
+    double* const target = storage.column(j);
+    std::size_t position = 0;
+    for (auto k = permuted.column_start[first + j];
+         k < permuted.column_start[first + j + 1]; ++k) {
+      const std::int32_t row = permuted.row[k];
+      if (row < first + pivots) {
+        target[row - first] += permuted.value[k];
+        continue;
+      }
+      position = gallop(rows, position, row);
+      ESPALIER_ASSERT(position < rows.size() && rows[position] == row,
+                      "an entry of A lies in the front of its column");
+      target[pivots + static_cast<std::int32_t>(position)] += permuted.value[k];
+    }
+  }
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,225 @@
+#include "solver/factorise.h"
+
+#include <espalier.h>
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "solver/front_tasks.h"
+#include "solver/tiled_front.h"
+
+namespace espalier::solver {
+namespace {
+
+/// Tells the policy of every buffer, next to what it has booked.
+class JobMeter : public MemoryMeter {
+ public:
+  void attach(espalier_job* job) { job_ = job; }
+
+ private:
+  void changed(Bytes delta) noexcept override {
+    if (job_ != nullptr) espalier_job_allocated(job_, -1, delta);
+  }
+  espalier_job* job_ = nullptr;
+};
+
+void check_policy(int status) {
+  if (status != 0) throw Error(espalier_last_error());
+}
+
+class Factorisation {
+ public:
+  Factorisation(const Symbolic& symbolic, const SymmetricMatrix& permuted,
+                const AssemblyTree& tree, const espalier_plan* plan)
+      : tree_(tree),
+        factor_(symbolic, tree),
+        contributions_(tree.nodes.size()),
+        context_{symbolic, permuted, tree, factor_, contributions_, pivots_, &meter_},
+        arguments_(tree.nodes.size()),
+        children_left_(tree.nodes.size()),
+        tiled_(tree.nodes.size()),
+        nodes_left_(tree.nodes.size()) {
+    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+      arguments_[i] = {this, static_cast<std::int32_t>(i)};
+      children_left_[i] =
+          static_cast<std::int32_t>(tree.tasks.children(task_id(i)).size());
+      work_ += tree.tasks.work(task_id(i));
+    }
+    if (plan == nullptr) return;
+    check_policy(espalier_job_begin(&job_, plan, 0));
+    meter_.attach(job_);
+  }
+
+  void run(const std::function<void(double)>& progress) {
+    for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
+      if (tree_.tasks.children(task_id(i)).empty())
+        submit_node(static_cast<std::int32_t>(i));
+    wait(progress);
+    starpu_task_wait_for_all();
+  }
+
+  void finish(FactorReport& report) {
+    if (job_ != nullptr) {
+      espalier_report run = ESPALIER_REPORT_INIT;
+      meter_.attach(nullptr);
+      check_policy(espalier_job_end(job_, &run));
+      report.booked_peak = run.booked_peak;
+      report.held_seconds = run.held_seconds;
+      report.stolen_tasks = run.stolen_tasks;
+      report.busy_seconds = run.busy_seconds;
+      if (run.overruns > 0)
+        throw Error(fmt::format("more was allocated than booked, by up to {}",
+                                format_size(run.overrun_bytes)));
+    }
+    report.allocated_peak = meter_.peak();
+    report.tasks = tasks_.load();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  [[nodiscard]] tl::expected<Factor, BadPivot> result() {
+    if (const auto bad = pivots_.result()) return tl::make_unexpected(*bad);
+    factor_.forget_meter();
+    return std::move(factor_);
+  }
+
+ private:
+  struct Argument {
+    Factorisation* self;
+    std::int32_t node;
+  };
+
+  static void open_task(void* /*buffers*/[], void* argument) noexcept {
+    const auto& [self, node] = *static_cast<const Argument*>(argument);
+    self->open(node);
+  }
+
+  // The node's first task: all of a sequential node, or what starts a tiled one.
+  void open(std::int32_t node) noexcept {
+    bool tiled = false;
+    try {
+      if (pivots_.failed() || stopped_.load()) {
+        // Nothing is computed any more; only the tree is run down.
+      } else if (!tree_.nodes[node].tiled) {
+        run_sequential_node(context_, node);
+      } else {
+        tiled_[node] = std::make_unique<TiledFront>(context_, node);
+        tiled = true;
+        tiled_[node]->submit([this, node](starpu_task* task) { submit(task, node); },
+                             [this, node] {
+                               tiled_[node].reset();
+                               end_node(node);
+                             });
+      }
+    } catch (...) {
+      stop();
+    }
+    if (tree_.nodes[node].tiled && job_ != nullptr) espalier_node_close(job_, node);
+    if (!tiled) end_node(node);
+  }
+
+  void submit(starpu_task* task, std::int32_t node) {
+    if (job_ != nullptr) check_policy(espalier_bind(job_, task, node));
+    ++tasks_;
+    if (const int status = starpu_task_submit(task); status != 0)
+      throw Error(fmt::format("StarPU refuses a task: {}", std::strerror(-status)));
+  }
+
+  void submit_node(std::int32_t node) {
+    static starpu_codelet codelet = [] {
+      starpu_codelet c;
+      starpu_codelet_init(&c);
+      c.cpu_funcs[0] = open_task;
+      c.name = "front";
+      return c;
+    }();
+    starpu_task* const task = starpu_task_create();
+    task->cl = &codelet;
+    task->cl_arg = &arguments_[node];
+    submit(task, node);
+    if (!tree_.nodes[node].tiled && job_ != nullptr)
+      check_policy(espalier_node_close(job_, node));
+  }
+
+  // Called once a node, from the last of its tasks.
+  void end_node(std::int32_t node) noexcept {
+    const TaskId task = task_id(static_cast<std::size_t>(node));
+    try {
+      if (const auto parent = tree_.tasks.parent(task);
+          parent && --children_left_[index(*parent)] == 0)
+        submit_node(static_cast<std::int32_t>(index(*parent)));
+    } catch (...) {
+      stop();
+    }
+    const std::scoped_lock lock(mutex_);
+    done_ += tree_.tasks.work(task);
+    if (--nodes_left_ == 0) changed_.notify_all();
+  }
+
+  // Keeps the first error; the caller of factorise() gets it.
+  void stop() noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    stopped_ = true;
+    if (job_ != nullptr) espalier_job_cancel(job_);
+    changed_.notify_all();
+  }
+
+  void wait(const std::function<void(double)>& progress) {
+    using namespace std::chrono_literals;
+    std::unique_lock lock(mutex_);
+    while (nodes_left_ > 0 && !error_) {
+      changed_.wait_for(lock, 100ms);
+      if (!progress) continue;
+      const double part = work_ > 0 ? done_ / work_ : 1;
+      lock.unlock();
+      progress(part);
+      lock.lock();
+    }
+  }
+
+  const AssemblyTree& tree_;
+  JobMeter meter_;
+  PivotCheck pivots_;
+  Factor factor_;
+  std::vector<PageBuffer> contributions_;
+  FrontContext context_;
+  espalier_job* job_ = nullptr;
+  std::vector<Argument> arguments_;
+  std::vector<std::atomic<std::int32_t>> children_left_;
+  std::vector<std::unique_ptr<TiledFront>> tiled_;
+  std::atomic<std::int64_t> tasks_{0};
+  std::atomic<bool> stopped_{false};
+  Flops work_ = 0;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::size_t nodes_left_;
+  Flops done_ = 0;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+tl::expected<Factor, BadPivot> factorise(const Symbolic& symbolic,
+                                         const SymmetricMatrix& permuted,
+                                         const AssemblyTree& tree, const Runtime& runtime,
+                                         const espalier_plan* plan, FactorReport& report,
+                                         const std::function<void(double)>& progress) {
+  ESPALIER_ASSERT(runtime.espalier() == (plan != nullptr),
+                  "our policy and a plan, or none");
+  const auto start = std::chrono::steady_clock::now();
+  Factorisation factorisation(symbolic, permuted, tree, plan);
+  factorisation.run(progress);
+  report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  factorisation.finish(report);
+  return factorisation.result();
+}
+
+}  // namespace espalier::solver

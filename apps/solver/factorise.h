@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "espalier/model/error.h"
+#include "solver/assembly_tree.h"
+#include "solver/factor.h"
+#include "solver/runtime.h"
+#include "solver/sparse_matrix.h"
+#include "solver/symbolic.h"
+
+struct espalier_plan;
+
+namespace espalier::solver {
+
+/// What the runtime recorded of a factorisation.
+struct FactorReport {
+  Seconds seconds = 0;
+  Bytes booked_peak = 0;  ///< 0 under another scheduler
+  Bytes allocated_peak = 0;
+  std::int64_t tasks = 0;
+  double held_seconds = 0;  ///< that tasks waited at the gate, summed
+  std::int64_t stolen_tasks = 0;
+  double busy_seconds = 0;  ///< in tasks, summed over workers; 0 likewise
+};
+
+/// Numerical factorisation on StarPU: P A P^T = L L^T.
+///
+/// A node of the assembly tree becomes one task or, when it is a large front, one task
+/// that allocates and assembles it and submits the tasks of its blocks. A node's first
+/// task is submitted when its children have ended. With a plan, every task is bound to
+/// its node and the policy keeps the job inside the plan's bound.
+///
+/// @param plan      made of tree.tasks; null under a scheduler that is not ours
+/// @param progress  called from this thread about ten times a second with the part of the
+///                  work done, 0 … 1; may be empty
+/// @return the factor, or the first bad pivot: the matrix is not positive definite
+/// @throws Error when StarPU or the system fails, or when the plan's policy does not run
+[[nodiscard]] tl::expected<Factor, BadPivot> factorise(
+    const Symbolic& symbolic, const SymmetricMatrix& permuted, const AssemblyTree& tree,
+    const Runtime& runtime, const espalier_plan* plan, FactorReport& report,
+    const std::function<void(double)>& progress = {});
+
+/// The same without a runtime: nodes one after the other in `order`.
+[[nodiscard]] tl::expected<Factor, BadPivot> factorise_sequentially(
+    const Symbolic& symbolic, const SymmetricMatrix& permuted, const AssemblyTree& tree,
+    std::span<const TaskId> order, FactorReport& report);
+
+}  // namespace espalier::solver

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <utility>
+
+#include "espalier/model/units.h"
+
+namespace espalier::solver {
+
+/// Counts the bytes of the buffers that are told of it; safe from any thread.
+class MemoryMeter {
+ public:
+  MemoryMeter() = default;
+  virtual ~MemoryMeter() = default;
+  MemoryMeter(const MemoryMeter&) = delete;
+  MemoryMeter& operator=(const MemoryMeter&) = delete;
+
+  void add(Bytes bytes) noexcept;
+  [[nodiscard]] Bytes now() const { return now_.load(); }
+  [[nodiscard]] Bytes peak() const { return peak_.load(); }
+
+ protected:
+  /// Called after memory has been taken or given back.
+  virtual void changed(Bytes /*delta*/) noexcept {}
+
+ private:
+  std::atomic<Bytes> now_{0}, peak_{0};
+};
+
+/// Zeroed memory taken from the system in whole pages, and given back to it at once.
+///
+/// Fronts live in page buffers and not in the heap, so that what is freed leaves the
+/// resident set of the process, and what is booked for a buffer, footprint(), is the most
+/// that it can ever add to it, whatever the size of the system's pages.
+class PageBuffer {
+ public:
+  PageBuffer() = default;
+  /// @throws Error when the system refuses (the message names the size)
+  explicit PageBuffer(Bytes bytes, MemoryMeter* meter = nullptr);
+  ~PageBuffer() { release(); }
+  PageBuffer(PageBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        meter_(other.meter_) {}
+  PageBuffer& operator=(PageBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(meter_, other.meter_);
+    return *this;
+  }
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] double* doubles() const { return reinterpret_cast<double*>(data_); }
+  [[nodiscard]] Bytes size() const { return bytes_; }  ///< a multiple of the page size
+  void release() noexcept;
+  /// For a buffer that outlives its meter.
+  void forget_meter() noexcept { meter_ = nullptr; }
+
+  /// What a buffer of so many bytes takes: rounded up to whole pages.
+  [[nodiscard]] static Bytes footprint(Bytes bytes);
+
+ private:
+  std::byte* data_ = nullptr;
+  Bytes bytes_ = 0;
+  MemoryMeter* meter_ = nullptr;  // outlives the buffer
+};
+
+}  // namespace espalier::solver

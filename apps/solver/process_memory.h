@@ -1,0 +1,21 @@
+#pragma once
+
+#include "espalier/model/units.h"
+
+namespace espalier::solver {
+
+/// The resident set of this process, as the system counts it: now (VmRSS) and at most
+/// since the start or the last reset (VmHWM). @throws Error where /proc does not tell
+[[nodiscard]] Bytes resident_bytes();
+[[nodiscard]] Bytes peak_resident_bytes();
+
+/// Makes VmHWM start over from the present resident set. @return whether it could be done
+bool reset_peak_resident();
+
+/// Heap settings that keep freed memory out of the resident set: large blocks leave the
+/// process when freed, and threads share one heap. Call first thing in main().
+void keep_heap_small();
+/// Gives what the heap holds in vain back to the system.
+void trim_heap();
+
+}  // namespace espalier::solver
