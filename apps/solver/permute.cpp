@@ -33,8 +33,8 @@ void sort_column(std::span<std::int32_t> row, std::span<double> value,
   if (std::is_sorted(row.begin(), row.end())) return;
   entries.clear();
   for (std::size_t k = 0; k < row.size(); ++k) entries.emplace_back(row[k], value[k]);
-  std::sort(entries.begin(), entries.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   for (std::size_t k = 0; k < row.size(); ++k) std::tie(row[k], value[k]) = entries[k];
 }
 
@@ -63,6 +63,20 @@ LowerRows permuted_rows(const SymmetricMatrix& matrix,
   return rows;
 }
 
+void sort_columns(SymmetricMatrix& matrix) {
+#pragma omp parallel
+  {
+    std::vector<std::pair<std::int32_t, double>> entries;
+#pragma omp for schedule(dynamic, 1024)
+    for (std::int32_t column = 0; column < matrix.size; ++column) {
+      const auto start = matrix.column_start[column];
+      const auto length = matrix.column_start[column + 1] - start;
+      sort_column(std::span(matrix.row).subspan(start, length),
+                  std::span(matrix.value).subspan(start, length), entries);
+    }
+  }
+}
+
 SymmetricMatrix permuted(const SymmetricMatrix& matrix,
                          std::span<const std::int32_t> permutation) {
   const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
@@ -78,17 +92,7 @@ SymmetricMatrix permuted(const SymmetricMatrix& matrix,
     result.row[next[low]] = high;
     result.value[next[low]++] = matrix.value[at];
   });
-#pragma omp parallel
-  {
-    std::vector<std::pair<std::int32_t, double>> entries;
-#pragma omp for schedule(dynamic, 1024)
-    for (std::int32_t column = 0; column < result.size; ++column) {
-      const auto start = result.column_start[column];
-      const auto length = result.column_start[column + 1] - start;
-      sort_column(std::span(result.row).subspan(start, length),
-                  std::span(result.value).subspan(start, length), entries);
-    }
-  }
+  sort_columns(result);
   return result;
 }
 

@@ -30,6 +30,11 @@ struct LowerRows {
 [[nodiscard]] LowerRows permuted_rows(const SymmetricMatrix& matrix,
                                       std::span<const std::int32_t> permutation);
 
+/// Puts the rows of each column in increasing order; equal rows keep their order.
+///
+/// @par Cost  a sort of each column that is out of order, in parallel
+void sort_columns(SymmetricMatrix& matrix);
+
 /// P A P^T, lower triangle by columns with increasing rows; permutation[new] = old.
 ///
 /// @par Cost  O(nonzeros) and a sort of each column, in parallel; memory: the result,

@@ -1,0 +1,183 @@
+#include "solver/matrix_market.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "solver/matrix_market_entries.h"
+#include "solver/matrix_market_header.h"
+#include "solver/text_reader.h"
+#include "solver/triplets.h"
+
+namespace espalier::solver {
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : path_(path), text_(path) {}
+
+  SymmetricMatrix read() {
+    std::string_view text;
+    header_ = read_header(text_, text);
+    check_header(text.data() - 1);
+    size_ = static_cast<std::int32_t>(header_.rows);
+    lower_.reserve(general_ ? header_.entries / 2 + size_ / 2 : header_.entries);
+    std::vector<EntryChunk> chunks;
+    do {
+      read_block(text, chunks);
+      text = text_.next_block();
+    } while (!text.empty());
+    if (read_ < header_.entries) {
+      text_.fail_at(text.data(), fmt::format("the file ends after {} of {} entries",
+                                             read_, header_.entries));
+    }
+    chunks = {};
+    SymmetricMatrix matrix = assemble(size_, std::move(lower_));
+    if (general_) compare(matrix, assemble(size_, std::move(upper_)));
+    return matrix;
+  }
+
+ private:
+  void check_header(const char* size_line) {
+    const auto& [format, field, symmetry, rows, columns, entries] = header_;
+    const bool known_field = field == "real" || field == "integer" || field == "pattern";
+    if (format != "coordinate" || !known_field ||
+        (symmetry != "symmetric" && symmetry != "general")) {
+      text_.fail(
+          fmt::format("'{} {} {}': the matrix must be 'coordinate', 'real', "
+                      "'integer' or 'pattern', and 'symmetric' or 'general'",
+                      format, field, symmetry));
+    }
+    if (rows != columns) {
+      text_.fail_at(size_line, fmt::format("{} x {}: not square", rows, columns));
+    }
+    if (rows > std::numeric_limits<std::int32_t>::max()) {
+      text_.fail_at(size_line, fmt::format("order {}: more than 2^31 - 1", rows));
+    }
+    if (entries > text_.most_bytes() / 4 + 1) {  // "1 1\n" at least
+      text_.fail_at(size_line, fmt::format("{} entries announced in a file too short for "
+                                           "them",
+                                           entries));
+    }
+    general_ = symmetry == "general";
+    field_ = field == "real"      ? EntryField::kReal
+             : field == "integer" ? EntryField::kInteger
+                                  : EntryField::kPattern;
+  }
+
+  void read_block(std::string_view text, std::vector<EntryChunk>& chunks) {
+    cut_into_chunks(text, chunks);
+    const auto count = static_cast<std::int64_t>(chunks.size());
+#pragma omp parallel for schedule(dynamic) if (count > 1)
+    for (std::int64_t k = 0; k < count; ++k) parse_chunk(chunks[k], size_, field_);
+    for (const EntryChunk& chunk : chunks) {
+      append(chunk);
+      if (chunk.fault) text_.fail_at(chunk.fault->position, chunk.fault->message);
+    }
+  }
+
+  void append(const EntryChunk& chunk) {
+    for (const MatrixMarketEntry& entry : chunk.entries) {
+      const auto fail = [&](const std::string& message) {
+        text_.fail_at(entry_position(chunk, &entry - chunk.entries.data()), message);
+      };
+      if (read_++ == header_.entries) {
+        fail(fmt::format("more than the {} entries announced", header_.entries));
+      }
+      const auto [row, column, value] = entry;
+      if (row >= column) {
+        lower_.append(row, column, value);
+      } else {
+        (general_ ? upper_ : lower_).append(column, row, value);
+      }
+      if (general_ || row == column) continue;
+      if (triangle_ == 0) triangle_ = row > column ? 1 : -1;
+      if ((row > column) != (triangle_ > 0)) {
+        fail(fmt::format(
+            "entry ({}, {}) is in the {} triangle, earlier ones in the other; "
+            "a symmetric file gives one of them",
+            row + 1, column + 1, row > column ? "lower" : "upper"));
+      }
+    }
+  }
+
+  // The two triangles of a general matrix, the upper one transposed and without diagonal.
+  void compare(const SymmetricMatrix& lower, const SymmetricMatrix& upper) const;
+  [[noreturn]] void report_unsymmetric(std::int32_t row, std::int32_t column,
+                                       double below, double above) const;
+
+  std::string path_;
+  TextReader text_;
+  MatrixMarketHeader header_;
+  EntryField field_ = EntryField::kReal;
+  bool general_ = false;
+  std::int32_t size_ = 0;
+  std::int64_t read_ = 0;
+  int triangle_ = 0;  // of a symmetric file: 1 lower, -1 upper, 0 not known yet
+  Triplets lower_, upper_;
+};
+
+// Line of the first entry (row, column) of a file that has been read before; 0: none.
+std::int64_t find_entry(const std::string& path, std::int32_t row, std::int32_t column,
+                        std::int32_t size, EntryField field) {
+  TextReader reader(path);
+  EntryChunk chunk;
+  static_cast<void>(read_header(reader, chunk.text));
+  do {
+    parse_chunk(chunk, size, field);
+    for (std::size_t k = 0; k < chunk.entries.size(); ++k) {
+      if (chunk.entries[k].row == row && chunk.entries[k].column == column) {
+        return reader.line_of(entry_position(chunk, k));
+      }
+    }
+    chunk.text = reader.next_block();
+  } while (!chunk.text.empty());
+  return 0;
+}
+
+void Reader::report_unsymmetric(std::int32_t row, std::int32_t column, double below,
+                                double above) const {
+  const auto describe = [&](std::int32_t i, std::int32_t j, double value) {
+    const std::int64_t line = find_entry(path_, i, j, size_, field_);
+    const std::string entry = fmt::format("({}, {})", i + 1, j + 1);
+    return std::pair(line, line == 0
+                               ? fmt::format("{} is not given", entry)
+                               : fmt::format("{} is {} (line {})", entry, value, line));
+  };
+  const auto lower = describe(row, column, below);
+  const auto upper = describe(column, row, above);
+  throw FileError(path_, std::max(lower.first, upper.first),
+                  fmt::format("not symmetric: {}, {}", lower.second, upper.second));
+}
+
+void Reader::compare(const SymmetricMatrix& lower, const SymmetricMatrix& upper) const {
+  for (std::int32_t column = 0; column < size_; ++column) {
+    auto below = lower.column_start[column], above = upper.column_start[column];
+    const auto below_end = lower.column_start[column + 1];
+    const auto above_end = upper.column_start[column + 1];
+    if (below < below_end && lower.row[below] == column) ++below;
+    while (below < below_end || above < above_end) {
+      // An entry that is not given is zero.
+      const std::int32_t row = std::min(below < below_end ? lower.row[below] : size_,
+                                        above < above_end ? upper.row[above] : size_);
+      const bool has_below = below < below_end && lower.row[below] == row;
+      const bool has_above = above < above_end && upper.row[above] == row;
+      const double a = has_below ? lower.value[below++] : 0;
+      const double b = has_above ? upper.value[above++] : 0;
+      if (a != b) report_unsymmetric(row, column, a, b);
+    }
+  }
+}
+
+}  // namespace
+
+SymmetricMatrix read_matrix_market(const std::string& path) {
+  return Reader(path).read();
+}
+
+}  // namespace espalier::solver

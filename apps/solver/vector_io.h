@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace espalier::solver {
+
+/// Dense vectors of equal length, one after the other.
+struct DenseVectors {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::vector<double> values;  ///< rows * columns, by columns
+};
+
+/// Reads right-hand sides from a Matrix Market file "matrix array real general" (or
+/// integer), plain or gzip, of `rows` rows and at least one column.
+///
+/// @throws FileError naming the line for anything else, for NaN and infinities too
+[[nodiscard]] DenseVectors read_vectors(const std::string& path, std::int64_t rows);
+
+/// Writes the same format, each value with the digits that give it back exactly;
+/// compressed when the name ends in ".gz".
+///
+/// @throws FileError when the file cannot be written in full
+void write_vectors(const std::string& path, std::span<const double> values,
+                   std::int64_t rows);
+
+}  // namespace espalier::solver
