@@ -1,0 +1,68 @@
+#include "espalier/parallel/make_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "espalier/parallel/admission.h"
+#include "espalier/parallel/bounds.h"
+#include "espalier/parallel/mapping.h"
+#include "espalier/parallel/memory_aware_mapping.h"
+#include "espalier/parallel/simulate.h"
+#include "espalier/parallel/worker_share.h"
+#include "espalier/sequential/best_postorder.h"
+#include "espalier/sequential/liu_traversal.h"
+
+namespace espalier {
+namespace {
+
+// A bound that only Liu's order meets is less than the memory-aware mapping can work
+// with; as a preference it is then made for the best postorder's peak.
+Mapping make_mapping(const TaskTree& tree, const PlanOptions& options, Bytes bound) {
+  switch (options.mapping) {
+    case MappingKind::kAllToAll:
+      return all_to_all(tree, options.workers);
+    case MappingKind::kProportional:
+      return proportional(tree, options.workers);
+    case MappingKind::kMemoryAware:
+      break;
+  }
+  Expected<MemoryAwareMapping> aware = memory_aware(tree, options.workers, bound);
+  if (!aware) aware = memory_aware(tree, options.workers, aware.error().least_bytes);
+  return std::move(aware->mapping);
+}
+
+}  // namespace
+
+Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,
+                         const PlanOptions& options) {
+  check_workers(options.workers);
+  Traversal liu = liu_traversal(*tree);
+  const Bytes least = liu.peak;
+  Traversal witness =
+      options.order == OrderKind::kLiu ? std::move(liu) : best_postorder(*tree);
+  const Bytes bound = options.memory_bound.value_or(witness.peak);
+  if (witness.peak > bound) {
+    const auto reason =
+        bound < least ? Infeasible::Reason::kImpossible : Infeasible::Reason::kNoneFound;
+    return tl::unexpected(Infeasible{reason, bound, least, least});
+  }
+
+  Plan plan;
+  plan.witness = std::move(witness.order);
+  plan.mapping = make_mapping(*tree, options, bound);
+  plan.priority = root_path_weights(*tree);
+  plan.workers = options.workers;
+  plan.memory_bound = bound;
+  plan.witness_peak = witness.peak;
+  plan.least_bytes = least;
+  plan.lower_bounds = lower_bounds(*tree, options.workers, bound, options.max_workers);
+  BookingAdmission admission(*tree, plan.witness, bound);
+  const Simulation run =
+      simulate(*tree, admission, {options.workers, options.max_workers, plan.priority});
+  plan.peak = run.peak;
+  plan.makespan = run.makespan;
+  plan.tree = std::move(tree);
+  return plan;
+}
+
+}  // namespace espalier
