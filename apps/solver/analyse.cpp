@@ -6,6 +6,7 @@
 
 #include "espalier/model/error.h"
 #include "solver/elimination_tree.h"
+#include "solver/front_postorder.h"
 #include "solver/permute.h"
 #include "solver/supernodes.h"
 
@@ -119,7 +120,7 @@ Symbolic analyse_pattern(const SymmetricMatrix& matrix, const AnalyseOptions& op
   const SupernodeTree tree =
       amalgamate(fundamental_supernodes(parent, counts), options.amalgamation);
   std::vector<std::int32_t> column_order;
-  Symbolic symbolic = numbered(tree, forest_postorder(tree.parent), column_order);
+  Symbolic symbolic = numbered(tree, front_postorder(tree), column_order);
   symbolic.permutation = composed(permutation, column_order);
   for (std::int64_t count : counts) {
     symbolic.factor_entries += count;

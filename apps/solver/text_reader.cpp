@@ -14,7 +14,14 @@ namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
 constexpr std::int64_t kMostDeflateRatio = 1032;  // the limit of the format
-constexpr std::string_view kBlanks = " \t\r\v\f";
+
+constexpr bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// Position of the first character from `at` that is blank, or is not; else the size.
+std::size_t find(std::string_view text, std::size_t at, bool blank) {
+  while (at < text.size() && is_blank(text[at]) != blank) ++at;
+  return at;
+}
 
 }  // namespace
 
@@ -99,14 +106,15 @@ std::string_view take_line(std::string_view& text) {
 }
 
 std::string_view take_word(std::string_view& line) {
-  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
-  const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
-  line.remove_prefix(word.size());
+  const std::size_t start = find(line, 0, false);
+  const std::size_t end = find(line, start, true);
+  const std::string_view word = line.substr(start, end - start);
+  line.remove_prefix(end);
   return word;
 }
 
 bool is_blank_or_comment(std::string_view line) {
-  return line.starts_with('%') || line.find_first_not_of(kBlanks) == line.npos;
+  return line.starts_with('%') || find(line, 0, false) == line.size();
 }
 
 }  // namespace espalier::solver
