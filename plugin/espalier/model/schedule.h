@@ -21,12 +21,15 @@ struct WorkerRange {
 using Mapping = std::vector<WorkerRange>;
 
 /// When each task runs, in seconds from the start of the job: what a simulation predicts
-/// or what a run has recorded. Arrays are indexed by task.
+/// or what a run has recorded. `start`, `end` and `share` are indexed by task.
 struct Schedule {
   std::vector<Seconds> start, end;
   std::int32_t workers = 1;
-  /// workers that each task used on average while it ran; 1 for sequential tasks
+  /// workers that each task used while it ran; 1 for sequential tasks. Empty: unknown.
   std::vector<double> share;
+  /// all tasks in the order in which they started: it decides between tasks that took no
+  /// time at one and the same time. Empty: postorder.
+  std::vector<TaskId> sequence;
 };
 
 }  // namespace espalier

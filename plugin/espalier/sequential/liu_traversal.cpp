@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "espalier/model/error.h"
 #include "espalier/sequential/segment.h"
 
 namespace espalier {
@@ -26,14 +25,14 @@ class SegmentHeaps {
   // A heap of one segment.
   std::int32_t make(const Segment& segment) {
     const auto heap = static_cast<std::int32_t>(segment.last);
-    at(heap) = {segment, segment.key(), kNone, kNone};
+    at(heap) = {segment, kNone, kNone};
     return heap;
   }
 
   std::int32_t meld(std::int32_t a, std::int32_t b) {
     if (a == kNone) return b;
     if (b == kNone) return a;
-    if (at(b).key < at(a).key) std::swap(a, b);
+    if (at(b).segment.key() < at(a).segment.key()) std::swap(a, b);
     at(b).sibling = at(a).child;
     at(a).child = b;
     return a;
@@ -62,7 +61,6 @@ class SegmentHeaps {
  private:
   struct Node {
     Segment segment;
-    Bytes key = 0;
     std::int32_t child = kNone, sibling = kNone;
   };
 
