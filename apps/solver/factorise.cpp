@@ -211,11 +211,13 @@ tl::expected<Factor, BadPivot> factorise(const Symbolic& symbolic,
                                          const AssemblyTree& tree, const Runtime& runtime,
                                          const espalier_plan* plan, FactorReport& report,
                                          const std::function<void(double)>& progress) {
-  ESPALIER_ASSERT(runtime.espalier() == (plan != nullptr),
-                  "our policy and a plan, or none");
+  if (runtime.espalier() != (plan != nullptr))
+    throw InvalidInput("a plan goes with the scheduler espalier, and only with it");
   const auto start = std::chrono::steady_clock::now();
   Factorisation factorisation(symbolic, permuted, tree, plan);
+  runtime.wake();
   factorisation.run(progress);
+  runtime.sleep();
   report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   factorisation.finish(report);

@@ -5,14 +5,13 @@
 #include <starpu.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
-#include <vector>
 
 #include "espalier/model/error.h"
 #include "solver/kernels/dense.h"
+#include "solver/page_buffer.h"
 
 namespace espalier::solver {
 namespace {
@@ -28,8 +27,8 @@ void check_scheduler(const std::string& name) {
   throw InvalidInput(fmt::format("unknown scheduler '{}': one of {}", name, known));
 }
 
-// Orders beyond the blocking of any BLAS, so that its buffers are used to the full.
-constexpr std::int32_t kWarmOrder = 768;
+// The largest operands that fronts hand to BLAS at once, beyond its own blocking in rows.
+constexpr std::int32_t kWarmRows = 640, kWarmColumns = 320;
 
 struct WarmUp {
   std::int32_t workers;
@@ -38,15 +37,17 @@ struct WarmUp {
 
 void warm_up_task(void* /*buffers*/[], void* argument) {
   auto& warm = *static_cast<WarmUp*>(argument);
-  std::vector<double> a(static_cast<std::size_t>(kWarmOrder) * kWarmOrder, 1e-3), c = a;
-  for (std::int32_t i = 0; i < kWarmOrder; ++i) a[i * (kWarmOrder + 1)] = 2.0;
+  constexpr Bytes kBytes = Bytes{kWarmRows} * kWarmColumns * sizeof(double);
+  PageBuffer panel(kBytes), target(kBytes);
+  double* const a = panel.doubles();
+  for (std::int32_t i = 0; i < kWarmColumns; ++i) a[i * (kWarmRows + 1)] = 2.0;
   ++warm.arrived;
   while (warm.arrived.load() < warm.workers) std::this_thread::yield();
-  const auto half = kWarmOrder / 2;
-  kernels::update(kWarmOrder, half, kWarmOrder, a.data(), kWarmOrder, c.data(),
-                  kWarmOrder);
-  kernels::solve_below(half, half, a.data(), kWarmOrder, c.data(), kWarmOrder);
-  kernels::cholesky(half, a.data(), kWarmOrder);
+  kernels::cholesky(kWarmColumns, a, kWarmRows);
+  kernels::solve_below(kWarmRows - kWarmColumns, kWarmColumns, a, kWarmRows,
+                       a + kWarmColumns, kWarmRows);
+  kernels::update(kWarmRows, kWarmColumns, kWarmColumns, a, kWarmRows, target.doubles(),
+                  kWarmRows);
 }
 
 }  // namespace
@@ -73,9 +74,16 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
                                    options.workers, started));
   }
   kernels::use_one_blas_thread();
+  sleep();
 }
 
-Runtime::~Runtime() { starpu_shutdown(); }
+void Runtime::wake() const { starpu_resume(); }
+void Runtime::sleep() const { starpu_pause(); }
+
+Runtime::~Runtime() {
+  wake();  // StarPU does not shut down otherwise
+  starpu_shutdown();
+}
 
 void Runtime::warm_up() {
   static starpu_codelet codelet = [] {
@@ -95,7 +103,9 @@ void Runtime::warm_up() {
     if (const int status = starpu_task_submit(task); status != 0)
       throw Error(fmt::format("StarPU refuses a task: {}", std::strerror(-status)));
   }
+  wake();
   starpu_task_wait_for_all();
+  sleep();
 }
 
 }  // namespace espalier::solver

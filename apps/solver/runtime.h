@@ -27,6 +27,11 @@ class Runtime {
   [[nodiscard]] const std::string& scheduler() const { return options_.scheduler; }
   [[nodiscard]] bool espalier() const { return options_.scheduler == "espalier"; }
 
+  /// Workers poll for tasks, at the cost of whatever else wants their cores: between
+  /// factorisations they sleep. A Runtime starts asleep.
+  void wake() const;
+  void sleep() const;
+
   /// Lets every worker call BLAS at the same time, so that the buffers that BLAS keeps
   /// for each thread are resident before memory is measured.
   void warm_up();
