@@ -159,7 +159,11 @@ class Crew {
   void run(int threads) {
     std::vector<std::thread> crew;
     for (int t = 0; t < threads; ++t) crew.emplace_back([this] { work(); });
-    for (const TaskId node : order_) submit(node, static_cast<int>(random_() % 4));
+    // A node without tasks cannot free its children's outputs: leaves only.
+    for (const TaskId node : order_)
+      submit(node, plan_->tree->children(node).empty()
+                       ? static_cast<int>(random_() % 4)
+                       : 1 + static_cast<int>(random_() % 3));
     for (std::thread& thread : crew) thread.join();
   }
 
