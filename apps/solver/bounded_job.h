@@ -47,7 +47,8 @@ struct MemoryAccount {
 
 struct Solution {
   Refinement refinement;
-  Seconds seconds = 0;  ///< both triangular solves and the refinement
+  Seconds seconds = 0;         ///< forward and backward substitution
+  Seconds refine_seconds = 0;  ///< residuals, error estimates, further substitutions
 };
 
 /// One symmetric positive definite system, from the matrix to the solution, inside a
