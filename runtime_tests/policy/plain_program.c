@@ -1,0 +1,34 @@
+/* A StarPU program that has never heard of Espalier: one worker, tasks of rising priority
+ * submitted while it pauses. Prints the policy that ran and the order of the tasks. */
+
+#include <starpu.h>
+#include <starpu_scheduler.h>
+#include <stdio.h>
+
+static void print_number(void* buffers[], void* argument) {
+  (void)buffers;
+  printf(" %d", (int)(intptr_t)argument);
+}
+
+static struct starpu_codelet codelet = {.cpu_funcs = {print_number}, .name = "number"};
+
+int main(void) {
+  struct starpu_conf conf;
+  starpu_conf_init(&conf);
+  conf.ncpus = 1;
+  if (starpu_init(&conf) != 0) return 77;
+  printf("policy %s, tasks", starpu_sched_ctx_get_sched_policy(0)->policy_name);
+  starpu_pause();
+  for (int i = 0; i < 5; ++i) {
+    struct starpu_task* task = starpu_task_create();
+    task->cl = &codelet;
+    task->cl_arg = (void*)(intptr_t)i;
+    task->priority = i;
+    if (starpu_task_submit(task) != 0) return 1;
+  }
+  starpu_resume();
+  starpu_task_wait_for_all();
+  printf("\n");
+  starpu_shutdown();
+  return 0;
+}
