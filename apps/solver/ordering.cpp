@@ -215,7 +215,7 @@ std::vector<std::int32_t> compute_ordering(const SymmetricMatrix& matrix,
     throw InvalidInput(fmt::format("ordering '{}': this build lacks {}", name(kind),
                                    library(kind).package));
   }
-  if (matrix.size == 0) return {};
+  if (matrix.row.empty()) return natural_order(matrix.size);
   switch (kind) {
 #ifdef ESPALIER_WITH_METIS
     case OrderingKind::kMetis:

@@ -64,7 +64,7 @@ LowerRows permuted_rows(const SymmetricMatrix& matrix,
 }
 
 void sort_columns(SymmetricMatrix& matrix) {
-#pragma omp parallel
+#pragma omp parallel if (matrix.row.size() > 10'000)
   {
     std::vector<std::pair<std::int32_t, double>> entries;
 #pragma omp for schedule(dynamic, 1024)

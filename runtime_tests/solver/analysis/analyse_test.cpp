@@ -1,0 +1,205 @@
+#include "solver/analyse.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+
+#include "espalier/model/error.h"
+#include "random_matrices.h"
+#include "solver/check_symbolic.h"
+#include "solver/grid.h"
+#include "solver/permute.h"
+
+namespace espalier::solver {
+namespace {
+
+using Ints = std::vector<std::int32_t>;
+
+AnalyseOptions natural(bool relaxed) {
+  AnalyseOptions options{OrderingKind::kNatural, {}};
+  options.amalgamation.relaxed = relaxed;
+  return options;
+}
+
+SymmetricMatrix tridiagonal(std::int32_t size) { return make_grid({size, 1, 1}); }
+
+std::int64_t stored_entries(const Symbolic& s) {
+  std::int64_t entries = 0;
+  for (std::int32_t front = 0; front < s.fronts(); ++front) {
+    entries += panel_entries(s.pivots(front), s.front_order(front));
+  }
+  return entries;
+}
+
+TEST(Analyse, GivesTheExampleOfTheHeader) {
+  const Symbolic s = analyse(tridiagonal(4), natural(false)).symbolic;
+  EXPECT_EQ(s.first_column, (Ints{0, 1, 2, 4}));
+  EXPECT_EQ(s.rows, (Ints{1, 2}));
+  EXPECT_EQ(s.row_start, (std::vector<std::int64_t>{0, 1, 2, 2}));
+  EXPECT_EQ(s.parent, (Ints{1, 2, -1}));
+  EXPECT_EQ(s.factor_entries, 7);
+  EXPECT_EQ(s.factor_flops, 4 + 4 + 4 + 1);
+}
+
+TEST(Analyse, TakesMatricesWithoutStructure) {
+  for (std::int32_t size : {0, 1, 5}) {
+    SymmetricMatrix empty{size, std::vector<std::int64_t>(size + 1, 0), {}, {}};
+    const Analysis analysis = analyse(std::move(empty));
+    EXPECT_EQ(analysis.symbolic.fronts(), size);
+    EXPECT_TRUE(analysis.symbolic.rows.empty());
+    check_symbolic(analysis.symbolic, analysis.permuted);
+  }
+}
+
+TEST(Analyse, FitsSmallMatricesWithAndWithoutRelaxation) {
+  std::mt19937 random(5);
+  for (int instance = 0; instance < 4000; ++instance) {
+    const SymmetricMatrix matrix = random_matrix(random, instance % 4 ? 12 : 60);
+    AnalyseOptions options{instance % 2 ? OrderingKind::kNatural : default_ordering(),
+                           {}};
+    const Analysis relaxed = analyse(SymmetricMatrix(matrix), options);
+    ASSERT_NO_THROW(check_symbolic(relaxed.symbolic, relaxed.permuted))
+        << describe(matrix);
+    options.amalgamation.relaxed = false;
+    const Analysis exact = analyse(SymmetricMatrix(matrix), options);
+    ASSERT_NO_THROW(check_symbolic(exact.symbolic, exact.permuted)) << describe(matrix);
+
+    std::int64_t entries = 0;
+    double flops = 0;
+    for (const auto& column : symbolic_elimination(exact.permuted)) {
+      entries += std::ssize(column);
+      flops += static_cast<double>(column.size() * column.size());
+    }
+    ASSERT_EQ(exact.symbolic.factor_entries, entries) << describe(matrix);
+    ASSERT_EQ(exact.symbolic.factor_flops, flops) << describe(matrix);
+    ASSERT_EQ(stored_entries(exact.symbolic), entries) << describe(matrix);
+    ASSERT_EQ(relaxed.symbolic.factor_entries, entries) << describe(matrix);
+    ASSERT_LE(relaxed.symbolic.fronts(), exact.symbolic.fronts()) << describe(matrix);
+  }
+}
+
+// Every column of a front has, in L, the rows that the front says and no other.
+TEST(Analyse, HoldsNoZeroWithoutRelaxation) {
+  std::mt19937 random(6);
+  for (int instance = 0; instance < 1000; ++instance) {
+    const SymmetricMatrix matrix = random_matrix(random, 15);
+    const Analysis analysis = analyse(SymmetricMatrix(matrix), natural(false));
+    const Symbolic& s = analysis.symbolic;
+    const auto columns = symbolic_elimination(analysis.permuted);
+    for (std::int32_t front = 0; front < s.fronts(); ++front) {
+      std::set<std::int32_t> rows(s.rows_of(front).begin(), s.rows_of(front).end());
+      for (auto column = s.first_column[front + 1] - 1; column >= s.first_column[front];
+           --column) {
+        rows.insert(column);
+        ASSERT_EQ(rows, columns[column]) << describe(matrix) << " front " << front;
+      }
+    }
+  }
+}
+
+TEST(Analyse, GivesThePermutedMatrix) {
+  std::mt19937 random(7);
+  for (int instance = 0; instance < 200; ++instance) {
+    const SymmetricMatrix matrix = random_matrix(random, 20);
+    std::vector<double> dense(matrix.size * matrix.size, 0);
+    for (std::int32_t column = 0; column < matrix.size; ++column) {
+      for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+           ++at) {
+        dense[matrix.row[at] * matrix.size + column] = matrix.value[at];
+        dense[column * matrix.size + matrix.row[at]] = matrix.value[at];
+      }
+    }
+    const auto [symbolic, permuted, seconds] = analyse(SymmetricMatrix(matrix));
+    ASSERT_EQ(permuted.row.size(), matrix.row.size());
+    for (std::int32_t column = 0; column < matrix.size; ++column) {
+      std::int32_t last = column - 1;
+      for (auto at = permuted.column_start[column];
+           at < permuted.column_start[column + 1]; ++at) {
+        const std::int32_t row = permuted.row[at];
+        ASSERT_GT(row, last) << describe(matrix);
+        last = row;
+        ASSERT_EQ(permuted.value[at], dense[symbolic.permutation[row] * matrix.size +
+                                            symbolic.permutation[column]]);
+      }
+    }
+  }
+}
+
+TEST(Analyse, IsTheSameInEveryRun) {
+  const Symbolic a = analyse_pattern(make_grid({9, 9, 9}));
+  const Symbolic b = analyse_pattern(make_grid({9, 9, 9}));
+  EXPECT_EQ(a.permutation, b.permutation);
+  EXPECT_EQ(a.rows, b.rows);
+  EXPECT_EQ(a.parent, b.parent);
+}
+
+TEST(Analyse, TakesAChainOfAMillion) {
+  const Analysis analysis = analyse(tridiagonal(1'000'000), natural(true));
+  check_symbolic(analysis.symbolic, analysis.permuted);
+  EXPECT_EQ(analysis.symbolic.factor_entries, 1'999'999);
+}
+
+TEST(Amalgamation, ShrinksTheTreeOfAGridAndStoresFewZeros) {
+  const SymmetricMatrix grid = make_grid({15, 15, 15});
+  AnalyseOptions exact;
+  exact.amalgamation.relaxed = false;
+  const Symbolic before = analyse_pattern(grid, exact);
+  const Symbolic after = analyse_pattern(grid);
+  EXPECT_LT(after.fronts(), before.fronts() / 2);
+  EXPECT_LT(static_cast<double>(stored_entries(after)),
+            1.25 * static_cast<double>(after.factor_entries));
+}
+
+// Children 0 (1 pivot, rows {2}) and 1 (1 pivot, rows {2, 3, 4}) of front 2 (3 pivots).
+TEST(Amalgamation, MergesAnyChildThatFillsTheParent) {
+  const SupernodeTree tree{{0, 1, 2, 2, 2}, {1, 1, 3}, {2, 4, 3}, {2, 2, -1}};
+  AmalgamationOptions options;
+  options.relaxed = false;
+  const SupernodeTree merged = amalgamate(tree, options);
+  EXPECT_EQ(merged.front_of_column, (Ints{0, 1, 1, 1, 1}));
+  EXPECT_EQ(merged.pivots, (Ints{1, 4}));
+  EXPECT_EQ(merged.order, (Ints{2, 4}));
+  EXPECT_EQ(merged.parent, (Ints{1, -1}));
+}
+
+class CheckSymbolic : public testing::Test {
+ protected:
+  void expect_fault(const std::string& words) {
+    try {
+      check_symbolic(analysis_.symbolic, analysis_.permuted);
+      FAIL() << "expected a fault: " << words;
+    } catch (const InvalidInput& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  }
+  Analysis analysis_ = analyse(tridiagonal(4), natural(false));
+  Symbolic& symbolic_ = analysis_.symbolic;
+};
+
+TEST_F(CheckSymbolic, FindsAMissingRow) {
+  symbolic_.rows[0] = 2;
+  symbolic_.parent[0] = 2;
+  expect_fault("entry (1, 0) is outside front 0");
+}
+
+TEST_F(CheckSymbolic, FindsAWrongParent) {
+  symbolic_.parent[0] = 2;
+  expect_fault("front 0: parent 2, expected 1");
+}
+
+TEST_F(CheckSymbolic, FindsAColumnThatComesTwice) {
+  symbolic_.permutation[0] = symbolic_.permutation[1];
+  expect_fault("twice in the permutation");
+}
+
+TEST_F(CheckSymbolic, FindsATreeOutOfPostorder) {
+  // Columns 0 and 2 hang below 3, column 1 is a root between them and their parent.
+  SymmetricMatrix matrix{4, {0, 1, 2, 3, 3}, {3, 1, 3}, {1, 1, 1}};
+  symbolic_ = {4, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 1, 2, 2}, {3, 3}, {3, -1, 3, -1}};
+  analysis_.permuted = matrix;
+  expect_fault("not in postorder");
+}
+
+}  // namespace
+}  // namespace espalier::solver
