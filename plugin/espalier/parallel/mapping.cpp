@@ -20,7 +20,7 @@ Mapping proportional(const TaskTree& tree, std::int32_t workers) {
   share_out({0, static_cast<double>(workers)}, tree.roots(), one_group, 1, work, shares);
   for (const TaskId task : std::views::reverse(tree.postorder())) {
     const WorkerShare& share = shares[index(task)];
-    mapping[index(task)] = share.workers();
+    mapping[index(task)] = workers_of(tree, task, share, mapping, workers);
     share_out(share, tree.children(task), one_group, 1, work, shares);
   }
   return mapping;

@@ -99,7 +99,7 @@ MemoryAwareMapping Mapper::run(std::int32_t workers, Bytes bound) {
   for (const TaskId task : std::views::reverse(tree_.postorder())) {
     const std::size_t i = index(task);
     ESPALIER_ASSERT(subtrees_.peak[i] <= budget_[i], "a subtree fits in its budget");
-    result.mapping[i] = share_[i].workers();
+    result.mapping[i] = workers_of(tree_, task, share_[i], result.mapping, workers);
     const Siblings below = children(task);
     if (below.by_id.empty()) serialisation_.waits[i] = gate_[i];
     place(below, share_[i], budget_[i], gate_[i],

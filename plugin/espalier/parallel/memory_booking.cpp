@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "espalier/model/error.h"
+#include "espalier/model/replay.h"
 
 namespace espalier {
 
@@ -18,42 +19,15 @@ MemoryBooking::MemoryBooking(const TaskTree& tree, std::span<const TaskId> order
       state_(tree.size(), State::kWaiting),
       bound_(bound),
       unfinished_(tree.size()) {
-  check_order();
+  const Bytes peak = replay(tree, order).peak;  // refuses what is no order of the tree
+  if (peak > bound) {
+    throw InvalidInput(
+        fmt::format("the activation order needs {} bytes, the bound is {}", peak, bound));
+  }
   for (std::size_t i = 0; i < tree.size(); ++i) {
     children_left_[i] = static_cast<std::int32_t>(tree.children(task_id(i)).size());
   }
   if (!order_.empty()) open_candidate();
-}
-
-// Memory after i in a sequential run: what was there, with i's output in place of its
-// inputs, and what i retains.
-void MemoryBooking::check_order() const {
-  if (order_.size() != tree_->size()) {
-    throw InvalidInput(fmt::format("the activation order has {} tasks, the tree {}",
-                                   order_.size(), tree_->size()));
-  }
-  std::vector<bool> seen(tree_->size(), false);
-  Bytes resident = 0, peak = 0;
-  for (const TaskId task : order_) {
-    if (index(task) >= tree_->size() || seen[index(task)]) {
-      throw InvalidInput(fmt::format("the activation order repeats or invents task {}",
-                                     static_cast<std::int32_t>(task)));
-    }
-    for (const TaskId child : tree_->children(task)) {
-      if (seen[index(child)]) continue;
-      throw InvalidInput(
-          fmt::format("the activation order has task {} before its child {}",
-                      static_cast<std::int32_t>(task), static_cast<std::int32_t>(child)));
-    }
-    seen[index(task)] = true;
-    const Bytes inputs = tree_->input_size(task);
-    peak = std::max(peak, resident - inputs + tree_->memory_requirement(task));
-    resident += tree_->output_size(task) + tree_->retained_size(task) - inputs;
-  }
-  if (peak > bound_) {
-    throw InvalidInput(fmt::format("the activation order needs {} bytes, the bound is {}",
-                                   peak, bound_));
-  }
 }
 
 // subtree_booked - r: what the parent of an activated task will have of its subtree.

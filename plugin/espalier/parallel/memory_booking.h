@@ -68,7 +68,6 @@ class MemoryBooking {
 
   [[nodiscard]] Bytes handed_up(TaskId task) const;
   void open_candidate();
-  void check_order() const;
 
   const TaskTree* tree_;
   std::vector<TaskId> order_;

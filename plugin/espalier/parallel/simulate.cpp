@@ -28,9 +28,8 @@ class Simulator {
     std::int32_t workers = 0;  // that it has
     std::int32_t version = 0;  // of its end: an end foreseen with fewer workers is void
     bool ended = false;
-    Seconds updated = 0;  // when the two below were exact
+    Seconds updated = 0;  // when `left` was exact
     Flops left = 0;
-    double used = 0;  // workers x seconds
   };
   struct End {
     Seconds time;
@@ -67,6 +66,7 @@ class Simulator {
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::int32_t idle_;
   std::size_t unfinished_;
+  bool shares_change_ = false;
   Seconds now_ = 0;
   Bytes resident_ = 0;
   Simulation result_;
@@ -107,6 +107,7 @@ Simulation Simulator::run() {
     throw Error(fmt::format("the simulation is stuck with {} tasks left", unfinished_));
   }
   result_.makespan = now_;
+  if (shares_change_) result_.schedule.share.clear();
   return std::move(result_);
 }
 
@@ -136,11 +137,13 @@ void Simulator::give(TaskId task, std::int32_t workers) {
   Progress& progress = progress_[index(task)];
   if (progress.workers == 0) {
     result_.schedule.start[index(task)] = now_;
+    result_.schedule.sequence.push_back(task);
     resident_ += tree_.memory_requirement(task) - tree_.input_size(task);
     result_.peak = std::max(result_.peak, resident_);
     progress.updated = now_;
   } else {
     advance(task);
+    shares_change_ = true;
   }
   idle_ -= workers;
   progress.workers += workers;
@@ -162,12 +165,9 @@ void Simulator::end_all_of_next_instant() {
 
 void Simulator::end(TaskId task) {
   Progress& progress = progress_[index(task)];
-  advance(task);
   Schedule& schedule = result_.schedule;
-  const Seconds duration = now_ - schedule.start[index(task)];
   schedule.end[index(task)] = now_;
-  schedule.share[index(task)] =
-      duration > 0 ? progress.used / duration : progress.workers;
+  schedule.share[index(task)] = progress.workers;
   progress.ended = true;
   idle_ += progress.workers;
   resident_ -= tree_.execution_size(task) + tree_.input_size(task);
@@ -179,7 +179,6 @@ void Simulator::advance(TaskId task) {
   Progress& progress = progress_[index(task)];
   const Seconds elapsed = now_ - progress.updated;
   progress.left = std::max(0.0, progress.left - elapsed * rate(task));
-  progress.used += elapsed * progress.workers;
   progress.updated = now_;
 }
 

@@ -9,15 +9,21 @@
 
 namespace espalier {
 
-WorkerRange WorkerShare::workers() const {
+WorkerRange WorkerShare::workers(const WorkerRange& outer) const {
   if (!wide()) {
-    // An empty share at P itself, of a subtree without work, goes to the last worker.
-    const double middle = std::min((begin + end) / 2, std::ceil(end) - 1);
-    return {std::max(0, static_cast<std::int32_t>(std::floor(middle))), 1};
+    // Of a share without width at a border, only the outer share knows the side.
+    const auto middle = static_cast<std::int32_t>(std::floor((begin + end) / 2));
+    return {std::clamp(middle, outer.first, outer.first + outer.count - 1), 1};
   }
   const auto first = static_cast<std::int32_t>(std::floor(begin + kTolerance));
   const auto last = static_cast<std::int32_t>(std::ceil(end - kTolerance));
   return {first, last - first};
+}
+
+WorkerRange workers_of(const TaskTree& tree, TaskId task, const WorkerShare& share,
+                       const Mapping& mapping, std::int32_t workers) {
+  const auto parent = tree.parent(task);
+  return share.workers(parent ? mapping[index(*parent)] : WorkerRange{0, workers});
 }
 
 std::vector<Flops> subtree_works(const TaskTree& tree) {

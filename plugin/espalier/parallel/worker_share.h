@@ -18,8 +18,9 @@ struct WorkerShare {
   /// Rounding in the division of an interval must not make a subtree wider than a worker.
   static constexpr double kTolerance = 1e-9;
   [[nodiscard]] bool wide() const { return end - begin > 1 + kTolerance; }
-  /// The whole workers that it stands for, see proportional().
-  [[nodiscard]] WorkerRange workers() const;
+  /// The whole workers that it stands for, see proportional(); inside `outer`, those of
+  /// the share that it is a part of.
+  [[nodiscard]] WorkerRange workers(const WorkerRange& outer) const;
 };
 
 /// Sum of w over each task's subtree.
@@ -32,6 +33,11 @@ struct WorkerShare {
 void share_out(const WorkerShare& whole, std::span<const TaskId> siblings,
                std::span<const std::int32_t> group, std::int32_t groups,
                std::span<const Flops> work, std::span<WorkerShare> shares);
+
+/// Workers of a task: those of its share, inside its parent's or, for a root, all.
+[[nodiscard]] WorkerRange workers_of(const TaskTree& tree, TaskId task,
+                                     const WorkerShare& share, const Mapping& mapping,
+                                     std::int32_t workers);
 
 /// @throws InvalidInput for workers < 1
 void check_workers(std::int32_t workers);
