@@ -1,0 +1,29 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace espalier::cli {
+
+/// How the program ends (docs: README, "Exit status").
+enum ExitStatus : int {
+  kDone = 0,
+  kNo = 1,        ///< the answer is no: an infeasible bound, a check that failed
+  kBadInput = 2,  ///< bad usage, a bad file, a bad value
+  kInternal = 3   ///< anything else
+};
+
+/// A subcommand as main() needs it. `run` is called after a successful parse that named
+/// `app`; it may throw: InvalidInput and OverflowError end as kBadInput, the rest as
+/// kInternal.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<ExitStatus()> run;
+};
+
+// One per file of the same name. Options live as long as the returned `run`.
+[[nodiscard]] Command add_solve(CLI::App& program);
+[[nodiscard]] Command add_plan(CLI::App& program);
+[[nodiscard]] Command add_info(CLI::App& program);
+
+}  // namespace espalier::cli

@@ -1,0 +1,62 @@
+// espalier: solve, plan, info. A file per subcommand; this one parses, runs and turns
+// what went wrong into an exit status and one line on standard error.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <vector>
+
+#include "cli/command.h"
+#include "espalier/model/error.h"
+
+namespace espalier::cli {
+namespace {
+
+int fail(ExitStatus status, const char* message) {
+  fmt::print(stderr, "espalier: {}\n", message);
+  return status;
+}
+
+int run(const Command& command) {
+  try {
+    return command.run();
+  } catch (const InvalidInput& error) {
+    return fail(kBadInput, error.what());
+  } catch (const OverflowError& error) {
+    return fail(kBadInput, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kInternal, "the system has no memory left to give");
+  } catch (const std::exception& error) {
+    return fail(kInternal, error.what());
+  }
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App program("Task trees run inside a memory bound.", "espalier");
+  program.set_version_flag("--version", "espalier " ESPALIER_VERSION);
+  program.option_defaults()->always_capture_default();
+  program.require_subcommand(1);
+  program.footer(
+      "Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 internal.");
+  const std::vector<Command> commands = {add_solve(program), add_plan(program),
+                                         add_info(program)};
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
+    fmt::print(stderr, "espalier: {} (see espalier --help)\n", error.what());
+    return kBadInput;
+  }
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return run(command);
+  }
+  return fail(kInternal, "no subcommand ran");
+}
+
+}  // namespace
+}  // namespace espalier::cli
+
+int main(int argc, char** argv) { return espalier::cli::parse_and_run(argc, argv); }

@@ -1,0 +1,117 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "espalier/model/error.h"
+
+namespace espalier::cli {
+namespace {
+
+const std::vector<std::pair<std::string, OrderKind>> kOrders = {
+    {"liu", OrderKind::kLiu}, {"postorder", OrderKind::kPostorder}};
+const std::vector<std::pair<std::string, MappingKind>> kMappings = {
+    {"all-to-all", MappingKind::kAllToAll},
+    {"proportional", MappingKind::kProportional},
+    {"memory-aware", MappingKind::kMemoryAware}};
+
+template <class T>
+std::string_view name_among(const std::vector<std::pair<std::string, T>>& choices,
+                            T value) {
+  for (const auto& [text, choice] : choices) {
+    if (choice == value) return text;
+  }
+  return "?";
+}
+
+double parse_factor(std::string_view text) {
+  double factor = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, factor);
+  if (error != std::errc() || stop != end || !std::isfinite(factor) || factor <= 0) {
+    throw InvalidInput(fmt::format("'x{}' is not x and a positive number", text));
+  }
+  return factor;
+}
+
+}  // namespace
+
+Bytes MemoryRequest::resolve(Bytes least, Bytes unbounded) const {
+  switch (kind) {
+    case Kind::kUnbounded:
+      return unbounded;
+    case Kind::kLeast:
+      return least;
+    case Kind::kSize:
+      return size;
+    case Kind::kFactor:
+      break;
+  }
+  if (factor == 1) return least;
+  const long double bytes = std::ceil(static_cast<long double>(factor) * least);
+  if (bytes >= 0x1p63L) {
+    throw OverflowError(fmt::format("{} times {} B leaves 64 bits", factor, least));
+  }
+  return static_cast<Bytes>(bytes);
+}
+
+MemoryRequest parse_memory(std::string_view text) {
+  using Kind = MemoryRequest::Kind;
+  if (text == "min") return {.kind = Kind::kLeast};
+  if (text == "none") return {.kind = Kind::kUnbounded};
+  if (text.starts_with('x')) {
+    return {.kind = Kind::kFactor, .factor = parse_factor(text.substr(1))};
+  }
+  return {.kind = Kind::kSize, .size = parse_size(text)};
+}
+
+void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default_text) {
+  memory = parse_memory(default_text);
+  const auto read = [&memory](const std::string& text) {
+    try {
+      memory = parse_memory(text);
+    } catch (const Error& error) {
+      throw CLI::ValidationError("--memory", error.what());
+    }
+  };
+  app.add_option_function<std::string>(
+         "--memory", read,
+         "Memory bound: a size (512MiB, 2GB), min for the least that\n"
+         "suffices, xFACTOR for that many times the least, or none")
+      ->type_name("SIZE|min|xFACTOR|none")
+      ->default_str(default_text);
+}
+
+void add_order(CLI::App& app, OrderKind& order) {
+  add_choice(app, "--order", order, kOrders,
+             "Order in which memory is granted: least peak of all orders,\n"
+             "or of the postorders");
+}
+
+void add_mapping(CLI::App& app, MappingKind& mapping) {
+  add_choice(app, "--mapping", mapping, kMappings, "Which workers a task prefers");
+}
+
+void add_workers(CLI::App& app, std::int32_t& workers) {
+  const auto read = [&workers](const std::int64_t& count) {
+    if (count < 1 || count > std::numeric_limits<std::int32_t>::max()) {
+      throw CLI::ValidationError("--workers", fmt::format("{} is not 1 or more", count));
+    }
+    workers = static_cast<std::int32_t>(count);
+  };
+  app.add_option_function<std::int64_t>("--workers", read, "Workers, one core each")
+      ->type_name("N")
+      ->default_str(std::to_string(workers));
+}
+
+void add_json(CLI::App& app, bool& json) {
+  app.add_flag("--json", json, "One JSON object on standard output, nothing else");
+}
+
+std::string_view name(OrderKind order) { return name_among(kOrders, order); }
+std::string_view name(MappingKind mapping) { return name_among(kMappings, mapping); }
+
+}  // namespace espalier::cli

@@ -1,0 +1,75 @@
+#pragma once
+
+// Options that several subcommands share. A value that cannot be read is a
+// CLI::ValidationError whose message names the option and the value.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "espalier/model/units.h"
+#include "espalier/parallel/make_plan.h"
+
+namespace espalier::cli {
+
+/// What --memory asks for.
+struct MemoryRequest {
+  enum class Kind {
+    kUnbounded,  ///< "none"
+    kLeast,      ///< "min": the least that suffices
+    kSize,       ///< "8GiB"
+    kFactor      ///< "x1.5": that many times the least
+  };
+  Kind kind = Kind::kLeast;
+  Bytes size = 0;     ///< of kSize
+  double factor = 0;  ///< of kFactor: finite and positive
+
+  /// The bound in bytes, given the least that suffices and what no run can exceed.
+  /// A fraction of a byte is rounded up.
+  /// @throws OverflowError beyond 2^63 - 1
+  [[nodiscard]] Bytes resolve(Bytes least, Bytes unbounded) const;
+};
+
+/// @throws InvalidInput for anything but a size, "min", "none" or "x" and a number
+[[nodiscard]] MemoryRequest parse_memory(std::string_view text);
+
+void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default_text);
+void add_order(CLI::App& app, OrderKind& order);
+void add_mapping(CLI::App& app, MappingKind& mapping);
+/// A count of at least 1; `workers` holds the default.
+void add_workers(CLI::App& app, std::int32_t& workers);
+void add_json(CLI::App& app, bool& json);
+
+[[nodiscard]] std::string_view name(OrderKind order);
+[[nodiscard]] std::string_view name(MappingKind mapping);
+
+/// An option whose values have names. `value` holds the default, and every value that it
+/// can have is in `choices`, so that help and errors list exactly what is accepted.
+template <class T>
+CLI::Option* add_choice(CLI::App& app, const std::string& option, T& value,
+                        std::vector<std::pair<std::string, T>> choices,
+                        const std::string& help) {
+  std::string names, chosen;
+  for (const auto& [text, choice] : choices) {
+    names += (names.empty() ? "" : "|") + text;
+    if (choice == value) chosen = text;
+  }
+  const auto read = [option, &value, choices = std::move(choices),
+                     names](const std::string& text) {
+    for (const auto& [known, choice] : choices) {
+      if (known == text) {
+        value = choice;
+        return;
+      }
+    }
+    throw CLI::ValidationError(option, "'" + text + "' is none of " + names);
+  };
+  return app.add_option_function<std::string>(option, read, help)
+      ->type_name(names)
+      ->default_str(chosen);
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,132 @@
+#include "cli/output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace espalier::cli {
+
+template <class T>
+void Report::add(std::string_view key, std::string_view label, T value,
+                 std::string shown) {
+  json_[std::string(key)] = value;
+  if (!label.empty()) rows_.push_back({std::string(label), std::move(shown)});
+}
+
+void Report::heading(std::string_view text) { rows_.push_back({std::string(text), ""}); }
+
+void Report::text(std::string_view key, std::string_view label, std::string_view value) {
+  add(key, label, std::string(value), value.empty() ? "-" : std::string(value));
+}
+
+void Report::flag(std::string_view key, std::string_view label, bool value) {
+  add(key, label, value, value ? "yes" : "no");
+}
+
+void Report::count(std::string_view key, std::string_view label, std::int64_t value) {
+  add(key, label, value, fmt::format("{}", value));
+}
+
+void Report::bytes(std::string_view key, std::string_view label, Bytes value) {
+  add(key, label, value, format_size(value));
+}
+
+void Report::seconds(std::string_view key, std::string_view label, Seconds value) {
+  add(key, label, value, fmt::format("{:.3f} s", value));
+}
+
+void Report::flops(std::string_view key, std::string_view label, Flops value) {
+  add(key, label, value, fmt::format("{:.4g}", value));
+}
+
+void Report::ratio(std::string_view key, std::string_view label, double value) {
+  add(key, label, value, fmt::format("{:.3f}", value));
+}
+
+void Report::number(std::string_view key, std::string_view label, double value) {
+  add(key, label, value, fmt::format("{:.1e}", value));
+}
+
+std::string Report::table() const {
+  std::size_t width = 0;
+  for (const Row& row : rows_) {
+    if (!row.value.empty()) width = std::max(width, row.label.size());
+  }
+  std::string text;
+  for (const Row& row : rows_) {
+    if (row.value.empty()) {
+      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", row.label);
+    } else {
+      text += fmt::format("  {:<{}}  {}\n", row.label, width, row.value);
+    }
+  }
+  return text;
+}
+
+void Report::print(bool json) const {
+  using Json = nlohmann::ordered_json;
+  // A file name need not be UTF-8, but JSON has to be.
+  const std::string text =
+      json ? json_.dump(2, ' ', false, Json::error_handler_t::replace) + '\n' : table();
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+      std::fflush(stdout) != 0) {
+    throw Error("standard output cannot be written");
+  }
+}
+
+void print_infeasible(Report report, const Infeasible& answer, bool json) {
+  fmt::print(stderr, "espalier: {}\n", answer.message());
+  if (!json) return;
+  report.flag("feasible", "", false);
+  report.text(
+      "reason", "",
+      answer.reason == Infeasible::Reason::kImpossible ? "impossible" : "none_found");
+  report.bytes("bound_bytes", "", answer.bound_bytes);
+  report.bytes("least_bytes", "", answer.least_bytes);
+  report.bytes("lower_bound_bytes", "", answer.lower_bound_bytes);
+  report.print(json);
+}
+
+Progress::Progress(std::string_view step) : step_(step) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  painter_ = std::jthread([this](std::stop_token stop) { draw_until_stopped(stop); });
+}
+
+Progress::~Progress() = default;
+
+void Progress::step(std::string_view step) {
+  const std::scoped_lock lock(mutex_);
+  step_ = step;
+  fraction_ = -1;
+}
+
+void Progress::draw_until_stopped(const std::stop_token& stop) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kCells = 30;
+  const Clock::time_point start = Clock::now();
+  const auto never = [] { return false; };
+  auto pause = std::chrono::milliseconds(1000);
+  bool drawn = false;
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    wake_.wait_for(lock, stop, pause, never);
+    if (stop.stop_requested()) break;
+    const double fraction = std::min(fraction_.load(), 1.0);
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+    if (fraction < 0) {
+      fmt::print(stderr, "\r\033[K{} … {:.0f} s", step_, elapsed);
+    } else {
+      const int filled = static_cast<int>(fraction * kCells);
+      fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f} %", step_, "", filled, "",
+                 kCells - filled, 100 * fraction);
+    }
+    drawn = true;
+    pause = std::chrono::milliseconds(100);
+  }
+  if (drawn) fmt::print(stderr, "\r\033[K");
+}
+
+}  // namespace espalier::cli

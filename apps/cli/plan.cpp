@@ -1,0 +1,160 @@
+// espalier plan: order, mapping and predicted run of a tree inside a memory bound.
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/ordering_option.h"
+#include "cli/output.h"
+#include "cli/plan_input.h"
+#include "espalier/parallel/admission.h"
+#include "espalier/parallel/simulate.h"
+#include "espalier/sequential/best_postorder.h"
+#include "espalier/sequential/liu_traversal.h"
+
+namespace espalier::cli {
+namespace {
+
+struct PlanCommand {
+  std::string file, grid, schedule;
+  MemoryRequest memory;
+  PlanOptions plan;
+  solver::OrderingKind ordering = solver::default_ordering();
+  bool json = false;
+
+  [[nodiscard]] std::string input_name() const {
+    return grid.empty() ? file : "grid " + grid;
+  }
+};
+
+PlanInput read_input(const PlanCommand& command) {
+  const auto workers = command.plan.workers;
+  return command.grid.empty() ? read_plan_input(command.file, command.ordering, workers)
+                              : grid_plan_input(command.grid, command.ordering, workers);
+}
+
+/// What no run can exceed: everything in memory at once.
+Bytes everything(const TaskTree& tree) {
+  Bytes sum = 0;
+  for (const TaskId task : tree.postorder()) {
+    sum += tree.output_size(task) + tree.execution_size(task) + tree.retained_size(task);
+  }
+  return sum;
+}
+
+void report_tree(Report& report, const PlanCommand& command, const TaskTree& tree) {
+  Flops work = 0;
+  for (const TaskId task : tree.postorder()) work += tree.work(task);
+  report.text("input", "input", command.input_name());
+  report.count("tasks", "tasks", static_cast<std::int64_t>(tree.size()));
+  report.flops("work_flops", "work, flops", work);
+  report.count("workers", "workers", command.plan.workers);
+  report.text("order", "order", name(command.plan.order));
+  report.text("mapping", "mapping", name(command.plan.mapping));
+}
+
+void report_plan(Report& report, const Plan& plan, Bytes postorder_peak) {
+  const LowerBounds& lower = plan.lower_bounds;
+  report.flag("feasible", "", true);
+  report.heading("Memory");
+  report.bytes("least_bytes", "least that suffices (Liu)", plan.least_bytes);
+  report.bytes("postorder_bytes", "peak of the best postorder", postorder_peak);
+  report.bytes("bound_bytes", "bound", plan.memory_bound);
+  report.bytes("witness_bytes", "peak on one worker", plan.witness_peak);
+  report.bytes("peak_bytes", "peak of the simulated run", plan.peak);
+  report.heading("Time, in flops on one worker");
+  report.flops("makespan_flops", "makespan of the simulated run", plan.makespan);
+  report.flops("lower_bound_flops", "no schedule takes less than", lower.best());
+  report.flops("work_bound_flops", "  work / workers", lower.work);
+  report.flops("critical_path_flops", "  critical path", lower.critical_path);
+  report.flops("memory_area_flops", "  memory area", lower.memory_area);
+  const double ratio = lower.best() > 0 ? plan.makespan / lower.best() : 1;
+  report.ratio("makespan_ratio", "makespan / lower bound", ratio);
+}
+
+/// One line a task, in witness order: what the policy follows and what it would do.
+void write_schedule(const std::string& path, const PlanInput& input, const Plan& plan) {
+  BookingAdmission admission(*plan.tree, plan.witness, plan.memory_bound);
+  const Simulation run =
+      simulate(*plan.tree, admission, {plan.workers, input.max_workers, plan.priority});
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen(path.c_str(), "w"), [](std::FILE*) { return 0; });
+  if (file == nullptr) throw FileError(path, 0, std::strerror(errno));
+  fmt::print(file.get(), "# id start end first_worker workers priority; witness order\n");
+  for (const TaskId task : plan.witness) {
+    const WorkerRange& where = plan.mapping[index(task)];
+    fmt::print(file.get(), "{} {} {} {} {} {}\n", input.id(task),
+               run.schedule.start[index(task)], run.schedule.end[index(task)],
+               where.first, where.count, plan.priority[index(task)]);
+  }
+  const bool failed = std::ferror(file.get()) != 0;
+  if (std::fclose(file.get()) != 0 || failed) {
+    throw FileError(path, 0, "cannot be written");
+  }
+}
+
+ExitStatus run_plan(PlanCommand command) {
+  if (command.file.empty() == command.grid.empty()) {
+    throw InvalidInput("plan: give either a file or --grid");
+  }
+  std::optional<Progress> progress(std::in_place, "reading");
+  PlanInput input = read_input(command);
+  Report report;
+  report_tree(report, command, *input.tree);
+
+  progress->step("planning");
+  const Bytes postorder_peak = best_postorder(*input.tree).peak;
+  const Bytes least = command.plan.order == OrderKind::kPostorder
+                          ? postorder_peak
+                          : liu_traversal(*input.tree).peak;
+  command.plan.memory_bound = command.memory.resolve(least, everything(*input.tree));
+  command.plan.max_workers = input.max_workers;
+  const Expected<Plan> plan = make_plan(input.tree, command.plan);
+  if (plan && !command.schedule.empty()) {
+    progress->step("writing the schedule");
+    write_schedule(command.schedule, input, *plan);
+  }
+  progress.reset();
+
+  if (!plan) {
+    print_infeasible(std::move(report), plan.error(), command.json);
+    return kNo;
+  }
+  report_plan(report, *plan, postorder_peak);
+  report.print(command.json);
+  return kDone;
+}
+
+}  // namespace
+
+Command add_plan(CLI::App& program) {
+  auto command = std::make_shared<PlanCommand>();
+  command->plan.workers =
+      static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));
+  CLI::App* app = program.add_subcommand(
+      "plan", "Plan a task tree, or the assembly tree of a matrix, in a memory bound");
+  app->add_option("FILE", command->file,
+                  "Tree (lines: id parent output_size execution_size work\n"
+                  "[retained_size]) or Matrix Market file");
+  app->add_option("--grid", command->grid,
+                  "Instead of a file: the Laplacian of a grid, as 40x40x40");
+  add_memory(*app, command->memory, "min");
+  add_workers(*app, command->plan.workers);
+  add_order(*app, command->plan.order);
+  add_mapping(*app, command->plan.mapping);
+  add_ordering(*app, command->ordering);
+  app->add_option("--schedule", command->schedule,
+                  "Write order, mapping and simulated times of the tasks here");
+  add_json(*app, command->json);
+  return {app, [command] { return run_plan(*command); }};
+}
+
+}  // namespace espalier::cli
