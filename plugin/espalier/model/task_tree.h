@@ -22,11 +22,11 @@ enum class TaskId : std::int32_t {};
 
 /// One task as a caller describes it. Sizes in bytes, none negative.
 struct Task {
-  std::optional<TaskId> parent;  ///< no parent: a root
-  Bytes output_size = 0;         ///< f: from the task's start until its parent has ended
-  Bytes execution_size = 0;      ///< m: only while the task runs
-  Bytes retained_size = 0;       ///< r: from the task's start to the end of the job
-  Flops work = 0;                ///< w: finite, not negative
+  std::optional<TaskId> parent = {};  ///< no parent: a root
+  Bytes output_size = 0;     ///< f: from the task's start until its parent has ended
+  Bytes execution_size = 0;  ///< m: only while the task runs
+  Bytes retained_size = 0;   ///< r: from the task's start to the end of the job
+  Flops work = 0;            ///< w: finite, not negative
 };
 
 /// A task that is its own ancestor, if there is one: the tasks are then no tree. Parents

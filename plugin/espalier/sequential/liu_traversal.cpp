@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -77,40 +78,51 @@ Segment single_task(const TaskTree& tree, TaskId task) {
   return {tree.execution_size(task) + kept, kept - tree.input_size(task), task, task};
 }
 
-}  // namespace
-
-Traversal liu_traversal(const TaskTree& tree) {
-  SegmentHeaps heaps(tree.size());
-  std::vector<std::int32_t> heap_of(tree.size(), kNone);
-  std::vector<TaskId> next(tree.size());
-
-  for (const TaskId task : tree.postorder()) {
-    std::int32_t heap = kNone;
-    for (const TaskId child : tree.children(task)) {
-      heap = heaps.meld(heap, heap_of[index(child)]);
-    }
-    Segment s = single_task(tree, task);
-    while (heap != kNone && (s.net <= 0 || s.peak >= heaps.segment(heap).key())) {
-      s = concat(heaps.segment(heap), s, next);
-      heap = heaps.pop(heap);
-    }
-    heap_of[index(task)] = heaps.meld(heap, heaps.make(s));
+// The rule of the header for one task, on top of its children's segments.
+std::int32_t append_task(const Segment& task, std::int32_t heap, SegmentHeaps& heaps,
+                         std::span<TaskId> next) {
+  Segment s = task;
+  while (heap != kNone && (s.net <= 0 || s.peak >= heaps.segment(heap).key())) {
+    s = concat(heaps.segment(heap), s, next);
+    heap = heaps.pop(heap);
   }
+  return heaps.meld(heap, heaps.make(s));
+}
 
-  std::int32_t heap = kNone;
-  for (const TaskId root : tree.roots()) heap = heaps.meld(heap, heap_of[index(root)]);
-  if (heap == kNone) return {};
-  // By increasing key from the back: each popped segment runs before what was popped.
+// All segments as one. The least key comes last, so the order grows from the back.
+Segment run_all(std::int32_t heap, SegmentHeaps& heaps, std::span<TaskId> next) {
   Segment all = heaps.segment(heap);
   while ((heap = heaps.pop(heap)) != kNone) {
     all = concat(heaps.segment(heap), all, next);
   }
-  Traversal result{{}, all.peak};
-  result.order.reserve(tree.size());
-  for (TaskId task = all.first; task != all.last; task = next[index(task)]) {
-    result.order.push_back(task);
+  return all;
+}
+
+}  // namespace
+
+Traversal liu_traversal(const TaskTree& tree) {
+  Traversal result;
+  if (tree.empty()) return result;
+  SegmentHeaps heaps(tree.size());
+  std::vector<std::int32_t> heap_of(tree.size(), kNone);
+  std::vector<TaskId> next(tree.size());
+  const auto meld_all = [&](std::span<const TaskId> siblings) {
+    std::int32_t heap = kNone;
+    for (const TaskId task : siblings) heap = heaps.meld(heap, heap_of[index(task)]);
+    return heap;
+  };
+  for (const TaskId task : tree.postorder()) {
+    heap_of[index(task)] =
+        append_task(single_task(tree, task), meld_all(tree.children(task)), heaps, next);
   }
-  result.order.push_back(all.last);
+  const Segment all = run_all(meld_all(tree.roots()), heaps, next);
+  result.peak = all.peak;
+  result.order.resize(tree.size());
+  TaskId task = all.first;
+  for (TaskId& position : result.order) {
+    position = task;
+    task = next[index(task)];
+  }
   return result;
 }
 

@@ -15,7 +15,7 @@ namespace espalier {
 ///          | _/
 ///
 /// Its tasks form a rope: next[task] is the task that runs after it, so that two segments
-/// are joined in O(1). The link of `last` is unspecified.
+/// are joined in O(1). The link of `last` means nothing.
 struct Segment {
   Bytes peak = 0;  ///< at least max(0, net)
   Bytes net = 0;
