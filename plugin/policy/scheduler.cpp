@@ -222,10 +222,16 @@ void post_exec_hook(starpu_task* task, unsigned context) noexcept {
   (*share_of(context))->post_exec(task);
 }
 
+// Where StarPU asks (1.4 on), keep it from fetching the data of tasks that the gate
+// holds.
+void claim_prefetching(auto& policy) {
+  if constexpr (requires { policy.prefetches; }) policy.prefetches = 1;
+}
+
 }  // namespace
 
 starpu_sched_policy* starpu_policy() {
-  // Only fields that every StarPU from 1.3 on has: one source serves all.
+  // Else only fields that every StarPU from 1.3 on has: one source serves all.
   static starpu_sched_policy policy = [] {
     starpu_sched_policy p{};
     p.policy_name = "espalier";
@@ -238,6 +244,7 @@ starpu_sched_policy* starpu_policy() {
     p.pop_task = pop_task;
     p.pre_exec_hook = pre_exec_hook;
     p.post_exec_hook = post_exec_hook;
+    claim_prefetching(p);
     return p;
   }();
   return &policy;

@@ -1,25 +1,10 @@
-// The C interface: checks arguments, turns exceptions into codes, calls the C++ behind.
+// The C interface: jobs.
 
-#include <fmt/format.h>
-
-#include <cerrno>
-#include <limits>
-#include <string>
-
-#include "espalier.h"
-#include "espalier/parallel/make_plan.h"
+#include "policy/exports.h"
 #include "policy/scheduler.h"
 
 using namespace espalier;
 using namespace espalier::policy;
-
-struct espalier_tree {
-  std::shared_ptr<const TaskTree> tree;
-};
-
-struct espalier_plan {
-  std::shared_ptr<const Plan> plan;
-};
 
 struct espalier_job {
   std::shared_ptr<Scheduler> scheduler;
@@ -29,97 +14,12 @@ struct espalier_job {
 
 namespace {
 
-thread_local std::string last_error;
-
-int fail(int code, std::string text) {
-  last_error = std::move(text);
-  return -code;
-}
-
-// Every function of the interface runs in here: what is thrown ends as a code.
-template <class Function>
-int guarded(Function&& function) noexcept {
-  try {
-    return function();
-  } catch (const InvalidInput& e) {
-    return fail(EINVAL, e.what());
-  } catch (const OverflowError& e) {
-    return fail(EOVERFLOW, e.what());
-  } catch (const std::bad_alloc&) {
-    last_error = "out of memory";  // fits without allocating
-    return -ENOMEM;
-  } catch (const std::exception& e) {
-    return fail(EIO, e.what());
-  }
-}
-
-// A null pointer where an object is needed. @throws InvalidInput
-template <class T>
-T& need(T* pointer, const char* name) {
-  if (pointer == nullptr) throw InvalidInput(fmt::format("{} is NULL", name));
-  return *pointer;
-}
-
 TaskId need_node(const Job& job, std::int32_t node) {
   const std::size_t size = job.gate().plan().tree->size();
   if (node < 0 || static_cast<std::size_t>(node) >= size)
     throw InvalidInput(fmt::format("node {} is not one of 0 … {}", node,
                                    static_cast<std::int64_t>(size) - 1));
   return TaskId{node};
-}
-
-std::vector<Task> tasks_from(std::int32_t n, const std::int32_t* parents,
-                             const std::int64_t* outputs, const std::int64_t* executions,
-                             const std::int64_t* retained, const double* work) {
-  std::vector<Task> tasks(static_cast<std::size_t>(n));
-  for (std::int32_t i = 0; i < n; ++i) {
-    Task& task = tasks[static_cast<std::size_t>(i)];
-    if (parents[i] < -1)
-      throw InvalidInput(fmt::format("node {}: parent {} is below -1", i, parents[i]));
-    if (parents[i] >= 0) task.parent = TaskId{parents[i]};
-    task.output_size = outputs[i];
-    if (executions != nullptr) task.execution_size = executions[i];
-    if (retained != nullptr) task.retained_size = retained[i];
-    task.work = work != nullptr ? work[i] : 1;
-  }
-  return tasks;
-}
-
-PlanOptions plan_options(const espalier_plan_options& from, std::size_t nodes) {
-  PlanOptions options;
-  if (from.size != sizeof(espalier_plan_options))
-    throw InvalidInput(fmt::format("options.size is {}, not {}", from.size, sizeof from));
-  if (from.memory_bound < 0 || from.workers < 0)
-    throw InvalidInput(fmt::format("memory_bound {} or workers {} is negative",
-                                   from.memory_bound, from.workers));
-  if (from.memory_bound > 0) options.memory_bound = from.memory_bound;
-  if (from.workers > 0) options.workers = from.workers;
-  switch (from.order) {
-    case ESPALIER_ORDER_LIU:
-      options.order = OrderKind::kLiu;
-      break;
-    case ESPALIER_ORDER_POSTORDER:
-      options.order = OrderKind::kPostorder;
-      break;
-    default:
-      throw InvalidInput(fmt::format("no order {}", from.order));
-  }
-  switch (from.mapping) {
-    case ESPALIER_MAPPING_MEMORY_AWARE:
-      options.mapping = MappingKind::kMemoryAware;
-      break;
-    case ESPALIER_MAPPING_PROPORTIONAL:
-      options.mapping = MappingKind::kProportional;
-      break;
-    case ESPALIER_MAPPING_ALL_TO_ALL:
-      options.mapping = MappingKind::kAllToAll;
-      break;
-    default:
-      throw InvalidInput(fmt::format("no mapping {}", from.mapping));
-  }
-  if (from.max_workers != nullptr)
-    options.max_workers.assign(from.max_workers, from.max_workers + nodes);
-  return options;
 }
 
 // Why the policy would lose sight of a task, or nullptr.
@@ -169,54 +69,6 @@ int fill_checked(const espalier_job& job, espalier_report& report) {
 }
 
 }  // namespace
-
-const char* espalier_last_error(void) { return last_error.c_str(); }
-
-starpu_sched_policy* espalier_sched_policy(void) { return starpu_policy(); }
-
-int espalier_tree_create(espalier_tree** tree, int32_t n, const int32_t* parents,
-                         const int64_t* output_sizes, const int64_t* execution_sizes,
-                         const int64_t* retained_sizes, const double* work) {
-  return guarded([&] {
-    need(tree, "tree") = nullptr;
-    if (n < 0) return fail(EINVAL, fmt::format("{} nodes", n));
-    if (n > 0) {
-      need(parents, "parents");
-      need(output_sizes, "output_sizes");
-    }
-    const auto tasks =
-        tasks_from(n, parents, output_sizes, execution_sizes, retained_sizes, work);
-    *tree = new espalier_tree{std::make_shared<const TaskTree>(tasks)};
-    return 0;
-  });
-}
-
-void espalier_tree_destroy(espalier_tree* tree) { delete tree; }
-
-int espalier_plan_create(espalier_plan** plan, const espalier_tree* tree,
-                         const espalier_plan_options* options, int64_t* least) {
-  return guarded([&] {
-    need(plan, "plan") = nullptr;
-    const auto& task_tree = need(tree, "tree").tree;
-    PlanOptions given;
-    if (options != nullptr) given = plan_options(*options, task_tree->size());
-    Expected<Plan> made = make_plan(task_tree, given);
-    if (least != nullptr) *least = made ? made->least_bytes : made.error().least_bytes;
-    if (!made) return fail(ENOMEM, made.error().message());
-    *plan = new espalier_plan{std::make_shared<const Plan>(std::move(*made))};
-    return 0;
-  });
-}
-
-void espalier_plan_destroy(espalier_plan* plan) { delete plan; }
-
-int64_t espalier_plan_bound(const espalier_plan* plan) {
-  return plan != nullptr ? plan->plan->memory_bound : fail(EINVAL, "plan is NULL");
-}
-
-int64_t espalier_plan_least_bytes(const espalier_plan* plan) {
-  return plan != nullptr ? plan->plan->least_bytes : fail(EINVAL, "plan is NULL");
-}
 
 int espalier_job_begin(espalier_job** job, const espalier_plan* plan,
                        unsigned sched_ctx_id) {
