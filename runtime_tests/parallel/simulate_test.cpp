@@ -58,6 +58,27 @@ Flops list_schedule(const TaskTree& tree, std::int32_t workers) {
   }
 }
 
+// Whatever the shares, the tasks inside [a, b] do no more than P (b - a) work, and none
+// is faster than its useful workers.
+bool workers_suffice(const TaskTree& tree, const Schedule& run,
+                     std::span<const double> useful) {
+  constexpr double kRounding = 1e-9;
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    const Flops most = useful[i] * (run.end[i] - run.start[i]);
+    if (tree.work(task_id(i)) > most + kRounding) return false;
+  }
+  for (const Seconds a : run.start) {
+    for (const Seconds b : run.end) {
+      Flops inside = 0;
+      for (std::size_t i = 0; i < tree.size(); ++i) {
+        if (run.start[i] >= a && run.end[i] <= b) inside += tree.work(task_id(i));
+      }
+      if (inside > std::max(0.0, b - a) * run.workers + kRounding) return false;
+    }
+  }
+  return true;
+}
+
 TEST(Simulate, FollowsTheWorkedTrace) {
   const TaskTree tree = worked_example();
   const std::vector<TaskId> order = ids({3, 4, 1, 5, 6, 2, 0});
@@ -103,7 +124,11 @@ TEST(Simulate, StaysInsideTheBoundAndAboveTheLowerBounds) {
     ASSERT_EQ(replayed.makespan, run.makespan) << describe(tree, order);
     const LowerBounds bounds = lower_bounds(tree, workers, bound, useful);
     ASSERT_GE(run.makespan, bounds.best() * (1 - 1e-12)) << describe(tree, order);
-    ASSERT_EQ(run.schedule.share.empty() && useful.empty(), false);
+    if (useful.empty()) {
+      ASSERT_EQ(run.schedule.share, std::vector<double>(tree.size(), 1.0));
+    } else if (tree.size() <= 10) {
+      ASSERT_TRUE(workers_suffice(tree, run.schedule, useful)) << describe(tree, order);
+    }
   }
 }
 
