@@ -37,8 +37,7 @@ int run(const Command& command) {
 int parse_and_run(int argc, char** argv) {
   CLI::App program("Task trees run inside a memory bound.", "espalier");
   program.set_version_flag("--version", "espalier " ESPALIER_VERSION);
-  program.option_defaults()->always_capture_default();
-  program.require_subcommand(1);
+  program.require_subcommand(0, 1);  // none: below, so that an unknown name is named
   program.footer(
       "Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 internal.");
   const std::vector<Command> commands = {add_solve(program), add_plan(program),
@@ -53,7 +52,7 @@ int parse_and_run(int argc, char** argv) {
   for (const Command& command : commands) {
     if (command.app->parsed()) return run(command);
   }
-  return fail(kInternal, "no subcommand ran");
+  return fail(kBadInput, "a subcommand is required (see espalier --help)");
 }
 
 }  // namespace

@@ -1,0 +1,128 @@
+// What plan and info answer, as text and as JSON.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/program.h"
+
+namespace espalier::cli_test {
+namespace {
+
+using nlohmann::json;
+
+// The tree of espalier/model/task_tree.h: 7 bytes suffice, in the order b, a, root.
+constexpr const char* kTree =
+    "10 -1 1 1 1  # root\n"
+    "20 10 2 0 1\n"
+    "30 10 3 4 1\n";
+
+// Fails the test unless all of standard output is one JSON object.
+json object(const Outcome& outcome) {
+  json parsed = json::parse(outcome.out, nullptr, false);
+  EXPECT_TRUE(parsed.is_object()) << outcome.out << outcome.err;
+  return parsed.is_object() ? parsed : json::object();
+}
+
+TEST(Plan, LeastBoundOfTheDrawnTreeIs7) {
+  const TemporaryFile tree(kTree);
+  const Outcome outcome = run({"plan", tree.path(), "--workers", "2", "--json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const json report = object(outcome);
+  EXPECT_EQ(report["feasible"], true);
+  EXPECT_EQ(report["tasks"], 3);
+  EXPECT_EQ(report["workers"], 2);
+  EXPECT_EQ(report["least_bytes"], 7);
+  EXPECT_EQ(report["postorder_bytes"], 7);
+  EXPECT_EQ(report["bound_bytes"], 7);
+  EXPECT_EQ(report["peak_bytes"], 7);
+  EXPECT_EQ(report["makespan_flops"], 3.0);  // 7 + 2 bytes for both leaves do not fit
+}
+
+TEST(Plan, WithoutABoundTheLeavesRunTogether) {
+  const TemporaryFile tree(kTree);
+  const Outcome outcome =
+      run({"plan", tree.path(), "--workers", "2", "--memory", "none", "--json"});
+  const json report = object(outcome);
+  EXPECT_EQ(report["peak_bytes"], 9);
+  EXPECT_EQ(report["makespan_flops"], 2.0);
+  EXPECT_EQ(report["makespan_ratio"], 1.0);
+}
+
+TEST(Plan, AFactorMultipliesTheLeastBound) {
+  const TemporaryFile tree(kTree);
+  const Outcome outcome = run({"plan", tree.path(), "--memory", "x1.5", "--json"});
+  EXPECT_EQ(object(outcome)["bound_bytes"], 11);  // 10.5 rounded up
+}
+
+TEST(Plan, TooSmallABoundIsTheAnswerNo) {
+  const TemporaryFile tree(kTree);
+  const Outcome text = run({"plan", tree.path(), "--memory", "6"});
+  EXPECT_EQ(text.status, 1);
+  EXPECT_EQ(text.out, "");
+  EXPECT_NE(text.err.find("7 bytes"), std::string::npos) << text.err;
+
+  const Outcome with_json = run({"plan", tree.path(), "--memory", "6", "--json"});
+  EXPECT_EQ(with_json.status, 1);
+  const json report = object(with_json);
+  EXPECT_EQ(report["feasible"], false);
+  EXPECT_EQ(report["reason"], "impossible");
+  EXPECT_EQ(report["bound_bytes"], 6);
+  EXPECT_EQ(report["least_bytes"], 7);
+  EXPECT_EQ(report["lower_bound_bytes"], 7);
+}
+
+TEST(Plan, TextNamesTheFigures) {
+  const TemporaryFile tree(kTree);
+  const Outcome outcome = run({"plan", tree.path(), "--workers", "2"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.err, "");
+  for (const char* word : {"tasks", "least that suffices", "best postorder", "bound",
+                           "makespan", "lower bound"}) {
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
+  }
+}
+
+TEST(Plan, ScheduleListsEachTaskOnceByItsId) {
+  const TemporaryFile tree(kTree);
+  const TemporaryFile schedule("");
+  const Outcome outcome =
+      run({"plan", tree.path(), "--workers", "2", "--schedule", schedule.path()});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  std::istringstream lines(schedule.text());
+  std::string line;
+  std::vector<std::string> ids;
+  while (std::getline(lines, line)) {
+    if (!line.starts_with('#')) ids.push_back(line.substr(0, line.find(' ')));
+  }
+  EXPECT_EQ(ids, (std::vector<std::string>{"30", "20", "10"}));
+}
+
+TEST(Plan, PlansAGrid) {
+  const Outcome outcome = run({"plan", "--grid", "12x12", "--workers", "4", "--json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const json report = object(outcome);
+  EXPECT_GT(report["tasks"], 0);
+  EXPECT_LE(report["peak_bytes"], report["bound_bytes"]);
+  EXPECT_GE(report["makespan_ratio"], 1.0);
+}
+
+TEST(Info, JsonHasTheMachineAndTheRuntime) {
+  const Outcome outcome = run({"info", "--json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const json report = object(outcome);
+  EXPECT_GE(report["cores"], 1);
+  EXPECT_GT(report["memory_bytes"], 0);
+  for (const char* key : {"version", "starpu", "orderings", "blas"}) {
+    EXPECT_TRUE(report.contains(key)) << key;
+  }
+  if (report["starpu"] == true) {
+    EXPECT_NE(report["load"].get<std::string>().find("STARPU_SCHED=espalier"),
+              std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace espalier::cli_test

@@ -1,0 +1,108 @@
+// Help, bad usage and bad input of every subcommand.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cli/program.h"
+
+namespace espalier::cli_test {
+namespace {
+
+using ::testing::TestWithParam;
+using ::testing::Values;
+
+// Status 2, nothing on standard output, one line on standard error that holds `word`.
+void expect_refused(const std::vector<std::string>& arguments, const std::string& word) {
+  const Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+}
+
+class EverySubcommand : public TestWithParam<const char*> {};
+
+TEST_P(EverySubcommand, HasHelp) {
+  const Outcome outcome = run({GetParam(), "--help"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.out.find(GetParam()), std::string::npos);
+  EXPECT_EQ(outcome.err, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cli, EverySubcommand, Values("solve", "plan", "info"));
+
+TEST(Usage, HelpNamesTheSubcommands) {
+  const Outcome outcome = run({"--help"});
+  EXPECT_EQ(outcome.status, 0);
+  for (const char* name : {"solve", "plan", "info"}) {
+    EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
+  }
+}
+
+TEST(Usage, VersionIsOneLine) {
+  const Outcome outcome = run({"--version"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out.substr(0, 9), "espalier ");
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
+}
+
+TEST(Usage, ASubcommandIsRequired) { expect_refused({}, "subcommand"); }
+
+TEST(Usage, UnknownSubcommandIsRefused) { expect_refused({"prune"}, "prune"); }
+
+TEST(Usage, UnknownOptionIsRefused) {
+  expect_refused({"plan", "--bogus"}, "--bogus");
+  expect_refused({"info", "--bogus"}, "--bogus");
+}
+
+TEST(Usage, BadOptionValuesAreNamed) {
+  expect_refused({"plan", "--grid", "2x2", "--order", "random"}, "random");
+  expect_refused({"plan", "--grid", "2x2", "--mapping", "round"}, "round");
+  expect_refused({"plan", "--grid", "2x2", "--memory", "8 potatoes"}, "8 potatoes");
+  expect_refused({"plan", "--grid", "2x2", "--memory", "x0"}, "x0");
+  expect_refused({"plan", "--grid", "2x2", "--memory", "xinf"}, "xinf");
+  expect_refused({"plan", "--grid", "2x0"}, "2x0");
+}
+
+TEST(Usage, ZeroWorkersAreRefused) {
+  expect_refused({"plan", "--grid", "2x2", "--workers", "0"}, "--workers");
+  expect_refused({"plan", "--grid", "2x2", "--workers", "-3"}, "--workers");
+  expect_refused({"plan", "--grid", "2x2", "--workers", "two"}, "--workers");
+  expect_refused({"plan", "--grid", "2x2", "--workers", "4294967297"}, "--workers");
+}
+
+TEST(Usage, PlanTakesOneInput) {
+  expect_refused({"plan"}, "--grid");
+  expect_refused({"plan", "a.tree", "--grid", "2x2"}, "--grid");
+}
+
+TEST(BadInput, MissingFileIsNamed) {
+  expect_refused({"plan", "/no/such/file"}, "/no/such/file");
+}
+
+TEST(BadInput, ADirectoryIsNotATree) { expect_refused({"plan", "/"}, "/"); }
+
+TEST(BadInput, MalformedTreeIsBlamedOnItsLine) {
+  const TemporaryFile tree("0 -1 1 1 1\n1 0 2 -5 1\n");
+  expect_refused({"plan", tree.path()}, tree.path() + ":2:");
+}
+
+TEST(BadInput, MalformedMatrixIsBlamedOnItsLine) {
+  const TemporaryFile matrix(
+      "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n3 1 1.0\n");
+  expect_refused({"plan", matrix.path()}, matrix.path() + ":3:");
+}
+
+TEST(BadInput, SizesBeyond64BitsAreRefused) {
+  const TemporaryFile tree("0 -1 9223372036854775807 1 1\n");
+  expect_refused({"plan", tree.path()}, tree.path());
+}
+
+TEST(BadInput, ScheduleThatCannotBeWrittenIsNamed) {
+  expect_refused({"plan", "--grid", "2x2", "--schedule", "/no/such/place"},
+                 "/no/such/place");
+}
+
+}  // namespace
+}  // namespace espalier::cli_test
