@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -122,6 +123,7 @@ TEST(Interface, NoticesThatAnotherPolicyRuns) {
 
 TEST(Interface, FindsThePolicyByItsName) {
   const Objects objects;
+  setenv("STARPU_SCHED_LIB", ESPALIER_LIBRARY, 1);  // needed from StarPU 1.4 on
   const StarPuRun starpu(1, nullptr, "espalier");
   espalier_job* job = nullptr;
   EXPECT_EQ(espalier_job_begin(&job, objects.plan, 0), 0) << espalier_last_error();

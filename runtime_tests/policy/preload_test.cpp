@@ -1,6 +1,8 @@
-// An unmodified StarPU program under LD_PRELOAD.
+// An unmodified StarPU program that loads the policy by name: under LD_PRELOAD with
+// StarPU 1.3, through STARPU_SCHED_LIB from 1.4 on.
 
 #include <gtest/gtest.h>
+#include <starpu_config.h>
 
 #include <array>
 #include <cstdio>
@@ -24,27 +26,31 @@ std::string run(const std::string& variables, const char* program) {
   return output;
 }
 
-const std::string kPreload = "LD_PRELOAD=" ESPALIER_LIBRARY " ";
+#if STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION == 3
+const std::string kLoad = "LD_PRELOAD=" ESPALIER_LIBRARY " ";
+#else
+const std::string kLoad = "STARPU_SCHED_LIB=" ESPALIER_LIBRARY " ";
+#endif
 
 TEST(Preload, GivesAnUnmodifiedProgramThePolicy) {
-  const std::string output = run(kPreload + "STARPU_SCHED=espalier", PLAIN_PROGRAM);
+  const std::string output = run(kLoad + "STARPU_SCHED=espalier", PLAIN_PROGRAM);
   EXPECT_NE(output.find("policy espalier, tasks 4 3 2 1 0\n"), std::string::npos)
       << output;
 }
 
 TEST(Preload, ChangesNothingUnlessAskedTo) {
-  const std::string output = run(kPreload + "STARPU_SCHED=eager", PLAIN_PROGRAM);
+  const std::string output = run(kLoad + "STARPU_SCHED=eager", PLAIN_PROGRAM);
   EXPECT_NE(output.find("policy eager, tasks 0 1 2 3 4\n"), std::string::npos) << output;
 }
 
 TEST(Preload, ShowsInTheListOfPolicies) {
-  const std::string output = run(kPreload + "STARPU_SCHED=help", PLAIN_PROGRAM);
+  const std::string output = run(kLoad + "STARPU_SCHED=help", PLAIN_PROGRAM);
   EXPECT_NE(output.find("espalier "), std::string::npos) << output;
   EXPECT_EQ(run("STARPU_SCHED=help", PLAIN_PROGRAM).find("espalier "), std::string::npos);
 }
 
 TEST(Preload, HarmsNoProgramWithoutStarPU) {
-  EXPECT_EQ(run(kPreload, "/bin/echo hello"), "hello\n");
+  EXPECT_EQ(run("LD_PRELOAD=" ESPALIER_LIBRARY, "/bin/echo hello"), "hello\n");
 }
 
 }  // namespace
