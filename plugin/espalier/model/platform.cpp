@@ -194,8 +194,9 @@ std::string describe(const Platform& platform) {
     cores = std::max(cores, cache.cores.size());
   }
   for (const auto& [kind, found] : kinds) {
-    text += fmt::format("L{} cache: {} of {}, {} cores each\n", kind.first, found.first,
-                        format_size(kind.second), found.second);
+    text += fmt::format("L{} cache: {} of {}, {} {} each\n", kind.first, found.first,
+                        format_size(kind.second), found.second,
+                        found.second == 1 ? "core" : "cores");
   }
   return text;
 }

@@ -26,10 +26,10 @@ struct Schedule {
   std::vector<Seconds> start, end;
   std::int32_t workers = 1;
   /// workers that each task used while it ran; 1 for sequential tasks. Empty: unknown.
-  std::vector<double> share;
+  std::vector<double> share = {};
   /// all tasks in the order in which they started: it decides between tasks that took no
   /// time at one and the same time. Empty: postorder.
-  std::vector<TaskId> sequence;
+  std::vector<TaskId> sequence = {};
 };
 
 }  // namespace espalier

@@ -39,6 +39,23 @@ class SegmentHeaps {
     return a;
   }
 
+  // The heaps of siblings, by decreasing least key: each goes on top of the rest, so that
+  // a star of a million leaves becomes a list that is popped in linear time.
+  std::int32_t meld_all(std::span<const TaskId> siblings,
+                        std::span<const std::int32_t> heap_of) {
+    by_key_.clear();
+    for (const TaskId task : siblings) {
+      const std::int32_t heap = heap_of[index(task)];
+      by_key_.emplace_back(segment(heap).key(), heap);
+    }
+    std::sort(by_key_.begin(), by_key_.end());
+    std::int32_t melded = kNone;
+    for (auto entry = by_key_.rbegin(); entry != by_key_.rend(); ++entry) {
+      melded = meld(melded, entry->second);
+    }
+    return melded;
+  }
+
   // The heap without its top: two passes over the top's children.
   std::int32_t pop(std::int32_t heap) {
     std::int32_t pairs = kNone;
@@ -71,6 +88,7 @@ class SegmentHeaps {
   }
 
   std::vector<Node> nodes_;
+  std::vector<std::pair<Bytes, std::int32_t>> by_key_;  // scratch of meld_all()
 };
 
 Segment single_task(const TaskTree& tree, TaskId task) {
@@ -106,16 +124,12 @@ Traversal liu_traversal(const TaskTree& tree) {
   SegmentHeaps heaps(tree.size());
   std::vector<std::int32_t> heap_of(tree.size(), kNone);
   std::vector<TaskId> next(tree.size());
-  const auto meld_all = [&](std::span<const TaskId> siblings) {
-    std::int32_t heap = kNone;
-    for (const TaskId task : siblings) heap = heaps.meld(heap, heap_of[index(task)]);
-    return heap;
-  };
   for (const TaskId task : tree.postorder()) {
     heap_of[index(task)] =
-        append_task(single_task(tree, task), meld_all(tree.children(task)), heaps, next);
+        append_task(single_task(tree, task), heaps.meld_all(tree.children(task), heap_of),
+                    heaps, next);
   }
-  const Segment all = run_all(meld_all(tree.roots()), heaps, next);
+  const Segment all = run_all(heaps.meld_all(tree.roots(), heap_of), heaps, next);
   result.peak = all.peak;
   result.order.resize(tree.size());
   TaskId task = all.first;
