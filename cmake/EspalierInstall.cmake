@@ -52,6 +52,13 @@ endif()
 
 # The solver library and the program.
 espalier_install(solver espalier_analysis espalier_solver)
+if(TARGET espalier_solver)
+  set(solver_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/espalier-solver)
+  target_include_directories(espalier_analysis INTERFACE
+    $<INSTALL_INTERFACE:${solver_include_dir}>)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/solver
+          DESTINATION ${solver_include_dir} FILES_MATCHING PATTERN "*.h")
+endif()
 if(TARGET espalier_cli)
   file(RELATIVE_PATH libdir_from_bindir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
   set_target_properties(espalier_cli PROPERTIES

@@ -1,7 +1,9 @@
-# cmake -D BUILD=… -D SOURCE=… -D WORK=… -D CONFIG=… -D PKGCONFIG_DIR=…
-#       [-D PROGRAM=…] [-D SANITIZE=…] -P run.cmake
+# cmake -D BUILD=… -D SOURCE=… -D WORK=… -D CONFIG=… -D LIBDIR=…
+#       [-D COMPONENTS=…] [-D PROGRAM=…] [-D SANITIZE=…] -P run.cmake
 # Installs BUILD below WORK, moves the installed tree (so that no path of the first place
 # can be of use), builds SOURCE against it and runs what it built.
+
+cmake_minimum_required(VERSION 3.25)
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output
@@ -16,22 +18,34 @@ file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first --config "${CONFIG}")
 file(RENAME ${WORK}/first ${WORK}/moved)
 
-set(ENV{PKG_CONFIG_PATH} ${WORK}/moved/${PKGCONFIG_DIR})
+set(ENV{PKG_CONFIG_PATH} ${WORK}/moved/${LIBDIR}/pkgconfig)
 set(flags "")
 if(SANITIZE)
-  set(flags -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
+  set(flags -DCMAKE_C_FLAGS=-fsanitize=${SANITIZE}
+            -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
 endif()
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja
-    -D CMAKE_PREFIX_PATH=${WORK}/moved ${flags})
+    -D CMAKE_PREFIX_PATH=${WORK}/moved "-DCOMPONENTS=${COMPONENTS}" ${flags})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 
-foreach(program IN ITEMS by_package by_pkgconfig)
-  run(${WORK}/build/${program})
-  if(NOT output STREQUAL "best postorder 7, Liu 7\n")
-    message(FATAL_ERROR "${program} printed: ${output}")
+function(expect expected)
+  run(${ARGN})
+  if(NOT output STREQUAL expected)
+    message(FATAL_ERROR "${ARGN} printed: ${output}")
   endif()
-endforeach()
+endfunction()
 
+expect("best postorder 7, Liu 7\n" ${WORK}/build/by_package)
+expect("best postorder 7, Liu 7\n" ${WORK}/build/by_pkgconfig)
+if("policy" IN_LIST COMPONENTS)
+  set(ENV{LD_LIBRARY_PATH} ${WORK}/moved/${LIBDIR}:$ENV{LD_LIBRARY_PATH})
+  expect("espalier\n" ${WORK}/build/policy_by_package)
+  expect("espalier\n" ${WORK}/build/policy_by_pkgconfig)
+endif()
+if("solver" IN_LIST COMPONENTS)
+  expect("12 points, 12 columns of the factor\n" ${WORK}/build/solver_by_package)
+endif()
 if(PROGRAM)
+  unset(ENV{LD_LIBRARY_PATH})
   run(${WORK}/moved/${PROGRAM} --version)
 endif()
