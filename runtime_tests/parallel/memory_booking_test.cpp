@@ -164,7 +164,7 @@ TEST(MemoryBooking, NeverDeadlocksOnRandomTrees) {
 TEST(MemoryBooking, MatchesTheWalkOnDeepAndBushyTrees) {
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {
-    const TaskTree tree = random_tree(random, 100 + random() % 200, 1 + round % 6);
+    const TaskTree tree = random_tree(random, 100 + random() % 200);
     const std::vector<TaskId> order = random_order(tree, random);
     const Bytes bound = peak_of(tree, order) * (1 + round % 3);
     const std::string wrong = Execution(tree, order, bound, random).run(4);
