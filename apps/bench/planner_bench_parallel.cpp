@@ -1,6 +1,6 @@
 // Time to plan: make_plan and memory booking alone.
 //
-//   planner_bench_parallel --benchmark_filter=make_plan
+//   espalier_planner_bench --benchmark_filter=make_plan
 
 #include <benchmark/benchmark.h>
 
@@ -114,5 +114,3 @@ BENCHMARK(coarsen)
 
 }  // namespace
 }  // namespace espalier
-
-BENCHMARK_MAIN();
