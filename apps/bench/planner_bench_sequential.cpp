@@ -1,0 +1,75 @@
+// Sequential planning on trees of 10^4 to 10^6 tasks of every shape: construction, best
+// postorder, Liu's optimal traversal, and reading the tree from text.
+
+#include <benchmark/benchmark.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "espalier/model/task_tree.h"
+#include "espalier/model/tree_io.h"
+#include "espalier/sequential/best_postorder.h"
+#include "espalier/sequential/liu_traversal.h"
+#include "support/tree_shapes.h"
+
+namespace espalier {
+namespace {
+
+using support::Shape;
+
+void count_tasks(benchmark::State& state) {
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+void bench_construction(benchmark::State& state, const Shape& shape) {
+  const std::vector<Task> tasks = shape.make(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(TaskTree(tasks));
+  count_tasks(state);
+}
+
+void bench_best_postorder(benchmark::State& state, const Shape& shape) {
+  const TaskTree tree(shape.make(static_cast<std::size_t>(state.range(0))));
+  for (auto _ : state) benchmark::DoNotOptimize(best_postorder(tree));
+  count_tasks(state);
+}
+
+void bench_liu_traversal(benchmark::State& state, const Shape& shape) {
+  const TaskTree tree(shape.make(static_cast<std::size_t>(state.range(0))));
+  for (auto _ : state) benchmark::DoNotOptimize(liu_traversal(tree));
+  count_tasks(state);
+}
+
+void bench_read_tree(benchmark::State& state, const Shape& shape) {
+  std::ostringstream text;
+  write_tree(text, TaskTree(shape.make(static_cast<std::size_t>(state.range(0)))));
+  for (auto _ : state) {
+    std::istringstream in(text.str());
+    benchmark::DoNotOptimize(read_tree(in, "bench"));
+  }
+  count_tasks(state);
+}
+
+// Runs before main(): every algorithm on every shape.
+[[maybe_unused]] const bool kRegistered = [] {
+  struct Subject {
+    const char* name;
+    void (*run)(benchmark::State&, const Shape&);
+  };
+  for (const Subject& subject : {Subject{"TaskTree", bench_construction},
+                                 Subject{"best_postorder", bench_best_postorder},
+                                 Subject{"liu_traversal", bench_liu_traversal},
+                                 Subject{"read_tree", bench_read_tree}}) {
+    for (const Shape& shape : support::shapes()) {
+      benchmark::RegisterBenchmark((subject.name + ("/" + shape.name)).c_str(),
+                                   subject.run, shape)
+          ->RangeMultiplier(10)
+          ->Range(10'000, 1'000'000)
+          ->Unit(benchmark::kMillisecond);
+    }
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace espalier
