@@ -1,0 +1,305 @@
+#include "solver/factorise.h"
+
+#include <espalier.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "solver/grid.h"
+#include "solver/numeric/systems.h"
+#include "solver/runtime.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr Bytes kUnbounded = std::numeric_limits<Bytes>::max();
+using PlanPointer = std::unique_ptr<espalier_plan, void (*)(espalier_plan*)>;
+
+// @param bound  of the tree; 0: the least that suffices
+PlanPointer plan_for(const AssemblyTree& tree, std::int32_t workers, Bytes bound,
+                     Bytes* least = nullptr) {
+  const std::size_t n = tree.tasks.size();
+  std::vector<std::int32_t> parent(n);
+  std::vector<Bytes> output(n), execution(n), retained(n);
+  std::vector<Flops> work(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const TaskId task = task_id(i);
+    const auto above = tree.tasks.parent(task);
+    parent[i] = above ? static_cast<std::int32_t>(index(*above)) : -1;
+    output[i] = tree.tasks.output_size(task);
+    execution[i] = tree.tasks.execution_size(task);
+    retained[i] = tree.tasks.retained_size(task);
+    work[i] = tree.tasks.work(task);
+  }
+  espalier_tree* declared = nullptr;
+  EXPECT_EQ(
+      espalier_tree_create(&declared, static_cast<std::int32_t>(n), parent.data(),
+                           output.data(), execution.data(), retained.data(), work.data()),
+      0)
+      << espalier_last_error();
+  espalier_plan_options options = ESPALIER_PLAN_OPTIONS_INIT;
+  options.workers = workers;
+  options.memory_bound = bound;
+  options.max_workers = tree.max_workers.data();
+  espalier_plan* plan = nullptr;
+  EXPECT_EQ(espalier_plan_create(&plan, declared, &options, least), 0)
+      << espalier_last_error();
+  espalier_tree_destroy(declared);
+  return {plan, espalier_plan_destroy};
+}
+
+// A system, its tree, and the factor to the last bit by one thread without a runtime.
+struct Instance {
+  Instance(Analysis&& system, const AssemblyOptions& assembly)
+      : analysis(std::move(system)),
+        options(assembly),
+        tree(build_assembly_tree(analysis.symbolic, assembly)),
+        expected(factorise_sequentially(analysis.symbolic, analysis.permuted, tree,
+                                        tree.tasks.postorder(), report)) {}
+
+  Analysis analysis;
+  AssemblyOptions options;
+  AssemblyTree tree;
+  FactorReport report;
+  tl::expected<Factor, BadPivot> expected;
+};
+
+Instance random_instance(std::mt19937& random, std::int32_t n) {
+  const AssemblyOptions options = random_assembly(random);
+  return {analyse(random_spd(random, n), random_analysis(random)), options};
+}
+
+void expect_same_bits(const Factor& actual, const Factor& expected) {
+  ASSERT_EQ(actual.storage.size(), expected.storage.size());
+  for (std::size_t i = 0; i < expected.storage.size(); ++i) {
+    const PageBuffer &a = actual.storage[i], &b = expected.storage[i];
+    ASSERT_EQ(a.size(), b.size()) << "node " << i;
+    ASSERT_EQ(std::memcmp(a.data(), b.data(), static_cast<std::size_t>(b.size())), 0)
+        << "node " << i;
+  }
+}
+
+void run_and_check(const Runtime& runtime, const Instance& instance, Bytes bound) {
+  const auto plan = runtime.espalier() ? plan_for(instance.tree, runtime.workers(), bound)
+                                       : PlanPointer(nullptr, espalier_plan_destroy);
+  FactorReport report;
+  const auto factor = factorise(instance.analysis.symbolic, instance.analysis.permuted,
+                                instance.tree, runtime, plan.get(), report);
+  ASSERT_TRUE(factor.has_value()) << "column " << factor.error().column;
+  expect_same_bits(*factor, *instance.expected);
+  ASSERT_GE(report.tasks, static_cast<std::int64_t>(instance.tree.nodes.size()));
+  if (!runtime.espalier()) return;
+  ASSERT_LE(report.booked_peak, espalier_plan_bound(plan.get()));
+  ASSERT_LE(report.allocated_peak, report.booked_peak);
+}
+
+// At the least bound, a tenth above it, and without a bound.
+void run_at_all_bounds(const Runtime& runtime, const Instance& instance) {
+  Bytes least = 0;
+  if (runtime.espalier()) plan_for(instance.tree, runtime.workers(), 0, &least);
+  for (const Bytes bound : {least, least + least / 10, kUnbounded}) {
+    run_and_check(runtime, instance, bound);
+    if (testing::Test::HasFatalFailure())
+      FAIL() << "bound " << bound << ", least " << least << ", "
+             << describe(instance.analysis, instance.options);
+    if (!runtime.espalier()) break;
+  }
+}
+
+struct Case {
+  std::int32_t workers;
+  const char* scheduler;
+};
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  return fmt::format("{}On{}", info.param.scheduler, info.param.workers);
+}
+
+class Factorise : public testing::TestWithParam<Case> {
+ protected:
+  const Runtime runtime{{GetParam().workers, GetParam().scheduler}};
+};
+
+TEST_P(Factorise, ReachesTheSequentialFactorToTheLastBit) {
+  std::mt19937 random(20);
+  for (int round = 0; round < 60; ++round) {
+    const Instance instance = random_instance(random, draw(random, 1, 50));
+    ASSERT_TRUE(instance.expected);
+    run_at_all_bounds(runtime, instance);
+    if (HasFatalFailure()) FAIL() << "round " << round;
+  }
+}
+
+TEST_P(Factorise, RunsFrontsOfManyTiles) {
+  for (const char* grid : {"9x9x9", "40x40"}) {
+    for (const std::int32_t tiled_order : {1, 64}) {
+      const Instance instance(analyse(make_grid(parse_grid(grid))),
+                              {.workers = GetParam().workers,
+                               .subtree_fraction = 0,
+                               .subtree_floor = 0,
+                               .tiled_order = tiled_order});
+      run_at_all_bounds(runtime, instance);
+      if (HasFatalFailure()) FAIL() << grid;
+    }
+  }
+  std::mt19937 random(21);
+  const std::int32_t n = 700;
+  const Instance dense(
+      analyse(random_values(random, random_pattern(random, Shape::kDense, n), n)),
+      {.workers = GetParam().workers});
+  ASSERT_TRUE(dense.tree.nodes[0].tiled);
+  ASSERT_GT(dense.tree.panel(dense.analysis.symbolic, 0).blocks(), 5);
+  run_at_all_bounds(runtime, dense);
+}
+
+TEST_P(Factorise, RunsAMatrixOfOrderZeroAndForestsOfSingletons) {
+  std::mt19937 random(22);
+  for (const std::int32_t n : {1, 300}) {
+    const Instance instance(
+        analyse(random_values(random, {}, n)),
+        {.workers = GetParam().workers, .subtree_fraction = 0, .subtree_floor = 0});
+    run_at_all_bounds(runtime, instance);
+  }
+}
+
+Bytes mapped_bytes() {
+  Bytes pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+TEST_P(Factorise, NamesABadPivotAndLeavesNothingBehind) {
+  std::mt19937 random(23);
+  Analysis analysis = analyse(make_grid(parse_grid("10x10x10")));
+  const AssemblyTree tree = build_assembly_tree(
+      analysis.symbolic,
+      {.workers = GetParam().workers, .subtree_fraction = 0, .tiled_order = 64});
+  const auto plan = runtime.espalier() ? plan_for(tree, runtime.workers(), 0)
+                                       : PlanPointer(nullptr, espalier_plan_destroy);
+  Bytes after_the_first = 0;
+  for (int round = 0; round < 60; ++round) {
+    const auto column = round == 0 ? 999 : draw(random, 0, 999);
+    double& diagonal = analysis.permuted.value[analysis.permuted.column_start[column]];
+    const double kept = std::exchange(diagonal, round % 2 == 0 ? -1 : std::nan(""));
+    FactorReport report;
+    const auto factor = factorise(analysis.symbolic, analysis.permuted, tree, runtime,
+                                  plan.get(), report);
+    ASSERT_FALSE(factor.has_value()) << column;
+    ASSERT_EQ(factor.error().column, column);
+    diagonal = kept;
+    if (round == 5) after_the_first = mapped_bytes();
+  }
+  // Each run would leave some 2 MiB of contribution blocks and factors.
+  EXPECT_LE(mapped_bytes() - after_the_first, Bytes{24} << 20);
+  FactorReport report;
+  EXPECT_TRUE(
+      factorise(analysis.symbolic, analysis.permuted, tree, runtime, plan.get(), report));
+}
+
+TEST_P(Factorise, TellsItsProgress) {
+  const Instance instance(analyse(make_grid(parse_grid("60x60"))), {});
+  const auto plan = runtime.espalier()
+                        ? plan_for(instance.tree, runtime.workers(), kUnbounded)
+                        : PlanPointer(nullptr, espalier_plan_destroy);
+  FactorReport report;
+  double last = 0;
+  const auto factor =
+      factorise(instance.analysis.symbolic, instance.analysis.permuted, instance.tree,
+                runtime, plan.get(), report, [&](double part) {
+                  EXPECT_LE(last, part);
+                  EXPECT_LE(part, 1 + 1e-12);
+                  last = part;
+                });
+  EXPECT_TRUE(factor);
+}
+
+INSTANTIATE_TEST_SUITE_P(OnStarPU, Factorise,
+                         testing::Values(Case{1, "espalier"}, Case{2, "espalier"},
+                                         Case{4, "espalier"}, Case{2, "lws"},
+                                         Case{4, "prio"}, Case{2, "eager"}),
+                         name_of);
+
+// Trees of few tasks, where ends and starts meet: what races there are show here.
+TEST(FactoriseOnStarPU, RunsManySmallTrees) {
+  std::mt19937 random(24);
+  for (const std::int32_t workers : {2, 3, 4}) {
+    const Runtime runtime({workers, "espalier"});
+    for (int round = 0; round < 250; ++round) {
+      const Instance instance = random_instance(random, draw(random, 1, 14));
+      run_and_check(runtime, instance, round % 2 == 0 ? 0 : kUnbounded);
+      if (HasFatalFailure())
+        FAIL() << "round " << round << " on " << workers
+               << " workers: " << describe(instance.analysis, instance.options);
+    }
+  }
+}
+
+TEST(FactoriseOnStarPU, PlansGoWithTheSchedulerEspalierAlone) {
+  std::mt19937 random(25);
+  const Instance instance = random_instance(random, 10);
+  const auto plan = plan_for(instance.tree, 1, 0);
+  FactorReport report;
+  const auto run = [&](const Runtime& runtime, const espalier_plan* with) {
+    return factorise(instance.analysis.symbolic, instance.analysis.permuted,
+                     instance.tree, runtime, with, report);
+  };
+  {
+    const Runtime runtime({1, "espalier"});
+    EXPECT_THROW((void)run(runtime, nullptr), InvalidInput);
+    EXPECT_TRUE(run(runtime, plan.get()));
+  }
+  const Runtime runtime({1, "lws"});
+  EXPECT_THROW((void)run(runtime, plan.get()), InvalidInput);
+  EXPECT_TRUE(run(runtime, nullptr));
+}
+
+TEST(FactoriseOnStarPU, ThrowsWhatTheSystemRefusesInATask) {
+  std::mt19937 random(26);
+  Instance instance(analyse(make_grid(parse_grid("12x12"))),
+                    {.subtree_fraction = 0, .subtree_floor = 0});
+  // The root's stack: more than any machine has.
+  instance.tree.nodes.back().stack_entries = std::int64_t{1} << 57;
+  const Runtime runtime({2, "espalier"});
+  const auto plan = plan_for(instance.tree, 2, 0);
+  FactorReport report;
+  for (int round = 0; round < 3; ++round)
+    EXPECT_THROW((void)factorise(instance.analysis.symbolic, instance.analysis.permuted,
+                                 instance.tree, runtime, plan.get(), report),
+                 Error);
+}
+
+void expect_refused(const RuntimeOptions& options, const char* said) {
+  try {
+    const Runtime runtime(options);
+    FAIL() << "started";
+  } catch (const InvalidInput& error) {
+    EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
+  }
+}
+
+TEST(Runtime, RefusesWhatItCannotGive) {
+  expect_refused({0, "espalier"}, "0 workers");
+  expect_refused({-3, "espalier"}, "-3 workers");
+  expect_refused({1, "nosuch"}, "unknown scheduler 'nosuch': one of espalier, ");
+  expect_refused({1, ""}, "unknown scheduler ''");
+  expect_refused({100'000, "lws"}, "at most");
+  const Runtime runtime({1, "espalier"});  // none of that stands in the way
+  EXPECT_TRUE(runtime.espalier());
+}
+
+TEST(Runtime, CanBeStartedAgainAndWarmedUp) {
+  for (int round = 0; round < 3; ++round) {
+    Runtime runtime({2, round == 1 ? "lws" : "espalier"});
+    runtime.warm_up();
+    EXPECT_EQ(runtime.workers(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace espalier::solver
