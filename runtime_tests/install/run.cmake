@@ -25,7 +25,7 @@ if(SANITIZE)
             -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
 endif()
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja
-    -D CMAKE_PREFIX_PATH=${WORK}/moved "-DCOMPONENTS=${COMPONENTS}" ${flags})
+    -D CMAKE_PREFIX_PATH=${WORK}/moved ${flags})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 
 function(expect expected)
