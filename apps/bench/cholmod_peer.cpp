@@ -2,7 +2,7 @@
 // A program of its own, so that its memory is its own. Never part of the product.
 
 #include <fmt/format.h>
-#include <suitesparse/cholmod.h>
+#include <cholmod.h>
 
 #include <chrono>
 #include <cmath>

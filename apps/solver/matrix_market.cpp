@@ -17,6 +17,8 @@
 namespace espalier::solver {
 namespace {
 
+constexpr std::int64_t kEmptyRows = 1'000'000;  // that are accepted in any file
+
 class Reader {
  public:
   explicit Reader(const std::string& path) : path_(path), text_(path) {}
@@ -63,6 +65,12 @@ class Reader {
       text_.fail_at(size_line, fmt::format("{} entries announced in a file too short for "
                                            "them",
                                            entries));
+    }
+    // So that a file of one line cannot ask for gigabytes.
+    if (rows > 2 * entries + kEmptyRows) {
+      text_.fail_at(
+          size_line,
+          fmt::format("order {} with {} entries: most rows are empty", rows, entries));
     }
     general_ = symmetry == "general";
     field_ = field == "real"      ? EntryField::kReal

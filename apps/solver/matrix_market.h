@@ -21,7 +21,7 @@ namespace espalier::solver {
 /// - An entry given several times is the sum of its values. A given zero is kept as part
 ///   of the pattern.
 /// - The entries must be as many as announced, finite and inside the matrix; the order at
-///   most 2^31 - 1.
+///   most 2^31 - 1, and at most a million more than the entries can cover.
 ///
 /// @throws FileError naming the line for everything else, the first fault of the file
 /// @par Cost  O(text), lines parsed in parallel by OpenMP's threads; the result does not

@@ -202,6 +202,7 @@ TEST(MatrixMarket, NamesTheFaultOfAHeader) {
       {kSymmetric + "-2 -2 1\n", 2, "-2 < 0"},
       {kSymmetric + "2 2 -1\n", 2, "-1 < 0"},
       {kSymmetric + "2 3 1\n1 1 1\n", 2, "2 x 3: not square"},
+      {kSymmetric + "2147483647 2147483647 0\n", 2, "most rows are empty"},
       {kSymmetric + "2147483648 2147483648 1\n1 1 1\n", 2, "2^31 - 1"},
       {kSymmetric + "99999999999999999999 1 1\n", 2, "is not a number"},
       {kSymmetric + "2 2 999999999999\n1 1 1\n", 2, "too short"},
