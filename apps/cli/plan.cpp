@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -85,20 +86,17 @@ void write_schedule(const std::string& path, const PlanInput& input, const Plan&
   BookingAdmission admission(*plan.tree, plan.witness, plan.memory_bound);
   const Simulation run =
       simulate(*plan.tree, admission, {plan.workers, input.max_workers, plan.priority});
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-      std::fopen(path.c_str(), "w"), [](std::FILE*) { return 0; });
-  if (file == nullptr) throw FileError(path, 0, std::strerror(errno));
-  fmt::print(file.get(), "# id start end first_worker workers priority; witness order\n");
+  std::ofstream file(path);
+  if (!file) throw FileError(path, 0, std::strerror(errno));
+  file << "# id start end first_worker workers priority; witness order\n";
   for (const TaskId task : plan.witness) {
     const WorkerRange& where = plan.mapping[index(task)];
-    fmt::print(file.get(), "{} {} {} {} {} {}\n", input.id(task),
-               run.schedule.start[index(task)], run.schedule.end[index(task)],
-               where.first, where.count, plan.priority[index(task)]);
+    file << fmt::format("{} {} {} {} {} {}\n", input.id(task),
+                        run.schedule.start[index(task)], run.schedule.end[index(task)],
+                        where.first, where.count, plan.priority[index(task)]);
   }
-  const bool failed = std::ferror(file.get()) != 0;
-  if (std::fclose(file.get()) != 0 || failed) {
-    throw FileError(path, 0, "cannot be written");
-  }
+  file.close();
+  if (!file) throw FileError(path, 0, "cannot be written");
 }
 
 ExitStatus run_plan(PlanCommand command) {
