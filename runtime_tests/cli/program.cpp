@@ -24,6 +24,7 @@ std::string slurp(const std::string& path) {
   const int out_fd = open(out, O_WRONLY | O_TRUNC);
   const int err_fd = open(err, O_WRONLY | O_TRUNC);
   if (dup2(in_fd, 0) == 0 && dup2(out_fd, 1) == 1 && dup2(err_fd, 2) == 2) {
+    alarm(120);  // a program that hangs is ended by a signal
     execv(ESPALIER_PROGRAM, arguments);
   }
   _exit(127);

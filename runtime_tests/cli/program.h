@@ -7,7 +7,8 @@ namespace espalier::cli_test {
 
 /// One run of the program `espalier`, its standard input closed.
 struct Outcome {
-  int status = -1;  ///< exit status; -1: ended by a signal
+  /// Exit status; -1: ended by a signal, after two minutes at the latest.
+  int status = -1;
   std::string out, err;
 };
 
