@@ -10,6 +10,8 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "solver/grid.h"
@@ -113,58 +115,84 @@ void run_at_all_bounds(const Runtime& runtime, const Instance& instance) {
   }
 }
 
-struct Case {
-  std::int32_t workers;
-  const char* scheduler;
-};
-std::string name_of(const testing::TestParamInfo<Case>& info) {
-  return fmt::format("{}On{}", info.param.scheduler, info.param.workers);
-}
-
-class Factorise : public testing::TestWithParam<Case> {
+// One runtime for all the tests of a suite: starting one takes a while.
+template <class Choice>
+class Factorise : public testing::Test {
  protected:
-  const Runtime runtime{{GetParam().workers, GetParam().scheduler}};
+  static void SetUpTestSuite() { runtime_.emplace(Choice::options()); }
+  static void TearDownTestSuite() { runtime_.reset(); }
+  [[nodiscard]] static const Runtime& runtime() { return *runtime_; }
+  [[nodiscard]] static PlanPointer plan(const AssemblyTree& tree, Bytes bound) {
+    if (!runtime().espalier()) return {nullptr, espalier_plan_destroy};
+    return plan_for(tree, runtime().workers(), bound);
+  }
+
+ private:
+  static inline std::optional<Runtime> runtime_;
 };
 
-TEST_P(Factorise, ReachesTheSequentialFactorToTheLastBit) {
+struct EspalierOnOne {
+  static RuntimeOptions options() { return {1, "espalier"}; }
+};
+struct EspalierOnTwo {
+  static RuntimeOptions options() { return {2, "espalier"}; }
+};
+struct EspalierOnFour {
+  static RuntimeOptions options() { return {4, "espalier"}; }
+};
+struct LwsOnTwo {
+  static RuntimeOptions options() { return {2, "lws"}; }
+};
+struct PrioOnFour {
+  static RuntimeOptions options() { return {4, "prio"}; }
+};
+struct EagerOnTwo {
+  static RuntimeOptions options() { return {2, "eager"}; }
+};
+using Choices = testing::Types<EspalierOnOne, EspalierOnTwo, EspalierOnFour, LwsOnTwo,
+                               PrioOnFour, EagerOnTwo>;
+TYPED_TEST_SUITE(Factorise, Choices);
+
+TYPED_TEST(Factorise, ReachesTheSequentialFactorToTheLastBit) {
   std::mt19937 random(20);
   for (int round = 0; round < 60; ++round) {
     const Instance instance = random_instance(random, draw(random, 1, 50));
     ASSERT_TRUE(instance.expected);
-    run_at_all_bounds(runtime, instance);
-    if (HasFatalFailure()) FAIL() << "round " << round;
+    run_at_all_bounds(this->runtime(), instance);
+    if (this->HasFatalFailure()) FAIL() << "round " << round;
   }
 }
 
-TEST_P(Factorise, RunsFrontsOfManyTiles) {
+TYPED_TEST(Factorise, RunsFrontsOfManyTiles) {
   for (const char* grid : {"9x9x9", "40x40"}) {
     for (const std::int32_t tiled_order : {1, 64}) {
       const Instance instance(analyse(make_grid(parse_grid(grid))),
-                              {.workers = GetParam().workers,
+                              {.workers = this->runtime().workers(),
                                .subtree_fraction = 0,
                                .subtree_floor = 0,
                                .tiled_order = tiled_order});
-      run_at_all_bounds(runtime, instance);
-      if (HasFatalFailure()) FAIL() << grid;
+      run_at_all_bounds(this->runtime(), instance);
+      if (this->HasFatalFailure()) FAIL() << grid;
     }
   }
   std::mt19937 random(21);
   const std::int32_t n = 700;
   const Instance dense(
       analyse(random_values(random, random_pattern(random, Shape::kDense, n), n)),
-      {.workers = GetParam().workers});
+      {.workers = this->runtime().workers()});
   ASSERT_TRUE(dense.tree.nodes[0].tiled);
   ASSERT_GT(dense.tree.panel(dense.analysis.symbolic, 0).blocks(), 5);
-  run_at_all_bounds(runtime, dense);
+  run_at_all_bounds(this->runtime(), dense);
 }
 
-TEST_P(Factorise, RunsAMatrixOfOrderZeroAndForestsOfSingletons) {
+TYPED_TEST(Factorise, RunsMatricesOfOrderZeroAndForestsOfSingletons) {
   std::mt19937 random(22);
-  for (const std::int32_t n : {1, 300}) {
-    const Instance instance(
-        analyse(random_values(random, {}, n)),
-        {.workers = GetParam().workers, .subtree_fraction = 0, .subtree_floor = 0});
-    run_at_all_bounds(runtime, instance);
+  for (const std::int32_t n : {0, 1, 300}) {
+    const Instance instance(analyse(random_values(random, {}, n)),
+                            {.workers = this->runtime().workers(),
+                             .subtree_fraction = 0,
+                             .subtree_floor = 0});
+    run_at_all_bounds(this->runtime(), instance);
   }
 }
 
@@ -174,22 +202,21 @@ Bytes mapped_bytes() {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-TEST_P(Factorise, NamesABadPivotAndLeavesNothingBehind) {
+TYPED_TEST(Factorise, NamesABadPivotAndLeavesNothingBehind) {
   std::mt19937 random(23);
   Analysis analysis = analyse(make_grid(parse_grid("10x10x10")));
   const AssemblyTree tree = build_assembly_tree(
       analysis.symbolic,
-      {.workers = GetParam().workers, .subtree_fraction = 0, .tiled_order = 64});
-  const auto plan = runtime.espalier() ? plan_for(tree, runtime.workers(), 0)
-                                       : PlanPointer(nullptr, espalier_plan_destroy);
+      {.workers = this->runtime().workers(), .subtree_fraction = 0, .tiled_order = 64});
+  const auto plan = this->plan(tree, 0);
   Bytes after_the_first = 0;
   for (int round = 0; round < 60; ++round) {
     const auto column = round == 0 ? 999 : draw(random, 0, 999);
     double& diagonal = analysis.permuted.value[analysis.permuted.column_start[column]];
     const double kept = std::exchange(diagonal, round % 2 == 0 ? -1 : std::nan(""));
     FactorReport report;
-    const auto factor = factorise(analysis.symbolic, analysis.permuted, tree, runtime,
-                                  plan.get(), report);
+    const auto factor = factorise(analysis.symbolic, analysis.permuted, tree,
+                                  this->runtime(), plan.get(), report);
     ASSERT_FALSE(factor.has_value()) << column;
     ASSERT_EQ(factor.error().column, column);
     diagonal = kept;
@@ -198,32 +225,24 @@ TEST_P(Factorise, NamesABadPivotAndLeavesNothingBehind) {
   // Each run would leave some 2 MiB of contribution blocks and factors.
   EXPECT_LE(mapped_bytes() - after_the_first, Bytes{24} << 20);
   FactorReport report;
-  EXPECT_TRUE(
-      factorise(analysis.symbolic, analysis.permuted, tree, runtime, plan.get(), report));
+  EXPECT_TRUE(factorise(analysis.symbolic, analysis.permuted, tree, this->runtime(),
+                        plan.get(), report));
 }
 
-TEST_P(Factorise, TellsItsProgress) {
+TYPED_TEST(Factorise, TellsItsProgress) {
   const Instance instance(analyse(make_grid(parse_grid("60x60"))), {});
-  const auto plan = runtime.espalier()
-                        ? plan_for(instance.tree, runtime.workers(), kUnbounded)
-                        : PlanPointer(nullptr, espalier_plan_destroy);
+  const auto plan = this->plan(instance.tree, kUnbounded);
   FactorReport report;
   double last = 0;
   const auto factor =
       factorise(instance.analysis.symbolic, instance.analysis.permuted, instance.tree,
-                runtime, plan.get(), report, [&](double part) {
+                this->runtime(), plan.get(), report, [&](double part) {
                   EXPECT_LE(last, part);
                   EXPECT_LE(part, 1 + 1e-12);
                   last = part;
                 });
   EXPECT_TRUE(factor);
 }
-
-INSTANTIATE_TEST_SUITE_P(OnStarPU, Factorise,
-                         testing::Values(Case{1, "espalier"}, Case{2, "espalier"},
-                                         Case{4, "espalier"}, Case{2, "lws"},
-                                         Case{4, "prio"}, Case{2, "eager"}),
-                         name_of);
 
 // Trees of few tasks, where ends and starts meet: what races there are show here.
 TEST(FactoriseOnStarPU, RunsManySmallTrees) {
