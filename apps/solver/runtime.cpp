@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
-#include <barrier>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "espalier/model/error.h"
 #include "solver/kernels/dense.h"
@@ -26,41 +27,27 @@ void check_scheduler(const std::string& name) {
   throw InvalidInput(fmt::format("unknown scheduler '{}': one of {}", name, known));
 }
 
-// Operands beyond the blocking of BLAS in each direction that fronts use.
-constexpr std::int32_t kWarmRows = 448, kWarmColumns = 320;
-constexpr auto kWarmTime = std::chrono::milliseconds(10);
+// The largest operands that fronts hand to BLAS at once, beyond its own blocking in rows.
+constexpr std::int32_t kWarmRows = 640, kWarmColumns = 320;
 
 struct WarmUp {
   std::int32_t workers;
-  std::atomic<std::int32_t> arrived{0}, done{0};
+  std::atomic<std::int32_t> arrived{0};
 };
 
-void wait_for(const std::atomic<std::int32_t>& count, std::int32_t workers) {
-  while (count.load() < workers) std::this_thread::yield();
-}
-
-// BLAS hands its buffers out call by call: only calls at the same time use several of
-// them. Operands are touched before and freed after, so that the peak is always the same.
 void warm_up_task(void* /*buffers*/[], void* argument) {
   auto& warm = *static_cast<WarmUp*>(argument);
-  PageBuffer panel(Bytes{kWarmRows} * kWarmColumns * sizeof(double));
-  PageBuffer target(panel.size());
-  std::memset(panel.data(), 0, static_cast<std::size_t>(panel.size()));
-  std::memset(target.data(), 0, static_cast<std::size_t>(target.size()));
+  constexpr Bytes kBytes = Bytes{kWarmRows} * kWarmColumns * sizeof(double);
+  PageBuffer panel(kBytes), target(kBytes);
   double* const a = panel.doubles();
-  for (std::int32_t i = 0; i < kWarmColumns; ++i) a[i * (kWarmRows + 1)] = 1.0;
+  for (std::int32_t i = 0; i < kWarmColumns; ++i) a[i * (kWarmRows + 1)] = 2.0;
   ++warm.arrived;
-  wait_for(warm.arrived, warm.workers);
-  const auto start = std::chrono::steady_clock::now();
-  do {
-    kernels::cholesky(kWarmColumns, a, kWarmRows);
-    kernels::solve_below(kWarmRows - kWarmColumns, kWarmColumns, a, kWarmRows,
-                         a + kWarmColumns, kWarmRows);
-    kernels::update(kWarmRows, kWarmColumns, kWarmColumns, a, kWarmRows, target.doubles(),
-                    kWarmRows);
-  } while (std::chrono::steady_clock::now() - start < kWarmTime);
-  ++warm.done;
-  wait_for(warm.done, warm.workers);
+  while (warm.arrived.load() < warm.workers) std::this_thread::yield();
+  kernels::cholesky(kWarmColumns, a, kWarmRows);
+  kernels::solve_below(kWarmRows - kWarmColumns, kWarmColumns, a, kWarmRows,
+                       a + kWarmColumns, kWarmRows);
+  kernels::update(kWarmRows, kWarmColumns, kWarmColumns, a, kWarmRows, target.doubles(),
+                  kWarmRows);
 }
 
 }  // namespace
@@ -106,11 +93,11 @@ void Runtime::warm_up() {
     c.name = "warm_up";
     return c;
   }();
-  std::barrier<> workers(options_.workers);
+  WarmUp warm{.workers = options_.workers};
   for (std::int32_t worker = 0; worker < options_.workers; ++worker) {
     starpu_task* const task = starpu_task_create();
     task->cl = &codelet;
-    task->cl_arg = &workers;
+    task->cl_arg = &warm;
     task->execute_on_a_specific_worker = 1;
     task->workerid = static_cast<unsigned>(worker);
     if (const int status = starpu_task_submit(task); status != 0)
