@@ -3,11 +3,9 @@
 #include <espalier.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,6 +14,7 @@
 
 #include "solver/grid.h"
 #include "solver/numeric/systems.h"
+#include "solver/process_memory.h"
 #include "solver/runtime.h"
 
 namespace espalier::solver {
@@ -196,12 +195,6 @@ TYPED_TEST(Factorise, RunsMatricesOfOrderZeroAndForestsOfSingletons) {
   }
 }
 
-Bytes mapped_bytes() {
-  Bytes pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * sysconf(_SC_PAGESIZE);
-}
-
 TYPED_TEST(Factorise, NamesABadPivotAndLeavesNothingBehind) {
   std::mt19937 random(23);
   Analysis analysis = analyse(make_grid(parse_grid("10x10x10")));
@@ -209,7 +202,7 @@ TYPED_TEST(Factorise, NamesABadPivotAndLeavesNothingBehind) {
       analysis.symbolic,
       {.workers = this->runtime().workers(), .subtree_fraction = 0, .tiled_order = 64});
   const auto plan = this->plan(tree, 0);
-  Bytes after_the_first = 0;
+  Bytes resident = 0;
   for (int round = 0; round < 60; ++round) {
     const auto column = round == 0 ? 999 : draw(random, 0, 999);
     double& diagonal = analysis.permuted.value[analysis.permuted.column_start[column]];
@@ -220,13 +213,13 @@ TYPED_TEST(Factorise, NamesABadPivotAndLeavesNothingBehind) {
     ASSERT_FALSE(factor.has_value()) << column;
     ASSERT_EQ(factor.error().column, column);
     diagonal = kept;
-    if (round == 5) after_the_first = mapped_bytes();
+    if (round == 9) resident = resident_bytes();
   }
-  // Each run would leave some 2 MiB of contribution blocks and factors.
-  EXPECT_LE(mapped_bytes() - after_the_first, Bytes{24} << 20);
+  const Bytes growth = resident_bytes() - resident;
   FactorReport report;
   EXPECT_TRUE(factorise(analysis.symbolic, analysis.permuted, tree, this->runtime(),
                         plan.get(), report));
+  EXPECT_LE(growth, 10 * report.allocated_peak);  // of fifty runs
 }
 
 TYPED_TEST(Factorise, TellsItsProgress) {
