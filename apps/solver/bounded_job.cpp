@@ -15,6 +15,7 @@ namespace {
 // What grows beside the fronts: the heap of the runtime and the system's own rounding.
 constexpr Bytes kReserve = Bytes{2} << 20;
 constexpr Bytes kReservePerWorker = Bytes{512} << 10;
+constexpr Bytes kRunToRun = Bytes{2} << 20;
 constexpr std::int64_t kVectors = 6;  // x, b and refinement's, of the matrix' order
 
 Seconds since(std::chrono::steady_clock::time_point start) {
@@ -65,17 +66,13 @@ espalier_plan* make(const AssemblyTree& tree, const JobOptions& options, Bytes b
 
 }  // namespace
 
-Bytes MemoryAccount::least() const {
-  const Bytes fronts = checked_add(tree_least, checked_add(baseline, reserve));
-  return std::max({analysis_peak + reserve / 2, fronts, solve + baseline + reserve});
+Bytes MemoryAccount::needed() const {
+  const Bytes beside = checked_add(baseline, reserve);
+  return std::max(
+      {analysis_peak, checked_add(tree_least, beside), checked_add(solve, beside)});
 }
 
-bool MemoryAccount::accepts(Bytes bound) const { return bound >= least() - reserve / 2; }
-
-Bytes MemoryAccount::tree_bound(Bytes bound) const {
-  // At least tree_least for an accepted bound: the margin makes up the difference.
-  return std::max(tree_least, bound - baseline - reserve);
-}
+Bytes MemoryAccount::least() const { return checked_add(needed(), kRunToRun); }
 
 BoundedJob::BoundedJob(SymmetricMatrix&& matrix, const JobOptions& options,
                        const std::function<void(std::string_view)>& step)
@@ -104,7 +101,7 @@ BoundedJob::BoundedJob(SymmetricMatrix&& matrix, const JobOptions& options,
 BoundedJob::~BoundedJob() = default;
 
 tl::expected<void, Infeasible> BoundedJob::plan(std::optional<Bytes> bound) {
-  if (bound && !memory_.accepts(*bound)) {
+  if (bound && *bound < memory_.needed()) {
     return tl::make_unexpected(Infeasible{.reason = Infeasible::Reason::kNoneFound,
                                           .bound_bytes = *bound,
                                           .least_bytes = memory_.least(),

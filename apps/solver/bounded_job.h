@@ -36,13 +36,13 @@ struct MemoryAccount {
   Bytes tree_least = 0;     ///< least bound of the assembly tree (see JobOptions::order)
   Bytes solve = 0;          ///< factor and vectors: resident while solving
 
-  /// The least bound on the process that suffices. Two runs on the same input differ by
-  /// pages here and there, so half of the reserve is left as a margin: a bound that one
-  /// run prints as the least is accepted by the next.
+  /// What this process needs: a smaller bound is refused.
+  [[nodiscard]] Bytes needed() const;
+  /// What users are told: needed() and 2 MiB, since two runs on the same input differ by
+  /// pages here and there, and what one prints as the least must do for the next.
   [[nodiscard]] Bytes least() const;
-  /// What a bound on the process leaves for the tree; tree_least at least when accepted.
-  [[nodiscard]] Bytes tree_bound(Bytes bound) const;
-  [[nodiscard]] bool accepts(Bytes bound) const;
+  /// What an accepted bound on the process leaves for the tree: tree_least at least.
+  [[nodiscard]] Bytes tree_bound(Bytes bound) const { return bound - baseline - reserve; }
 };
 
 struct Solution {
