@@ -79,8 +79,9 @@ void report_memory(Report& report, const BoundedJob& job, std::optional<Bytes> b
   if (bound) report.flag("bound_kept", "bound kept", job.peak_resident() <= *bound);
 }
 
-void report_time(Report& report, const BoundedJob& job, Seconds read_seconds,
-                 const solver::FactorReport& run, const solver::Solution& solution) {
+void report_time(Report& report, const SolveOptions& options, const BoundedJob& job,
+                 Seconds read_seconds, const solver::FactorReport& run,
+                 const solver::Solution& solution) {
   report.heading("Time");
   report.seconds("read_seconds", "read", read_seconds);
   report.seconds("analyse_seconds", "analyse", job.analyse_seconds());
@@ -88,6 +89,9 @@ void report_time(Report& report, const BoundedJob& job, Seconds read_seconds,
   report.seconds("factor_seconds", "factor", run.seconds);
   report.flops("factor_flops_per_second", "  rate a second",
                job.analysis().symbolic.factor_flops / run.seconds);
+  if (run.busy_seconds > 0)
+    report.ratio("busy_ratio", "  part that workers were busy",
+                 run.busy_seconds / (run.seconds * options.job.workers));
   report.seconds("gate_seconds", "  tasks waited at the gate, in all", run.held_seconds);
   report.seconds("solve_seconds", "solve", solution.seconds);
   report.seconds("refine_seconds", "refine", solution.refine_seconds);
@@ -180,7 +184,7 @@ ExitStatus run_solve(const SolveOptions& options) {
   progress.reset();
 
   report_memory(report, job, bound, *run);
-  report_time(report, job, read_seconds, *run, solution);
+  report_time(report, options, job, read_seconds, *run, solution);
   report.heading("Result");
   report.number("backward_error", "componentwise backward error",
                 solution.refinement.backward_error);

@@ -50,10 +50,10 @@ class Reader {
     const bool known_field = field == "real" || field == "integer" || field == "pattern";
     if (format != "coordinate" || !known_field ||
         (symmetry != "symmetric" && symmetry != "general")) {
-      text_.fail(
-          fmt::format("'{} {} {}': the matrix must be 'coordinate', 'real', "
-                      "'integer' or 'pattern', and 'symmetric' or 'general'",
-                      format, field, symmetry));
+      throw FileError(path_, 1,
+                      fmt::format("'{} {} {}': the matrix must be 'coordinate', 'real', "
+                                  "'integer' or 'pattern', and 'symmetric' or 'general'",
+                                  format, field, symmetry));
     }
     if (rows != columns) {
       text_.fail_at(size_line, fmt::format("{} x {}: not square", rows, columns));

@@ -42,6 +42,9 @@ PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter)
   if (meter_ != nullptr) meter_->add(bytes_);
   // Best effort: without huge pages everything works, a little slower.
   if (bytes_ >= kHuge) madvise(address, static_cast<std::size_t>(bytes_), MADV_HUGEPAGE);
+  // Adding into a fresh page reads it first: the system would map its page of zeros, then
+  // copy it at the write, and interrupt every other thread for each page.
+  madvise(address, static_cast<std::size_t>(bytes_), MADV_POPULATE_WRITE);
 }
 
 void PageBuffer::release() noexcept {

@@ -32,7 +32,8 @@ class MemoryMeter {
 ///
 /// Fronts live in page buffers and not in the heap, so that what is freed leaves the
 /// resident set of the process, and what is booked for a buffer, footprint(), is the most
-/// that it can ever add to it, whatever the size of the system's pages.
+/// that it can ever add to it, whatever the size of the system's pages. All pages are
+/// resident from the start.
 class PageBuffer {
  public:
   PageBuffer() = default;
