@@ -1,8 +1,8 @@
 // CHOLMOD's supernodal Cholesky on the same matrix and the same ordering, for comparison.
 // A program of its own, so that its memory is its own. Never part of the product.
 
-#include <fmt/format.h>
 #include <cholmod.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cmath>

@@ -22,14 +22,14 @@ namespace espalier::solver {
 /// Fronts are numbered in a postorder of the assembly tree: children first, every subtree
 /// contiguous. The parent of s is the front that eliminates the first of rows_of(s).
 struct Symbolic {
-  std::int32_t size = 0;                    ///< order of the matrix
-  std::vector<std::int32_t> permutation;    ///< permutation[new] = old
-  std::vector<std::int32_t> first_column;   ///< fronts + 1
-  std::vector<std::int64_t> row_start;      ///< fronts + 1 offsets into rows
-  std::vector<std::int32_t> rows;           ///< rows of the contribution blocks
-  std::vector<std::int32_t> parent;         ///< of each front; -1: a root
-  std::int64_t factor_entries = 0;          ///< nonzeros of L before amalgamation
-  double factor_flops = 0;                  ///< sum of squared column counts of L, likewise
+  std::int32_t size = 0;                   ///< order of the matrix
+  std::vector<std::int32_t> permutation;   ///< permutation[new] = old
+  std::vector<std::int32_t> first_column;  ///< fronts + 1
+  std::vector<std::int64_t> row_start;     ///< fronts + 1 offsets into rows
+  std::vector<std::int32_t> rows;          ///< rows of the contribution blocks
+  std::vector<std::int32_t> parent;        ///< of each front; -1: a root
+  std::int64_t factor_entries = 0;         ///< nonzeros of L before amalgamation
+  double factor_flops = 0;  ///< sum of squared column counts of L, likewise
 
   [[nodiscard]] std::int32_t fronts() const {
     return static_cast<std::int32_t>(parent.size());
