@@ -16,8 +16,7 @@
 #include "cli/ordering_option.h"
 #include "cli/output.h"
 #include "cli/plan_input.h"
-#include "espalier/parallel/admission.h"
-#include "espalier/parallel/simulate.h"
+#include "espalier/parallel/make_plan.h"
 #include "espalier/sequential/best_postorder.h"
 #include "espalier/sequential/liu_traversal.h"
 
@@ -29,6 +28,7 @@ struct PlanCommand {
   MemoryRequest memory;
   PlanOptions plan;
   solver::OrderingKind ordering = solver::default_ordering();
+  double rate = 0;  // flops per second of one worker; 0: not known
   bool json = false;
 
   [[nodiscard]] std::string input_name() const {
@@ -62,7 +62,7 @@ void report_tree(Report& report, const PlanCommand& command, const TaskTree& tre
   report.text("mapping", "mapping", name(command.plan.mapping));
 }
 
-void report_plan(Report& report, const Plan& plan, Bytes postorder_peak) {
+void report_plan(Report& report, const Plan& plan, Bytes postorder_peak, double rate) {
   const LowerBounds& lower = plan.lower_bounds;
   report.flag("feasible", "", true);
   report.heading("Memory");
@@ -79,20 +79,24 @@ void report_plan(Report& report, const Plan& plan, Bytes postorder_peak) {
   report.flops("memory_area_flops", "  memory area", lower.memory_area);
   const double ratio = lower.best() > 0 ? plan.makespan / lower.best() : 1;
   report.ratio("makespan_ratio", "makespan / lower bound", ratio);
+  if (rate > 0) {
+    report.heading("Time, at the given rate");
+    report.seconds("makespan_seconds", "makespan of the simulated run",
+                   plan.makespan / rate);
+    report.seconds("lower_bound_seconds", "no schedule takes less than",
+                   lower.best() / rate);
+  }
 }
 
 /// One line a task, in witness order: what the policy follows and what it would do.
 void write_schedule(const std::string& path, const PlanInput& input, const Plan& plan) {
-  BookingAdmission admission(*plan.tree, plan.witness, plan.memory_bound);
-  const Simulation run =
-      simulate(*plan.tree, admission, {plan.workers, input.max_workers, plan.priority});
   std::ofstream file(path);
   if (!file) throw FileError(path, 0, std::strerror(errno));
   file << "# id start end first_worker workers priority; witness order\n";
   for (const TaskId task : plan.witness) {
     const WorkerRange& where = plan.mapping[index(task)];
     file << fmt::format("{} {} {} {} {} {}\n", input.id(task),
-                        run.schedule.start[index(task)], run.schedule.end[index(task)],
+                        plan.schedule.start[index(task)], plan.schedule.end[index(task)],
                         where.first, where.count, plan.priority[index(task)]);
   }
   file.close();
@@ -126,7 +130,7 @@ ExitStatus run_plan(PlanCommand command) {
     print_infeasible(std::move(report), plan.error(), command.json);
     return kNo;
   }
-  report_plan(report, *plan, postorder_peak);
+  report_plan(report, *plan, postorder_peak, command.rate);
   report.print(command.json);
   return kDone;
 }
@@ -149,6 +153,10 @@ Command add_plan(CLI::App& program) {
   add_order(*app, command->plan.order);
   add_mapping(*app, command->plan.mapping);
   add_ordering(*app, command->ordering);
+  app->add_option("--rate", command->rate,
+                  "Flops a second of one worker, to give times in seconds as well")
+      ->check(CLI::PositiveNumber)
+      ->default_str("");
   app->add_option("--schedule", command->schedule,
                   "Write order, mapping and simulated times of the tasks here");
   add_json(*app, command->json);

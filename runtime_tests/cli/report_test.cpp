@@ -100,6 +100,16 @@ TEST(Plan, ScheduleListsEachTaskOnceByItsId) {
   EXPECT_EQ(ids, (std::vector<std::string>{"30", "20", "10"}));
 }
 
+TEST(Plan, RateGivesTimesInSeconds) {
+  const TemporaryFile tree(kTree);
+  const json plain = object(run({"plan", tree.path(), "--json"}));
+  EXPECT_FALSE(plain.contains("makespan_seconds"));
+  const json timed = object(run({"plan", tree.path(), "--rate", "2", "--json"}));
+  EXPECT_EQ(timed["makespan_seconds"], timed["makespan_flops"].get<double>() / 2);
+  EXPECT_EQ(timed["lower_bound_seconds"], timed["lower_bound_flops"].get<double>() / 2);
+  EXPECT_EQ(run({"plan", tree.path(), "--rate", "0"}).status, 2);
+}
+
 TEST(Plan, PlansAGrid) {
   const Outcome outcome = run({"plan", "--grid", "12x12", "--workers", "4", "--json"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;

@@ -32,6 +32,7 @@ Plan good_plan() {
   plan.memory_bound = 10;
   plan.witness_peak = 9;
   plan.least_bytes = 9;
+  plan.schedule = good_schedule();
   plan.peak = 10;
   plan.makespan = 4;
   plan.lower_bounds = {2.5, 4, 1};
@@ -123,6 +124,8 @@ TEST(Validate, RefusesPlansThatContradictThemselves) {
             "task 1 has priority 1, its parent 2");
   EXPECT_EQ(complaint([](Plan& p) { p.makespan = 3; }),
             "the makespan 3 is below its lower bound 4");
+  EXPECT_EQ(complaint([](Plan& p) { p.schedule.start[0] = 1; }),
+            "task 0 starts at 1, its child 1 ends at 2");
 }
 
 TEST(Validate, StopsAfterTenViolations) {

@@ -28,6 +28,7 @@ struct Plan {
   Bytes memory_bound = 0;
   Bytes witness_peak = 0;  ///< peak of the witness alone on the machine
   Bytes least_bytes = 0;   ///< least bound for which a plan exists (Liu)
+  Schedule schedule;       ///< the simulated run, in units of work
   Bytes peak = 0;          ///< of the simulated run
   Flops makespan = 0;      ///< of the simulated run, in units of work
   LowerBounds lower_bounds;

@@ -277,7 +277,10 @@ Violations validate(const Plan& plan) {
   if (!report.clean()) return report.take();
   check_mapping(plan, report);
   check_figures(plan, report);
-  return report.take();
+  Violations violations = report.take();
+  const Violations run = validate(*plan.tree, plan.schedule, plan.memory_bound);
+  violations.insert(violations.end(), run.begin(), run.end());
+  return violations;
 }
 
 }  // namespace espalier

@@ -29,8 +29,9 @@ using Violations = std::vector<std::string>;
                                   std::optional<Bytes> memory_bound = std::nullopt);
 
 /// The witness is a valid traversal of the stated peak inside the bound, worker ranges
-/// lie inside the workers, priorities never rise towards the root, and the figures agree:
-/// least_bytes <= witness_peak <= bound, peak <= bound, and no lower bound is exceeded.
+/// lie inside the workers, priorities never rise towards the root, the simulated run is a
+/// valid schedule inside the bound, and the figures agree: least_bytes <= witness_peak <=
+/// bound, peak <= bound, and no lower bound is exceeded.
 [[nodiscard]] Violations validate(const Plan& plan);
 
 }  // namespace espalier

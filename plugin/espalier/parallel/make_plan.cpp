@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "espalier/model/replay.h"
 #include "espalier/parallel/admission.h"
 #include "espalier/parallel/bounds.h"
 #include "espalier/parallel/mapping.h"
@@ -57,9 +58,10 @@ Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,
   plan.least_bytes = least;
   plan.lower_bounds = lower_bounds(*tree, options.workers, bound, options.max_workers);
   BookingAdmission admission(*tree, plan.witness, bound);
-  const Simulation run =
+  Simulation run =
       simulate(*tree, admission, {options.workers, options.max_workers, plan.priority});
-  plan.peak = run.peak;
+  plan.schedule = std::move(run.schedule);
+  plan.peak = replay(*tree, plan.schedule).peak;
   plan.makespan = run.makespan;
   plan.tree = std::move(tree);
   return plan;
