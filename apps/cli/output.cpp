@@ -31,7 +31,12 @@ void Report::count(std::string_view key, std::string_view label, std::int64_t va
 }
 
 void Report::bytes(std::string_view key, std::string_view label, Bytes value) {
-  add(key, label, value, format_size(value));
+  // Mebibytes over a wide range: the figures of a report are held side by side.
+  constexpr Bytes kMebi = Bytes{1} << 20, kMost = Bytes{16} << 30;
+  add(key, label, value,
+      value < kMebi || value > kMost
+          ? format_size(value)
+          : fmt::format("{:.1f} MiB", static_cast<double>(value) / double{kMebi}));
 }
 
 void Report::seconds(std::string_view key, std::string_view label, Seconds value) {

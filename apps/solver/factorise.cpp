@@ -57,9 +57,13 @@ class Factorisation {
   }
 
   void run(const std::function<void(double)>& progress) {
-    for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
-      if (tree_.tasks.children(task_id(i)).empty())
-        submit_node(static_cast<std::int32_t>(i));
+    try {
+      for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
+        if (tree_.tasks.children(task_id(i)).empty())
+          submit_node(static_cast<std::int32_t>(i));
+    } catch (...) {
+      stop();  // the tasks that run refer to this object: wait for them
+    }
     wait(progress);
     starpu_task_wait_for_all();
   }
@@ -73,7 +77,7 @@ class Factorisation {
       report.held_seconds = run.held_seconds;
       report.stolen_tasks = run.stolen_tasks;
       report.busy_seconds = run.busy_seconds;
-      if (run.overruns > 0)
+      if (run.overruns > 0 && !error_)
         throw Error(fmt::format("more was allocated than booked, by up to {}",
                                 format_size(run.overrun_bytes)));
     }
@@ -125,9 +129,11 @@ class Factorisation {
 
   void submit(starpu_task* task, std::int32_t node) {
     if (job_ != nullptr) check_policy(espalier_bind(job_, task, node));
-    ++tasks_;
-    if (const int status = starpu_task_submit(task); status != 0)
+    if (const int status = starpu_task_submit(task); status != 0) {
+      if (job_ != nullptr) espalier_unbind(job_, task);
       throw Error(fmt::format("StarPU refuses a task: {}", std::strerror(-status)));
+    }
+    ++tasks_;
   }
 
   void submit_node(std::int32_t node) {
