@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -40,7 +41,14 @@ class Factorisation {
       : tree_(tree),
         factor_(symbolic, tree),
         contributions_(tree.nodes.size()),
-        context_{symbolic, permuted, tree, factor_, contributions_, pivots_, &meter_},
+        context_{.symbolic = symbolic,
+                 .permuted = permuted,
+                 .tree = tree,
+                 .factor = factor_,
+                 .contributions = contributions_,
+                 .pivots = pivots_,
+                 .meter = &meter_,
+                 .done = &done_},
         arguments_(tree.nodes.size()),
         children_left_(tree.nodes.size()),
         tiled_(tree.nodes.size()),
@@ -162,8 +170,8 @@ class Factorisation {
     } catch (...) {
       stop();
     }
+    if (!tree_.nodes[node].tiled) done_.fetch_add(tree_.tasks.work(task));
     const std::scoped_lock lock(mutex_);
-    done_ += tree_.tasks.work(task);
     if (--nodes_left_ == 0) changed_.notify_all();
   }
 
@@ -182,7 +190,7 @@ class Factorisation {
     while (nodes_left_ > 0 && !error_) {
       changed_.wait_for(lock, 100ms);
       if (!progress) continue;
-      const double part = work_ > 0 ? done_ / work_ : 1;
+      const double part = work_ > 0 ? std::min(1.0, done_ / work_) : 1;
       lock.unlock();
       progress(part);
       lock.lock();
@@ -202,11 +210,11 @@ class Factorisation {
   std::atomic<std::int64_t> tasks_{0};
   std::atomic<bool> stopped_{false};
   Flops work_ = 0;
+  std::atomic<Flops> done_{0};
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::size_t nodes_left_;
-  Flops done_ = 0;
   std::exception_ptr error_;
 };
 

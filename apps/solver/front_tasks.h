@@ -2,6 +2,7 @@
 
 // The numerical work of fronts, without a runtime: what tasks call.
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -21,7 +22,8 @@ struct FrontContext {
   Factor& factor;
   std::span<PageBuffer> contributions;  ///< of each node: its last front's block
   PivotCheck& pivots;
-  MemoryMeter* meter;  ///< counts every buffer; may be null
+  MemoryMeter* meter;                  ///< counts every buffer; may be null
+  std::atomic<Flops>* done = nullptr;  ///< work of what has ended, for progress
 };
 
 /// One block column of a front, counted through panel and contribution blocks.

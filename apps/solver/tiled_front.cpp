@@ -21,12 +21,13 @@ starpu_codelet make_codelet(void (*function)(void**, void*), const char* name) {
 }  // namespace
 
 TiledFront::TiledFront(const FrontContext& context, std::int32_t node)
-    : context_(context), front_(context.tree.nodes[node].last_front) {
+    : context_(context),
+      task_(task_id(static_cast<std::size_t>(node))),
+      front_(context.tree.nodes[node].last_front) {
   const Symbolic& symbolic = context.symbolic;
   const TaskTree& tasks = context.tree.tasks;
-  const TaskId task = task_id(static_cast<std::size_t>(node));
-  context.factor.storage[node] = PageBuffer(tasks.retained_size(task), context.meter);
-  context.contributions[node] = PageBuffer(tasks.output_size(task), context.meter);
+  context.factor.storage[node] = PageBuffer(tasks.retained_size(task_), context.meter);
+  context.contributions[node] = PageBuffer(tasks.output_size(task_), context.meter);
   storage_ = {
       context.tree.panel(symbolic, front_), context.tree.contribution(symbolic, front_),
       context.factor.storage[node].doubles(), context.contributions[node].doubles()};
@@ -86,6 +87,7 @@ void TiledFront::submit(const std::function<void(starpu_task*)>& submit,
   to_assemble_ = blocks_;
   to_run_ = total + 1;  // one for this function
   tasks_.reserve(total);
+  work_each_ = context_.tree.tasks.work(task_) / total;
   for (std::int32_t j = 0; j < blocks_; ++j) submit(create(Kind::kAssemble, j, 0));
   for (std::int32_t k = 0; k < panels_; ++k) {
     submit(create(Kind::kFactor, k, 0));
@@ -106,6 +108,7 @@ void TiledFront::run_block_task(void* /*buffers*/[], void* argument) noexcept {
   const auto& task = *static_cast<const BlockTask*>(argument);
   TiledFront& front = *task.front;
   front.run(task);
+  if (front.context_.done != nullptr) front.context_.done->fetch_add(front.work_each_);
   front.end_one();
 }
 

@@ -42,6 +42,7 @@ class TiledFront {
   [[nodiscard]] starpu_task* create(Kind kind, std::int32_t target, std::int32_t source);
 
   const FrontContext& context_;
+  TaskId task_;
   std::int32_t front_;
   FrontStorage storage_;
   std::int32_t panels_, blocks_;
@@ -49,6 +50,7 @@ class TiledFront {
   std::vector<starpu_data_handle_t> handles_;
   std::vector<BlockTask> tasks_;
   std::atomic<std::int32_t> to_assemble_, to_run_;
+  Flops work_each_ = 0;  // of a task, all taken for equal
   std::function<void()> ended_;
 };
 
