@@ -1,10 +1,13 @@
 // espalier solve: one sparse symmetric positive definite system inside a memory bound.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -198,9 +201,17 @@ ExitStatus run_solve(const SolveOptions& options) {
   return conclude(options, job, bound, solution.refinement.backward_error);
 }
 
+// Whatever can be refused is refused before the work.
 void check(const SolveOptions& options) {
   if (options.matrix.empty() == options.grid.empty())
     throw InvalidInput("solve: give either a matrix file or --grid");
+  solver::check({options.job.workers, options.job.scheduler});
+  if (!options.out.empty()) {
+    const auto folder = std::filesystem::absolute(options.out).parent_path();
+    if (access(folder.c_str(), W_OK) != 0)
+      throw FileError(options.out, 0,
+                      fmt::format("cannot be written: {}", std::strerror(errno)));
+  }
   if (options.job.scheduler != "espalier" &&
       options.memory.kind != MemoryRequest::Kind::kUnbounded)
     throw InvalidInput(
@@ -212,8 +223,7 @@ void check(const SolveOptions& options) {
 
 Command add_solve(CLI::App& program) {
   auto options = std::make_shared<SolveOptions>();
-  options->job.workers =
-      static_cast<std::int32_t>(std::max(1u, std::thread::hardware_concurrency()));
+  options->job.workers = solver::default_workers();
   CLI::App* app = program.add_subcommand(
       "solve", "Solve a sparse symmetric positive definite system inside a memory bound");
   app->add_option("MATRIX", options->matrix, "Matrix Market file, plain or gzip");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -69,10 +70,20 @@ void warm_up_task(void* /*buffers*/[], void* argument) {
 
 }  // namespace
 
-Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
-  if (options.workers < 1)
-    throw InvalidInput(fmt::format("{} workers: at least 1 is needed", options.workers));
+std::int32_t default_workers() {
+  const auto cores = static_cast<std::int32_t>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 1, STARPU_MAXCPUS);
+}
+
+void check(const RuntimeOptions& options) {
+  if (options.workers < 1 || options.workers > STARPU_MAXCPUS)
+    throw InvalidInput(fmt::format("{} workers: this build of StarPU has from 1 to {}",
+                                   options.workers, STARPU_MAXCPUS));
   check_scheduler(options.scheduler);
+}
+
+Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
+  check(options);
   setenv("STARPU_SILENT", "1", 0);
   starpu_conf conf;
   starpu_conf_init(&conf);

@@ -5,10 +5,19 @@
 
 namespace espalier::solver {
 
+/// One worker a core that this process may use, and no more than StarPU was built for.
+[[nodiscard]] std::int32_t default_workers();
+
 struct RuntimeOptions {
   std::int32_t workers = 1;
   std::string scheduler = "espalier";  ///< or the name of one of StarPU's own policies
 };
+
+/// What can be said of the options before anything runs.
+/// @throws InvalidInput for workers that are not between 1 and what this build of StarPU
+///         has, and for an unknown scheduler: the message lists those there are; StarPU
+///         itself would silently take another
+void check(const RuntimeOptions& options);
 
 /// StarPU, running on CPU workers for the life of this object. One at a time in a
 /// process.

@@ -223,6 +223,9 @@ TEST(Solve, RunsUnderStarPUsOwnSchedulersWithoutABound) {
   }
   expect_refused({"--grid", "5", "--scheduler", "nosuch"}, {"nosuch", "espalier", "lws"});
   expect_refused({"--grid", "5", "--scheduler", "lws", "--memory", "min"}, {"lws"});
+  expect_refused({"--grid", "5", "--out", "/no/such/place/x.mtx"},
+                 {"/no/such/place/x.mtx"});
+  expect_refused({"--grid", "5", "--workers", "100000"}, {"100000 workers", "from 1 to"});
 }
 
 TEST(Solve, RefusesInputsThatContradict) {

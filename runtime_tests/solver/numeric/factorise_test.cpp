@@ -300,7 +300,7 @@ TEST(Runtime, RefusesWhatItCannotGive) {
   expect_refused({-3, "espalier"}, "-3 workers");
   expect_refused({1, "nosuch"}, "unknown scheduler 'nosuch': one of espalier, ");
   expect_refused({1, ""}, "unknown scheduler ''");
-  expect_refused({100'000, "lws"}, "at most");
+  expect_refused({100'000, "lws"}, "from 1 to");
   const Runtime runtime({1, "espalier"});  // none of that stands in the way
   EXPECT_TRUE(runtime.espalier());
 }
