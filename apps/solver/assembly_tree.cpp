@@ -1,7 +1,6 @@
 #include "solver/assembly_tree.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "espalier/model/error.h"
 #include "solver/page_buffer.h"

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
 
 #include "solver/front_tasks.h"
+#include "solver/starpu_tasks.h"
 #include "solver/tiled_front.h"
 
 namespace espalier::solver {
@@ -137,21 +137,14 @@ class Factorisation {
 
   void submit(starpu_task* task, std::int32_t node) {
     if (job_ != nullptr) check_policy(espalier_bind(job_, task, node));
-    if (const int status = starpu_task_submit(task); status != 0) {
-      if (job_ != nullptr) espalier_unbind(job_, task);
-      throw Error(fmt::format("StarPU refuses a task: {}", std::strerror(-status)));
-    }
+    const int status = starpu_task_submit(task);
+    if (status != 0 && job_ != nullptr) espalier_unbind(job_, task);
+    check_submission(status);
     ++tasks_;
   }
 
   void submit_node(std::int32_t node) {
-    static starpu_codelet codelet = [] {
-      starpu_codelet c;
-      starpu_codelet_init(&c);
-      c.cpu_funcs[0] = open_task;
-      c.name = "front";
-      return c;
-    }();
+    static starpu_codelet codelet = make_codelet(open_task, "front");
     starpu_task* const task = starpu_task_create();
     task->cl = &codelet;
     task->cl_arg = &arguments_[node];

@@ -129,12 +129,16 @@ void update_block(const FrontStorage& front, std::int32_t target, std::int32_t s
                   from.leading, to.data, to.leading);
 }
 
-void run_sequential_node(const FrontContext& context, std::int32_t node) {
+void allocate_node(const FrontContext& context, std::int32_t node) {
   const TaskId task = task_id(static_cast<std::size_t>(node));
   context.factor.storage[node] =
       PageBuffer(context.tree.tasks.retained_size(task), context.meter);
   context.contributions[node] =
       PageBuffer(context.tree.tasks.output_size(task), context.meter);
+}
+
+void run_sequential_node(const FrontContext& context, std::int32_t node) {
+  allocate_node(context, node);
   NodeRun(context, node).run();
 }
 

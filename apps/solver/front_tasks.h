@@ -40,6 +40,10 @@ std::int32_t factor_block(const FrontStorage& front, std::int32_t block);
 /// Updates block column `target` by the factored block column `source` < target.
 void update_block(const FrontStorage& front, std::int32_t target, std::int32_t source);
 
+/// Allocates a node's factor storage and contribution block, zeroed.
+/// @throws Error when the system has no memory
+void allocate_node(const FrontContext& context, std::int32_t node);
+
 /// Assembles and factors the fronts of a node one after the other on a private stack:
 /// allocates the node's factor storage and contribution block, frees the children's.
 /// A bad pivot goes to context.pivots and ends the node at once.

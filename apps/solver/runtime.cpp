@@ -15,6 +15,7 @@
 #include "espalier/model/error.h"
 #include "solver/kernels/dense.h"
 #include "solver/page_buffer.h"
+#include "solver/starpu_tasks.h"
 
 namespace espalier::solver {
 namespace {
@@ -114,13 +115,7 @@ Runtime::~Runtime() {
 }
 
 void Runtime::warm_up() {
-  static starpu_codelet codelet = [] {
-    starpu_codelet c;
-    starpu_codelet_init(&c);
-    c.cpu_funcs[0] = warm_up_task;
-    c.name = "warm_up";
-    return c;
-  }();
+  static starpu_codelet codelet = make_codelet(warm_up_task, "warm_up");
   WarmUp warm{.workers = options_.workers};
   for (std::int32_t worker = 0; worker < options_.workers; ++worker) {
     starpu_task* const task = starpu_task_create();
@@ -128,8 +123,7 @@ void Runtime::warm_up() {
     task->cl_arg = &warm;
     task->execute_on_a_specific_worker = 1;
     task->workerid = static_cast<unsigned>(worker);
-    if (const int status = starpu_task_submit(task); status != 0)
-      throw Error(fmt::format("StarPU refuses a task: {}", std::strerror(-status)));
+    check_submission(starpu_task_submit(task));
   }
   wake();
   starpu_task_wait_for_all();

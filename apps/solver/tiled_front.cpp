@@ -2,20 +2,13 @@
 
 #include <algorithm>
 
+#include "solver/starpu_tasks.h"
+
 namespace espalier::solver {
 namespace {
 
 std::int32_t child_rows(const Symbolic& symbolic, std::int32_t child) {
   return static_cast<std::int32_t>(symbolic.rows_of(child).size());
-}
-
-starpu_codelet make_codelet(void (*function)(void**, void*), const char* name) {
-  starpu_codelet codelet;
-  starpu_codelet_init(&codelet);
-  codelet.cpu_funcs[0] = function;
-  codelet.name = name;
-  codelet.nbuffers = STARPU_VARIABLE_NBUFFERS;
-  return codelet;
 }
 
 }  // namespace
@@ -25,9 +18,7 @@ TiledFront::TiledFront(const FrontContext& context, std::int32_t node)
       task_(task_id(static_cast<std::size_t>(node))),
       front_(context.tree.nodes[node].last_front) {
   const Symbolic& symbolic = context.symbolic;
-  const TaskTree& tasks = context.tree.tasks;
-  context.factor.storage[node] = PageBuffer(tasks.retained_size(task_), context.meter);
-  context.contributions[node] = PageBuffer(tasks.output_size(task_), context.meter);
+  allocate_node(context, node);
   storage_ = {
       context.tree.panel(symbolic, front_), context.tree.contribution(symbolic, front_),
       context.factor.storage[node].doubles(), context.contributions[node].doubles()};
@@ -47,23 +38,18 @@ TiledFront::TiledFront(const FrontContext& context, std::int32_t node)
   }
   handles_.resize(blocks_);
   for (std::int32_t j = 0; j < blocks_; ++j) {
-    const bool in_panel = j < panels_;
-    const Trapezoid& layout =
-        in_panel ? storage_.panel_layout : storage_.contribution_layout;
-    const std::int32_t local = in_panel ? j : j - panels_;
-    double* const data =
-        (in_panel ? storage_.panel : storage_.contribution) + layout.offset(local);
-    starpu_matrix_data_register(&handles_[j], STARPU_MAIN_RAM,
-                                reinterpret_cast<std::uintptr_t>(data),
-                                layout.leading(local), layout.leading(local),
-                                layout.width(local), sizeof(double));
+    const BlockColumn block = block_column(storage_, j);
+    starpu_matrix_data_register(
+        &handles_[j], STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(block.data),
+        block.leading, block.leading, block.width, sizeof(double));
   }
 }
 
 starpu_task* TiledFront::create(Kind kind, std::int32_t target, std::int32_t source) {
-  static starpu_codelet codelets[] = {make_codelet(run_block_task, "assemble"),
-                                      make_codelet(run_block_task, "factor"),
-                                      make_codelet(run_block_task, "update")};
+  static starpu_codelet codelets[] = {
+      make_codelet(run_block_task, "assemble", STARPU_VARIABLE_NBUFFERS),
+      make_codelet(run_block_task, "factor", STARPU_VARIABLE_NBUFFERS),
+      make_codelet(run_block_task, "update", STARPU_VARIABLE_NBUFFERS)};
   tasks_.push_back({this, kind, target, source});
   starpu_task* const task = starpu_task_create();
   task->cl = &codelets[static_cast<int>(kind)];

@@ -51,6 +51,31 @@ AncestorSlack::AncestorSlack(const TaskTree& tree)
   }
 }
 
+namespace {
+
+// From the root of a path's segment tree down to the leaf of `place`: calls `visit` with
+// every node above the leaf and returns the leaf.
+template <class Visit>
+std::size_t descend(std::int32_t first, std::int32_t length, std::int32_t place,
+                    Visit&& visit) {
+  auto node = static_cast<std::size_t>(2 * static_cast<std::int64_t>(first));
+  std::int32_t low = 0, high = length;
+  while (high - low > 1) {
+    visit(node);
+    const std::int32_t middle = low + (high - low) / 2;
+    if (place < middle) {
+      high = middle;
+      node += 1;
+    } else {
+      node += static_cast<std::size_t>(2 * (middle - low));
+      low = middle;
+    }
+  }
+  return node;
+}
+
+}  // namespace
+
 void AncestorSlack::open(TaskId task, Bytes slack) {
   Path& path = paths_[static_cast<std::size_t>(path_of_[index(task)])];
   ESPALIER_ASSERT(place_[index(task)] == path.open, "tasks open children first");
@@ -58,41 +83,20 @@ void AncestorSlack::open(TaskId task, Bytes slack) {
   const std::int32_t place = path.open++;
   // Nothing was ever taken from a range that reaches a task not open, so that on the way
   // down every `taken` is 0 and `least` is a plain minimum.
-  auto node = static_cast<std::size_t>(2 * static_cast<std::int64_t>(path.first));
-  std::int32_t low = 0, high = path.length;
-  while (high - low > 1) {
+  const std::size_t leaf = descend(path.first, path.length, place, [&](std::size_t node) {
     ESPALIER_ASSERT(nodes_[node].taken == 0, "nothing taken from tasks not open");
     nodes_[node].least = std::min(nodes_[node].least, slack);
-    const std::int32_t middle = low + (high - low) / 2;
-    if (place < middle) {
-      high = middle;
-      node += 1;
-    } else {
-      node += static_cast<std::size_t>(2 * (middle - low));
-      low = middle;
-    }
-  }
-  nodes_[node].least = slack;
+  });
+  nodes_[leaf].least = slack;
 }
 
 Bytes AncestorSlack::slack(TaskId task) const {
   const Path& path = paths_[static_cast<std::size_t>(path_of_[index(task)])];
-  const std::int32_t place = place_[index(task)];
-  auto node = static_cast<std::size_t>(2 * static_cast<std::int64_t>(path.first));
-  std::int32_t low = 0, high = path.length;
   Bytes taken = 0;
-  while (high - low > 1) {
-    taken += nodes_[node].taken;
-    const std::int32_t middle = low + (high - low) / 2;
-    if (place < middle) {
-      high = middle;
-      node += 1;
-    } else {
-      node += static_cast<std::size_t>(2 * (middle - low));
-      low = middle;
-    }
-  }
-  return nodes_[node].least - taken;
+  const std::size_t leaf =
+      descend(path.first, path.length, place_[index(task)],
+              [&](std::size_t node) { taken += nodes_[node].taken; });
+  return nodes_[leaf].least - taken;
 }
 
 Bytes AncestorSlack::climb(TaskId start, Bytes flow, std::span<Bytes> kept) {
