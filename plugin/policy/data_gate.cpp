@@ -1,0 +1,265 @@
+// Submission and admission. What becomes of data in memory is in data_gate_memory.cpp.
+
+#include "policy/data_gate.h"
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+
+namespace espalier::policy {
+
+namespace {
+
+// Held tasks that are tried, oldest first, each time memory has been given back. The
+// oldest ones are what the order of submission needs next; letting later ones overtake
+// fills memory with data that nobody can use yet.
+constexpr int kTried = 8;
+
+constexpr Bytes kMostPromised = Bytes{1} << 62;
+
+}  // namespace
+
+DataGate::DataGate(Bytes bound, bool measured)
+    : bound_(bound),
+      measured_(measured),
+      witness_([this](Index op, WitnessTree::Place p) { ops_[op].place = p; }) {}
+
+DataGate::Op DataGate::submit(const void* task, std::span<const DataAccess> accesses) {
+  if (const Op unseen = find(task); unseen != Op::kNone)
+    end(unseen);  // its end was not seen
+  Index op = kNone;
+  Bytes sequential = 0;
+  for (const DataAccess& access : accesses) {
+    const Index datum = datum_for(access, sequential);
+    if (datum == kNone) continue;
+    if (op == kNone) {
+      op = ops_.take({const_cast<void*>(task), next_sequence_++, 0, kNone, 0, false});
+      ops_[op].place = witness_.append(op);
+      steps_.emplace_back();
+    }
+    link(op, datum);
+  }
+  if (op == kNone) return Op::kNone;
+  steps_.back().alloc += sequential;
+  tasks_.put(task, op);
+  ++report_.tasks;
+  return Op{op};
+}
+
+// Index of the datum behind the handle, kNone when it costs nothing. `sequential` grows
+// by what it takes from here on.
+DataGate::Index DataGate::datum_for(const DataAccess& access, Bytes& sequential) {
+  if (const Index known = handles_.find(access.handle); known != kNone) {
+    const Datum& d = data_[known];
+    // A handle of the same address can be another one, when the first was unregistered
+    // without notice. Where frees are seen, that has been noticed.
+    if (d.unended > 0 || d.allocated > 0 || access.block != nullptr) return known;
+    drop(known);
+  }
+  if (access.block != nullptr) {
+    const Index datum = adopt(access);
+    if (datum != kNone) sequential += data_[datum].size;
+    return datum;
+  }
+  if (access.size <= 0) return kNone;
+  if (access.size > kMostPromised - promised_)
+    throw OverflowError("the data of all tasks are larger than 2^62 bytes together");
+  promised_ += access.size;
+  sequential += access.size;
+  const Index datum = data_.take(
+      {access.handle, access.size, 0, 0, kNone, kNone, 0, State::kAbsent, false});
+  handles_.put(access.handle, datum);
+  return datum;
+}
+
+void DataGate::link(Index op, Index datum) {
+  Task& task = ops_[op];
+  Datum& d = data_[datum];
+  const Index access =
+      accesses_.take({op, datum, d.newest, kNone, task.first_access, false, false});
+  task.first_access = access;
+  if (d.newest != kNone) {
+    accesses_[d.newest].newer = access;
+  } else {
+    d.oldest = access;
+    if (d.state == State::kAbsent) witness_.change(task.place, d.size, 0);
+  }
+  d.newest = access;
+  d.last = task.sequence;
+  ++d.unended;
+}
+
+void DataGate::release(const void* handle) {
+  const Index datum = handles_.erase(handle);
+  if (datum == kNone) return;
+  Datum& d = data_[datum];
+  d.released = true;
+  step_frees(d);
+  if (d.newest != kNone) {
+    witness_.change(ops_[accesses_[d.newest].op].place, 0, d.size);
+    return;
+  }
+  if (d.state == State::kBooked) base_ -= d.size;
+  if (d.unended == 0 && d.allocated == 0) give_back(datum);
+}
+
+bool DataGate::ready(Op op, Seconds now) {
+  const Index i = index(op);
+  if (ops_[i].started || try_start(i)) return true;
+  held_.emplace(ops_[i].sequence, Held{i, now});
+  ++report_.held_tasks;
+  return false;
+}
+
+void DataGate::start(Op op) {
+  if (!ops_[index(op)].started) apply(index(op));
+}
+
+void DataGate::admit_held(Seconds now, std::vector<void*>& admitted) {
+  int refused = 0;
+  for (auto held = held_.begin(); held != held_.end();) {
+    const auto next = std::next(held);
+    if (try_start(held->second.op)) {
+      admitted.push_back(admit(held, now));
+    } else if (++refused >= kTried && started_ > 0) {
+      return;
+    }
+    held = next;
+  }
+}
+
+// Of a held task that has been started.
+void* DataGate::admit(std::map<std::uint64_t, Held>::iterator held, Seconds now) {
+  void* const task = ops_[held->second.op].task;
+  report_.held_time += now - held->second.since;
+  held_.erase(held);
+  return task;
+}
+
+void* DataGate::admit_unproven(Seconds now) {
+  for (auto held = held_.begin(); held != held_.end(); ++held) {
+    const Index op = held->second.op;
+    if (report_.booked + to_allocate(ops_[op]) > bound_) continue;
+    apply(op);
+    ++report_.unproven;
+    return admit(held, now);
+  }
+  return nullptr;
+}
+
+void* DataGate::admit_over_bound(Seconds now) {
+  ESPALIER_ASSERT(!held_.empty(), "no task is held");
+  apply(held_.begin()->second.op);
+  return admit(held_.begin(), now);
+}
+
+bool DataGate::try_start(Index op) {
+  const Task& task = ops_[op];
+  if (evicting_) {
+    if (started_ > 0 && running_footprint_ + footprint(Op{op}) > bound_) return false;
+    apply(op);
+    return true;
+  }
+  const Bytes more = to_allocate(task);
+  if (more > 0 && report_.booked + more > bound_) return false;
+  if (more == 0) {
+    apply(op);
+    return true;
+  }
+  const auto before = witness_.first_above(bound_ - base_);
+  if (before && *before <= task.place) return false;
+  const DataGateReport kept = report_;
+  apply(op);
+  const auto after = witness_.first_above(bound_ - base_);
+  if (!after || (before && *after >= *before)) return true;
+  revert(op);
+  report_ = kept;
+  return false;
+}
+
+Bytes DataGate::to_allocate(const Task& task) const {
+  Bytes bytes = 0;
+  for (Index a = task.first_access; a != kNone; a = accesses_[a].next) {
+    const Datum& d = data_[accesses_[a].datum];
+    if (d.state != State::kBooked) bytes += d.size;
+  }
+  return bytes;
+}
+
+Bytes DataGate::footprint(Op op) const {
+  Bytes bytes = 0;
+  for (Index a = ops_[index(op)].first_access; a != kNone; a = accesses_[a].next)
+    bytes += data_[accesses_[a].datum].size;
+  return bytes;
+}
+
+Bytes DataGate::needed_now() const {
+  if (held_.empty()) return 0;
+  return report_.booked + to_allocate(ops_[held_.begin()->second.op]);
+}
+
+void DataGate::book(Datum& datum, Bytes bytes) {
+  report_.booked += bytes;
+  if (!doomed(datum)) base_ += bytes;
+  report_.booked_peak = std::max(report_.booked_peak, report_.booked);
+  report_.over_bound = std::max(report_.over_bound, report_.booked - bound_);
+}
+
+// The task starts: its data are booked, and it no longer stands in the order of those
+// that have not started.
+void DataGate::apply(Index op) {
+  Task& task = ops_[op];
+  for (Index i = task.first_access; i != kNone; i = accesses_[i].next) {
+    Access& a = accesses_[i];
+    Datum& d = data_[a.datum];
+    a.booked = d.state == State::kAbsent;
+    a.refetched = d.state == State::kEvicted;
+    if (a.booked) witness_.change(ops_[accesses_[d.oldest].op].place, -d.size, 0);
+    if (d.state != State::kBooked) {
+      book(d, d.size);
+      d.state = State::kBooked;
+    }
+    (a.older != kNone ? accesses_[a.older].newer : d.oldest) = a.newer;
+    (a.newer != kNone ? accesses_[a.newer].older : d.newest) = a.older;
+    if (!d.released || a.newer != kNone) continue;
+    witness_.change(task.place, 0, -d.size);
+    if (d.newest != kNone)
+      witness_.change(ops_[accesses_[d.newest].op].place, 0, d.size);
+    else
+      base_ -= d.size;
+  }
+  witness_.remove(task.place);
+  task.started = true;
+  task.footprint = footprint(Op{op});
+  running_footprint_ += task.footprint;
+  ++started_;
+}
+
+// Undoes apply(), nothing having come between: the same steps backwards. An access that
+// left its datum's list still knows where it was.
+void DataGate::revert(Index op) {
+  Task& task = ops_[op];
+  --started_;
+  running_footprint_ -= task.footprint;
+  task.started = false;
+  witness_.restore(task.place);
+  for (Index i = task.first_access; i != kNone; i = accesses_[i].next) {
+    const Access& a = accesses_[i];
+    Datum& d = data_[a.datum];
+    if (d.released && a.newer == kNone) {
+      if (d.newest != kNone)
+        witness_.change(ops_[accesses_[d.newest].op].place, 0, -d.size);
+      else
+        base_ += d.size;
+      witness_.change(task.place, 0, d.size);
+    }
+    (a.older != kNone ? accesses_[a.older].newer : d.oldest) = i;
+    (a.newer != kNone ? accesses_[a.newer].older : d.newest) = i;
+    if (!a.booked && !a.refetched) continue;
+    book(d, -d.size);
+    d.state = a.booked ? State::kAbsent : State::kEvicted;
+    if (a.booked) witness_.change(ops_[accesses_[d.oldest].op].place, d.size, 0);
+  }
+}
+
+}  // namespace espalier::policy

@@ -1,0 +1,237 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "espalier/model/units.h"
+#include "policy/pointer_map.h"
+#include "policy/witness_tree.h"
+
+namespace espalier::policy {
+
+/// A datum that a task works on, as it is when the task is submitted.
+struct DataAccess {
+  const void* handle = nullptr;
+  Bytes size = 0;               ///< to be allocated for it, in all
+  const void* block = nullptr;  ///< where it is allocated already; nullptr: nowhere
+};
+
+/// What the gate has seen so far.
+struct DataGateReport {
+  Bytes booked = 0, booked_peak = 0;
+  Bytes allocated = 0, allocated_peak = 0;  ///< measured, data of tasks alone
+  Bytes extra_peak = 0;                     ///< measured, belonging to no known datum
+  std::int64_t tasks = 0, held_tasks = 0;   ///< that need memory; that waited
+  Seconds held_time = 0;                    ///< sum over the tasks that waited
+  std::int64_t underestimates = 0;          ///< data larger than they were said to be
+  Bytes underestimated_bytes = 0;           ///< the largest excess
+  std::int64_t unproven = 0;  ///< let in without proof that the rest can finish
+  Bytes over_bound = 0;       ///< the most that was booked above the bound
+  Bytes least = 0;            ///< least bound that the order of submission needs
+};
+
+/// Which tasks may start, for programs that declare no tree: the banker's test over the
+/// order of submission.
+///
+/// A datum is in memory from the start of the first task that works on it until it is
+/// released (unregistered, invalidated) and its last task has ended. Tasks depend on each
+/// other only through earlier ones, so the order of submission can always be followed,
+/// and with `base` the bytes that remain when what runs has ended, following it needs
+///
+///   max over the tasks i not started, in order, of   base + Σ_{j<i} (alloc_j - free_j)
+///                                                   + alloc_i,
+///
+/// alloc_i: data whose first task not started is i and that are not in memory;
+/// free_i:  released data whose last task not started is i.
+///
+/// The horizon is the first task at which that exceeds the bound. A task before it may
+/// start when what it allocates fits beside all that is booked now, and when the horizon
+/// does not come nearer by it: what could be completed still can. A task that allocates
+/// nothing always may. So all tasks before the horizon finish, whatever the durations
+/// are. Behind it nothing has been allocated: once they have finished, memory is as in a
+/// sequential run, and the program can go on if that run fits in the bound.
+///
+/// What tasks are booked for is held against what is really allocated: blocks are
+/// attributed to data when the task that fetched them starts, and booked bytes are given
+/// back when the blocks are really freed.
+///
+/// Handles, blocks and tasks are opaque. Not thread-safe; calls nothing outside.
+///
+/// @par Cost    O(k log n) a task with k data; a few dozen bytes for each task not ended
+///              and each datum in memory (PolicyMemory in docs/starpu.md)
+/// @par Source  banker's test: Dijkstra's EWD 623; segment tree as in
+/// docs/memory_model.md
+/// @par Test    DataGate.*
+class DataGate {
+ public:
+  enum class Op : std::uint32_t { kNone = PointerMap::kNone };
+
+  /// `measured`: allocated() and freed() will be called; otherwise data count as freed
+  /// when they are released and their last task has ended.
+  DataGate(Bytes bound, bool measured);
+
+  /// A task is submitted; each handle once. @return kNone: it needs no memory
+  /// @throws OverflowError when the sizes of all data sum to more than 2^62
+  Op submit(const void* task, std::span<const DataAccess> accesses);
+  [[nodiscard]] Op find(const void* task) const { return Op{tasks_.find(task)}; }
+  /// The datum is freed once the tasks submitted so far have worked on it.
+  void release(const void* handle);
+
+  /// The task is ready. @return false: the gate holds it
+  [[nodiscard]] bool ready(Op op, Seconds now);
+  /// The task starts whatever the gate says.
+  void start(Op op);
+  [[nodiscard]] bool started(Op op) const { return ops_[index(op)].started; }
+  /// Appends held tasks that may start now. Call after release, end and freed.
+  void admit_held(Seconds now, std::vector<void*>& admitted);
+
+  /// Nothing that has started has not ended, and tasks are held.
+  [[nodiscard]] bool stalled() const { return started_ == 0 && !held_.empty(); }
+  [[nodiscard]] bool holds() const { return !held_.empty(); }
+  /// Lets in the first held task that fits now, though nothing proves that the rest can
+  /// still finish. @return nullptr: none fits
+  [[nodiscard]] void* admit_unproven(Seconds now);
+  /// Lets in the first held task, over the bound. Something must be held.
+  [[nodiscard]] void* admit_over_bound(Seconds now);
+  /// From now on tasks start when the data of all that run fit in the bound together:
+  /// enough where what does not run can be evicted.
+  void let_evict() { evicting_ = true; }
+
+  /// The task's data are in memory: which blocks were allocated for it, and where its
+  /// data begin, handle by handle.
+  void fetched(Op op, std::span<const void* const> blocks,
+               std::span<const DataAccess> places);
+  /// Whether it is not yet known where all the data of the task are.
+  [[nodiscard]] bool unplaced(Op op) const;
+  void end(Op op);
+
+  /// A block of memory; `for_task`: allocated while a worker fetched a task's data.
+  void allocated(const void* block, Bytes bytes, bool for_task);
+  /// @return true when booked bytes were given back
+  bool freed(const void* block);
+
+  [[nodiscard]] Bytes bound() const { return bound_; }
+  [[nodiscard]] Bytes booked() const { return report_.booked; }
+  [[nodiscard]] Bytes allocated_now() const { return report_.allocated; }
+  /// All that the task works on.
+  [[nodiscard]] Bytes footprint(Op op) const;
+  /// Booked now and what the first held task needs on top; 0 when none is held.
+  [[nodiscard]] Bytes needed_now() const;
+  [[nodiscard]] DataGateReport report() const;
+
+ private:
+  using Index = std::uint32_t;
+  static constexpr Index kNone = PointerMap::kNone;
+  enum class State : std::uint8_t {
+    kAbsent,   // not allocated, nothing booked
+    kBooked,   // booked; allocated as far as `allocated` says
+    kEvicted,  // was booked, its memory has been taken for others
+  };
+  struct Datum {
+    const void* handle;
+    Bytes size, allocated;
+    std::uint64_t last;     // sequence number of the last task that works on it
+    Index oldest, newest;   // accesses of tasks not started, in order of submission
+    std::uint32_t unended;  // tasks
+    State state;
+    bool released;
+  };
+  struct Access {
+    Index op, datum;
+    Index older, newer;      // of the datum, among tasks not started
+    Index next;              // of the task
+    bool booked, refetched;  // by the start of the task
+  };
+  struct Task {
+    void* task;
+    std::uint64_t sequence;
+    Bytes footprint;  // while it runs
+    Index first_access;
+    WitnessTree::Place place;
+    bool started;
+  };
+  struct Block {
+    Bytes bytes;
+    Index datum;  // kNone: none
+    enum : std::uint8_t { kForeign, kFetched, kOwned, kExtra } owner;
+  };
+  struct Held {
+    Index op;
+    Seconds since;
+  };
+  /// A task's part in the sequential run, for report().least.
+  struct Step {
+    Bytes alloc = 0, free = 0;
+    bool ended = false;
+  };
+  /// Objects at indices that stay, those given back used again.
+  template <class T>
+  struct Pool {
+    std::deque<T> items;
+    std::vector<Index> vacant;
+    Index take(const T& item) {
+      if (vacant.empty()) {
+        items.push_back(item);
+        return static_cast<Index>(items.size() - 1);
+      }
+      const Index i = vacant.back();
+      vacant.pop_back();
+      items[i] = item;
+      return i;
+    }
+    void give_back(Index i) { vacant.push_back(i); }
+    T& operator[](Index i) { return items[i]; }
+    const T& operator[](Index i) const { return items[i]; }
+  };
+  [[nodiscard]] static constexpr Index index(Op op) { return static_cast<Index>(op); }
+
+  // Submission.
+  Index datum_for(const DataAccess& access, Bytes& sequential);
+  Index adopt(const DataAccess& access);
+  void link(Index op, Index datum);
+
+  // Starting a task, and taking that back.
+  [[nodiscard]] Bytes to_allocate(const Task& task) const;
+  [[nodiscard]] bool try_start(Index op);
+  void apply(Index op);
+  void revert(Index op);
+  void book(Datum& datum, Bytes bytes);
+  void* admit(std::map<std::uint64_t, Held>::iterator held, Seconds now);
+
+  // The end of data.
+  void own(Index datum, Index block);
+  void drop(Index datum);
+  void give_back(Index datum);
+  [[nodiscard]] static bool doomed(const Datum& d) {
+    return d.released && d.newest == kNone;
+  }
+
+  // The sequential run.
+  void step_frees(const Datum& datum);
+  void retire_steps();
+
+  const Bytes bound_;
+  const bool measured_;
+  bool evicting_ = false;
+  Bytes base_ = 0;      // booked that remain when what has started has ended
+  Bytes promised_ = 0;  // sizes of all data known, against overflow
+  Bytes running_footprint_ = 0;
+  std::int64_t started_ = 0;  // and not ended
+  WitnessTree witness_;
+  Pool<Task> ops_;
+  Pool<Datum> data_;
+  Pool<Access> accesses_;
+  Pool<Block> blocks_;
+  PointerMap tasks_, handles_, block_at_;
+  std::map<std::uint64_t, Held> held_;  // by sequence number
+  std::deque<Step> steps_;              // of tasks from first_step_ on
+  std::uint64_t first_step_ = 0, next_sequence_ = 0;
+  Bytes sequential_ = 0;  // in memory in the sequential run, before steps_
+  Bytes extra_ = 0;
+  DataGateReport report_;
+};
+
+}  // namespace espalier::policy

@@ -1,0 +1,202 @@
+// Data in memory: where they are, when they are freed, and what a sequential run of the
+// order of submission would have needed.
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+#include "policy/data_gate.h"
+
+namespace espalier::policy {
+
+// A datum that is in memory already, and was not allocated for a task: it counts from now
+// on. kNone when the block is unknown (the application's own), or somebody's already (a
+// part of partitioned data).
+DataGate::Index DataGate::adopt(const DataAccess& access) {
+  const Index block = block_at_.find(access.block);
+  if (block == kNone || blocks_[block].owner == Block::kOwned) return kNone;
+  Block& b = blocks_[block];
+  if (b.owner == Block::kExtra) {
+    extra_ -= b.bytes;
+    report_.booked -= b.bytes;
+    base_ -= b.bytes;
+  } else if (b.owner == Block::kForeign) {
+    report_.allocated += b.bytes;
+    report_.allocated_peak = std::max(report_.allocated_peak, report_.allocated);
+  }
+  promised_ += b.bytes;
+  const Index datum = data_.take(
+      {access.handle, b.bytes, b.bytes, 0, kNone, kNone, 0, State::kBooked, false});
+  b.owner = Block::kOwned;
+  b.datum = datum;
+  book(data_[datum], b.bytes);
+  handles_.put(access.handle, datum);
+  return datum;
+}
+
+void DataGate::allocated(const void* block, Bytes bytes, bool for_task) {
+  const Index known = block_at_.find(block);
+  if (known != kNone) freed(block);  // whose end was not seen
+  block_at_.put(
+      block, blocks_.take({bytes, kNone, for_task ? Block::kFetched : Block::kForeign}));
+  if (!for_task) return;
+  report_.allocated += bytes;
+  report_.allocated_peak = std::max(report_.allocated_peak, report_.allocated);
+}
+
+void DataGate::fetched(Op op, std::span<const void* const> blocks,
+                       std::span<const DataAccess> places) {
+  const Task& task = ops_[index(op)];
+  for (const DataAccess& place : places) {
+    const Index block = block_at_.find(place.block);
+    if (block == kNone || blocks_[block].owner == Block::kOwned) continue;
+    for (Index a = task.first_access; a != kNone; a = accesses_[a].next)
+      if (data_[accesses_[a].datum].handle == place.handle)
+        own(accesses_[a].datum, block);
+  }
+  // Further blocks of data that consist of several, and buffers of one worker.
+  for (const void* const address : blocks) {
+    const Index block = block_at_.find(address);
+    if (block == kNone || blocks_[block].owner != Block::kFetched) continue;
+    Index best = kNone;
+    for (Index a = task.first_access; a != kNone; a = accesses_[a].next) {
+      const Datum& d = data_[accesses_[a].datum];
+      if (d.allocated < d.size) best = accesses_[a].datum;
+    }
+    if (best != kNone) {
+      own(best, block);
+      continue;
+    }
+    Block& b = blocks_[block];
+    b.owner = Block::kExtra;
+    extra_ += b.bytes;
+    report_.extra_peak = std::max(report_.extra_peak, extra_);
+    report_.booked += b.bytes;
+    base_ += b.bytes;
+    report_.booked_peak = std::max(report_.booked_peak, report_.booked);
+  }
+}
+
+void DataGate::own(Index datum, Index block) {
+  Datum& d = data_[datum];
+  Block& b = blocks_[block];
+  if (b.owner == Block::kForeign) {
+    report_.allocated += b.bytes;
+    report_.allocated_peak = std::max(report_.allocated_peak, report_.allocated);
+  }
+  b.owner = Block::kOwned;
+  b.datum = datum;
+  d.allocated += b.bytes;
+  if (d.state == State::kEvicted) {
+    d.state = State::kBooked;
+    book(d, d.size);
+  }
+  const Bytes excess = d.allocated - d.size;
+  if (excess <= 0) return;
+  ++report_.underestimates;
+  report_.underestimated_bytes = std::max(report_.underestimated_bytes, excess);
+  d.size += excess;
+  promised_ += excess;
+  book(d, excess);
+  if (d.released && d.newest != kNone)
+    witness_.change(ops_[accesses_[d.newest].op].place, 0, excess);
+}
+
+bool DataGate::unplaced(Op op) const {
+  if (!measured_) return false;
+  for (Index a = ops_[index(op)].first_access; a != kNone; a = accesses_[a].next)
+    if (data_[accesses_[a].datum].allocated == 0) return true;
+  return false;
+}
+
+bool DataGate::freed(const void* address) {
+  const Index block = block_at_.erase(address);
+  if (block == kNone) return false;
+  const Block b = blocks_[block];
+  blocks_.give_back(block);
+  if (b.owner != Block::kForeign) report_.allocated -= b.bytes;
+  if (b.owner == Block::kExtra) {
+    extra_ -= b.bytes;
+    report_.booked -= b.bytes;
+    base_ -= b.bytes;
+    return true;
+  }
+  if (b.owner != Block::kOwned) return false;
+  Datum& d = data_[b.datum];
+  d.allocated -= b.bytes;
+  if (d.allocated > 0) return false;
+  if (d.unended == 0) {
+    drop(b.datum);
+  } else if (d.state == State::kBooked) {
+    book(d, -d.size);
+    d.state = State::kEvicted;
+  }
+  return true;
+}
+
+void DataGate::end(Op op) {
+  start(op);
+  const Index i = index(op);
+  Task& task = ops_[i];
+  for (Index a = task.first_access; a != kNone;) {
+    const Access access = accesses_[a];
+    accesses_.give_back(a);
+    a = access.next;
+    Datum& d = data_[access.datum];
+    if (--d.unended == 0 && d.released && (d.allocated == 0 || !measured_))
+      give_back(access.datum);
+  }
+  steps_[task.sequence - first_step_].ended = true;
+  retire_steps();
+  tasks_.erase(task.task);
+  running_footprint_ -= task.footprint;
+  --started_;
+  ops_.give_back(i);
+}
+
+// The datum is gone without notice: nobody works on it.
+void DataGate::drop(Index datum) {
+  Datum& d = data_[datum];
+  if (!d.released) {
+    step_frees(d);
+    handles_.erase(d.handle);
+    if (d.state == State::kBooked) base_ -= d.size;
+    d.released = true;
+  }
+  give_back(datum);
+}
+
+// The datum has been freed, and was released before.
+void DataGate::give_back(Index datum) {
+  Datum& d = data_[datum];
+  if (d.state == State::kBooked) report_.booked -= d.size;
+  promised_ -= d.size;
+  d.state = State::kAbsent;
+  data_.give_back(datum);
+}
+
+void DataGate::step_frees(const Datum& d) {
+  if (d.last < first_step_)
+    sequential_ -= d.size;
+  else
+    steps_[d.last - first_step_].free += d.size;
+}
+
+void DataGate::retire_steps() {
+  for (; !steps_.empty() && steps_.front().ended; ++first_step_) {
+    report_.least = std::max(report_.least, sequential_ + steps_.front().alloc);
+    sequential_ += steps_.front().alloc - steps_.front().free;
+    steps_.pop_front();
+  }
+}
+
+DataGateReport DataGate::report() const {
+  DataGateReport report = report_;
+  Bytes memory = sequential_;
+  for (const Step& step : steps_) {
+    report.least = std::max(report.least, memory + step.alloc);
+    memory += step.alloc - step.free;
+  }
+  return report;
+}
+
+}  // namespace espalier::policy
