@@ -75,18 +75,18 @@ class Trace {
     Seconds time;
     std::int64_t tasks;
   };
-  /// Events in order, the first of them in time, and what was left out.
+  /// The first events of a row or of a counter, and what was left out after them.
   template <class Event>
   struct Events {
     std::deque<Event> kept;
+    Seconds first = kNever, last = -kNever;  // moments of what was kept
     std::int64_t dropped = 0;
     Seconds dropped_from = kNever;
-    bool add(const Event& event, Seconds time, std::size_t limit) noexcept;
+    void add(const Event& event, Seconds start, Seconds end, std::size_t limit) noexcept;
   };
   struct alignas(64) Row {
     mutable std::mutex mutex;
     std::string name;
-    Seconds first_start = kNever;
     Events<TaskEvent> tasks;
     std::deque<std::string> names;
     std::unordered_map<std::string_view, std::uint32_t> name_index;  // into names
