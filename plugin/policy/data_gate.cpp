@@ -198,6 +198,14 @@ Bytes DataGate::needed_now() const {
   return report_.booked + to_allocate(ops_[held_.begin()->second.op]);
 }
 
+const void* DataGate::first_held() const {
+  return held_.empty() ? nullptr : ops_[held_.begin()->second.op].task;
+}
+
+bool DataGate::first_is_held() const {
+  return !held_.empty() && witness_.first() == ops_[held_.begin()->second.op].place;
+}
+
 void DataGate::book(Datum& datum, Bytes bytes) {
   report_.booked += bytes;
   if (!doomed(datum)) base_ += bytes;

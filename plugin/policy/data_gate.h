@@ -91,6 +91,7 @@ class DataGate {
   /// Nothing that has started has not ended, and tasks are held.
   [[nodiscard]] bool stalled() const { return started_ == 0 && !held_.empty(); }
   [[nodiscard]] bool holds() const { return !held_.empty(); }
+  [[nodiscard]] std::size_t held() const { return held_.size(); }
   /// Lets in the first held task that fits now, though nothing proves that the rest can
   /// still finish. @return nullptr: none fits
   [[nodiscard]] void* admit_unproven(Seconds now);
@@ -101,7 +102,7 @@ class DataGate {
   void let_evict() { evicting_ = true; }
 
   /// The task's data are in memory: which blocks were allocated for it, and where its
-  /// data begin, handle by handle.
+  /// data begin, handle by handle. kNone: for a task that needs no memory.
   void fetched(Op op, std::span<const void* const> blocks,
                std::span<const DataAccess> places);
   /// Whether it is not yet known where all the data of the task are.
@@ -110,8 +111,11 @@ class DataGate {
 
   /// A block of memory; `for_task`: allocated while a worker fetched a task's data.
   void allocated(const void* block, Bytes bytes, bool for_task);
-  /// @return true when booked bytes were given back
-  bool freed(const void* block);
+  /// The block is about to be freed: its address may soon be another block's.
+  [[nodiscard]] std::uint32_t freeing(const void* block);
+  /// It has been, with what freeing() returned. @return true: booked bytes were given
+  /// back
+  bool freed(std::uint32_t block);
 
   [[nodiscard]] Bytes bound() const { return bound_; }
   [[nodiscard]] Bytes booked() const { return report_.booked; }
@@ -120,6 +124,10 @@ class DataGate {
   [[nodiscard]] Bytes footprint(Op op) const;
   /// Booked now and what the first held task needs on top; 0 when none is held.
   [[nodiscard]] Bytes needed_now() const;
+  [[nodiscard]] const void* first_held() const;
+  /// Whether the first held task is the first of all that have not started: memory alone
+  /// keeps it from running.
+  [[nodiscard]] bool first_is_held() const;
   [[nodiscard]] DataGateReport report() const;
 
  private:

@@ -34,8 +34,7 @@ DataGate::Index DataGate::adopt(const DataAccess& access) {
 }
 
 void DataGate::allocated(const void* block, Bytes bytes, bool for_task) {
-  const Index known = block_at_.find(block);
-  if (known != kNone) freed(block);  // whose end was not seen
+  freed(freeing(block));  // one whose end was not seen
   block_at_.put(
       block, blocks_.take({bytes, kNone, for_task ? Block::kFetched : Block::kForeign}));
   if (!for_task) return;
@@ -45,11 +44,11 @@ void DataGate::allocated(const void* block, Bytes bytes, bool for_task) {
 
 void DataGate::fetched(Op op, std::span<const void* const> blocks,
                        std::span<const DataAccess> places) {
-  const Task& task = ops_[index(op)];
+  const Index first = op != Op::kNone ? ops_[index(op)].first_access : kNone;
   for (const DataAccess& place : places) {
     const Index block = block_at_.find(place.block);
     if (block == kNone || blocks_[block].owner == Block::kOwned) continue;
-    for (Index a = task.first_access; a != kNone; a = accesses_[a].next)
+    for (Index a = first; a != kNone; a = accesses_[a].next)
       if (data_[accesses_[a].datum].handle == place.handle)
         own(accesses_[a].datum, block);
   }
@@ -58,7 +57,7 @@ void DataGate::fetched(Op op, std::span<const void* const> blocks,
     const Index block = block_at_.find(address);
     if (block == kNone || blocks_[block].owner != Block::kFetched) continue;
     Index best = kNone;
-    for (Index a = task.first_access; a != kNone; a = accesses_[a].next) {
+    for (Index a = first; a != kNone; a = accesses_[a].next) {
       const Datum& d = data_[accesses_[a].datum];
       if (d.allocated < d.size) best = accesses_[a].datum;
     }
@@ -108,8 +107,9 @@ bool DataGate::unplaced(Op op) const {
   return false;
 }
 
-bool DataGate::freed(const void* address) {
-  const Index block = block_at_.erase(address);
+std::uint32_t DataGate::freeing(const void* block) { return block_at_.erase(block); }
+
+bool DataGate::freed(Index block) {
   if (block == kNone) return false;
   const Block b = blocks_[block];
   blocks_.give_back(block);

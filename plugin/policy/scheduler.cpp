@@ -41,6 +41,8 @@ void add(std::atomic<T>& total, T amount) {  // one writer
   total.store(total.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
 }
 
+void enqueue_held(starpu_task* task);
+
 }  // namespace
 
 Scheduler::Scheduler()
@@ -48,23 +50,38 @@ Scheduler::Scheduler()
       one_kind_(of_one_kind(workers_)),
       placement_(workers_),
       unbound_(placement_.queue(everybody(workers_), everybody(workers_))),
+      run_(Run::join(policy::enqueue_held)),
       waiting_(kWorkersSleep ? workers_ : 0) {}
+
+void Scheduler::submit(starpu_task* task) {
+  if (run_) run_->submitted(*task, job_of(task) != nullptr);
+}
+
+// StarPU has given the task to a worker itself.
+void Scheduler::push_elsewhere(starpu_task* task) {
+  if (run_) run_->bypasses(*task);
+}
+
+void Scheduler::do_schedule() {
+  if (run_) run_->application_waits();
+}
 
 void Scheduler::push(starpu_task* task) {
   // First: another worker may run and destroy the task as soon as it is passed on.
   starpu_push_task_end(task);
   Job* const job = job_of(task);
   if (job == nullptr) {
-    enqueue(task, unbound_, kUnboundRank);
+    if (!run_ || run_->ready(*task, false)) place(task, unbound_, kUnboundRank);
     return;
   }
   const TaskId node = job->gate().node_of(task->sched_data);
   if (!job->gate().started(node) && !job->gate().admit(node, task, now())) return;
   const Job::Destination& destination = job->destination(node);
-  enqueue(task, *destination.queue, destination.path);
+  place(task, *destination.queue, destination.path);
 }
 
 starpu_task* Scheduler::pop() {
+  if (run_) run_->poll();
   const auto worker = static_cast<std::size_t>(starpu_worker_get_id());
   Placement::Popped popped = placement_.pop(worker);
   if (kWorkersSleep && popped.task == nullptr) {
@@ -81,12 +98,14 @@ starpu_task* Scheduler::pop() {
     return nullptr;
   }
   starpu_task_set_implementation(task, implementation);
+  if (run_) run_->taken(*task);
   if (popped.stolen)
     if (Job* const job = job_of(task)) add<std::int64_t>(job->tally(worker).stolen, 1);
   return task;
 }
 
 void Scheduler::pre_exec(const starpu_task* task) {
+  if (run_) run_->starts(*task);
   const int worker = starpu_worker_get_id();
   Job* const job = job_of(task);
   if (job == nullptr || worker < 0) return;
@@ -95,6 +114,7 @@ void Scheduler::pre_exec(const starpu_task* task) {
 
 void Scheduler::post_exec(starpu_task* task) {
   Job* const job = job_of(task);
+  if (run_) run_->ended(*task, job != nullptr);
   if (job == nullptr) return;
   const Seconds time = now();
   if (const int worker = starpu_worker_get_id(); worker >= 0) {
@@ -113,11 +133,12 @@ void Scheduler::post_exec(starpu_task* task) {
 void Scheduler::enqueue(const Job& job, const std::vector<Released>& released) {
   for (const Released& r : released) {
     const Job::Destination& destination = job.destination(r.node);
-    enqueue(static_cast<starpu_task*>(r.task), *destination.queue, destination.path);
+    place(static_cast<starpu_task*>(r.task), *destination.queue, destination.path);
   }
 }
 
-void Scheduler::enqueue(starpu_task* task, Placement::Queue& queue, std::uint32_t path) {
+void Scheduler::place(starpu_task* task, Placement::Queue& queue, std::uint32_t path) {
+  if (run_) run_->placed();
   Placement::Queue& chosen =
       all_can_execute(task)
           ? queue
@@ -178,6 +199,11 @@ std::unique_ptr<Job> Scheduler::begin(std::shared_ptr<const Plan> plan,
   return jobs_.attach(*job) ? std::move(job) : nullptr;
 }
 
+void Scheduler::end(const Job& job) {
+  if (run_) run_->job_ended(job.gate().report(), job.gate().plan().memory_bound);
+  jobs_.detach(job);
+}
+
 namespace {
 
 // What a context's policy data points at: the context's share of its scheduler.
@@ -206,6 +232,18 @@ void add_workers(unsigned context, int* ids, unsigned count) noexcept {
     starpu_sched_ctx_worker_shares_tasks_lists(ids[i], static_cast<int>(context));
   }
 }
+
+void enqueue_held(starpu_task* task) { (*share_of(task->sched_ctx))->enqueue_held(task); }
+
+void submit_hook(starpu_task* task) noexcept {
+  (*share_of(task->sched_ctx))->submit(task);
+}
+
+void push_task_notify(starpu_task* task, int, int, unsigned context) noexcept {
+  (*share_of(context))->push_elsewhere(task);
+}
+
+void do_schedule(unsigned context) noexcept { (*share_of(context))->do_schedule(); }
 
 int push_task(starpu_task* task) noexcept {
   (*share_of(task->sched_ctx))->push(task);
@@ -240,7 +278,10 @@ starpu_sched_policy* starpu_policy() {
     p.init_sched = init;
     p.deinit_sched = deinit;
     p.add_workers = add_workers;
+    p.submit_hook = submit_hook;
     p.push_task = push_task;
+    p.push_task_notify = push_task_notify;
+    p.do_schedule = do_schedule;
     p.pop_task = pop_task;
     p.pre_exec_hook = pre_exec_hook;
     p.post_exec_hook = post_exec_hook;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "policy/job.h"
+#include "policy/run.h"
 
 namespace espalier::policy {
 
@@ -22,8 +23,9 @@ inline constexpr bool kWorkersSleep = true;
 
 /// The policy in one scheduling context of StarPU: gates in front, placement behind.
 ///
-///   push ─► gate of the task's job ─► placement ─► pop       (bound tasks)
-///   push ─────────────────────────► placement ─► pop         (all others)
+///   push ─► gate of the task's job ─► placement ─► pop       (tasks of a declared tree)
+///   push ─► gate of the run ────────► placement ─► pop       (others, with a bound)
+///   push ───────────────────────────► placement ─► pop       (others)
 ///   post_exec ─► gate ─► released tasks ─► placement
 ///
 /// The context's policy data points at it; jobs share it, so that one which outlives its
@@ -38,25 +40,30 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Scheduler();
 
   // The hooks, as StarPU calls them.
+  void submit(starpu_task* task);
   void push(starpu_task* task);
+  void push_elsewhere(starpu_task* task);
   [[nodiscard]] starpu_task* pop();
   void pre_exec(const starpu_task* task);
   void post_exec(starpu_task* task);
+  void do_schedule();
 
   /// Begins a job. @return nullptr when there are JobTable::kCapacity already
   [[nodiscard]] std::unique_ptr<Job> begin(std::shared_ptr<const Plan> plan,
                                            unsigned context);
-  void end(const Job& job) { jobs_.detach(job); }
+  void end(const Job& job);
   [[nodiscard]] Job* job_of(const starpu_task* task) const {
     return jobs_.find(task->sched_data);
   }
   /// Queues what the gate of `job` let go, and wakes workers.
   void enqueue(const Job& job, const std::vector<Released>& released);
+  /// Queues a task that the gate of the run held.
+  void enqueue_held(starpu_task* task) { place(task, unbound_, kUnboundRank); }
 
   [[nodiscard]] static Seconds now() { return starpu_timing_now() * 1e-6; }
 
  private:
-  void enqueue(starpu_task* task, Placement::Queue& queue, std::uint32_t path);
+  void place(starpu_task* task, Placement::Queue& queue, std::uint32_t path);
   void requeue(starpu_task* task);
   [[nodiscard]] bool all_can_execute(const starpu_task* task) const;
   [[nodiscard]] WorkerSet able_workers(starpu_task* task) const;
@@ -67,6 +74,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Placement placement_;
   Placement::Queue& unbound_;
   JobTable jobs_;
+  const std::shared_ptr<Run> run_;          // nullptr: nothing was asked for
   std::vector<std::atomic<bool>> waiting_;  // by worker; only if kWorkersSleep
 };
 

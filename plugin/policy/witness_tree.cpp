@@ -83,6 +83,12 @@ Bytes WitnessTree::peak() const {
   return alive_ == 0 ? 0 : std::max<Bytes>(0, nodes_[1].peak);
 }
 
+std::optional<WitnessTree::Place> WitnessTree::first() const {
+  for (std::size_t place = 0; place < end_; ++place)
+    if ((tasks_[place] & kGone) == 0) return static_cast<Place>(place);
+  return std::nullopt;
+}
+
 void WitnessTree::close_up() {
   std::size_t to = 0;
   for (std::size_t from = 0; from < end_; ++from) {

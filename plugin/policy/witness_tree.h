@@ -44,7 +44,8 @@ class WitnessTree {
   [[nodiscard]] std::optional<Place> first_above(Bytes limit) const;
   /// The most bytes above the base; 0 without tasks.
   [[nodiscard]] Bytes peak() const;
-  [[nodiscard]] std::uint32_t task(Place place) const { return tasks_[place]; }
+  /// The first task, by going through the places of those that left.
+  [[nodiscard]] std::optional<Place> first() const;
   [[nodiscard]] std::size_t size() const { return alive_; }
 
  private:

@@ -277,7 +277,7 @@ class Execution {
     d.freed = true;
     if (d.block == 0) return;
     in_memory_ -= d.size;
-    if (measured_) gate_.freed(at(d.block));
+    if (measured_) gate_.freed(gate_.freeing(at(d.block)));
   }
 
   const support::HandleProgram& program_;
@@ -328,8 +328,8 @@ TEST_P(DataGateRandom, FinishesEveryProgramInsideTheLeastBoundAndAbove) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, DataGateRandom, ::testing::Values(true, false),
-                         [](const auto& info) {
-                           return info.param ? "Measured" : "NotMeasured";
+                         [](const auto& parameter) {
+                           return parameter.param ? "Measured" : "NotMeasured";
                          });
 
 }  // namespace

@@ -1,0 +1,81 @@
+#include "policy/allocation.h"
+
+#include <malloc.h>
+#include <starpu.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+namespace espalier::policy {
+
+namespace {
+
+// StarPU's hooks have no argument of the user's: this is the one place for it.
+std::atomic<AllocationObserver*> current_observer = nullptr;
+
+struct Fetch {
+  bool open = false;
+  std::vector<const void*> blocks;
+};
+thread_local Fetch fetch;
+
+constexpr std::size_t kPage = 4096, kPageAligned = 16384, kCacheLine = 64;
+
+int allocate(unsigned, void** block, std::size_t bytes, int) noexcept {
+  const std::size_t alignment = bytes >= kPageAligned ? kPage : kCacheLine;
+  if (posix_memalign(block, alignment, bytes > 0 ? bytes : 1) != 0) {
+    *block = nullptr;
+    return -ENOMEM;
+  }
+  if (AllocationObserver* const observer = current_observer) {
+    if (fetch.open) fetch.blocks.push_back(*block);
+    observer->allocated(*block, bytes, fetch.open);
+  }
+  return 0;
+}
+
+int release(unsigned, void* block, std::size_t, int) noexcept {
+  AllocationObserver* const observer = current_observer;
+  const std::uint32_t token = observer != nullptr ? observer->freeing(block) : 0;
+  std::free(block);
+  if (observer != nullptr) observer->freed(token);
+  return 0;
+}
+
+bool from_malloc() {
+#ifdef STARPU_SIMGRID
+  return false;
+#else
+  return starpu_memory_nodes_get_numa_count() <= 1 && starpu_cuda_worker_get_count() == 0;
+#endif
+}
+
+}  // namespace
+
+bool observe_allocation(AllocationObserver* observer) {
+  if (observer == nullptr) {
+    if (current_observer.exchange(nullptr) != nullptr)
+      starpu_malloc_set_hooks(nullptr, nullptr);
+    return true;
+  }
+  if (!from_malloc()) return false;
+  // Otherwise glibc raises the threshold as blocks are freed, and keeps freed blocks of
+  // up to 32 MiB resident.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  current_observer = observer;
+  starpu_malloc_set_hooks(allocate, release);
+  return true;
+}
+
+void fetch_begins() {
+  fetch.blocks.clear();
+  fetch.open = true;
+}
+
+const std::vector<const void*>& fetch_ends() {
+  fetch.open = false;
+  return fetch.blocks;
+}
+
+}  // namespace espalier::policy

@@ -1,0 +1,99 @@
+#include "policy/handles.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace espalier::policy {
+
+namespace {
+
+const void* place_of(starpu_data_handle_t handle) {
+  int allocated = 0, valid = 0, requested = 0;
+  starpu_data_query_status(handle, STARPU_MAIN_RAM, &allocated, &valid, &requested);
+  if (allocated == 0) return nullptr;
+  const void* const pointer = starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM);
+  // Some interfaces have no pointer to tell: any address that is no block's.
+  return pointer != nullptr ? pointer : handle;
+}
+
+bool at_home_in_memory(starpu_data_handle_t handle) {
+  const int home = starpu_data_get_home_node(handle);
+  return home >= 0 && starpu_node_get_kind(static_cast<unsigned>(home)) == STARPU_CPU_RAM;
+}
+
+void remove_duplicates(std::vector<DataAccess>& data) {
+  const auto by_handle = [](const DataAccess& a, const DataAccess& b) {
+    return a.handle < b.handle;
+  };
+  const auto same = [](const DataAccess& a, const DataAccess& b) {
+    return a.handle == b.handle;
+  };
+  std::sort(data.begin(), data.end(), by_handle);
+  data.erase(std::unique(data.begin(), data.end(), same), data.end());
+}
+
+}  // namespace
+
+bool is_executed(const starpu_task& task) {
+  return task.cl != nullptr && task.where != STARPU_NOWHERE;
+}
+
+void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>& data) {
+  data.clear();
+  const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
+  for (unsigned i = 0; i < count; ++i) {
+    const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, i);
+    const auto mode = static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, i));
+    const bool scratch = (mode & STARPU_SCRATCH) != 0;
+    const bool reduction = (mode & STARPU_REDUX) != 0;
+    const bool at_home = !scratch && at_home_in_memory(handle);
+    if (at_home && !reduction) continue;
+    Bytes copies = scratch || reduction ? workers : 0;
+    if (!scratch && !at_home) ++copies;
+    const auto size = static_cast<Bytes>(starpu_data_get_alloc_size(handle));
+    const bool own_copies = scratch || reduction;
+    data.push_back(
+        {handle, checked_mul(size, copies), own_copies ? nullptr : place_of(handle)});
+  }
+  if (data.size() > 1) remove_duplicates(data);
+}
+
+void places_of(const starpu_task& task, std::vector<DataAccess>& places) {
+  places.clear();
+  const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
+  for (unsigned i = 0; i < count; ++i) {
+    const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, i);
+    if (const void* const place = place_of(handle)) places.push_back({handle, 0, place});
+  }
+}
+
+starpu_data_handle_t released_by(const starpu_task& task) {
+  constexpr std::string_view kAcquisition = "_starpu_data_acquire_cb_pre";
+  if (task.cl != nullptr || task.callback_arg == nullptr || task.name == nullptr ||
+      std::strncmp(task.name, kAcquisition.data(), kAcquisition.size()) != 0)
+    return nullptr;
+  struct Acquisition {
+    starpu_data_handle_t handle;
+    starpu_data_access_mode mode;
+    int node;
+  };
+  Acquisition acquisition;
+  std::memcpy(&acquisition, task.callback_arg, sizeof acquisition);
+  const bool writes = (static_cast<unsigned>(acquisition.mode) & STARPU_W) != 0;
+  // starpu_data_wont_use() reads.
+  return acquisition.node == STARPU_ACQUIRE_NO_NODE_LOCK_ALL && writes
+             ? acquisition.handle
+             : nullptr;
+}
+
+const char* name_of(const starpu_task& task) {
+  if (task.name != nullptr) return task.name;
+  if (task.cl != nullptr && task.cl->name != nullptr) return task.cl->name;
+  if (task.cl != nullptr && task.cl->model != nullptr &&
+      task.cl->model->symbol != nullptr)
+    return task.cl->model->symbol;
+  return "(no name)";
+}
+
+}  // namespace espalier::policy

@@ -1,0 +1,208 @@
+#include "policy/run.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "espalier/model/error.h"
+#include "policy/handles.h"
+
+namespace espalier::policy {
+
+namespace {
+
+// Contexts come and go; what they share has one owner among them. A global because
+// StarPU gives a policy no other place that all its contexts can reach.
+std::mutex current_mutex;
+std::weak_ptr<Run> current;
+
+const char* environment(const char* name) { return std::getenv(name); }
+
+Seconds now() { return starpu_timing_now() * 1e-6; }
+
+template <class T>
+void add(std::atomic<T>& total, T amount) {  // one writer
+  total.store(total.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+}
+
+// StarPU registers its swap after its policies, from these variables. Its own limit makes
+// it evict; it is read before: see preload.cpp.
+void prepare_disk(const Settings& settings) {
+  setenv("STARPU_DISK_SWAP", settings.spill_directory.c_str(), 0);
+  const starpu_ssize_t limit = starpu_memory_get_total(STARPU_MAIN_RAM);
+  if (limit <= 0 || limit > *settings.memory)
+    throw InvalidInput(fmt::format(
+        "ESPALIER_ON_OVERFLOW=disk needs StarPU's own limit: preload libespalier.so, or "
+        "set STARPU_LIMIT_CPU_MEM={} (MiB)",
+        *settings.memory >> 20));
+}
+
+}  // namespace
+
+std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
+  const std::scoped_lock lock(current_mutex);
+  if (std::shared_ptr<Run> run = current.lock()) return run;
+  try {
+    Settings settings = read_settings(environment);
+    const bool asked = settings.memory || !settings.report.empty() ||
+                       !settings.trace.empty() ||
+                       environment("ESPALIER_WINDOW") != nullptr;
+    if (!asked) return nullptr;
+    if (settings.memory && settings.on_overflow == Overflow::kDisk)
+      prepare_disk(settings);
+    auto run = std::make_shared<Run>(std::move(settings), place);
+    current = run;
+    return run;
+  } catch (const std::exception& e) {
+    // To run without the bound that was asked for would be worse.
+    std::fprintf(stderr, "espalier: %s\n", e.what());
+    std::_Exit(2);
+  }
+}
+
+Run::Run(Settings settings, TransparentGate::Place place)
+    : settings_(std::move(settings)),
+      start_(now()),
+      rss_at_start_(process_memory().vm_rss),
+      throttle_(settings_.memory || environment("ESPALIER_WINDOW") != nullptr
+                    ? settings_.window
+                    : 0),
+      tallies_(starpu_worker_get_count()) {
+  if (!settings_.trace.empty()) {
+    trace_.emplace(tallies_.size());
+    for (unsigned worker = 0; worker < tallies_.size(); ++worker) {
+      char name[64];
+      starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
+      trace_->name_worker(worker, name);
+    }
+  }
+  if (settings_.memory)
+    gate_.emplace(settings_, starpu_worker_get_count(), throttle_,
+                  trace_ ? &*trace_ : nullptr, place, [] {
+                    if (const std::shared_ptr<Run> run = current.lock()) run->write();
+                  });
+}
+
+Run::~Run() { write(); }
+
+void Run::submitted(const starpu_task& task, bool bound) {
+  if (gate_ && !bound) gate_->submitted(task);
+  if (!is_executed(task)) return;
+#ifndef STARPU_SIMGRID
+  if (task.type == STARPU_TASK_TYPE_NORMAL && starpu_worker_get_id() < 0)
+    throttle_.wait();
+#endif
+  throttle_.submitted();
+}
+
+bool Run::ready(starpu_task& task, bool bound) {
+  return !gate_ || bound || gate_->ready(task);
+}
+
+void Run::bypasses(const starpu_task& task) {
+  if (gate_) gate_->bypasses(task);
+  throttle_.ready();
+  throttle_.running();
+}
+
+void Run::taken(const starpu_task& task) {
+  throttle_.running();
+  if (gate_) TransparentGate::taken(task);
+}
+
+void Run::starts(const starpu_task& task) {
+  if (gate_) gate_->fetched(task);
+  if (const int worker = starpu_worker_get_id(); worker >= 0)
+    tallies_[static_cast<std::size_t>(worker)].start = now();
+}
+
+void Run::ended(const starpu_task& task, bool bound) {
+  if (const int worker = starpu_worker_get_id(); worker >= 0) {
+    Tally& tally = tallies_[static_cast<std::size_t>(worker)];
+    const Seconds end = now();
+    add<std::int64_t>(tally.tasks, 1);
+    add<Seconds>(tally.busy, end - tally.start);
+    if (trace_)
+      trace_->task(static_cast<std::size_t>(worker), name_of(task), tally.start, end);
+  }
+  throttle_.ended();
+  if (gate_ && !bound) gate_->ended(task);
+}
+
+void Run::application_waits() {
+  if (gate_) gate_->application_waits();
+}
+
+void Run::job_ended(const GateReport& job, Bytes bound) {
+  const std::scoped_lock lock(jobs_mutex_);
+  ++jobs_.jobs;
+  jobs_.bound = std::max(jobs_.bound.value_or(0), bound);
+  jobs_.booked_peak = std::max(jobs_.booked_peak, job.booked_peak);
+  if (job.allocated_peak > 0)
+    jobs_.allocated_peak = std::max(jobs_.allocated_peak.value_or(0), job.allocated_peak);
+  jobs_.overruns += job.overruns;
+  jobs_.overrun_bytes = std::max(jobs_.overrun_bytes, job.overrun_bytes);
+  jobs_.held_tasks += job.held_tasks;
+  jobs_.held_seconds += job.held_time;
+}
+
+RunReport Run::report() const {
+  RunReport report;
+  {
+    const std::scoped_lock lock(jobs_mutex_);
+    report = jobs_;
+  }
+  report.program = program_invocation_short_name;
+  report.policy_version = ESPALIER_VERSION;
+  int major = 0, minor = 0, release = 0;
+  starpu_get_version(&major, &minor, &release);
+  report.starpu_version = fmt::format("{}.{}.{}", major, minor, release);
+  report.mpi_rank = mpi_rank(environment);
+  report.vm_rss_at_start = rss_at_start_;
+  report.vm_hwm = process_memory().vm_hwm;
+  report.throttled_seconds = throttle_.waited();
+  report.workers = static_cast<std::int64_t>(tallies_.size());
+  report.elapsed_seconds = now() - start_;
+  for (const Tally& tally : tallies_) {
+    report.tasks += tally.tasks;
+    report.busy_seconds += tally.busy;
+  }
+  report.idle_seconds =
+      report.elapsed_seconds * static_cast<Seconds>(report.workers) - report.busy_seconds;
+  if (!gate_) return report;
+  const DataGateReport gate = gate_->report();
+  report.bound = settings_.memory;
+  report.booked_peak = std::max(report.booked_peak, gate.booked_peak);
+  report.over_bound_bytes = std::max<Bytes>(0, gate.over_bound);
+  if (gate_->measured()) report.allocated_peak = gate.allocated_peak;
+  report.overruns += gate.underestimates;
+  report.overrun_bytes = std::max(report.overrun_bytes, gate.underestimated_bytes);
+  report.unsafe_admissions = gate.unproven;
+  report.least_bytes = gate.least;
+  report.gated_tasks = gate.tasks;
+  report.held_tasks += gate.held_tasks;
+  report.held_seconds += gate.held_time;
+  if (gate.extra_peak > 0)
+    report.outside.push_back({"blocks of no known datum", 0, gate.extra_peak});
+  if (gate_->bypassed() > 0)
+    report.outside.push_back(
+        {"tasks on a worker of their own choice", gate_->bypassed(), 0});
+  if (jobs_.jobs > 0)
+    report.outside.push_back({"declared trees, with bounds of their own", jobs_.jobs, 0});
+  return report;
+}
+
+void Run::write() const {
+  if (!settings_.report.empty()) write_report(report(), settings_.report);
+  if (!trace_) return;
+  try {
+    trace_->write(settings_.trace, settings_.memory, mpi_rank(environment).value_or(0));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "espalier: %s\n", e.what());
+  }
+}
+
+}  // namespace espalier::policy

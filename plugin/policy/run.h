@@ -1,0 +1,72 @@
+#pragma once
+
+#include <starpu.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "policy/gate.h"
+#include "policy/report.h"
+#include "policy/settings.h"
+#include "policy/throttle.h"
+#include "policy/trace.h"
+#include "policy/transparent_gate.h"
+
+namespace espalier::policy {
+
+/// What all contexts of one start of StarPU share, when the environment asks for any of
+/// it: the bound on the process, the throttle, the report and the trace. From the first
+/// context's start to the last one's end, when report and trace are written.
+///
+/// @par Test  Run.*
+class Run {
+ public:
+  /// The present one, or a new one; nullptr when the environment asks for nothing. Bad
+  /// settings stop the process with a message and status 2.
+  [[nodiscard]] static std::shared_ptr<Run> join(TransparentGate::Place place);
+
+  Run(Settings settings, TransparentGate::Place place);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  // The hooks, in order. `bound` tasks belong to a declared tree, with a gate of its own.
+  void submitted(const starpu_task& task, bool bound);
+  [[nodiscard]] bool ready(starpu_task& task, bool bound);
+  /// A task that the gate let in, or that no gate held, is queued.
+  void placed() { throttle_.ready(); }
+  void bypasses(const starpu_task& task);
+  void taken(const starpu_task& task);
+  void starts(const starpu_task& task);
+  void ended(const starpu_task& task, bool bound);
+  void application_waits();
+  void poll() {
+    if (gate_) gate_->place_admitted();
+  }
+
+  /// A declared tree has ended.
+  void job_ended(const GateReport& job, Bytes bound);
+
+ private:
+  struct alignas(64) Tally {  // of a worker, written by it alone
+    std::atomic<std::int64_t> tasks = 0;
+    std::atomic<Seconds> busy = 0;
+    Seconds start = 0;
+  };
+  [[nodiscard]] RunReport report() const;
+  void write() const;
+
+  const Settings settings_;
+  const Seconds start_;
+  const std::optional<Bytes> rss_at_start_;
+  Throttle throttle_;
+  std::optional<Trace> trace_;
+  std::vector<Tally> tallies_;
+  std::optional<TransparentGate> gate_;
+  mutable std::mutex jobs_mutex_;
+  RunReport jobs_;  // what declared trees add
+};
+
+}  // namespace espalier::policy

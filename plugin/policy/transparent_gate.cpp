@@ -1,0 +1,271 @@
+#include "policy/transparent_gate.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "policy/handles.h"
+
+namespace espalier::policy {
+
+namespace {
+
+Seconds now() { return starpu_timing_now() * 1e-6; }
+
+// Buffers that are filled again for every task, in the thread that submits or executes.
+thread_local std::vector<DataAccess> data;
+
+bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) > 0; }
+
+// How long nothing may happen, with tasks held and none running, until the gate gives up
+// waiting for the program: it may be about to submit what frees memory.
+constexpr Seconds kPatience = 1;
+// The same when it waits for its tasks and the next one in order lacks only memory.
+constexpr Seconds kPatienceWhenWaiting = 0.05;
+constexpr auto kWatchInterval = std::chrono::milliseconds(10);
+
+}  // namespace
+
+TransparentGate::TransparentGate(const Settings& settings, unsigned workers,
+                                 const Throttle& throttle, Trace* trace, Place place,
+                                 LastWords last_words)
+    : settings_(settings),
+      workers_(workers),
+      throttle_(throttle),
+      trace_(trace),
+      place_(place),
+      last_words_(last_words),
+      measured_(observe_allocation(this)),
+      // With a disk StarPU evicts and caches: what it frees then is not the gate's.
+      gate_(*settings.memory, measured_ && settings.on_overflow != Overflow::kDisk) {
+#ifndef STARPU_SIMGRID
+  watcher_ = std::thread([this] { watch(); });
+#endif
+}
+
+TransparentGate::~TransparentGate() {
+  observe_allocation(nullptr);
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  watched_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+}
+
+void TransparentGate::submitted(const starpu_task& task) {
+  if (const starpu_data_handle_t handle = released_by(task)) {
+    const std::scoped_lock lock(mutex_);
+    gate_.release(handle);
+    changed();
+    room_ = gate_.holds();
+    return;
+  }
+  if (!is_executed(task) || !has_data(task)) return;
+  data_of(task, workers_, data);
+  if (data.empty()) return;
+  std::unique_lock lock(mutex_);
+  const DataGate::Op op = gate_.submit(&task, data);
+  application_waits_ = false;
+  ++changes_;
+  if (op != DataGate::Op::kNone && gate_.footprint(op) > gate_.bound())
+    refuse_if_too_large(lock, op, task);
+}
+
+void TransparentGate::refuse_if_too_large(std::unique_lock<std::mutex>& lock,
+                                          DataGate::Op op, const starpu_task& task) {
+  const std::string text = fmt::format(
+      "espalier: the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
+      "works on {} at once. At least that much would do",
+      format_size(gate_.bound()), name_of(task), format_size(gate_.footprint(op)));
+  // No disk helps: a task needs all its data in memory.
+  if (settings_.on_overflow != Overflow::kWarn) stop(lock, text);
+  if (!warned_) std::fprintf(stderr, "%s; going on over the bound.\n", text.c_str());
+  warned_ = true;
+}
+
+bool TransparentGate::ready(starpu_task& task) {
+  if (!has_data(task)) return true;
+  const std::scoped_lock lock(mutex_);
+  const DataGate::Op op = gate_.find(&task);
+  if (op == DataGate::Op::kNone) return true;
+  const bool admitted = gate_.ready(op, now());
+  changed();
+  if (!admitted) watched_.notify_one();
+  return admitted;
+}
+
+void TransparentGate::bypasses(const starpu_task& task) {
+  if (!has_data(task)) return;
+  const std::scoped_lock lock(mutex_);
+  const DataGate::Op op = gate_.find(&task);
+  if (op == DataGate::Op::kNone) return;
+  gate_.start(op);
+  ++bypassed_;
+  changed();
+}
+
+void TransparentGate::taken(const starpu_task& task) {
+  if (has_data(task)) fetch_begins();
+}
+
+void TransparentGate::fetched(const starpu_task& task) {
+  const std::vector<const void*>& blocks = fetch_ends();
+  if (blocks.empty()) return;
+  places_of(task, data);
+  const std::scoped_lock lock(mutex_);
+  gate_.fetched(gate_.find(&task), blocks, data);
+  changed();
+}
+
+void TransparentGate::ended(const starpu_task& task) {
+  if (!has_data(task)) return;
+  std::vector<void*> admitted;
+  std::unique_lock lock(mutex_);
+  DataGate::Op op = gate_.find(&task);
+  if (op == DataGate::Op::kNone) return;
+  if (gate_.unplaced(op)) {
+    // Fetched by another thread, as data on other nodes are.
+    lock.unlock();
+    places_of(task, data);
+    lock.lock();
+    op = gate_.find(&task);
+    gate_.fetched(op, {}, data);
+  }
+  gate_.end(op);
+  if (gate_.holds()) gate_.admit_held(now(), admitted);
+  changed();
+  lock.unlock();
+  hand_on(admitted);
+}
+
+void TransparentGate::application_waits() {
+  const std::scoped_lock lock(mutex_);
+  application_waits_ = true;
+}
+
+void TransparentGate::place_all() {
+  std::vector<void*> admitted;
+  {
+    const std::scoped_lock lock(mutex_);
+    room_ = false;
+    gate_.admit_held(now(), admitted);
+    if (!admitted.empty()) changed();
+  }
+  hand_on(admitted);
+}
+
+void TransparentGate::hand_on(const std::vector<void*>& admitted) const {
+  for (void* const task : admitted) place_(static_cast<starpu_task*>(task));
+}
+
+void TransparentGate::changed() {
+  ++changes_;
+  if (trace_ == nullptr) return;
+  const Seconds time = now();
+  trace_->memory(time, gate_.booked(),
+                 measured_ ? std::optional(gate_.allocated_now()) : std::nullopt);
+  trace_->held(time, static_cast<std::int64_t>(gate_.held()));
+}
+
+void TransparentGate::allocated(const void* block, std::size_t bytes, bool for_task) {
+  const std::scoped_lock lock(mutex_);
+  gate_.allocated(block, static_cast<Bytes>(bytes), for_task);
+  if (for_task) changed();
+}
+
+std::uint32_t TransparentGate::freeing(const void* block) {
+  const std::scoped_lock lock(mutex_);
+  return gate_.freeing(block);
+}
+
+void TransparentGate::freed(std::uint32_t token) {
+  const std::scoped_lock lock(mutex_);
+  if (!gate_.freed(token)) return;
+  changed();
+  // Tasks cannot be queued here, StarPU holds locks. A worker will, or the watcher.
+  room_ = gate_.holds();
+}
+
+DataGateReport TransparentGate::report() const {
+  const std::scoped_lock lock(mutex_);
+  return gate_.report();
+}
+
+// While tasks are held: notices when nothing goes on, and serves where workers sleep.
+void TransparentGate::watch() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    watched_.wait(lock, [this] { return ending_ || gate_.holds(); });
+    std::uint64_t seen = changes_;
+    Seconds since = now();
+    while (!ending_ && gate_.holds()) {
+      watched_.wait_for(lock, kWatchInterval);
+      if (room_) {
+        lock.unlock();
+        place_all();
+        lock.lock();
+      }
+      if (changes_ != seen || throttle_.active() > 0 || !gate_.stalled()) {
+        seen = changes_;
+        since = now();
+        continue;
+      }
+      const Seconds patience =
+          application_waits_ && gate_.first_is_held() ? kPatienceWhenWaiting : kPatience;
+      if (now() - since > patience) act_on_stall(lock);
+    }
+  }
+}
+
+// Something must be let in. First what fits: the order of submission may be none that can
+// be followed, as with tags whose predecessor comes later.
+void TransparentGate::act_on_stall(std::unique_lock<std::mutex>& lock) {
+  std::vector<void*> admitted;
+  if (void* const task = gate_.admit_unproven(now())) {
+    admitted.push_back(task);
+  } else if (settings_.on_overflow == Overflow::kAbort) {
+    stop(lock, overflow_text());
+  } else {
+    const bool to_disk = settings_.on_overflow == Overflow::kDisk;
+    if (!warned_)
+      std::fprintf(stderr, "%s; %s.\n", overflow_text().c_str(),
+                   to_disk
+                       ? fmt::format("spilling to {}", settings_.spill_directory).c_str()
+                       : "going on over the bound");
+    warned_ = true;
+    if (to_disk) gate_.let_evict();
+    gate_.admit_held(now(), admitted);
+    if (admitted.empty()) admitted.push_back(gate_.admit_over_bound(now()));
+  }
+  changed();
+  lock.unlock();
+  hand_on(admitted);
+  lock.lock();
+}
+
+std::string TransparentGate::overflow_text() const {
+  const auto* const task = static_cast<const starpu_task*>(gate_.first_held());
+  const DataGateReport report = gate_.report();
+  return fmt::format(
+      "espalier: the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
+      "needs "
+      "{} more, and {} are held by data that nothing submitted so far frees. What has "
+      "been submitted needs at least {}",
+      format_size(gate_.bound()), name_of(*task),
+      format_size(gate_.needed_now() - report.booked), format_size(report.booked),
+      format_size(report.least));
+}
+
+void TransparentGate::stop(std::unique_lock<std::mutex>& lock, const std::string& text) {
+  lock.unlock();
+  std::fprintf(stderr,
+               "%s. ESPALIER_ON_OVERFLOW=warn goes on over the bound, =disk spills.\n",
+               text.c_str());
+  last_words_();
+  std::abort();
+}
+
+}  // namespace espalier::policy

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <starpu.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "policy/allocation.h"
+#include "policy/data_gate.h"
+#include "policy/settings.h"
+#include "policy/throttle.h"
+#include "policy/trace.h"
+
+namespace espalier::policy {
+
+/// A DataGate at work in StarPU: one for the process, whatever the number of contexts.
+///
+///   submitted() ─► ready() ─┬─► placement ─► taken() ─► fetched() ─► ended()
+///                           └─ held ─► place_admitted() ─► placement
+///
+/// When nothing runs and only held tasks are left, and nothing changes for a while, the
+/// program has asked for what the bound does not allow: see Settings::on_overflow.
+///
+/// Thread-safe. StarPU is not called while the lock is held.
+///
+/// @par Test  TransparentGate.*, and HandlePrograms.* over random programs
+class TransparentGate final : private AllocationObserver {
+ public:
+  /// What to do before the process is stopped.
+  using LastWords = void (*)();
+  /// Queues a task that was held.
+  using Place = void (*)(starpu_task* task);
+
+  /// `settings.memory` is set. `trace` may be nullptr. Both and `throttle` outlive it.
+  TransparentGate(const Settings& settings, unsigned workers, const Throttle& throttle,
+                  Trace* trace, Place place, LastWords last_words);
+  ~TransparentGate();
+  TransparentGate(const TransparentGate&) = delete;
+  TransparentGate& operator=(const TransparentGate&) = delete;
+
+  /// Any task, in the order of submission.
+  void submitted(const starpu_task& task);
+  /// @return false: the gate holds the task
+  [[nodiscard]] bool ready(starpu_task& task);
+  /// The task starts on a worker of its own choice.
+  void bypasses(const starpu_task& task);
+  /// A worker has taken the task, whose data are fetched now.
+  static void taken(const starpu_task& task);
+  /// In the same thread: they are in memory.
+  void fetched(const starpu_task& task);
+  void ended(const starpu_task& task);
+  /// The application waits for tasks.
+  void application_waits();
+
+  /// Queues held tasks that may start since memory was freed; without any, one load.
+  void place_admitted() {
+    if (room_.load(std::memory_order_relaxed)) place_all();
+  }
+
+  [[nodiscard]] DataGateReport report() const;
+  [[nodiscard]] bool measured() const { return measured_; }
+  /// Tasks on workers of their own choice, which could not be held.
+  [[nodiscard]] std::int64_t bypassed() const { return bypassed_; }
+
+ private:
+  void allocated(const void* block, std::size_t bytes, bool for_task) override;
+  std::uint32_t freeing(const void* block) override;
+  void freed(std::uint32_t token) override;
+
+  void place_all();
+  void hand_on(const std::vector<void*>& admitted) const;
+  void changed();  // with the lock
+  void refuse_if_too_large(std::unique_lock<std::mutex>& lock, DataGate::Op op,
+                           const starpu_task& task);
+  void watch();
+  void act_on_stall(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] std::string overflow_text() const;
+  [[noreturn]] void stop(std::unique_lock<std::mutex>& lock, const std::string& text);
+
+  const Settings& settings_;
+  const unsigned workers_;
+  const Throttle& throttle_;
+  Trace* const trace_;
+  const Place place_;
+  const LastWords last_words_;
+  bool measured_ = false;
+  std::atomic<bool> room_ = false;  // booked bytes were given back since place_all()
+  std::atomic<std::int64_t> bypassed_ = 0;
+
+  mutable std::mutex mutex_;  // guards what follows
+  DataGate gate_;
+  std::uint64_t changes_ = 0;       // of the gate's state
+  bool application_waits_ = false;  // since the last submission
+  bool warned_ = false;
+  bool ending_ = false;
+  std::condition_variable watched_;  // a task is held, or the end
+  std::thread watcher_;
+};
+
+}  // namespace espalier::policy
