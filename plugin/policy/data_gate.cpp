@@ -46,6 +46,12 @@ DataGate::Op DataGate::submit(const void* task, std::span<const DataAccess> acce
   return Op{op};
 }
 
+bool DataGate::adopts(std::span<const DataAccess> accesses) const {
+  return std::any_of(accesses.begin(), accesses.end(), [this](const DataAccess& a) {
+    return a.block != nullptr && handles_.find(a.handle) == kNone;
+  });
+}
+
 // Index of the datum behind the handle, kNone when it costs nothing. `sequential` grows
 // by what it takes from here on.
 DataGate::Index DataGate::datum_for(const DataAccess& access, Bytes& sequential) {
@@ -56,7 +62,8 @@ DataGate::Index DataGate::datum_for(const DataAccess& access, Bytes& sequential)
     if (d.unended > 0 || d.allocated > 0 || access.block != nullptr) return known;
     drop(known);
   }
-  if (access.block != nullptr) {
+  // What is in memory of a handle that was released is on its way out.
+  if (access.block != nullptr && dying_.find(access.handle) == kNone) {
     const Index datum = adopt(access);
     if (datum != kNone) sequential += data_[datum].size;
     return datum;
@@ -94,6 +101,7 @@ void DataGate::release(const void* handle) {
   if (datum == kNone) return;
   Datum& d = data_[datum];
   d.released = true;
+  dying_.put(handle, datum);
   step_frees(d);
   if (d.newest != kNone) {
     witness_.change(ops_[accesses_[d.newest].op].place, 0, d.size);

@@ -76,6 +76,8 @@ class DataGate {
   /// A task is submitted; each handle once. @return kNone: it needs no memory
   /// @throws OverflowError when the sizes of all data sum to more than 2^62
   Op submit(const void* task, std::span<const DataAccess> accesses);
+  /// Whether it matters to submit() where some of the data are.
+  [[nodiscard]] bool adopts(std::span<const DataAccess> accesses) const;
   [[nodiscard]] Op find(const void* task) const { return Op{tasks_.find(task)}; }
   /// The datum is freed once the tasks submitted so far have worked on it.
   void release(const void* handle);
@@ -234,6 +236,7 @@ class DataGate {
   Pool<Access> accesses_;
   Pool<Block> blocks_;
   PointerMap tasks_, handles_, block_at_;
+  PointerMap dying_;  // handles to their released data, until these have been freed
   std::map<std::uint64_t, Held> held_;  // by sequence number
   std::deque<Step> steps_;              // of tasks from first_step_ on
   std::uint64_t first_step_ = 0, next_sequence_ = 0;

@@ -169,6 +169,7 @@ void DataGate::drop(Index datum) {
 void DataGate::give_back(Index datum) {
   Datum& d = data_[datum];
   if (d.state == State::kBooked) report_.booked -= d.size;
+  if (dying_.find(d.handle) == datum) dying_.erase(d.handle);
   promised_ -= d.size;
   d.state = State::kAbsent;
   data_.give_back(datum);

@@ -17,6 +17,10 @@ Seconds now() { return starpu_timing_now() * 1e-6; }
 // Buffers that are filled again for every task, in the thread that submits or executes.
 thread_local std::vector<DataAccess> data;
 
+// Whether this thread has freed blocks that it has not settled. Its address is the
+// thread's name.
+thread_local bool owes = false;
+
 bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) > 0; }
 
 // How long nothing may happen, with tasks held and none running, until the gate gives up
@@ -24,6 +28,8 @@ bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) 
 constexpr Seconds kPatience = 1;
 // The same when it waits for its tasks and the next one in order lacks only memory.
 constexpr Seconds kPatienceWhenWaiting = 0.05;
+// For a thread that frees memory and does not come back.
+constexpr Seconds kSettled = 0.01;
 constexpr auto kWatchInterval = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -56,17 +62,26 @@ TransparentGate::~TransparentGate() {
 }
 
 void TransparentGate::submitted(const starpu_task& task) {
+  settle();
   if (const starpu_data_handle_t handle = released_by(task)) {
     const std::scoped_lock lock(mutex_);
     gate_.release(handle);
     changed();
-    room_ = gate_.holds();
+    if (gate_.holds()) room_ = true;
     return;
   }
   if (!is_executed(task) || !has_data(task)) return;
+  std::uint64_t frees = frees_;
   data_of(task, workers_, data);
   if (data.empty()) return;
   std::unique_lock lock(mutex_);
+  while (frees != frees_ && gate_.adopts(data)) {
+    // What was seen to be in memory may have left it, and its address be another block's.
+    lock.unlock();
+    frees = frees_;
+    data_of(task, workers_, data);
+    lock.lock();
+  }
   const DataGate::Op op = gate_.submit(&task, data);
   application_waits_ = false;
   ++changes_;
@@ -121,6 +136,7 @@ void TransparentGate::fetched(const starpu_task& task) {
 }
 
 void TransparentGate::ended(const starpu_task& task) {
+  settle();
   if (!has_data(task)) return;
   std::vector<void*> admitted;
   std::unique_lock lock(mutex_);
@@ -142,6 +158,7 @@ void TransparentGate::ended(const starpu_task& task) {
 }
 
 void TransparentGate::application_waits() {
+  settle();
   const std::scoped_lock lock(mutex_);
   application_waits_ = true;
 }
@@ -177,16 +194,37 @@ void TransparentGate::allocated(const void* block, std::size_t bytes, bool for_t
 }
 
 std::uint32_t TransparentGate::freeing(const void* block) {
+  ++frees_;
   const std::scoped_lock lock(mutex_);
   return gate_.freeing(block);
 }
 
 void TransparentGate::freed(std::uint32_t token) {
   const std::scoped_lock lock(mutex_);
-  if (!gate_.freed(token)) return;
+  leaving_.push_back({token, &owes, now()});
+  owes = true;
+}
+
+void TransparentGate::settle() {
+  if (!owes) return;
+  owes = false;
+  const std::scoped_lock lock(mutex_);
+  settle_locked(&owes, 0);
+}
+
+// What this thread freed, and what any thread freed before that time. Held tasks cannot
+// be queued here: this can be a thread of the application.
+void TransparentGate::settle_locked(const void* thread, Seconds before) {
+  const auto settled = [&](const Leaving& block) {
+    return block.thread == thread || block.since < before;
+  };
+  bool given_back = false;
+  for (const Leaving& block : leaving_)
+    if (settled(block)) given_back = gate_.freed(block.token) || given_back;
+  std::erase_if(leaving_, settled);
+  if (!given_back) return;
   changed();
-  // Tasks cannot be queued here, StarPU holds locks. A worker will, or the watcher.
-  room_ = gate_.holds();
+  if (gate_.holds()) room_ = true;
 }
 
 DataGateReport TransparentGate::report() const {
@@ -203,6 +241,7 @@ void TransparentGate::watch() {
     Seconds since = now();
     while (!ending_ && gate_.holds()) {
       watched_.wait_for(lock, kWatchInterval);
+      settle_locked(nullptr, now() - kSettled);
       if (room_) {
         lock.unlock();
         place_all();

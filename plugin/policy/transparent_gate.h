@@ -56,8 +56,10 @@ class TransparentGate final : private AllocationObserver {
   /// The application waits for tasks.
   void application_waits();
 
-  /// Queues held tasks that may start since memory was freed; without any, one load.
+  /// By a worker that looks for a task: queues held tasks that may start since memory was
+  /// freed. Without any, one load.
   void place_admitted() {
+    settle();
     if (room_.load(std::memory_order_relaxed)) place_all();
   }
 
@@ -71,6 +73,8 @@ class TransparentGate final : private AllocationObserver {
   std::uint32_t freeing(const void* block) override;
   void freed(std::uint32_t token) override;
 
+  void settle();
+  void settle_locked(const void* thread, Seconds before);
   void place_all();
   void hand_on(const std::vector<void*>& admitted) const;
   void changed();  // with the lock
@@ -88,11 +92,20 @@ class TransparentGate final : private AllocationObserver {
   const Place place_;
   const LastWords last_words_;
   bool measured_ = false;
-  std::atomic<bool> room_ = false;  // booked bytes were given back since place_all()
+  std::atomic<bool> room_ = false;  // memory has been given back since place_all()
   std::atomic<std::int64_t> bypassed_ = 0;
+  std::atomic<std::uint64_t> frees_ = 0;  // blocks that were about to be freed
 
   mutable std::mutex mutex_;  // guards what follows
   DataGate gate_;
+  /// Blocks that were freed but that StarPU may still count: it does until the call in
+  /// which it freed them returns, so until the same thread calls the policy again.
+  struct Leaving {
+    std::uint32_t token;
+    const void* thread;
+    Seconds since;
+  };
+  std::vector<Leaving> leaving_;
   std::uint64_t changes_ = 0;       // of the gate's state
   bool application_waits_ = false;  // since the last submission
   bool warned_ = false;

@@ -128,13 +128,20 @@ class Execution {
       }
       datum.tasks.push_back(t);
       task.data.push_back(static_cast<std::size_t>(life));
-      accesses.push_back(
-          {handle(d), datum.size, datum.block != 0 ? at(datum.block) : nullptr});
+      accesses.push_back({handle(d), datum.size, block_of(d)});
     };
     for (const int d : step.reads) access(d, false);
     for (const int d : step.writes) access(d, true);
     task.op = gate_.submit(task_at(t), accesses);
     tasks_.push_back(task);
+  }
+
+  // What StarPU says of a handle at this moment: the block of its life before, when that
+  // has not been freed yet.
+  const void* block_of(int d) {
+    for (auto life = lives_.rbegin(); life != lives_.rend(); ++life)
+      if (life->handle == d && life->block != 0 && !life->freed) return at(life->block);
+    return nullptr;
   }
 
   // By the definition in data_gate.h, by scanning.
