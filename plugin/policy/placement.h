@@ -41,7 +41,8 @@ inline constexpr std::uint32_t kUnboundRank = 0xffffffff;
 ///
 /// Thread-safe; pop() for one worker from one thread at a time. With nothing queued,
 /// pop() reads one atomic and takes no lock; otherwise it reads one atomic a queue and
-/// locks the queue that it takes from, for O(log n). Calls nothing outside.
+/// locks the queue that it takes from, for O(1) while all ranks in it are equal and
+/// O(log n) else. Calls nothing outside.
 ///
 /// @par Test  Placement.*, also under ThreadSanitizer
 class Placement {
@@ -75,7 +76,7 @@ class Placement {
   void refresh(View& view, std::size_t worker);
   void* take_best(const std::vector<Queue*>& queues);
 
-  alignas(64) std::atomic<std::int64_t> queued_ = 0;  // never below the true number
+  alignas(64) std::atomic<std::int64_t> occupied_ = 0;  // queues that hold a task
   alignas(64) std::atomic<std::size_t> queue_count_ = 0;
   std::shared_mutex registry_;  // guards queues_
   std::vector<std::unique_ptr<Queue>> queues_;

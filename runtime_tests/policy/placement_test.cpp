@@ -4,7 +4,9 @@
 
 #include <array>
 #include <climits>
+#include <functional>
 #include <limits>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -45,6 +47,43 @@ TEST(Placement, TakesTheHighestRankAndAmongEqualsTheOldest) {
   for (const std::size_t expected : {2U, 1U, 3U, 0U})
     EXPECT_EQ(placement.pop(0).task, thing(expected));
   EXPECT_EQ(placement.pop(0).task, nullptr);
+}
+
+TEST(Placement, GivesTheOrderOfASortedListWhateverTheRanks) {
+  for (const std::uint32_t ranks : {1U, 2U, 3U, 40U, 100'000U}) {
+    Placement placement(1);
+    auto& queue = placement.queue(workers({0}), workers({0}));
+    std::multimap<Rank, void*, std::greater<>> expected;  // keeps the order of equals
+    std::mt19937 random(ranks);
+    for (std::size_t next = 0, drain = 0; next < things.size();) {
+      const bool pushes = drain == 0 && random() % 2 == 0;
+      if (pushes) {
+        const Rank rank = make_rank(7, static_cast<int>(random() % ranks));
+        placement.push(queue, rank, thing(next));
+        expected.emplace(rank, thing(next++));
+        if (random() % 5000 == 0) drain = expected.size() + 1;
+      } else {
+        const auto first = expected.begin();
+        ASSERT_EQ(placement.pop(0).task,
+                  first == expected.end() ? nullptr : first->second)
+            << ranks << " ranks, task " << next;
+        if (first != expected.end()) expected.erase(first);
+        if (drain > 0) --drain;
+      }
+    }
+  }
+}
+
+TEST(Placement, KeepsEveryTaskOfALongQueue) {
+  Placement placement(1);
+  auto& queue = placement.queue(workers({0}), workers({0}));
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t i = 0; i < things.size(); ++i)
+      placement.push(queue, make_rank(1, static_cast<int>(i / 2)), thing(i));
+    for (std::size_t i = 0; i < things.size(); ++i)
+      ASSERT_EQ(placement.pop(0).task, thing((things.size() - 2 - (i & ~1UL)) + i % 2));
+    EXPECT_EQ(placement.pop(0).task, nullptr);
+  }
 }
 
 TEST(Placement, ServesItsOwnQueuesFirstAndThenSteals) {
