@@ -217,8 +217,13 @@ bool DataGate::first_is_held() const {
 void DataGate::book(Datum& datum, Bytes bytes) {
   report_.booked += bytes;
   if (!doomed(datum)) base_ += bytes;
-  report_.booked_peak = std::max(report_.booked_peak, report_.booked);
-  report_.over_bound = std::max(report_.over_bound, report_.booked - bound_);
+  note_peak();
+}
+
+void DataGate::note_peak() {
+  const Bytes needed = evicting_ ? running_footprint_ : report_.booked;
+  report_.booked_peak = std::max(report_.booked_peak, needed);
+  report_.over_bound = std::max(report_.over_bound, needed - bound_);
 }
 
 // The task starts: its data are booked, and it no longer stands in the order of those
@@ -249,6 +254,7 @@ void DataGate::apply(Index op) {
   task.footprint = footprint(Op{op});
   running_footprint_ += task.footprint;
   ++started_;
+  if (evicting_) note_peak();
 }
 
 // Undoes apply(), nothing having come between: the same steps backwards. An access that

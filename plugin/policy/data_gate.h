@@ -21,7 +21,8 @@ struct DataAccess {
 
 /// What the gate has seen so far.
 struct DataGateReport {
-  Bytes booked = 0, booked_peak = 0;
+  Bytes booked = 0;  ///< while others can be evicted: for the tasks that run
+  Bytes booked_peak = 0;
   Bytes allocated = 0, allocated_peak = 0;  ///< measured, data of tasks alone
   Bytes extra_peak = 0;                     ///< measured, belonging to no known datum
   std::int64_t tasks = 0, held_tasks = 0;   ///< that need memory; that waited
@@ -60,10 +61,10 @@ struct DataGateReport {
 ///
 /// Handles, blocks and tasks are opaque. Not thread-safe; calls nothing outside.
 ///
-/// @par Cost    O(k log n) a task with k data; a few dozen bytes for each task not ended
-///              and each datum in memory (PolicyMemory in docs/starpu.md)
-/// @par Source  banker's test: Dijkstra's EWD 623; segment tree as in
-/// docs/memory_model.md
+/// @par Cost    O(k log n) a task with k data; at most 200 bytes for each task that has
+/// not
+///              ended and its datum
+/// @par Source  the banker's algorithm [Dij65]; docs/memory_model.md
 /// @par Test    DataGate.*
 class DataGate {
  public:
@@ -100,7 +101,7 @@ class DataGate {
   /// Lets in the first held task, over the bound. Something must be held.
   [[nodiscard]] void* admit_over_bound(Seconds now);
   /// From now on tasks start when the data of all that run fit in the bound together:
-  /// enough where what does not run can be evicted.
+  /// enough where all else can be evicted.
   void let_evict() { evicting_ = true; }
 
   /// The task's data are in memory: which blocks were allocated for it, and where its
@@ -115,8 +116,9 @@ class DataGate {
   void allocated(const void* block, Bytes bytes, bool for_task);
   /// The block is about to be freed: its address may soon be another block's.
   [[nodiscard]] std::uint32_t freeing(const void* block);
-  /// It has been, with what freeing() returned. @return true: booked bytes were given
-  /// back
+  /// It is no longer allocated; with what freeing() returned.
+  void left(std::uint32_t block);
+  /// Its bytes may be used for others. @return true: booked bytes were given back
   bool freed(std::uint32_t block);
 
   [[nodiscard]] Bytes bound() const { return bound_; }
@@ -209,6 +211,7 @@ class DataGate {
   void apply(Index op);
   void revert(Index op);
   void book(Datum& datum, Bytes bytes);
+  void note_peak();
   void* admit(std::map<std::uint64_t, Held>::iterator held, Seconds now);
 
   // The end of data.

@@ -34,7 +34,10 @@ DataGate::Index DataGate::adopt(const DataAccess& access) {
 }
 
 void DataGate::allocated(const void* block, Bytes bytes, bool for_task) {
-  freed(freeing(block));  // one whose end was not seen
+  if (const Index unseen = freeing(block); unseen != kNone) {
+    left(unseen);
+    freed(unseen);
+  }
   block_at_.put(
       block, blocks_.take({bytes, kNone, for_task ? Block::kFetched : Block::kForeign}));
   if (!for_task) return;
@@ -71,7 +74,7 @@ void DataGate::fetched(Op op, std::span<const void* const> blocks,
     report_.extra_peak = std::max(report_.extra_peak, extra_);
     report_.booked += b.bytes;
     base_ += b.bytes;
-    report_.booked_peak = std::max(report_.booked_peak, report_.booked);
+    note_peak();
   }
 }
 
@@ -109,11 +112,15 @@ bool DataGate::unplaced(Op op) const {
 
 std::uint32_t DataGate::freeing(const void* block) { return block_at_.erase(block); }
 
+void DataGate::left(Index block) {
+  if (block != kNone && blocks_[block].owner != Block::kForeign)
+    report_.allocated -= blocks_[block].bytes;
+}
+
 bool DataGate::freed(Index block) {
   if (block == kNone) return false;
   const Block b = blocks_[block];
   blocks_.give_back(block);
-  if (b.owner != Block::kForeign) report_.allocated -= b.bytes;
   if (b.owner == Block::kExtra) {
     extra_ -= b.bytes;
     report_.booked -= b.bytes;

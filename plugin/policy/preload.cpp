@@ -5,10 +5,14 @@
 // or by LD_PRELOAD, the library takes over the entry of a policy that exists for StarPU's
 // own tests. Programs that never start StarPU notice nothing.
 
+#include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <string>
 
 #include "espalier.h"
 #include "policy/scheduler.h"
+#include "policy/settings.h"
 
 extern "C" {
 
@@ -23,6 +27,27 @@ ESPALIER_API starpu_sched_policy** starpu_get_sched_lib_policies(void) {
 }
 
 }  // extern "C"
+
+namespace {
+
+// Spilling needs StarPU's own limit, which it reads before it looks for policies: here is
+// early enough when the library is linked or preloaded. Run::join() sees when it was not,
+// and complains of bad settings.
+[[gnu::constructor]] void limit_starpu() {
+  try {
+    const auto settings = espalier::policy::read_settings(
+        [](const char* name) -> const char* { return std::getenv(name); });
+    if (!settings.memory || settings.on_overflow != espalier::policy::Overflow::kDisk)
+      return;
+    setenv("STARPU_LIMIT_CPU_MEM", std::to_string(*settings.memory >> 20).c_str(), 0);
+    // With a disk StarPU has two nodes to move data between, and 1.3 would fetch the data
+    // of held tasks.
+    setenv("STARPU_PREFETCH", "0", 0);
+  } catch (const std::exception&) {
+  }
+}
+
+}  // namespace
 
 #if STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION == 3
 namespace {

@@ -93,7 +93,7 @@ void TransparentGate::refuse_if_too_large(std::unique_lock<std::mutex>& lock,
                                           DataGate::Op op, const starpu_task& task) {
   const std::string text = fmt::format(
       "espalier: the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
-      "works on {} at once. At least that much would do",
+      "works on {} at once. At least that much is needed",
       format_size(gate_.bound()), name_of(task), format_size(gate_.footprint(op)));
   // No disk helps: a task needs all its data in memory.
   if (settings_.on_overflow != Overflow::kWarn) stop(lock, text);
@@ -201,6 +201,7 @@ std::uint32_t TransparentGate::freeing(const void* block) {
 
 void TransparentGate::freed(std::uint32_t token) {
   const std::scoped_lock lock(mutex_);
+  gate_.left(token);
   leaving_.push_back({token, &owes, now()});
   owes = true;
 }
@@ -266,7 +267,8 @@ void TransparentGate::act_on_stall(std::unique_lock<std::mutex>& lock) {
   if (void* const task = gate_.admit_unproven(now())) {
     admitted.push_back(task);
   } else if (settings_.on_overflow == Overflow::kAbort) {
-    stop(lock, overflow_text());
+    stop(lock, overflow_text() +
+                   ". ESPALIER_ON_OVERFLOW=warn goes on over the bound, =disk spills");
   } else {
     const bool to_disk = settings_.on_overflow == Overflow::kDisk;
     if (!warned_)
@@ -300,9 +302,7 @@ std::string TransparentGate::overflow_text() const {
 
 void TransparentGate::stop(std::unique_lock<std::mutex>& lock, const std::string& text) {
   lock.unlock();
-  std::fprintf(stderr,
-               "%s. ESPALIER_ON_OVERFLOW=warn goes on over the bound, =disk spills.\n",
-               text.c_str());
+  std::fprintf(stderr, "%s.\n", text.c_str());
   last_words_();
   std::abort();
 }

@@ -284,7 +284,10 @@ class Execution {
     d.freed = true;
     if (d.block == 0) return;
     in_memory_ -= d.size;
-    if (measured_) gate_.freed(gate_.freeing(at(d.block)));
+    if (!measured_) return;
+    const std::uint32_t block = gate_.freeing(at(d.block));
+    gate_.left(block);
+    gate_.freed(block);
   }
 
   const support::HandleProgram& program_;
