@@ -155,18 +155,27 @@ Permutation scotch_order(const SymmetricMatrix& matrix) {
   const auto size = static_cast<SCOTCH_Num>(graph.vertex.size());
   const auto ends = static_cast<SCOTCH_Num>(graph.neighbour.size());
   Permutation order(size);
-  SCOTCH_Graph scotch;
+  SCOTCH_Context context;
+  SCOTCH_Graph scotch, bound;
   SCOTCH_Strat strategy;
+  SCOTCH_contextInit(&context);
   SCOTCH_graphInit(&scotch);
+  SCOTCH_graphInit(&bound);
   SCOTCH_stratInit(&strategy);
-  SCOTCH_randomReset();  // the same permutation in every run
+  // The same permutation in every run: several threads race for better separators.
+  SCOTCH_contextOptionSetNum(&context, SCOTCH_OPTIONNUMDETERMINISTIC, 1);
+  SCOTCH_contextRandomReset(&context);
   const bool failed =
       SCOTCH_graphBuild(&scotch, 0, size, graph.start.data(), nullptr, nullptr, nullptr,
                         ends, graph.neighbour.data(), nullptr) != 0 ||
-      SCOTCH_graphOrder(&scotch, &strategy, nullptr, order.data(), nullptr, nullptr,
+      SCOTCH_contextThreadSpawn(&context, 1, nullptr) != 0 ||
+      SCOTCH_contextBindGraph(&context, &scotch, &bound) != 0 ||
+      SCOTCH_graphOrder(&bound, &strategy, nullptr, order.data(), nullptr, nullptr,
                         nullptr) != 0;
   SCOTCH_stratExit(&strategy);
+  SCOTCH_graphExit(&bound);
   SCOTCH_graphExit(&scotch);
+  SCOTCH_contextExit(&context);
   if (failed) throw Error("ordering: SCOTCH_graphOrder failed");
   return of_matrix(graph, order);
 }
