@@ -215,6 +215,7 @@ class DataGate {
   void* admit(std::map<std::uint64_t, Held>::iterator held, Seconds now);
 
   // The end of data.
+  void put(Index datum, Index block);
   void own(Index datum, Index block);
   void drop(Index datum);
   void give_back(Index datum);

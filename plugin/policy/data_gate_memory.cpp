@@ -50,10 +50,10 @@ void DataGate::fetched(Op op, std::span<const void* const> blocks,
   const Index first = op != Op::kNone ? ops_[index(op)].first_access : kNone;
   for (const DataAccess& place : places) {
     const Index block = block_at_.find(place.block);
-    if (block == kNone || blocks_[block].owner == Block::kOwned) continue;
+    if (block == kNone) continue;
     for (Index a = first; a != kNone; a = accesses_[a].next)
       if (data_[accesses_[a].datum].handle == place.handle)
-        own(accesses_[a].datum, block);
+        put(accesses_[a].datum, block);
   }
   // Further blocks of data that consist of several, and buffers of one worker.
   for (const void* const address : blocks) {
@@ -76,6 +76,23 @@ void DataGate::fetched(Op op, std::span<const void* const> blocks,
     base_ += b.bytes;
     note_peak();
   }
+}
+
+// The datum turns out to be in this block.
+void DataGate::put(Index datum, Index block) {
+  Block& b = blocks_[block];
+  if (b.owner == Block::kOwned) {
+    // The handle's datum from before it was released, if that did not free it after all
+    // (starpu_data_deinitialize_submit), gives it up. A part of another datum does not.
+    const Index before = b.datum;
+    Datum& old = data_[before];
+    if (before == datum || old.handle != data_[datum].handle) return;
+    old.allocated -= b.bytes;
+    report_.allocated -= b.bytes;
+    b.owner = Block::kForeign;
+    if (old.allocated == 0 && old.unended == 0) give_back(before);
+  }
+  own(datum, block);
 }
 
 void DataGate::own(Index datum, Index block) {

@@ -51,6 +51,10 @@ std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
                        !settings.trace.empty() ||
                        environment("ESPALIER_WINDOW") != nullptr;
     if (!asked) return nullptr;
+    // Before the run, not after it.
+    if (!settings.report.empty() && settings.report != "-")
+      check_writable(settings.report);
+    if (!settings.trace.empty()) check_writable(settings.trace);
     if (settings.memory && settings.on_overflow == Overflow::kDisk)
       prepare_disk(settings);
     auto run = std::make_shared<Run>(std::move(settings), place);
