@@ -13,7 +13,7 @@ namespace {
 // Held tasks that are tried, oldest first, each time memory has been given back. The
 // oldest ones are what the order of submission needs next; letting later ones overtake
 // fills memory with data that nobody can use yet.
-constexpr int kTried = 8;
+constexpr std::size_t kTried = 8;
 
 constexpr Bytes kMostPromised = Bytes{1} << 62;
 
@@ -27,13 +27,19 @@ DataGate::DataGate(Bytes bound, bool measured)
 DataGate::Op DataGate::submit(const void* task, std::span<const DataAccess> accesses) {
   if (const Op unseen = find(task); unseen != Op::kNone)
     end(unseen);  // its end was not seen
+  Bytes sum = promised_;
+  for (const DataAccess& access : accesses)
+    if (access.size > kMostPromised - sum)
+      throw OverflowError("the data of all tasks are larger than 2^62 bytes together");
+    else
+      sum += handles_.find(access.handle) == kNone ? access.size : 0;
   Index op = kNone;
   Bytes sequential = 0;
   for (const DataAccess& access : accesses) {
     const Index datum = datum_for(access, sequential);
     if (datum == kNone) continue;
     if (op == kNone) {
-      op = ops_.take({const_cast<void*>(task), next_sequence_++, 0, kNone, 0, false});
+      op = ops_.take({const_cast<void*>(task), next_sequence_++ & kNumber, 0, kNone, 0});
       ops_[op].place = witness_.append(op);
       steps_.emplace_back();
     }
@@ -69,8 +75,6 @@ DataGate::Index DataGate::datum_for(const DataAccess& access, Bytes& sequential)
     return datum;
   }
   if (access.size <= 0) return kNone;
-  if (access.size > kMostPromised - promised_)
-    throw OverflowError("the data of all tasks are larger than 2^62 bytes together");
   promised_ += access.size;
   sequential += access.size;
   const Index datum = data_.take(
@@ -83,7 +87,7 @@ void DataGate::link(Index op, Index datum) {
   Task& task = ops_[op];
   Datum& d = data_[datum];
   const Index access =
-      accesses_.take({op, datum, d.newest, kNone, task.first_access, false, false});
+      accesses_.take({op, datum & kDatum, 0, 0, d.newest, kNone, task.first_access});
   task.first_access = access;
   if (d.newest != kNone) {
     accesses_[d.newest].newer = access;
@@ -102,7 +106,7 @@ void DataGate::release(const void* handle) {
   Datum& d = data_[datum];
   d.released = true;
   dying_.put(handle, datum);
-  step_frees(d);
+  step_frees(d, d.size);
   if (d.newest != kNone) {
     witness_.change(ops_[accesses_[d.newest].op].place, 0, d.size);
     return;
@@ -113,52 +117,72 @@ void DataGate::release(const void* handle) {
 
 bool DataGate::ready(Op op, Seconds now) {
   const Index i = index(op);
-  if (ops_[i].started || try_start(i)) return true;
-  held_.emplace(ops_[i].sequence, Held{i, now});
+  if (ops_[i].started != 0 || try_start(i)) return true;
+  count_held(now);
+  hold({ops_[i].sequence, i});
   ++report_.held_tasks;
   return false;
 }
 
 void DataGate::start(Op op) {
-  if (!ops_[index(op)].started) apply(index(op));
+  if (ops_[index(op)].started == 0) apply(index(op));
+}
+
+// Up to now, as many waited as are held.
+void DataGate::count_held(Seconds now) {
+  report_.held_time += static_cast<Seconds>(held_.size()) * (now - counted_);
+  counted_ = now;
+}
+
+void DataGate::hold(const Held& held) {
+  held_.push_back(held);
+  std::push_heap(held_.begin(), held_.end());
+}
+
+DataGate::Held DataGate::take_first_held() {
+  std::pop_heap(held_.begin(), held_.end());
+  const Held first = held_.back();
+  held_.pop_back();
+  return first;
 }
 
 void DataGate::admit_held(Seconds now, std::vector<void*>& admitted) {
-  int refused = 0;
-  for (auto held = held_.begin(); held != held_.end();) {
-    const auto next = std::next(held);
-    if (try_start(held->second.op)) {
-      admitted.push_back(admit(held, now));
-    } else if (++refused >= kTried && started_ > 0) {
-      return;
-    }
-    held = next;
+  count_held(now);
+  std::vector<Held> refused;
+  while (!held_.empty() && (refused.size() < kTried || started_ == 0)) {
+    const Held held = take_first_held();
+    if (try_start(held.op))
+      admitted.push_back(ops_[held.op].task);
+    else
+      refused.push_back(held);
   }
-}
-
-// Of a held task that has been started.
-void* DataGate::admit(std::map<std::uint64_t, Held>::iterator held, Seconds now) {
-  void* const task = ops_[held->second.op].task;
-  report_.held_time += now - held->second.since;
-  held_.erase(held);
-  return task;
+  for (const Held& held : refused) hold(held);
 }
 
 void* DataGate::admit_unproven(Seconds now) {
-  for (auto held = held_.begin(); held != held_.end(); ++held) {
-    const Index op = held->second.op;
-    if (report_.booked + to_allocate(ops_[op]) > bound_) continue;
-    apply(op);
+  count_held(now);
+  std::vector<Held> refused;
+  void* task = nullptr;
+  while (!held_.empty() && task == nullptr) {
+    const Held held = take_first_held();
+    if (report_.booked + to_allocate(ops_[held.op]) > bound_) {
+      refused.push_back(held);
+      continue;
+    }
+    apply(held.op);
     ++report_.unproven;
-    return admit(held, now);
+    task = ops_[held.op].task;
   }
-  return nullptr;
+  for (const Held& held : refused) hold(held);
+  return task;
 }
 
 void* DataGate::admit_over_bound(Seconds now) {
   ESPALIER_ASSERT(!held_.empty(), "no task is held");
-  apply(held_.begin()->second.op);
-  return admit(held_.begin(), now);
+  count_held(now);
+  const Held held = take_first_held();
+  apply(held.op);
+  return ops_[held.op].task;
 }
 
 bool DataGate::try_start(Index op) {
@@ -203,15 +227,15 @@ Bytes DataGate::footprint(Op op) const {
 
 Bytes DataGate::needed_now() const {
   if (held_.empty()) return 0;
-  return report_.booked + to_allocate(ops_[held_.begin()->second.op]);
+  return report_.booked + to_allocate(ops_[held_.front().op]);
 }
 
 const void* DataGate::first_held() const {
-  return held_.empty() ? nullptr : ops_[held_.begin()->second.op].task;
+  return held_.empty() ? nullptr : ops_[held_.front().op].task;
 }
 
 bool DataGate::first_is_held() const {
-  return !held_.empty() && witness_.first() == ops_[held_.begin()->second.op].place;
+  return !held_.empty() && witness_.first() == ops_[held_.front().op].place;
 }
 
 void DataGate::book(Datum& datum, Bytes bytes) {
@@ -233,9 +257,9 @@ void DataGate::apply(Index op) {
   for (Index i = task.first_access; i != kNone; i = accesses_[i].next) {
     Access& a = accesses_[i];
     Datum& d = data_[a.datum];
-    a.booked = d.state == State::kAbsent;
-    a.refetched = d.state == State::kEvicted;
-    if (a.booked) witness_.change(ops_[accesses_[d.oldest].op].place, -d.size, 0);
+    a.booked = d.state == State::kAbsent ? 1 : 0;
+    a.refetched = d.state == State::kEvicted ? 1 : 0;
+    if (a.booked != 0) witness_.change(ops_[accesses_[d.oldest].op].place, -d.size, 0);
     if (d.state != State::kBooked) {
       book(d, d.size);
       d.state = State::kBooked;
@@ -250,11 +274,11 @@ void DataGate::apply(Index op) {
       base_ -= d.size;
   }
   witness_.remove(task.place);
-  task.started = true;
-  task.footprint = footprint(Op{op});
-  running_footprint_ += task.footprint;
+  task.started = 1;
   ++started_;
-  if (evicting_) note_peak();
+  if (!evicting_) return;
+  running_footprint_ += footprints_[op] = footprint(Op{op});
+  note_peak();
 }
 
 // Undoes apply(), nothing having come between: the same steps backwards. An access that
@@ -262,8 +286,7 @@ void DataGate::apply(Index op) {
 void DataGate::revert(Index op) {
   Task& task = ops_[op];
   --started_;
-  running_footprint_ -= task.footprint;
-  task.started = false;
+  task.started = 0;
   witness_.restore(task.place);
   for (Index i = task.first_access; i != kNone; i = accesses_[i].next) {
     const Access& a = accesses_[i];
@@ -277,10 +300,10 @@ void DataGate::revert(Index op) {
     }
     (a.older != kNone ? accesses_[a.older].newer : d.oldest) = i;
     (a.newer != kNone ? accesses_[a.newer].older : d.newest) = i;
-    if (!a.booked && !a.refetched) continue;
+    if (a.booked == 0 && a.refetched == 0) continue;
     book(d, -d.size);
-    d.state = a.booked ? State::kAbsent : State::kEvicted;
-    if (a.booked) witness_.change(ops_[accesses_[d.oldest].op].place, d.size, 0);
+    d.state = a.booked != 0 ? State::kAbsent : State::kEvicted;
+    if (a.booked != 0) witness_.change(ops_[accesses_[d.oldest].op].place, d.size, 0);
   }
 }
 

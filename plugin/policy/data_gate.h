@@ -70,8 +70,8 @@ class DataGate {
  public:
   enum class Op : std::uint32_t { kNone = PointerMap::kNone };
 
-  /// `measured`: allocated() and freed() will be called; otherwise data count as freed
-  /// when they are released and their last task has ended.
+  /// `measured`: allocated() and freed() will be called. Otherwise data count as freed
+  /// when they are released and their last task has ended, and blocks are only counted.
   DataGate(Bytes bound, bool measured);
 
   /// A task is submitted; each handle once. @return kNone: it needs no memory
@@ -87,7 +87,7 @@ class DataGate {
   [[nodiscard]] bool ready(Op op, Seconds now);
   /// The task starts whatever the gate says.
   void start(Op op);
-  [[nodiscard]] bool started(Op op) const { return ops_[index(op)].started; }
+  [[nodiscard]] bool started(Op op) const { return ops_[index(op)].started != 0; }
   /// Appends held tasks that may start now. Call after release, end and freed.
   void admit_held(Seconds now, std::vector<void*>& admitted);
 
@@ -101,7 +101,7 @@ class DataGate {
   /// Lets in the first held task, over the bound. Something must be held.
   [[nodiscard]] void* admit_over_bound(Seconds now);
   /// From now on tasks start when the data of all that run fit in the bound together:
-  /// enough where all else can be evicted.
+  /// enough where all else can be evicted. When stalled() only.
   void let_evict() { evicting_ = true; }
 
   /// The task's data are in memory: which blocks were allocated for it, and where its
@@ -151,33 +151,43 @@ class DataGate {
     State state;
     bool released;
   };
+  // There can be millions of the next three: no byte is wasted.
   struct Access {
-    Index op, datum;
-    Index older, newer;      // of the datum, among tasks not started
-    Index next;              // of the task
-    bool booked, refetched;  // by the start of the task
+    Index op;
+    Index datum : 30;
+    Index booked : 1, refetched : 1;  // by the start of the task
+    Index older, newer;               // of the datum, among tasks not started
+    Index next;                       // of the task
   };
   struct Task {
     void* task;
-    std::uint64_t sequence;
-    Bytes footprint;  // while it runs
+    std::uint64_t sequence : 63, started : 1;
     Index first_access;
     WitnessTree::Place place;
-    bool started;
   };
+  /// A task's part in the sequential run, for report().least.
+  struct Step {
+    Bytes alloc = 0;
+    [[nodiscard]] bool ended() const { return free_ < 0; }
+    [[nodiscard]] Bytes free() const { return ended() ? ~free_ : free_; }
+    void add_free(Bytes bytes) { free_ += ended() ? -bytes : bytes; }
+    void end() { free_ = ~free_; }
+
+   private:
+    Bytes free_ = 0;  // ended: its complement
+  };
+  static constexpr Index kDatum = (Index{1} << 30) - 1;  // bits of an index
+  static constexpr std::uint64_t kNumber = (std::uint64_t{1} << 63) - 1;  // of the others
+  static_assert(sizeof(Access) == 20 && sizeof(Task) == 24 && sizeof(Step) == 16);
   struct Block {
     Bytes bytes;
     Index datum;  // kNone: none
     enum : std::uint8_t { kForeign, kFetched, kOwned, kExtra } owner;
   };
   struct Held {
+    std::uint64_t sequence;
     Index op;
-    Seconds since;
-  };
-  /// A task's part in the sequential run, for report().least.
-  struct Step {
-    Bytes alloc = 0, free = 0;
-    bool ended = false;
+    bool operator<(const Held& other) const { return sequence > other.sequence; }
   };
   /// Objects at indices that stay, those given back used again.
   template <class T>
@@ -212,11 +222,13 @@ class DataGate {
   void revert(Index op);
   void book(Datum& datum, Bytes bytes);
   void note_peak();
-  void* admit(std::map<std::uint64_t, Held>::iterator held, Seconds now);
+  void count_held(Seconds now);
+  void hold(const Held& held);
+  Held take_first_held();
 
   // The end of data.
-  void put(Index datum, Index block);
-  void own(Index datum, Index block);
+  void put(const Access& access, Index block);
+  void own(const Access& access, Index block);
   void drop(Index datum);
   void give_back(Index datum);
   [[nodiscard]] static bool doomed(const Datum& d) {
@@ -224,7 +236,7 @@ class DataGate {
   }
 
   // The sequential run.
-  void step_frees(const Datum& datum);
+  void step_frees(const Datum& datum, Bytes bytes);
   void retire_steps();
 
   const Bytes bound_;
@@ -232,6 +244,8 @@ class DataGate {
   bool evicting_ = false;
   Bytes base_ = 0;      // booked that remain when what has started has ended
   Bytes promised_ = 0;  // sizes of all data known, against overflow
+  /// What the running tasks work on, once others are evicted: op to bytes, and the sum.
+  std::map<Index, Bytes> footprints_;
   Bytes running_footprint_ = 0;
   std::int64_t started_ = 0;  // and not ended
   WitnessTree witness_;
@@ -240,9 +254,10 @@ class DataGate {
   Pool<Access> accesses_;
   Pool<Block> blocks_;
   PointerMap tasks_, handles_, block_at_;
-  PointerMap dying_;  // handles to their released data, until these have been freed
-  std::map<std::uint64_t, Held> held_;  // by sequence number
-  std::deque<Step> steps_;              // of tasks from first_step_ on
+  PointerMap dying_;        // handles to their released data, until these have been freed
+  std::vector<Held> held_;  // a heap, the first task in order on top
+  Seconds counted_ = 0;     // until then, held_time is
+  std::deque<Step> steps_;  // of tasks from first_step_ on
   std::uint64_t first_step_ = 0, next_sequence_ = 0;
   Bytes sequential_ = 0;  // in memory in the sequential run, before steps_
   Bytes extra_ = 0;

@@ -24,10 +24,11 @@ DataGate::Index DataGate::adopt(const DataAccess& access) {
     report_.allocated_peak = std::max(report_.allocated_peak, report_.allocated);
   }
   promised_ += b.bytes;
-  const Index datum = data_.take(
-      {access.handle, b.bytes, b.bytes, 0, kNone, kNone, 0, State::kBooked, false});
-  b.owner = Block::kOwned;
+  const Index datum =
+      data_.take({access.handle, b.bytes, 0, 0, kNone, kNone, 0, State::kBooked, false});
+  b.owner = measured_ ? Block::kOwned : Block::kFetched;
   b.datum = datum;
+  if (measured_) data_[datum].allocated = b.bytes;
   book(data_[datum], b.bytes);
   handles_.put(access.handle, datum);
   return datum;
@@ -47,13 +48,13 @@ void DataGate::allocated(const void* block, Bytes bytes, bool for_task) {
 
 void DataGate::fetched(Op op, std::span<const void* const> blocks,
                        std::span<const DataAccess> places) {
+  if (!measured_) return;
   const Index first = op != Op::kNone ? ops_[index(op)].first_access : kNone;
   for (const DataAccess& place : places) {
     const Index block = block_at_.find(place.block);
     if (block == kNone) continue;
     for (Index a = first; a != kNone; a = accesses_[a].next)
-      if (data_[accesses_[a].datum].handle == place.handle)
-        put(accesses_[a].datum, block);
+      if (data_[accesses_[a].datum].handle == place.handle) put(accesses_[a], block);
   }
   // Further blocks of data that consist of several, and buffers of one worker.
   for (const void* const address : blocks) {
@@ -62,10 +63,10 @@ void DataGate::fetched(Op op, std::span<const void* const> blocks,
     Index best = kNone;
     for (Index a = first; a != kNone; a = accesses_[a].next) {
       const Datum& d = data_[accesses_[a].datum];
-      if (d.allocated < d.size) best = accesses_[a].datum;
+      if (d.allocated < d.size) best = a;
     }
     if (best != kNone) {
-      own(best, block);
+      own(accesses_[best], block);
       continue;
     }
     Block& b = blocks_[block];
@@ -79,7 +80,8 @@ void DataGate::fetched(Op op, std::span<const void* const> blocks,
 }
 
 // The datum turns out to be in this block.
-void DataGate::put(Index datum, Index block) {
+void DataGate::put(const Access& access, Index block) {
+  const Index datum = access.datum;
   Block& b = blocks_[block];
   if (b.owner == Block::kOwned) {
     // The handle's datum from before it was released, if that did not free it after all
@@ -92,18 +94,18 @@ void DataGate::put(Index datum, Index block) {
     b.owner = Block::kForeign;
     if (old.allocated == 0 && old.unended == 0) give_back(before);
   }
-  own(datum, block);
+  own(access, block);
 }
 
-void DataGate::own(Index datum, Index block) {
-  Datum& d = data_[datum];
+void DataGate::own(const Access& access, Index block) {
+  Datum& d = data_[access.datum];
   Block& b = blocks_[block];
   if (b.owner == Block::kForeign) {
     report_.allocated += b.bytes;
     report_.allocated_peak = std::max(report_.allocated_peak, report_.allocated);
   }
   b.owner = Block::kOwned;
-  b.datum = datum;
+  b.datum = access.datum;
   d.allocated += b.bytes;
   if (d.state == State::kEvicted) {
     d.state = State::kBooked;
@@ -116,8 +118,10 @@ void DataGate::own(Index datum, Index block) {
   d.size += excess;
   promised_ += excess;
   book(d, excess);
-  if (d.released && d.newest != kNone)
-    witness_.change(ops_[accesses_[d.newest].op].place, 0, excess);
+  steps_[ops_[access.op].sequence - first_step_].alloc += excess;
+  if (!d.released) return;
+  step_frees(d, excess);
+  if (d.newest != kNone) witness_.change(ops_[accesses_[d.newest].op].place, 0, excess);
 }
 
 bool DataGate::unplaced(Op op) const {
@@ -169,10 +173,13 @@ void DataGate::end(Op op) {
     if (--d.unended == 0 && d.released && (d.allocated == 0 || !measured_))
       give_back(access.datum);
   }
-  steps_[task.sequence - first_step_].ended = true;
+  steps_[task.sequence - first_step_].end();
   retire_steps();
   tasks_.erase(task.task);
-  running_footprint_ -= task.footprint;
+  if (const auto found = footprints_.find(i); found != footprints_.end()) {
+    running_footprint_ -= found->second;
+    footprints_.erase(found);
+  }
   --started_;
   ops_.give_back(i);
 }
@@ -181,7 +188,7 @@ void DataGate::end(Op op) {
 void DataGate::drop(Index datum) {
   Datum& d = data_[datum];
   if (!d.released) {
-    step_frees(d);
+    step_frees(d, d.size);
     handles_.erase(d.handle);
     if (d.state == State::kBooked) base_ -= d.size;
     d.released = true;
@@ -199,17 +206,17 @@ void DataGate::give_back(Index datum) {
   data_.give_back(datum);
 }
 
-void DataGate::step_frees(const Datum& d) {
+void DataGate::step_frees(const Datum& d, Bytes bytes) {
   if (d.last < first_step_)
-    sequential_ -= d.size;
+    sequential_ -= bytes;
   else
-    steps_[d.last - first_step_].free += d.size;
+    steps_[d.last - first_step_].add_free(bytes);
 }
 
 void DataGate::retire_steps() {
-  for (; !steps_.empty() && steps_.front().ended; ++first_step_) {
+  for (; !steps_.empty() && steps_.front().ended(); ++first_step_) {
     report_.least = std::max(report_.least, sequential_ + steps_.front().alloc);
-    sequential_ += steps_.front().alloc - steps_.front().free;
+    sequential_ += steps_.front().alloc - steps_.front().free();
     steps_.pop_front();
   }
 }
@@ -219,7 +226,7 @@ DataGateReport DataGate::report() const {
   Bytes memory = sequential_;
   for (const Step& step : steps_) {
     report.least = std::max(report.least, memory + step.alloc);
-    memory += step.alloc - step.free;
+    memory += step.alloc - step.free();
   }
   return report;
 }

@@ -1,17 +1,16 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace espalier::policy {
 
-/// Non-null pointers to 32-bit indices, 12 bytes a slot, at most 3/4 of them used: what
-/// std::unordered_map needs four times the memory for. Linear probing, and deletion by
+/// Non-null pointers to 32-bit indices, 12 bytes a slot, between a half and 3/4 of them
+/// used: std::unordered_map needs three times the memory. Linear probing, and deletion by
 /// moving back, so that a table which tasks pass through for days stays as it is.
 ///
-/// @par Cost  O(1) expected; grows by doubling, shrinks never
+/// @par Cost  O(1) expected; grows by half, shrinks never
 /// @par Test  PointerMap.*
 class PointerMap {
  public:
@@ -40,11 +39,9 @@ class PointerMap {
     std::size_t hole = slot_of(key);
     if (keys_[hole] == nullptr) return kNone;
     const std::uint32_t value = values_[hole];
-    const std::size_t mask = keys_.size() - 1;
-    for (std::size_t next = (hole + 1) & mask; keys_[next] != nullptr;
-         next = (next + 1) & mask) {
+    for (std::size_t next = after(hole); keys_[next] != nullptr; next = after(next)) {
       // May move back unless its home lies in (hole, next].
-      if (((next - home(keys_[next])) & mask) < ((next - hole) & mask)) continue;
+      if (distance(home(keys_[next]), next) < distance(hole, next)) continue;
       keys_[hole] = keys_[next];
       values_[hole] = values_[next];
       hole = next;
@@ -58,24 +55,29 @@ class PointerMap {
 
  private:
   [[nodiscard]] std::size_t home(const void* key) const {
-    // Fibonacci hashing: the upper bits of the product depend on all bits of the key.
+    // Fibonacci hashing, its upper half scaled to the table.
     const auto bits = reinterpret_cast<std::uintptr_t>(key);
-    return static_cast<std::size_t>(bits * 0x9e3779b97f4a7c15U >> shift_);
+    return static_cast<std::size_t>((bits * 0x9e3779b97f4a7c15U >> 32) * keys_.size() >>
+                                    32);
+  }
+  [[nodiscard]] std::size_t after(std::size_t slot) const {
+    return slot + 1 < keys_.size() ? slot + 1 : 0;
+  }
+  [[nodiscard]] std::size_t distance(std::size_t from, std::size_t to) const {
+    return to >= from ? to - from : to + keys_.size() - from;
   }
   /// Where `key` is, or the free slot where it belongs.
   [[nodiscard]] std::size_t slot_of(const void* key) const {
-    const std::size_t mask = keys_.size() - 1;
     std::size_t slot = home(key);
-    while (keys_[slot] != nullptr && keys_[slot] != key) slot = (slot + 1) & mask;
+    while (keys_[slot] != nullptr && keys_[slot] != key) slot = after(slot);
     return slot;
   }
   void grow() {
-    const std::size_t capacity = keys_.empty() ? 64 : 2 * keys_.size();
+    const std::size_t capacity = keys_.empty() ? 64 : keys_.size() + keys_.size() / 2;
     std::vector<const void*> keys(capacity);
     std::vector<std::uint32_t> values(capacity);
     keys.swap(keys_);
     values.swap(values_);
-    shift_ = 64 - std::countr_zero(capacity);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (keys[i] == nullptr) continue;
       const std::size_t slot = slot_of(keys[i]);
@@ -84,10 +86,9 @@ class PointerMap {
     }
   }
 
-  std::vector<const void*> keys_;  // a power of two of them, nullptr: free
+  std::vector<const void*> keys_;  // nullptr: free
   std::vector<std::uint32_t> values_;
   std::size_t used_ = 0;
-  int shift_ = 64;
 };
 
 }  // namespace espalier::policy

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 #include "espalier/model/error.h"
 
@@ -101,13 +102,17 @@ void WitnessTree::close_up() {
     ++to;
   }
   end_ = to;
-  const std::size_t capacity = std::max(4 * kBlock, 2 * end_);
-  entries_.resize(capacity);
-  tasks_.resize(capacity);
-  if (entries_.capacity() > 4 * capacity) {
-    entries_.shrink_to_fit();
-    tasks_.shrink_to_fit();
-  }
+  const std::size_t capacity = std::max(4 * kBlock, end_ + end_ / 2);
+  // Exactly that much: resize() would double.
+  const auto resized = [&](const auto& places) {
+    auto copy = std::decay_t<decltype(places)>();
+    copy.reserve(capacity);
+    copy.assign(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(end_));
+    copy.resize(capacity);
+    return copy;
+  };
+  entries_ = resized(entries_);
+  tasks_ = resized(tasks_);
   const std::size_t leaves = std::bit_ceil((capacity + kBlock - 1) / kBlock);
   nodes_.assign(2 * leaves, Node{});
   for (std::size_t leaf = 0; leaf * kBlock < end_; ++leaf)

@@ -19,8 +19,8 @@ namespace espalier::policy {
 /// Tasks are appended at the end, change, and leave from anywhere.
 ///
 /// A complete binary tree of (sum, peak) over blocks of 16 tasks: 20 bytes a place and 2
-/// for the tree. Places of tasks that left are reused when the last place is taken: then
-/// the rest is closed up, which is O(1) a task in the long run.
+/// for the tree, at most 3/2 places a task. Places of tasks that left are reused when the
+/// last place is taken: then the rest is closed up, which is O(1) a task in the long run.
 ///
 /// @par Cost  O(log n) for append, change, remove and first_above; no recursion
 /// @par Test  WitnessTree.MatchesAScan
