@@ -119,7 +119,7 @@ bool DataGate::ready(Op op, Seconds now) {
   const Index i = index(op);
   if (ops_[i].started != 0 || try_start(i)) return true;
   count_held(now);
-  hold({ops_[i].sequence, i});
+  hold(i);
   ++report_.held_tasks;
   return false;
 }
@@ -134,55 +134,55 @@ void DataGate::count_held(Seconds now) {
   counted_ = now;
 }
 
-void DataGate::hold(const Held& held) {
-  held_.push_back(held);
-  std::push_heap(held_.begin(), held_.end());
+void DataGate::hold(Index op) {
+  held_.push_back(op);
+  std::push_heap(held_.begin(), held_.end(), later());
 }
 
-DataGate::Held DataGate::take_first_held() {
-  std::pop_heap(held_.begin(), held_.end());
-  const Held first = held_.back();
+DataGate::Index DataGate::take_first_held() {
+  std::pop_heap(held_.begin(), held_.end(), later());
+  const Index first = held_.back();
   held_.pop_back();
   return first;
 }
 
 void DataGate::admit_held(Seconds now, std::vector<void*>& admitted) {
   count_held(now);
-  std::vector<Held> refused;
+  std::vector<Index> refused;
   while (!held_.empty() && (refused.size() < kTried || started_ == 0)) {
-    const Held held = take_first_held();
-    if (try_start(held.op))
-      admitted.push_back(ops_[held.op].task);
+    const Index op = take_first_held();
+    if (try_start(op))
+      admitted.push_back(ops_[op].task);
     else
-      refused.push_back(held);
+      refused.push_back(op);
   }
-  for (const Held& held : refused) hold(held);
+  for (const Index op : refused) hold(op);
 }
 
 void* DataGate::admit_unproven(Seconds now) {
   count_held(now);
-  std::vector<Held> refused;
+  std::vector<Index> refused;
   void* task = nullptr;
   while (!held_.empty() && task == nullptr) {
-    const Held held = take_first_held();
-    if (report_.booked + to_allocate(ops_[held.op]) > bound_) {
-      refused.push_back(held);
+    const Index op = take_first_held();
+    if (report_.booked + to_allocate(ops_[op]) > bound_) {
+      refused.push_back(op);
       continue;
     }
-    apply(held.op);
+    apply(op);
     ++report_.unproven;
-    task = ops_[held.op].task;
+    task = ops_[op].task;
   }
-  for (const Held& held : refused) hold(held);
+  for (const Index op : refused) hold(op);
   return task;
 }
 
 void* DataGate::admit_over_bound(Seconds now) {
   ESPALIER_ASSERT(!held_.empty(), "no task is held");
   count_held(now);
-  const Held held = take_first_held();
-  apply(held.op);
-  return ops_[held.op].task;
+  const Index op = take_first_held();
+  apply(op);
+  return ops_[op].task;
 }
 
 bool DataGate::try_start(Index op) {
@@ -227,15 +227,15 @@ Bytes DataGate::footprint(Op op) const {
 
 Bytes DataGate::needed_now() const {
   if (held_.empty()) return 0;
-  return report_.booked + to_allocate(ops_[held_.front().op]);
+  return report_.booked + to_allocate(ops_[held_.front()]);
 }
 
 const void* DataGate::first_held() const {
-  return held_.empty() ? nullptr : ops_[held_.front().op].task;
+  return held_.empty() ? nullptr : ops_[held_.front()].task;
 }
 
 bool DataGate::first_is_held() const {
-  return !held_.empty() && witness_.first() == ops_[held_.front().op].place;
+  return !held_.empty() && witness_.first() == ops_[held_.front()].place;
 }
 
 void DataGate::book(Datum& datum, Bytes bytes) {

@@ -184,11 +184,6 @@ class DataGate {
     Index datum;  // kNone: none
     enum : std::uint8_t { kForeign, kFetched, kOwned, kExtra } owner;
   };
-  struct Held {
-    std::uint64_t sequence;
-    Index op;
-    bool operator<(const Held& other) const { return sequence > other.sequence; }
-  };
   /// Objects at indices that stay, those given back used again.
   template <class T>
   struct Pool {
@@ -223,8 +218,11 @@ class DataGate {
   void book(Datum& datum, Bytes bytes);
   void note_peak();
   void count_held(Seconds now);
-  void hold(const Held& held);
-  Held take_first_held();
+  void hold(Index op);
+  Index take_first_held();
+  [[nodiscard]] auto later() const {
+    return [this](Index a, Index b) { return ops_[a].sequence > ops_[b].sequence; };
+  }
 
   // The end of data.
   void put(const Access& access, Index block);
@@ -254,10 +252,10 @@ class DataGate {
   Pool<Access> accesses_;
   Pool<Block> blocks_;
   PointerMap tasks_, handles_, block_at_;
-  PointerMap dying_;        // handles to their released data, until these have been freed
-  std::vector<Held> held_;  // a heap, the first task in order on top
-  Seconds counted_ = 0;     // until then, held_time is
-  std::deque<Step> steps_;  // of tasks from first_step_ on
+  PointerMap dying_;  // handles to their released data, until these have been freed
+  std::vector<Index> held_;  // a heap, the first task in order on top
+  Seconds counted_ = 0;      // until then, held_time is
+  std::deque<Step> steps_;   // of tasks from first_step_ on
   std::uint64_t first_step_ = 0, next_sequence_ = 0;
   Bytes sequential_ = 0;  // in memory in the sequential run, before steps_
   Bytes extra_ = 0;
