@@ -33,20 +33,18 @@ DataGate::Op DataGate::submit(const void* task, std::span<const DataAccess> acce
       throw OverflowError("the data of all tasks are larger than 2^62 bytes together");
     else
       sum += handles_.find(access.handle) == kNone ? access.size : 0;
-  Index op = kNone;
   Bytes sequential = 0;
-  for (const DataAccess& access : accesses) {
-    const Index datum = datum_for(access, sequential);
-    if (datum == kNone) continue;
-    if (op == kNone) {
-      op = ops_.take({const_cast<void*>(task), next_sequence_++ & kNumber, 0, kNone, 0});
-      ops_[op].place = witness_.append(op);
-      steps_.emplace_back();
-    }
-    link(op, datum);
-  }
-  if (op == kNone) return Op::kNone;
-  steps_.back().alloc += sequential;
+  needed_.clear();
+  for (const DataAccess& access : accesses)
+    if (const Index datum = datum_for(access, sequential); datum != kNone)
+      needed_.push_back(datum);
+  if (needed_.empty()) return Op::kNone;
+  const Index op =
+      ops_.take({const_cast<void*>(task), next_sequence_++ & kNumber, 0, kNone, 0});
+  Bytes alloc = 0;
+  for (const Index datum : needed_) alloc += link(op, datum);
+  ops_[op].place = witness_.append(op, alloc);
+  steps_.emplace_back().alloc = sequential;
   tasks_.put(task, op);
   ++report_.tasks;
   return Op{op};
@@ -83,21 +81,19 @@ DataGate::Index DataGate::datum_for(const DataAccess& access, Bytes& sequential)
   return datum;
 }
 
-void DataGate::link(Index op, Index datum) {
+// @return what the task allocates for the datum
+Bytes DataGate::link(Index op, Index datum) {
   Task& task = ops_[op];
   Datum& d = data_[datum];
   const Index access =
       accesses_.take({op, datum & kDatum, 0, 0, d.newest, kNone, task.first_access});
   task.first_access = access;
-  if (d.newest != kNone) {
-    accesses_[d.newest].newer = access;
-  } else {
-    d.oldest = access;
-    if (d.state == State::kAbsent) witness_.change(task.place, d.size, 0);
-  }
+  const bool first = d.newest == kNone;
+  (first ? d.oldest : accesses_[d.newest].newer) = access;
   d.newest = access;
   d.last = task.sequence;
   ++d.unended;
+  return first && d.state == State::kAbsent ? d.size : 0;
 }
 
 void DataGate::release(const void* handle) {
@@ -251,9 +247,11 @@ void DataGate::note_peak() {
 }
 
 // The task starts: its data are booked, and it no longer stands in the order of those
-// that have not started.
+// that have not started. It leaves that order first: what changes of its own part then
+// costs nothing.
 void DataGate::apply(Index op) {
   Task& task = ops_[op];
+  witness_.remove(task.place);
   for (Index i = task.first_access; i != kNone; i = accesses_[i].next) {
     Access& a = accesses_[i];
     Datum& d = data_[a.datum];
@@ -273,7 +271,6 @@ void DataGate::apply(Index op) {
     else
       base_ -= d.size;
   }
-  witness_.remove(task.place);
   task.started = 1;
   ++started_;
   if (!evicting_) return;
@@ -287,7 +284,6 @@ void DataGate::revert(Index op) {
   Task& task = ops_[op];
   --started_;
   task.started = 0;
-  witness_.restore(task.place);
   for (Index i = task.first_access; i != kNone; i = accesses_[i].next) {
     const Access& a = accesses_[i];
     Datum& d = data_[a.datum];
@@ -305,6 +301,7 @@ void DataGate::revert(Index op) {
     d.state = a.booked != 0 ? State::kAbsent : State::kEvicted;
     if (a.booked != 0) witness_.change(ops_[accesses_[d.oldest].op].place, d.size, 0);
   }
+  witness_.restore(task.place);
 }
 
 }  // namespace espalier::policy

@@ -93,6 +93,8 @@ class DataGate {
 
   /// Nothing that has started has not ended, and tasks are held.
   [[nodiscard]] bool stalled() const { return started_ == 0 && !held_.empty(); }
+  /// When stalled: memory that nothing needs any more has not been freed yet.
+  [[nodiscard]] bool awaits_frees() const { return report_.booked > base_; }
   [[nodiscard]] bool holds() const { return !held_.empty(); }
   [[nodiscard]] std::size_t held() const { return held_.size(); }
   /// Lets in the first held task that fits now, though nothing proves that the rest can
@@ -208,7 +210,7 @@ class DataGate {
   // Submission.
   Index datum_for(const DataAccess& access, Bytes& sequential);
   Index adopt(const DataAccess& access);
-  void link(Index op, Index datum);
+  Bytes link(Index op, Index datum);
 
   // Starting a task, and taking that back.
   [[nodiscard]] Bytes to_allocate(const Task& task) const;
@@ -247,6 +249,7 @@ class DataGate {
   Bytes running_footprint_ = 0;
   std::int64_t started_ = 0;  // and not ended
   WitnessTree witness_;
+  std::vector<Index> needed_;  // by the task being submitted
   Pool<Task> ops_;
   Pool<Datum> data_;
   Pool<Access> accesses_;

@@ -28,6 +28,9 @@ bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) 
 constexpr Seconds kPatience = 1;
 // The same when it waits for its tasks and the next one in order lacks only memory.
 constexpr Seconds kPatienceWhenWaiting = 0.05;
+// While StarPU has yet to free what ended tasks leave, which makes room without any task.
+// It does so at once, but a busy machine can take its time.
+constexpr Seconds kPatienceForFrees = 5;
 // For a thread that frees memory and does not come back.
 constexpr Seconds kSettled = 0.01;
 constexpr auto kWatchInterval = std::chrono::milliseconds(10);
@@ -233,6 +236,11 @@ DataGateReport TransparentGate::report() const {
   return gate_.report();
 }
 
+Seconds TransparentGate::patience() const {
+  if (gate_.awaits_frees()) return kPatienceForFrees;
+  return application_waits_ && gate_.first_is_held() ? kPatienceWhenWaiting : kPatience;
+}
+
 // While tasks are held: notices when nothing goes on, and serves where workers sleep.
 void TransparentGate::watch() {
   std::unique_lock lock(mutex_);
@@ -253,9 +261,7 @@ void TransparentGate::watch() {
         since = now();
         continue;
       }
-      const Seconds patience =
-          application_waits_ && gate_.first_is_held() ? kPatienceWhenWaiting : kPatience;
-      if (now() - since > patience) act_on_stall(lock);
+      if (now() - since > patience()) act_on_stall(lock);
     }
   }
 }

@@ -81,6 +81,7 @@ class TransparentGate final : private AllocationObserver {
   void refuse_if_too_large(std::unique_lock<std::mutex>& lock, DataGate::Op op,
                            const starpu_task& task);
   void watch();
+  [[nodiscard]] Seconds patience() const;  // with the lock
   void act_on_stall(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::string overflow_text() const;
   [[noreturn]] void stop(std::unique_lock<std::mutex>& lock, const std::string& text);

@@ -31,12 +31,12 @@ void WitnessTree::update(Place place) {
     nodes_[node] = joined(nodes_[2 * node], nodes_[2 * node + 1]);
 }
 
-WitnessTree::Place WitnessTree::append(std::uint32_t task) {
+WitnessTree::Place WitnessTree::append(std::uint32_t task, Bytes alloc) {
   ESPALIER_ASSERT((task & kGone) == 0, "a task id below 2^31");
   if (end_ == entries_.size()) close_up();
   const auto place = static_cast<Place>(end_++);
   tasks_[place] = task;
-  entries_[place] = {};
+  entries_[place] = {alloc, 0};
   ++alive_;
   update(place);
   return place;
@@ -45,7 +45,7 @@ WitnessTree::Place WitnessTree::append(std::uint32_t task) {
 void WitnessTree::change(Place place, Bytes more_alloc, Bytes more_free) {
   entries_[place].alloc += more_alloc;
   entries_[place].free += more_free;
-  update(place);
+  if ((tasks_[place] & kGone) == 0) update(place);
 }
 
 void WitnessTree::remove(Place place) {

@@ -32,8 +32,9 @@ class WitnessTree {
 
   explicit WitnessTree(Moved moved) : moved_(std::move(moved)) {}
 
-  /// A task at the end, with alloc = free = 0.
-  [[nodiscard]] Place append(std::uint32_t task);
+  /// A task at the end, with free = 0.
+  [[nodiscard]] Place append(std::uint32_t task, Bytes alloc = 0);
+  /// Of a task that has left, in O(1): what restore() brings back.
   void change(Place place, Bytes more_alloc, Bytes more_free);
   void remove(Place place);
   /// Undoes remove(), no append() having come between.

@@ -342,5 +342,27 @@ INSTANTIATE_TEST_SUITE_P(Memory, DataGateRandom, ::testing::Values(true, false),
                            return parameter.param ? "Measured" : "NotMeasured";
                          });
 
+TEST(DataGate, KnowsThatMemoryWillBeFreedWithoutAnyTask) {
+  DataGate gate(10, true);
+  const DataAccess first{at(1), 10}, second{at(2), 10};
+  const Op writer = gate.submit(at(101), {&first, 1});
+  gate.release(first.handle);
+  const Op next = gate.submit(at(102), {&second, 1});
+  ASSERT_TRUE(gate.ready(writer, 0));
+  gate.allocated(at(1001), 10, true);
+  const void* const block = at(1001);
+  const DataAccess place{first.handle, 0, block};
+  gate.fetched(writer, {&block, 1}, {&place, 1});
+  ASSERT_FALSE(gate.ready(next, 0));
+  gate.end(writer);
+  EXPECT_TRUE(gate.stalled());
+  EXPECT_TRUE(gate.awaits_frees());
+  gate.freed(gate.freeing(block));
+  EXPECT_FALSE(gate.awaits_frees());
+  std::vector<void*> admitted;
+  gate.admit_held(1, admitted);
+  EXPECT_EQ(admitted.size(), 1U);
+}
+
 }  // namespace
 }  // namespace espalier::policy
