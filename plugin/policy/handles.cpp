@@ -39,6 +39,11 @@ bool is_executed(const starpu_task& task) {
   return task.cl != nullptr && task.where != STARPU_NOWHERE;
 }
 
+// A handle's address is even.
+const void* copies_of(starpu_data_handle_t handle) {
+  return reinterpret_cast<const char*>(handle) + 1;
+}
+
 void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>& data) {
   data.clear();
   const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
@@ -47,14 +52,12 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
     const auto mode = static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, i));
     const bool scratch = (mode & STARPU_SCRATCH) != 0;
     const bool reduction = (mode & STARPU_REDUX) != 0;
-    const bool at_home = !scratch && at_home_in_memory(handle);
-    if (at_home && !reduction) continue;
-    Bytes copies = scratch || reduction ? workers : 0;
-    if (!scratch && !at_home) ++copies;
+    const bool copies = scratch || reduction;
+    const bool itself = !scratch && !at_home_in_memory(handle);
+    if (!copies && !itself) continue;
     const auto size = static_cast<Bytes>(starpu_data_get_alloc_size(handle));
-    const bool own_copies = scratch || reduction;
-    data.push_back(
-        {handle, checked_mul(size, copies), own_copies ? nullptr : place_of(handle)});
+    if (copies) data.push_back({copies_of(handle), checked_mul(size, workers), nullptr});
+    if (itself) data.push_back({handle, size, place_of(handle)});
   }
   if (data.size() > 1) remove_duplicates(data);
 }

@@ -14,11 +14,15 @@ namespace espalier::policy {
 /// Whether the task passes through a policy: it has a codelet that runs somewhere.
 [[nodiscard]] bool is_executed(const starpu_task& task);
 
-/// The task's data that take main memory which StarPU allocates, each handle once.
+/// The copies of a handle for each worker, for scratch and reductions: a datum of their
+/// own, which has this name.
+[[nodiscard]] const void* copies_of(starpu_data_handle_t handle);
+
+/// The task's data that take main memory which StarPU allocates, each once.
 ///
 ///   home node in main memory     nothing: the application allocated it
-///   scratch                      its size for each worker
-///   reduction                    its size for each worker, and itself
+///   scratch                      copies: its size for each worker
+///   reduction                    copies, and itself unless at home in main memory
 ///   any other                    its size, unless it is in memory
 void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>& data);
 

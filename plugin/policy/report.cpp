@@ -36,6 +36,7 @@ std::string headline(const RunReport& report) {
                        format_size(over));
   }
   std::string text = fmt::format("espalier: {} was kept", bound);
+  if (report.stopped) text += " by stopping the program";
   if (!report.allocated_peak) text += " by what was booked; no measurement";
   if (!report.outside.empty()) text += "; not all was accounted for, see below";
   return text + '\n';
@@ -75,8 +76,8 @@ void add_memory(Table& table, const RunReport& report) {
 }
 
 void add_tasks(Table& table, const RunReport& report) {
-  table.row("tasks",
-            fmt::format("{}, of which {} need memory", report.tasks, report.gated_tasks));
+  table.row("tasks", fmt::format("{} run, {} submitted that need memory", report.tasks,
+                                 report.gated_tasks));
   table.row("waited at the gate",
             report.held_tasks == 0
                 ? "no task"
@@ -175,6 +176,7 @@ std::string to_json(const RunReport& report) {
                      {"starpu_version", report.starpu_version},
                      {"bound_bytes", json_of(report.bound)},
                      {"bound_kept", json_of(bound_kept(report))},
+                     {"stopped", report.stopped},
                      {"booked_peak_bytes", report.booked_peak},
                      {"over_bound_bytes", report.over_bound_bytes},
                      {"allocated_peak_bytes", json_of(report.allocated_peak)},

@@ -26,6 +26,8 @@ struct RunReport {
   std::string starpu_version;
   std::optional<int> mpi_rank;
 
+  bool stopped = false;  ///< the program, since the bound could not be kept
+
   std::optional<Bytes> bound;
   Bytes booked_peak = 0;
   Bytes over_bound_bytes = 0;           ///< largest excess of booked over the bound

@@ -75,6 +75,9 @@ Run::Run(Settings settings, TransparentGate::Place place)
                     ? settings_.window
                     : 0),
       tallies_(starpu_worker_get_count()) {
+  for (unsigned worker = 0; worker < tallies_.size(); ++worker)
+    tallies_[worker].one_at_a_time =
+        starpu_worker_get_type(static_cast<int>(worker)) == STARPU_CPU_WORKER;
   if (!settings_.trace.empty()) {
     trace_.emplace(tallies_.size());
     for (unsigned worker = 0; worker < tallies_.size(); ++worker) {
@@ -86,11 +89,11 @@ Run::Run(Settings settings, TransparentGate::Place place)
   if (settings_.memory)
     gate_.emplace(settings_, starpu_worker_get_count(), throttle_,
                   trace_ ? &*trace_ : nullptr, place, [] {
-                    if (const std::shared_ptr<Run> run = current.lock()) run->write();
+                    if (const std::shared_ptr<Run> run = current.lock()) run->write(true);
                   });
 }
 
-Run::~Run() { write(); }
+Run::~Run() { write(false); }
 
 void Run::submitted(const starpu_task& task, bool bound) {
   if (gate_ && !bound) gate_->submitted(task);
@@ -119,14 +122,31 @@ void Run::taken(const starpu_task& task) {
 
 void Run::starts(const starpu_task& task) {
   if (gate_) gate_->fetched(task);
-  if (const int worker = starpu_worker_get_id(); worker >= 0)
-    tallies_[static_cast<std::size_t>(worker)].start = now();
+  const int worker = starpu_worker_get_id();
+  if (worker < 0) return;
+  Tally& tally = tallies_[static_cast<std::size_t>(worker)];
+  end_unseen(tally);
+  tally.start = now();
+  if (tally.one_at_a_time) tally.running = &task;
+}
+
+// StarPU does not tell a policy of the end of tasks of its own that it runs on workers:
+// reductions, copies. When the worker comes for the next task, this one has ended.
+void Run::end_unseen(Tally& tally) {
+  const starpu_task* const task = tally.running;
+  if (task == nullptr) return;
+  tally.running = nullptr;
+  add<std::int64_t>(tally.tasks, 1);
+  add<Seconds>(tally.busy, now() - tally.start);
+  throttle_.ended();
+  if (gate_) gate_->ended_unseen(task);
 }
 
 void Run::ended(const starpu_task& task, bool bound) {
   if (const int worker = starpu_worker_get_id(); worker >= 0) {
     Tally& tally = tallies_[static_cast<std::size_t>(worker)];
     const Seconds end = now();
+    tally.running = nullptr;
     add<std::int64_t>(tally.tasks, 1);
     add<Seconds>(tally.busy, end - tally.start);
     if (trace_)
@@ -199,8 +219,12 @@ RunReport Run::report() const {
   return report;
 }
 
-void Run::write() const {
-  if (!settings_.report.empty()) write_report(report(), settings_.report);
+void Run::write(bool stopped) const {
+  if (!settings_.report.empty()) {
+    RunReport last = report();
+    last.stopped = stopped;
+    write_report(last, settings_.report);
+  }
   if (!trace_) return;
   try {
     trace_->write(settings_.trace, settings_.memory, mpi_rank(environment).value_or(0));

@@ -43,6 +43,8 @@ class Run {
   void ended(const starpu_task& task, bool bound);
   void application_waits();
   void poll() {
+    if (const int worker = starpu_worker_get_id(); worker >= 0)
+      end_unseen(tallies_[static_cast<std::size_t>(worker)]);
     if (gate_) gate_->place_admitted();
   }
 
@@ -54,9 +56,12 @@ class Run {
     std::atomic<std::int64_t> tasks = 0;
     std::atomic<Seconds> busy = 0;
     Seconds start = 0;
+    bool one_at_a_time = false;            // the worker ends a task before the next
+    const starpu_task* running = nullptr;  // only if so
   };
+  void end_unseen(Tally& tally);
   [[nodiscard]] RunReport report() const;
-  void write() const;
+  void write(bool stopped) const;
 
   const Settings settings_;
   const Seconds start_;

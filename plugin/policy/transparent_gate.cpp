@@ -24,10 +24,12 @@ thread_local bool owes = false;
 bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) > 0; }
 
 // How long nothing may happen, with tasks held and none running, until the gate gives up
-// waiting for the program: it may be about to submit what frees memory.
-constexpr Seconds kPatience = 1;
-// The same when it waits for its tasks and the next one in order lacks only memory.
-constexpr Seconds kPatienceWhenWaiting = 0.05;
+// waiting for the program, which may be about to submit what frees memory.
+constexpr Seconds kPatience = 5;
+// The same when it waits for its tasks; and when moreover the next one in order lacks
+// only memory.
+constexpr Seconds kPatienceWhenWaiting = 1;
+constexpr Seconds kPatienceWhenClear = 0.05;
 // While StarPU has yet to free what ended tasks leave, which makes room without any task.
 // It does so at once, but a busy machine can take its time.
 constexpr Seconds kPatienceForFrees = 5;
@@ -69,6 +71,7 @@ void TransparentGate::submitted(const starpu_task& task) {
   if (const starpu_data_handle_t handle = released_by(task)) {
     const std::scoped_lock lock(mutex_);
     gate_.release(handle);
+    gate_.release(copies_of(handle));
     changed();
     if (gate_.holds()) room_ = true;
     return;
@@ -141,7 +144,6 @@ void TransparentGate::fetched(const starpu_task& task) {
 void TransparentGate::ended(const starpu_task& task) {
   settle();
   if (!has_data(task)) return;
-  std::vector<void*> admitted;
   std::unique_lock lock(mutex_);
   DataGate::Op op = gate_.find(&task);
   if (op == DataGate::Op::kNone) return;
@@ -153,6 +155,18 @@ void TransparentGate::ended(const starpu_task& task) {
     op = gate_.find(&task);
     gate_.fetched(op, {}, data);
   }
+  end(lock, op);
+}
+
+void TransparentGate::ended_unseen(const starpu_task* task) {
+  settle();
+  std::unique_lock lock(mutex_);
+  const DataGate::Op op = gate_.find(task);
+  if (op != DataGate::Op::kNone && gate_.started(op)) end(lock, op);
+}
+
+void TransparentGate::end(std::unique_lock<std::mutex>& lock, DataGate::Op op) {
+  std::vector<void*> admitted;
   gate_.end(op);
   if (gate_.holds()) gate_.admit_held(now(), admitted);
   changed();
@@ -238,7 +252,8 @@ DataGateReport TransparentGate::report() const {
 
 Seconds TransparentGate::patience() const {
   if (gate_.awaits_frees()) return kPatienceForFrees;
-  return application_waits_ && gate_.first_is_held() ? kPatienceWhenWaiting : kPatience;
+  if (!application_waits_) return kPatience;
+  return gate_.first_is_held() ? kPatienceWhenClear : kPatienceWhenWaiting;
 }
 
 // While tasks are held: notices when nothing goes on, and serves where workers sleep.

@@ -92,7 +92,7 @@ TEST(RunReport, IsReadableText) {
   allocated, at most    190.0 MiB
   would have sufficed   64.0 MiB
   resident in all       236.0 MiB at most (VmHWM), 44.0 MiB at the start
-  tasks                 32, of which 16 need memory
+  tasks                 32 run, 16 submitted that need memory
   waited at the gate    12 tasks, 24.000 s in all, 2.000 s each
   workers               4, busy 38.000 s (95 %), idle 2.000 s
   elapsed               10.000 s
@@ -106,7 +106,7 @@ TEST(RunReport, IsReadableTextOfARunWithoutAnything) {
   booked, at most       0 B
   allocated, at most    not measured
   would have sufficed   0 B
-  tasks                 0, of which 0 need memory
+  tasks                 0 run, 0 submitted that need memory
   waited at the gate    no task
   workers               0, busy 0.000 s (0 %), idle 0.000 s
   elapsed               0.000 s
@@ -149,7 +149,7 @@ TEST(RunReport, IsOneJsonObject) {
   EXPECT_EQ(json::parse(to_json(report)), json::parse(R"({
     "program": "chains", "mpi_rank": 3,
     "espalier_version": "0.1.0", "starpu_version": "1.3.10",
-    "bound_bytes": 268435456, "bound_kept": false,
+    "bound_bytes": 268435456, "bound_kept": false, "stopped": false,
     "booked_peak_bytes": 201326592, "over_bound_bytes": 7,
     "allocated_peak_bytes": 199229440, "overruns": 5, "overrun_bytes": 6,
     "least_bytes": 67108864, "baseline_rss_bytes": 46137344, "peak_rss_bytes": 247463936,
