@@ -16,7 +16,7 @@ std::atomic<AllocationObserver*> current_observer = nullptr;
 
 struct Fetch {
   bool open = false;
-  std::vector<const void*> blocks;
+  std::vector<FetchedBlock> blocks;
 };
 thread_local Fetch fetch;
 
@@ -24,13 +24,16 @@ constexpr std::size_t kPage = 4096, kPageAligned = 16384, kCacheLine = 64;
 
 int allocate(unsigned, void** block, std::size_t bytes, int) noexcept {
   const std::size_t alignment = bytes >= kPageAligned ? kPage : kCacheLine;
-  if (posix_memalign(block, alignment, bytes > 0 ? bytes : 1) != 0) {
+  if (bytes < kCacheLine)
+    *block = std::malloc(bytes > 0 ? bytes : 1);
+  else if (posix_memalign(block, alignment, bytes) != 0)
     *block = nullptr;
-    return -ENOMEM;
-  }
+  if (*block == nullptr) return -ENOMEM;
   if (AllocationObserver* const observer = current_observer) {
-    if (fetch.open) fetch.blocks.push_back(*block);
-    observer->allocated(*block, bytes, fetch.open);
+    if (fetch.open)
+      fetch.blocks.push_back({*block, bytes});
+    else
+      observer->allocated(*block, bytes);
   }
   return 0;
 }
@@ -73,7 +76,7 @@ void fetch_begins() {
   fetch.open = true;
 }
 
-const std::vector<const void*>& fetch_ends() {
+const std::vector<FetchedBlock>& fetch_ends() {
   fetch.open = false;
   return fetch.blocks;
 }

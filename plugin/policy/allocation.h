@@ -8,15 +8,16 @@ namespace espalier::policy {
 
 /// Sees every block of main memory that StarPU allocates and frees, for the data of tasks
 /// and through starpu_malloc() for the application, by StarPU's own hooks
-/// (starpu_malloc_set_hooks). The blocks come from malloc, aligned to 64 bytes, and to a
-/// page from 16 KiB on; free() takes them, so they may outlive the hooks.
+/// (starpu_malloc_set_hooks). The blocks come from malloc; those of 64 bytes and more are
+/// aligned to 64 bytes, and to a page from 16 KiB on. free() takes them, so they may
+/// outlive the hooks.
 ///
 /// One observer at a time.
 class AllocationObserver {
  public:
-  /// `for_task`: by a worker between fetch_begins() and fetch_ends() on its thread.
-  /// Called with locks of StarPU held: must not call StarPU.
-  virtual void allocated(const void* block, std::size_t bytes, bool for_task) = 0;
+  // Called with locks of StarPU held: these must not call StarPU.
+  /// Not for a task: those blocks are told by fetch_ends().
+  virtual void allocated(const void* block, std::size_t bytes) = 0;
   /// The block is about to be freed, and its address may come again. @return for freed()
   virtual std::uint32_t freeing(const void* block) = 0;
   virtual void freed(std::uint32_t token) = 0;
@@ -29,9 +30,14 @@ class AllocationObserver {
 /// malloc: pinned memory for GPUs, several NUMA nodes, simulated memory
 bool observe_allocation(AllocationObserver* observer);
 
+struct FetchedBlock {
+  const void* block;
+  std::size_t bytes;
+};
+
 /// This thread's worker has taken a task, whose data StarPU fetches now.
 void fetch_begins();
 /// @return the blocks allocated since; valid until the next fetch_begins()
-[[nodiscard]] const std::vector<const void*>& fetch_ends();
+[[nodiscard]] const std::vector<FetchedBlock>& fetch_ends();
 
 }  // namespace espalier::policy

@@ -110,6 +110,9 @@ class DataGate {
   /// data begin, handle by handle. kNone: for a task that needs no memory.
   void fetched(Op op, std::span<const void* const> blocks,
                std::span<const DataAccess> places);
+  /// The same when one block was allocated and it is clear for which datum. @return
+  /// false: it is not, or there are several blocks; nothing is done
+  bool fetched_alone(Op op, const void* block, std::size_t blocks);
   /// Whether it is not yet known where all the data of the task are.
   [[nodiscard]] bool unplaced(Op op) const;
   void end(Op op);

@@ -79,6 +79,19 @@ void DataGate::fetched(Op op, std::span<const void* const> blocks,
   }
 }
 
+bool DataGate::fetched_alone(Op op, const void* block, std::size_t blocks) {
+  if (op == Op::kNone || blocks != 1) return false;
+  Index only = kNone;
+  for (Index a = ops_[index(op)].first_access; a != kNone; a = accesses_[a].next) {
+    if (data_[accesses_[a].datum].allocated > 0) continue;
+    if (only != kNone) return false;
+    only = a;
+  }
+  if (only == kNone) return false;
+  own(accesses_[only], block_at_.find(block));
+  return true;
+}
+
 // The datum turns out to be in this block.
 void DataGate::put(const Access& access, Index block) {
   const Index datum = access.datum;

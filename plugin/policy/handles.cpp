@@ -29,7 +29,8 @@ void remove_duplicates(std::vector<DataAccess>& data) {
   const auto same = [](const DataAccess& a, const DataAccess& b) {
     return a.handle == b.handle;
   };
-  std::sort(data.begin(), data.end(), by_handle);
+  if (!std::is_sorted(data.begin(), data.end(), by_handle))
+    std::sort(data.begin(), data.end(), by_handle);
   data.erase(std::unique(data.begin(), data.end(), same), data.end());
 }
 

@@ -69,6 +69,7 @@ std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
 
 Run::Run(Settings settings, TransparentGate::Place place)
     : settings_(std::move(settings)),
+      timed_(!settings_.report.empty() || !settings_.trace.empty()),
       start_(now()),
       rss_at_start_(process_memory().vm_rss),
       throttle_(settings_.memory || environment("ESPALIER_WINDOW") != nullptr
@@ -126,7 +127,7 @@ void Run::starts(const starpu_task& task) {
   if (worker < 0) return;
   Tally& tally = tallies_[static_cast<std::size_t>(worker)];
   end_unseen(tally);
-  tally.start = now();
+  if (timed_) tally.start = now();
   if (tally.one_at_a_time) tally.running = &task;
 }
 
@@ -145,10 +146,10 @@ void Run::end_unseen(Tally& tally) {
 void Run::ended(const starpu_task& task, bool bound) {
   if (const int worker = starpu_worker_get_id(); worker >= 0) {
     Tally& tally = tallies_[static_cast<std::size_t>(worker)];
-    const Seconds end = now();
     tally.running = nullptr;
     add<std::int64_t>(tally.tasks, 1);
-    add<Seconds>(tally.busy, end - tally.start);
+    const Seconds end = timed_ ? now() : 0;
+    if (timed_) add<Seconds>(tally.busy, end - tally.start);
     if (trace_)
       trace_->task(static_cast<std::size_t>(worker), name_of(task), tally.start, end);
   }

@@ -64,6 +64,7 @@ class Run {
   void write(bool stopped) const;
 
   const Settings settings_;
+  const bool timed_;  // somebody wants to know
   const Seconds start_;
   const std::optional<Bytes> rss_at_start_;
   Throttle throttle_;

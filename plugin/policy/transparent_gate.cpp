@@ -21,6 +21,13 @@ thread_local std::vector<DataAccess> data;
 // thread's name.
 thread_local bool owes = false;
 
+// The task that this thread's worker runs, once its data were allocated for it.
+struct Running {
+  const starpu_task* task = nullptr;
+  DataGate::Op op = DataGate::Op::kNone;
+};
+thread_local Running running;
+
 bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) > 0; }
 
 // How long nothing may happen, with tasks held and none running, until the gate gives up
@@ -133,26 +140,43 @@ void TransparentGate::taken(const starpu_task& task) {
 }
 
 void TransparentGate::fetched(const starpu_task& task) {
-  const std::vector<const void*>& blocks = fetch_ends();
+  const std::vector<FetchedBlock>& blocks = fetch_ends();
   if (blocks.empty()) return;
-  places_of(task, data);
-  const std::scoped_lock lock(mutex_);
-  gate_.fetched(gate_.find(&task), blocks, data);
+  std::unique_lock lock(mutex_);
+  if (owes) settle_locked(&owes, 0);
+  owes = false;
+  const DataGate::Op op = gate_.find(&task);
+  running = {&task, op};
+  for (const FetchedBlock& b : blocks)
+    gate_.allocated(b.block, static_cast<Bytes>(b.bytes), true);
+  if (!gate_.fetched_alone(op, blocks.front().block, blocks.size())) {
+    lock.unlock();
+    places_of(task, data);
+    thread_local std::vector<const void*> addresses;
+    addresses.clear();
+    for (const FetchedBlock& b : blocks) addresses.push_back(b.block);
+    lock.lock();
+    gate_.fetched(op, addresses, data);
+  }
   changed();
 }
 
 void TransparentGate::ended(const starpu_task& task) {
-  settle();
-  if (!has_data(task)) return;
+  if (!has_data(task)) {
+    settle();
+    return;
+  }
   std::unique_lock lock(mutex_);
-  DataGate::Op op = gate_.find(&task);
+  if (owes) settle_locked(&owes, 0);
+  owes = false;
+  const DataGate::Op op = running.task == &task ? running.op : gate_.find(&task);
+  running = {};
   if (op == DataGate::Op::kNone) return;
   if (gate_.unplaced(op)) {
     // Fetched by another thread, as data on other nodes are.
     lock.unlock();
     places_of(task, data);
     lock.lock();
-    op = gate_.find(&task);
     gate_.fetched(op, {}, data);
   }
   end(lock, op);
@@ -204,10 +228,9 @@ void TransparentGate::changed() {
   trace_->held(time, static_cast<std::int64_t>(gate_.held()));
 }
 
-void TransparentGate::allocated(const void* block, std::size_t bytes, bool for_task) {
+void TransparentGate::allocated(const void* block, std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
-  gate_.allocated(block, static_cast<Bytes>(bytes), for_task);
-  if (for_task) changed();
+  gate_.allocated(block, static_cast<Bytes>(bytes), false);
 }
 
 std::uint32_t TransparentGate::freeing(const void* block) {

@@ -53,6 +53,8 @@ class TransparentGate final : private AllocationObserver {
   /// In the same thread: they are in memory.
   void fetched(const starpu_task& task);
   void ended(const starpu_task& task);
+  /// The same for a task that StarPU may have destroyed by now.
+  void ended_unseen(const starpu_task* task);
   /// The application waits for tasks.
   void application_waits();
 
@@ -69,7 +71,7 @@ class TransparentGate final : private AllocationObserver {
   [[nodiscard]] std::int64_t bypassed() const { return bypassed_; }
 
  private:
-  void allocated(const void* block, std::size_t bytes, bool for_task) override;
+  void allocated(const void* block, std::size_t bytes) override;
   std::uint32_t freeing(const void* block) override;
   void freed(std::uint32_t token) override;
 
@@ -81,6 +83,7 @@ class TransparentGate final : private AllocationObserver {
   void refuse_if_too_large(std::unique_lock<std::mutex>& lock, DataGate::Op op,
                            const starpu_task& task);
   void watch();
+  void end(std::unique_lock<std::mutex>& lock, DataGate::Op op);
   [[nodiscard]] Seconds patience() const;  // with the lock
   void act_on_stall(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::string overflow_text() const;
