@@ -1,0 +1,294 @@
+// Programs that declare nothing and use what StarPU offers for data.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "policy/living.h"
+
+namespace espalier::policy {
+namespace {
+
+class DataModes : public Living {};
+INSTANTIATE_TEST_SUITE_P(Policy, DataModes, bounds(), bound_name);
+
+TEST_P(DataModes, ManyShortLivesFollowEachOther) {
+  const StarPuRun starpu(2);
+  starpu_codelet write = writing_codelet(), read = reading_codelet();
+  std::atomic<int> sum = 0;
+  for (int i = 0; i < 500; ++i) {
+    const starpu_data_handle_t handle = temporary(3 * kMiB);
+    ASSERT_EQ(submit(write, nullptr, {handle}), 0);
+    ASSERT_EQ(submit(read, &sum, {handle}), 0);
+    starpu_data_unregister_submit(handle);
+  }
+  ASSERT_EQ(starpu_task_wait_for_all(), 0);
+  EXPECT_EQ(sum, 500);
+}
+
+TEST_P(DataModes, ADatumIsInvalidatedAndWrittenAgain) {
+  const StarPuRun starpu(2);
+  starpu_codelet write = writing_codelet(), read = reading_codelet();
+  std::atomic<int> sum = 0;
+  std::array<starpu_data_handle_t, 4> handles;
+  for (auto& handle : handles) handle = temporary(3 * kMiB);
+  for (int i = 0; i < 200; ++i) {
+    const starpu_data_handle_t handle = handles[static_cast<std::size_t>(i) % 4];
+    ASSERT_EQ(submit(write, nullptr, {handle}), 0);
+    ASSERT_EQ(submit(read, &sum, {handle}), 0);
+    starpu_data_invalidate_submit(handle);
+  }
+  ASSERT_EQ(starpu_task_wait_for_all(), 0);
+  EXPECT_EQ(sum, 200);
+  for (const auto handle : handles) starpu_data_unregister(handle);
+}
+
+TEST_P(DataModes, TheApplicationAcquiresBetweenTasks) {
+  const StarPuRun starpu(2);
+  starpu_codelet increment = incrementing_codelet();
+  const starpu_data_handle_t handle = temporary(kMiB);
+  ASSERT_EQ(starpu_data_acquire(handle, STARPU_W), 0);
+  *static_cast<int*>(starpu_data_get_local_ptr(handle)) = 0;
+  starpu_data_release(handle);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(submit(increment, nullptr, {handle}), 0);
+    ASSERT_EQ(starpu_data_acquire(handle, STARPU_RW), 0);
+    ++*static_cast<int*>(starpu_data_get_local_ptr(handle));
+    starpu_data_release(handle);
+    ASSERT_EQ(int_in(handle), 2 * (i + 1));
+  }
+  starpu_data_unregister(handle);
+}
+
+TEST_P(DataModes, TheApplicationAcquiresInACallback) {
+  const StarPuRun starpu(2);
+  starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
+  static starpu_data_handle_t handle;
+  handle = temporary(kMiB);
+  ASSERT_EQ(submit(write, nullptr, {handle}), 0);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(starpu_data_acquire_cb(
+                  handle, STARPU_RW,
+                  [](void*) {
+                    ++*static_cast<int*>(starpu_data_get_local_ptr(handle));
+                    starpu_data_release(handle);
+                  },
+                  nullptr),
+              0);
+    ASSERT_EQ(submit(increment, nullptr, {handle}), 0);
+  }
+  EXPECT_EQ(int_in(handle), 101);
+  starpu_data_unregister(handle);
+}
+
+TEST_P(DataModes, ReductionsAddUp) {
+  const StarPuRun starpu(2);
+  starpu_codelet zero =
+      on_variable([](void** buffers, void*) { first_int(buffers[0]) = 0; }, STARPU_W);
+  starpu_codelet add = cpu_codelet(
+      [](void** buffers, void*) { first_int(buffers[0]) += first_int(buffers[1]); });
+  add.nbuffers = 2;
+  add.modes[0] = STARPU_RW;
+  add.modes[1] = STARPU_R;
+  starpu_codelet contribute = incrementing_codelet();
+  contribute.modes[0] = STARPU_REDUX;
+  for (int round = 0; round < 10; ++round) {
+    const starpu_data_handle_t handle = temporary(kMiB);
+    starpu_data_set_reduction_methods(handle, &add, &zero);
+    ASSERT_EQ(submit(zero, nullptr, {handle}), 0);
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(submit(contribute, nullptr, {handle}), 0);
+    EXPECT_EQ(int_in(handle), 100);
+    starpu_data_unregister(handle);
+  }
+}
+
+TEST_P(DataModes, CommutingTasksLoseNoUpdate) {
+  const StarPuRun starpu(2);
+  starpu_codelet write = writing_codelet();
+  starpu_codelet both = cpu_codelet([](void** buffers, void*) {
+    ++first_int(buffers[0]);
+    ++first_int(buffers[1]);
+  });
+  both.nbuffers = 2;
+  both.modes[0] = both.modes[1] =
+      static_cast<starpu_data_access_mode>(STARPU_RW | STARPU_COMMUTE);
+  for (const bool with_arbiter : {false, true}) {
+    std::array<starpu_data_handle_t, 4> handles;
+    starpu_arbiter_t arbiter = with_arbiter ? starpu_arbiter_create() : nullptr;
+    for (auto& handle : handles) {
+      handle = temporary(kMiB);
+      if (with_arbiter) starpu_data_assign_arbiter(handle, arbiter);
+      ASSERT_EQ(submit(write, nullptr, {handle}), 0);
+    }
+    for (std::size_t i = 0; i < 600; ++i)
+      ASSERT_EQ(submit(both, nullptr, {handles[i % 4], handles[(i + 1 + i % 3) % 4]}), 0);
+    int sum = 0;
+    for (const auto handle : handles) sum += int_in(handle);
+    EXPECT_EQ(sum, 4 + 2 * 600);
+    for (const auto handle : handles) starpu_data_unregister(handle);
+    if (with_arbiter) starpu_arbiter_destroy(arbiter);
+  }
+}
+
+TEST_P(DataModes, EachWorkerHasScratchOfItsOwn) {
+  const StarPuRun starpu(3);
+  static std::atomic<int> wrong;
+  wrong = 0;
+  starpu_codelet codelet = on_variable(
+      [](void** buffers, void*) {
+        int& value = first_int(buffers[0]);
+        value = starpu_worker_get_id();
+        std::this_thread::yield();
+        wrong += value != starpu_worker_get_id();
+      },
+      STARPU_SCRATCH);
+  const starpu_data_handle_t handle = temporary(kMiB);
+  for (int i = 0; i < 500; ++i) ASSERT_EQ(submit(codelet, nullptr, {handle}), 0);
+  ASSERT_EQ(starpu_task_wait_for_all(), 0);
+  EXPECT_EQ(wrong, 0);
+  starpu_data_unregister(handle);
+}
+
+// Codelets on a vector of int: fills it, adds 1 to each entry, adds up its entries.
+starpu_codelet on_vector(starpu_cpu_func_t function, starpu_data_access_mode mode) {
+  return on_variable(function, mode);
+}
+int* entries(void* buffer) {
+  return reinterpret_cast<int*>(STARPU_VECTOR_GET_PTR(buffer));
+}
+
+class Vector {
+ public:
+  static constexpr std::size_t kLength = kMiB / sizeof(int);
+  static constexpr unsigned kParts = 8;
+
+  explicit Vector(int home) : own_(home >= 0 ? kLength : 0) {
+    starpu_vector_data_register(&handle, home,
+                                reinterpret_cast<std::uintptr_t>(own_.data()), kLength,
+                                sizeof(int));
+    filter.filter_func = starpu_vector_filter_block;
+    filter.nchildren = kParts;
+  }
+  Vector(const Vector&) = delete;
+  Vector& operator=(const Vector&) = delete;
+
+  [[nodiscard]] long sum() const {
+    EXPECT_EQ(starpu_data_acquire(handle, STARPU_R), 0);
+    const auto* const first = static_cast<int*>(starpu_data_get_local_ptr(handle));
+    const long total = std::accumulate(first, first + kLength, 0L);
+    starpu_data_release(handle);
+    return total;
+  }
+
+  starpu_data_handle_t handle = nullptr;
+  starpu_data_filter filter{};
+  starpu_codelet fill = on_vector(
+      [](void** buffers, void*) {
+        std::fill_n(entries(buffers[0]), STARPU_VECTOR_GET_NX(buffers[0]), 1);
+      },
+      STARPU_W);
+  starpu_codelet increment = on_vector(
+      [](void** buffers, void*) {
+        for (std::size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); ++i)
+          ++entries(buffers[0])[i];
+      },
+      STARPU_RW);
+
+ private:
+  std::vector<int> own_;
+};
+
+TEST_P(DataModes, PartitionedDataComeTogetherAgain) {
+  const StarPuRun starpu(2);
+  for (const int home : {-1, STARPU_MAIN_RAM}) {
+    Vector vector(home);
+    ASSERT_EQ(submit(vector.fill, nullptr, {vector.handle}), 0);
+    for (int round = 0; round < 5; ++round) {
+      starpu_data_partition(vector.handle, &vector.filter);
+      for (unsigned i = 0; i < Vector::kParts; ++i)
+        ASSERT_EQ(submit(vector.increment, nullptr,
+                         {starpu_data_get_sub_data(vector.handle, 1, i)}),
+                  0);
+      starpu_data_unpartition(vector.handle, STARPU_MAIN_RAM);
+    }
+    EXPECT_EQ(vector.sum(), 6L * Vector::kLength);
+    starpu_data_unregister(vector.handle);
+  }
+}
+
+// Of data that the application holds: StarPU (1.3.10, 1.4.7) loses the pieces of others.
+TEST_P(DataModes, PartitionsAreSubmittedLikeTasks) {
+  const StarPuRun starpu(2);
+  Vector vector(STARPU_MAIN_RAM);
+  std::array<starpu_data_handle_t, Vector::kParts> parts;
+  starpu_data_partition_plan(vector.handle, &vector.filter, parts.data());
+  ASSERT_EQ(submit(vector.fill, nullptr, {vector.handle}), 0);
+  for (int round = 0; round < 5; ++round) {
+    starpu_data_partition_submit(vector.handle, Vector::kParts, parts.data());
+    for (const auto part : parts) ASSERT_EQ(submit(vector.increment, nullptr, {part}), 0);
+    starpu_data_unpartition_submit(vector.handle, Vector::kParts, parts.data(), -1);
+    ASSERT_EQ(submit(vector.increment, nullptr, {vector.handle}), 0);
+  }
+  EXPECT_EQ(vector.sum(), 11L * Vector::kLength);
+  starpu_data_partition_clean(vector.handle, Vector::kParts, parts.data());
+  starpu_data_unregister(vector.handle);
+}
+
+TEST_P(DataModes, TasksMayGiveUpSequentialConsistency) {
+  const StarPuRun starpu(2);
+  starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
+  starpu_codelet read = reading_codelet();
+  std::atomic<int> sum = 0;
+  for (int i = 0; i < 100; ++i) {
+    const starpu_data_handle_t handle = temporary(kMiB);
+    if (i % 2 != 0) starpu_data_set_sequential_consistency_flag(handle, 0);
+    starpu_task* tasks[] = {make_task(write, nullptr), make_task(increment, nullptr),
+                            make_task(read, &sum)};
+    for (std::size_t t = 0; t < 3; ++t) {
+      tasks[t]->handles[0] = handle;
+      tasks[t]->sequential_consistency = 0;
+      tasks[t]->detach = tasks[t]->destroy = 0;
+      if (t > 0) starpu_task_declare_deps_array(tasks[t], 1, &tasks[t - 1]);
+    }
+    for (std::size_t t = 3; t-- > 0;) ASSERT_EQ(starpu_task_submit(tasks[t]), 0);
+    for (starpu_task* const task : tasks) {
+      ASSERT_EQ(starpu_task_wait(task), 0);
+      starpu_task_destroy(task);
+    }
+    starpu_data_unregister(handle);
+  }
+  EXPECT_EQ(sum, 200);
+}
+
+TEST_P(DataModes, ATaskMayTakeManyHandles) {
+  const StarPuRun starpu(2);
+  constexpr int kHandles = 40;
+  starpu_codelet write = writing_codelet();
+  starpu_codelet read_all = cpu_codelet([](void** buffers, void* argument) {
+    for (int i = 0; i < kHandles; ++i)
+      *static_cast<std::atomic<int>*>(argument) += first_int(buffers[i]);
+  });
+  read_all.nbuffers = STARPU_VARIABLE_NBUFFERS;
+  std::atomic<int> sum = 0;
+  for (int round = 0; round < 5; ++round) {
+    std::vector<starpu_data_descr> descriptions;
+    for (int i = 0; i < kHandles; ++i) {
+      descriptions.push_back({temporary(64 * kKiB), STARPU_R});
+      ASSERT_EQ(submit(write, nullptr, {descriptions.back().handle}), 0);
+    }
+    ASSERT_EQ(starpu_task_insert(&read_all, STARPU_DATA_MODE_ARRAY, descriptions.data(),
+                                 kHandles, STARPU_CL_ARGS_NFREE, &sum, sizeof sum, 0),
+              0);
+    for (const auto& description : descriptions)
+      starpu_data_unregister_submit(description.handle);
+  }
+  ASSERT_EQ(starpu_task_wait_for_all(), 0);
+  EXPECT_EQ(sum, 5 * kHandles);
+}
+
+}  // namespace
+}  // namespace espalier::policy
