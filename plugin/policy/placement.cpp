@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "espalier/model/error.h"
+#include "policy/brief_mutex.h"
 
 namespace espalier::policy {
 
@@ -15,23 +16,6 @@ std::uint32_t path_rank(double weight) {
 }
 
 namespace {
-
-/// A mutex for a few dozen instructions: contenders try again for about as long as the
-/// holder may take before they go to sleep. A holder that lost its processor is slept
-/// for.
-class BriefMutex {
- public:
-  void lock() {
-    for (int i = 0; i < kAttempts; ++i)
-      if (mutex_.try_lock()) return;
-    mutex_.lock();
-  }
-  void unlock() { mutex_.unlock(); }
-
- private:
-  static constexpr int kAttempts = 64;
-  std::mutex mutex_;
-};
 
 /// Tasks by falling rank, equal ranks in order of arrival. Those of one rank, which the
 /// first to come chooses, are a list beside the heap: most programs know one rank only,

@@ -102,7 +102,7 @@ void TransparentGate::submitted(const starpu_task& task) {
     refuse_if_too_large(lock, op, task);
 }
 
-void TransparentGate::refuse_if_too_large(std::unique_lock<std::mutex>& lock,
+void TransparentGate::refuse_if_too_large(std::unique_lock<BriefMutex>& lock,
                                           DataGate::Op op, const starpu_task& task) {
   const std::string text = fmt::format(
       "espalier: the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
@@ -189,7 +189,7 @@ void TransparentGate::ended_unseen(const starpu_task* task) {
   if (op != DataGate::Op::kNone && gate_.started(op)) end(lock, op);
 }
 
-void TransparentGate::end(std::unique_lock<std::mutex>& lock, DataGate::Op op) {
+void TransparentGate::end(std::unique_lock<BriefMutex>& lock, DataGate::Op op) {
   std::vector<void*> admitted;
   gate_.end(op);
   if (gate_.holds()) gate_.admit_held(now(), admitted);
@@ -306,7 +306,7 @@ void TransparentGate::watch() {
 
 // Something must be let in. First what fits: the order of submission may be none that can
 // be followed, as with tags whose predecessor comes later.
-void TransparentGate::act_on_stall(std::unique_lock<std::mutex>& lock) {
+void TransparentGate::act_on_stall(std::unique_lock<BriefMutex>& lock) {
   std::vector<void*> admitted;
   if (void* const task = gate_.admit_unproven(now())) {
     admitted.push_back(task);
@@ -344,7 +344,7 @@ std::string TransparentGate::overflow_text() const {
       format_size(report.least));
 }
 
-void TransparentGate::stop(std::unique_lock<std::mutex>& lock, const std::string& text) {
+void TransparentGate::stop(std::unique_lock<BriefMutex>& lock, const std::string& text) {
   lock.unlock();
   std::fprintf(stderr, "%s.\n", text.c_str());
   last_words_();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policy/allocation.h"
+#include "policy/brief_mutex.h"
 #include "policy/data_gate.h"
 #include "policy/settings.h"
 #include "policy/throttle.h"
@@ -80,14 +81,14 @@ class TransparentGate final : private AllocationObserver {
   void place_all();
   void hand_on(const std::vector<void*>& admitted) const;
   void changed();  // with the lock
-  void refuse_if_too_large(std::unique_lock<std::mutex>& lock, DataGate::Op op,
+  void refuse_if_too_large(std::unique_lock<BriefMutex>& lock, DataGate::Op op,
                            const starpu_task& task);
   void watch();
-  void end(std::unique_lock<std::mutex>& lock, DataGate::Op op);
+  void end(std::unique_lock<BriefMutex>& lock, DataGate::Op op);
   [[nodiscard]] Seconds patience() const;  // with the lock
-  void act_on_stall(std::unique_lock<std::mutex>& lock);
+  void act_on_stall(std::unique_lock<BriefMutex>& lock);
   [[nodiscard]] std::string overflow_text() const;
-  [[noreturn]] void stop(std::unique_lock<std::mutex>& lock, const std::string& text);
+  [[noreturn]] void stop(std::unique_lock<BriefMutex>& lock, const std::string& text);
 
   const Settings& settings_;
   const unsigned workers_;
@@ -100,7 +101,7 @@ class TransparentGate final : private AllocationObserver {
   std::atomic<std::int64_t> bypassed_ = 0;
   std::atomic<std::uint64_t> frees_ = 0;  // blocks that were about to be freed
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable BriefMutex mutex_;  // guards what follows
   DataGate gate_;
   /// Blocks that were freed but that StarPU may still count: it does until the call in
   /// which it freed them returns, so until the same thread calls the policy again.
@@ -114,7 +115,7 @@ class TransparentGate final : private AllocationObserver {
   bool application_waits_ = false;  // since the last submission
   bool warned_ = false;
   bool ending_ = false;
-  std::condition_variable watched_;  // a task is held, or the end
+  std::condition_variable_any watched_;  // a task is held, or the end
   std::thread watcher_;
 };
 
