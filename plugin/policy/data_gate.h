@@ -233,6 +233,7 @@ class DataGate {
   void put(const Access& access, Index block);
   void own(const Access& access, Index block);
   void drop(Index datum);
+  void forget(Datum& datum);
   void give_back(Index datum);
   [[nodiscard]] static bool doomed(const Datum& d) {
     return d.released && d.newest == kNone;

@@ -167,10 +167,15 @@ bool DataGate::freed(Index block) {
   if (d.allocated > 0) return false;
   if (d.unended == 0) {
     drop(b.datum);
-  } else if (d.state == State::kBooked) {
+    return true;
+  }
+  if (d.state == State::kBooked) {
     book(d, -d.size);
     d.state = State::kEvicted;
   }
+  // Data in use are not freed: all tasks on it have ended, which will be seen later, and
+  // its handle may be another datum's.
+  if (d.newest == kNone && !d.released) forget(d);
   return true;
 }
 
@@ -201,12 +206,17 @@ void DataGate::end(Op op) {
 void DataGate::drop(Index datum) {
   Datum& d = data_[datum];
   if (!d.released) {
-    step_frees(d, d.size);
-    handles_.erase(d.handle);
     if (d.state == State::kBooked) base_ -= d.size;
-    d.released = true;
+    forget(d);
   }
   give_back(datum);
+}
+
+// What is submitted from now on for the handle works on another datum.
+void DataGate::forget(Datum& d) {
+  step_frees(d, d.size);
+  handles_.erase(d.handle);
+  d.released = true;
 }
 
 // The datum has been freed, and was released before.
