@@ -299,17 +299,22 @@ void TransparentGate::watch() {
         since = now();
         continue;
       }
-      if (now() - since > patience()) act_on_stall(lock);
+      const Seconds still = now() - since;
+      if (still > patience()) act_on_stall(lock, still);
     }
   }
 }
 
 // Something must be let in. First what fits: the order of submission may be none that can
 // be followed, as with tags whose predecessor comes later.
-void TransparentGate::act_on_stall(std::unique_lock<BriefMutex>& lock) {
+void TransparentGate::act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds still) {
   std::vector<void*> admitted;
   if (void* const task = gate_.admit_unproven(now())) {
     admitted.push_back(task);
+  } else if (!warned_ && still < kPatience) {
+    // That the program waits is known of its start alone: it may have waited for one
+    // task, and be working.
+    return;
   } else if (settings_.on_overflow == Overflow::kAbort) {
     stop(lock, overflow_text() +
                    ". ESPALIER_ON_OVERFLOW=warn goes on over the bound, =disk spills");

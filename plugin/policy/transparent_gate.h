@@ -86,7 +86,7 @@ class TransparentGate final : private AllocationObserver {
   void watch();
   void end(std::unique_lock<BriefMutex>& lock, DataGate::Op op);
   [[nodiscard]] Seconds patience() const;  // with the lock
-  void act_on_stall(std::unique_lock<BriefMutex>& lock);
+  void act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds still);
   [[nodiscard]] std::string overflow_text() const;
   [[noreturn]] void stop(std::unique_lock<BriefMutex>& lock, const std::string& text);
 
