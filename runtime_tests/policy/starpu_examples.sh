@@ -44,6 +44,7 @@ done
 library=$(realpath -e "$1") || die "no library $1"
 folder=${2:-$(dpkg -L starpu-examples 2>/dev/null | grep -m1 '/starpu/examples$' || true)}
 [[ -d $folder ]] || die "no example programs: install starpu-examples" 77
+probe=$folder/hello_world
 [[ $mpi == no ]] || folder=$(dirname "$folder")/mpi
 
 # Scripts among the programs draw curves of the programs' timings; nothing to compare.
@@ -68,8 +69,7 @@ ulimit -c 0
 unset STARPU_SCHED STARPU_SCHED_LIB LD_PRELOAD ESPALIER_MEMORY
 
 # How this StarPU is given the library, found out by asking for the list of policies.
-probe=$folder/${programs[0]}
-[[ ! -x $folder/hello_world ]] || probe=$folder/hello_world
+[[ -x $probe ]] || probe=$folder/${programs[0]}
 shows() { timeout "$limit" env "$1=$library" STARPU_SCHED=help STARPU_HOME="$work" \
   "$probe" 2>&1 </dev/null | grep '^espalier' >/dev/null; }
 if shows STARPU_SCHED_LIB; then load=STARPU_SCHED_LIB=$library
