@@ -1,0 +1,159 @@
+// Programs that declare nothing, under a bound: data in parts and in several blocks.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "policy/bounded_run.h"
+
+namespace espalier::policy {
+namespace {
+
+const std::string kBound = "8MiB";
+
+// Codelets on a vector of int: fills it with 1, adds 1 to each entry.
+class Vector {
+ public:
+  static constexpr std::size_t kLength = 4 * kMiB / sizeof(int);
+  static constexpr unsigned kParts = 4;
+
+  Vector() {
+    starpu_vector_data_register(&handle, -1, 0, kLength, sizeof(int));
+    filter.filter_func = starpu_vector_filter_block;
+    filter.nchildren = kParts;
+  }
+  [[nodiscard]] long sum() const {
+    EXPECT_EQ(starpu_data_acquire(handle, STARPU_R), 0);
+    const auto* const first = static_cast<int*>(starpu_data_get_local_ptr(handle));
+    const long total = std::accumulate(first, first + kLength, 0L);
+    starpu_data_release(handle);
+    return total;
+  }
+  static int* entries(void* buffer) {
+    return reinterpret_cast<int*>(STARPU_VECTOR_GET_PTR(buffer));
+  }
+
+  starpu_data_handle_t handle = nullptr;
+  starpu_data_filter filter{};
+  starpu_codelet fill = on_variable(
+      [](void** buffers, void*) {
+        std::fill_n(entries(buffers[0]), STARPU_VECTOR_GET_NX(buffers[0]), 1);
+      },
+      STARPU_W);
+  starpu_codelet increment = on_variable(
+      [](void** buffers, void*) {
+        for (std::size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); ++i)
+          ++entries(buffers[0])[i];
+      },
+      STARPU_RW);
+};
+
+TEST(TransparentGate, PartsOfAllocatedDataCountWithTheWhole) {
+  Pressure chains;
+  const auto report = run_bounded(kBound, [&] {
+    Vector vector;
+    ASSERT_EQ(submit(vector.fill, nullptr, {vector.handle}), 0);
+    for (int round = 0; round < 3; ++round) {
+      starpu_data_partition(vector.handle, &vector.filter);
+      for (unsigned i = 0; i < Vector::kParts; ++i)
+        ASSERT_EQ(submit(vector.increment, nullptr,
+                         {starpu_data_get_sub_data(vector.handle, 1, i)}),
+                  0);
+      starpu_data_unpartition(vector.handle, STARPU_MAIN_RAM);
+    }
+    chains.submit_all();
+    EXPECT_EQ(vector.sum(), 4L * Vector::kLength);
+    ASSERT_EQ(starpu_task_wait_for_all(), 0);
+    starpu_data_unregister(vector.handle);
+  });
+  expect_kept(report);
+  EXPECT_EQ(report["booked_peak_bytes"], 7 * kMiB);
+}
+
+TEST(TransparentGate, PartsOfDataThatAreNowhereYetAreAllocatedOneByOne) {
+  const auto report = run_bounded("9MiB", [&] {
+    Vector vector;
+    starpu_data_partition(vector.handle, &vector.filter);
+    for (unsigned i = 0; i < Vector::kParts; ++i)
+      ASSERT_EQ(
+          submit(vector.fill, nullptr, {starpu_data_get_sub_data(vector.handle, 1, i)}),
+          0);
+    starpu_data_unpartition(vector.handle, STARPU_MAIN_RAM);
+    ASSERT_EQ(submit(vector.increment, nullptr, {vector.handle}), 0);
+    EXPECT_EQ(vector.sum(), 2L * Vector::kLength);
+    starpu_data_unregister(vector.handle);
+  });
+  expect_kept(report);
+}
+
+// Of data that the application holds: StarPU (1.3.10, 1.4.7) loses the pieces of others.
+TEST(TransparentGate, PartitionsOfTheApplicationsDataAreSubmittedLikeTasks) {
+  std::vector<int> memory(Vector::kLength);
+  Pressure chains;
+  const auto report = run_bounded(kBound, [&] {
+    Vector vector;
+    starpu_data_unregister(vector.handle);
+    starpu_vector_data_register(&vector.handle, STARPU_MAIN_RAM,
+                                reinterpret_cast<std::uintptr_t>(memory.data()),
+                                Vector::kLength, sizeof(int));
+    std::array<starpu_data_handle_t, Vector::kParts> parts;
+    starpu_data_partition_plan(vector.handle, &vector.filter, parts.data());
+    ASSERT_EQ(submit(vector.fill, nullptr, {vector.handle}), 0);
+    chains.submit_all();
+    for (int round = 0; round < 3; ++round) {
+      starpu_data_partition_submit(vector.handle, Vector::kParts, parts.data());
+      for (const auto part : parts)
+        ASSERT_EQ(submit(vector.increment, nullptr, {part}), 0);
+      starpu_data_unpartition_submit(vector.handle, Vector::kParts, parts.data(), -1);
+      ASSERT_EQ(submit(vector.increment, nullptr, {vector.handle}), 0);
+    }
+    EXPECT_EQ(vector.sum(), 7L * Vector::kLength);
+    starpu_data_partition_clean(vector.handle, Vector::kParts, parts.data());
+    starpu_data_unregister(vector.handle);
+  });
+  expect_kept(report);
+}
+
+TEST(TransparentGate, TakesDataOfSeveralBlocks) {
+  const auto report = run_bounded(kBound, [&] {
+    constexpr std::uint32_t kNonZeros = 300'000, kRows = 200'000;
+    starpu_codelet write = on_variable(
+        [](void** buffers, void*) {
+          reinterpret_cast<double*>(STARPU_CSR_GET_NZVAL(buffers[0]))[kNonZeros - 1] = 1;
+          STARPU_CSR_GET_COLIND(buffers[0])[kNonZeros - 1] = 2;
+          STARPU_CSR_GET_ROWPTR(buffers[0])[kRows] = kNonZeros;
+        },
+        STARPU_W);
+    static std::atomic<int> right;
+    right = 0;
+    starpu_codelet read = on_variable(
+        [](void** buffers, void*) {
+          right += reinterpret_cast<double*>(
+                       STARPU_CSR_GET_NZVAL(buffers[0]))[kNonZeros - 1] == 1 &&
+                   STARPU_CSR_GET_COLIND(buffers[0])[kNonZeros - 1] == 2 &&
+                   STARPU_CSR_GET_ROWPTR(buffers[0])[kRows] == kNonZeros;
+        },
+        STARPU_R);
+    starpu_pause();
+    for (int i = 0; i < 8; ++i) {
+      starpu_data_handle_t handle;
+      starpu_csr_data_register(&handle, -1, kNonZeros, kRows, 0, nullptr, nullptr, 0,
+                               sizeof(double));
+      ASSERT_EQ(submit(write, nullptr, {handle}), 0);
+      ASSERT_EQ(submit(read, nullptr, {handle}), 0);
+      starpu_data_unregister_submit(handle);
+    }
+    starpu_resume();
+    ASSERT_EQ(starpu_task_wait_for_all(), 0);
+    EXPECT_EQ(right, 8);
+  });
+  expect_kept(report);
+  // One matrix, of 12 bytes a non-zero and 4 a row: two do not fit.
+  EXPECT_EQ(report["booked_peak_bytes"], 12 * 300'000 + 4 * (200'000 + 1));
+  EXPECT_EQ(report["allocated_peak_bytes"], report["booked_peak_bytes"]);
+}
+
+}  // namespace
+}  // namespace espalier::policy
