@@ -80,6 +80,7 @@ void DataGate::fetched(Op op, std::span<const void* const> blocks,
 }
 
 bool DataGate::fetched_alone(Op op, const void* block, std::size_t blocks) {
+  if (!measured_) return true;
   if (op == Op::kNone || blocks != 1) return false;
   Index only = kNone;
   for (Index a = ops_[index(op)].first_access; a != kNone; a = accesses_[a].next) {

@@ -241,12 +241,47 @@ TEST(DataGate, OnlyCountsBlocksWhenItIsNotToMeasure) {
   EXPECT_EQ(gate.booked(), 0);
   const Op next = submit(gate, 2, 1, 70), other = submit(gate, 3, 2, 10);
   EXPECT_TRUE(gate.ready(next, 0));
+  gate.allocated(block(1), 70, true);
+  EXPECT_TRUE(gate.fetched_alone(next, block(1), 1)) << "nothing more to be known";
   EXPECT_TRUE(gate.ready(other, 0));
-  free_block(gate, 0);  // cached until now
+  gate.end(next);
+  gate.release(handle(1));
+  EXPECT_EQ(gate.booked(), 10);
+  const Op last = submit(gate, 4, 3, 70);
+  EXPECT_TRUE(gate.ready(last, 0));
+  free_block(gate, 1);  // cached until now
+  free_block(gate, 0);
   free_block(gate, 9);
   EXPECT_EQ(gate.booked(), 80) << "those of others";
   EXPECT_EQ(gate.report().allocated, 0);
-  EXPECT_EQ(gate.report().allocated_peak, 100);
+  EXPECT_EQ(gate.report().allocated_peak, 170);
+}
+
+TEST(DataGate, KnowsWhoseTheOnlyBlockIsIfOnlyOneDatumIsNowhere) {
+  DataGate gate(100, true);
+  const Op writer = submit(gate, 0, 0, 30);
+  EXPECT_TRUE(gate.ready(writer, 0));
+  gate.allocated(block(0), 30, true);
+  EXPECT_TRUE(gate.fetched_alone(writer, block(0), 1));
+  const Op second =
+      submit(gate, 1, {{handle(0), 30, block(0)}, {handle(1), 20, nullptr}});
+  EXPECT_TRUE(gate.ready(second, 0));
+  gate.allocated(block(1), 25, true);
+  EXPECT_TRUE(gate.fetched_alone(second, block(1), 1));
+  EXPECT_EQ(gate.report().underestimated_bytes, 5);
+  const Op third = submit(gate, 2, {{handle(2), 10, nullptr}, {handle(3), 10, nullptr}});
+  EXPECT_TRUE(gate.ready(third, 0));
+  gate.allocated(block(2), 10, true);
+  EXPECT_FALSE(gate.fetched_alone(third, block(2), 1)) << "either of two";
+  EXPECT_FALSE(gate.fetched_alone(second, block(2), 1)) << "none of its data";
+  EXPECT_FALSE(gate.fetched_alone(Op::kNone, block(2), 1));
+  gate.end(writer);
+  gate.end(second);
+  gate.release(handle(0));
+  gate.release(handle(1));
+  EXPECT_TRUE(free_block(gate, 0));
+  EXPECT_TRUE(free_block(gate, 1));
+  EXPECT_EQ(gate.booked(), 20);
 }
 
 TEST(DataGate, ReportsDataThatAreLargerThanTheyWereSaidToBe) {

@@ -26,6 +26,11 @@ inline Op submit(DataGate& gate, std::uintptr_t t, std::uintptr_t d, Bytes size,
   return gate.submit(task(t), {&access, 1});
 }
 
+inline Op submit(DataGate& gate, std::uintptr_t t,
+                 std::initializer_list<DataAccess> accesses) {
+  return gate.submit(task(t), {accesses.begin(), accesses.size()});
+}
+
 // StarPU allocates datum d for the task, at block b.
 inline void fetch(DataGate& gate, Op op, std::uintptr_t d, std::uintptr_t b,
                   Bytes bytes) {
