@@ -77,6 +77,7 @@ void fetch_begins() {
 }
 
 const std::vector<FetchedBlock>& fetch_ends() {
+  if (!fetch.open) fetch.blocks.clear();  // those of the last one that was begun
   fetch.open = false;
   return fetch.blocks;
 }
