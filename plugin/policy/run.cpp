@@ -138,7 +138,7 @@ void Run::end_unseen(Tally& tally) {
   if (task == nullptr) return;
   tally.running = nullptr;
   add<std::int64_t>(tally.tasks, 1);
-  add<Seconds>(tally.busy, now() - tally.start);
+  if (timed_) add<Seconds>(tally.busy, now() - tally.start);
   throttle_.ended();
   if (gate_) gate_->ended_unseen(task);
 }

@@ -76,7 +76,9 @@ class TransparentGate final : private AllocationObserver {
   std::uint32_t freeing(const void* block) override;
   void freed(std::uint32_t token) override;
 
+  void follow(const starpu_task& task);
   void settle();
+  void settle_own();  // with the lock
   void settle_locked(const void* thread, Seconds before);
   void place_all();
   void hand_on(const std::vector<void*>& admitted) const;
@@ -88,7 +90,7 @@ class TransparentGate final : private AllocationObserver {
   [[nodiscard]] Seconds patience() const;  // with the lock
   void act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds still);
   [[nodiscard]] std::string overflow_text() const;
-  [[noreturn]] void stop(std::unique_lock<BriefMutex>& lock, const std::string& text);
+  [[noreturn]] void stop(const std::string& text);  // without the lock
 
   const Settings& settings_;
   const unsigned workers_;
