@@ -124,7 +124,8 @@ compare_one() {  # PROGRAM
       mkdir -p "$logs"
       cp "$here/$variant.out" "$logs/${1//\//_}.$variant"
     fi
-    [[ ! -s $here/$variant.json ]] || reported=yes
+    # Ranks add their number to the name.
+    ! compgen -G "$here/$variant*.json" >/dev/null || reported=yes
   done
   rm -rf "$here"
   echo "$line $reported"
