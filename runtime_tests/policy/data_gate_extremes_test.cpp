@@ -22,10 +22,15 @@ std::int64_t heap_size(void* block) {
 
 }  // namespace
 
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   void* const block = std::malloc(bytes);
+  if (block != nullptr) heap_bytes += heap_size(block);
+  return block;
+}
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  void* const block = operator new(bytes, std::nothrow);
   if (block == nullptr) throw std::bad_alloc();
-  heap_bytes += heap_size(block);
   return block;
 }
 
