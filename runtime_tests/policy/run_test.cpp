@@ -52,7 +52,7 @@ TEST_F(RunStops, AtOnceForATaskThatIsLargerThanTheBound) {
   EXPECT_EXIT(
       run_bounded("8MiB",
                   [] {
-                    starpu_codelet write = writing_codelet();
+                    static starpu_codelet write = writing_codelet();
                     write.name = "large";
                     starpu_pause();
                     submit(write, nullptr, {temporary(9 * kMiB)});
@@ -72,7 +72,7 @@ TEST_F(RunStops, WhenDataAreNeverReleased) {
   EXPECT_EXIT(
       run_bounded("8MiB",
                   [] {
-                    starpu_codelet write = writing_codelet();
+                    static starpu_codelet write = writing_codelet();
                     for (int i = 0; i < 4; ++i)
                       submit(write, nullptr, {temporary(3 * kMiB)});
                   }),
@@ -91,7 +91,7 @@ TEST_F(RunStops, WhenDataAreNeverReleased) {
 TEST_F(RunStops, WhenDataAreNeverReleasedAndStarPUHasCopiedSome) {
   EXPECT_EXIT(run_bounded("8MiB",
                           [] {
-                            starpu_codelet write = writing_codelet();
+                            static starpu_codelet write = writing_codelet();
                             const starpu_data_handle_t from = temporary(3 * kMiB),
                                                        to = temporary(3 * kMiB);
                             submit(write, nullptr, {from});
@@ -107,7 +107,7 @@ TEST(Run, GoesOnOverTheBoundWhenAskedToAndSaysSoOnce) {
   const auto report = run_bounded(
       "8MiB",
       [] {
-        starpu_codelet write = writing_codelet();
+        static starpu_codelet write = writing_codelet();
         std::array<starpu_data_handle_t, 6> handles;
         for (auto& handle : handles) {
           handle = temporary(3 * kMiB);

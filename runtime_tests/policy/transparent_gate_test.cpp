@@ -28,7 +28,7 @@ TEST(TransparentGate, HoldsWritersUntilReadersHaveMadeRoom) {
 TEST(TransparentGate, DataOfTheApplicationsOwnMemoryCostNothing) {
   std::vector<int> memory(3 * kMiB / sizeof(int));
   const auto report = run_bounded("1MiB", [&] {
-    starpu_codelet increment = incrementing_codelet();
+    static starpu_codelet increment = incrementing_codelet();
     starpu_data_handle_t handle;
     starpu_variable_data_register(&handle, STARPU_MAIN_RAM,
                                   reinterpret_cast<std::uintptr_t>(memory.data()),
@@ -45,7 +45,7 @@ TEST(TransparentGate, DataOfTheApplicationsOwnMemoryCostNothing) {
 TEST(TransparentGate, ScratchCountsOnceForEachWorkerUntilItIsUnregistered) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet work = on_variable(
+    static starpu_codelet work = on_variable(
         [](void** buffers, void*) { first_int(buffers[0]) = 1; }, STARPU_SCRATCH);
     const starpu_data_handle_t scratch = temporary(2 * kMiB);
     for (int i = 0; i < 50; ++i) ASSERT_EQ(submit(work, nullptr, {scratch}), 0);
@@ -63,14 +63,14 @@ TEST(TransparentGate, ScratchCountsOnceForEachWorkerUntilItIsUnregistered) {
 
 TEST(TransparentGate, AReductionCountsOnceForEachWorkerAndOnceForItself) {
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet zero =
+    static starpu_codelet zero =
         on_variable([](void** buffers, void*) { first_int(buffers[0]) = 0; }, STARPU_W);
-    starpu_codelet add = cpu_codelet(
+    static starpu_codelet add = cpu_codelet(
         [](void** buffers, void*) { first_int(buffers[0]) += first_int(buffers[1]); });
     add.nbuffers = 2;
     add.modes[0] = STARPU_RW;
     add.modes[1] = STARPU_R;
-    starpu_codelet contribute = incrementing_codelet();
+    static starpu_codelet contribute = incrementing_codelet();
     contribute.modes[0] = STARPU_REDUX;
     for (int round = 0; round < 10; ++round) {
       const starpu_data_handle_t handle = temporary(2 * kMiB);
@@ -90,7 +90,7 @@ TEST(TransparentGate, AReductionCountsOnceForEachWorkerAndOnceForItself) {
 TEST(TransparentGate, CopiesByStarPUEndToo) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet();
+    static starpu_codelet write = writing_codelet();
     for (int i = 0; i < 20; ++i) {
       const starpu_data_handle_t from = temporary(2 * kMiB), to = temporary(2 * kMiB);
       ASSERT_EQ(submit(write, nullptr, {from}), 0);
@@ -109,10 +109,10 @@ TEST(TransparentGate, CopiesByStarPUEndToo) {
 
 TEST(TransparentGate, CommutingTasksStayInsideTheBound) {
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
+    static starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
     increment.modes[0] = static_cast<starpu_data_access_mode>(STARPU_RW | STARPU_COMMUTE);
     std::atomic<int> sum = 0;
-    starpu_codelet read = reading_codelet();
+    static starpu_codelet read = reading_codelet();
     for (int i = 0; i < 20; ++i) {
       const starpu_data_handle_t handle = temporary(3 * kMiB);
       ASSERT_EQ(submit(write, nullptr, {handle}), 0);
@@ -133,7 +133,7 @@ TEST(TransparentGate, WhatTheApplicationAllocatesCountsOnceATaskUsesIt) {
     ASSERT_EQ(starpu_data_acquire(handle, STARPU_W), 0);
     *static_cast<int*>(starpu_data_get_local_ptr(handle)) = 7;
     starpu_data_release(handle);
-    starpu_codelet increment = incrementing_codelet();
+    static starpu_codelet increment = incrementing_codelet();
     ASSERT_EQ(submit(increment, nullptr, {handle}), 0);
     chains.submit_all();
     ASSERT_EQ(starpu_data_acquire(handle, STARPU_R), 0);
@@ -165,7 +165,7 @@ TEST(TransparentGate, AcquisitionsWithACallbackTakeTheirTurn) {
   static starpu_data_handle_t handle;
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
+    static starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
     handle = temporary(2 * kMiB);
     ASSERT_EQ(submit(write, nullptr, {handle}), 0);
     for (int i = 0; i < 20; ++i) {
@@ -188,7 +188,7 @@ TEST(TransparentGate, AcquisitionsWithACallbackTakeTheirTurn) {
 
 TEST(TransparentGate, FollowsInvalidationsAndWritesAfterThem) {
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet(), read = reading_codelet();
+    static starpu_codelet write = writing_codelet(), read = reading_codelet();
     std::atomic<int> sum = 0;
     std::array<starpu_data_handle_t, 4> handles;
     for (auto& handle : handles) handle = temporary(3 * kMiB);
@@ -207,7 +207,7 @@ TEST(TransparentGate, FollowsInvalidationsAndWritesAfterThem) {
 
 TEST(TransparentGate, WontUseFreesNothing) {
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet();
+    static starpu_codelet write = writing_codelet();
     const starpu_data_handle_t a = temporary(5 * kMiB), b = temporary(2 * kMiB);
     ASSERT_EQ(submit(write, nullptr, {a}), 0);
     starpu_data_wont_use(a);
@@ -222,7 +222,7 @@ TEST(TransparentGate, WontUseFreesNothing) {
 
 TEST(TransparentGate, UnregisteringInTheMiddleLetsHeldTasksIn) {
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet(), read = reading_codelet();
+    static starpu_codelet write = writing_codelet(), read = reading_codelet();
     std::atomic<int> sum = 0;
     for (int i = 0; i < 5; ++i) {
       const starpu_data_handle_t a = temporary(5 * kMiB), b = temporary(5 * kMiB);
@@ -241,7 +241,7 @@ TEST(TransparentGate, UnregisteringInTheMiddleLetsHeldTasksIn) {
 // While the program computes, nothing happens in StarPU; it frees memory afterwards.
 TEST(TransparentGate, WaitsForAProgramThatWorksAfterWaitingForATask) {
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet(), read = reading_codelet();
+    static starpu_codelet write = writing_codelet(), read = reading_codelet();
     std::atomic<int> sum = 0;
     const starpu_data_handle_t a = temporary(5 * kMiB), b = temporary(5 * kMiB);
     ASSERT_EQ(submit(write, nullptr, {a}), 0);

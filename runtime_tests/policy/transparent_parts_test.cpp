@@ -119,7 +119,7 @@ TEST(TransparentGate, PartitionsOfTheApplicationsDataAreSubmittedLikeTasks) {
 TEST(TransparentGate, TakesDataOfSeveralBlocks) {
   const auto report = run_bounded(kBound, [&] {
     constexpr std::uint32_t kNonZeros = 300'000, kRows = 200'000;
-    starpu_codelet write = on_variable(
+    static starpu_codelet write = on_variable(
         [](void** buffers, void*) {
           reinterpret_cast<double*>(STARPU_CSR_GET_NZVAL(buffers[0]))[kNonZeros - 1] = 1;
           STARPU_CSR_GET_COLIND(buffers[0])[kNonZeros - 1] = 2;
@@ -128,7 +128,7 @@ TEST(TransparentGate, TakesDataOfSeveralBlocks) {
         STARPU_W);
     static std::atomic<int> right;
     right = 0;
-    starpu_codelet read = on_variable(
+    static starpu_codelet read = on_variable(
         [](void** buffers, void*) {
           right += reinterpret_cast<double*>(
                        STARPU_CSR_GET_NZVAL(buffers[0]))[kNonZeros - 1] == 1 &&

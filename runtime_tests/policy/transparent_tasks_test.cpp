@@ -18,7 +18,7 @@ const std::string kBound = "8MiB";
 // order of submission: it does the other way round.
 TEST(TransparentGate, LetsTasksInUnprovedWhereTagsContradictTheOrderOfSubmission) {
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet();
+    static starpu_codelet write = writing_codelet();
     const starpu_data_handle_t a = temporary(5 * kMiB), b = temporary(5 * kMiB);
     starpu_task* const second = make_task(write, nullptr);
     second->handles[0] = a;
@@ -45,7 +45,7 @@ TEST(TransparentGate, LetsTasksInUnprovedWhereTagsContradictTheOrderOfSubmission
 // when it is told of a predecessor that is just ending.
 TEST(TransparentGate, FollowsDeclaredDependencies) {
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet(), read = reading_codelet();
+    static starpu_codelet write = writing_codelet(), read = reading_codelet();
     std::atomic<int> sum = 0;
     std::vector<starpu_task*> readers;
     for (int i = 0; i < 20; ++i) {
@@ -72,7 +72,7 @@ TEST(TransparentGate, FollowsDeclaredDependencies) {
 TEST(TransparentGate, CannotHoldTasksOnAWorkerOfTheirOwnChoice) {
   constexpr int kTasks = 6;
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet();
+    static starpu_codelet write = writing_codelet();
     std::array<starpu_data_handle_t, kTasks> handles;
     starpu_pause();
     for (int i = 0; i < kTasks; ++i) {
@@ -97,12 +97,12 @@ TEST(TransparentGate, CannotHoldTasksOnAWorkerOfTheirOwnChoice) {
 TEST(TransparentGate, TasksThatRunNowhereNeedNoMemory) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet nowhere = writing_codelet();
+    static starpu_codelet nowhere = writing_codelet();
     nowhere.where = STARPU_NOWHERE;
-    starpu_codelet write = writing_codelet();
+    static starpu_codelet write = writing_codelet();
     const starpu_data_handle_t handle = temporary(7 * kMiB);
     ASSERT_EQ(submit(write, nullptr, {handle}), 0);
-    starpu_codelet nowhere_read = nowhere;
+    static starpu_codelet nowhere_read = nowhere;
     nowhere_read.modes[0] = STARPU_R;
     for (int i = 0; i < 10; ++i) ASSERT_EQ(submit(nowhere_read, nullptr, {handle}), 0);
     starpu_data_unregister_submit(handle);
@@ -122,7 +122,7 @@ TEST(TransparentGate, SeesEachTurnOfARegeneratedTask) {
   turns = 0;
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
+    static starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
     const starpu_data_handle_t handle = temporary(2 * kMiB);
     ASSERT_EQ(submit(write, nullptr, {handle}), 0);
     ASSERT_EQ(starpu_task_wait_for_all(), 0);
@@ -149,7 +149,7 @@ TEST(TransparentGate, SeesEachTurnOfARegeneratedTask) {
 TEST(TransparentGate, SeesATaskThatIsSubmittedAgain) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet increment = incrementing_codelet(), write = writing_codelet();
+    static starpu_codelet increment = incrementing_codelet(), write = writing_codelet();
     const starpu_data_handle_t handle = temporary(2 * kMiB);
     ASSERT_EQ(submit(write, nullptr, {handle}), 0);
     starpu_task* const task = make_task(increment, nullptr);
@@ -175,7 +175,7 @@ TEST(TransparentGate, ServesSeveralSubmittingThreads) {
   constexpr int kThreads = 4, kChains = 100;
   std::atomic<int> sum = 0;
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet(), read = reading_codelet();
+    static starpu_codelet write = writing_codelet(), read = reading_codelet();
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t)
       threads.emplace_back([&] {
@@ -195,8 +195,8 @@ TEST(TransparentGate, ServesSeveralSubmittingThreads) {
 // Explicit dependencies alone, the last task submitted first.
 TEST(TransparentGate, TasksMayGiveUpSequentialConsistency) {
   const auto report = run_bounded(kBound, [&] {
-    starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
-    starpu_codelet read = reading_codelet();
+    static starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
+    static starpu_codelet read = reading_codelet();
     std::atomic<int> sum = 0;
     for (int i = 0; i < 20; ++i) {
       const starpu_data_handle_t handle = temporary(3 * kMiB);
