@@ -40,6 +40,13 @@ void prepare_disk(const Settings& settings) {
         *settings.memory >> 20));
 }
 
+// Enough to keep workers busy, and little enough for what is kept of the tasks to stay in
+// cache: ten times as many cost half as much again for each small task.
+std::size_t window(const Settings& settings) {
+  if (settings.window || !settings.memory) return settings.window.value_or(0);
+  return std::max<std::size_t>(1000, std::size_t{500} * starpu_worker_get_count());
+}
+
 }  // namespace
 
 std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
@@ -48,8 +55,7 @@ std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
   try {
     Settings settings = read_settings(environment);
     const bool asked = settings.memory || !settings.report.empty() ||
-                       !settings.trace.empty() ||
-                       environment("ESPALIER_WINDOW") != nullptr;
+                       !settings.trace.empty() || settings.window;
     if (!asked) return nullptr;
     // Before the run, not after it.
     if (!settings.report.empty() && settings.report != "-")
@@ -72,9 +78,7 @@ Run::Run(Settings settings, TransparentGate::Place place)
       timed_(!settings_.report.empty() || !settings_.trace.empty()),
       start_(now()),
       rss_at_start_(process_memory().vm_rss),
-      throttle_(settings_.memory || environment("ESPALIER_WINDOW") != nullptr
-                    ? settings_.window
-                    : 0),
+      throttle_(window(settings_)),
       tallies_(starpu_worker_get_count()) {
   for (unsigned worker = 0; worker < tallies_.size(); ++worker)
     tallies_[worker].one_at_a_time =

@@ -132,10 +132,10 @@ Overflow on_overflow(const Environment& get) {
   refuse(kVariable, text, "is not abort, warn or disk");
 }
 
-std::size_t window(const Environment& get) {
+std::optional<std::size_t> window(const Environment& get) {
   constexpr const char* kVariable = "ESPALIER_WINDOW";
   const std::string_view text = text_of(get, kVariable);
-  if (text.empty()) return Settings().window;
+  if (text.empty()) return std::nullopt;
   const auto tasks = parse_number<std::size_t>(text);
   if (!tasks) refuse(kVariable, text, "is not a number of tasks, nor 0 for any number");
   return *tasks;

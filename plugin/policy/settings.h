@@ -22,8 +22,9 @@ struct Settings {
   std::optional<Bytes> memory;              ///< ESPALIER_MEMORY: the bound, positive
   Overflow on_overflow = Overflow::kAbort;  ///< ESPALIER_ON_OVERFLOW=abort|warn|disk
   std::string spill_directory = "/tmp";     ///< ESPALIER_SPILL_DIR, else TMPDIR
-  /// ESPALIER_WINDOW: tasks that may be submitted and not have ended; 0: any number
-  std::size_t window = 10'000;
+  /// ESPALIER_WINDOW: tasks that may be submitted and not have ended; 0: any number.
+  /// nullopt: 500 a worker, at least 1000, with a bound, and any number without
+  std::optional<std::size_t> window;
   std::string report;  ///< ESPALIER_REPORT: "" (none), "-" (standard error) or a file
   std::string trace;   ///< ESPALIER_TRACE: "" (none) or a file
 };

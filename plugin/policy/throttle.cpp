@@ -14,9 +14,9 @@ Seconds since(Clock::time_point start) {
 
 }  // namespace
 
-// Going on at three quarters: one waking for thousands of tasks.
+// Going on at half: one waking for hundreds of tasks.
 Throttle::Throttle(std::size_t window)
-    : window_(static_cast<std::int64_t>(window)), resume_(window_ - window_ / 4) {}
+    : window_(static_cast<std::int64_t>(window)), resume_(window_ / 2) {}
 
 void Throttle::ended() {
   running_.fetch_sub(1, std::memory_order_relaxed);

@@ -47,7 +47,7 @@ TEST(Settings, AskForNothingByDefault) {
     EXPECT_EQ(settings.memory, std::nullopt);
     EXPECT_EQ(settings.on_overflow, Overflow::kAbort);
     EXPECT_EQ(settings.spill_directory, "/tmp");
-    EXPECT_EQ(settings.window, 10'000U);
+    EXPECT_FALSE(settings.window);
     EXPECT_EQ(settings.report, "");
     EXPECT_EQ(settings.trace, "");
   }
