@@ -62,8 +62,7 @@ struct DataGateReport {
 /// Handles, blocks and tasks are opaque. Not thread-safe; calls nothing outside.
 ///
 /// @par Cost    O(k log n) a task with k data; at most 200 bytes for each task that has
-/// not
-///              ended and its datum
+///              not ended, with its datum
 /// @par Source  the banker's algorithm [Dij65]; docs/memory_model.md
 /// @par Test    DataGate.*
 class DataGate {
@@ -230,6 +229,8 @@ class DataGate {
   }
 
   // The end of data.
+  void note_allocated(Bytes bytes);
+  void book_extra(Bytes bytes);
   void put(const Access& access, Index block);
   void own(const Access& access, Index block);
   void drop(Index datum);

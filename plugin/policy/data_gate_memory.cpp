@@ -16,12 +16,9 @@ DataGate::Index DataGate::adopt(const DataAccess& access) {
   if (block == kNone || blocks_[block].owner == Block::kOwned) return kNone;
   Block& b = blocks_[block];
   if (b.owner == Block::kExtra) {
-    extra_ -= b.bytes;
-    report_.booked -= b.bytes;
-    base_ -= b.bytes;
+    book_extra(-b.bytes);
   } else if (b.owner == Block::kForeign) {
-    report_.allocated += b.bytes;
-    report_.allocated_peak = std::max(report_.allocated_peak, report_.allocated);
+    note_allocated(b.bytes);
   }
   promised_ += b.bytes;
   const Index datum =
@@ -34,6 +31,20 @@ DataGate::Index DataGate::adopt(const DataAccess& access) {
   return datum;
 }
 
+void DataGate::note_allocated(Bytes bytes) {
+  report_.allocated += bytes;
+  report_.allocated_peak = std::max(report_.allocated_peak, report_.allocated);
+}
+
+// Bytes of no known datum: booked until they are freed.
+void DataGate::book_extra(Bytes bytes) {
+  extra_ += bytes;
+  report_.extra_peak = std::max(report_.extra_peak, extra_);
+  report_.booked += bytes;
+  base_ += bytes;
+  note_peak();
+}
+
 void DataGate::allocated(const void* block, Bytes bytes, bool for_task) {
   if (const Index unseen = freeing(block); unseen != kNone) {
     left(unseen);
@@ -42,8 +53,7 @@ void DataGate::allocated(const void* block, Bytes bytes, bool for_task) {
   block_at_.put(
       block, blocks_.take({bytes, kNone, for_task ? Block::kFetched : Block::kForeign}));
   if (!for_task) return;
-  report_.allocated += bytes;
-  report_.allocated_peak = std::max(report_.allocated_peak, report_.allocated);
+  note_allocated(bytes);
 }
 
 void DataGate::fetched(Op op, std::span<const void* const> blocks,
@@ -71,11 +81,7 @@ void DataGate::fetched(Op op, std::span<const void* const> blocks,
     }
     Block& b = blocks_[block];
     b.owner = Block::kExtra;
-    extra_ += b.bytes;
-    report_.extra_peak = std::max(report_.extra_peak, extra_);
-    report_.booked += b.bytes;
-    base_ += b.bytes;
-    note_peak();
+    book_extra(b.bytes);
   }
 }
 
@@ -115,8 +121,7 @@ void DataGate::own(const Access& access, Index block) {
   Datum& d = data_[access.datum];
   Block& b = blocks_[block];
   if (b.owner == Block::kForeign) {
-    report_.allocated += b.bytes;
-    report_.allocated_peak = std::max(report_.allocated_peak, report_.allocated);
+    note_allocated(b.bytes);
   }
   b.owner = Block::kOwned;
   b.datum = access.datum;
@@ -157,9 +162,7 @@ bool DataGate::freed(Index block) {
   const Block b = blocks_[block];
   blocks_.give_back(block);
   if (b.owner == Block::kExtra) {
-    extra_ -= b.bytes;
-    report_.booked -= b.bytes;
-    base_ -= b.bytes;
+    book_extra(-b.bytes);
     return true;
   }
   if (b.owner != Block::kOwned) return false;

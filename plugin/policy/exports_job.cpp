@@ -1,6 +1,8 @@
 // The C interface: jobs.
 
+#include "policy/clock.h"
 #include "policy/exports.h"
+#include "policy/handles.h"
 #include "policy/scheduler.h"
 
 using namespace espalier;
@@ -25,9 +27,7 @@ TaskId need_node(const Job& job, std::int32_t node) {
 // Why the policy would lose sight of a task, or nullptr.
 const char* cannot_be_bound(const starpu_task& task, bool node_started) {
   if (task.cl == nullptr) return "the task has no codelet";
-  const bool nowhere =
-      task.where == -1 ? task.cl->where == STARPU_NOWHERE : task.where == STARPU_NOWHERE;
-  if (nowhere) return "the task runs nowhere";
+  if (!is_executed(task)) return "the task runs nowhere";
   if (task.regenerate != 0) return "the task is regenerated";
   if (task.execute_on_a_specific_worker != 0 && !node_started)
     return "StarPU would start a task for a specific worker before its node";
@@ -117,7 +117,7 @@ int espalier_unbind(espalier_job* job, starpu_task* task) {
     const TaskId node = target.gate().node_of(task->sched_data);
     task->sched_data = nullptr;
     std::vector<Released> released;
-    target.gate().finish(node, Scheduler::now(), released);
+    target.gate().finish(node, now(), released);
     job->scheduler->enqueue(target, released);
     return 0;
   });
@@ -128,7 +128,7 @@ int espalier_node_close(espalier_job* job, int32_t node) {
     Job& target = *need(job, "job").job;
     const auto scheduler = job->scheduler;
     std::vector<Released> released;
-    if (!target.gate().close(need_node(target, node), Scheduler::now(), released))
+    if (!target.gate().close(need_node(target, node), now(), released))
       return fail(EINVAL, fmt::format("node {} is closed already", node));
     scheduler->enqueue(target, released);
     return 0;
@@ -157,7 +157,7 @@ int espalier_job_cancel(espalier_job* job) {
   return guarded([&] {
     Job& target = *need(job, "job").job;
     std::vector<Released> released;
-    target.gate().cancel(Scheduler::now(), released);
+    target.gate().cancel(now(), released);
     job->scheduler->enqueue(target, released);
     return 0;
   });

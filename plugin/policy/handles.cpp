@@ -37,7 +37,10 @@ void remove_duplicates(std::vector<DataAccess>& data) {
 }  // namespace
 
 bool is_executed(const starpu_task& task) {
-  return task.cl != nullptr && task.where != STARPU_NOWHERE;
+  if (task.cl == nullptr) return false;
+  // -1: not submitted yet, the codelet decides.
+  return task.where == -1 ? task.cl->where != STARPU_NOWHERE
+                          : task.where != STARPU_NOWHERE;
 }
 
 // A handle's address is even.

@@ -35,8 +35,8 @@ namespace {
 // and complains of bad settings.
 [[gnu::constructor]] void limit_starpu() {
   try {
-    const auto settings = espalier::policy::read_settings(
-        [](const char* name) -> const char* { return std::getenv(name); });
+    const auto settings =
+        espalier::policy::read_settings(espalier::policy::process_environment);
     if (!settings.memory || settings.on_overflow != espalier::policy::Overflow::kDisk)
       return;
     setenv("STARPU_LIMIT_CPU_MEM", std::to_string(*settings.memory >> 20).c_str(), 0);

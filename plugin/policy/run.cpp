@@ -8,7 +8,9 @@
 #include <exception>
 
 #include "espalier/model/error.h"
+#include "policy/clock.h"
 #include "policy/handles.h"
+#include "policy/one_writer.h"
 
 namespace espalier::policy {
 
@@ -18,15 +20,6 @@ namespace {
 // StarPU gives a policy no other place that all its contexts can reach.
 std::mutex current_mutex;
 std::weak_ptr<Run> current;
-
-const char* environment(const char* name) { return std::getenv(name); }
-
-Seconds now() { return starpu_timing_now() * 1e-6; }
-
-template <class T>
-void add(std::atomic<T>& total, T amount) {  // one writer
-  total.store(total.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
-}
 
 // StarPU registers its swap after its policies, from these variables. Its own limit makes
 // it evict; it is read before: see preload.cpp.
@@ -53,7 +46,7 @@ std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
   const std::scoped_lock lock(current_mutex);
   if (std::shared_ptr<Run> run = current.lock()) return run;
   try {
-    Settings settings = read_settings(environment);
+    Settings settings = read_settings(process_environment);
     const bool asked = settings.memory || !settings.report.empty() ||
                        !settings.trace.empty() || settings.window;
     if (!asked) return nullptr;
@@ -189,7 +182,7 @@ RunReport Run::report() const {
   int major = 0, minor = 0, release = 0;
   starpu_get_version(&major, &minor, &release);
   report.starpu_version = fmt::format("{}.{}.{}", major, minor, release);
-  report.mpi_rank = mpi_rank(environment);
+  report.mpi_rank = mpi_rank(process_environment);
   report.vm_rss_at_start = rss_at_start_;
   report.vm_hwm = process_memory().vm_hwm;
   report.throttled_seconds = throttle_.waited();
@@ -232,7 +225,8 @@ void Run::write(bool stopped) const {
   }
   if (!trace_) return;
   try {
-    trace_->write(settings_.trace, settings_.memory, mpi_rank(environment).value_or(0));
+    trace_->write(settings_.trace, settings_.memory,
+                  mpi_rank(process_environment).value_or(0));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "espalier: %s\n", e.what());
   }

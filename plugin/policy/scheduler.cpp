@@ -4,6 +4,9 @@
 #include <climits>
 #include <cstdlib>
 
+#include "policy/clock.h"
+#include "policy/one_writer.h"
+
 namespace espalier::policy {
 
 static_assert(STARPU_NMAXWORKERS <= kMaxWorkers);
@@ -34,11 +37,6 @@ std::vector<int> workers_of(unsigned context) {
   });
   std::sort(workers.begin(), workers.end());
   return workers;
-}
-
-template <class T>
-void add(std::atomic<T>& total, T amount) {  // one writer
-  total.store(total.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
 }
 
 void enqueue_held(starpu_task* task);

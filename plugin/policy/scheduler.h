@@ -60,8 +60,6 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   /// Queues a task that the gate of the run held.
   void enqueue_held(starpu_task* task) { place(task, unbound_, kUnboundRank); }
 
-  [[nodiscard]] static Seconds now() { return starpu_timing_now() * 1e-6; }
-
  private:
   void place(starpu_task* task, Placement::Queue& queue, std::uint32_t path);
   void requeue(starpu_task* task);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -142,6 +143,8 @@ std::optional<std::size_t> window(const Environment& get) {
 }
 
 }  // namespace
+
+const char* process_environment(const char* name) { return std::getenv(name); }
 
 std::optional<int> mpi_rank(const Environment& get) {
   const std::optional<MpiProcess> process = mpi_process(get);

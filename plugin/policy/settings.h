@@ -32,6 +32,9 @@ struct Settings {
 /// Looks a variable up, as getenv does: nullptr when it is not set.
 using Environment = std::function<const char*(const char*)>;
 
+/// The environment of this process.
+[[nodiscard]] const char* process_environment(const char* name);
+
 /// A variable that is not set or empty leaves its default.
 ///
 /// In the names of the two files `%p` is the process id, `%r` the MPI rank (0 when there

@@ -6,13 +6,12 @@
 #include <fmt/format.h>
 
 #include "espalier/model/error.h"
+#include "policy/clock.h"
 #include "policy/handles.h"
 
 namespace espalier::policy {
 
 namespace {
-
-Seconds now() { return starpu_timing_now() * 1e-6; }
 
 // Buffers that are filled again for every task, in the thread that submits or executes.
 thread_local std::vector<DataAccess> data;

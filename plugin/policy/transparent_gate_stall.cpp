@@ -6,14 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "policy/clock.h"
 #include "policy/handles.h"
 #include "policy/transparent_gate.h"
 
 namespace espalier::policy {
 
 namespace {
-
-Seconds now() { return starpu_timing_now() * 1e-6; }
 
 // How long nothing may happen, with tasks held and none running, until the gate gives up
 // waiting for the program, which may be about to submit what frees memory.
@@ -116,8 +115,7 @@ std::string TransparentGate::overflow_text() const {
   return fmt::format(
       "espalier: the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
       "needs {} more, and {} are held by data that nothing submitted so far frees. What "
-      "has "
-      "been submitted needs at least {}",
+      "has been submitted needs at least {}",
       format_size(gate_.bound()), name_of(*task),
       format_size(gate_.needed_now() - report.booked), format_size(report.booked),
       format_size(report.least));
