@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "run_json.h"
+
 namespace {
 
 using nlohmann::json;
@@ -73,14 +75,7 @@ json run(const Case& c, const Options& options, const std::string& arguments) {
   if (c.bounded) command += fmt::format("ESPALIER_MEMORY={} ", options.bound);
   command += fmt::format("'{}' {}", (here() / "policy_program").string(), arguments);
 
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  if (!pipe) throw std::runtime_error("cannot run " + command);
-  std::string output;
-  std::array<char, 4096> buffer;
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe.get()))
-    output.append(buffer.data(), got);
-  json result = json::parse(output, nullptr, false);
-  if (result.is_discarded()) throw std::runtime_error("no JSON from " + command);
+  json result = run_json(command);
   if (result.at("policy") != c.policy)
     throw std::runtime_error(fmt::format("asked for {}, got {}", c.policy,
                                          result.at("policy").get<std::string>()));

@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "run_json.h"
+
 namespace {
 
 using nlohmann::json;
@@ -36,24 +38,12 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-json run(const std::string& command) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  if (!pipe) throw std::runtime_error("cannot run " + command);
-  std::string output;
-  std::array<char, 4096> buffer;
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe.get()))
-    output.append(buffer.data(), got);
-  json result = json::parse(output, nullptr, false);
-  if (result.is_discarded()) throw std::runtime_error("no JSON from " + command);
-  return result;
-}
-
 /// The runs of one way to solve one system.
 struct Series {
   std::string command;
   std::vector<json> runs;
 
-  void repeat() { runs.push_back(run(command)); }
+  void repeat() { runs.push_back(run_json(command)); }
   [[nodiscard]] double median(const char* key) const {
     std::vector<double> values;
     for (const json& run : runs) values.push_back(run.at(key).get<double>());

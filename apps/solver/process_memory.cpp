@@ -2,30 +2,24 @@
 
 #include <malloc.h>
 
-#include <cstdio>
 #include <fstream>
 #include <string>
 
 #include "espalier/model/error.h"
+#include "espalier/model/process_memory.h"
 
 namespace espalier::solver {
 namespace {
 
-Bytes status_field(const char* field) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    long long kibibytes = 0;
-    const std::string format = std::string(field) + ": %lld kB";
-    if (std::sscanf(line.c_str(), format.c_str(), &kibibytes) == 1)
-      return checked_mul(kibibytes, 1024);
-  }
+Bytes told(std::optional<Bytes> bytes, const char* field) {
+  if (bytes) return *bytes;
   throw Error(std::string("cannot read ") + field + " from /proc/self/status");
 }
 
 }  // namespace
 
-Bytes resident_bytes() { return status_field("VmRSS"); }
-Bytes peak_resident_bytes() { return status_field("VmHWM"); }
+Bytes resident_bytes() { return told(process_memory().vm_rss, "VmRSS"); }
+Bytes peak_resident_bytes() { return told(process_memory().vm_hwm, "VmHWM"); }
 
 bool reset_peak_resident() {
   std::ofstream clear("/proc/self/clear_refs");

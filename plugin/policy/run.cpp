@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "espalier/model/error.h"
+#include "espalier/model/process_memory.h"
 #include "policy/clock.h"
 #include "policy/handles.h"
 #include "policy/one_writer.h"

@@ -35,14 +35,13 @@ inline Ended run_program(const std::string& variables, const std::string& progra
   return ended;
 }
 
-/// The variables that load the policy into it.
+/// The variable that lets it find the policy, and with the name that it is to use it.
 #if STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION == 3
-inline const std::string kLoaded =
-    "STARPU_SCHED=espalier LD_PRELOAD=" ESPALIER_LIBRARY " ";
+inline const std::string kFound = "LD_PRELOAD=" ESPALIER_LIBRARY " ";
 #else
-inline const std::string kLoaded =
-    "STARPU_SCHED=espalier STARPU_SCHED_LIB=" ESPALIER_LIBRARY " ";
+inline const std::string kFound = "STARPU_SCHED_LIB=" ESPALIER_LIBRARY " ";
 #endif
+inline const std::string kLoaded = kFound + "STARPU_SCHED=espalier ";
 
 inline const std::string kTwoWorkers = "STARPU_NCPU=2 ";
 

@@ -1,4 +1,3 @@
-#include "policy/report.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,6 +7,9 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "espalier/model/process_memory.h"
+#include "policy/report.h"
 
 namespace espalier::policy {
 namespace {
