@@ -1,0 +1,121 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "espalier/model/units.h"
+
+namespace espalier::solver {
+
+/// An unnamed temporary file: where factors and contribution blocks go when they leave
+/// memory. It has no name from the start (where the file system cannot do that, for an
+/// instant), so nothing is left behind however the process ends. Once it is open,
+/// removing or moving the directory does no harm.
+///
+/// Space for all of it is reserved on construction, so that a full disk is found before
+/// any work. A file system that cannot reserve (NFS before 4.2) is asked for its free
+/// space instead; then writes may still fail later.
+///
+/// Writes are made by one thread of the object, in the order of the calls, through the
+/// system's page cache. All functions may be called from any thread. The first failure
+/// of a write or a read is kept: from then on failed() is true, write(), read() and
+/// wait() throw it, and requests accepted before are not written, but their callbacks
+/// still run, so that nobody waits for ever.
+class SpillFile {
+ public:
+  /// @throws FileError naming the directory when no file can be made in it or `bytes` do
+  ///                   not fit: the disk, a quota or the process's limit of file size
+  SpillFile(const std::string& directory, Bytes bytes);
+  SpillFile(const SpillFile&) = delete;
+  SpillFile& operator=(const SpillFile&) = delete;
+
+  /// Leaves out the writes not begun (nobody can read them any more), but runs their
+  /// callbacks.
+  ~SpillFile();
+
+  /// Queues a write to [offset, offset + data.size()), inside the file. The bytes must
+  /// stay as they are until `done` has run, on the object's thread; it must not throw
+  /// and must not call wait(). After a failure it runs too: see failed().
+  ///
+  /// @throws Error an earlier failure; then the call has no effect and `done` never runs
+  void write(Bytes offset, std::span<const std::byte> data, std::function<void()> done);
+
+  /// Fills `data` from the file; zeros where nothing was written. Sees the writes whose
+  /// callbacks have begun.
+  ///
+  /// @throws Error naming the directory, offset and size, and an earlier failure
+  void read(Bytes offset, std::span<std::byte> data);
+
+  /// Advises the system to read ahead. No effect on what read() returns.
+  void prefetch(Bytes offset, Bytes bytes) noexcept;
+
+  /// Advises the system to forget its cached copy; what is not on the disk yet is kept.
+  void drop_cached(Bytes offset, Bytes bytes) noexcept;
+
+  /// Returns when no write is queued or under way and the callbacks have run.
+  ///
+  /// @throws Error the first failure
+  void wait();
+
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+
+  struct Counters {
+    Bytes bytes_written = 0;
+    Bytes bytes_read = 0;
+    Seconds write_seconds = 0;  ///< in system calls, of one thread
+    Seconds read_seconds = 0;   ///< in system calls, summed over reading threads
+  };
+  [[nodiscard]] Counters counters() const;
+
+  [[nodiscard]] Bytes size() const { return size_; }
+  /// False where the file system could not reserve.
+  [[nodiscard]] bool reserved() const { return reserved_; }
+
+ private:
+  struct Descriptor {
+    int number;
+    ~Descriptor();
+  };
+  struct Request {
+    Bytes offset;
+    std::span<const std::byte> data;
+    std::function<void()> done;
+  };
+
+  struct Failure {
+    const char* verb;
+    Bytes offset;
+    std::size_t bytes;
+    int error;  // errno
+  };
+
+  void reserve();
+  void run() noexcept;
+  void put(Bytes offset, std::span<const std::byte> data) noexcept;
+  void fail(const Failure& failure) noexcept;
+  [[noreturn]] void rethrow() const;
+
+  std::string directory_;
+  Bytes size_;
+  Descriptor file_;
+  bool reserved_ = false;
+
+  mutable std::mutex mutex_;  // of all below but failed_
+  std::condition_variable more_, idle_;
+  std::deque<Request> queue_;
+  bool busy_ = false;  // the thread has a request
+  bool stop_ = false;
+  Failure failure_{};  // written once, before failed_
+  std::atomic<bool> failed_ = false;
+  Counters counters_;
+  std::thread thread_;
+};
+
+}  // namespace espalier::solver
