@@ -51,7 +51,7 @@ void report_system(Report& report, const SolveOptions& options, const BoundedJob
   report.text("matrix", "matrix", input_name(options));
   report.count("size", "order", symbolic.size);
   report.count("entries", "entries (lower triangle)",
-               static_cast<std::int64_t>(job.analysis().permuted.row.size()));
+               static_cast<std::int64_t>(job.analysis().permuted.lower.row.size()));
   report.text("ordering", "ordering", solver::name(options.job.analysis.ordering));
   report.text("order", "traversal", name(options.job.order));
   report.text("mapping", "mapping", name(options.job.mapping));

@@ -133,14 +133,18 @@ Symbolic analyse_pattern(const SymmetricMatrix& matrix, const AnalyseOptions& op
   return symbolic;
 }
 
-Analysis analyse(SymmetricMatrix&& matrix, const AnalyseOptions& options) {
+Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options) {
   Analysis analysis;
-  analysis.symbolic = analyse_pattern(matrix, options, &analysis.seconds);
+  analysis.symbolic = analyse_pattern(matrix.lower, options, &analysis.seconds);
   Stopwatch watch;
   analysis.permuted = permuted(matrix, analysis.symbolic.permutation);
   matrix = {};
   analysis.seconds.permute = watch.lap();
   return analysis;
+}
+
+Analysis analyse(SymmetricMatrix&& matrix, const AnalyseOptions& options) {
+  return analyse(SquareMatrix{std::move(matrix), {}}, options);
 }
 
 }  // namespace espalier::solver

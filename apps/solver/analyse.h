@@ -28,7 +28,7 @@ struct AnalyseTimes {
 
 struct Analysis {
   Symbolic symbolic;
-  SymmetricMatrix permuted;  ///< P A P^T in the numbering of `symbolic`
+  SquareMatrix permuted;  ///< P A P^T in the numbering of `symbolic`
   AnalyseTimes seconds;
 };
 
@@ -44,6 +44,7 @@ struct Analysis {
 /// only one copy of it stays in memory.
 ///
 /// @par Cost  the ordering dominates; the rest is nearly linear in nonzeros and rows_of
+[[nodiscard]] Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options = {});
 [[nodiscard]] Analysis analyse(SymmetricMatrix&& matrix,
                                const AnalyseOptions& options = {});
 

@@ -121,7 +121,7 @@ tl::expected<FactorReport, BadPivot> BoundedJob::factorise(
   FactorReport report;
   peak_resident_ = peak_resident_bytes();
   const bool reset = reset_peak_resident();
-  auto factor = solver::factorise(analysis_.symbolic, analysis_.permuted, tree_,
+  auto factor = solver::factorise(analysis_.symbolic, analysis_.permuted.lower, tree_,
                                   *runtime_, plan_.get(), report, progress);
   // Where the peak cannot be reset, it includes the analysis and is all that is known.
   factor_growth_ = std::max<Bytes>(0, peak_resident_bytes() - memory_.baseline);
@@ -138,7 +138,7 @@ std::vector<double> BoundedJob::row_sums() const {
   const auto n = static_cast<std::size_t>(symbolic.size);
   const std::vector<double> ones(n, 1.0), zero(n, 0.0);
   std::vector<double> product(n), sums(n);
-  residual(analysis_.permuted, ones, zero, product);
+  residual(analysis_.permuted.lower, ones, zero, product);
   for (std::size_t i = 0; i < n; ++i) sums[symbolic.permutation[i]] = -product[i];
   return sums;
 }
@@ -156,7 +156,7 @@ Solution BoundedJob::solve(std::span<double> b) {
   apply(x);
   Solution solution;
   solution.seconds = since(start);
-  solution.refinement = refine(analysis_.permuted, rhs, x, scratch, apply);
+  solution.refinement = refine(analysis_.permuted.lower, rhs, x, scratch, apply);
   for (std::size_t i = 0; i < n; ++i) b[symbolic.permutation[i]] = x[i];
   solution.refine_seconds = since(start) - solution.seconds;
   return solution;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 namespace espalier::solver {
@@ -28,14 +27,66 @@ std::vector<std::int64_t> counts_to_starts(std::vector<std::int64_t>& start) {
   return {start.begin(), start.end() - 1};
 }
 
-void sort_column(std::span<std::int32_t> row, std::span<double> value,
-                 std::vector<std::pair<std::int32_t, double>>& entries) {
+struct Entry {
+  std::int32_t row;
+  double value, upper;
+};
+
+// The entries from `start` to `end`; `upper` is empty or moves along.
+void sort_entries(SymmetricMatrix& lower, std::vector<double>& upper, std::int64_t start,
+                  std::int64_t end, std::vector<Entry>& entries) {
+  const std::span<std::int32_t> row = std::span(lower.row).subspan(start, end - start);
   if (std::is_sorted(row.begin(), row.end())) return;
   entries.clear();
-  for (std::size_t k = 0; k < row.size(); ++k) entries.emplace_back(row[k], value[k]);
+  for (auto k = start; k < end; ++k) {
+    entries.push_back({lower.row[k], lower.value[k], upper.empty() ? 0 : upper[k]});
+  }
   std::stable_sort(entries.begin(), entries.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t k = 0; k < row.size(); ++k) std::tie(row[k], value[k]) = entries[k];
+                   [](const Entry& a, const Entry& b) { return a.row < b.row; });
+  for (const Entry& entry : entries) {
+    lower.row[start] = entry.row;
+    lower.value[start] = entry.value;
+    if (!upper.empty()) upper[start] = entry.upper;
+    ++start;
+  }
+}
+
+void sort_columns(SymmetricMatrix& lower, std::vector<double>& upper) {
+#pragma omp parallel if (lower.row.size() > 10'000)
+  {
+    std::vector<Entry> entries;
+#pragma omp for schedule(dynamic, 1024)
+    for (std::int32_t column = 0; column < lower.size; ++column) {
+      sort_entries(lower, upper, lower.column_start[column],
+                   lower.column_start[column + 1], entries);
+    }
+  }
+}
+
+SymmetricMatrix permuted(const SymmetricMatrix& lower, const std::vector<double>& upper,
+                         std::span<const std::int32_t> permutation,
+                         std::vector<double>& new_upper) {
+  const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
+  SymmetricMatrix result;
+  result.size = lower.size;
+  result.column_start.assign(lower.size + 1LL, 0);
+  for_each_entry(lower, inverse,
+                 [&result](auto low, auto, auto) { ++result.column_start[low + 1]; });
+  std::vector<std::int64_t> next = counts_to_starts(result.column_start);
+  result.row.resize(lower.row.size());
+  result.value.resize(lower.value.size());
+  new_upper.resize(upper.size());
+  for_each_entry(lower, inverse, [&](auto low, auto high, auto at) {
+    const std::int64_t to = next[low]++;
+    result.row[to] = high;
+    result.value[to] = lower.value[at];
+    if (upper.empty()) return;
+    const bool flips = inverse[lower.row[at]] != high;
+    new_upper[to] = flips ? lower.value[at] : upper[at];
+    if (flips) result.value[to] = upper[at];
+  });
+  sort_columns(result, new_upper);
+  return result;
 }
 
 }  // namespace
@@ -64,35 +115,22 @@ LowerRows permuted_rows(const SymmetricMatrix& matrix,
 }
 
 void sort_columns(SymmetricMatrix& matrix) {
-#pragma omp parallel if (matrix.row.size() > 10'000)
-  {
-    std::vector<std::pair<std::int32_t, double>> entries;
-#pragma omp for schedule(dynamic, 1024)
-    for (std::int32_t column = 0; column < matrix.size; ++column) {
-      const auto start = matrix.column_start[column];
-      const auto length = matrix.column_start[column + 1] - start;
-      sort_column(std::span(matrix.row).subspan(start, length),
-                  std::span(matrix.value).subspan(start, length), entries);
-    }
-  }
+  std::vector<double> none;
+  sort_columns(matrix, none);
 }
+
+void sort_columns(SquareMatrix& matrix) { sort_columns(matrix.lower, matrix.upper); }
 
 SymmetricMatrix permuted(const SymmetricMatrix& matrix,
                          std::span<const std::int32_t> permutation) {
-  const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
-  SymmetricMatrix result;
-  result.size = matrix.size;
-  result.column_start.assign(matrix.size + 1LL, 0);
-  for_each_entry(matrix, inverse,
-                 [&result](auto low, auto, auto) { ++result.column_start[low + 1]; });
-  std::vector<std::int64_t> next = counts_to_starts(result.column_start);
-  result.row.resize(matrix.row.size());
-  result.value.resize(matrix.value.size());
-  for_each_entry(matrix, inverse, [&](auto low, auto high, auto at) {
-    result.row[next[low]] = high;
-    result.value[next[low]++] = matrix.value[at];
-  });
-  sort_columns(result);
+  std::vector<double> none;
+  return permuted(matrix, {}, permutation, none);
+}
+
+SquareMatrix permuted(const SquareMatrix& matrix,
+                      std::span<const std::int32_t> permutation) {
+  SquareMatrix result;
+  result.lower = permuted(matrix.lower, matrix.upper, permutation, result.upper);
   return result;
 }
 

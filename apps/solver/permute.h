@@ -34,11 +34,15 @@ struct LowerRows {
 ///
 /// @par Cost  a sort of each column that is out of order, in parallel
 void sort_columns(SymmetricMatrix& matrix);
+void sort_columns(SquareMatrix& matrix);
 
-/// P A P^T, lower triangle by columns with increasing rows; permutation[new] = old.
+/// P A P^T, lower triangle by columns with increasing rows; permutation[new] = old. An
+/// entry whose new place is in the other triangle changes sides with its opposite value.
 ///
 /// @par Cost  O(nonzeros) and a sort of each column, in parallel; memory: the result,
 ///            4 n bytes and one column
+[[nodiscard]] SquareMatrix permuted(const SquareMatrix& matrix,
+                                    std::span<const std::int32_t> permutation);
 [[nodiscard]] SymmetricMatrix permuted(const SymmetricMatrix& matrix,
                                        std::span<const std::int32_t> permutation);
 

@@ -48,7 +48,7 @@ TEST(Analyse, TakesMatricesWithoutStructure) {
     const Analysis analysis = analyse(std::move(empty));
     EXPECT_EQ(analysis.symbolic.fronts(), size);
     EXPECT_TRUE(analysis.symbolic.rows.empty());
-    check_symbolic(analysis.symbolic, analysis.permuted);
+    check_symbolic(analysis.symbolic, analysis.permuted.lower);
   }
 }
 
@@ -59,15 +59,16 @@ TEST(Analyse, FitsSmallMatricesWithAndWithoutRelaxation) {
     AnalyseOptions options{instance % 2 ? OrderingKind::kNatural : default_ordering(),
                            {}};
     const Analysis relaxed = analyse(SymmetricMatrix(matrix), options);
-    ASSERT_NO_THROW(check_symbolic(relaxed.symbolic, relaxed.permuted))
+    ASSERT_NO_THROW(check_symbolic(relaxed.symbolic, relaxed.permuted.lower))
         << describe(matrix);
     options.amalgamation.relaxed = false;
     const Analysis exact = analyse(SymmetricMatrix(matrix), options);
-    ASSERT_NO_THROW(check_symbolic(exact.symbolic, exact.permuted)) << describe(matrix);
+    ASSERT_NO_THROW(check_symbolic(exact.symbolic, exact.permuted.lower))
+        << describe(matrix);
 
     std::int64_t entries = 0;
     double flops = 0;
-    for (const auto& column : symbolic_elimination(exact.permuted)) {
+    for (const auto& column : symbolic_elimination(exact.permuted.lower)) {
       entries += std::ssize(column);
       flops += static_cast<double>(column.size() * column.size());
     }
@@ -86,7 +87,7 @@ TEST(Analyse, HoldsNoZeroWithoutRelaxation) {
     const SymmetricMatrix matrix = random_matrix(random, 15);
     const Analysis analysis = analyse(SymmetricMatrix(matrix), natural(false));
     const Symbolic& s = analysis.symbolic;
-    const auto columns = symbolic_elimination(analysis.permuted);
+    const auto columns = symbolic_elimination(analysis.permuted.lower);
     for (std::int32_t front = 0; front < s.fronts(); ++front) {
       std::set<std::int32_t> rows(s.rows_of(front).begin(), s.rows_of(front).end());
       for (auto column = s.first_column[front + 1] - 1; column >= s.first_column[front];
@@ -110,7 +111,9 @@ TEST(Analyse, GivesThePermutedMatrix) {
         dense[column * matrix.size + matrix.row[at]] = matrix.value[at];
       }
     }
-    const auto [symbolic, permuted, seconds] = analyse(SymmetricMatrix(matrix));
+    const auto [symbolic, square, seconds] = analyse(SymmetricMatrix(matrix));
+    ASSERT_TRUE(square.symmetric());
+    const SymmetricMatrix& permuted = square.lower;
     ASSERT_EQ(permuted.row.size(), matrix.row.size());
     for (std::int32_t column = 0; column < matrix.size; ++column) {
       std::int32_t last = column - 1;
@@ -136,7 +139,7 @@ TEST(Analyse, IsTheSameInEveryRun) {
 
 TEST(Analyse, TakesAChainOfAMillion) {
   const Analysis analysis = analyse(tridiagonal(1'000'000), natural(true));
-  check_symbolic(analysis.symbolic, analysis.permuted);
+  check_symbolic(analysis.symbolic, analysis.permuted.lower);
   EXPECT_EQ(analysis.symbolic.factor_entries, 1'999'999);
 }
 
@@ -167,7 +170,7 @@ class CheckSymbolic : public testing::Test {
  protected:
   void expect_fault(const std::string& words) {
     try {
-      check_symbolic(analysis_.symbolic, analysis_.permuted);
+      check_symbolic(analysis_.symbolic, analysis_.permuted.lower);
       FAIL() << "expected a fault: " << words;
     } catch (const InvalidInput& error) {
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
@@ -197,7 +200,7 @@ TEST_F(CheckSymbolic, FindsATreeOutOfPostorder) {
   // Columns 0 and 2 hang below 3, column 1 is a root between them and their parent.
   SymmetricMatrix matrix{4, {0, 1, 2, 3, 3}, {3, 1, 3}, {1, 1, 1}};
   symbolic_ = {4, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 1, 2, 2}, {3, 3}, {3, -1, 3, -1}};
-  analysis_.permuted = matrix;
+  analysis_.permuted.lower = matrix;
   expect_fault("not in postorder");
 }
 

@@ -175,23 +175,25 @@ TEST(AddOriginalEntries, PutsEachColumnOfTheMatrixIntoItsFront) {
     const Analysis analysis =
         analyse(random_spd(random, draw(random, 1, 30)), random_analysis(random));
     const Symbolic& symbolic = analysis.symbolic;
-    const Dense a(analysis.permuted);
+    const Dense a(analysis.permuted.lower);
     for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
       const std::int32_t pivots = symbolic.pivots(s), order = symbolic.front_order(s);
       Front front(order, pivots, draw(random, 1, 9));
       const std::int32_t cut = draw(random, 0, pivots);
-      add_original_entries(symbolic, analysis.permuted, s, 0, cut, front.storage());
-      add_original_entries(symbolic, analysis.permuted, s, cut, pivots, front.storage());
+      add_original_entries(symbolic, analysis.permuted.lower, s, 0, cut, front.storage());
+      add_original_entries(symbolic, analysis.permuted.lower, s, cut, pivots,
+                           front.storage());
       std::vector<std::int32_t> rows(pivots);
       for (std::int32_t k = 0; k < pivots; ++k) rows[k] = symbolic.first_column[s] + k;
       rows.insert(rows.end(), symbolic.rows_of(s).begin(), symbolic.rows_of(s).end());
       std::int64_t nonzeros = 0;
       for (std::int32_t j = 0; j < pivots; ++j)
         for (std::int32_t i = j; i < order; ++i) {
-          ASSERT_EQ(front(i, j), a(rows[i], rows[j])) << describe(analysis.permuted);
+          ASSERT_EQ(front(i, j), a(rows[i], rows[j]))
+              << describe(analysis.permuted.lower);
           nonzeros += front(i, j) != 0;
         }
-      ASSERT_EQ(front.nonzeros(), nonzeros) << describe(analysis.permuted);
+      ASSERT_EQ(front.nonzeros(), nonzeros) << describe(analysis.permuted.lower);
     }
   }
 }

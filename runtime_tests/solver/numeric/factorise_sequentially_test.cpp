@@ -31,7 +31,7 @@ struct Instance {
     return describe(analysis, options) + "; order " + support::describe(order);
   }
   [[nodiscard]] tl::expected<Factor, BadPivot> run() {
-    return factorise_sequentially(analysis.symbolic, analysis.permuted, tree, order,
+    return factorise_sequentially(analysis.symbolic, analysis.permuted.lower, tree, order,
                                   report);
   }
 
@@ -71,7 +71,7 @@ void expect_factor_of(const Dense& a, const Dense& l) {
 
 void expect_solutions(std::mt19937& random, const Instance& instance,
                       const Factor& factor, const Dense& exact_factor) {
-  const SymmetricMatrix& a = instance.analysis.permuted;
+  const SymmetricMatrix& a = instance.analysis.permuted.lower;
   const auto n = static_cast<std::size_t>(a.size);
   std::vector<double> b(n), scratch(3 * n);
   for (double& value : b) value = draw(random, -9, 9);
@@ -95,7 +95,7 @@ void expect_solutions(std::mt19937& random, const Instance& instance,
 void check(std::mt19937& random, Instance& instance) {
   const auto factor = instance.run();
   ASSERT_TRUE(factor.has_value()) << "column " << factor.error().column;
-  const Dense a(instance.analysis.permuted);
+  const Dense a(instance.analysis.permuted.lower);
   Dense exact = a;
   ASSERT_EQ(eliminate(exact, 0, a.size()), -1);
   expect_factor_of(a, dense_factor(instance, *factor));
@@ -110,7 +110,7 @@ TEST(FactoriseSequentially, SolvesSmallSystems) {
   for (int round = 0; round < 3000; ++round) {
     Instance instance(random,
                       random_spd(random, round < 20 ? round % 5 : draw(random, 0, 40)));
-    check_symbolic(instance.analysis.symbolic, instance.analysis.permuted);
+    check_symbolic(instance.analysis.symbolic, instance.analysis.permuted.lower);
     check(random, instance);
     if (HasFatalFailure()) FAIL() << instance.text();
   }
@@ -195,8 +195,8 @@ TEST(FactoriseSequentially, NamesAColumnThatFailsAfterAllItsDescendantsHavePasse
     const std::int32_t n = round % 100 == 0 ? 150 : draw(random, 1, 40);
     Instance instance(random, random_spd(random, n));
     const Symbolic& symbolic = instance.analysis.symbolic;
-    spoil(random, instance.analysis.permuted);
-    const Dense a(instance.analysis.permuted);
+    spoil(random, instance.analysis.permuted.lower);
+    const Dense a(instance.analysis.permuted.lower);
     Dense exact = a;
     const std::int32_t first_bad = eliminate(exact, 0, n);
     const auto factor = instance.run();
@@ -221,8 +221,8 @@ TEST(FactoriseSequentially, NamesTheFirstEmptyRow) {
   const std::vector<TaskId> order(tree.tasks.postorder().begin(),
                                   tree.tasks.postorder().end());
   FactorReport report;
-  const auto factor =
-      factorise_sequentially(analysis.symbolic, analysis.permuted, tree, order, report);
+  const auto factor = factorise_sequentially(analysis.symbolic, analysis.permuted.lower,
+                                             tree, order, report);
   ASSERT_FALSE(factor);
   EXPECT_EQ(analysis.symbolic.permutation[factor.error().column], 1);
 }
@@ -233,8 +233,8 @@ TEST(FactoriseSequentially, TakesAMatrixOfOrderZero) {
   const Analysis analysis = analyse(std::move(none));
   const AssemblyTree tree = build_assembly_tree(analysis.symbolic, {});
   FactorReport report;
-  const auto factor =
-      factorise_sequentially(analysis.symbolic, analysis.permuted, tree, {}, report);
+  const auto factor = factorise_sequentially(analysis.symbolic, analysis.permuted.lower,
+                                             tree, {}, report);
   ASSERT_TRUE(factor);
   EXPECT_EQ(report.allocated_peak, 0);
   solve_in_place(analysis.symbolic, tree, *factor, {});
@@ -244,21 +244,22 @@ TEST(FactoriseSequentially, SolvesALongTridiagonalSystem) {
   const Analysis analysis = analyse(make_grid({.nx = 50'000}));
   const AssemblyTree tree = build_assembly_tree(analysis.symbolic, {});
   FactorReport report;
-  const auto factor = factorise_sequentially(analysis.symbolic, analysis.permuted, tree,
-                                             tree.tasks.postorder(), report);
+  const auto factor = factorise_sequentially(analysis.symbolic, analysis.permuted.lower,
+                                             tree, tree.tasks.postorder(), report);
   ASSERT_TRUE(factor);
   // The Laplacian of a line against x = 1: b is 1 at both ends.
   const std::size_t n = 50'000;
   std::vector<double> x(n), scratch(3 * n);
   const std::vector<double> ones(n, 1.0), zeros(n, 0.0);
-  residual(analysis.permuted, ones, zeros, x);
+  residual(analysis.permuted.lower, ones, zeros, x);
   for (double& value : x) value = -value;
   const std::vector<double> b = x;
   const auto solve = [&](std::span<double> v) {
     solve_in_place(analysis.symbolic, tree, *factor, v);
   };
   solve(x);
-  EXPECT_LE(refine(analysis.permuted, b, x, scratch, solve).backward_error, 2 * kEpsilon);
+  EXPECT_LE(refine(analysis.permuted.lower, b, x, scratch, solve).backward_error,
+            2 * kEpsilon);
 }
 
 TEST(PivotCheck, KeepsTheEarliestColumn) {

@@ -62,7 +62,7 @@ struct Instance {
       : analysis(std::move(system)),
         options(assembly),
         tree(build_assembly_tree(analysis.symbolic, assembly)),
-        expected(factorise_sequentially(analysis.symbolic, analysis.permuted, tree,
+        expected(factorise_sequentially(analysis.symbolic, analysis.permuted.lower, tree,
                                         tree.tasks.postorder(), report)) {}
 
   Analysis analysis;
@@ -91,8 +91,9 @@ void run_and_check(const Runtime& runtime, const Instance& instance, Bytes bound
   const auto plan = runtime.espalier() ? plan_for(instance.tree, runtime.workers(), bound)
                                        : PlanPointer(nullptr, espalier_plan_destroy);
   FactorReport report;
-  const auto factor = factorise(instance.analysis.symbolic, instance.analysis.permuted,
-                                instance.tree, runtime, plan.get(), report);
+  const auto factor =
+      factorise(instance.analysis.symbolic, instance.analysis.permuted.lower,
+                instance.tree, runtime, plan.get(), report);
   ASSERT_TRUE(factor.has_value()) << "column " << factor.error().column;
   expect_same_bits(*factor, *instance.expected);
   ASSERT_GE(report.tasks, static_cast<std::int64_t>(instance.tree.nodes.size()));
@@ -205,10 +206,11 @@ TYPED_TEST(Factorise, NamesABadPivotAndLeavesNothingBehind) {
   Bytes resident = 0;
   for (int round = 0; round < 60; ++round) {
     const auto column = round == 0 ? 999 : draw(random, 0, 999);
-    double& diagonal = analysis.permuted.value[analysis.permuted.column_start[column]];
+    double& diagonal =
+        analysis.permuted.lower.value[analysis.permuted.lower.column_start[column]];
     const double kept = std::exchange(diagonal, round % 2 == 0 ? -1 : std::nan(""));
     FactorReport report;
-    const auto factor = factorise(analysis.symbolic, analysis.permuted, tree,
+    const auto factor = factorise(analysis.symbolic, analysis.permuted.lower, tree,
                                   this->runtime(), plan.get(), report);
     ASSERT_FALSE(factor.has_value()) << column;
     ASSERT_EQ(factor.error().column, column);
@@ -217,7 +219,7 @@ TYPED_TEST(Factorise, NamesABadPivotAndLeavesNothingBehind) {
   }
   const Bytes growth = resident_bytes() - resident;
   FactorReport report;
-  EXPECT_TRUE(factorise(analysis.symbolic, analysis.permuted, tree, this->runtime(),
+  EXPECT_TRUE(factorise(analysis.symbolic, analysis.permuted.lower, tree, this->runtime(),
                         plan.get(), report));
   EXPECT_LE(growth, 10 * report.allocated_peak);  // of fifty runs
 }
@@ -228,8 +230,8 @@ TYPED_TEST(Factorise, TellsItsProgress) {
   FactorReport report;
   double last = 0;
   const auto factor =
-      factorise(instance.analysis.symbolic, instance.analysis.permuted, instance.tree,
-                this->runtime(), plan.get(), report, [&](double part) {
+      factorise(instance.analysis.symbolic, instance.analysis.permuted.lower,
+                instance.tree, this->runtime(), plan.get(), report, [&](double part) {
                   EXPECT_LE(last, part);
                   EXPECT_LE(part, 1 + 1e-12);
                   last = part;
@@ -258,7 +260,7 @@ TEST(FactoriseOnStarPU, PlansGoWithTheSchedulerEspalierAlone) {
   const auto plan = plan_for(instance.tree, 1, 0);
   FactorReport report;
   const auto run = [&](const Runtime& runtime, const espalier_plan* with) {
-    return factorise(instance.analysis.symbolic, instance.analysis.permuted,
+    return factorise(instance.analysis.symbolic, instance.analysis.permuted.lower,
                      instance.tree, runtime, with, report);
   };
   {
@@ -281,9 +283,10 @@ TEST(FactoriseOnStarPU, ThrowsWhatTheSystemRefusesInATask) {
   const auto plan = plan_for(instance.tree, 2, 0);
   FactorReport report;
   for (int round = 0; round < 3; ++round)
-    EXPECT_THROW((void)factorise(instance.analysis.symbolic, instance.analysis.permuted,
-                                 instance.tree, runtime, plan.get(), report),
-                 Error);
+    EXPECT_THROW(
+        (void)factorise(instance.analysis.symbolic, instance.analysis.permuted.lower,
+                        instance.tree, runtime, plan.get(), report),
+        Error);
 }
 
 void expect_refused(const RuntimeOptions& options, const char* said) {

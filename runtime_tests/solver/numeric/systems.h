@@ -200,7 +200,7 @@ inline std::string describe(const Analysis& analysis, const AssemblyOptions& opt
       options.workers, options.subtree_fraction, options.subtree_floor,
       options.tiled_order, fmt::join(symbolic.first_column, " "),
       fmt::join(symbolic.parent, " "),
-      symbolic.size > 40 ? "large" : describe(analysis.permuted));
+      symbolic.size > 40 ? "large" : describe(analysis.permuted.lower));
 }
 
 }  // namespace espalier::solver
