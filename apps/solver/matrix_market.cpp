@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,16 +21,49 @@ namespace {
 
 constexpr std::int64_t kEmptyRows = 1'000'000;  // that are accepted in any file
 
+struct Difference {
+  std::int32_t row, column;
+  double below, above;
+};
+
+// Where the two triangles of a general matrix, the upper one transposed and without
+// diagonal, are not equal. An entry that is not given is zero.
+std::optional<Difference> first_difference(const SymmetricMatrix& lower,
+                                           const SymmetricMatrix& upper) {
+  const std::int32_t size = lower.size;
+  for (std::int32_t column = 0; column < size; ++column) {
+    auto below = lower.column_start[column], above = upper.column_start[column];
+    const auto below_end = lower.column_start[column + 1];
+    const auto above_end = upper.column_start[column + 1];
+    if (below < below_end && lower.row[below] == column) ++below;
+    while (below < below_end || above < above_end) {
+      const std::int32_t row = std::min(below < below_end ? lower.row[below] : size,
+                                        above < above_end ? upper.row[above] : size);
+      const bool has_below = below < below_end && lower.row[below] == row;
+      const bool has_above = above < above_end && upper.row[above] == row;
+      const double a = has_below ? lower.value[below++] : 0;
+      const double b = has_above ? upper.value[above++] : 0;
+      if (a != b) return Difference{row, column, a, b};
+    }
+  }
+  return std::nullopt;
+}
+
+enum class Symmetry { kSymmetric, kGeneral, kSkew };
+
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path), text_(path) {}
+  // `symmetric`: nothing else is accepted.
+  Reader(const std::string& path, bool symmetric)
+      : path_(path), text_(path), symmetric_only_(symmetric) {}
 
-  SymmetricMatrix read() {
+  InputMatrix read() {
     std::string_view text;
     header_ = read_header(text_, text);
     check_header(text.data() - 1);
     size_ = static_cast<std::int32_t>(header_.rows);
-    lower_.reserve(general_ ? header_.entries / 2 + size_ / 2 : header_.entries);
+    lower_.reserve(symmetry_ == Symmetry::kGeneral ? header_.entries / 2 + size_ / 2
+                                                   : header_.entries);
     std::vector<EntryChunk> chunks;
     do {
       read_block(text, chunks);
@@ -39,22 +74,41 @@ class Reader {
                                              read_, header_.entries));
     }
     chunks = {};
-    SymmetricMatrix matrix = assemble(size_, std::move(lower_));
-    if (general_) compare(matrix, assemble(size_, std::move(upper_)));
-    return matrix;
+    return assembled();
   }
 
  private:
-  void check_header(const char* size_line) {
+  void check_words() {
     const auto& [format, field, symmetry, rows, columns, entries] = header_;
-    const bool known_field = field == "real" || field == "integer" || field == "pattern";
-    if (format != "coordinate" || !known_field ||
-        (symmetry != "symmetric" && symmetry != "general")) {
-      throw FileError(path_, 1,
-                      fmt::format("'{} {} {}': the matrix must be 'coordinate', 'real', "
-                                  "'integer' or 'pattern', and 'symmetric' or 'general'",
-                                  format, field, symmetry));
+    if (field == "complex" || symmetry == "hermitian") {
+      throw FileError(
+          path_, 1,
+          fmt::format("'{} {}': complex matrices are not read, only real ones", field,
+                      symmetry));
     }
+    const bool known_field = field == "real" || field == "integer" || field == "pattern";
+    symmetry_ = symmetry == "symmetric" ? Symmetry::kSymmetric
+                : symmetry == "general" ? Symmetry::kGeneral
+                                        : Symmetry::kSkew;
+    const bool known_symmetry = symmetry_ != Symmetry::kSkew ||
+                                (symmetry == "skew-symmetric" && !symmetric_only_);
+    if (format != "coordinate" || !known_field || !known_symmetry) {
+      throw FileError(
+          path_, 1,
+          fmt::format("'{} {} {}': the matrix must be 'coordinate', 'real', "
+                      "'integer' or 'pattern', and 'symmetric' or {}",
+                      format, field, symmetry,
+                      symmetric_only_ ? "'general'" : "'skew-symmetric' or 'general'"));
+    }
+    field_ = field == "real"      ? EntryField::kReal
+             : field == "integer" ? EntryField::kInteger
+                                  : EntryField::kPattern;
+  }
+
+  void check_header(const char* size_line) {
+    const auto [rows, columns, entries] =
+        std::tuple(header_.rows, header_.columns, header_.entries);
+    check_words();
     if (rows != columns) {
       text_.fail_at(size_line, fmt::format("{} x {}: not square", rows, columns));
     }
@@ -72,10 +126,6 @@ class Reader {
           size_line,
           fmt::format("order {} with {} entries: most rows are empty", rows, entries));
     }
-    general_ = symmetry == "general";
-    field_ = field == "real"      ? EntryField::kReal
-             : field == "integer" ? EntryField::kInteger
-                                  : EntryField::kPattern;
   }
 
   void read_block(std::string_view text, std::vector<EntryChunk>& chunks) {
@@ -101,29 +151,49 @@ class Reader {
       if (row >= column) {
         lower_.append(row, column, value);
       } else {
-        (general_ ? upper_ : lower_).append(column, row, value);
+        const bool general = symmetry_ == Symmetry::kGeneral;
+        const bool negate = symmetry_ == Symmetry::kSkew;
+        (general ? upper_ : lower_).append(column, row, negate ? -value : value);
       }
-      if (general_ || row == column) continue;
+      if (symmetry_ == Symmetry::kSkew && row == column) {
+        fail(fmt::format("entry ({0}, {0}): a skew-symmetric matrix has no diagonal",
+                         row + 1));
+      }
+      if (symmetry_ == Symmetry::kGeneral || row == column) continue;
       if (triangle_ == 0) triangle_ = row > column ? 1 : -1;
       if ((row > column) != (triangle_ > 0)) {
         fail(fmt::format(
             "entry ({}, {}) is in the {} triangle, earlier ones in the other; "
-            "a symmetric file gives one of them",
-            row + 1, column + 1, row > column ? "lower" : "upper"));
+            "a {} file gives one of them",
+            row + 1, column + 1, row > column ? "lower" : "upper", header_.symmetry));
       }
     }
   }
 
-  // The two triangles of a general matrix, the upper one transposed and without diagonal.
-  void compare(const SymmetricMatrix& lower, const SymmetricMatrix& upper) const;
-  [[noreturn]] void report_unsymmetric(std::int32_t row, std::int32_t column,
-                                       double below, double above) const;
+  InputMatrix assembled() {
+    SymmetricMatrix lower = assemble(size_, std::move(lower_));
+    if (symmetry_ == Symmetry::kSymmetric) return lower;
+    if (symmetry_ == Symmetry::kSkew) {
+      SymmetricMatrix upper = lower;
+      for (double& value : upper.value) value = -value;
+      return joined(std::move(lower), std::move(upper));
+    }
+    SymmetricMatrix upper = assemble(size_, std::move(upper_));
+    if (const std::optional<Difference> found = first_difference(lower, upper)) {
+      if (symmetric_only_) report_unsymmetric(*found);
+      return joined(std::move(lower), std::move(upper));
+    }
+    return lower;
+  }
+
+  [[noreturn]] void report_unsymmetric(const Difference& difference) const;
 
   std::string path_;
   TextReader text_;
   MatrixMarketHeader header_;
   EntryField field_ = EntryField::kReal;
-  bool general_ = false;
+  Symmetry symmetry_ = Symmetry::kSymmetric;
+  bool symmetric_only_;
   std::int32_t size_ = 0;
   std::int64_t read_ = 0;
   int triangle_ = 0;  // of a symmetric file: 1 lower, -1 upper, 0 not known yet
@@ -148,8 +218,8 @@ std::int64_t find_entry(const std::string& path, std::int32_t row, std::int32_t 
   return 0;
 }
 
-void Reader::report_unsymmetric(std::int32_t row, std::int32_t column, double below,
-                                double above) const {
+void Reader::report_unsymmetric(const Difference& difference) const {
+  const auto [row, column, below, above] = difference;
   const auto describe = [&](std::int32_t i, std::int32_t j, double value) {
     const std::int64_t line = find_entry(path_, i, j, size_, field_);
     const std::string entry = fmt::format("({}, {})", i + 1, j + 1);
@@ -163,29 +233,12 @@ void Reader::report_unsymmetric(std::int32_t row, std::int32_t column, double be
                   fmt::format("not symmetric: {}, {}", lower.second, upper.second));
 }
 
-void Reader::compare(const SymmetricMatrix& lower, const SymmetricMatrix& upper) const {
-  for (std::int32_t column = 0; column < size_; ++column) {
-    auto below = lower.column_start[column], above = upper.column_start[column];
-    const auto below_end = lower.column_start[column + 1];
-    const auto above_end = upper.column_start[column + 1];
-    if (below < below_end && lower.row[below] == column) ++below;
-    while (below < below_end || above < above_end) {
-      // An entry that is not given is zero.
-      const std::int32_t row = std::min(below < below_end ? lower.row[below] : size_,
-                                        above < above_end ? upper.row[above] : size_);
-      const bool has_below = below < below_end && lower.row[below] == row;
-      const bool has_above = above < above_end && upper.row[above] == row;
-      const double a = has_below ? lower.value[below++] : 0;
-      const double b = has_above ? upper.value[above++] : 0;
-      if (a != b) report_unsymmetric(row, column, a, b);
-    }
-  }
-}
-
 }  // namespace
 
 SymmetricMatrix read_matrix_market(const std::string& path) {
-  return Reader(path).read();
+  return std::get<SymmetricMatrix>(Reader(path, true).read());
 }
+
+InputMatrix read_matrix(const std::string& path) { return Reader(path, false).read(); }
 
 }  // namespace espalier::solver

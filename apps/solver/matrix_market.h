@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "solver/general_matrix.h"
 #include "solver/sparse_matrix.h"
 
 namespace espalier::solver {
@@ -29,5 +30,12 @@ namespace espalier::solver {
 /// @par Memory  16 bytes an entry while reading and 24 while sorting when the file is not
 ///            in order of columns; 12 in the result. Twice that for a general matrix.
 [[nodiscard]] SymmetricMatrix read_matrix_market(const std::string& path);
+
+/// Reads any real square matrix. As above, and in addition:
+/// - skew-symmetric: one triangle is given, without diagonal; the result is general.
+/// - general: symmetric when both triangles are equal, value by value; else general.
+///
+/// @throws FileError as read_matrix_market(); complex and hermitian matrices are not read
+[[nodiscard]] InputMatrix read_matrix(const std::string& path);
 
 }  // namespace espalier::solver
