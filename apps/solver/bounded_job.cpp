@@ -136,10 +136,10 @@ tl::expected<FactorReport, BadPivot> BoundedJob::factorise(
 std::vector<double> BoundedJob::row_sums() const {
   const Symbolic& symbolic = analysis_.symbolic;
   const auto n = static_cast<std::size_t>(symbolic.size);
-  const std::vector<double> ones(n, 1.0), zero(n, 0.0);
+  const std::vector<double> ones(n, 1.0);
   std::vector<double> product(n), sums(n);
-  residual(analysis_.permuted.lower, ones, zero, product);
-  for (std::size_t i = 0; i < n; ++i) sums[symbolic.permutation[i]] = -product[i];
+  multiply(analysis_.permuted, Operation::kPlain, ones, product);
+  for (std::size_t i = 0; i < n; ++i) sums[symbolic.permutation[i]] = product[i];
   return sums;
 }
 
@@ -147,16 +147,16 @@ Solution BoundedJob::solve(std::span<double> b) {
   const auto start = std::chrono::steady_clock::now();
   const Symbolic& symbolic = analysis_.symbolic;
   const auto n = static_cast<std::size_t>(symbolic.size);
-  std::vector<double> rhs(n), scratch(3 * n);
+  std::vector<double> rhs(n);
   for (std::size_t i = 0; i < n; ++i) rhs[i] = b[symbolic.permutation[i]];
-  const auto apply = [&](std::span<double> v) {
+  const auto apply = [&](std::span<double> v, std::int32_t) {
     solve_in_place(symbolic, tree_, factor_, v);
   };
   std::vector<double> x = rhs;
-  apply(x);
+  apply(x, 1);
   Solution solution;
   solution.seconds = since(start);
-  solution.refinement = refine(analysis_.permuted.lower, rhs, x, scratch, apply);
+  solution.refinement = refine(analysis_.permuted, rhs, x, 1, apply, {.gmres_basis = 0});
   for (std::size_t i = 0; i < n; ++i) b[symbolic.permutation[i]] = x[i];
   solution.refine_seconds = since(start) - solution.seconds;
   return solution;

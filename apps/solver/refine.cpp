@@ -3,74 +3,133 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <vector>
 
 namespace espalier::solver {
+namespace {
 
-void residual(const SymmetricMatrix& a, std::span<const double> x,
-              std::span<const double> b, std::span<double> r) {
-  std::copy(b.begin(), b.end(), r.begin());
-  for (std::int32_t j = 0; j < a.size; ++j) {
-    double sum = 0;
-    for (auto k = a.column_start[j]; k < a.column_start[j + 1]; ++k) {
-      const std::int32_t i = a.row[k];
-      sum += a.value[k] * x[i];
-      if (i != j) r[i] -= a.value[k] * x[j];
-    }
-    r[j] -= sum;
+constexpr double kTarget = std::numeric_limits<double>::epsilon() / 2;
+
+class Refiner {
+ public:
+  Refiner(const SquareMatrix& a, std::span<const double> b, std::span<double> x,
+          std::int32_t columns, const BlockSolve& solve, const RefineOptions& options)
+      : n_(a.size()),
+        b_(b),
+        x_(x),
+        solve_(solve),
+        options_(options),
+        measure_(a, options.operation),
+        errors_(columns),
+        best_(n_),
+        r_(b.size()) {}
+
+  Refinement run() {
+    for (std::size_t c = 0; c < errors_.size(); ++c) measure_start(c);
+    refine_plainly();
+    r_.resize(n_);
+    for (std::size_t c = 0; c < errors_.size(); ++c)
+      if (options_.gmres_basis > 0 && errors_[c] > options_.gmres_above)
+        refine_by_gmres(c);
+    for (const double error : errors_)
+      result_.backward_error = std::max(result_.backward_error, error);
+    return result_;
   }
+
+ private:
+  [[nodiscard]] auto b(std::size_t c) const { return b_.subspan(c * n_, n_); }
+  [[nodiscard]] auto x(std::size_t c) const { return x_.subspan(c * n_, n_); }
+  [[nodiscard]] auto r(std::size_t place) {
+    return std::span(r_).subspan(place * n_, n_);
+  }
+
+  // The columns to be refined have their residuals at the first places of r_.
+  void measure_start(std::size_t c) {
+    const auto residual = r(active_.size());
+    errors_[c] = measure_(x(c), b(c), residual).total();
+    if (!std::isfinite(errors_[c])) try_zero(c, residual);
+    if (errors_[c] > kTarget) active_.push_back(c);
+  }
+
+  void try_zero(std::size_t c, std::span<double> residual) {
+    std::ranges::copy(x(c), best_.begin());
+    std::ranges::fill(x(c), 0.0);
+    errors_[c] = measure_(x(c), b(c), residual).total();
+    if (!std::isfinite(errors_[c])) std::ranges::copy(best_, x(c).begin());
+  }
+
+  void refine_plainly() {
+    for (std::int32_t step = 1; step <= options_.max_steps && !active_.empty(); ++step) {
+      solve_(std::span(r_).first(active_.size() * n_),
+             static_cast<std::int32_t>(active_.size()));
+      std::size_t kept = 0;
+      for (std::size_t place = 0; place < active_.size(); ++place) {
+        const std::size_t c = active_[place];
+        const double before = errors_[c];
+        if (!correct(c, r(place), r(kept))) continue;
+        result_.steps = step;
+        if (errors_[c] <= before / 2 && errors_[c] > kTarget) active_[kept++] = c;
+      }
+      active_.resize(kept);
+    }
+  }
+
+  // x += d; or, when that is no better, as it was. `residual` may be where d is.
+  bool correct(std::size_t c, std::span<const double> d, std::span<double> residual) {
+    const auto x = this->x(c);
+    std::ranges::copy(x, best_.begin());
+    for (std::size_t i = 0; i < n_; ++i) x[i] += d[i];
+    const double error = measure_(x, b(c), residual).total();
+    const bool better = error < errors_[c];
+    if (better) {
+      errors_[c] = error;
+    } else {
+      std::ranges::copy(best_, x.begin());
+    }
+    return better;
+  }
+
+  void refine_by_gmres(std::size_t c) {
+    if (!gmres_) gmres_.emplace(static_cast<std::int32_t>(n_), options_.gmres_basis);
+    measure_(x(c), b(c), r(0));
+    for (std::int32_t cycle = 0; cycle < options_.gmres_cycles; ++cycle) {
+      const double before = errors_[c];
+      result_.gmres_steps += gmres_->correct(measure_, r(0), solve_, kTarget);
+      if (!correct(c, r(0), r(0))) return;
+      if (errors_[c] > before / 2 || errors_[c] <= kTarget) return;
+    }
+  }
+
+  std::size_t n_;
+  std::span<const double> b_;
+  std::span<double> x_;
+  const BlockSolve& solve_;
+  const RefineOptions& options_;
+  ErrorMeasure measure_;
+  std::vector<double> errors_;  // of each column's x
+  std::vector<std::size_t> active_;
+  std::vector<double> best_, r_;
+  std::optional<Gmres> gmres_;
+  Refinement result_;
+};
+
+}  // namespace
+
+Refinement refine(const SquareMatrix& a, std::span<const double> b, std::span<double> x,
+                  std::int32_t columns, const BlockSolve& solve,
+                  const RefineOptions& options) {
+  return Refiner(a, b, x, columns, solve, options).run();
 }
 
-double backward_error(const SymmetricMatrix& a, std::span<const double> x,
-                      std::span<const double> b, std::span<const double> r,
-                      std::span<double> scratch) {
-  for (std::int32_t j = 0; j < a.size; ++j) scratch[j] = std::abs(b[j]);
-  for (std::int32_t j = 0; j < a.size; ++j) {
-    for (auto k = a.column_start[j]; k < a.column_start[j + 1]; ++k) {
-      const std::int32_t i = a.row[k];
-      const double entry = std::abs(a.value[k]);
-      scratch[j] += entry * std::abs(x[i]);
-      if (i != j) scratch[i] += entry * std::abs(x[j]);
-    }
-  }
-  double error = 0;
-  for (std::int32_t i = 0; i < a.size; ++i) {
-    const double numerator = std::abs(r[i]);
-    if (numerator == 0) continue;
-    const double quotient = numerator / scratch[i];
-    // A comparison that a NaN fails too: it must not pass for a small error.
-    if (!(quotient <= error)) error = quotient;
-    if (std::isnan(error)) return std::numeric_limits<double>::infinity();
-  }
-  return error;
-}
-
-Refinement refine(const SymmetricMatrix& a, std::span<const double> b,
-                  std::span<double> x, std::span<double> scratch,
-                  const std::function<void(std::span<double>)>& solve,
-                  std::int32_t max_steps) {
-  const std::size_t n = x.size();
-  const auto r = scratch.subspan(0, n), work = scratch.subspan(n, n);
-  const auto best = scratch.subspan(2 * n, n);
-  Refinement result;
-  residual(a, x, b, r);
-  result.backward_error = backward_error(a, x, b, r, work);
-  while (result.steps < max_steps &&
-         result.backward_error > std::numeric_limits<double>::epsilon() / 2) {
-    std::copy(x.begin(), x.end(), best.begin());
-    solve(r);
-    for (std::size_t i = 0; i < n; ++i) x[i] += r[i];
-    residual(a, x, b, r);
-    const double error = backward_error(a, x, b, r, work);
-    if (!(error < result.backward_error)) {
-      std::copy(best.begin(), best.end(), x.begin());
-      break;
-    }
-    const bool stagnates = error > result.backward_error / 2;
-    result.backward_error = error;
-    ++result.steps;
-    if (stagnates) break;
-  }
-  return result;
+Bytes refinement_bytes(std::int32_t size, std::int32_t columns,
+                       const RefineOptions& options) {
+  constexpr Bytes kPerColumn = sizeof(double) + sizeof(std::size_t);
+  const Bytes vectors = checked_mul(Bytes{columns} + 3, size);
+  const Bytes gmres =
+      options.gmres_basis > 0 ? Gmres::bytes(size, options.gmres_basis) : 0;
+  return checked_add(checked_mul(vectors, Bytes{sizeof(double)}),
+                     checked_add(gmres, 2 * kPerColumn * columns));
 }
 
 }  // namespace espalier::solver

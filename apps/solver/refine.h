@@ -1,37 +1,51 @@
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <span>
 
+#include "espalier/model/units.h"
+#include "solver/gmres.h"
+#include "solver/residual.h"
 #include "solver/sparse_matrix.h"
 
 namespace espalier::solver {
 
-/// r := b - A x. Products and sums in double precision.
-/// @par Cost  4 flops an entry of the stored triangle
-void residual(const SymmetricMatrix& a, std::span<const double> x,
-              std::span<const double> b, std::span<double> r);
-
-/// Componentwise backward error [OP64]: max_i |b - A x|_i / (|A| |x| + |b|)_i, the least
-/// e for which x solves a system whose every entry is within a factor 1 ± e. Rows whose
-/// denominator is zero count only when their residual is not zero (infinite then).
-/// `scratch`: as long as x.
-[[nodiscard]] double backward_error(const SymmetricMatrix& a, std::span<const double> x,
-                                    std::span<const double> b, std::span<const double> r,
-                                    std::span<double> scratch);
-
-struct Refinement {
-  double backward_error = 0;
-  std::int32_t steps = 0;  ///< corrections made
+struct RefineOptions {
+  Operation operation = Operation::kPlain;
+  std::int32_t max_steps = 10;  ///< of plain refinement
+  /// GMRES takes over where plain refinement ends above this error.
+  double gmres_above = 1e-14;
+  std::int32_t gmres_basis = 30;  ///< steps before a restart; 0: no GMRES
+  std::int32_t gmres_cycles = 4;  ///< most starts
 };
 
-/// Iterative refinement [ADD89]: corrects x by solve(r) until the backward error is at
-/// most the unit roundoff, does not halve any more, or `max_steps` is reached; keeps the
-/// best x. `solve` maps r to A^-1 r in place.
-/// `scratch`: three vectors as long as x, one after the other.
-Refinement refine(const SymmetricMatrix& a, std::span<const double> b,
-                  std::span<double> x, std::span<double> scratch,
-                  const std::function<void(std::span<double>)>& solve,
-                  std::int32_t max_steps = 5);
+struct Refinement {
+  double backward_error = 0;     ///< omega1 + omega2 of the worst column
+  std::int32_t steps = 0;        ///< plain corrections to the column with most of them
+  std::int32_t gmres_steps = 0;  ///< solves inside GMRES, of all columns
+};
+
+/// Iterative refinement [ADD89] of op(A) x = b for a block of right-hand sides: x is
+/// corrected by solve(b - op(A) x) until its componentwise backward error is at most the
+/// unit roundoff or does not halve any more, or for `max_steps` times. A column that has
+/// ended takes no part in the solves of the others. A column that ended above
+/// `gmres_above` goes on by itself with restarted flexible GMRES, under the same rule
+/// cycle by cycle. Every column keeps its best x; one that is not finite at the start is
+/// taken to be 0.
+///
+/// `a`, `b`, `x` and `solve` may be of the scaled and permuted system: the error is that
+/// of the system that was given, see BackwardError. One thread, apart from `solve`.
+///
+/// @param b, x   `columns` vectors of the order of a, one after the other
+/// @param solve  called with any number of vectors up to `columns`
+/// @par Memory   refinement_bytes(), allocated inside; GMRES's only once it is needed
+Refinement refine(const SquareMatrix& a, std::span<const double> b, std::span<double> x,
+                  std::int32_t columns, const BlockSolve& solve,
+                  const RefineOptions& options = {});
+
+/// The most that refine() allocates for itself:
+/// 8 n (columns + 3 + 2 gmres_basis + 1) bytes and a little.
+[[nodiscard]] Bytes refinement_bytes(std::int32_t size, std::int32_t columns,
+                                     const RefineOptions& options = {});
 
 }  // namespace espalier::solver

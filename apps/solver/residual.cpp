@@ -1,0 +1,105 @@
+#include "solver/residual.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace espalier::solver {
+namespace {
+
+constexpr double kRoundoff = std::numeric_limits<double>::epsilon() / 2;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// op(A) as its pattern and the values of the two triangles: of (i, j) and of (j, i).
+struct View {
+  View(const SquareMatrix& a, Operation operation)
+      : pattern(a.lower),
+        below(a.lower.value.data()),
+        above(a.symmetric() ? below : a.upper.data()) {
+    if (operation == Operation::kTransposed) std::swap(below, above);
+  }
+  const SymmetricMatrix& pattern;
+  const double* below;
+  const double* above;
+};
+
+// Calls entry(i, j, value) for each entry of op(A) below and above the diagonal and on
+// it, by columns of the lower triangle; opposite entries one after the other.
+template <class Entry>
+void for_each_entry(const View& a, const Entry& entry) {
+  const std::int64_t* const start = a.pattern.column_start.data();
+  const std::int32_t* const row = a.pattern.row.data();
+  for (std::int32_t j = 0; j < a.pattern.size; ++j) {
+    std::int64_t k = start[j];
+    const std::int64_t end = start[j + 1];
+    if (k < end && row[k] == j) {
+      entry(j, j, a.below[k]);
+      ++k;
+    }
+    for (; k < end; ++k) {
+      entry(row[k], j, a.below[k]);
+      entry(j, row[k], a.above[k]);
+    }
+  }
+}
+
+void subtract_product(const View& a, std::span<const double> x, std::span<double> r) {
+  for_each_entry(
+      a, [&](std::int32_t i, std::int32_t j, double value) { r[i] -= value * x[j]; });
+}
+
+}  // namespace
+
+void multiply(const SquareMatrix& a, Operation operation, std::span<const double> x,
+              std::span<double> y) {
+  std::fill(y.begin(), y.end(), 0.0);
+  subtract_product({a, operation}, x, y);
+  for (double& each : y) each = -each;
+}
+
+void residual(const SquareMatrix& a, Operation operation, std::span<const double> x,
+              std::span<const double> b, std::span<double> r) {
+  std::copy(b.begin(), b.end(), r.begin());
+  subtract_product({a, operation}, x, r);
+}
+
+ErrorMeasure::ErrorMeasure(const SquareMatrix& a, Operation operation)
+    : a_(a), operation_(operation), row_sum_(a.size()), denominator_(a.size()) {
+  for_each_entry({a, operation}, [&](std::int32_t i, std::int32_t, double value) {
+    row_sum_[i] += std::abs(value);
+  });
+}
+
+BackwardError ErrorMeasure::operator()(std::span<const double> x,
+                                       std::span<const double> b, std::span<double> r) {
+  std::vector<double>& w = denominator_;
+  double x_norm = 0;
+  bool finite = true;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    r[i] = b[i];
+    w[i] = std::abs(b[i]);
+    x_norm = std::max(x_norm, std::abs(x[i]));
+    finite = finite && std::isfinite(x[i]);
+  }
+  for_each_entry({a_, operation_}, [&](std::int32_t i, std::int32_t j, double value) {
+    const double product = value * x[j];
+    r[i] -= product;
+    w[i] += std::abs(product);
+  });
+  if (!finite) return {kInfinity, 0};  // an empty column of A would not show it
+  BackwardError error;
+  const double small = 1000 * static_cast<double>(w.size()) * kRoundoff;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    if (!std::isfinite(w[i])) return {kInfinity, 0};
+    const double row = row_sum_[i] * x_norm;
+    const bool first = w[i] > small * (row + std::abs(b[i])) || !std::isfinite(row);
+    if (!first) w[i] += row - std::abs(b[i]);
+    if (r[i] == 0) continue;
+    double& omega = first ? error.omega1 : error.omega2;
+    omega = std::max(omega, std::abs(r[i]) / w[i]);
+  }
+  return error;
+}
+
+}  // namespace espalier::solver

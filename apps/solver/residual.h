@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "solver/sparse_matrix.h"
+
+namespace espalier::solver {
+
+/// op(A): the matrix itself or its transpose.
+enum class Operation : std::int8_t { kPlain, kTransposed };
+
+/// y := op(A) x, in double precision.
+/// @par Cost  2 flops an entry; the matrix is read once
+void multiply(const SquareMatrix& a, Operation operation, std::span<const double> x,
+              std::span<double> y);
+
+/// r := b - op(A) x, in double precision.
+void residual(const SquareMatrix& a, Operation operation, std::span<const double> x,
+              std::span<const double> b, std::span<double> r);
+
+/// Componentwise backward error of an x [OP64, ADD89]: with r = b - A x and
+/// w = |A| |x| + |b|,
+///   omega1 = max |r_i| / w_i                                  over the rows of class 1
+///   omega2 = max |r_i| / ( (|A||x|)_i + ||A_i||_inf ||x||_inf )   over the others.
+/// Class 1 are the rows with w_i > 1000 n u ( ||A_i||_inf ||x||_inf + |b_i| ), where
+/// ||A_i||_inf is the sum of the moduli of row i: the others have so small a w_i that r_i
+/// is rounding alone. x solves a system (A + E) x = b + f with |E| <= total() |A| and
+/// |f| <= total() |b| in the rows of class 1, and |f_i| <= omega2 ||A_i||_inf ||x||_inf
+/// in the others.
+///
+/// Scaling of rows and permutations change neither value; scaling of columns changes
+/// only which rows are of class 1. So the error of a solution of the scaled and permuted
+/// system is that of the solution of the system that was given.
+struct BackwardError {
+  double omega1 = 0;
+  double omega2 = 0;
+  [[nodiscard]] double total() const { return omega1 + omega2; }
+};
+
+/// Measures solutions of op(A) x = b. Keeps two vectors as long as x.
+class ErrorMeasure {
+ public:
+  /// @param a  outlives this
+  ErrorMeasure(const SquareMatrix& a, Operation operation);
+
+  /// r := b - op(A) x, and the error. Infinite when anything is not finite.
+  ///
+  /// @par Cost  4 flops an entry; the matrix is read once
+  BackwardError operator()(std::span<const double> x, std::span<const double> b,
+                           std::span<double> r);
+
+  /// What |r_i| was divided by in the last call; not negative.
+  [[nodiscard]] std::span<const double> denominators() const { return denominator_; }
+
+  [[nodiscard]] const SquareMatrix& matrix() const { return a_; }
+  [[nodiscard]] Operation operation() const { return operation_; }
+
+ private:
+  const SquareMatrix& a_;
+  Operation operation_;
+  std::vector<double> row_sum_;  // of |op(A)|
+  std::vector<double> denominator_;
+};
+
+}  // namespace espalier::solver
