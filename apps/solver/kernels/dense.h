@@ -1,9 +1,11 @@
 #pragma once
 
 // Dense column-major kernels of the fronts, over CBLAS on one thread. Small cases run as
-// plain loops, where a call costs more than the work.
+// plain loops, where a call costs more than the work. T is float or double.
 
 #include <cstdint>
+
+#include "solver/kernels/update.h"
 
 namespace espalier::solver::kernels {
 
@@ -12,25 +14,34 @@ namespace espalier::solver::kernels {
 ///
 /// @return 0, or the 1-based column whose pivot is not positive (or not a number); the
 ///         columns before it are factored then
-/// @par Cost  n^3 / 3 flops, recursive halves over dtrsm and dsyrk
-std::int32_t cholesky(std::int32_t n, double* a, std::int32_t lda);
+/// @par Cost  n^3 / 3 flops, recursive halves over trsm and syrk
+template <class T>
+std::int32_t cholesky(std::int32_t n, T* a, std::int32_t lda);
 
 /// B := B L^-T: the rows below a diagonal block. B is m x n, L n x n lower.
-void solve_below(std::int32_t m, std::int32_t n, const double* l, std::int32_t ldl,
-                 double* b, std::int32_t ldb);
+template <class T>
+void solve_below(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T* b,
+                 std::int32_t ldb);
 
-/// C := C - A B^T on the lower trapezoid of C, where B is the first n rows of A.
-/// C is m x n with m >= n, A is m x k: the update of a block column by factored columns.
-void update(std::int32_t m, std::int32_t n, std::int32_t k, const double* a,
-            std::int32_t lda, double* c, std::int32_t ldc);
+/// As solve_below(), L with ones on its diagonal, which is not read.
+template <class T>
+void solve_below_unit(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T* b,
+                      std::int32_t ldb);
+
+/// The same as update_lower().
+template <class T>
+void update(std::int32_t m, std::int32_t n, std::int32_t k, const T* a, std::int32_t lda,
+            T* c, std::int32_t ldc) {
+  update_lower(m, n, k, a, lda, c, ldc);
+}
 
 /// x := L^-1 x and y := y - B x, for the n rows of L and the m rows of B below it, both
 /// in the one block `l` with leading dimension ld; x and y are contiguous: y = x + n.
-void forward_block(std::int32_t m, std::int32_t n, const double* l, std::int32_t ld,
-                   double* x);
+template <class T>
+void forward_block(std::int32_t m, std::int32_t n, const T* l, std::int32_t ld, T* x);
 /// x := L^-T (x - B^T y), likewise.
-void backward_block(std::int32_t m, std::int32_t n, const double* l, std::int32_t ld,
-                    double* x);
+template <class T>
+void backward_block(std::int32_t m, std::int32_t n, const T* l, std::int32_t ld, T* x);
 
 /// One BLAS thread a call from now on, where the library lets itself be told (OpenBLAS).
 void use_one_blas_thread();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "solver/matrix_kind.h"
 
@@ -53,10 +54,10 @@ struct PivotRule {
 };
 
 struct PivotCounts {
-  std::int32_t eliminated;  ///< columns; they come first in the block
-  std::int32_t perturbed;   ///< pivots replaced (static pivoting)
-  std::int32_t negative;    ///< LDL^T: negative eigenvalues of D
-  std::int32_t two_by_two;  ///< LDL^T: 2 x 2 pivots, two columns each
+  std::int32_t eliminated = 0;  ///< columns; they come first in the block
+  std::int32_t perturbed = 0;   ///< pivots replaced (static pivoting)
+  std::int32_t negative = 0;    ///< LDL^T: negative eigenvalues of D
+  std::int32_t two_by_two = 0;  ///< LDL^T: 2 x 2 pivots, two columns each
 };
 
 /// Factors a block column in place.
@@ -87,7 +88,8 @@ struct PivotCounts {
 ///            at most (w / inner) times inner^2 rows
 template <class T>
 PivotCounts factor_pivot_block(FactorKind kind, const PivotBlock<T>& block,
-                               const PivotRule& rule, std::span<T> scratch);
+                               const PivotRule& rule,
+                               std::span<std::type_identity_t<T>> scratch);
 
 /// Entries of scratch that factor_pivot_block() needs for a block of this width.
 [[nodiscard]] std::int64_t pivot_scratch(FactorKind kind, std::int32_t width);

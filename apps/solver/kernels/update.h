@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace espalier::solver::kernels {
 
@@ -21,7 +22,7 @@ void update_lower(std::int32_t m, std::int32_t n, std::int32_t k, const T* a,
 template <class T>
 void update_lower_ldlt(std::int32_t m, std::int32_t n, std::int32_t k, const T* a,
                        std::int32_t lda, const T* d, T* c, std::int32_t ldc,
-                       std::span<T> scratch);
+                       std::span<std::type_identity_t<T>> scratch);
 
 /// C := C - A B^T; C is m x n, A is m x k, B is n x k.
 template <class T>

@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "solver/kernels/blas.h"
+#include "solver/kernels/inner_factor.h"
+#include "solver/kernels/multiversion.h"
+
+namespace espalier::solver::kernels {
+namespace {
+
+template <class T>
+ESPALIER_MULTIVERSION bool within(std::int32_t m, const T* x, T bound) {
+  bool over = false;
+  for (std::int32_t i = 0; i < m; ++i) over |= !(std::abs(x[i]) <= bound);
+  return !over;
+}
+
+template <class T>
+ESPALIER_MULTIVERSION void divide(std::int32_t m, T* x, T pivot) {
+  const T inverse = 1 / pivot;
+  if (std::isnormal(inverse)) {
+    for (std::int32_t i = 0; i < m; ++i) x[i] *= inverse;
+  } else {
+    for (std::int32_t i = 0; i < m; ++i) x[i] /= pivot;
+  }
+}
+
+// Two columns by [[a, b], [b, c]], scaled by b, the largest.
+template <class T>
+ESPALIER_MULTIVERSION void divide_pair(std::int32_t m, T* x, T* y, T a, T b, T c) {
+  const T first = a / b, second = c / b, scale = 1 / (first * second - 1);
+  for (std::int32_t i = 0; i < m; ++i) {
+    const T p = x[i] / b, q = y[i] / b;
+    x[i] = (second * p - q) * scale;
+    y[i] = (first * q - p) * scale;
+  }
+}
+
+template <class T>
+void divide_columns(std::int32_t m, std::int32_t n, const T* d, T* a, std::int32_t ld) {
+  for (std::int32_t k = 0; k < n; ++k) {
+    T* const x = a + std::int64_t{k} * ld;
+    if (d[2 * k + 1] == 0) {
+      divide(m, x, d[2 * k]);
+      continue;
+    }
+    divide_pair(m, x, x + ld, d[2 * k], d[2 * k + 1], d[2 * k + 2]);
+    ++k;
+  }
+}
+
+template <class T>
+void copy_columns(std::int32_t m, std::int32_t n, const T* a, std::int32_t lda, T* b,
+                  std::int32_t ldb) {
+  for (std::int32_t j = 0; j < n; ++j)
+    std::copy_n(a + std::int64_t{j} * lda, m, b + std::int64_t{j} * ldb);
+}
+
+template <class T>
+class InnerRows {
+ public:
+  InnerRows(const InnerFactor<T>& inner, std::int32_t limit, double bound, T* saved)
+      : inner_(inner),
+        limit_(limit),
+        bound_(T(std::min(bound, double(std::numeric_limits<T>::max())))),
+        saved_(saved) {}
+
+  [[nodiscard]] std::int32_t limit() const { return limit_; }
+
+  // All rows of the segment by chunks. @return whether all columns were kept
+  void apply(const RowSegment<T>& rows, T* products, std::int32_t ldp) {
+    for (std::int32_t i = 0; i < rows.rows; i += kChunk) {
+      const std::int32_t m = std::min(kChunk, rows.rows - i), before = limit_;
+      apply_chunk(m, rows.data + i, rows.leading, products ? products + i : nullptr, ldp);
+      if (limit_ < before) put_back({rows.data, rows.leading, i}, before);
+    }
+  }
+
+  // Columns limit_ .. before - 1 of rows that hold L: L times those columns of upper.
+  void put_back(const RowSegment<T>& rows, std::int32_t before) {
+    for (std::int32_t i = 0; i < rows.rows; i += kChunk) {
+      const std::int32_t m = std::min(kChunk, rows.rows - i);
+      T* const a = rows.data + i;
+      copy_columns(m, before, a, rows.leading, saved_, m);
+      blas::gemm(CblasNoTrans, CblasNoTrans, m, before - limit_, before, T(1), saved_, m,
+                 inner_.upper + limit_ * kInner, kInner, T(0),
+                 a + std::int64_t{limit_} * rows.leading, rows.leading);
+    }
+  }
+
+ private:
+  void apply_chunk(std::int32_t m, T* a, std::int32_t ld, T* products, std::int32_t ldp) {
+    copy_columns(m, inner_.count, a, ld, saved_, m);
+    gather(m, 0, a, ld);
+    if (limit_ == 0) return;
+    if (inner_.symmetric) {
+      blas::trsm(CblasRight, CblasLower, CblasTrans, CblasUnit, m, limit_, inner_.lower,
+                 kInner, a, ld);
+      if (products) copy_columns(m, limit_, a, ld, products, ldp);
+      divide_columns(m, limit_, inner_.d, a, ld);
+    } else {
+      blas::trsm(CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, m, limit_,
+                 inner_.upper, kInner, a, ld);
+    }
+    std::int32_t kept = 0;
+    while (kept < limit_ && within(m, a + std::int64_t{kept} * ld, bound_)) ++kept;
+    if (kept == limit_) return;
+    limit_ = inner_.pivot_begin(kept);
+    gather(m, limit_, a, ld);
+  }
+
+  // Columns from `first` on from the saved ones.
+  void gather(std::int32_t m, std::int32_t first, T* a, std::int32_t ld) {
+    for (std::int32_t k = first; k < inner_.count; ++k)
+      std::copy_n(saved_ + std::int64_t{inner_.order[k]} * m, m,
+                  a + std::int64_t{k} * ld);
+  }
+
+  const InnerFactor<T>& inner_;
+  std::int32_t limit_;
+  T bound_;
+  T* saved_;
+};
+
+}  // namespace
+
+template <class T>
+std::int32_t apply_inner(const InnerFactor<T>& inner, std::int32_t limit, double bound,
+                         const RowSegment<T>& tail, T* products, std::int32_t ldp,
+                         std::span<const RowSegment<T>> below, std::int32_t first,
+                         T* saved) {
+  InnerRows<T> rows(inner, limit, bound, saved);
+  const auto segment = [&](std::size_t k) {
+    const RowSegment<T>& s = below[k];
+    return RowSegment<T>{s.data + std::int64_t{first} * s.leading, s.leading, s.rows};
+  };
+  rows.apply(tail, products, ldp);
+  for (std::size_t k = 0; k < below.size(); ++k) {
+    const std::int32_t before = rows.limit();
+    rows.apply(segment(k), nullptr, 0);
+    if (rows.limit() == before) continue;
+    rows.put_back(tail, before);
+    for (std::size_t done = 0; done < k; ++done) rows.put_back(segment(done), before);
+  }
+  return rows.limit();
+}
+
+template <class T>
+std::int32_t first_over(std::int32_t m, std::int32_t n, const T* a, std::int32_t ld,
+                        double bound) {
+  const T limit = T(std::min(bound, double(std::numeric_limits<T>::max())));
+  for (std::int32_t k = 0; k < n; ++k)
+    if (!within(m, a + std::int64_t{k} * ld, limit)) return k;
+  return n;
+}
+
+#define ESPALIER_INSTANTIATE(T)                                                        \
+  template std::int32_t apply_inner(const InnerFactor<T>&, std::int32_t, double,       \
+                                    const RowSegment<T>&, T*, std::int32_t,            \
+                                    std::span<const RowSegment<T>>, std::int32_t, T*); \
+  template std::int32_t first_over(std::int32_t, std::int32_t, const T*, std::int32_t, \
+                                   double);
+ESPALIER_INSTANTIATE(double)
+ESPALIER_INSTANTIATE(float)
+#undef ESPALIER_INSTANTIATE
+
+}  // namespace espalier::solver::kernels

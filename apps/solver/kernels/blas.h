@@ -1,0 +1,62 @@
+#pragma once
+
+// The BLAS routines that the kernels use, column-major, one name for both precisions.
+// Private to the kernels.
+
+#include <cblas.h>
+
+#include <cstdint>
+
+namespace espalier::solver::kernels::blas {
+
+using Index = std::int32_t;
+using Transpose = CBLAS_TRANSPOSE;
+
+inline void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, double alpha,
+                 const double* a, Index lda, const double* b, Index ldb, double beta,
+                 double* c, Index ldc) {
+  cblas_dgemm(CblasColMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+inline void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, float alpha,
+                 const float* a, Index lda, const float* b, Index ldb, float beta,
+                 float* c, Index ldc) {
+  cblas_sgemm(CblasColMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+/// Lower triangle of C -= A A^T.
+inline void syrk(Index n, Index k, const double* a, Index lda, double* c, Index ldc) {
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, k, -1, a, lda, 1, c, ldc);
+}
+inline void syrk(Index n, Index k, const float* a, Index lda, float* c, Index ldc) {
+  cblas_ssyrk(CblasColMajor, CblasLower, CblasNoTrans, n, k, -1, a, lda, 1, c, ldc);
+}
+
+inline void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, Transpose transpose, CBLAS_DIAG diag,
+                 Index m, Index n, const double* a, Index lda, double* b, Index ldb) {
+  cblas_dtrsm(CblasColMajor, side, uplo, transpose, diag, m, n, 1, a, lda, b, ldb);
+}
+inline void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, Transpose transpose, CBLAS_DIAG diag,
+                 Index m, Index n, const float* a, Index lda, float* b, Index ldb) {
+  cblas_strsm(CblasColMajor, side, uplo, transpose, diag, m, n, 1, a, lda, b, ldb);
+}
+
+/// y -= op(A) x.
+inline void gemv(Transpose transpose, Index m, Index n, const double* a, Index lda,
+                 const double* x, double* y) {
+  cblas_dgemv(CblasColMajor, transpose, m, n, -1, a, lda, x, 1, 1, y, 1);
+}
+inline void gemv(Transpose transpose, Index m, Index n, const float* a, Index lda,
+                 const float* x, float* y) {
+  cblas_sgemv(CblasColMajor, transpose, m, n, -1, a, lda, x, 1, 1, y, 1);
+}
+
+inline void trsv(CBLAS_UPLO uplo, Transpose transpose, CBLAS_DIAG diag, Index n,
+                 const double* a, Index lda, double* x) {
+  cblas_dtrsv(CblasColMajor, uplo, transpose, diag, n, a, lda, x, 1);
+}
+inline void trsv(CBLAS_UPLO uplo, Transpose transpose, CBLAS_DIAG diag, Index n,
+                 const float* a, Index lda, float* x) {
+  cblas_strsv(CblasColMajor, uplo, transpose, diag, n, a, lda, x, 1);
+}
+
+}  // namespace espalier::solver::kernels::blas

@@ -1,0 +1,162 @@
+#include "solver/kernels/block_solve.h"
+
+#include "solver/kernels/blas.h"
+
+namespace espalier::solver::kernels {
+namespace {
+
+constexpr std::int32_t kLoopOrder = 8;  // order below which loops beat calls
+
+// One column: x := L^-1 x and U^-T x go down, L^-T x and U^-1 x go up. `a` holds L or U;
+// `along` says that entries are met along its columns (L^-1, U^-1), not its rows.
+template <class T>
+void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool down, bool along,
+                 bool unit, T* x) {
+  for (std::int32_t step = 0; step < n; ++step) {
+    const std::int32_t j = down ? step : n - 1 - step;
+    const T* const column = a + std::int64_t{j} * lda;
+    // Entries of column j off its diagonal: of L below it, of U above it.
+    const bool lower = down == along;
+    const std::int32_t first = lower ? j + 1 : 0, last = lower ? n : j;
+    T value = x[j];
+    if (!along)
+      for (std::int32_t i = first; i < last; ++i) value -= column[i] * x[i];
+    if (!unit) value /= column[j];
+    x[j] = value;
+    if (along)
+      for (std::int32_t i = first; i < last; ++i) x[i] -= value * column[i];
+  }
+}
+
+template <class T>
+void solve_triangle(bool lower, bool transposed, bool unit, std::int32_t n, const T* a,
+                    std::int32_t lda, std::int32_t nrhs, T* x, std::int32_t ldx) {
+  if (n == 0 || nrhs == 0) return;
+  const auto uplo = lower ? CblasLower : CblasUpper;
+  const auto trans = transposed ? CblasTrans : CblasNoTrans;
+  const auto diag = unit ? CblasUnit : CblasNonUnit;
+  if (n < kLoopOrder) {
+    for (std::int32_t j = 0; j < nrhs; ++j)
+      solve_loops(n, a, lda, lower != transposed, !transposed, unit,
+                  x + std::int64_t{j} * ldx);
+  } else if (nrhs == 1) {
+    blas::trsv(uplo, trans, diag, n, a, lda, x);
+  } else {
+    blas::trsm(CblasLeft, uplo, trans, diag, n, nrhs, a, lda, x, ldx);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void forward_solve(FactorKind kind, std::int32_t e, const T* diagonal, std::int32_t ld,
+                   std::int32_t nrhs, T* x, std::int32_t ldx) {
+  const bool unit = kind != FactorKind::kCholesky;
+  solve_triangle(true, false, unit, e, diagonal, ld, nrhs, x, ldx);
+}
+
+template <class T>
+void divide_by_d(std::int32_t e, const T* d, std::int32_t nrhs, T* x, std::int32_t ldx) {
+  for (std::int32_t k = 0; k < e; ++k) {
+    T* const row = x + k;
+    const T cross = d[2 * k + 1];
+    if (cross == 0) {
+      for (std::int32_t j = 0; j < nrhs; ++j) row[std::int64_t{j} * ldx] /= d[2 * k];
+      continue;
+    }
+    // Scaled by the entry off the diagonal, the largest: no overflow in the determinant.
+    const T first = d[2 * k] / cross, second = d[2 * k + 2] / cross;
+    const T determinant = first * second - 1;
+    for (std::int32_t j = 0; j < nrhs; ++j) {
+      T* const pair = row + std::int64_t{j} * ldx;
+      const T top = pair[0] / cross, bottom = pair[1] / cross;
+      pair[0] = (second * top - bottom) / determinant;
+      pair[1] = (first * bottom - top) / determinant;
+    }
+    ++k;
+  }
+}
+
+template <class T>
+void backward_solve(FactorKind kind, std::int32_t e, const T* diagonal, std::int32_t ld,
+                    std::int32_t nrhs, T* x, std::int32_t ldx) {
+  const bool lu = kind == FactorKind::kLu, unit = kind == FactorKind::kLdlt;
+  solve_triangle(!lu, !lu, unit, e, diagonal, ld, nrhs, x, ldx);
+}
+
+template <class T>
+void forward_solve_transposed(std::int32_t e, const T* diagonal, std::int32_t ld,
+                              std::int32_t nrhs, T* x, std::int32_t ldx) {
+  solve_triangle(false, true, false, e, diagonal, ld, nrhs, x, ldx);
+}
+
+template <class T>
+void backward_solve_transposed(std::int32_t e, const T* diagonal, std::int32_t ld,
+                               std::int32_t nrhs, T* x, std::int32_t ldx) {
+  solve_triangle(true, true, true, e, diagonal, ld, nrhs, x, ldx);
+}
+
+template <class T>
+void apply_below(std::int32_t m, std::int32_t e, const T* a, std::int32_t lda,
+                 std::int32_t nrhs, const T* x, std::int32_t ldx, T* y,
+                 std::int32_t ldy) {
+  if (m == 0 || e == 0 || nrhs == 0) return;
+  if (e < kLoopOrder) {
+    for (std::int32_t j = 0; j < nrhs; ++j) {
+      T* const target = y + std::int64_t{j} * ldy;
+      for (std::int32_t k = 0; k < e; ++k) {
+        const T* const column = a + std::int64_t{k} * lda;
+        const T value = x[k + std::int64_t{j} * ldx];
+        for (std::int32_t i = 0; i < m; ++i) target[i] -= value * column[i];
+      }
+    }
+  } else if (nrhs == 1) {
+    blas::gemv(CblasNoTrans, m, e, a, lda, x, y);
+  } else {
+    blas::gemm(CblasNoTrans, CblasNoTrans, m, nrhs, e, T(-1), a, lda, x, ldx, T(1), y,
+               ldy);
+  }
+}
+
+template <class T>
+void apply_below_transposed(std::int32_t m, std::int32_t e, const T* a, std::int32_t lda,
+                            std::int32_t nrhs, const T* y, std::int32_t ldy, T* x,
+                            std::int32_t ldx) {
+  if (m == 0 || e == 0 || nrhs == 0) return;
+  if (e < kLoopOrder) {
+    for (std::int32_t j = 0; j < nrhs; ++j) {
+      const T* const source = y + std::int64_t{j} * ldy;
+      for (std::int32_t k = 0; k < e; ++k) {
+        const T* const column = a + std::int64_t{k} * lda;
+        T sum = 0;
+        for (std::int32_t i = 0; i < m; ++i) sum += column[i] * source[i];
+        x[k + std::int64_t{j} * ldx] -= sum;
+      }
+    }
+  } else if (nrhs == 1) {
+    blas::gemv(CblasTrans, m, e, a, lda, y, x);
+  } else {
+    blas::gemm(CblasTrans, CblasNoTrans, e, nrhs, m, T(-1), a, lda, y, ldy, T(1), x, ldx);
+  }
+}
+
+#define ESPALIER_INSTANTIATE(T)                                                      \
+  template void forward_solve(FactorKind, std::int32_t, const T*, std::int32_t,      \
+                              std::int32_t, T*, std::int32_t);                       \
+  template void divide_by_d(std::int32_t, const T*, std::int32_t, T*, std::int32_t); \
+  template void backward_solve(FactorKind, std::int32_t, const T*, std::int32_t,     \
+                               std::int32_t, T*, std::int32_t);                      \
+  template void forward_solve_transposed(std::int32_t, const T*, std::int32_t,       \
+                                         std::int32_t, T*, std::int32_t);            \
+  template void backward_solve_transposed(std::int32_t, const T*, std::int32_t,      \
+                                          std::int32_t, T*, std::int32_t);           \
+  template void apply_below(std::int32_t, std::int32_t, const T*, std::int32_t,      \
+                            std::int32_t, const T*, std::int32_t, T*, std::int32_t); \
+  template void apply_below_transposed(std::int32_t, std::int32_t, const T*,         \
+                                       std::int32_t, std::int32_t, const T*,         \
+                                       std::int32_t, T*, std::int32_t);
+ESPALIER_INSTANTIATE(double)
+ESPALIER_INSTANTIATE(float)
+#undef ESPALIER_INSTANTIATE
+
+}  // namespace espalier::solver::kernels

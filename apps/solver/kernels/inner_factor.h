@@ -1,0 +1,80 @@
+#pragma once
+
+// The inner block of columns that factor_pivot_block() eliminates at a time, and its
+// application to rows. Private to the kernels.
+
+#include <cstdint>
+#include <span>
+
+#include "solver/kernels/pivot_block.h"
+
+namespace espalier::solver::kernels {
+
+inline constexpr std::int32_t kInner = 32;   ///< columns of an inner block
+inline constexpr std::int32_t kChunk = 512;  ///< rows applied at a time
+
+/// How far a block gives way so that columns get eliminated.
+enum class Strictness : std::int8_t {
+  kThreshold,  ///< pivots over `tiny` whose column of L stays within the bound
+  kNonzero,    ///< pivots over `tiny`
+  kForced,     ///< every column; small pivots are replaced
+};
+
+/// Factored inner block: the rows A under it, columns gathered by `order`, satisfy
+/// A = L upper on the first `rank` columns.
+template <class T>
+struct InnerFactor {
+  std::int32_t count = 0;      ///< columns
+  std::int32_t rank = 0;       ///< pivots found; they come first
+  std::int32_t order[kInner];  ///< the column now at place k was at place order[k]
+  bool perturbed[kInner];
+  bool symmetric = false;    ///< LDL^T: upper = D lower^T
+  T d[2 * kInner];           ///< LDL^T, as PivotBlock::d
+  T lower[kInner * kInner];  ///< LDL^T: unit lower; ld kInner, columns up to rank
+  T upper[kInner * kInner];  ///< ld kInner, rows up to rank, zeros below the pivots
+
+  /// The column at which the pivot of column k begins.
+  [[nodiscard]] std::int32_t pivot_begin(std::int32_t k) const {
+    return symmetric && k > 0 && d[2 * k - 1] != 0 ? k - 1 : k;
+  }
+};
+
+/// Factors the symmetric matrix in inner.lower (full square, order inner.count) with
+/// complete pivoting [BP71]; fills in the rest of `inner`. Stops before the first zero
+/// pivot, or replaces it by `replacement` with its sign where forced. Stops at an entry
+/// that is not finite.
+template <class T>
+void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness,
+                       T replacement);
+
+/// Factors the m x inner.count panel with partial pivoting; the entry on the diagonal is
+/// taken where it is at least `prefer` times the largest of its column. Zero columns go
+/// last. On return the first rank columns of the panel hold unit lower L.
+///
+/// @param row_swaps  for each pivot k, the row exchanged with row k, at least k
+template <class T>
+void factor_inner_lu(InnerFactor<T>& inner, std::int32_t m, T* panel, std::int32_t ld,
+                     double tiny, double prefer, Strictness strictness, T replacement,
+                     std::int32_t* row_swaps);
+
+/// Permutes the columns of the rows by inner.order and replaces the first `limit` by
+/// those of L, if they are within the bound.
+///
+/// @param rows   segments whose data point at the first column of the inner block
+/// @param first  offset of that column in the `below` segments, whose data do not
+/// @param products  m x kInner: receives L D for the rows of `tail` (LDL^T), or null
+/// @param saved  kChunk x kInner entries of scratch
+/// @return columns kept, at most limit: before the first with an entry over the bound or
+///         not finite; the others hold the permuted entries of before
+template <class T>
+std::int32_t apply_inner(const InnerFactor<T>& inner, std::int32_t limit, double bound,
+                         const RowSegment<T>& tail, T* products, std::int32_t ldp,
+                         std::span<const RowSegment<T>> below, std::int32_t first,
+                         T* saved);
+
+/// The first of n columns with an entry over the bound or not finite, or n.
+template <class T>
+std::int32_t first_over(std::int32_t m, std::int32_t n, const T* a, std::int32_t ld,
+                        double bound);
+
+}  // namespace espalier::solver::kernels

@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "solver/kernels/inner_factor.h"
+#include "solver/kernels/magnitude.h"
+#include "solver/kernels/multiversion.h"
+
+namespace espalier::solver::kernels {
+namespace {
+
+// (1 + sqrt 17) / 8: bounds the growth of a 2 x 2 step by that of two 1 x 1 [BP71].
+constexpr double kAlpha = 0.6403882032022076;
+
+// The pivot that complete pivoting takes: 1 x 1 where row == column.
+struct Choice {
+  std::int32_t row, column;
+  double size;  // modulus, or lower bound of the smaller singular value
+};
+
+template <class T>
+T& at(T* a, std::int32_t i, std::int32_t j) {
+  return a[i + j * kInner];
+}
+
+// [[a, b], [b, c]] with b the largest: |det| / (infinity norm) <= smaller singular value.
+template <class T>
+double singular_bound(T a, T b, T c) {
+  const double first = double(a) / double(b), second = double(c) / double(b);
+  return std::abs(double(b)) * std::abs(first * second - 1) /
+         (1 + std::max(std::abs(first), std::abs(second)));
+}
+
+template <class T>
+ESPALIER_MULTIVERSION Choice choose(std::int32_t k, std::int32_t n, const T* s) {
+  Bits<T> diagonal = 0, cross = 0;
+  std::int32_t place = k, column = k;
+  for (std::int32_t j = k; j < n; ++j) {
+    const T* const entries = s + j * kInner;
+    const Bits<T> own = magnitude(entries[j]);
+    if (own > diagonal) diagonal = own, place = j;
+    const Bits<T> largest = largest_magnitude(n - j - 1, entries + j + 1);
+    if (largest > cross) cross = largest, column = j;
+  }
+  const auto one = double(modulus<T>(diagonal)), off = double(modulus<T>(cross));
+  if (!std::isfinite(one) || !std::isfinite(off))
+    return {k, k, std::numeric_limits<double>::infinity()};
+  if (one >= kAlpha * off) return {place, place, one};
+  const T* const entries = s + column * kInner;
+  std::int32_t row = column + 1;
+  while (magnitude(entries[row]) != cross) ++row;
+  return {row, column,
+          singular_bound(entries[column], entries[row], s[row + row * kInner])};
+}
+
+template <class T>
+void exchange(InnerFactor<T>& inner, std::int32_t k, std::int32_t p) {
+  if (k == p) return;
+  std::swap(inner.order[k], inner.order[p]);
+  for (std::int32_t j = 0; j < inner.count; ++j)
+    std::swap(at(inner.lower, k, j), at(inner.lower, p, j));
+  for (std::int32_t i = k; i < inner.count; ++i)
+    std::swap(at(inner.lower, i, k), at(inner.lower, i, p));
+}
+
+// Eliminates column k of the square; L overwrites it.
+template <class T>
+ESPALIER_MULTIVERSION void eliminate_one(std::int32_t k, std::int32_t n, T* s, T pivot) {
+  T* const l = s + k * kInner;
+  for (std::int32_t j = k + 1; j < n; ++j) {
+    T* const target = s + j * kInner;
+    const T factor = l[j] / pivot;
+    for (std::int32_t i = k + 1; i < n; ++i) target[i] -= factor * l[i];
+  }
+  for (std::int32_t i = k + 1; i < n; ++i) l[i] /= pivot;
+}
+
+template <class T>
+ESPALIER_MULTIVERSION void eliminate_two(std::int32_t k, std::int32_t n, T* s, T a, T b,
+                                         T c) {
+  T* const x = s + k * kInner;
+  T* const y = x + kInner;
+  const T first = a / b, second = c / b, scale = 1 / (first * second - 1);
+  T left[kInner], right[kInner];
+  for (std::int32_t i = k + 2; i < n; ++i) {
+    const T p = x[i] / b, q = y[i] / b;
+    left[i] = (second * p - q) * scale;
+    right[i] = (first * q - p) * scale;
+  }
+  for (std::int32_t j = k + 2; j < n; ++j) {
+    T* const target = s + j * kInner;
+    const T p = left[j], q = right[j];
+    for (std::int32_t i = k + 2; i < n; ++i) target[i] -= p * x[i] + q * y[i];
+  }
+  for (std::int32_t i = k + 2; i < n; ++i) x[i] = left[i], y[i] = right[i];
+}
+
+// upper := D L^T and the unit diagonal of L.
+template <class T>
+void finish(InnerFactor<T>& inner) {
+  for (std::int32_t k = 0; k < inner.rank; ++k) {
+    for (std::int32_t i = 0; i < k; ++i) at(inner.lower, i, k) = 0;
+    at(inner.lower, k, k) = 1;
+  }
+  for (std::int32_t k = 0; k < inner.rank; ++k) {
+    const T* const d = inner.d + 2 * k;
+    const bool two = d[1] != 0;
+    if (two) at(inner.lower, k + 1, k) = 0;
+    for (std::int32_t j = 0; j < inner.count; ++j) {
+      const T l = at(inner.lower, j, k);
+      if (!two) {
+        at(inner.upper, k, j) = d[0] * l;
+        continue;
+      }
+      const T next = at(inner.lower, j, k + 1);
+      at(inner.upper, k, j) = d[0] * l + d[1] * next;
+      at(inner.upper, k + 1, j) = d[1] * l + d[2] * next;
+    }
+    if (two) ++k;
+  }
+}
+
+}  // namespace
+
+template <class T>
+void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness,
+                       T replacement) {
+  T* const s = inner.lower;
+  const std::int32_t n = inner.count;
+  inner.symmetric = true;
+  std::int32_t k = 0;
+  while (k < n) {
+    const Choice choice = choose(k, n, s);
+    if (!std::isfinite(choice.size)) break;
+    const bool zero = !(choice.size > tiny);
+    if (zero && strictness != Strictness::kForced) break;
+    inner.perturbed[k] = zero;
+    if (zero || choice.row == choice.column) {
+      exchange(inner, k, choice.column);
+      const T own = at(s, k, k), pivot = zero ? std::copysign(replacement, own) : own;
+      eliminate_one(k, n, s, pivot);
+      inner.d[2 * k] = pivot;
+      inner.d[2 * k + 1] = 0;
+      ++k;
+      continue;
+    }
+    exchange(inner, k, choice.column);
+    exchange(inner, k + 1, choice.row);
+    const T a = at(s, k, k), b = at(s, k + 1, k), c = at(s, k + 1, k + 1);
+    eliminate_two(k, n, s, a, b, c);
+    inner.d[2 * k] = a;
+    inner.d[2 * k + 1] = b;
+    inner.d[2 * k + 2] = c;
+    inner.d[2 * k + 3] = 0;
+    inner.perturbed[k + 1] = false;
+    k += 2;
+  }
+  inner.rank = k;
+  finish(inner);
+}
+
+template void factor_inner_ldlt(InnerFactor<double>&, double, Strictness, double);
+template void factor_inner_ldlt(InnerFactor<float>&, double, Strictness, float);
+
+}  // namespace espalier::solver::kernels
