@@ -64,6 +64,18 @@ void residual(const SquareMatrix& a, Operation operation, std::span<const double
   subtract_product({a, operation}, x, r);
 }
 
+void residual_rounding(const SquareMatrix& a, Operation operation,
+                       std::span<const double> x, std::span<const double> b,
+                       std::span<double> bound) {
+  std::vector<std::int32_t> entries(a.size(), 1);
+  for (std::size_t i = 0; i < bound.size(); ++i) bound[i] = std::abs(b[i]);
+  for_each_entry({a, operation}, [&](std::int32_t i, std::int32_t j, double value) {
+    bound[i] += std::abs(value * x[j]);
+    ++entries[i];
+  });
+  for (std::size_t i = 0; i < bound.size(); ++i) bound[i] *= entries[i] * kRoundoff;
+}
+
 ErrorMeasure::ErrorMeasure(const SquareMatrix& a, Operation operation)
     : a_(a), operation_(operation), row_sum_(a.size()), denominator_(a.size()) {
   for_each_entry({a, operation}, [&](std::int32_t i, std::int32_t, double value) {

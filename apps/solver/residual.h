@@ -20,6 +20,12 @@ void multiply(const SquareMatrix& a, Operation operation, std::span<const double
 void residual(const SquareMatrix& a, Operation operation, std::span<const double> x,
               std::span<const double> b, std::span<double> r);
 
+/// bound_i := (k_i + 1) u (|op(A)| |x| + |b|)_i with k_i the entries of row i: no less
+/// than the rounding error of residual(), to first order [Hig02, section 3.5].
+void residual_rounding(const SquareMatrix& a, Operation operation,
+                       std::span<const double> x, std::span<const double> b,
+                       std::span<double> bound);
+
 /// Componentwise backward error of an x [OP64, ADD89]: with r = b - A x and
 /// w = |A| |x| + |b|,
 ///   omega1 = max |r_i| / w_i                                  over the rows of class 1
