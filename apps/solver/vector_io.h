@@ -12,10 +12,15 @@ struct DenseVectors {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::vector<double> values;  ///< rows * columns, by columns
+  /// Rows in which some vector is not zero, increasing: a forward elimination needs no
+  /// others but those above them in the tree.
+  std::vector<std::int32_t> rows_with_entries;
 };
 
-/// Reads right-hand sides from a Matrix Market file "matrix array real general" (or
-/// integer), plain or gzip, of `rows` rows and at least one column.
+/// Reads right-hand sides from a Matrix Market file, plain or gzip, of `rows` rows and at
+/// least one column: "matrix array real general", or "matrix coordinate real general" for
+/// sparse ones, whose entries may come in any order and are summed where one is given
+/// twice. Or integer.
 ///
 /// @throws FileError naming the line for anything else, for NaN and infinities too
 [[nodiscard]] DenseVectors read_vectors(const std::string& path, std::int64_t rows);
