@@ -1,112 +1,41 @@
-// The solver beside CHOLMOD, each in processes of its own, runs interleaved so that a
-// machine that slows down slows all: time, memory, and whether the bound was kept.
+// The solver beside CHOLMOD, MUMPS and UMFPACK, each in processes of its own, runs
+// interleaved so that a machine that slows down slows all: time, memory, backward error,
+// and whether the bound was kept.
 //
-//   solver_bench [--repeat N] [--workers N] [--json FILE] INPUT…
-//   INPUT: a Matrix Market file, grid:NXxNYxNZ, or a folder of *.mtx, *.mtx.gz
+//   solver_bench [--repeat N] [--workers N] [--kinds KIND,…] [--peers NAME,…]
+//                [--timeout SECONDS] [--json FILE] [--picture FILE] [--markdown FILE]
+//                INPUT…
+//   INPUT: a matrix file, grid:NXxNYxNZ, or a folder of *.mtx, *.mtx.gz
 //
-// Exit status 1 when a bound was exceeded or a backward error is above 1e-14.
+// Exit status 1 when ours failed, went beyond a bound, or left a componentwise backward
+// error above 1e-14 (spd) or 1e-12 (symmetric, general). A peer that fails is a cell.
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "run_json.h"
+#include "solver_picture.h"
+#include "solver_runs.h"
+#include "solver_table.h"
 
 namespace {
 
+using namespace espalier::bench;
 using nlohmann::json;
 
 struct Options {
-  int repeat = 3, workers = 2;
-  std::string json_file;
+  int repeat = 3, workers = 2, timeout = 600;
+  std::vector<std::string> kinds = {"auto"};
+  std::vector<std::string> peers = {"cholmod", "mumps", "mumps-mpi", "umfpack"};
   std::vector<std::string> inputs;
+  std::string json_file, picture, markdown_file;
 };
-
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-/// The runs of one way to solve one system.
-struct Series {
-  std::string command;
-  std::vector<json> runs;
-
-  void repeat() { runs.push_back(run_json(command)); }
-  [[nodiscard]] double median(const char* key) const {
-    std::vector<double> values;
-    for (const json& run : runs) values.push_back(run.at(key).get<double>());
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-  }
-  [[nodiscard]] double largest(const char* key) const {
-    double value = 0;
-    for (const json& run : runs) value = std::max(value, run.at(key).get<double>());
-    return value;
-  }
-  [[nodiscard]] bool bound_kept() const {
-    return std::all_of(runs.begin(), runs.end(), [](const json& run) {
-      return !run.contains("bound_kept") || run.at("bound_kept").get<bool>();
-    });
-  }
-};
-
-struct Comparison {
-  Series unbounded, least, quarter_more, cholmod;
-
-  Comparison(const std::string& bin, const std::string& input, int workers) {
-    const bool grid = input.starts_with("grid:");
-    const std::string ours =
-        fmt::format("{}/espalier solve {} --workers {} --json ", quoted(bin),
-                    grid ? "--grid " + input.substr(5) : quoted(input), workers);
-    unbounded.command = ours + "--memory none";
-    least.command = ours + "--memory min";
-    quarter_more.command = ours + "--memory x1.25";
-    // CHOLMOD's OpenMP threads would spin against its BLAS threads otherwise.
-    cholmod.command = fmt::format("OMP_WAIT_POLICY=passive {}/cholmod_peer {} {}",
-                                  quoted(bin), quoted(input), workers);
-  }
-  void repeat() {
-    unbounded.repeat();
-    least.repeat();
-    cholmod.repeat();
-  }
-};
-
-constexpr double kMebi = 1024 * 1024;
-
-bool print_row(const std::string& name, const Comparison& c) {
-  const double flops = c.least.runs[0].at("factor_flops").get<double>();
-  const double error =
-      std::max({c.unbounded.largest("backward_error"), c.least.largest("backward_error"),
-                c.quarter_more.largest("backward_error")});
-  const bool kept =
-      c.unbounded.bound_kept() && c.least.bound_kept() && c.quarter_more.bound_kept();
-  const double ours = c.unbounded.median("factor_seconds");
-  const double bounded = c.least.median("factor_seconds");
-  const double peer = c.cholmod.median("factor_seconds");
-  fmt::print(
-      "{:<28} {:>8} {:>8.2e} {:>8.3f} {:>8.3f} {:>6.2f} {:>8.3f} {:>6.2f} {:>6.1f} "
-      "{:>8.1f} {:>8.1f} {:>6.2f} {:>8.1f} {:>8.1e} {:>5}\n",
-      name, c.least.runs[0].at("size").get<int>(), flops, ours, bounded, bounded / ours,
-      peer, ours / peer, flops / ours / 1e9, c.least.largest("factor_rss_bytes") / kMebi,
-      c.cholmod.largest("factor_rss_bytes") / kMebi,
-      c.least.largest("factor_rss_bytes") / c.cholmod.largest("factor_rss_bytes"),
-      c.least.largest("peak_rss_bytes") / kMebi, error, kept ? "yes" : "NO");
-  std::fflush(stdout);
-  return kept && error <= 1e-14;
-}
 
 std::vector<std::string> expand(const std::vector<std::string>& inputs) {
   std::vector<std::string> out;
@@ -116,41 +45,100 @@ std::vector<std::string> expand(const std::vector<std::string>& inputs) {
       continue;
     }
     const auto before = static_cast<std::ptrdiff_t>(out.size());
-    for (const auto& entry : std::filesystem::directory_iterator(input))
-      if (entry.path().string().find(".mtx") != std::string::npos)
-        out.push_back(entry.path().string());
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(input)) {
+      const std::string path = entry.path().string();
+      if (path.ends_with(".mtx") || path.ends_with(".mtx.gz")) out.push_back(path);
+    }
     std::sort(out.begin() + before, out.end());
   }
   return out;
 }
 
+json facts_of(const std::string& input, int timeout) {
+  const Outcome outcome =
+      run_command(quoted(program_folder()) + "/matrix_facts " + quoted(input), timeout);
+  if (outcome.json) return *outcome.json;
+  throw std::runtime_error("cannot read " + input);
+}
+
+// The kinds asked for that the matrix can be factored as; auto: the most special one.
+std::vector<std::string> kinds_of(const json& facts, const Options& options) {
+  std::vector<std::string> possible;
+  if (facts.at("may_be_definite")) possible.push_back("spd");
+  if (facts.at("symmetric")) possible.push_back("symmetric");
+  possible.push_back("general");
+  std::vector<std::string> kinds;
+  for (const std::string& kind : possible)
+    if (std::find(options.kinds.begin(), options.kinds.end(), kind) !=
+            options.kinds.end() ||
+        (options.kinds.front() == "auto" && kind == possible.front()))
+      kinds.push_back(kind);
+  return kinds;
+}
+
+double dgemm_rate(const Options& options) {
+  const Outcome outcome = run_command(
+      fmt::format("{}/dgemm_rate {}", quoted(program_folder()), options.workers),
+      options.timeout);
+  return outcome.json ? outcome.json->at("dgemm_rate").get<double>() : 0;
+}
+
+std::vector<Series> all_ways(const System& system, const Options& options) {
+  const std::string ordering = "--ordering metis --memory ";
+  std::vector<Series> series;
+  series.push_back(
+      {{"espalier", "Espalier", our_command(system, ordering + "none")}, {}, {}});
+  series.push_back(
+      {{"espalier-min", "Espalier, least", our_command(system, ordering + "min")},
+       {},
+       {}});
+  for (const std::string& name : options.peers)
+    if (auto way = peer(name, system)) series.push_back({*way, {}, {}});
+  return series;
+}
+
+Case run_case(const System& system, const json& facts, const Options& options) {
+  Case c{.name = std::filesystem::path(system.input).filename().string(),
+         .kind = system.kind,
+         .size = facts.at("size"),
+         .entries = facts.at("entries"),
+         .dgemm_rate = dgemm_rate(options),
+         .series = all_ways(system, options)};
+  for (int i = 0; i < options.repeat; ++i)
+    for (Series& s : c.series) s.run_again(options.timeout);
+  return c;
+}
+
+void write(const std::string& file, const std::string& text) {
+  if (file.empty()) return;
+  std::ofstream out(file);
+  out << text << '\n';
+  if (!out.flush()) throw std::runtime_error("cannot write " + file);
+}
+
 int compare(const Options& options) {
-  const std::string bin =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   fmt::print(
-      "Seconds: medians of {} runs, {} workers or BLAS threads. MiB: growth while "
-      "factorising.\n\n",
+      "Seconds: medians of {} runs, {} workers, BLAS threads or processes, analysis with "
+      "its ordering. MiB:\ngrowth of the resident set while factorising, all processes. "
+      "/dgemm: of two matrices of order 2048.\ntime/p, mem/p: over the better peer's. "
+      "error: ours and UMFPACK's after refinement.\n\n",
       options.repeat, options.workers);
-  fmt::print(
-      "{:<28} {:>8} {:>8} {:>8} {:>8} {:>6} {:>8} {:>6} {:>6} {:>8} {:>8} {:>6} "
-      "{:>8} {:>8} {:>5}\n",
-      "matrix", "n", "flops", "ours s", "at min", "/ours", "CHOLMOD", "ratio", "GF/s",
-      "min MiB", "CHOLMOD", "ratio", "VmHWM", "error", "kept");
+  print_row(table_header());
   bool good = true;
+  std::vector<Case> cases;
   json all = json::array();
   for (const std::string& input : expand(options.inputs)) {
-    Comparison c(bin, input, options.workers);
-    for (int i = 0; i < options.repeat; ++i) c.repeat();
-    c.quarter_more.repeat();
-    const std::string name = std::filesystem::path(input).filename().string();
-    good = print_row(name, c) && good;
-    all.push_back({{"input", name},
-                   {"unbounded", c.unbounded.runs},
-                   {"least", c.least.runs},
-                   {"quarter_more", c.quarter_more.runs},
-                   {"cholmod", c.cholmod.runs}});
+    const json facts = facts_of(input, options.timeout);
+    for (const std::string& kind : kinds_of(facts, options)) {
+      cases.push_back(run_case({input, kind, options.workers}, facts, options));
+      for (const Row& row : table_rows(cases.back())) print_row(row);
+      good = cases.back().good() && good;
+      all.push_back(to_json(cases.back()));
+      write(options.json_file, all.dump(1));
+    }
   }
-  if (!options.json_file.empty()) std::ofstream(options.json_file) << all.dump(1) << '\n';
+  write(options.markdown_file, markdown(cases));
+  if (!options.picture.empty()) draw(cases, options.picture);
   return good ? 0 : 1;
 }
 
@@ -158,11 +146,24 @@ int compare(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("The solver beside CHOLMOD");
+  CLI::App app("The solver beside CHOLMOD, MUMPS and UMFPACK");
   app.add_option("--repeat", options.repeat, "Runs of each")->check(CLI::Range(1, 99));
-  app.add_option("--workers", options.workers, "Workers, and BLAS threads of CHOLMOD")
+  app.add_option("--workers", options.workers, "Workers, BLAS threads or processes")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--timeout", options.timeout, "Seconds of one run")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--kinds", options.kinds, "Kinds to factor as; auto: the most special")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"auto", "spd", "symmetric", "general"}));
+  app.add_option("--peers", options.peers, "Peers, where they are built")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(all_peers()));
   app.add_option("--json", options.json_file, "Also write every run to this file");
+  app.add_option("--picture", options.picture, "Draw the ratios: *.svg or *.png");
+  app.add_option("--markdown", options.markdown_file,
+                 "Also write the table to this file");
   app.add_option("INPUT", options.inputs, "Matrix, grid:NXxNYxNZ or folder")
       ->default_val(
           std::vector<std::string>{"grid:40x40x40", "grid:60x60x60", "grid:1000x1000x1"});

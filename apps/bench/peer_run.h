@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "peer_matrix.h"
+
+namespace espalier::bench {
+
+/// What every peer is asked for on its command line:
+///   PEER INPUT --kind spd|symmetric|general --threads N
+struct PeerOptions {
+  std::string input, kind = "spd", ordering = "given", out_of_core;
+  int threads = 1;
+  std::int32_t memory_mib = 0;  ///< bound on working memory of a process; 0: none
+  std::int32_t relax = 0;       ///< MUMPS: per cent added to its workspace; 0: default
+};
+
+/// What every peer prints, as one JSON object. Times of a run over several processes are
+/// the first's; sizes are of the process that has most, and of all.
+struct PeerResult {
+  std::string failure;  ///< the library's own code, such as "-9"; empty: solved
+  double ordering_seconds = 0, analyse_seconds = 0, factor_seconds = 0, solve_seconds = 0;
+  std::int64_t factor_rss_bytes = 0;      ///< growth of VmHWM while factorising
+  std::int64_t factor_rss_sum_bytes = 0;  ///< the same of all processes
+  std::int64_t bytes_written = 0;         ///< while factorising
+  double factor_flops = 0;                ///< as the library counts them
+  double backward_error = 0;
+  std::string note;  ///< where the library did not do quite what it was asked
+};
+
+using Clock = std::chrono::steady_clock;
+[[nodiscard]] double seconds_since(Clock::time_point start);
+
+/// Sets the threads of a BLAS that is OpenBLAS; does nothing to any other.
+void set_blas_threads(int threads);
+
+/// Time, growth of the resident set and bytes written of one call, in this process.
+struct Measured {
+  double seconds = 0;
+  std::int64_t growth = 0, written = 0;
+};
+/// Freed heap is given back beforehand, so that growth is what the call needs.
+[[nodiscard]] Measured measure(const std::function<void()>& call);
+
+/// Parses the command line, runs `solve` and prints its result, unless another process
+/// prints it.
+/// @return the exit status: 0 solved, 1 failed with a code, 2 bad usage or input
+int peer_main(int argc, char** argv, const std::function<PeerResult(PeerOptions)>& solve,
+              bool prints = true);
+
+}  // namespace espalier::bench

@@ -1,0 +1,149 @@
+#include "solver_runs.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+
+namespace espalier::bench {
+namespace {
+
+using nlohmann::json;
+
+struct Peer {
+  std::string name, label, program, options;
+  std::vector<std::string> kinds;
+  bool processes = false;  ///< a process for each worker, with one thread
+};
+
+const std::vector<Peer>& peers() {
+  static const std::vector<std::string> all = {"spd", "symmetric", "general"};
+  static const std::vector<Peer> list = {
+      {"cholmod", "CHOLMOD", "cholmod_peer", "", {"spd"}},
+      {"mumps", "MUMPS, threads", "mumps_peer", "", all},
+      {"mumps-mpi", "MUMPS, processes", "mumps_mpi_peer", "", all, true},
+      {"mumps-own", "MUMPS, own ordering", "mumps_peer", "--ordering own", all},
+      {"mumps-relaxed", "MUMPS, ICNTL(14)=200", "mumps_peer", "--relax 200", all},
+      {"umfpack", "UMFPACK", "umfpack_peer", "", {"general"}},
+  };
+  return list;
+}
+
+// timeout(1) ends with 124; with 137 when it had to kill.
+std::string reason(int status, const json& printed) {
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (code == 124 || code == 137) return "timeout";
+  if (!printed.is_object()) return "failed";
+  if (printed.contains("failure")) return printed.at("failure").get<std::string>();
+  if (!printed.value("positive_definite", true)) return "not SPD";
+  return "";
+}
+
+}  // namespace
+
+Outcome run_command(const std::string& command, int timeout_seconds) {
+  const std::string limited =
+      fmt::format("timeout --kill-after=5 {} sh -c {}", timeout_seconds, quoted(command));
+  FILE* pipe = popen(limited.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + limited);
+  std::string output;
+  std::array<char, 4096> buffer;
+  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    output.append(buffer.data(), got);
+  const int status = pclose(pipe);
+  const json printed = json::parse(output, nullptr, false);
+  Outcome outcome{.json = {}, .failure = reason(status, printed)};
+  if (outcome.failure.empty()) outcome.json = printed;
+  return outcome;
+}
+
+void Series::run_again(int timeout_seconds) {
+  if (!failure.empty()) return;
+  Outcome outcome = run_command(way.command, timeout_seconds);
+  failure = outcome.failure;
+  if (!outcome.json) return;
+  if (outcome.json->contains("factor_seconds"))
+    runs.push_back(std::move(*outcome.json));
+  else
+    failure = "refused";  // a bound that does not suffice
+}
+
+double Series::median(const char* key) const {
+  std::vector<double> values;
+  for (const json& run : runs) values.push_back(run.at(key).get<double>());
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double Series::largest(const char* key) const {
+  double value = 0;
+  for (const json& run : runs) value = std::max(value, run.at(key).get<double>());
+  return value;
+}
+
+double Series::peak_bytes() const {
+  return median(runs.front().contains("factor_rss_sum_bytes") ? "factor_rss_sum_bytes"
+                                                              : "factor_rss_bytes");
+}
+
+bool Series::bound_kept() const {
+  return std::all_of(runs.begin(), runs.end(),
+                     [](const json& run) { return run.value("bound_kept", true); });
+}
+
+std::string program_folder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string our_command(const System& system, const std::string& options) {
+  const bool grid = system.input.starts_with("grid:");
+  return fmt::format("{}/espalier solve {} --kind {} --workers {} --json {}",
+                     quoted(program_folder()),
+                     grid ? "--grid " + system.input.substr(5) : quoted(system.input),
+                     system.kind, system.workers, options);
+}
+
+std::string peer_command(const std::string& program, const System& system,
+                         const std::string& options) {
+  return fmt::format("OMP_WAIT_POLICY=passive {}/{} {} --kind {} --threads {} {}",
+                     quoted(program_folder()), program, quoted(system.input), system.kind,
+                     system.workers, options);
+}
+
+std::vector<std::string> all_peers() {
+  std::vector<std::string> names;
+  for (const Peer& p : peers()) names.push_back(p.name);
+  return names;
+}
+
+std::optional<Way> peer(const std::string& name, const System& system) {
+  const auto p = std::find_if(peers().begin(), peers().end(),
+                              [&](const Peer& each) { return each.name == name; });
+  if (p == peers().end()) throw std::invalid_argument("no peer " + name);
+  if (std::find(p->kinds.begin(), p->kinds.end(), system.kind) == p->kinds.end() ||
+      !std::filesystem::exists(program_folder() + "/" + p->program))
+    return std::nullopt;
+  if (!p->processes)
+    return Way{p->name, p->label, peer_command(p->program, system, p->options)};
+  // One machine, as many processes as workers, started by whoever runs the benchmark.
+  const System each{system.input, system.kind, 1};
+  return Way{
+      p->name, p->label,
+      fmt::format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                  "OMPI_MCA_rmaps_base_oversubscribe=1 mpirun -n {} --bind-to none "
+                  "env {}",
+                  system.workers, peer_command(p->program, each, p->options))};
+}
+
+}  // namespace espalier::bench

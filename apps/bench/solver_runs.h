@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace espalier::bench {
+
+/// One way to solve one system: a command that prints JSON.
+struct Way {
+  std::string name;   ///< as --peers takes it; "espalier" and "espalier-min" are ours
+  std::string label;  ///< as tables show it
+  std::string command;
+
+  [[nodiscard]] bool ours() const { return name.starts_with("espalier"); }
+};
+
+/// The runs of one way. After a failure it is not run again.
+struct Series {
+  Way way;
+  std::vector<nlohmann::json> runs;
+  std::string
+      failure;  ///< a table's cell: "-9", "not SPD", "timeout", "failed"; or empty
+
+  void run_again(int timeout_seconds);
+  [[nodiscard]] bool solved() const { return failure.empty() && !runs.empty(); }
+  /// Of all runs; the series must be solved. The key must be in every run.
+  [[nodiscard]] double median(const char* key) const;
+  [[nodiscard]] double largest(const char* key) const;
+  /// Median growth of the resident set while factorising, all processes together.
+  [[nodiscard]] double peak_bytes() const;
+  /// False when one run went beyond the bound that it was given.
+  [[nodiscard]] bool bound_kept() const;
+};
+
+/// What a series is made for.
+struct System {
+  std::string input;  ///< file or grid:NXxNYxNZ
+  std::string kind;   ///< spd, symmetric, general
+  int workers = 2;
+};
+
+/// The folder of this program, where the others are.
+[[nodiscard]] std::string program_folder();
+[[nodiscard]] std::string quoted(const std::string& text);
+
+/// `espalier solve` with more options, such as "--memory min".
+[[nodiscard]] std::string our_command(const System& system, const std::string& options);
+/// A peer program with more options; OpenMP's threads asleep, as they would spin against
+/// those of the BLAS.
+[[nodiscard]] std::string peer_command(const std::string& program, const System& system,
+                                       const std::string& options = "");
+
+/// Names of all peers.
+[[nodiscard]] std::vector<std::string> all_peers();
+/// The peer, or nothing where it was not built or does not factor that kind.
+[[nodiscard]] std::optional<Way> peer(const std::string& name, const System& system);
+
+/// What the command prints, or nothing and why.
+struct Outcome {
+  std::optional<nlohmann::json> json;
+  std::string failure;
+};
+[[nodiscard]] Outcome run_command(const std::string& command, int timeout_seconds);
+
+}  // namespace espalier::bench
