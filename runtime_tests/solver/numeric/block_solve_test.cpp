@@ -1,0 +1,154 @@
+#include "solver/kernels/block_solve.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace espalier::solver::kernels {
+namespace {
+
+template <class T>
+class BlockSolves : public testing::Test {
+ protected:
+  std::int32_t draw(std::int32_t first, std::int32_t last) {
+    return std::uniform_int_distribution<std::int32_t>(first, last)(random);
+  }
+  T value() { return std::uniform_real_distribution<T>(-1, 1)(random); }
+  std::vector<T> fill(std::int64_t size) {
+    std::vector<T> entries(size);
+    for (T& entry : entries) entry = value();
+    return entries;
+  }
+
+  // One block of random shape and right-hand sides, well conditioned; column-major.
+  void draw_instance() {
+    e = draw(0, 2) == 0 ? draw(0, 90) : draw(0, 9);
+    ld = e + draw(1, 3);
+    nrhs = draw(0, 1) == 0 ? 1 : draw(0, 6);
+    ldx = e + draw(1, 3);
+    a = fill(std::int64_t{ld} * e);
+    for (T& entry : a) entry /= T(e + 1);
+    for (std::int32_t j = 0; j < e; ++j) a[j + std::int64_t{j} * ld] = 1 + value() / 2;
+    x = fill(std::int64_t{ldx} * nrhs);
+    given = x;
+  }
+
+  // op(A) x = given, A the lower or upper triangle, with ones on its diagonal if unit;
+  // nothing outside x is touched.
+  void expect_solved(bool lower, bool transposed, bool unit) {
+    const T tolerance = 32 * T(e + 1) * std::numeric_limits<T>::epsilon();
+    for (std::int32_t r = 0; r < nrhs; ++r) {
+      for (std::int32_t i = 0; i < ldx; ++i) {
+        const std::int64_t place = i + std::int64_t{r} * ldx;
+        T sum = i < e ? 0 : x[place];
+        for (std::int32_t j = 0; i < e && j < e; ++j) {
+          const std::int32_t p = transposed ? j : i, q = transposed ? i : j;
+          if (lower ? p < q : p > q) continue;
+          const T entry = p == q && unit ? 1 : a[p + std::int64_t{q} * ld];
+          sum += entry * x[j + std::int64_t{r} * ldx];
+        }
+        ASSERT_NEAR(sum, given[place], i < e ? tolerance : 0)
+            << "row " << i << ", e " << e << ", nrhs " << nrhs;
+      }
+    }
+  }
+
+  std::int32_t e = 0, ld = 0, nrhs = 0, ldx = 0;
+  std::vector<T> a, x, given;
+  std::mt19937 random{11};
+};
+
+using Precisions = testing::Types<double, float>;
+TYPED_TEST_SUITE(BlockSolves, Precisions);
+
+TYPED_TEST(BlockSolves, ForwardAndBackwardSolveTheirTriangles) {
+  for (int instance = 0; instance < 300; ++instance) {
+    for (const FactorKind kind :
+         {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu}) {
+      this->draw_instance();
+      forward_solve(kind, this->e, this->a.data(), this->ld, this->nrhs, this->x.data(),
+                    this->ldx);
+      this->expect_solved(true, false, kind != FactorKind::kCholesky);
+      this->x = this->given;
+      backward_solve(kind, this->e, this->a.data(), this->ld, this->nrhs, this->x.data(),
+                     this->ldx);
+      if (kind == FactorKind::kLu)
+        this->expect_solved(false, false, false);
+      else
+        this->expect_solved(true, true, kind == FactorKind::kLdlt);
+      if (this->HasFailure()) FAIL() << "kind " << int(kind);
+    }
+  }
+}
+
+TYPED_TEST(BlockSolves, TheTransposedPairOfLuSolvesItsTriangles) {
+  for (int instance = 0; instance < 300; ++instance) {
+    this->draw_instance();
+    forward_solve_transposed(this->e, this->a.data(), this->ld, this->nrhs,
+                             this->x.data(), this->ldx);
+    this->expect_solved(false, true, false);
+    this->x = this->given;
+    backward_solve_transposed(this->e, this->a.data(), this->ld, this->nrhs,
+                              this->x.data(), this->ldx);
+    this->expect_solved(true, true, true);
+    if (this->HasFailure()) return;
+  }
+}
+
+TYPED_TEST(BlockSolves, DivideByDUndoesPairsAndSinglePivots) {
+  // D = diag(4, [1 3; 3 1], -2); D (1, 2, 3, 4) = (4, 11, 9, -8).
+  const TypeParam d[] = {4, 0, 1, 3, 1, 0, -2, 0};
+  TypeParam values[] = {4, 11, 9, -8, 5, 8, 22, 18, -16, 5};
+  divide_by_d(4, d, 2, values, 5);
+  const TypeParam expected[] = {1, 2, 3, 4, 5, 2, 4, 6, 8, 5};
+  for (int k = 0; k < 10; ++k)
+    EXPECT_NEAR(values[k], expected[k], 8 * std::numeric_limits<TypeParam>::epsilon())
+        << k;
+}
+
+TYPED_TEST(BlockSolves, DivideByDBearsPairsWhoseDeterminantOverflows) {
+  const TypeParam big = std::sqrt(std::numeric_limits<TypeParam>::max()) * 4;
+  const TypeParam d[] = {0, big, 0, 0};
+  TypeParam values[] = {big, 2 * big};
+  divide_by_d(2, d, 1, values, 2);
+  EXPECT_EQ(values[0], 2);
+  EXPECT_EQ(values[1], 1);
+}
+
+TYPED_TEST(BlockSolves, RowsBelowApplyThereAndBack) {
+  for (int instance = 0; instance < 300; ++instance) {
+    this->draw_instance();
+    const std::int32_t m = this->draw(0, 60), lda = m + 2, ldy = m + 1;
+    const auto rows = this->fill(std::int64_t{lda} * this->e);
+    const auto y = this->fill(std::int64_t{ldy} * this->nrhs);
+    const TypeParam tolerance =
+        8 * TypeParam(this->e + m + 1) * std::numeric_limits<TypeParam>::epsilon();
+    auto down = y;
+    apply_below(m, this->e, rows.data(), lda, this->nrhs, this->given.data(), this->ldx,
+                down.data(), ldy);
+    apply_below_transposed(m, this->e, rows.data(), lda, this->nrhs, y.data(), ldy,
+                           this->x.data(), this->ldx);
+    for (std::int32_t r = 0; r < this->nrhs; ++r) {
+      const TypeParam* const top = this->given.data() + std::int64_t{r} * this->ldx;
+      const TypeParam* const bottom = y.data() + std::int64_t{r} * ldy;
+      for (std::int32_t i = 0; i < ldy; ++i) {
+        TypeParam sum = bottom[i];
+        for (std::int32_t k = 0; i < m && k < this->e; ++k)
+          sum -= rows[i + std::int64_t{k} * lda] * top[k];
+        ASSERT_NEAR(down[i + std::int64_t{r} * ldy], sum, tolerance);
+      }
+      for (std::int32_t k = 0; k < this->ldx; ++k) {
+        TypeParam sum = top[k];
+        for (std::int32_t i = 0; k < this->e && i < m; ++i)
+          sum -= rows[i + std::int64_t{k} * lda] * bottom[i];
+        ASSERT_NEAR(this->x[k + std::int64_t{r} * this->ldx], sum, tolerance);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace espalier::solver::kernels
