@@ -41,13 +41,13 @@ template <class T>
 PivotCounts PivotLoop<T>::run() {
   const std::int32_t w = block_.width;
   std::int32_t done = 0, end = w;
-  bool progress = false;
+  bool progress = false, sifted = false;
   InnerFactor<T> inner;
   while (done < w) {
     if (done == end) {  // a round is over: once more with those that failed
       if (!progress && !give_way()) break;
       end = w;
-      progress = false;
+      progress = sifted = false;
     }
     inner.count = compose(done, end);
     for (std::int32_t k = 0; k < inner.count; ++k) inner.order[k] = k;
@@ -56,7 +56,10 @@ PivotCounts PivotLoop<T>::run() {
     progress |= kept > 0;
     end = set_aside(done, end, kept, inner);
     done += kept;
-    if (kept == 0) end = set_aside_hopeless(done, end);
+    if (kept == 0 || (kept < inner.rank && !sifted)) {
+      end = set_aside_hopeless(done, end);
+      sifted = true;
+    }
   }
   counts_.eliminated = done;
   return counts_;
