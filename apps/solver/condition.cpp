@@ -5,6 +5,9 @@
 #include <limits>
 #include <vector>
 
+#include "solver/norm_estimate.h"
+#include "solver/residual.h"
+
 namespace espalier::solver {
 namespace {
 
@@ -41,15 +44,15 @@ double norm1(const SquareMatrix& b, const ErrorEstimateOptions& options) {
 }  // namespace
 
 ErrorEstimate estimate_errors(const SquareMatrix& matrix, std::span<const double> b,
-                              std::span<const double> y, const BlockSolve& solve,
-                              const BlockSolve& solve_transposed,
+                              std::span<const double> y, const BlockOperator& solve,
+                              const BlockOperator& solve_transposed,
                               const ErrorEstimateOptions& options) {
   const std::int32_t n = matrix.size();
   const bool transposed = options.operation == Operation::kTransposed;
   // op(A)^-1 = right op(B)^-1 left
   const auto left = transposed ? options.column_scale : options.row_scale;
   const auto right = transposed ? options.row_scale : options.column_scale;
-  const auto sandwich = [](std::span<const double> first, const BlockSolve& inner,
+  const auto sandwich = [](std::span<const double> first, const BlockOperator& inner,
                            std::span<const double> last) {
     return [=, &inner](std::span<double> block, std::int32_t columns) {
       multiply_rows(first, block);

@@ -4,8 +4,7 @@
 #include <span>
 
 #include "espalier/model/units.h"
-#include "solver/norm_estimate.h"
-#include "solver/residual.h"
+#include "solver/linear_operator.h"
 #include "solver/sparse_matrix.h"
 
 namespace espalier::solver {
@@ -36,8 +35,8 @@ struct ErrorEstimateOptions {
 [[nodiscard]] ErrorEstimate estimate_errors(const SquareMatrix& matrix,
                                             std::span<const double> b,
                                             std::span<const double> y,
-                                            const BlockSolve& solve,
-                                            const BlockSolve& solve_transposed,
+                                            const BlockOperator& solve,
+                                            const BlockOperator& solve_transposed,
                                             const ErrorEstimateOptions& options = {});
 
 /// The most that estimate_errors() allocates: 34 n bytes and a little.

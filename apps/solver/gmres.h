@@ -1,18 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "espalier/model/units.h"
+#include "solver/linear_operator.h"
 #include "solver/residual.h"
 
 namespace espalier::solver {
-
-/// Maps a block of `columns` vectors, one after the other, to about op(A)^-1 times them,
-/// in place.
-using BlockSolve = std::function<void(std::span<double> block, std::int32_t columns)>;
 
 /// Flexible GMRES [Saa93] for corrections op(A) d = r, preconditioned from the right by a
 /// factorisation that need not be exact, nor the same from step to step: single precision
@@ -33,7 +29,7 @@ class Gmres {
   /// @return steps made, one solve each
   /// @par Cost  a step k: a solve, a product with A, 4 k n flops
   std::int32_t correct(const ErrorMeasure& measure, std::span<double> r,
-                       const BlockSolve& solve, double target);
+                       const BlockOperator& solve, double target);
 
   /// The most that an object allocates: 2 basis + 1 vectors and a little.
   [[nodiscard]] static Bytes bytes(std::int32_t size, std::int32_t basis);
@@ -43,7 +39,7 @@ class Gmres {
   std::span<double> z(std::int32_t k);  // about op(A)^-1 D v_k
   double& h(std::int32_t i, std::int32_t k);
 
-  bool expand(const ErrorMeasure& measure, const BlockSolve& solve, std::int32_t k);
+  bool expand(const ErrorMeasure& measure, const BlockOperator& solve, std::int32_t k);
   void rotate(std::int32_t k);
   void combine(std::int32_t steps, std::span<double> d);
 

@@ -18,8 +18,8 @@ constexpr std::int32_t kExact = 4;  // up to this order all columns are looked a
 // Algorithm 2.4 of [HT00] for t = 2.
 class NormEstimator {
  public:
-  NormEstimator(std::int32_t size, const BlockSolve& apply,
-                const BlockSolve& apply_transposed)
+  NormEstimator(std::int32_t size, const BlockOperator& apply,
+                const BlockOperator& apply_transposed)
       : n_(size),
         apply_(apply),
         apply_transposed_(apply_transposed),
@@ -138,8 +138,8 @@ class NormEstimator {
   }
 
   std::int32_t n_;
-  const BlockSolve& apply_;
-  const BlockSolve& apply_transposed_;
+  const BlockOperator& apply_;
+  const BlockOperator& apply_transposed_;
   std::vector<double> block_;
   std::vector<std::int8_t> signs_;  // of the last step
   std::array<std::int32_t, kColumns> unit_{};
@@ -147,7 +147,7 @@ class NormEstimator {
   std::minstd_rand random_{1};
 };
 
-double exact_norm1(std::int32_t n, const BlockSolve& apply) {
+double exact_norm1(std::int32_t n, const BlockOperator& apply) {
   std::vector<double> columns(static_cast<std::size_t>(n) * n);
   for (std::int32_t i = 0; i < n; ++i) columns[i + i * n] = 1;
   if (n > 0) apply(columns, n);
@@ -163,8 +163,8 @@ double exact_norm1(std::int32_t n, const BlockSolve& apply) {
 
 }  // namespace
 
-double estimate_norm1(std::int32_t size, const BlockSolve& apply,
-                      const BlockSolve& apply_transposed) {
+double estimate_norm1(std::int32_t size, const BlockOperator& apply,
+                      const BlockOperator& apply_transposed) {
   if (size <= kExact) return exact_norm1(size, apply);
   return NormEstimator(size, apply, apply_transposed).run();
 }

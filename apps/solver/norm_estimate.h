@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "solver/gmres.h"
+#include "solver/linear_operator.h"
 
 namespace espalier::solver {
 
@@ -14,7 +14,7 @@ namespace espalier::solver {
 /// @param apply, apply_transposed  a block := B times it, B^T times it
 /// @par Cost    at most 6 products of B and 5 of B^T with two vectors; mostly 2 of each
 /// @par Memory  18 n bytes
-[[nodiscard]] double estimate_norm1(std::int32_t size, const BlockSolve& apply,
-                                    const BlockSolve& apply_transposed);
+[[nodiscard]] double estimate_norm1(std::int32_t size, const BlockOperator& apply,
+                                    const BlockOperator& apply_transposed);
 
 }  // namespace espalier::solver

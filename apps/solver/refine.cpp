@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "solver/gmres.h"
+
 namespace espalier::solver {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr double kTarget = std::numeric_limits<double>::epsilon() / 2;
 class Refiner {
  public:
   Refiner(const SquareMatrix& a, std::span<const double> b, std::span<double> x,
-          std::int32_t columns, const BlockSolve& solve, const RefineOptions& options)
+          std::int32_t columns, const BlockOperator& solve, const RefineOptions& options)
       : n_(a.size()),
         b_(b),
         x_(x),
@@ -104,7 +106,7 @@ class Refiner {
   std::size_t n_;
   std::span<const double> b_;
   std::span<double> x_;
-  const BlockSolve& solve_;
+  const BlockOperator& solve_;
   const RefineOptions& options_;
   ErrorMeasure measure_;
   std::vector<double> errors_;  // of each column's x
@@ -117,7 +119,7 @@ class Refiner {
 }  // namespace
 
 Refinement refine(const SquareMatrix& a, std::span<const double> b, std::span<double> x,
-                  std::int32_t columns, const BlockSolve& solve,
+                  std::int32_t columns, const BlockOperator& solve,
                   const RefineOptions& options) {
   return Refiner(a, b, x, columns, solve, options).run();
 }

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "espalier/model/units.h"
-#include "solver/gmres.h"
+#include "solver/linear_operator.h"
 #include "solver/residual.h"
 #include "solver/sparse_matrix.h"
 
@@ -40,7 +40,7 @@ struct Refinement {
 /// @param solve  called with any number of vectors up to `columns`
 /// @par Memory   refinement_bytes(), allocated inside; GMRES's only once it is needed
 Refinement refine(const SquareMatrix& a, std::span<const double> b, std::span<double> x,
-                  std::int32_t columns, const BlockSolve& solve,
+                  std::int32_t columns, const BlockOperator& solve,
                   const RefineOptions& options = {});
 
 /// The most that refine() allocates for itself:

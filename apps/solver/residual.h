@@ -1,15 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "solver/linear_operator.h"
 #include "solver/sparse_matrix.h"
 
 namespace espalier::solver {
-
-/// op(A): the matrix itself or its transpose.
-enum class Operation : std::int8_t { kPlain, kTransposed };
 
 /// y := op(A) x, in double precision.
 /// @par Cost  2 flops an entry; the matrix is read once

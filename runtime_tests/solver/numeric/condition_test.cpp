@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "solver/norm_estimate.h"
 #include "solver/numeric/square_systems.h"
 
 namespace espalier::solver {
@@ -29,7 +30,7 @@ Dense transpose_of(const Dense& m) {
   return result;
 }
 
-BlockSolve product_with(const Dense& m) {
+BlockOperator product_with(const Dense& m) {
   return [m](std::span<double> block, std::int32_t) { apply<double>(m, block); };
 }
 
@@ -258,7 +259,7 @@ TEST(EstimateErrors, KnowsTheConditionOfHilbertMatrices) {
 TEST(EstimateErrors, TakesOrderZeroAndAZeroSolution) {
   SquareMatrix none;
   none.lower.column_start = {0};
-  const BlockSolve same = [](std::span<double>, std::int32_t) {};
+  const BlockOperator same = [](std::span<double>, std::int32_t) {};
   EXPECT_EQ(estimate_errors(none, {}, {}, same, same).forward_error_bound, 0);
   const SquareMatrix one{{1, {0, 1}, {0}, {1}}, {}};
   const Vector zero{0}, five{5};
