@@ -1,0 +1,234 @@
+#include "solver/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "espalier/model/error.h"
+#include "solver/kind_of.h"
+#include "solver/matching.h"
+#include "solver/permute.h"
+#include "solver/scaling.h"
+#include "solver/symmetric_matching.h"
+
+namespace espalier::solver {
+namespace {
+
+using Scaling = PrepareOptions::Scaling;
+
+constexpr double kWideDiagonal = 1e8;
+
+Scaling chosen(Scaling asked, FactorKind kind, const SquareMatrix& matrix) {
+  if (kind != FactorKind::kCholesky) {
+    return asked == Scaling::kAuto ? Scaling::kMatching : asked;
+  }
+  if (asked == Scaling::kMatching) return Scaling::kEquilibrate;
+  if (asked != Scaling::kAuto) return asked;
+  return diagonal_spread(matrix.lower) > kWideDiagonal ? Scaling::kEquilibrate
+                                                       : Scaling::kNone;
+}
+
+void set_scales(PreparedMatrix& prepared, const std::vector<double>& row_log,
+                const std::vector<double>& column_log) {
+  prepared.row_scale = powers_of_two(row_log);
+  prepared.column_scale = powers_of_two(column_log);
+}
+
+void multiply(GeneralMatrix& matrix, const PreparedMatrix& prepared) {
+  if (prepared.row_scale.empty()) return;
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+         ++at) {
+      matrix.value[at] *=
+          prepared.row_scale[matrix.row[at]] * prepared.column_scale[column];
+    }
+  }
+}
+
+void multiply(SymmetricMatrix& matrix, const std::vector<double>& scale) {
+  if (scale.empty()) return;
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+         ++at) {
+      matrix.value[at] *= scale[matrix.row[at]] * scale[column];
+    }
+  }
+}
+
+// The lower triangle of a matrix that require_kind() has accepted.
+SymmetricMatrix lower_triangle(InputMatrix&& matrix) {
+  if (auto* symmetric = std::get_if<SymmetricMatrix>(&matrix)) {
+    return std::move(*symmetric);
+  }
+  return symmetrised(std::get<GeneralMatrix>(matrix)).lower;
+}
+
+GeneralMatrix both_triangles(InputMatrix&& matrix) {
+  if (auto* general = std::get_if<GeneralMatrix>(&matrix)) return std::move(*general);
+  return expanded(std::get<SymmetricMatrix>(matrix));
+}
+
+void prepare_symmetric(PreparedMatrix& prepared, Scaling asked) {
+  SymmetricMatrix& lower = prepared.matrix.lower;
+  std::vector<double> log;
+  switch (chosen(asked, prepared.kind, prepared.matrix)) {
+    case Scaling::kEquilibrate:
+      log = prepared.kind == FactorKind::kCholesky ? unit_diagonal_logs(lower)
+                                                   : equilibration(expanded(lower)).row;
+      break;
+    case Scaling::kMatching: {
+      SymmetricMatching matching = symmetric_matching(lower);
+      log = std::move(matching.log);
+      prepared.partner = std::move(matching.partner);
+      prepared.structural_rank = matching.rank;
+      break;
+    }
+    default:
+      return;
+  }
+  set_scales(prepared, log, log);
+  multiply(lower, prepared.row_scale);
+}
+
+void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix, Scaling asked) {
+  const Scaling scaling = chosen(asked, prepared.kind, prepared.matrix);
+  if (scaling == Scaling::kEquilibrate) {
+    const ScalingLogs logs = equilibration(matrix);
+    set_scales(prepared, logs.row, logs.column);
+  } else if (scaling == Scaling::kMatching) {
+    Matching matching = maximum_product_matching(matrix);
+    set_scales(prepared, matching.row_log, matching.column_log);
+    prepared.row_of = std::move(matching.row_of_column);
+    prepared.structural_rank = matching.rank;
+  }
+  multiply(matrix, prepared);
+  if (!prepared.row_of.empty()) {
+    const std::vector<std::int32_t> inverse = inverse_permutation(prepared.row_of);
+    for (std::int32_t& row : matrix.row) row = inverse[row];
+  }
+  prepared.matrix = symmetrised(matrix);
+}
+
+// Writes single entries of A into the pattern of a target.
+class Refill {
+ public:
+  Refill(SquareMatrix& target, const PreparedMatrix& prepared,
+         std::span<const std::int32_t> order)
+      : target_(target), prepared_(prepared), place_of_row_(target.size()) {
+    place_of_column_ = order.empty() ? identity() : inverse_permutation(order);
+    place_of_row_ = place_of_column_;
+    if (!prepared.row_of.empty()) {
+      for (std::int32_t row = 0; row < target.size(); ++row) {
+        place_of_row_[prepared.row_of[row]] = place_of_column_[row];
+      }
+    }
+    std::fill(target.lower.value.begin(), target.lower.value.end(), 0.0);
+    std::fill(target.upper.begin(), target.upper.end(), 0.0);
+  }
+
+  void put(std::int32_t row, std::int32_t column, double value) {
+    const std::int32_t i = place_of_row_[row], j = place_of_column_[column];
+    const std::int64_t at = find(std::max(i, j), std::min(i, j));
+    if (at < 0) {
+      throw InvalidInput(
+          fmt::format("entry ({}, {}) is outside the pattern that was analysed", row + 1,
+                      column + 1));
+    }
+    if (!prepared_.row_scale.empty()) {
+      value *= prepared_.row_scale[row] * prepared_.column_scale[column];
+    }
+    if (i >= j) target_.lower.value[at] = value;
+    if (i <= j && !target_.symmetric()) target_.upper[at] = value;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::int32_t> identity() const {
+    std::vector<std::int32_t> result(target_.size());
+    std::iota(result.begin(), result.end(), 0);
+    return result;
+  }
+
+  // Index of an entry of the lower triangle; -1: not in the pattern.
+  [[nodiscard]] std::int64_t find(std::int32_t row, std::int32_t column) const {
+    const SymmetricMatrix& lower = target_.lower;
+    const auto first = lower.row.begin() + lower.column_start[column];
+    const auto last = lower.row.begin() + lower.column_start[column + 1];
+    const auto found = std::lower_bound(first, last, row);
+    return found == last || *found != row ? -1 : found - lower.row.begin();
+  }
+
+  SquareMatrix& target_;
+  const PreparedMatrix& prepared_;
+  std::vector<std::int32_t> place_of_row_, place_of_column_;  // of A's in the target
+};
+
+// Calls visit(row, column, value) with both triangles of A.
+template <class Visit>
+void for_each_entry(const InputMatrix& matrix, Visit visit) {
+  const bool symmetric = std::holds_alternative<SymmetricMatrix>(matrix);
+  const auto each_of = [&](const auto& a) {
+    for (std::int32_t column = 0; column < a.size; ++column) {
+      for (auto at = a.column_start[column]; at < a.column_start[column + 1]; ++at) {
+        visit(a.row[at], column, a.value[at]);
+        if (symmetric && a.row[at] != column) visit(column, a.row[at], a.value[at]);
+      }
+    }
+  };
+  std::visit(each_of, matrix);
+}
+
+}  // namespace
+
+PreparedMatrix prepare(InputMatrix&& matrix, FactorKind kind,
+                       const PrepareOptions& options) {
+  require_kind(matrix, kind);
+  PreparedMatrix prepared;
+  prepared.kind = kind;
+  prepared.structural_rank = order_of(matrix);
+  if (kind == FactorKind::kLu) {
+    prepare_general(prepared, both_triangles(std::move(matrix)), options.scaling);
+  } else {
+    prepared.matrix.lower = lower_triangle(std::move(matrix));
+    prepare_symmetric(prepared, options.scaling);
+  }
+  return prepared;
+}
+
+void refill(SquareMatrix& target, const PreparedMatrix& prepared,
+            std::span<const std::int32_t> order, const InputMatrix& matrix) {
+  require_kind(matrix, prepared.kind);
+  if (order_of(matrix) != target.size()) {
+    throw InvalidInput(fmt::format("a matrix of order {} for a pattern of order {}",
+                                   order_of(matrix), target.size()));
+  }
+  Refill refill(target, prepared, order);
+  for_each_entry(matrix, [&refill](auto row, auto column, double value) {
+    refill.put(row, column, value);
+  });
+}
+
+void refill(PreparedMatrix& prepared, const InputMatrix& matrix) {
+  refill(prepared.matrix, prepared, {}, matrix);
+}
+
+std::vector<double> prepared_rhs(const PreparedMatrix& prepared,
+                                 std::span<const double> b) {
+  std::vector<double> c(b.begin(), b.end());
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const std::size_t row = prepared.row_of.empty() ? i : prepared.row_of[i];
+    c[i] = prepared.row_scale.empty() ? b[row] : prepared.row_scale[row] * b[row];
+  }
+  return c;
+}
+
+std::vector<double> original_solution(const PreparedMatrix& prepared,
+                                      std::span<const double> y) {
+  std::vector<double> x(y.begin(), y.end());
+  if (prepared.column_scale.empty()) return x;
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] *= prepared.column_scale[k];
+  return x;
+}
+
+}  // namespace espalier::solver
