@@ -74,9 +74,10 @@ struct PivotCounts {
 /// LDL^T and LU eliminate inner blocks of columns a posteriori [DHL20]: the inner block
 /// is factored first (LDL^T: complete pivoting [BP71]), then applied to all rows; columns
 /// up to the first entry of L over 1/u are kept, and the rest is put back: exactly in the
-/// diagonal block and in the chunk of rows that failed; in rows already passed as
-/// L times the upper factor, with a rounding error of order epsilon/u times that factor.
-/// Columns that fail are tried again as long as others are eliminated.
+/// inner block (LU: the diagonal block) and in the chunk of rows that failed; in rows
+/// already passed as L times the upper factor, with a rounding error of order epsilon/u
+/// times that factor. Columns that fail are tried again as long as others are eliminated;
+/// one may stay although another choice of pairs would have taken it.
 ///
 /// Cholesky: e < w means that column e has no positive finite pivot; columns before it
 /// are factored in the diagonal block, `below` and the rest of the block are not
