@@ -88,7 +88,9 @@ void print_point(const Point& point) {
   if (s.solved())
     fmt::print(" {:>9.0f} {:>9.3f} {:>9.3f} {:>9.0f} {:>6}", mebi(s.peak_bytes()),
                s.median("factor_seconds"), s.median("solve_seconds"), mebi(written(s)),
-               s.bound_kept() ? "yes" : "NO");
+               !s.way.ours()    ? ""
+               : s.bound_kept() ? "yes"
+                                : "NO");
   else
     fmt::print(" {:>9}", s.failure);
   fmt::print("\n");

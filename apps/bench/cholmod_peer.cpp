@@ -78,6 +78,7 @@ PeerResult solve(const PeerOptions& options) {
   }
   result.factor_seconds = run.seconds;
   result.factor_rss_bytes = result.factor_rss_sum_bytes = run.growth;
+  result.counted_peak_bytes = static_cast<std::int64_t>(common.memory_usage);
   result.factor_flops = common.fl;
   const std::vector<double> b = row_sums(matrix);
   result.backward_error =

@@ -43,7 +43,7 @@ struct Mumps {
     id.job = job;
     dmumps_c(&id);
   }
-  /// INFOG(1), with INFOG(2) where that says more.
+  /// INFOG(1) as text where it says that the last job failed; else empty.
   [[nodiscard]] std::string failure() const {
     return infog(1) < 0 ? std::to_string(infog(1)) : "";
   }
@@ -86,11 +86,6 @@ struct Mumps {
   bool is_host_ = false;
 };
 
-std::string note(const Mumps& mumps) {
-  return "delayed pivots " + std::to_string(mumps.infog(13)) + ", largest process " +
-         std::to_string(mumps.infog(21)) + " MB by its own count";
-}
-
 void factor(Mumps& mumps, const Processes& processes, PeerResult& result) {
   processes.wait_for_all();
   const Measured run = measure([&] { mumps.run(2); });
@@ -123,7 +118,8 @@ PeerResult solve(const PeerOptions& options, const Processes& processes) {
   if (result.failure = mumps.failure(); !result.failure.empty()) return result;
   factor(mumps, processes, result);
   if (result.failure = mumps.failure(); !result.failure.empty()) return result;
-  result.note = note(mumps);
+  result.counted_peak_bytes = mumps.infog(21) * std::int64_t{1'000'000};
+  result.note = "delayed pivots " + std::to_string(mumps.infog(13));
 
   std::vector<double> b = host ? row_sums(matrix) : std::vector<double>{}, x = b;
   mumps.id.rhs = x.data();

@@ -32,6 +32,7 @@ nlohmann::json to_json(const PeerResult& result) {
           {"solve_seconds", result.solve_seconds},
           {"factor_rss_bytes", result.factor_rss_bytes},
           {"factor_rss_sum_bytes", result.factor_rss_sum_bytes},
+          {"counted_peak_bytes", result.counted_peak_bytes},
           {"bytes_written", result.bytes_written},
           {"factor_flops", result.factor_flops},
           {"backward_error", result.backward_error},

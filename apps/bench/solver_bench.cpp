@@ -97,8 +97,15 @@ std::vector<Series> all_ways(const System& system, const Options& options) {
   return series;
 }
 
+// "grid 40x40x40", or the file's name without its endings.
+std::string short_name(const std::string& input) {
+  if (input.starts_with("grid:")) return "grid " + input.substr(5);
+  const std::string file = std::filesystem::path(input).filename().string();
+  return file.substr(0, file.find(".mtx"));
+}
+
 Case run_case(const System& system, const json& facts, const Options& options) {
-  Case c{.name = std::filesystem::path(system.input).filename().string(),
+  Case c{.name = short_name(system.input),
          .kind = system.kind,
          .size = facts.at("size"),
          .entries = facts.at("entries"),

@@ -28,14 +28,14 @@ set offsets graph 0.04, graph 0.04, 0, 0
 set bmargin at screen 52.0 / height
 set tmargin at screen 1 - 80.0 / height
 
-set lmargin at screen 0.22
-set rmargin at screen 0.59
+set lmargin at screen 0.30
+set rmargin at screen 0.62
 set xlabel "factorisation: time / the fastest peer's"
 plot data index 0 using (1):1:ytic(2) with dots linecolor "white" notitle, \
      for [i=1:ways] data index i using 2:1 with points pointtype shape[i] pointsize 1.3 \
        linecolor rgb colour[i] title columnheader(1)
 
-set lmargin at screen 0.62
+set lmargin at screen 0.65
 set rmargin at screen 0.97
 set format y ""
 unset key

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <stdexcept>
 
 namespace espalier::bench {
@@ -31,6 +32,12 @@ const std::vector<Peer>& peers() {
       {"umfpack", "UMFPACK", "umfpack_peer", "", {"general"}},
   };
   return list;
+}
+
+// JSON has no infinity; null stands for it.
+double number(const json& run, const char* key) {
+  const json& value = run.at(key);
+  return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
 }
 
 // timeout(1) ends with 124; with 137 when it had to kill.
@@ -74,7 +81,7 @@ void Series::run_again(int timeout_seconds) {
 
 double Series::median(const char* key) const {
   std::vector<double> values;
-  for (const json& run : runs) values.push_back(run.at(key).get<double>());
+  for (const json& run : runs) values.push_back(number(run, key));
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -82,7 +89,7 @@ double Series::median(const char* key) const {
 
 double Series::largest(const char* key) const {
   double value = 0;
-  for (const json& run : runs) value = std::max(value, run.at(key).get<double>());
+  for (const json& run : runs) value = std::max(value, number(run, key));
   return value;
 }
 
