@@ -7,6 +7,7 @@
 #include "espalier/model/error.h"
 #include "solver/elimination_tree.h"
 #include "solver/front_postorder.h"
+#include "solver/graph.h"
 #include "solver/permute.h"
 #include "solver/supernodes.h"
 
@@ -99,12 +100,16 @@ void fill_rows(Symbolic& symbolic, const LowerRows& lower,
 
 }  // namespace
 
-Symbolic analyse_pattern(const SymmetricMatrix& matrix, const AnalyseOptions& options,
-                         AnalyseTimes* seconds) {
+Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& options,
+                         AnalyseTimes* seconds, std::span<const std::int32_t> partner) {
   AnalyseTimes unused;
   AnalyseTimes& times = seconds ? *seconds : unused;
   Stopwatch watch;
-  std::vector<std::int32_t> permutation = compute_ordering(matrix, options.ordering);
+  const SymmetricMatrix paired =
+      partner.empty() ? SymmetricMatrix{} : paired_pattern(given, partner);
+  const SymmetricMatrix& matrix = partner.empty() ? given : paired;
+  std::vector<std::int32_t> permutation =
+      compute_ordering(matrix, options.ordering, partner);
   times.ordering = watch.lap();
 
   std::vector<std::int32_t> parent = elimination_tree(permuted_rows(matrix, permutation));
@@ -133,9 +138,10 @@ Symbolic analyse_pattern(const SymmetricMatrix& matrix, const AnalyseOptions& op
   return symbolic;
 }
 
-Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options) {
+Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options,
+                 std::span<const std::int32_t> partner) {
   Analysis analysis;
-  analysis.symbolic = analyse_pattern(matrix.lower, options, &analysis.seconds);
+  analysis.symbolic = analyse_pattern(matrix.lower, options, &analysis.seconds, partner);
   Stopwatch watch;
   analysis.permuted = permuted(matrix, analysis.symbolic.permutation);
   matrix = {};
@@ -145,6 +151,10 @@ Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options) {
 
 Analysis analyse(SymmetricMatrix&& matrix, const AnalyseOptions& options) {
   return analyse(SquareMatrix{std::move(matrix), {}}, options);
+}
+
+Analysis analyse(PreparedMatrix&& prepared, const AnalyseOptions& options) {
+  return analyse(std::move(prepared.matrix), options, prepared.partner);
 }
 
 }  // namespace espalier::solver

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "espalier/model/units.h"
 #include "solver/amalgamate.h"
 #include "solver/ordering.h"
+#include "solver/prepare.h"
 #include "solver/sparse_matrix.h"
 #include "solver/symbolic.h"
 
@@ -35,17 +39,23 @@ struct Analysis {
 /// Orders the matrix and computes the structure of its factor. Every matrix is accepted,
 /// of order 0, with empty rows or in several connected parts: only the pattern is read.
 ///
+/// @param partner  columns that are eliminated in one front, as PreparedMatrix::partner;
+///                 empty: none
 /// @throws as compute_ordering()
 [[nodiscard]] Symbolic analyse_pattern(const SymmetricMatrix& matrix,
                                        const AnalyseOptions& options = {},
-                                       AnalyseTimes* seconds = nullptr);
+                                       AnalyseTimes* seconds = nullptr,
+                                       std::span<const std::int32_t> partner = {});
 
 /// The same, and the matrix in the order of elimination. Takes the matrix over, so that
-/// only one copy of it stays in memory.
+/// only one copy of it stays in memory; of a prepared matrix the rest stays as it is.
 ///
 /// @par Cost  the ordering dominates; the rest is nearly linear in nonzeros and rows_of
-[[nodiscard]] Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options = {});
+[[nodiscard]] Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options = {},
+                               std::span<const std::int32_t> partner = {});
 [[nodiscard]] Analysis analyse(SymmetricMatrix&& matrix,
+                               const AnalyseOptions& options = {});
+[[nodiscard]] Analysis analyse(PreparedMatrix&& prepared,
                                const AnalyseOptions& options = {});
 
 }  // namespace espalier::solver
