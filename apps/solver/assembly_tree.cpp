@@ -8,20 +8,21 @@
 namespace espalier::solver {
 namespace {
 
-constexpr std::int32_t kSequentialWidth = 64;
 // Time of assembling an entry and of opening a front, in flops of dense work.
 constexpr Flops kFlopsPerEntry = 10, kFlopsPerFront = 5000;
 
 // Few enough blocks that a block is worth a task, enough of them to keep workers busy.
-std::int32_t tile_width(std::int32_t order, std::int32_t workers) {
-  const std::int32_t wanted = order / std::clamp(4 * workers, 8, 24);
-  return std::clamp((wanted + 31) / 32 * 32, 64, 320);
+std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
+  const std::int32_t wanted = order / std::clamp(4 * options.workers, 8, 24);
+  return std::clamp((wanted + 31) / 32 * 32, options.block_width,
+                    std::max(options.block_width, 320));
 }
 
-Flops front_cost(const Symbolic& symbolic, std::int32_t front) {
+Flops front_cost(const Symbolic& symbolic, std::int32_t front, std::int32_t sides) {
   const Flops order = symbolic.front_order(front);
-  return front_flops(symbolic.front_order(front), symbolic.pivots(front)) +
-         kFlopsPerEntry * order * order / 2 + kFlopsPerFront;
+  return sides * (front_flops(symbolic.front_order(front), symbolic.pivots(front)) +
+                  kFlopsPerEntry * order * order / 2) +
+         kFlopsPerFront;
 }
 
 void link_children(const Symbolic& symbolic, AssemblyTree& tree) {
@@ -35,10 +36,10 @@ void link_children(const Symbolic& symbolic, AssemblyTree& tree) {
   }
 }
 
-std::vector<Flops> subtree_costs(const Symbolic& symbolic) {
+std::vector<Flops> subtree_costs(const Symbolic& symbolic, std::int32_t sides) {
   std::vector<Flops> cost(symbolic.fronts(), 0);
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
-    cost[s] += front_cost(symbolic, s);
+    cost[s] += front_cost(symbolic, s, sides);
     if (symbolic.parent[s] >= 0) cost[symbolic.parent[s]] += cost[s];
   }
   return cost;
@@ -47,7 +48,7 @@ std::vector<Flops> subtree_costs(const Symbolic& symbolic) {
 // A front is the last of a node unless its parent's whole subtree is small.
 void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
                   AssemblyTree& tree) {
-  const std::vector<Flops> cost = subtree_costs(symbolic);
+  const std::vector<Flops> cost = subtree_costs(symbolic, tree.sides());
   Flops total = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
     if (symbolic.parent[s] < 0) total += cost[s];
@@ -55,7 +56,7 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
       std::max(options.subtree_floor, options.subtree_fraction * total / options.workers);
 
   tree.node_of_front.resize(symbolic.fronts());
-  tree.block_width.assign(symbolic.fronts(), kSequentialWidth);
+  tree.block_width.assign(symbolic.fronts(), options.block_width);
   std::int32_t first = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t parent = symbolic.parent[s];
@@ -64,8 +65,7 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
     AssemblyTree::Node node{.first_front = first, .last_front = s};
     node.tiled =
         first == s && cost[s] > small && symbolic.front_order(s) >= options.tiled_order;
-    if (node.tiled)
-      tree.block_width[s] = tile_width(symbolic.front_order(s), options.workers);
+    if (node.tiled) tree.block_width[s] = tile_width(symbolic.front_order(s), options);
     tree.nodes.push_back(node);
     first = s + 1;
   }
@@ -81,40 +81,51 @@ void measure_stack(const Symbolic& symbolic, AssemblyTree& tree,
     std::int64_t children = 0, indices = 0;
     for (std::int32_t c = tree.first_child[s]; c >= 0; c = tree.next_sibling[c]) {
       const Trapezoid block = tree.contribution(symbolic, c);
-      if (c >= node.first_front) children += block.entries();
+      if (c >= node.first_front) children += tree.sides() * block.entries();
       indices = node.tiled ? indices + block.rows()
                            : std::max<std::int64_t>(indices, block.rows());
     }
-    if (s < node.last_front) top += tree.contribution(symbolic, s).entries();
+    if (s < node.last_front)
+      top += tree.sides() * tree.contribution(symbolic, s).entries();
     node.stack_entries = std::max(node.stack_entries, top);
     node.index_entries = std::max(node.index_entries, indices);
     top -= children;
   }
 }
 
+void measure_blocks(const Symbolic& symbolic, const AssemblyTree& tree,
+                    AssemblyTree::Node& node) {
+  std::int64_t factor_entries = 0;
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
+    factor_entries += tree.sides() * tree.panel(symbolic, s).entries();
+  node.factor_bytes =
+      PageBuffer::footprint(checked_mul(factor_entries, tree.entry_bytes));
+  node.contribution_bytes = PageBuffer::footprint(
+      checked_mul(tree.sides() * tree.contribution(symbolic, node.last_front).entries(),
+                  tree.entry_bytes));
+}
+
 Task describe(const Symbolic& symbolic, const AssemblyOptions& options,
               const AssemblyTree& tree, const AssemblyTree::Node& node) {
   Task task;
-  std::int64_t factor_entries = 0;
-  for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
-    factor_entries += tree.panel(symbolic, s).entries();
-    task.work += front_cost(symbolic, s);
-  }
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
+    task.work += front_cost(symbolic, s, tree.sides());
   const std::int32_t last = node.last_front;
   const std::int64_t panels = tree.panel(symbolic, last).blocks();
   const std::int64_t blocks = panels + tree.contribution(symbolic, last).blocks();
   const std::int64_t tasks = node.tiled ? 1 + 2 * blocks + panels * blocks : 1;
 
-  task.retained_size = PageBuffer::footprint(checked_mul(factor_entries, sizeof(double)));
-  task.output_size = PageBuffer::footprint(
-      checked_mul(tree.contribution(symbolic, last).entries(), sizeof(double)));
   const Bytes scratch =
-      checked_add(checked_mul(node.stack_entries, sizeof(double)),
+      checked_add(checked_mul(node.stack_entries, tree.entry_bytes),
                   checked_mul(node.index_entries, sizeof(std::int32_t)));
   task.execution_size = checked_add(
       PageBuffer::footprint(scratch),
       PageBuffer::footprint(tasks * options.bytes_per_task +
                             (node.tiled ? blocks * options.bytes_per_block : 0)));
+  Bytes& factor = node.factor_at < 0 ? task.retained_size : task.execution_size;
+  factor = checked_add(factor, node.factor_bytes);
+  Bytes& contribution = node.contribution_at < 0 ? task.output_size : task.execution_size;
+  contribution = checked_add(contribution, node.contribution_bytes);
   if (symbolic.parent[last] >= 0)
     task.parent = static_cast<TaskId>(tree.node_of_front[symbolic.parent[last]]);
   return task;
@@ -131,19 +142,28 @@ Flops front_flops(std::int64_t order, std::int64_t pivots) {
 AssemblyTree build_assembly_tree(const Symbolic& symbolic,
                                  const AssemblyOptions& options) {
   AssemblyTree tree;
+  tree.kind = options.kind;
+  tree.entry_bytes = options.entry_bytes;
   link_children(symbolic, tree);
   group_fronts(symbolic, options, tree);
-  std::vector<Task> tasks;
-  tasks.reserve(tree.nodes.size());
   for (AssemblyTree::Node& node : tree.nodes) {
     measure_stack(symbolic, tree, node);
-    tasks.push_back(describe(symbolic, options, tree, node));
+    measure_blocks(symbolic, tree, node);
     const std::int32_t order = symbolic.front_order(node.last_front);
     const double blocks = node.tiled ? order / tree.block_width[node.last_front] : 0;
     tree.max_workers.push_back(std::max(1.0, blocks * blocks / 6));
   }
-  tree.tasks = TaskTree(tasks);
+  describe_tasks(symbolic, options, tree);
   return tree;
+}
+
+void describe_tasks(const Symbolic& symbolic, const AssemblyOptions& options,
+                    AssemblyTree& tree) {
+  std::vector<Task> tasks;
+  tasks.reserve(tree.nodes.size());
+  for (const AssemblyTree::Node& node : tree.nodes)
+    tasks.push_back(describe(symbolic, options, tree, node));
+  tree.tasks = TaskTree(tasks);
 }
 
 }  // namespace espalier::solver

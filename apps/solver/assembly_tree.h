@@ -4,12 +4,15 @@
 #include <vector>
 
 #include "espalier/model/task_tree.h"
+#include "solver/matrix_kind.h"
 #include "solver/symbolic.h"
 #include "solver/trapezoid.h"
 
 namespace espalier::solver {
 
 struct AssemblyOptions {
+  FactorKind kind = FactorKind::kCholesky;
+  Bytes entry_bytes = sizeof(double);
   std::int32_t workers = 1;
   /// a subtree with less than this part of W/P of the work is one task …
   double subtree_fraction = 0.01;
@@ -17,6 +20,8 @@ struct AssemblyOptions {
   Flops subtree_floor = 2e6;
   /// fronts of fewer rows are not cut into tiles
   std::int32_t tiled_order = 256;
+  /// columns of a block in fronts that one task runs, and the least in others
+  std::int32_t block_width = 64;
   /// what the runtime keeps for a submitted task and for a registered block, in bytes
   Bytes bytes_per_task = 2048;
   Bytes bytes_per_block = 6144;
@@ -32,15 +37,22 @@ struct AssemblyOptions {
 ///   f  the contribution block of its last front, a Trapezoid
 ///   r  the pivot columns of its fronts, Trapezoids one after the other
 ///   m  stack of contribution blocks inside the subtree, index lists, the runtime's own
-///      structures for its tasks
+///      structures for its tasks; also what goes to the spill file at the end, which then
+///      is not part of f or r
 struct AssemblyTree {
   struct Node {
     std::int32_t first_front = 0, last_front = 0;  ///< inclusive; fronts are in postorder
     bool tiled = false;
-    std::int64_t stack_entries = 0;  ///< doubles of contribution blocks at most
+    std::int64_t stack_entries = 0;  ///< entries of contribution blocks at most
     std::int64_t index_entries = 0;  ///< int32 of relative indices at once
+    Bytes factor_bytes = 0;          ///< of the panels, in whole pages
+    Bytes contribution_bytes = 0;    ///< of the last front's contribution block, likewise
+    /// Where they go when the node is done, in the spill file; -1: they stay in memory.
+    Bytes factor_at = -1, contribution_at = -1;
   };
 
+  FactorKind kind = FactorKind::kCholesky;
+  Bytes entry_bytes = sizeof(double);
   std::vector<Node> nodes;  ///< children before parents
   std::vector<std::int32_t> node_of_front;
   std::vector<std::int32_t> block_width;  ///< of each front, for both its Trapezoids
@@ -48,6 +60,9 @@ struct AssemblyTree {
   TaskTree tasks;
   std::vector<double> max_workers;  ///< that a node can use, for the simulation
 
+  /// Sides of panels and contribution blocks: FrontStorage.
+  [[nodiscard]] std::int32_t sides() const { return kind == FactorKind::kLu ? 2 : 1; }
+  /// As planned: no delayed columns.
   [[nodiscard]] Trapezoid panel(const Symbolic& symbolic, std::int32_t front) const {
     return {symbolic.front_order(front), symbolic.pivots(front), block_width[front]};
   }
@@ -62,6 +77,10 @@ struct AssemblyTree {
 /// @par Cost  O(fronts)
 [[nodiscard]] AssemblyTree build_assembly_tree(const Symbolic& symbolic,
                                                const AssemblyOptions& options);
+
+/// Recomputes `tree.tasks` after factor_at or contribution_at of nodes have changed.
+void describe_tasks(const Symbolic& symbolic, const AssemblyOptions& options,
+                    AssemblyTree& tree);
 
 /// Flops of the partial factorisation of a front: sum over pivots of squared lengths.
 [[nodiscard]] Flops front_flops(std::int64_t order, std::int64_t pivots);

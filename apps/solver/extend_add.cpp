@@ -44,45 +44,61 @@ void relative_indices(const Symbolic& symbolic, std::int32_t child, std::int32_t
   }
 }
 
-void extend_add(const Trapezoid& layout, const double* contribution,
+template <class T>
+void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t origin,
                 std::span<const std::int32_t> indices, std::int32_t begin,
-                std::int32_t end, const FrontStorage& parent) {
+                std::int32_t end, const FrontStorage<T>& parent, std::int32_t side) {
   const auto rows = static_cast<std::int32_t>(indices.size());
   // From `tail` on the indices are consecutive: plain vector additions there.
   std::int32_t tail = rows - 1;
   while (tail > 0 && indices[tail - 1] + 1 == indices[tail]) --tail;
   for (std::int32_t j = begin; j < end; ++j) {
-    const double* const source = contribution + layout.column_offset(j);
-    double* const target = parent.column(indices[j]);
+    const T* const source = contribution + (layout.column_offset(j) - origin);
+    T* const target = parent.column(side, indices[j]);
     for (std::int32_t i = j; i < tail; ++i) target[indices[i]] += source[i];
     const std::int32_t from = std::max(j, tail);
-    double* const consecutive = target + indices[from] - from;
+    T* const consecutive = target + indices[from] - from;
     for (std::int32_t i = from; i < rows; ++i) consecutive[i] += source[i];
   }
 }
 
-void add_original_entries(const Symbolic& symbolic, const SymmetricMatrix& permuted,
-                          std::int32_t front, std::int32_t begin, std::int32_t end,
-                          const FrontStorage& storage) {
+template <class T>
+void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted,
+                          std::int32_t front, std::int32_t delayed, std::int32_t begin,
+                          std::int32_t end, const FrontStorage<T>& storage) {
+  const SymmetricMatrix& lower = permuted.lower;
   const auto rows = symbolic.rows_of(front);
   const std::int32_t first = symbolic.first_column[front];
   const std::int32_t pivots = symbolic.pivots(front);
+  const bool both = storage.sides == 2;
   for (std::int32_t j = begin; j < end; ++j) {
-    double* const target = storage.column(j);
+    T* const target = storage.column(0, j);
+    T* const opposite = both ? storage.column(1, j) : nullptr;
     std::size_t position = 0;
-    for (auto k = permuted.column_start[first + j];
-         k < permuted.column_start[first + j + 1]; ++k) {
-      const std::int32_t row = permuted.row[k];
-      if (row < first + pivots) {
-        target[row - first] += permuted.value[k];
-        continue;
+    for (auto k = lower.column_start[first + j]; k < lower.column_start[first + j + 1];
+         ++k) {
+      std::int32_t i = lower.row[k] - first;
+      if (i >= pivots) {
+        position = gallop(rows, position, lower.row[k]);
+        ESPALIER_ASSERT(position < rows.size() && rows[position] == lower.row[k],
+                        "an entry of A lies in the front of its column");
+        i = pivots + delayed + static_cast<std::int32_t>(position);
       }
-      position = gallop(rows, position, row);
-      ESPALIER_ASSERT(position < rows.size() && rows[position] == row,
-                      "an entry of A lies in the front of its column");
-      target[pivots + static_cast<std::int32_t>(position)] += permuted.value[k];
+      target[i] += static_cast<T>(lower.value[k]);
+      if (both) opposite[i] += static_cast<T>(permuted.upper[k]);
     }
   }
 }
+
+#define ESPALIER_INSTANTIATE(T)                                                          \
+  template void extend_add<T>(const Trapezoid&, const T*, std::int64_t,                  \
+                              std::span<const std::int32_t>, std::int32_t, std::int32_t, \
+                              const FrontStorage<T>&, std::int32_t);                     \
+  template void add_original_entries<T>(const Symbolic&, const SquareMatrix&,            \
+                                        std::int32_t, std::int32_t, std::int32_t,        \
+                                        std::int32_t, const FrontStorage<T>&);
+ESPALIER_INSTANTIATE(float)
+ESPALIER_INSTANTIATE(double)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

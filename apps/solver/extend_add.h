@@ -3,28 +3,11 @@
 #include <cstdint>
 #include <span>
 
+#include "solver/front_storage.h"
 #include "solver/sparse_matrix.h"
 #include "solver/symbolic.h"
-#include "solver/trapezoid.h"
 
 namespace espalier::solver {
-
-/// A front being assembled: pivot columns and contribution block, zero before the first
-/// addition. Entry (i, j) of the front lies in `panel` for j < pivots and otherwise in
-/// `contribution` at (i - pivots, j - pivots).
-struct FrontStorage {
-  Trapezoid panel_layout, contribution_layout;
-  double* panel = nullptr;
-  double* contribution = nullptr;
-
-  /// Where entry (i, column) lies, less i.
-  [[nodiscard]] double* column(std::int32_t j) const {
-    const std::int32_t pivots = panel_layout.columns();
-    return j < pivots
-               ? panel + panel_layout.column_offset(j)
-               : contribution + contribution_layout.column_offset(j - pivots) - pivots;
-  }
-};
 
 /// Position in the parent front of each row of a child's contribution block, increasing.
 ///
@@ -34,14 +17,21 @@ struct FrontStorage {
 void relative_indices(const Symbolic& symbolic, std::int32_t child, std::int32_t parent,
                       std::span<std::int32_t> indices);
 
-/// Adds the columns [begin, end) of a contribution block into its parent.
-void extend_add(const Trapezoid& layout, const double* contribution,
+/// Adds the columns [begin, end) of one side of a contribution block into that side of
+/// its parent. `indices`: position in the parent of each row, increasing.
+/// `contribution` points to entry `origin` of the block: a part of it that has the
+/// columns will do.
+template <class T>
+void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t origin,
                 std::span<const std::int32_t> indices, std::int32_t begin,
-                std::int32_t end, const FrontStorage& parent);
+                std::int32_t end, const FrontStorage<T>& parent, std::int32_t side);
 
-/// Adds the entries of A in the pivot columns [begin, end) (counted within the front).
-void add_original_entries(const Symbolic& symbolic, const SymmetricMatrix& permuted,
-                          std::int32_t front, std::int32_t begin, std::int32_t end,
-                          const FrontStorage& storage);
+/// Adds the entries of A in the own pivot columns [begin, end) (counted within the
+/// front). `delayed`: pivot columns of the front that come from its children, after its
+/// own.
+template <class T>
+void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted,
+                          std::int32_t front, std::int32_t delayed, std::int32_t begin,
+                          std::int32_t end, const FrontStorage<T>& storage);
 
 }  // namespace espalier::solver

@@ -34,25 +34,36 @@ void check_policy(int status) {
   if (status != 0) throw Error(espalier_last_error());
 }
 
+template <class T>
 class Factorisation {
  public:
-  Factorisation(const Symbolic& symbolic, const SymmetricMatrix& permuted,
-                const AssemblyTree& tree, const espalier_plan* plan)
-      : tree_(tree),
-        factor_(symbolic, tree),
-        contributions_(tree.nodes.size()),
-        context_{.symbolic = symbolic,
-                 .permuted = permuted,
-                 .tree = tree,
+  Factorisation(const FactorInput& input, const Runtime& runtime,
+                const espalier_plan* plan)
+      : tree_(input.tree),
+        reserve_(input.pivoting.delay_reserve, input.symbolic.parent.size()),
+        scratch_(runtime.workers(), scratch_bytes(input.symbolic, tree_),
+                 starpu_worker_get_id),
+        file_(input.file),
+        factor_(input.symbolic, tree_),
+        contributions_(tree_.nodes.size()),
+        context_{.symbolic = input.symbolic,
+                 .permuted = input.permuted,
+                 .tree = tree_,
+                 .pivoting = input.pivoting,
                  .factor = factor_,
                  .contributions = contributions_,
-                 .pivots = pivots_,
+                 .log = log_,
+                 .reserve = reserve_,
+                 .scratch = scratch_,
+                 .file = file_.get(),
                  .meter = &meter_,
-                 .done = &done_},
-        arguments_(tree.nodes.size()),
-        children_left_(tree.nodes.size()),
-        tiled_(tree.nodes.size()),
-        nodes_left_(tree.nodes.size()) {
+                 .done = &done_,
+                 .stop = [this] { stop(); }},
+        arguments_(tree_.nodes.size()),
+        children_left_(tree_.nodes.size()),
+        tiled_(tree_.nodes.size()),
+        nodes_left_(tree_.nodes.size()) {
+    const AssemblyTree& tree = tree_;
     for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
       arguments_[i] = {this, static_cast<std::int32_t>(i)};
       children_left_[i] =
@@ -74,6 +85,11 @@ class Factorisation {
     }
     wait(progress);
     starpu_task_wait_for_all();
+    try {
+      if (file_) file_->wait();
+    } catch (...) {
+      stop();
+    }
   }
 
   void finish(FactorReport& report) {
@@ -91,12 +107,14 @@ class Factorisation {
     }
     report.allocated_peak = meter_.peak();
     report.tasks = tasks_.load();
+    report.pivots = log_.statistics();
     if (error_) std::rethrow_exception(error_);
   }
 
-  [[nodiscard]] tl::expected<Factor, BadPivot> result() {
-    if (const auto bad = pivots_.result()) return tl::make_unexpected(*bad);
+  [[nodiscard]] tl::expected<Factor<T>, BadPivot> result() {
+    if (const auto bad = log_.failure()) return tl::make_unexpected(*bad);
     factor_.forget_meter();
+    factor_.file = file_;
     return std::move(factor_);
   }
 
@@ -115,24 +133,37 @@ class Factorisation {
   void open(std::int32_t node) noexcept {
     bool tiled = false;
     try {
-      if (pivots_.failed() || stopped_.load()) {
+      if (log_.failed() || stopped_.load()) {
         // Nothing is computed any more; only the tree is run down.
       } else if (!tree_.nodes[node].tiled) {
         run_sequential_node(context_, node);
       } else {
-        tiled_[node] = std::make_unique<TiledFront>(context_, node);
+        tiled_[node] = std::make_unique<TiledFront<T>>(context_, node);
         tiled = true;
         tiled_[node]->submit([this, node](starpu_task* task) { submit(task, node); },
                              [this, node] {
+                               const bool written = tiled_[node]->written();
                                tiled_[node].reset();
-                               end_node(node);
+                               finish_node(node, written);
                              });
       }
     } catch (...) {
       stop();
     }
-    if (tree_.nodes[node].tiled && job_ != nullptr) espalier_node_close(job_, node);
-    if (!tiled) end_node(node);
+    if (!tiled) finish_node(node, false);
+  }
+
+  // The node is computed: what does not stay in memory is written.
+  void finish_node(std::int32_t node, bool written) noexcept {
+    try {
+      if (!stopped_.load() && !log_.failed()) {
+        spill_node<T>(context_, node, written, [this, node] { end_node(node); });
+        return;
+      }
+    } catch (...) {
+      stop();
+    }
+    end_node(node);
   }
 
   void submit(starpu_task* task, std::int32_t node) {
@@ -149,14 +180,13 @@ class Factorisation {
     task->cl = &codelet;
     task->cl_arg = &arguments_[node];
     submit(task, node);
-    if (!tree_.nodes[node].tiled && job_ != nullptr)
-      check_policy(espalier_node_close(job_, node));
   }
 
-  // Called once a node, from the last of its tasks.
+  // Called once a node: from the last of its tasks, or when it has been written.
   void end_node(std::int32_t node) noexcept {
     const TaskId task = task_id(static_cast<std::size_t>(node));
     try {
+      if (job_ != nullptr) check_policy(espalier_node_close(job_, node));
       if (const auto parent = tree_.tasks.parent(task);
           parent && --children_left_[index(*parent)] == 0)
         submit_node(static_cast<std::int32_t>(index(*parent)));
@@ -192,14 +222,17 @@ class Factorisation {
 
   const AssemblyTree& tree_;
   JobMeter meter_;
-  PivotCheck pivots_;
-  Factor factor_;
+  PivotLog log_;
+  DelayReserve reserve_;
+  WorkerScratch scratch_;
+  std::shared_ptr<SpillFile> file_;
+  Factor<T> factor_;
   std::vector<PageBuffer> contributions_;
-  FrontContext context_;
+  FrontContext<T> context_;
   espalier_job* job_ = nullptr;
   std::vector<Argument> arguments_;
   std::vector<std::atomic<std::int32_t>> children_left_;
-  std::vector<std::unique_ptr<TiledFront>> tiled_;
+  std::vector<std::unique_ptr<TiledFront<T>>> tiled_;
   std::atomic<std::int64_t> tasks_{0};
   std::atomic<bool> stopped_{false};
   Flops work_ = 0;
@@ -213,15 +246,16 @@ class Factorisation {
 
 }  // namespace
 
-tl::expected<Factor, BadPivot> factorise(const Symbolic& symbolic,
-                                         const SymmetricMatrix& permuted,
-                                         const AssemblyTree& tree, const Runtime& runtime,
-                                         const espalier_plan* plan, FactorReport& report,
-                                         const std::function<void(double)>& progress) {
+template <class T>
+tl::expected<Factor<T>, BadPivot> factorise(const FactorInput& input,
+                                            const Runtime& runtime,
+                                            const espalier_plan* plan,
+                                            FactorReport& report,
+                                            const std::function<void(double)>& progress) {
   if (runtime.espalier() != (plan != nullptr))
     throw InvalidInput("a plan goes with the scheduler espalier, and only with it");
   const auto start = std::chrono::steady_clock::now();
-  Factorisation factorisation(symbolic, permuted, tree, plan);
+  Factorisation<T> factorisation(input, runtime, plan);
   runtime.wake();
   factorisation.run(progress);
   runtime.sleep();
@@ -230,5 +264,13 @@ tl::expected<Factor, BadPivot> factorise(const Symbolic& symbolic,
   factorisation.finish(report);
   return factorisation.result();
 }
+
+#define ESPALIER_INSTANTIATE(T)                                                \
+  template tl::expected<Factor<T>, BadPivot> factorise<T>(                     \
+      const FactorInput&, const Runtime&, const espalier_plan*, FactorReport&, \
+      const std::function<void(double)>&);
+ESPALIER_INSTANTIATE(float)
+ESPALIER_INSTANTIATE(double)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "espalier/model/error.h"
 #include "solver/assembly_tree.h"
 #include "solver/factor.h"
+#include "solver/pivoting.h"
 #include "solver/runtime.h"
 #include "solver/sparse_matrix.h"
 #include "solver/symbolic.h"
@@ -13,6 +15,16 @@
 struct espalier_plan;
 
 namespace espalier::solver {
+
+/// What is factored. The tree was built for the kind and the precision.
+struct FactorInput {
+  const Symbolic& symbolic;
+  const SquareMatrix& permuted;
+  const AssemblyTree& tree;
+  PivotOptions pivoting;  ///< LDL^T, LU
+  /// Where nodes go that the tree sends there (spill_plan.h); null: there are none.
+  std::shared_ptr<SpillFile> file{};
+};
 
 /// What the runtime recorded of a factorisation.
 struct FactorReport {
@@ -23,9 +35,11 @@ struct FactorReport {
   double held_seconds = 0;  ///< that tasks waited at the gate, summed
   std::int64_t stolen_tasks = 0;
   double busy_seconds = 0;  ///< in tasks, summed over workers; 0 likewise
+  PivotStatistics pivots;
 };
 
-/// Numerical factorisation on StarPU: P A P^T = L L^T.
+/// Numerical factorisation on StarPU: P A P^T = L L^T, L D L^T or L U up to the pivoting
+/// inside fronts. T is float or double.
 ///
 /// A node of the assembly tree becomes one task or, when it is a large front, one task
 /// that allocates and assembles it and submits the tasks of its blocks. A node's first
@@ -35,16 +49,21 @@ struct FactorReport {
 /// @param plan      made of tree.tasks; null under a scheduler that is not ours
 /// @param progress  called from this thread about ten times a second with the part of the
 ///                  work done, 0 … 1; may be empty
-/// @return the factor, or the first bad pivot: the matrix is not positive definite
+/// @return the factor, or the first bad pivot (Cholesky): not positive definite
 /// @throws Error when StarPU or the system fails, or when the plan's policy does not run
-[[nodiscard]] tl::expected<Factor, BadPivot> factorise(
-    const Symbolic& symbolic, const SymmetricMatrix& permuted, const AssemblyTree& tree,
-    const Runtime& runtime, const espalier_plan* plan, FactorReport& report,
-    const std::function<void(double)>& progress = {});
+template <class T>
+[[nodiscard]] tl::expected<Factor<T>, BadPivot> factorise(
+    const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+    FactorReport& report, const std::function<void(double)>& progress = {});
 
 /// The same without a runtime: nodes one after the other in `order`.
-[[nodiscard]] tl::expected<Factor, BadPivot> factorise_sequentially(
-    const Symbolic& symbolic, const SymmetricMatrix& permuted, const AssemblyTree& tree,
-    std::span<const TaskId> order, FactorReport& report);
+template <class T>
+[[nodiscard]] tl::expected<Factor<T>, BadPivot> factorise_sequentially(
+    const FactorInput& input, std::span<const TaskId> order, FactorReport& report);
+
+/// Bytes beside the tree's own while a factorisation runs: the factor's lists, what each
+/// worker needs to compute, and what may be spent on delays.
+template <class T>
+[[nodiscard]] Bytes bytes_beside(const FactorInput& input, std::int32_t workers);
 
 }  // namespace espalier::solver

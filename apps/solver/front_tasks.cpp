@@ -3,143 +3,170 @@
 #include <algorithm>
 #include <cstring>
 
-#include "solver/kernels/dense.h"
-
 namespace espalier::solver {
 namespace {
 
+// What is read at a time of a contribution block in the file, at least.
+constexpr std::int64_t kReadEntries = std::int64_t{1} << 16;
+
 // The fronts of one node in turn, with the stack of contribution blocks inside it.
+template <class T>
 class NodeRun {
  public:
-  NodeRun(const FrontContext& context, std::int32_t node)
+  NodeRun(const FrontContext<T>& context, std::int32_t node)
       : context_(context),
         symbolic_(context.symbolic),
         tree_(context.tree),
         node_(context.tree.nodes[node]),
-        scratch_(node_.stack_entries * static_cast<Bytes>(sizeof(double)) +
+        scratch_(node_.stack_entries * static_cast<Bytes>(sizeof(T)) +
                      node_.index_entries * static_cast<Bytes>(sizeof(std::int32_t)),
                  context.meter),
-        indices_(
-            reinterpret_cast<std::int32_t*>(scratch_.doubles() + node_.stack_entries)),
-        panel_(context.factor.storage[node].doubles()),
-        output_(context.contributions[node].doubles()) {}
+        positions_(reinterpret_cast<std::int32_t*>(scratch_.template as<T>() +
+                                                   node_.stack_entries)),
+        panel_(context.factor.storage[node].template as<T>()),
+        output_(context.contributions[node].template as<T>()) {}
 
   void run() {
     for (std::int32_t s = node_.first_front; s <= node_.last_front; ++s) {
-      if (context_.pivots.failed()) return;
-      const FrontStorage front = open(s);
-      const std::int64_t children = assemble(s, front);
-      factor(s, front);
-      close(s, front, children);
+      if (context_.log.failed()) return;
+      T* const contribution = s < node_.last_front ? push(s) : output_;
+      Front<T> front(context_, s, panel_, contribution);
+      panel_ += tree_.sides() * tree_.panel(symbolic_, s).entries();
+      const std::int64_t children = assemble(front);
+      if (!eliminate(front)) return;
+      close(s, contribution, children);
     }
   }
 
  private:
-  FrontStorage open(std::int32_t s) {
-    FrontStorage front{tree_.panel(symbolic_, s), tree_.contribution(symbolic_, s),
-                       panel_, output_};
-    context_.factor.panel[s] = panel_;
-    panel_ += front.panel_layout.entries();
-    if (s < node_.last_front) {
-      front.contribution = scratch_.doubles() + top_;
-      std::fill_n(front.contribution, front.contribution_layout.entries(), 0.0);
-    }
-    return front;
+  [[nodiscard]] std::int64_t contribution_entries(std::int32_t front) const {
+    return tree_.sides() * tree_.contribution(symbolic_, front).entries();
+  }
+
+  T* push(std::int32_t s) {
+    T* const place = scratch_.template as<T>() + top_;
+    std::fill_n(place, contribution_entries(s), T{0});
+    return place;
   }
 
   // @return entries of the stack that the children took
-  std::int64_t assemble(std::int32_t s, const FrontStorage& front) {
-    add_original_entries(symbolic_, context_.permuted, s, 0, symbolic_.pivots(s), front);
+  std::int64_t assemble(Front<T>& front) {
+    const std::int32_t s = front.front();
+    const std::int32_t order = front.storage().panel_layout.rows();
+    front.add_original(0, symbolic_.pivots(s));
     std::int64_t on_stack = 0;
     for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c])
-      if (c >= node_.first_front) on_stack += tree_.contribution(symbolic_, c).entries();
-    const double* block = scratch_.doubles() + top_ - on_stack;
+      if (c >= node_.first_front) on_stack += contribution_entries(c);
+    const T* block = scratch_.template as<T>() + top_ - on_stack;
     for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c]) {
-      const Trapezoid layout = tree_.contribution(symbolic_, c);
       const bool inside = c >= node_.first_front;
-      const double* const source =
-          inside ? block : context_.contributions[tree_.node_of_front[c]].doubles();
-      if (inside) block += layout.entries();
-      const std::span indices(indices_, static_cast<std::size_t>(layout.rows()));
-      relative_indices(symbolic_, c, s, indices);
-      extend_add(layout, source, indices, 0, layout.columns(), front);
+      const T* const source = inside ? block : nullptr;
+      if (inside) block += contribution_entries(c);
+      const std::span positions(positions_, symbolic_.rows_of(c).size());
+      front.child_positions(c, positions);
+      front.add_child(c, source, positions, 0, order);
+      if (front.has_delayed()) front.add_delayed(c, positions, 0, order);
       if (!inside) context_.contributions[tree_.node_of_front[c]].release();
     }
     return on_stack;
   }
 
-  void factor(std::int32_t s, const FrontStorage& front) {
-    const std::int32_t panels = front.panel_layout.blocks();
-    const std::int32_t blocks = panels + front.contribution_layout.blocks();
+  bool eliminate(Front<T>& front) {
+    const std::int32_t panels = front.panels(), blocks = front.blocks();
     for (std::int32_t k = 0; k < panels; ++k) {
-      if (const std::int32_t failed = factor_block(front, k)) {
-        context_.pivots.report(symbolic_.first_column[s] + failed - 1);
-        return;
-      }
-      for (std::int32_t j = k + 1; j < blocks; ++j) update_block(front, j, k);
+      if (!front.factor(k)) return false;
+      for (std::int32_t j = k + 1; j < blocks; ++j) front.update(j, k);
     }
+    front.finish_pivots();
+    for (std::int32_t j = panels; j < blocks; ++j) front.update(j, panels);
+    return true;
   }
 
   // The front's contribution block takes the place of its children's.
-  void close(std::int32_t s, const FrontStorage& front, std::int64_t children) {
+  void close(std::int32_t s, T* contribution, std::int64_t children) {
     if (s == node_.last_front) return;
-    const std::int64_t entries = front.contribution_layout.entries();
+    const std::int64_t entries = contribution_entries(s);
     if (children > 0)
-      std::memmove(front.contribution - children, front.contribution,
-                   static_cast<std::size_t>(entries) * sizeof(double));
+      std::memmove(contribution - children, contribution,
+                   static_cast<std::size_t>(entries) * sizeof(T));
     top_ += entries - children;
   }
 
-  const FrontContext& context_;
+  const FrontContext<T>& context_;
   const Symbolic& symbolic_;
   const AssemblyTree& tree_;
   const AssemblyTree::Node& node_;
   PageBuffer scratch_;
-  std::int32_t* indices_;
-  double* panel_;
-  double* output_;
+  std::int32_t* positions_;
+  T* panel_;
+  T* output_;
   std::int64_t top_ = 0;  // entries on the stack
 };
 
 }  // namespace
 
-BlockColumn block_column(const FrontStorage& front, std::int32_t block) {
-  const std::int32_t panels = front.panel_layout.blocks();
-  const bool in_panel = block < panels;
-  const Trapezoid& layout = in_panel ? front.panel_layout : front.contribution_layout;
-  const std::int32_t local = in_panel ? block : block - panels;
-  return {(in_panel ? front.panel : front.contribution) + layout.offset(local),
-          layout.first(local) + (in_panel ? 0 : front.panel_layout.columns()),
-          layout.width(local), layout.leading(local)};
+template <class T>
+void allocate_node(const FrontContext<T>& context, std::int32_t node) {
+  const AssemblyTree::Node& sizes = context.tree.nodes[node];
+  context.factor.storage[node] = PageBuffer(sizes.factor_bytes, context.meter);
+  context.contributions[node] = PageBuffer(sizes.contribution_bytes, context.meter);
 }
 
-std::int32_t factor_block(const FrontStorage& front, std::int32_t block) {
-  const BlockColumn column = block_column(front, block);
-  const std::int32_t failed =
-      kernels::cholesky(column.width, column.data, column.leading);
-  if (failed != 0) return column.first + failed;
-  kernels::solve_below(column.leading - column.width, column.width, column.data,
-                       column.leading, column.data + column.width, column.leading);
-  return 0;
-}
-
-void update_block(const FrontStorage& front, std::int32_t target, std::int32_t source) {
-  const BlockColumn from = block_column(front, source), to = block_column(front, target);
-  kernels::update(to.leading, to.width, from.width, from.data + (to.first - from.first),
-                  from.leading, to.data, to.leading);
-}
-
-void allocate_node(const FrontContext& context, std::int32_t node) {
-  const TaskId task = task_id(static_cast<std::size_t>(node));
-  context.factor.storage[node] =
-      PageBuffer(context.tree.tasks.retained_size(task), context.meter);
-  context.contributions[node] =
-      PageBuffer(context.tree.tasks.output_size(task), context.meter);
-}
-
-void run_sequential_node(const FrontContext& context, std::int32_t node) {
+template <class T>
+void run_sequential_node(const FrontContext<T>& context, std::int32_t node) {
   allocate_node(context, node);
-  NodeRun(context, node).run();
+  NodeRun<T>(context, node).run();
 }
+
+template <class T>
+void spill_node(const FrontContext<T>& context, std::int32_t node, bool written,
+                const std::function<void()>& done) {
+  const AssemblyTree::Node& place = context.tree.nodes[node];
+  PageBuffer& factor = context.factor.storage[node];
+  PageBuffer& contribution = context.contributions[node];
+  const auto bytes = [](const PageBuffer& buffer) {
+    return std::span<const std::byte>(buffer.data(),
+                                      static_cast<std::size_t>(buffer.size()));
+  };
+  const bool spill_contribution = place.contribution_at >= 0 && contribution.size() > 0;
+  if (place.factor_at >= 0 && written) factor.release();
+  if (place.factor_at >= 0 && factor.size() > 0) {
+    context.file->write(place.factor_at, bytes(factor),
+                        [&factor, done, last = !spill_contribution] {
+                          factor.release();
+                          if (last) done();
+                        });
+  } else if (!spill_contribution) {
+    done();
+  }
+  if (!spill_contribution) return;
+  context.file->write(place.contribution_at, bytes(contribution), [&contribution, done] {
+    contribution.release();
+    done();
+  });
+}
+
+Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree) {
+  if (tree.block_width.empty()) return 0;
+  const std::int64_t width =
+      *std::max_element(tree.block_width.begin(), tree.block_width.end());
+  std::int64_t entries =
+      std::max(kernels::pivot_scratch(tree.kind, static_cast<std::int32_t>(width)),
+               tree.kind == FactorKind::kLdlt ? width * width : 0);
+  for (const AssemblyTree::Node& node : tree.nodes)
+    if (node.contribution_at >= 0)
+      entries = std::max(
+          {entries, kReadEntries, std::int64_t{symbolic.front_order(node.last_front)}});
+  return tree.entry_bytes * entries;
+}
+
+#define ESPALIER_INSTANTIATE(T)                                            \
+  template void allocate_node(const FrontContext<T>&, std::int32_t);       \
+  template void run_sequential_node(const FrontContext<T>&, std::int32_t); \
+  template void spill_node(const FrontContext<T>&, std::int32_t, bool,     \
+                           const std::function<void()>&);
+ESPALIER_INSTANTIATE(float)
+ESPALIER_INSTANTIATE(double)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

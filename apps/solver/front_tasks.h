@@ -1,54 +1,37 @@
 #pragma once
 
-// The numerical work of fronts, without a runtime: what tasks call.
+// The numerical work of the nodes of the assembly tree, without a runtime.
 
-#include <atomic>
 #include <cstdint>
-#include <span>
+#include <functional>
 
-#include "solver/assembly_tree.h"
-#include "solver/extend_add.h"
-#include "solver/factor.h"
-#include "solver/sparse_matrix.h"
-#include "solver/symbolic.h"
+#include "solver/front.h"
 
 namespace espalier::solver {
 
-/// All that the tasks of one factorisation read, and the factor that they fill.
-struct FrontContext {
-  const Symbolic& symbolic;
-  const SymmetricMatrix& permuted;
-  const AssemblyTree& tree;
-  Factor& factor;
-  std::span<PageBuffer> contributions;  ///< of each node: its last front's block
-  PivotCheck& pivots;
-  MemoryMeter* meter;                  ///< counts every buffer; may be null
-  std::atomic<Flops>* done = nullptr;  ///< work of what has ended, for progress
-};
-
-/// One block column of a front, counted through panel and contribution blocks.
-struct BlockColumn {
-  double* data;                        ///< its entry (first, first)
-  std::int32_t first, width, leading;  ///< first row and column, within the front
-};
-[[nodiscard]] BlockColumn block_column(const FrontStorage& front, std::int32_t block);
-
-/// Factors block column `block` of a front's panel: its diagonal block, then the rows
-/// below. @return 0 or the 1-based failing column within the front.
-std::int32_t factor_block(const FrontStorage& front, std::int32_t block);
-
-/// Updates block column `target` by the factored block column `source` < target.
-void update_block(const FrontStorage& front, std::int32_t target, std::int32_t source);
-
 /// Allocates a node's factor storage and contribution block, zeroed.
 /// @throws Error when the system has no memory
-void allocate_node(const FrontContext& context, std::int32_t node);
+template <class T>
+void allocate_node(const FrontContext<T>& context, std::int32_t node);
 
 /// Assembles and factors the fronts of a node one after the other on a private stack:
 /// allocates the node's factor storage and contribution block, frees the children's.
-/// A bad pivot goes to context.pivots and ends the node at once.
+/// A bad pivot goes to context.log and ends the node at once.
 ///
 /// @throws Error when the system has no memory
-void run_sequential_node(const FrontContext& context, std::int32_t node);
+template <class T>
+void run_sequential_node(const FrontContext<T>& context, std::int32_t node);
+
+/// Sends to the file what the tree says of a node that is done, and frees it.
+/// @param written  panels that are on their way already: not again
+/// @param done     called once, when all is written, on the file's thread; at once, on
+///                 this one, when there is nothing to write. After a failure too
+/// @throws Error an earlier failure of the file; then `done` is not called
+template <class T>
+void spill_node(const FrontContext<T>& context, std::int32_t node, bool written,
+                const std::function<void()>& done);
+
+/// Bytes that each worker needs in FrontContext::scratch.
+[[nodiscard]] Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree);
 
 }  // namespace espalier::solver

@@ -27,7 +27,6 @@ class Assignment {
         came_from_(matrix.size, kNone),
         state_(matrix.size, State::kUnseen) {
     set_costs();
-    match_diagonal();
     match_cheaply();
     for (std::int32_t column = 0; column < a_.size; ++column) {
       if (pair_[column] == kNone) augment(column);
@@ -42,7 +41,6 @@ class Assignment {
   enum class State : std::int8_t { kUnseen, kReached, kDone, kDead };
 
   void set_costs();
-  void match_diagonal();
   void match_cheaply();
   void shift_neighbour(std::int32_t column);
   void augment(std::int32_t column);
@@ -79,7 +77,7 @@ class Assignment {
   std::vector<double> distance_;
   std::vector<std::int64_t> came_from_;  // nonzero by which a row was reached
   std::vector<State> state_;
-  std::vector<std::int32_t> touched_, done_, level_;  // rows; level: at the distance
+  std::vector<std::int32_t> touched_, level_;  // rows; level: at this distance
   struct Far {
     double distance;
     std::int32_t row;
@@ -127,16 +125,13 @@ void Assignment::set_costs() {
   }
 }
 
-void Assignment::match_diagonal() {
+// The diagonal; else a free row without distance, or one that its column can leave.
+void Assignment::match_cheaply() {
   for (std::int32_t column = 0; column < a_.size; ++column) {
     for (auto at = begin(column); at < end(column); ++at) {
       if (a_.row[at] == column && reduced(at, column) <= 0) pair(at, column);
     }
   }
-}
-
-// A free row without distance, or one that its column can leave for another.
-void Assignment::match_cheaply() {
   for (std::int32_t column = 0; column < a_.size; ++column) {
     for (auto at = begin(column); pair_[column] == kNone && at < end(column); ++at) {
       if (is_free(a_.row[at]) && reduced(at, column) <= 0) pair(at, column);
@@ -206,7 +201,6 @@ void Assignment::augment(std::int32_t column) {
   scan(column, 0);
   for (std::int32_t row = nearest(); row != kNone; row = nearest()) {
     state_[row] = State::kDone;
-    done_.push_back(row);
     scan(row_match_[row], distance_[row]);
   }
   if (path_end_ != kNone) {
@@ -220,11 +214,11 @@ void Assignment::augment(std::int32_t column) {
     distance_[row] = kInfinity;
   }
   touched_.clear();
-  done_.clear();
 }
 
 void Assignment::update_duals(std::int32_t root) {
-  for (std::int32_t row : done_) {
+  for (std::int32_t row : touched_) {
+    if (state_[row] != State::kDone) continue;
     row_dual_[row] += distance_[row] - shortest_;
     column_dual_[row_match_[row]] -= distance_[row] - shortest_;
   }

@@ -52,7 +52,10 @@ class PageBuffer {
   }
 
   [[nodiscard]] std::byte* data() const { return data_; }
-  [[nodiscard]] double* doubles() const { return reinterpret_cast<double*>(data_); }
+  template <class T>
+  [[nodiscard]] T* as() const {
+    return reinterpret_cast<T*>(data_);
+  }
   [[nodiscard]] Bytes size() const { return bytes_; }  ///< a multiple of the page size
   void release() noexcept;
   /// For a buffer that outlives its meter.

@@ -70,16 +70,16 @@ GeneralMatrix both_triangles(InputMatrix&& matrix) {
   return expanded(std::get<SymmetricMatrix>(matrix));
 }
 
-void prepare_symmetric(PreparedMatrix& prepared, Scaling asked) {
+void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) {
   SymmetricMatrix& lower = prepared.matrix.lower;
   std::vector<double> log;
-  switch (chosen(asked, prepared.kind, prepared.matrix)) {
+  switch (chosen(options.scaling, prepared.kind, prepared.matrix)) {
     case Scaling::kEquilibrate:
       log = prepared.kind == FactorKind::kCholesky ? unit_diagonal_logs(lower)
                                                    : equilibration(expanded(lower)).row;
       break;
     case Scaling::kMatching: {
-      SymmetricMatching matching = symmetric_matching(lower);
+      SymmetricMatching matching = symmetric_matching(lower, options.weak_diagonal);
       log = std::move(matching.log);
       prepared.partner = std::move(matching.partner);
       prepared.structural_rank = matching.rank;
@@ -191,7 +191,7 @@ PreparedMatrix prepare(InputMatrix&& matrix, FactorKind kind,
     prepare_general(prepared, both_triangles(std::move(matrix)), options.scaling);
   } else {
     prepared.matrix.lower = lower_triangle(std::move(matrix));
-    prepare_symmetric(prepared, options.scaling);
+    prepare_symmetric(prepared, options);
   }
   return prepared;
 }

@@ -18,6 +18,11 @@ struct PrepareOptions {
     kMatching,     ///< maximum_product_matching(); Cholesky: as kEquilibrate
   };
   Scaling scaling = Scaling::kAuto;
+  /// L D L^T by matching: two columns become partners when both scaled diagonal entries
+  /// are below this, so that neither is a likely pivot alone. A pair costs fill: on
+  /// interior-point systems pairing every two columns of the matching (infinity) makes 1
+  /// to 8 times the operations; 0: no partners.
+  double weak_diagonal = 0.01;
 };
 
 /// B = P Dr A Dc, the matrix that is factored, before its fill-reducing order. A x = b is

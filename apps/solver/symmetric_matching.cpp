@@ -28,8 +28,8 @@ double scaled(const GeneralMatrix& both, const std::vector<double>& log, std::in
 // Cuts the cycles of the matching into pairs.
 class CyclePairs {
  public:
-  CyclePairs(const GeneralMatrix& both, const std::vector<double>& log)
-      : both_(both), log_(log), partner_(both.size) {
+  CyclePairs(const GeneralMatrix& both, const std::vector<double>& log, double weak)
+      : both_(both), log_(log), weak_(weak), partner_(both.size) {
     std::iota(partner_.begin(), partner_.end(), 0);
     diagonal_.resize(both.size);
     for (std::int32_t k = 0; k < both.size; ++k) diagonal_[k] = scaled(both, log, k, k);
@@ -65,6 +65,9 @@ class CyclePairs {
       }
     }
     for (std::size_t k = 0; k < cycle_.size(); k += 2) {
+      const double most =
+          std::max(std::abs(diagonal_[cycle_[k]]), std::abs(diagonal_[cycle_[k + 1]]));
+      if (most >= weak_) continue;
       partner_[cycle_[k]] = cycle_[k + 1];
       partner_[cycle_[k + 1]] = cycle_[k];
     }
@@ -83,19 +86,21 @@ class CyclePairs {
 
   const GeneralMatrix& both_;
   const std::vector<double>& log_;
+  const double weak_;
   std::vector<std::int32_t> partner_;
   std::vector<double> diagonal_;  // scaled
   std::vector<std::int32_t> cycle_;
 };
 
-SymmetricMatching with_pairs(const GeneralMatrix& both, const Matching& matching) {
+SymmetricMatching with_pairs(const GeneralMatrix& both, const Matching& matching,
+                             double weak) {
   SymmetricMatching result;
   result.rank = matching.rank;
   result.log.resize(both.size);
   for (std::int32_t k = 0; k < both.size; ++k) {
     result.log[k] = (matching.row_log[k] + matching.column_log[k]) / 2;
   }
-  result.partner = CyclePairs(both, result.log).cut(matching.row_of_column);
+  result.partner = CyclePairs(both, result.log, weak).cut(matching.row_of_column);
   return result;
 }
 
@@ -131,7 +136,8 @@ void scale_others(const GeneralMatrix& both, const std::vector<bool>& is_kept,
   }
 }
 
-SymmetricMatching of_singular(const GeneralMatrix& both, const Matching& matching) {
+SymmetricMatching of_singular(const GeneralMatrix& both, const Matching& matching,
+                              double weak) {
   std::vector<bool> is_kept(both.size, false);
   std::vector<std::int32_t> kept;
   for (std::int32_t column = 0; column < both.size; ++column) {
@@ -141,7 +147,7 @@ SymmetricMatching of_singular(const GeneralMatrix& both, const Matching& matchin
     if (is_kept[row]) kept.push_back(row);
   }
   const GeneralMatrix part = principal_part(both, kept);
-  const SymmetricMatching inner = with_pairs(part, maximum_product_matching(part));
+  const SymmetricMatching inner = with_pairs(part, maximum_product_matching(part), weak);
   SymmetricMatching result;
   result.rank = matching.rank;
   result.partner.resize(both.size);
@@ -157,11 +163,12 @@ SymmetricMatching of_singular(const GeneralMatrix& both, const Matching& matchin
 
 }  // namespace
 
-SymmetricMatching symmetric_matching(const SymmetricMatrix& matrix) {
+SymmetricMatching symmetric_matching(const SymmetricMatrix& matrix,
+                                     double weak_diagonal) {
   const GeneralMatrix both = expanded(matrix);
   const Matching matching = maximum_product_matching(both);
-  return matching.rank == matrix.size ? with_pairs(both, matching)
-                                      : of_singular(both, matching);
+  return matching.rank == matrix.size ? with_pairs(both, matching, weak_diagonal)
+                                      : of_singular(both, matching, weak_diagonal);
 }
 
 }  // namespace espalier::solver

@@ -7,71 +7,78 @@
 namespace espalier::solver {
 namespace {
 
-std::int32_t child_rows(const Symbolic& symbolic, std::int32_t child) {
-  return static_cast<std::int32_t>(symbolic.rows_of(child).size());
+template <class T>
+Front<T> open_front(const FrontContext<T>& context, std::int32_t node) {
+  allocate_node(context, node);
+  return Front<T>(context, context.tree.nodes[node].last_front,
+                  context.factor.storage[node].template as<T>(),
+                  context.contributions[node].template as<T>());
 }
 
 }  // namespace
 
-TiledFront::TiledFront(const FrontContext& context, std::int32_t node)
+template <class T>
+TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node)
     : context_(context),
       task_(task_id(static_cast<std::size_t>(node))),
-      front_(context.tree.nodes[node].last_front) {
-  const Symbolic& symbolic = context.symbolic;
-  allocate_node(context, node);
-  storage_ = {
-      context.tree.panel(symbolic, front_), context.tree.contribution(symbolic, front_),
-      context.factor.storage[node].doubles(), context.contributions[node].doubles()};
-  context.factor.panel[front_] = storage_.panel;
-  panels_ = storage_.panel_layout.blocks();
-  blocks_ = panels_ + storage_.contribution_layout.blocks();
-
-  indices_ = PageBuffer(
-      context.tree.nodes[node].index_entries * static_cast<Bytes>(sizeof(std::int32_t)),
-      context.meter);
-  auto* indices = reinterpret_cast<std::int32_t*>(indices_.data());
-  for (auto c = context.tree.first_child[front_]; c >= 0;
-       c = context.tree.next_sibling[c]) {
-    const std::int32_t rows = child_rows(symbolic, c);
-    relative_indices(symbolic, c, front_, {indices, static_cast<std::size_t>(rows)});
-    indices += rows;
+      front_(open_front(context, node)),
+      panels_(front_.panels()),
+      blocks_(front_.blocks()),
+      may_delay_(context.tree.kind != FactorKind::kCholesky &&
+                 context.pivoting.delay_reserve > 0),
+      writes_(context.tree.nodes[node].factor_at >= 0 && !front_.has_delayed()),
+      positions_(context.tree.nodes[node].index_entries *
+                     static_cast<Bytes>(sizeof(std::int32_t)),
+                 context.meter) {
+  const AssemblyTree& tree = context.tree;
+  auto* positions = positions_.as<std::int32_t>();
+  for (auto c = tree.first_child[front_.front()]; c >= 0; c = tree.next_sibling[c]) {
+    const std::size_t rows = context.symbolic.rows_of(c).size();
+    front_.child_positions(c, {positions, rows});
+    positions += rows;
   }
-  handles_.resize(blocks_);
+  handles_.resize(blocks_ + (may_delay_ ? 1 : 0));
   for (std::int32_t j = 0; j < blocks_; ++j) {
-    const BlockColumn block = block_column(storage_, j);
-    starpu_matrix_data_register(
-        &handles_[j], STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(block.data),
-        block.leading, block.leading, block.width, sizeof(double));
+    const BlockColumn<T> block = block_column(front_.storage(), j);
+    starpu_matrix_data_register(&handles_[j], STARPU_MAIN_RAM,
+                                reinterpret_cast<std::uintptr_t>(block.data[0]),
+                                block.leading, block.leading, block.width, sizeof(T));
   }
+  if (may_delay_) starpu_void_data_register(&handles_[blocks_]);
 }
 
-starpu_task* TiledFront::create(Kind kind, std::int32_t target, std::int32_t source) {
+template <class T>
+starpu_task* TiledFront<T>::create(Kind kind, std::int32_t target, std::int32_t source) {
   static starpu_codelet codelets[] = {
       make_codelet(run_block_task, "assemble", STARPU_VARIABLE_NBUFFERS),
       make_codelet(run_block_task, "factor", STARPU_VARIABLE_NBUFFERS),
-      make_codelet(run_block_task, "update", STARPU_VARIABLE_NBUFFERS)};
+      make_codelet(run_block_task, "update", STARPU_VARIABLE_NBUFFERS),
+      make_codelet(run_block_task, "finish", STARPU_VARIABLE_NBUFFERS)};
   tasks_.push_back({this, kind, target, source});
   starpu_task* const task = starpu_task_create();
   task->cl = &codelets[static_cast<int>(kind)];
   task->cl_arg = &tasks_.back();
-  if (kind == Kind::kUpdate) {
-    task->handles[task->nbuffers] = handles_[source];
-    task->modes[task->nbuffers++] = STARPU_R;
-  }
-  task->handles[task->nbuffers] = handles_[target];
-  task->modes[task->nbuffers++] = kind == Kind::kAssemble ? STARPU_W : STARPU_RW;
+  const auto access = [&](std::int32_t handle, starpu_data_access_mode mode) {
+    task->handles[task->nbuffers] = handles_[handle];
+    task->modes[task->nbuffers++] = mode;
+  };
+  if (kind == Kind::kUpdate) access(source < panels_ ? source : blocks_, STARPU_R);
+  if (kind == Kind::kFactor && may_delay_) access(blocks_, STARPU_RW);
+  access(target, kind == Kind::kAssemble ? STARPU_W : STARPU_RW);
   // What the next panels wait for goes first, and factoring before updating.
-  task->priority = 2 * (blocks_ - target) + (kind == Kind::kUpdate ? 0 : 1);
+  task->priority = 2 * std::max(0, blocks_ - target) + (kind == Kind::kUpdate ? 0 : 1);
   return task;
 }
 
-void TiledFront::submit(const std::function<void(starpu_task*)>& submit,
-                        std::function<void()> ended) {
+template <class T>
+void TiledFront<T>::submit(const std::function<void(starpu_task*)>& submit,
+                           std::function<void()> ended) {
   ended_ = std::move(ended);
+  const std::int32_t tail = may_delay_ ? 1 + blocks_ - panels_ : 0;
   const std::int32_t updates = panels_ * (blocks_ - 1) - panels_ * (panels_ - 1) / 2;
-  const std::int32_t total = blocks_ + panels_ + updates;
+  const std::int32_t total = blocks_ + panels_ + updates + tail;
   to_assemble_ = blocks_;
-  to_run_ = total + 1;  // one for this function
+  to_run_ = total + 1 + (writes_ ? panels_ : 0);  // one for this function
   tasks_.reserve(total);
   work_each_ = context_.tree.tasks.work(task_) / total;
   for (std::int32_t j = 0; j < blocks_; ++j) submit(create(Kind::kAssemble, j, 0));
@@ -79,65 +86,102 @@ void TiledFront::submit(const std::function<void(starpu_task*)>& submit,
     submit(create(Kind::kFactor, k, 0));
     for (std::int32_t j = k + 1; j < blocks_; ++j) submit(create(Kind::kUpdate, j, k));
   }
+  if (may_delay_) {
+    submit(create(Kind::kFinish, blocks_, 0));
+    for (std::int32_t j = panels_; j < blocks_; ++j)
+      submit(create(Kind::kUpdate, j, panels_));
+  }
   for (const starpu_data_handle_t handle : handles_)
     starpu_data_unregister_submit(handle);
   end_one();
 }
 
-void TiledFront::end_one() {
+template <class T>
+void TiledFront<T>::end_one() {
   if (--to_run_ > 0) return;
   const auto ended = std::move(ended_);
   ended();
 }
 
-void TiledFront::run_block_task(void* /*buffers*/[], void* argument) noexcept {
+template <class T>
+void TiledFront<T>::run_block_task(void* /*buffers*/[], void* argument) noexcept {
   const auto& task = *static_cast<const BlockTask*>(argument);
   TiledFront& front = *task.front;
-  front.run(task);
+  try {
+    front.run(task);
+  } catch (...) {
+    front.context_.stop();
+    if (task.kind == Kind::kFactor && front.writes_) front.end_one();
+  }
   if (front.context_.done != nullptr) front.context_.done->fetch_add(front.work_each_);
   front.end_one();
 }
 
-void TiledFront::run(const BlockTask& task) {
-  if (context_.pivots.failed()) return;
+template <class T>
+void TiledFront<T>::run(const BlockTask& task) {
+  const bool stopped =
+      context_.log.failed() || (context_.file && context_.file->failed());
+  if (stopped && task.kind == Kind::kFactor && writes_) end_one();  // nothing to write
+  if (stopped) return;
   switch (task.kind) {
     case Kind::kAssemble:
       return assemble(task.target);
     case Kind::kFactor:
-      if (const std::int32_t failed = factor_block(storage_, task.target))
-        context_.pivots.report(context_.symbolic.first_column[front_] + failed - 1);
+      front_.factor(task.target);
+      if (writes_) write(task.target);
       return;
     case Kind::kUpdate:
-      return update_block(storage_, task.target, task.source);
+      return front_.update(task.target, task.source);
+    case Kind::kFinish:
+      return front_.finish_pivots();
   }
 }
 
-void TiledFront::assemble(std::int32_t block) {
-  const Symbolic& symbolic = context_.symbolic;
+// A factored block is only read from now on.
+template <class T>
+void TiledFront<T>::write(std::int32_t block) {
+  const FrontStorage<T>& storage = front_.storage();
+  const BlockColumn<T> column = block_column(storage, block);
+  const auto bytes = static_cast<std::size_t>(column.leading) *
+                     static_cast<std::size_t>(column.width) * sizeof(T);
+  const Bytes at = context_.tree.nodes[index(task_)].factor_at;
+  for (std::int32_t side = 0; side < storage.sides; ++side) {
+    const auto* const data = reinterpret_cast<const std::byte*>(column.data[side]);
+    const auto* const begin = reinterpret_cast<const std::byte*>(storage.panel[0]);
+    const bool last = side + 1 == storage.sides;
+    try {
+      context_.file->write(at + (data - begin), {data, bytes}, [this, last] {
+        if (last) end_one();
+      });
+    } catch (...) {
+      // The file keeps its first failure for whoever waits for it.
+      end_one();
+      return;
+    }
+  }
+}
+
+template <class T>
+void TiledFront<T>::assemble(std::int32_t block) {
   const AssemblyTree& tree = context_.tree;
-  const BlockColumn columns = block_column(storage_, block);
+  const BlockColumn<T> columns = block_column(front_.storage(), block);
   const std::int32_t end = columns.first + columns.width;
-  if (block < panels_)
-    add_original_entries(symbolic, context_.permuted, front_, columns.first, end,
-                         storage_);
-  const auto* indices = reinterpret_cast<const std::int32_t*>(indices_.data());
-  for (auto c = tree.first_child[front_]; c >= 0; c = tree.next_sibling[c]) {
-    const std::int32_t rows = child_rows(symbolic, c);
-    const auto position = [&](std::int32_t column) {
-      return static_cast<std::int32_t>(std::lower_bound(indices, indices + rows, column) -
-                                       indices);
-    };
-    extend_add(tree.contribution(symbolic, c),
-               context_.contributions[tree.node_of_front[c]].doubles(),
-               {indices, static_cast<std::size_t>(rows)}, position(columns.first),
-               position(end), storage_);
-    indices += rows;
+  if (block < panels_) front_.add_original(columns.first, end);
+  const auto* positions = positions_.as<const std::int32_t>();
+  for (auto c = tree.first_child[front_.front()]; c >= 0; c = tree.next_sibling[c]) {
+    const std::span of_child(positions, context_.symbolic.rows_of(c).size());
+    front_.add_child(c, nullptr, of_child, columns.first, end);
+    if (front_.has_delayed()) front_.add_delayed(c, of_child, columns.first, end);
+    positions += of_child.size();
   }
   if (--to_assemble_ > 0) return;
   // The last to read the children gives them back.
-  for (auto c = tree.first_child[front_]; c >= 0; c = tree.next_sibling[c])
+  for (auto c = tree.first_child[front_.front()]; c >= 0; c = tree.next_sibling[c])
     context_.contributions[tree.node_of_front[c]].release();
-  indices_.release();
+  positions_.release();
 }
+
+template class TiledFront<float>;
+template class TiledFront<double>;
 
 }  // namespace espalier::solver

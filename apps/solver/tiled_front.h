@@ -13,14 +13,20 @@
 namespace espalier::solver {
 
 /// A large front as StarPU tasks on its block columns: assemble(J) for every block,
-/// factor(K) for the panel's blocks, update(J, K) of every block J > K by factored K.
-/// One data handle a block column; StarPU derives the dependencies from the accesses.
+/// factor(K) for the panel's blocks, update(J, K) of every block J > K by factored K;
+/// where columns may be delayed, finish() of the pivots and update(J, panels) of the
+/// contribution block. One data handle a block column and one for the slots; StarPU
+/// derives the dependencies from the accesses.
+template <class T>
 class TiledFront {
  public:
   /// Allocates the front's storage and registers its blocks.
-  TiledFront(const FrontContext& context, std::int32_t node);
+  TiledFront(const FrontContext<T>& context, std::int32_t node);
   TiledFront(const TiledFront&) = delete;
   TiledFront& operator=(const TiledFront&) = delete;
+
+  /// Whether the panel is in the file already.
+  [[nodiscard]] bool written() const { return writes_; }
 
   /// Submits all tasks through `submit`, which may bind them first. `ended` is called by
   /// the last of them, and may destroy this object.
@@ -28,7 +34,7 @@ class TiledFront {
               std::function<void()> ended);
 
  private:
-  enum class Kind : std::int8_t { kAssemble, kFactor, kUpdate };
+  enum class Kind : std::int8_t { kAssemble, kFactor, kUpdate, kFinish };
   struct BlockTask {
     TiledFront* front;
     Kind kind;
@@ -39,15 +45,17 @@ class TiledFront {
   void run(const BlockTask& task);
   void end_one();
   void assemble(std::int32_t block);
+  void write(std::int32_t block);
   [[nodiscard]] starpu_task* create(Kind kind, std::int32_t target, std::int32_t source);
 
-  const FrontContext& context_;
+  const FrontContext<T>& context_;
   TaskId task_;
-  std::int32_t front_;
-  FrontStorage storage_;
+  Front<T> front_;
   std::int32_t panels_, blocks_;
-  PageBuffer indices_;  // of all children, one after the other
-  std::vector<starpu_data_handle_t> handles_;
+  bool may_delay_;
+  bool writes_;           // each block of the panel, once it is factored
+  PageBuffer positions_;  // of all children, one after the other
+  std::vector<starpu_data_handle_t> handles_;  // blocks, then the slots
   std::vector<BlockTask> tasks_;
   std::atomic<std::int32_t> to_assemble_, to_run_;
   Flops work_each_ = 0;  // of a task, all taken for equal

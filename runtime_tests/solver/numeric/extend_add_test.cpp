@@ -41,15 +41,15 @@ class Front {
     const auto panel = static_cast<std::size_t>(storage_.panel_layout.entries());
     const auto rest = static_cast<std::size_t>(storage_.contribution_layout.entries());
     entries_.assign(panel + rest + 3 * kGap, 0.0);
-    storage_.panel = entries_.data() + kGap;
-    storage_.contribution = entries_.data() + 2 * kGap + panel;
+    storage_.panel[0] = entries_.data() + kGap;
+    storage_.contribution[0] = entries_.data() + 2 * kGap + panel;
     for (std::size_t k = 0; k < kGap; ++k)
       entries_[k] = entries_[kGap + panel + k] = entries_[entries_.size() - 1 - k] =
           kGapValue;
   }
-  [[nodiscard]] const FrontStorage& storage() const { return storage_; }
+  [[nodiscard]] const FrontStorage<double>& storage() const { return storage_; }
   [[nodiscard]] double operator()(std::int32_t i, std::int32_t j) const {
-    return storage_.column(j)[i];
+    return storage_.column(0, j)[i];
   }
   // Entries stored that are not zero, also where they should be; -1: a write outside.
   [[nodiscard]] std::int64_t nonzeros() const {
@@ -63,7 +63,7 @@ class Front {
   static constexpr std::int64_t kGap = 4;
   static constexpr double kGapValue = 1e300;
   std::int32_t order_;
-  FrontStorage storage_;
+  FrontStorage<double> storage_;
   std::vector<double> entries_;
 };
 
@@ -88,13 +88,13 @@ TEST(RelativeIndices, OfAChildWithoutRowsAreNone) {
 TEST(ExtendAdd, PutsTheExampleInItsPlaces) {
   for (const std::int32_t width : {1, 2, 8}) {
     Front child(3, 0, width), parent(5, 2, width);
-    const FrontStorage& block = child.storage();
+    const FrontStorage<double>& block = child.storage();
     double next = 1;
     for (std::int32_t j = 0; j < 3; ++j)
-      for (std::int32_t i = j; i < 3; ++i) block.column(j)[i] = next++;
+      for (std::int32_t i = j; i < 3; ++i) block.column(0, j)[i] = next++;
     const std::int32_t indices[] = {0, 2, 4};
-    extend_add(block.contribution_layout, block.contribution, indices, 0, 3,
-               parent.storage());
+    extend_add(block.contribution_layout, block.contribution[0], indices, 0, 3,
+               parent.storage(), 0);
     EXPECT_EQ(parent(0, 0), 1);
     EXPECT_EQ(parent(2, 0), 2);
     EXPECT_EQ(parent(4, 0), 3);
@@ -147,18 +147,18 @@ TEST(ExtendAdd, MatchesDenseAdditionThroughAMap) {
     Dense expected(order);
     for (std::int32_t j = 0; j < order; ++j)
       for (std::int32_t i = j; i < order; ++i)
-        expected(i, j) = parent.storage().column(j)[i] = draw(random, 0, 99);
+        expected(i, j) = parent.storage().column(0, j)[i] = draw(random, 0, 99);
     for (std::int32_t j = 0; j < child_order; ++j)
       for (std::int32_t i = j; i < child_order; ++i)
-        expected(indices[i], indices[j]) += block.storage().column(j)[i] =
+        expected(indices[i], indices[j]) += block.storage().column(0, j)[i] =
             draw(random, 0, 99);
     // In two parts, as tiles do.
     const std::int32_t cut = draw(random, 0, child_order);
-    const FrontStorage& source = block.storage();
-    extend_add(source.contribution_layout, source.contribution, indices, cut, child_order,
-               parent.storage());
-    extend_add(source.contribution_layout, source.contribution, indices, 0, cut,
-               parent.storage());
+    const FrontStorage<double>& source = block.storage();
+    extend_add(source.contribution_layout, source.contribution[0], indices, cut,
+               child_order, parent.storage(), 0);
+    extend_add(source.contribution_layout, source.contribution[0], indices, 0, cut,
+               parent.storage(), 0);
     std::int64_t nonzeros = 0;
     for (std::int32_t j = 0; j < order; ++j)
       for (std::int32_t i = j; i < order; ++i) {
@@ -180,8 +180,8 @@ TEST(AddOriginalEntries, PutsEachColumnOfTheMatrixIntoItsFront) {
       const std::int32_t pivots = symbolic.pivots(s), order = symbolic.front_order(s);
       Front front(order, pivots, draw(random, 1, 9));
       const std::int32_t cut = draw(random, 0, pivots);
-      add_original_entries(symbolic, analysis.permuted.lower, s, 0, cut, front.storage());
-      add_original_entries(symbolic, analysis.permuted.lower, s, cut, pivots,
+      add_original_entries(symbolic, analysis.permuted, s, 0, 0, cut, front.storage());
+      add_original_entries(symbolic, analysis.permuted, s, 0, cut, pivots,
                            front.storage());
       std::vector<std::int32_t> rows(pivots);
       for (std::int32_t k = 0; k < pivots; ++k) rows[k] = symbolic.first_column[s] + k;

@@ -30,9 +30,11 @@ struct Instance {
   [[nodiscard]] std::string text() const {
     return describe(analysis, options) + "; order " + support::describe(order);
   }
-  [[nodiscard]] tl::expected<Factor, BadPivot> run() {
-    return factorise_sequentially(analysis.symbolic, analysis.permuted.lower, tree, order,
-                                  report);
+  [[nodiscard]] FactorInput input() const {
+    return {analysis.symbolic, analysis.permuted, tree, {}};
+  }
+  [[nodiscard]] tl::expected<Factor<double>, BadPivot> run() {
+    return factorise_sequentially<double>(input(), order, report);
   }
 
   Analysis analysis;
@@ -43,7 +45,7 @@ struct Instance {
 };
 
 // The factor's entries, zeros where no front has one.
-Dense dense_factor(const Instance& instance, const Factor& factor) {
+Dense dense_factor(const Instance& instance, const Factor<double>& factor) {
   const Symbolic& symbolic = instance.analysis.symbolic;
   Dense l(symbolic.size);
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
@@ -52,7 +54,7 @@ Dense dense_factor(const Instance& instance, const Factor& factor) {
     for (std::int32_t j = 0; j < pivots; ++j)
       for (std::int32_t i = j; i < panel.rows(); ++i)
         l(i < pivots ? first + i : symbolic.rows_of(s)[i - pivots], first + j) =
-            factor.panel[s][panel.column_offset(j) + i];
+            factor.front[s].panel[0][panel.column_offset(j) + i];
   }
   return l;
 }
@@ -70,13 +72,13 @@ void expect_factor_of(const Dense& a, const Dense& l) {
 }
 
 void expect_solutions(std::mt19937& random, const Instance& instance,
-                      const Factor& factor, const Dense& exact_factor) {
+                      const Factor<double>& factor, const Dense& exact_factor) {
   const SymmetricMatrix& a = instance.analysis.permuted.lower;
   const auto n = static_cast<std::size_t>(a.size);
   std::vector<double> b(n);
   for (double& value : b) value = draw(random, -9, 9);
   const auto solve = [&](std::span<double> v, std::int32_t) {
-    solve_in_place(instance.analysis.symbolic, instance.tree, factor, v);
+    solve_in_place<double>({instance.analysis.symbolic, instance.tree, factor}, v);
   };
   std::vector<double> x = b;
   solve(x, 1);
@@ -222,8 +224,8 @@ TEST(FactoriseSequentially, NamesTheFirstEmptyRow) {
   const std::vector<TaskId> order(tree.tasks.postorder().begin(),
                                   tree.tasks.postorder().end());
   FactorReport report;
-  const auto factor = factorise_sequentially(analysis.symbolic, analysis.permuted.lower,
-                                             tree, order, report);
+  const auto factor = factorise_sequentially<double>(
+      {analysis.symbolic, analysis.permuted, tree, {}}, order, report);
   ASSERT_FALSE(factor);
   EXPECT_EQ(analysis.symbolic.permutation[factor.error().column], 1);
 }
@@ -234,19 +236,19 @@ TEST(FactoriseSequentially, TakesAMatrixOfOrderZero) {
   const Analysis analysis = analyse(std::move(none));
   const AssemblyTree tree = build_assembly_tree(analysis.symbolic, {});
   FactorReport report;
-  const auto factor = factorise_sequentially(analysis.symbolic, analysis.permuted.lower,
-                                             tree, {}, report);
+  const auto factor = factorise_sequentially<double>(
+      {analysis.symbolic, analysis.permuted, tree, {}}, {}, report);
   ASSERT_TRUE(factor);
   EXPECT_EQ(report.allocated_peak, 0);
-  solve_in_place(analysis.symbolic, tree, *factor, {});
+  solve_in_place<double>({analysis.symbolic, tree, *factor}, {});
 }
 
 TEST(FactoriseSequentially, SolvesALongTridiagonalSystem) {
   const Analysis analysis = analyse(make_grid({.nx = 50'000}));
   const AssemblyTree tree = build_assembly_tree(analysis.symbolic, {});
   FactorReport report;
-  const auto factor = factorise_sequentially(analysis.symbolic, analysis.permuted.lower,
-                                             tree, tree.tasks.postorder(), report);
+  const auto factor = factorise_sequentially<double>(
+      {analysis.symbolic, analysis.permuted, tree, {}}, tree.tasks.postorder(), report);
   ASSERT_TRUE(factor);
   // The Laplacian of a line against x = 1: b is 1 at both ends.
   const std::size_t n = 50'000;
@@ -254,19 +256,19 @@ TEST(FactoriseSequentially, SolvesALongTridiagonalSystem) {
   multiply(analysis.permuted, Operation::kPlain, std::vector<double>(n, 1.0), x);
   const std::vector<double> b = x;
   const auto solve = [&](std::span<double> v, std::int32_t) {
-    solve_in_place(analysis.symbolic, tree, *factor, v);
+    solve_in_place<double>({analysis.symbolic, tree, *factor}, v);
   };
   solve(x, 1);
   EXPECT_LE(refine(analysis.permuted, b, x, 1, solve).backward_error, 2 * kEpsilon);
 }
 
-TEST(PivotCheck, KeepsTheEarliestColumn) {
-  PivotCheck check;
+TEST(PivotLog, KeepsTheEarliestColumn) {
+  PivotLog check;
   EXPECT_FALSE(check.failed());
-  EXPECT_FALSE(check.result());
-  for (const std::int32_t column : {7, 9, 3, 5}) check.report(column);
+  EXPECT_FALSE(check.failure());
+  for (const std::int32_t column : {7, 9, 3, 5}) check.fail(column);
   EXPECT_TRUE(check.failed());
-  EXPECT_EQ(check.result()->column, 3);
+  EXPECT_EQ(check.failure()->column, 3);
 }
 
 }  // namespace

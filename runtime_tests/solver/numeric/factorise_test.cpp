@@ -62,14 +62,18 @@ struct Instance {
       : analysis(std::move(system)),
         options(assembly),
         tree(build_assembly_tree(analysis.symbolic, assembly)),
-        expected(factorise_sequentially(analysis.symbolic, analysis.permuted.lower, tree,
-                                        tree.tasks.postorder(), report)) {}
+        expected(
+            factorise_sequentially<double>(input(), tree.tasks.postorder(), report)) {}
+
+  [[nodiscard]] FactorInput input() const {
+    return {analysis.symbolic, analysis.permuted, tree, {}};
+  }
 
   Analysis analysis;
   AssemblyOptions options;
   AssemblyTree tree;
   FactorReport report;
-  tl::expected<Factor, BadPivot> expected;
+  tl::expected<Factor<double>, BadPivot> expected;
 };
 
 Instance random_instance(std::mt19937& random, std::int32_t n) {
@@ -77,7 +81,7 @@ Instance random_instance(std::mt19937& random, std::int32_t n) {
   return {analyse(random_spd(random, n), random_analysis(random)), options};
 }
 
-void expect_same_bits(const Factor& actual, const Factor& expected) {
+void expect_same_bits(const Factor<double>& actual, const Factor<double>& expected) {
   ASSERT_EQ(actual.storage.size(), expected.storage.size());
   for (std::size_t i = 0; i < expected.storage.size(); ++i) {
     const PageBuffer &a = actual.storage[i], &b = expected.storage[i];
@@ -91,9 +95,7 @@ void run_and_check(const Runtime& runtime, const Instance& instance, Bytes bound
   const auto plan = runtime.espalier() ? plan_for(instance.tree, runtime.workers(), bound)
                                        : PlanPointer(nullptr, espalier_plan_destroy);
   FactorReport report;
-  const auto factor =
-      factorise(instance.analysis.symbolic, instance.analysis.permuted.lower,
-                instance.tree, runtime, plan.get(), report);
+  const auto factor = factorise<double>(instance.input(), runtime, plan.get(), report);
   ASSERT_TRUE(factor.has_value()) << "column " << factor.error().column;
   expect_same_bits(*factor, *instance.expected);
   ASSERT_GE(report.tasks, static_cast<std::int64_t>(instance.tree.nodes.size()));
@@ -210,8 +212,9 @@ TYPED_TEST(Factorise, NamesABadPivotAndLeavesNothingBehind) {
         analysis.permuted.lower.value[analysis.permuted.lower.column_start[column]];
     const double kept = std::exchange(diagonal, round % 2 == 0 ? -1 : std::nan(""));
     FactorReport report;
-    const auto factor = factorise(analysis.symbolic, analysis.permuted.lower, tree,
-                                  this->runtime(), plan.get(), report);
+    const auto factor =
+        factorise<double>({analysis.symbolic, analysis.permuted, tree, {}},
+                          this->runtime(), plan.get(), report);
     ASSERT_FALSE(factor.has_value()) << column;
     ASSERT_EQ(factor.error().column, column);
     diagonal = kept;
@@ -219,8 +222,8 @@ TYPED_TEST(Factorise, NamesABadPivotAndLeavesNothingBehind) {
   }
   const Bytes growth = resident_bytes() - resident;
   FactorReport report;
-  EXPECT_TRUE(factorise(analysis.symbolic, analysis.permuted.lower, tree, this->runtime(),
-                        plan.get(), report));
+  EXPECT_TRUE(factorise<double>({analysis.symbolic, analysis.permuted, tree, {}},
+                                this->runtime(), plan.get(), report));
   EXPECT_LE(growth, 10 * report.allocated_peak);  // of fifty runs
 }
 
@@ -229,13 +232,12 @@ TYPED_TEST(Factorise, TellsItsProgress) {
   const auto plan = this->plan(instance.tree, kUnbounded);
   FactorReport report;
   double last = 0;
-  const auto factor =
-      factorise(instance.analysis.symbolic, instance.analysis.permuted.lower,
-                instance.tree, this->runtime(), plan.get(), report, [&](double part) {
-                  EXPECT_LE(last, part);
-                  EXPECT_LE(part, 1 + 1e-12);
-                  last = part;
-                });
+  const auto factor = factorise<double>(instance.input(), this->runtime(), plan.get(),
+                                        report, [&](double part) {
+                                          EXPECT_LE(last, part);
+                                          EXPECT_LE(part, 1 + 1e-12);
+                                          last = part;
+                                        });
   EXPECT_TRUE(factor);
 }
 
@@ -260,8 +262,7 @@ TEST(FactoriseOnStarPU, PlansGoWithTheSchedulerEspalierAlone) {
   const auto plan = plan_for(instance.tree, 1, 0);
   FactorReport report;
   const auto run = [&](const Runtime& runtime, const espalier_plan* with) {
-    return factorise(instance.analysis.symbolic, instance.analysis.permuted.lower,
-                     instance.tree, runtime, with, report);
+    return factorise<double>(instance.input(), runtime, with, report);
   };
   {
     const Runtime runtime({1, "espalier"});
@@ -283,10 +284,8 @@ TEST(FactoriseOnStarPU, ThrowsWhatTheSystemRefusesInATask) {
   const auto plan = plan_for(instance.tree, 2, 0);
   FactorReport report;
   for (int round = 0; round < 3; ++round)
-    EXPECT_THROW(
-        (void)factorise(instance.analysis.symbolic, instance.analysis.permuted.lower,
-                        instance.tree, runtime, plan.get(), report),
-        Error);
+    EXPECT_THROW((void)factorise<double>(instance.input(), runtime, plan.get(), report),
+                 Error);
 }
 
 void expect_refused(const RuntimeOptions& options, const char* said) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "solver/analyse.h"
 #include "solver/analysis/random_matrices.h"
 #include "solver/assembly_tree.h"
+#include "solver/triangular_solve.h"
 #include "solver/triplets.h"
 
 namespace espalier::solver {
@@ -189,6 +191,14 @@ inline std::vector<long double> dense_solve(const Dense& l, std::vector<long dou
     x[j] /= l(j, j);
   }
   return x;
+}
+
+/// x := A^-1 x or A^-T x by one thread.
+template <class T>
+void solve_in_place(const FactorView<T>& view, std::span<T> x, bool transposed = false) {
+  const auto n = static_cast<std::int64_t>(view.symbolic.size);
+  std::vector<T> b(x.begin(), x.end());
+  solve_sequentially<T>(view, transposed, {b.data(), n, 1}, {x.data(), n, 1});
 }
 
 /// How the matrix was ordered and grouped: for the message of a failing test.

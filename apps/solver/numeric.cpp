@@ -1,0 +1,86 @@
+#include "solver/numeric.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "solver/tree_solve.h"
+
+namespace espalier::solver {
+namespace {
+
+template <class T>
+class NumericOf : public Numeric {
+ public:
+  tl::expected<FactorReport, BadPivot> factorise(
+      const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+      const std::function<void(double)>& progress) override {
+    factor_ = {};
+    FactorReport report;
+    auto factor = solver::factorise<T>(input, runtime, plan, report, progress);
+    if (!factor) return tl::make_unexpected(factor.error());
+    factor_ = std::move(*factor);
+    return report;
+  }
+
+  void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
+                  const Runtime& runtime, std::int32_t columns,
+                  Bytes read_limit) override {
+    size_ = symbolic.size;
+    kind_ = tree.kind;
+    solve_.emplace(FactorView<T>{symbolic, tree, factor_}, runtime, columns, read_limit);
+    const std::int64_t entries = std::int64_t{size_} * columns;
+    first_.resize(needs_first() ? entries : 0);
+    second_.resize(needs_second() ? entries : 0);
+  }
+
+  void solve(bool transposed, std::span<double> block, std::int32_t columns,
+             std::span<const std::int32_t> rows) override {
+    T* const given = reinterpret_cast<T*>(block.data());  // used where T is double
+    T* const b = needs_first() ? first_.data() : given;
+    T* const x = needs_second() ? second_.data() : b;
+    if (needs_first()) std::copy(block.begin(), block.end(), b);
+    solve_->solve(transposed, {b, size_, columns}, {x, size_, columns}, rows);
+    if (x != given) std::copy_n(x, block.size(), block.data());
+  }
+
+  void close_solve() override {
+    solve_.reset();
+    first_ = second_ = {};
+  }
+
+  Bytes factor_bytes_beside(const FactorInput& input,
+                            std::int32_t workers) const override {
+    return bytes_beside<T>(input, workers);
+  }
+  Bytes solve_bytes_beside(const FactorInput& input, std::int32_t workers,
+                           std::int32_t columns) const override {
+    const std::int64_t copies = (sizeof(T) < sizeof(double) ? 1 : 0) +
+                                (input.tree.kind == FactorKind::kLu ? 1 : 0);
+    return checked_add(
+        TreeSolve<T>::footprint(input.symbolic, input.tree, workers, columns),
+        checked_mul(copies * input.symbolic.size * columns, sizeof(T)));
+  }
+  Bytes entry_bytes() const override { return sizeof(T); }
+  double epsilon() const override { return std::numeric_limits<T>::epsilon(); }
+
+ private:
+  // Conversion to T; results of LU apart from what is still read.
+  [[nodiscard]] bool needs_first() const { return sizeof(T) < sizeof(double); }
+  [[nodiscard]] bool needs_second() const { return kind_ == FactorKind::kLu; }
+
+  Factor<T> factor_;
+  std::int32_t size_ = 0;
+  FactorKind kind_ = FactorKind::kCholesky;
+  std::optional<TreeSolve<T>> solve_;
+  std::vector<T> first_, second_;
+};
+
+}  // namespace
+
+std::unique_ptr<Numeric> Numeric::create(Precision precision) {
+  if (precision == Precision::kSingle) return std::make_unique<NumericOf<float>>();
+  return std::make_unique<NumericOf<double>>();
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "espalier/model/units.h"
+
+namespace espalier::solver {
+
+/// A pivot that is not positive: the matrix is not positive definite.
+struct BadPivot {
+  std::int32_t column = 0;  ///< in elimination order, 0-based
+};
+
+/// How pivots are chosen (LDL^T, LU).
+struct PivotOptions {
+  /// Entries of L are at most 1 / threshold: smaller pivots are delayed to the parent.
+  double threshold = 0.01;
+  /// What counts as zero, in the scaling of the matrix: a pivot of that size or less is
+  /// never taken as it is.
+  double zero = 0;
+  /// What a pivot is replaced by when it must be taken and is smaller.
+  double perturbation = 0;
+  /// Memory for delayed columns; when it is used up, pivots are taken as they are, and
+  /// perturbed where they are too small (static pivoting).
+  Bytes delay_reserve = std::numeric_limits<Bytes>::max();
+};
+
+/// What the pivots were.
+struct PivotStatistics {
+  std::int64_t delayed = 0;     ///< columns that went to a parent, once for each time
+  std::int64_t perturbed = 0;   ///< replaced since nothing could be delayed any more
+  std::int64_t null_space = 0;  ///< zero pivots left at the end: estimated deficiency
+  std::int64_t negative = 0;    ///< LDL^T: negative eigenvalues
+  std::int64_t two_by_two = 0;  ///< LDL^T: pivots of order 2
+};
+
+/// Adds up what the pivots were, and keeps the earliest bad one. Safe from any thread.
+class PivotLog {
+ public:
+  void fail(std::int32_t column) noexcept;
+  [[nodiscard]] bool failed() const noexcept {
+    return column_.load(std::memory_order_relaxed) != kNone;
+  }
+  [[nodiscard]] std::optional<BadPivot> failure() const;
+
+  void add(const PivotStatistics& counts) noexcept;
+  [[nodiscard]] PivotStatistics statistics() const;
+
+ private:
+  static constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
+  std::atomic<std::int32_t> column_{kNone};
+  std::atomic<std::int64_t> delayed_{0}, perturbed_{0}, null_space_{0}, negative_{0},
+      two_by_two_{0};
+};
+
+}  // namespace espalier::solver

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/model/error.h"
+#include "espalier/parallel/make_plan.h"
+#include "solver/analyse.h"
+#include "solver/condition.h"
+#include "solver/memory_account.h"
+#include "solver/numeric.h"
+#include "solver/prepare.h"
+#include "solver/refine.h"
+
+struct espalier_plan;
+
+namespace espalier::solver {
+
+struct SolverOptions {
+  /// None: kind_of() the matrix, and L D L^T when a Cholesky pivot fails.
+  std::optional<FactorKind> kind;
+  Precision precision = Precision::kDouble;  ///< of the factor
+  PrepareOptions prepare;
+  AnalyseOptions analysis;
+  std::int32_t workers = 1;
+  std::string scheduler = "espalier";
+  OrderKind order = OrderKind::kLiu;
+  MappingKind mapping = MappingKind::kMemoryAware;
+  double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions
+  /// Part of the bound kept for delayed pivots; without a bound they are never refused.
+  Bytes delay_reserve = 0;
+  /// Directory for what does not fit in the bound; empty: everything stays in memory.
+  std::string out_of_core;
+  std::int32_t right_hand_sides = 1;  ///< solved for at once, at most
+  bool refine = true;
+  bool estimate_errors = false;  ///< condition and forward error: a few more solves
+};
+
+struct Solution {
+  Refinement refinement;
+  std::optional<ErrorEstimate> errors;  ///< the worst of the columns
+  Seconds seconds = 0;                  ///< forward and backward substitution
+  Seconds refine_seconds = 0;  ///< residuals, error estimates, further substitutions
+};
+
+/// A sparse system, from the matrix to solutions, inside a bound on the resident set of
+/// the process. Phases in order: construction analyses; plan(); factorise(); solve() any
+/// number of times; refactorise() with other values on the same pattern.
+class Solver {
+ public:
+  /// Analyses the matrix, starts the runtime and measures what is resident.
+  /// @param step  told what is being done; may be empty
+  /// @throws InvalidInput as Runtime, analyse() and require_kind() do, Error
+  Solver(InputMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  ~Solver();
+
+  [[nodiscard]] FactorKind kind() const { return tree_.kind; }
+  [[nodiscard]] const MemoryAccount& memory() const { return memory_; }
+  [[nodiscard]] const Analysis& analysis() const { return analysis_; }
+  [[nodiscard]] const PreparedMatrix& prepared() const { return prepared_; }
+  [[nodiscard]] const AssemblyTree& tree() const { return tree_; }
+  [[nodiscard]] Seconds analyse_seconds() const { return analyse_seconds_; }
+
+  /// Plans for a bound on the process; nothing has been computed yet.
+  /// @param bound  no value: unbounded
+  /// @return Infeasible with the least bound, in core or with the directory that was
+  /// given
+  [[nodiscard]] tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
+
+  /// After plan(). BadPivot::column is a column of the matrix as it was read, 0-based.
+  /// @throws Error, FileError when the runtime, the system or the spill file fails
+  [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise(
+      const std::function<void(double)>& progress = {});
+
+  /// Takes new values for the next factorise(): same pattern, same plan, same scaling.
+  /// @throws InvalidInput when the matrix has an entry outside the pattern
+  void replace_values(const InputMatrix& matrix);
+
+  /// b := A^-1 b, or A^-T b, for `columns` vectors one after the other, after
+  /// factorise(); in the order of the matrix as it was read.
+  /// @param rows  where b may have entries, increasing; empty: anywhere
+  [[nodiscard]] Solution solve(std::span<double> b, std::int32_t columns = 1,
+                               Operation operation = Operation::kPlain,
+                               std::span<const std::int64_t> rows = {});
+  /// op(A) times the vector of ones: a right-hand side whose solution is known.
+  [[nodiscard]] std::vector<double> row_sums(
+      Operation operation = Operation::kPlain) const;
+
+  /// Growth of the resident set during factorise(): its peak less the baseline.
+  [[nodiscard]] Bytes factor_growth() const { return factor_growth_; }
+  /// VmHWM of the process from its start, over all phases.
+  [[nodiscard]] Bytes peak_resident() const;
+  /// What went to the spill file and came back, so far.
+  [[nodiscard]] SpillFile::Counters spilled() const;
+  /// Bytes that plan() sends to the spill file.
+  [[nodiscard]] Bytes bytes_to_spill() const { return spill_bytes_; }
+
+ private:
+  void build(FactorKind kind);
+  void account();
+  [[nodiscard]] Bytes solve_bytes(std::int32_t columns) const;
+  [[nodiscard]] AssemblyOptions assembly_options() const;
+  [[nodiscard]] FactorInput input() const;
+  [[nodiscard]] PivotOptions pivot_options() const;
+  void spill_to(Bytes tree_bound);
+  [[nodiscard]] std::int32_t gmres_basis() const;
+  void solve_block(std::span<double> b, std::int32_t columns, Operation operation,
+                   std::span<const std::int32_t> rows, Solution& solution);
+  void estimate(std::span<const double> b, std::span<const double> x, Operation operation,
+                Solution& solution);
+
+  SolverOptions options_;
+  PreparedMatrix prepared_;
+  Analysis analysis_;
+  Seconds analyse_seconds_ = 0;
+  double largest_entry_ = 0;
+  AssemblyTree tree_;
+  std::optional<Runtime> runtime_;
+  std::unique_ptr<Numeric> numeric_;
+  std::unique_ptr<espalier_plan, void (*)(espalier_plan*)> plan_;
+  MemoryAccount memory_;
+  std::optional<Bytes> bound_;
+  Bytes spill_bytes_ = 0;
+  std::shared_ptr<SpillFile> file_;
+  Bytes factor_growth_ = 0, peak_resident_ = 0;
+};
+
+}  // namespace espalier::solver
