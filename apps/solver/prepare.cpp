@@ -70,6 +70,13 @@ GeneralMatrix both_triangles(InputMatrix&& matrix) {
   return expanded(std::get<SymmetricMatrix>(matrix));
 }
 
+bool has_pairs(const std::vector<std::int32_t>& partner) {
+  for (std::size_t k = 0; k < partner.size(); ++k) {
+    if (partner[k] != static_cast<std::int32_t>(k)) return true;
+  }
+  return false;
+}
+
 void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) {
   SymmetricMatrix& lower = prepared.matrix.lower;
   std::vector<double> log;
@@ -81,7 +88,7 @@ void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) 
     case Scaling::kMatching: {
       SymmetricMatching matching = symmetric_matching(lower, options.weak_diagonal);
       log = std::move(matching.log);
-      prepared.partner = std::move(matching.partner);
+      if (has_pairs(matching.partner)) prepared.partner = std::move(matching.partner);
       prepared.structural_rank = matching.rank;
       break;
     }

@@ -10,6 +10,7 @@
 #include "solver/check_symbolic.h"
 #include "solver/grid.h"
 #include "solver/permute.h"
+#include "solver/prepare.h"
 
 namespace espalier::solver {
 namespace {
@@ -202,6 +203,28 @@ TEST_F(CheckSymbolic, FindsATreeOutOfPostorder) {
   symbolic_ = {4, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 1, 2, 2}, {3, 3}, {3, -1, 3, -1}};
   analysis_.permuted.lower = matrix;
   expect_fault("not in postorder");
+}
+
+TEST(Analyse, MovesBothTrianglesOfAPreparedMatrix) {
+  std::mt19937 random(22);
+  for (int instance = 0; instance < 100; ++instance) {
+    GeneralMatrix matrix = expanded(random_matrix(random, 20));
+    for (double& value : matrix.value) {
+      value = 1 + static_cast<double>(random() % 50);  // no longer symmetric
+    }
+    PreparedMatrix prepared = prepare(InputMatrix(matrix), FactorKind::kLu);
+    const SquareMatrix before = prepared.matrix;
+    const Analysis analysis = analyse(std::move(prepared));
+    check_symbolic(analysis.symbolic, analysis.permuted.lower);
+    const SquareMatrix expected = permuted(before, analysis.symbolic.permutation);
+    ASSERT_EQ(analysis.permuted.lower.row, expected.lower.row);
+    ASSERT_EQ(analysis.permuted.lower.value, expected.lower.value);
+    ASSERT_EQ(analysis.permuted.upper, expected.upper);
+    SquareMatrix again = analysis.permuted;
+    refill(again, prepared, analysis.symbolic.permutation, matrix);
+    ASSERT_EQ(again.lower.value, expected.lower.value);
+    ASSERT_EQ(again.upper, expected.upper);
+  }
 }
 
 }  // namespace

@@ -201,6 +201,8 @@ TEST(MaximumProductMatching, FollowsALongPath) {
   EXPECT_LE(largest_scaled(a, matching.row_log, matching.column_log), 1e-6);
 }
 
+constexpr double kAll = std::numeric_limits<double>::infinity();
+
 SymmetricMatrix lower_of(const GeneralMatrix& a) { return symmetrised(a).lower; }
 
 TEST(SymmetricMatching, PairsByHand) {
@@ -208,10 +210,22 @@ TEST(SymmetricMatching, PairsByHand) {
   // 2 0 .
   // . . 5
   const SymmetricMatching matching =
-      symmetric_matching({3, {0, 1, 1, 2}, {1, 2}, {2, 5}});
+      symmetric_matching({3, {0, 1, 1, 2}, {1, 2}, {2, 5}}, kAll);
   EXPECT_EQ(matching.partner, (Ints{1, 0, 2}));
   EXPECT_DOUBLE_EQ(matching.log[0] + matching.log[1], -1);
   EXPECT_DOUBLE_EQ(matching.log[2], -std::log2(5) / 2);
+}
+
+// d 1    matched off the diagonal; alone as soon as d is not weak
+// 1 0
+TEST(SymmetricMatching, LeavesColumnsAloneThatMayBePivots) {
+  const auto partner = [](double d, double weak) {
+    return symmetric_matching({2, {0, 2, 2}, {0, 1}, {d, 1}}, weak).partner;
+  };
+  EXPECT_EQ(partner(0.5, kAll), (Ints{1, 0}));
+  EXPECT_EQ(partner(0.5, 0.1), (Ints{0, 1}));
+  EXPECT_EQ(partner(0, 0.1), (Ints{1, 0}));
+  EXPECT_EQ(partner(0, 0), (Ints{0, 1}));
 }
 
 TEST(SymmetricMatching, PairsAreEntriesAndNoScaledEntryIsAboveOne) {
@@ -224,7 +238,7 @@ TEST(SymmetricMatching, PairsAreEntriesAndNoScaledEntryIsAboveOne) {
     }
     SCOPED_TRACE(describe(size, dense));
     const GeneralMatrix a = from_dense(size, dense);
-    const SymmetricMatching matching = symmetric_matching(lower_of(a));
+    const SymmetricMatching matching = symmetric_matching(lower_of(a), kAll);
     ASSERT_EQ(matching.rank, maximum_product_matching(a).rank);
     ASSERT_LE(largest_scaled(a, matching.log, matching.log), 1e-10);
     for (std::int32_t k = 0; k < size; ++k) {
