@@ -30,6 +30,7 @@ nlohmann::json to_json(const PeerResult& result) {
           {"analyse_seconds", result.analyse_seconds},
           {"factor_seconds", result.factor_seconds},
           {"solve_seconds", result.solve_seconds},
+          {"refine_seconds", result.refine_seconds},
           {"factor_rss_bytes", result.factor_rss_bytes},
           {"factor_rss_sum_bytes", result.factor_rss_sum_bytes},
           {"counted_peak_bytes", result.counted_peak_bytes},

@@ -23,12 +23,13 @@ struct PeerOptions {
 struct PeerResult {
   std::string failure;  ///< the library's own code, such as "-9"; empty: solved
   double ordering_seconds = 0, analyse_seconds = 0, factor_seconds = 0, solve_seconds = 0;
+  double refine_seconds = 0;  ///< what the library's own refinement adds to the solve
   std::int64_t factor_rss_bytes = 0;      ///< growth of VmHWM while factorising
   std::int64_t factor_rss_sum_bytes = 0;  ///< the same of all processes
   std::int64_t counted_peak_bytes = 0;    ///< as the library counts its own arrays
   std::int64_t bytes_written = 0;         ///< while factorising
   double factor_flops = 0;                ///< as the library counts them
-  double backward_error = 0;
+  double backward_error = 0;              ///< after refinement, where there is one
   std::string note;  ///< where the library did not do quite what it was asked
 };
 

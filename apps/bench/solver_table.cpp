@@ -12,13 +12,14 @@ namespace {
 using nlohmann::json;
 
 constexpr double kMebi = 1024 * 1024;
-constexpr std::array kWidths = {26, 9, 8, 9, 8, 20, 8, 8, 7, 6, 7, 8, 8, 5, 7, 7};
+constexpr std::array kWidths = {26, 9, 8, 9, 8, 20, 8, 8, 7, 7, 6, 7, 8, 8, 5, 7, 7};
 
 std::optional<double> least_of_peers(const Case& c,
                                      const std::function<double(const Series&)>& value) {
   std::optional<double> least;
   for (const Series& s : c.series)
-    if (!s.way.ours() && s.solved()) least = std::min(least.value_or(value(s)), value(s));
+    if (!s.way.ours() && s.solved() && s.largest("backward_error") <= kUselessError)
+      least = std::min(least.value_or(value(s)), value(s));
   return least;
 }
 
@@ -39,7 +40,8 @@ Row figures(const Case& c, const Series& s) {
     return row;
   }
   const double seconds = s.median("factor_seconds"), rate = c.flops() / seconds;
-  for (const char* key : {"analyse_seconds", "factor_seconds", "solve_seconds"})
+  for (const char* key :
+       {"analyse_seconds", "factor_seconds", "solve_seconds", "refine_seconds"})
     row.push_back(fmt::format("{:.3f}", s.median(key)));
   row.push_back(fmt::format("{:.1f}", rate / 1e9));
   row.push_back(c.dgemm_rate > 0 ? fmt::format("{:.2f}", rate / c.dgemm_rate) : "");
@@ -85,8 +87,9 @@ bool Case::good() const {
 double error_limit(const std::string& kind) { return kind == "spd" ? 1e-14 : 1e-12; }
 
 Row table_header() {
-  return {"matrix", "kind", "n",      "entries", "flops", "solver", "analyse", "factor",
-          "solve",  "GF/s", "/dgemm", "MiB",     "error", "kept",   "time/p",  "mem/p"};
+  return {"matrix",  "kind",   "n",     "entries", "flops", "solver",
+          "analyse", "factor", "solve", "refine",  "GF/s",  "/dgemm",
+          "MiB",     "error",  "kept",  "time/p",  "mem/p"};
 }
 
 std::vector<Row> table_rows(const Case& c) {

@@ -9,6 +9,9 @@
 
 namespace espalier::bench {
 
+/// A peer's solution with a larger backward error is none.
+inline constexpr double kUselessError = 1e-10;
+
 /// All ways on one system.
 struct Case {
   std::string name;  ///< of the matrix
@@ -20,7 +23,8 @@ struct Case {
   /// Work of the factorisation as the product counts it, else as a peer does; 0: none
   /// solved. The rates of all ways are for this count.
   [[nodiscard]] double flops() const;
-  /// The least of the peers that solved it; the two may be of different peers.
+  /// The least of the peers that solved it with a backward error of at most
+  /// kUselessError; the two may be of different peers.
   [[nodiscard]] std::optional<double> best_peer_seconds() const;
   [[nodiscard]] std::optional<double> best_peer_bytes() const;
   /// Ours solved it, kept every bound, with a small backward error.
