@@ -100,6 +100,38 @@ GeneralMatrix expanded(const SymmetricMatrix& matrix) {
   return joined(SymmetricMatrix(matrix), std::move(strict));
 }
 
+std::optional<TriangleDifference> first_difference(const SymmetricMatrix& lower,
+                                                   const SymmetricMatrix& upper) {
+  const std::int32_t size = lower.size;
+  for (std::int32_t column = 0; column < size; ++column) {
+    auto below = lower.column_start[column], above = upper.column_start[column];
+    const auto below_end = lower.column_start[column + 1];
+    const auto above_end = upper.column_start[column + 1];
+    if (below < below_end && lower.row[below] == column) ++below;
+    while (below < below_end || above < above_end) {
+      const std::int32_t row = std::min(below < below_end ? lower.row[below] : size,
+                                        above < above_end ? upper.row[above] : size);
+      const bool has_below = below < below_end && lower.row[below] == row;
+      const bool has_above = above < above_end && upper.row[above] == row;
+      const double a = has_below ? lower.value[below++] : 0;
+      const double b = has_above ? upper.value[above++] : 0;
+      if (a != b) return TriangleDifference{row, column, a, b};
+    }
+  }
+  return std::nullopt;
+}
+
+InputMatrix from_triangles(SymmetricMatrix&& lower, SymmetricMatrix&& upper) {
+  if (!first_difference(lower, upper)) return std::move(lower);
+  return joined(std::move(lower), std::move(upper));
+}
+
+GeneralMatrix skew_symmetric(SymmetricMatrix&& lower) {
+  SymmetricMatrix upper = lower;
+  for (double& value : upper.value) value = -value;
+  return joined(std::move(lower), std::move(upper));
+}
+
 SquareMatrix symmetrised(const GeneralMatrix& matrix) {
   const GeneralMatrix across = transposed(matrix);
   const GeneralMatrix sorted = transposed(across);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -38,6 +39,22 @@ using InputMatrix = std::variant<SymmetricMatrix, GeneralMatrix>;
 ///
 /// @par Cost  O(n + nonzeros)
 [[nodiscard]] GeneralMatrix joined(SymmetricMatrix&& lower, SymmetricMatrix&& upper);
+
+/// Where the two triangles of joined() are not equal first; an entry that is not stored
+/// is zero.
+struct TriangleDifference {
+  std::int32_t row, column;  ///< row > column
+  double below, above;       ///< values at (row, column) and (column, row)
+};
+[[nodiscard]] std::optional<TriangleDifference> first_difference(
+    const SymmetricMatrix& lower, const SymmetricMatrix& upper);
+
+/// joined(), or `lower` when the triangles are equal, value by value.
+[[nodiscard]] InputMatrix from_triangles(SymmetricMatrix&& lower,
+                                         SymmetricMatrix&& upper);
+
+/// The matrix with `lower`, which has no diagonal, and its negative across.
+[[nodiscard]] GeneralMatrix skew_symmetric(SymmetricMatrix&& lower);
 
 /// A general matrix on the pattern of B + B^T with a zero where B has none; `upper` is
 /// filled, whether B is symmetric or not.

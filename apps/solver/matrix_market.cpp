@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -13,6 +12,7 @@
 
 #include "solver/matrix_market_entries.h"
 #include "solver/matrix_market_header.h"
+#include "solver/rutherford_boeing.h"
 #include "solver/text_reader.h"
 #include "solver/triplets.h"
 
@@ -20,34 +20,6 @@ namespace espalier::solver {
 namespace {
 
 constexpr std::int64_t kEmptyRows = 1'000'000;  // that are accepted in any file
-
-struct Difference {
-  std::int32_t row, column;
-  double below, above;
-};
-
-// Where the two triangles of a general matrix, the upper one transposed and without
-// diagonal, are not equal. An entry that is not given is zero.
-std::optional<Difference> first_difference(const SymmetricMatrix& lower,
-                                           const SymmetricMatrix& upper) {
-  const std::int32_t size = lower.size;
-  for (std::int32_t column = 0; column < size; ++column) {
-    auto below = lower.column_start[column], above = upper.column_start[column];
-    const auto below_end = lower.column_start[column + 1];
-    const auto above_end = upper.column_start[column + 1];
-    if (below < below_end && lower.row[below] == column) ++below;
-    while (below < below_end || above < above_end) {
-      const std::int32_t row = std::min(below < below_end ? lower.row[below] : size,
-                                        above < above_end ? upper.row[above] : size);
-      const bool has_below = below < below_end && lower.row[below] == row;
-      const bool has_above = above < above_end && upper.row[above] == row;
-      const double a = has_below ? lower.value[below++] : 0;
-      const double b = has_above ? upper.value[above++] : 0;
-      if (a != b) return Difference{row, column, a, b};
-    }
-  }
-  return std::nullopt;
-}
 
 enum class Symmetry { kSymmetric, kGeneral, kSkew };
 
@@ -173,20 +145,15 @@ class Reader {
   InputMatrix assembled() {
     SymmetricMatrix lower = assemble(size_, std::move(lower_));
     if (symmetry_ == Symmetry::kSymmetric) return lower;
-    if (symmetry_ == Symmetry::kSkew) {
-      SymmetricMatrix upper = lower;
-      for (double& value : upper.value) value = -value;
-      return joined(std::move(lower), std::move(upper));
-    }
+    if (symmetry_ == Symmetry::kSkew) return skew_symmetric(std::move(lower));
     SymmetricMatrix upper = assemble(size_, std::move(upper_));
-    if (const std::optional<Difference> found = first_difference(lower, upper)) {
-      if (symmetric_only_) report_unsymmetric(*found);
-      return joined(std::move(lower), std::move(upper));
+    if (symmetric_only_) {
+      if (const auto found = first_difference(lower, upper)) report_unsymmetric(*found);
     }
-    return lower;
+    return from_triangles(std::move(lower), std::move(upper));
   }
 
-  [[noreturn]] void report_unsymmetric(const Difference& difference) const;
+  [[noreturn]] void report_unsymmetric(const TriangleDifference& difference) const;
 
   std::string path_;
   TextReader text_;
@@ -218,7 +185,7 @@ std::int64_t find_entry(const std::string& path, std::int32_t row, std::int32_t 
   return 0;
 }
 
-void Reader::report_unsymmetric(const Difference& difference) const {
+void Reader::report_unsymmetric(const TriangleDifference& difference) const {
   const auto [row, column, below, above] = difference;
   const auto describe = [&](std::int32_t i, std::int32_t j, double value) {
     const std::int64_t line = find_entry(path_, i, j, size_, field_);
@@ -239,6 +206,9 @@ SymmetricMatrix read_matrix_market(const std::string& path) {
   return std::get<SymmetricMatrix>(Reader(path, true).read());
 }
 
-InputMatrix read_matrix(const std::string& path) { return Reader(path, false).read(); }
+InputMatrix read_matrix(const std::string& path) {
+  return is_rutherford_boeing(path) ? read_rutherford_boeing(path)
+                                    : Reader(path, false).read();
+}
 
 }  // namespace espalier::solver

@@ -31,11 +31,12 @@ namespace espalier::solver {
 ///            in order of columns; 12 in the result. Twice that for a general matrix.
 [[nodiscard]] SymmetricMatrix read_matrix_market(const std::string& path);
 
-/// Reads any real square matrix. As above, and in addition:
+/// Reads any real square matrix: a Rutherford-Boeing file when is_rutherford_boeing()
+/// says so by its name, else Matrix Market as above, and in addition:
 /// - skew-symmetric: one triangle is given, without diagonal; the result is general.
 /// - general: symmetric when both triangles are equal, value by value; else general.
 ///
-/// @throws FileError as read_matrix_market(); complex and hermitian matrices are not read
+/// @throws FileError as the two readers; complex and hermitian matrices are not read
 [[nodiscard]] InputMatrix read_matrix(const std::string& path);
 
 }  // namespace espalier::solver

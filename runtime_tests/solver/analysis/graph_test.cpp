@@ -97,7 +97,8 @@ TEST(PairedAnalysis, PutsPartnersIntoOneFront) {
     SymmetricMatrix matrix = random_matrix(random, 25);
     Ints partner(matrix.size);
     std::iota(partner.begin(), partner.end(), 0);
-    for (std::int32_t k = 0; k + 1 < matrix.size; k += 1 + random() % 3) {
+    for (std::int32_t k = 0; k + 1 < matrix.size;
+         k += 1 + static_cast<std::int32_t>(random() % 3)) {
       if (partner[k] == k && partner[k + 1] == k + 1) {
         std::swap(partner[k], partner[k + 1]);
       }
