@@ -53,7 +53,7 @@ void warm_up_task(void* /*buffers*/[], void* argument) {
   PageBuffer target(panel.size());
   std::memset(panel.data(), 0, static_cast<std::size_t>(panel.size()));
   std::memset(target.data(), 0, static_cast<std::size_t>(target.size()));
-  double* const a = panel.doubles();
+  double* const a = panel.as<double>();
   for (std::int32_t i = 0; i < kWarmColumns; ++i) a[i * (kWarmRows + 1)] = 1.0;
   ++warm.arrived;
   wait_for(warm.arrived, warm.workers);
@@ -62,7 +62,7 @@ void warm_up_task(void* /*buffers*/[], void* argument) {
     kernels::cholesky(kWarmColumns, a, kWarmRows);
     kernels::solve_below(kWarmRows - kWarmColumns, kWarmColumns, a, kWarmRows,
                          a + kWarmColumns, kWarmRows);
-    kernels::update(kWarmRows, kWarmColumns, kWarmColumns, a, kWarmRows, target.doubles(),
+    kernels::update(kWarmRows, kWarmColumns, kWarmColumns, a, kWarmRows, target.as<double>(),
                     kWarmRows);
   } while (std::chrono::steady_clock::now() - start < kWarmTime);
   ++warm.done;

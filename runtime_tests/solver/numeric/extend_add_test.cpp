@@ -93,7 +93,7 @@ TEST(ExtendAdd, PutsTheExampleInItsPlaces) {
     for (std::int32_t j = 0; j < 3; ++j)
       for (std::int32_t i = j; i < 3; ++i) block.column(0, j)[i] = next++;
     const std::int32_t indices[] = {0, 2, 4};
-    extend_add(block.contribution_layout, block.contribution[0], indices, 0, 3,
+    extend_add(block.contribution_layout, block.contribution[0], 0, indices, 0, 3,
                parent.storage(), 0);
     EXPECT_EQ(parent(0, 0), 1);
     EXPECT_EQ(parent(2, 0), 2);
@@ -155,9 +155,9 @@ TEST(ExtendAdd, MatchesDenseAdditionThroughAMap) {
     // In two parts, as tiles do.
     const std::int32_t cut = draw(random, 0, child_order);
     const FrontStorage<double>& source = block.storage();
-    extend_add(source.contribution_layout, source.contribution[0], indices, cut,
+    extend_add(source.contribution_layout, source.contribution[0], 0, indices, cut,
                child_order, parent.storage(), 0);
-    extend_add(source.contribution_layout, source.contribution[0], indices, 0, cut,
+    extend_add(source.contribution_layout, source.contribution[0], 0, indices, 0, cut,
                parent.storage(), 0);
     std::int64_t nonzeros = 0;
     for (std::int32_t j = 0; j < order; ++j)

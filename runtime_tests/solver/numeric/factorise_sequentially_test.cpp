@@ -50,11 +50,13 @@ Dense dense_factor(const Instance& instance, const Factor<double>& factor) {
   Dense l(symbolic.size);
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const Trapezoid panel = instance.tree.panel(symbolic, s);
+    const auto* const storage =
+        factor.storage[instance.tree.node_of_front[s]].as<const double>();
     const std::int32_t first = symbolic.first_column[s], pivots = symbolic.pivots(s);
     for (std::int32_t j = 0; j < pivots; ++j)
       for (std::int32_t i = j; i < panel.rows(); ++i)
         l(i < pivots ? first + i : symbolic.rows_of(s)[i - pivots], first + j) =
-            factor.front[s].panel[0][panel.column_offset(j) + i];
+            factor.panel_data(s, storage)[panel.column_offset(j) + i];
   }
   return l;
 }

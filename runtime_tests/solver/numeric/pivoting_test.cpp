@@ -216,8 +216,8 @@ TYPED_TEST(Pivoting, SolvesIndefiniteAndGeneralSystemsByDelayingPivots) {
   EXPECT_GT(regular, 1000);
 }
 
-TYPED_TEST(Pivoting, CountsTheNullSpaceOfSingularMatrices) {
-  using T = TypeParam;
+TEST(NullSpace, IsCountedInDoublePrecision) {
+  using T = double;
   std::mt19937 random(21);
   for (int round = 0; round < 1000; ++round) {
     const FactorKind kind = round % 2 == 0 ? FactorKind::kLdlt : FactorKind::kLu;
@@ -229,7 +229,7 @@ TYPED_TEST(Pivoting, CountsTheNullSpaceOfSingularMatrices) {
       for (double& v : *values)
         v = draw(random, 0, zero_part) == 0 ? draw(random, -2, 2) : 0;
     instance.template build<T>(random);
-    instance.pivoting.zero = sizeof(T) == 4 ? 1e-4 : 1e-11;
+    instance.pivoting.zero = 1e-11;
     const Dense a = dense_of(instance.analysis.permuted);
     const Oracle oracle =
         kind == FactorKind::kLdlt ? symmetric_oracle(a) : general_oracle(a);

@@ -1,4 +1,4 @@
-#include "solver/bounded_job.h"
+#include "solver/solver.h"
 
 #include <gtest/gtest.h>
 
@@ -48,14 +48,14 @@ TEST(MemoryAccount, RefusesSumsBeyondTheRange) {
   EXPECT_THROW((void)account.least(), OverflowError);
 }
 
-JobOptions on_two_workers() {
-  JobOptions options;
+SolverOptions on_two_workers() {
+  SolverOptions options;
   options.workers = 2;
   return options;
 }
 
-TEST(BoundedJob, SolvesInsideItsLeastBoundAndRefusesHalfOfIt) {
-  BoundedJob job(make_grid(parse_grid("10x10x10")), on_two_workers());
+TEST(Solver, SolvesInsideItsLeastBoundAndRefusesHalfOfIt) {
+  Solver job(make_grid(parse_grid("10x10x10")), on_two_workers());
   const Bytes least = job.memory().least();
   const auto refused = job.plan(least / 2);
   ASSERT_FALSE(refused);
@@ -71,11 +71,13 @@ TEST(BoundedJob, SolvesInsideItsLeastBoundAndRefusesHalfOfIt) {
   for (const double x : b) EXPECT_NEAR(x, 1, 1e-10);
 }
 
-TEST(BoundedJob, NamesTheBadColumnOfTheMatrixAsItWasRead) {
+TEST(Solver, NamesTheBadColumnOfTheMatrixAsItWasRead) {
   for (const std::int32_t column : {0, 17, 99}) {
     SymmetricMatrix matrix = make_grid(parse_grid("10x10"));
     matrix.value[matrix.column_start[column]] = -1;
-    BoundedJob job(std::move(matrix), on_two_workers());
+    SolverOptions options = on_two_workers();
+    options.kind = FactorKind::kCholesky;
+    Solver job(std::move(matrix), options);
     ASSERT_TRUE(job.plan({}));
     const auto run = job.factorise();
     ASSERT_FALSE(run);
