@@ -32,6 +32,8 @@ std::vector<std::int32_t> metis_order(Graph&& graph) {
   METIS_SetDefaultOptions(options.data());
   options[METIS_OPTION_COMPRESS] = 0;
   options[METIS_OPTION_UFACTOR] = kMetisImbalance;
+  // Cheap on a graph that was compressed; METIS does so after its own compression.
+  if (!graph.weight.empty()) options[METIS_OPTION_NSEPS] = 2;
   const int status = METIS_NodeND(&size, graph.start.data(), graph.neighbour.data(),
                                   graph.weight.empty() ? nullptr : graph.weight.data(),
                                   options.data(), order.data(), inverse.data());
