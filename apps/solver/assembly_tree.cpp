@@ -93,8 +93,8 @@ void measure_stack(const Symbolic& symbolic, AssemblyTree& tree,
   }
 }
 
-void measure_blocks(const Symbolic& symbolic, const AssemblyTree& tree,
-                    AssemblyTree::Node& node) {
+void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
+                    const AssemblyTree& tree, AssemblyTree::Node& node) {
   std::int64_t factor_entries = 0;
   for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
     factor_entries += tree.sides() * tree.panel(symbolic, s).entries();
@@ -103,25 +103,25 @@ void measure_blocks(const Symbolic& symbolic, const AssemblyTree& tree,
   node.contribution_bytes = PageBuffer::footprint(
       checked_mul(tree.sides() * tree.contribution(symbolic, node.last_front).entries(),
                   tree.entry_bytes));
-}
-
-Task describe(const Symbolic& symbolic, const AssemblyOptions& options,
-              const AssemblyTree& tree, const AssemblyTree::Node& node) {
-  Task task;
-  for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
-    task.work += front_cost(symbolic, s, tree.sides());
   const std::int32_t last = node.last_front;
   const std::int64_t panels = tree.panel(symbolic, last).blocks();
   const std::int64_t blocks = panels + tree.contribution(symbolic, last).blocks();
   const std::int64_t tasks = node.tiled ? 1 + 2 * blocks + panels * blocks : 1;
+  node.runtime_bytes =
+      PageBuffer::footprint(tasks * options.bytes_per_task +
+                            (node.tiled ? blocks * options.bytes_per_block : 0));
+}
 
+Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
+              const AssemblyTree::Node& node) {
+  Task task;
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
+    task.work += front_cost(symbolic, s, tree.sides());
+  const std::int32_t last = node.last_front;
   const Bytes scratch =
       checked_add(checked_mul(node.stack_entries, tree.entry_bytes),
                   checked_mul(node.index_entries, sizeof(std::int32_t)));
-  task.execution_size = checked_add(
-      PageBuffer::footprint(scratch),
-      PageBuffer::footprint(tasks * options.bytes_per_task +
-                            (node.tiled ? blocks * options.bytes_per_block : 0)));
+  task.execution_size = checked_add(PageBuffer::footprint(scratch), node.runtime_bytes);
   Bytes& factor = node.factor_at < 0 ? task.retained_size : task.execution_size;
   factor = checked_add(factor, node.factor_bytes);
   Bytes& contribution = node.contribution_at < 0 ? task.output_size : task.execution_size;
@@ -148,21 +148,20 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   group_fronts(symbolic, options, tree);
   for (AssemblyTree::Node& node : tree.nodes) {
     measure_stack(symbolic, tree, node);
-    measure_blocks(symbolic, tree, node);
+    measure_blocks(symbolic, options, tree, node);
     const std::int32_t order = symbolic.front_order(node.last_front);
     const double blocks = node.tiled ? order / tree.block_width[node.last_front] : 0;
     tree.max_workers.push_back(std::max(1.0, blocks * blocks / 6));
   }
-  describe_tasks(symbolic, options, tree);
+  describe_tasks(symbolic, tree);
   return tree;
 }
 
-void describe_tasks(const Symbolic& symbolic, const AssemblyOptions& options,
-                    AssemblyTree& tree) {
+void describe_tasks(const Symbolic& symbolic, AssemblyTree& tree) {
   std::vector<Task> tasks;
   tasks.reserve(tree.nodes.size());
   for (const AssemblyTree::Node& node : tree.nodes)
-    tasks.push_back(describe(symbolic, options, tree, node));
+    tasks.push_back(describe(symbolic, tree, node));
   tree.tasks = TaskTree(tasks);
 }
 

@@ -47,6 +47,7 @@ struct AssemblyTree {
     std::int64_t index_entries = 0;  ///< int32 of relative indices at once
     Bytes factor_bytes = 0;          ///< of the panels, in whole pages
     Bytes contribution_bytes = 0;    ///< of the last front's contribution block, likewise
+    Bytes runtime_bytes = 0;         ///< the runtime's own structures for its tasks
     /// Where they go when the node is done, in the spill file; -1: they stay in memory.
     Bytes factor_at = -1, contribution_at = -1;
   };
@@ -79,8 +80,7 @@ struct AssemblyTree {
                                                const AssemblyOptions& options);
 
 /// Recomputes `tree.tasks` after factor_at or contribution_at of nodes have changed.
-void describe_tasks(const Symbolic& symbolic, const AssemblyOptions& options,
-                    AssemblyTree& tree);
+void describe_tasks(const Symbolic& symbolic, AssemblyTree& tree);
 
 /// Flops of the partial factorisation of a front: sum over pivots of squared lengths.
 [[nodiscard]] Flops front_flops(std::int64_t order, std::int64_t pivots);

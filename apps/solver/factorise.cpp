@@ -44,6 +44,7 @@ class Factorisation {
         scratch_(runtime.workers(), scratch_bytes(input.symbolic, tree_),
                  starpu_worker_get_id),
         file_(input.file),
+        pool_(input.pool_limit),
         factor_(input.symbolic, tree_),
         contributions_(tree_.nodes.size()),
         context_{.symbolic = input.symbolic,
@@ -57,6 +58,7 @@ class Factorisation {
                  .scratch = scratch_,
                  .file = file_.get(),
                  .meter = &meter_,
+                 .pool = &pool_,
                  .done = &done_,
                  .stop = [this] { stop(); }},
         arguments_(tree_.nodes.size()),
@@ -132,6 +134,7 @@ class Factorisation {
   // The node's first task: all of a sequential node, or what starts a tiled one.
   void open(std::int32_t node) noexcept {
     bool tiled = false;
+    pool_.use_beside(tree_.nodes[node].runtime_bytes);
     try {
       if (log_.failed() || stopped_.load()) {
         // Nothing is computed any more; only the tree is run down.
@@ -185,6 +188,7 @@ class Factorisation {
   // Called once a node: from the last of its tasks, or when it has been written.
   void end_node(std::int32_t node) noexcept {
     const TaskId task = task_id(static_cast<std::size_t>(node));
+    pool_.use_beside(-tree_.nodes[node].runtime_bytes);
     try {
       if (job_ != nullptr) check_policy(espalier_node_close(job_, node));
       if (const auto parent = tree_.tasks.parent(task);
@@ -226,6 +230,7 @@ class Factorisation {
   DelayReserve reserve_;
   WorkerScratch scratch_;
   std::shared_ptr<SpillFile> file_;
+  PagePool pool_;
   Factor<T> factor_;
   std::vector<PageBuffer> contributions_;
   FrontContext<T> context_;

@@ -24,6 +24,8 @@ struct FactorInput {
   PivotOptions pivoting;  ///< LDL^T, LU
   /// Where nodes go that the tree sends there (spill_plan.h); null: there are none.
   std::shared_ptr<SpillFile> file{};
+  /// Bytes up to which freed pages are kept for the next fronts: the bound on the tree.
+  Bytes pool_limit = 0;
 };
 
 /// What the runtime recorded of a factorisation.

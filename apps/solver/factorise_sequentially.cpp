@@ -19,7 +19,7 @@ tl::expected<Factor<T>, BadPivot> factorise_sequentially(const FactorInput& inpu
   std::vector<PageBuffer> contributions(tree.nodes.size());
   const FrontContext<T> context{input.symbolic, input.permuted,   tree,  input.pivoting,
                                 factor,         contributions,    log,   reserve,
-                                scratch,        input.file.get(), &meter};
+                                scratch,        input.file.get(), &meter, nullptr};
   for (const TaskId task : order) {
     run_sequential_node(context, static_cast<std::int32_t>(index(task)));
     if (log.failed()) return tl::make_unexpected(*log.failure());

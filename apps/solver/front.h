@@ -33,6 +33,7 @@ struct FrontContext {
   const WorkerScratch& scratch;
   SpillFile* file;                     ///< for what AssemblyTree::Node sends there
   MemoryMeter* meter;                  ///< counts every buffer; may be null
+  PagePool* pool;                      ///< of every buffer; may be null
   std::atomic<Flops>* done = nullptr;  ///< work of what has ended, for progress
   /// Called in a catch block of a task: keeps the exception and ends the job.
   std::function<void()> stop{};

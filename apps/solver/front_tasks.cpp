@@ -20,7 +20,7 @@ class NodeRun {
         node_(context.tree.nodes[node]),
         scratch_(node_.stack_entries * static_cast<Bytes>(sizeof(T)) +
                      node_.index_entries * static_cast<Bytes>(sizeof(std::int32_t)),
-                 context.meter),
+                 context.meter, context.pool),
         positions_(reinterpret_cast<std::int32_t*>(scratch_.template as<T>() +
                                                    node_.stack_entries)),
         panel_(context.factor.storage[node].template as<T>()),
@@ -108,8 +108,10 @@ class NodeRun {
 template <class T>
 void allocate_node(const FrontContext<T>& context, std::int32_t node) {
   const AssemblyTree::Node& sizes = context.tree.nodes[node];
-  context.factor.storage[node] = PageBuffer(sizes.factor_bytes, context.meter);
-  context.contributions[node] = PageBuffer(sizes.contribution_bytes, context.meter);
+  context.factor.storage[node] =
+      PageBuffer(sizes.factor_bytes, context.meter, context.pool);
+  context.contributions[node] =
+      PageBuffer(sizes.contribution_bytes, context.meter, context.pool);
 }
 
 template <class T>

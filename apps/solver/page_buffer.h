@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "espalier/model/units.h"
+#include "solver/page_pool.h"
 
 namespace espalier::solver {
 
@@ -38,16 +39,20 @@ class PageBuffer {
  public:
   PageBuffer() = default;
   /// @throws Error when the system refuses (the message names the size)
-  explicit PageBuffer(Bytes bytes, MemoryMeter* meter = nullptr);
+  /// @param pool  where the pages come from and go to; null: the system
+  explicit PageBuffer(Bytes bytes, MemoryMeter* meter = nullptr,
+                      PagePool* pool = nullptr);
   ~PageBuffer() { release(); }
   PageBuffer(PageBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)),
-        meter_(other.meter_) {}
+        meter_(other.meter_),
+        pool_(other.pool_) {}
   PageBuffer& operator=(PageBuffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     std::swap(meter_, other.meter_);
+    std::swap(pool_, other.pool_);
     return *this;
   }
 
@@ -58,8 +63,11 @@ class PageBuffer {
   }
   [[nodiscard]] Bytes size() const { return bytes_; }  ///< a multiple of the page size
   void release() noexcept;
-  /// For a buffer that outlives its meter.
-  void forget_meter() noexcept { meter_ = nullptr; }
+  /// For a buffer that outlives its meter and its pool.
+  void forget_meter() noexcept {
+    meter_ = nullptr;
+    pool_ = nullptr;
+  }
 
   /// What a buffer of so many bytes takes: rounded up to whole pages.
   [[nodiscard]] static Bytes footprint(Bytes bytes);
@@ -67,7 +75,8 @@ class PageBuffer {
  private:
   std::byte* data_ = nullptr;
   Bytes bytes_ = 0;
-  MemoryMeter* meter_ = nullptr;  // outlives the buffer
+  MemoryMeter* meter_ = nullptr;  // both outlive the buffer
+  PagePool* pool_ = nullptr;
 };
 
 }  // namespace espalier::solver

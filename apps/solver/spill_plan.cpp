@@ -42,8 +42,8 @@ Candidates candidates(const AssemblyTree& tree, OrderKind order) {
 }
 
 // The first `count` candidates go to the file. @return its size
-Bytes send(const Symbolic& symbolic, const AssemblyOptions& options, AssemblyTree& tree,
-           const Candidates& from, std::size_t count) {
+Bytes send(const Symbolic& symbolic, AssemblyTree& tree, const Candidates& from,
+           std::size_t count) {
   for (AssemblyTree::Node& node : tree.nodes) node.factor_at = node.contribution_at = -1;
   Bytes bytes = 0;
   for (std::size_t k = 0; k < count; ++k) {
@@ -54,7 +54,7 @@ Bytes send(const Symbolic& symbolic, const AssemblyOptions& options, AssemblyTre
     (factor ? node.factor_at : node.contribution_at) = bytes;
     bytes = checked_add(bytes, factor ? node.factor_bytes : node.contribution_bytes);
   }
-  describe_tasks(symbolic, options, tree);
+  describe_tasks(symbolic, tree);
   return bytes;
 }
 
@@ -64,25 +64,24 @@ Bytes least_bound(const TaskTree& tasks, OrderKind order) {
   return traverse(tasks, order).peak;
 }
 
-Bytes plan_spill(const Symbolic& symbolic, const AssemblyOptions& options,
-                 AssemblyTree& tree, OrderKind order, Bytes bound) {
+Bytes plan_spill(const Symbolic& symbolic, AssemblyTree& tree, OrderKind order,
+                 Bytes bound) {
   const Candidates from = candidates(tree, order);
   std::size_t low = 0, high = from.size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    send(symbolic, options, tree, from, middle);
+    send(symbolic, tree, from, middle);
     if (least_bound(tree.tasks, order) <= bound)
       high = middle;
     else
       low = middle + 1;
   }
-  return send(symbolic, options, tree, from, low);
+  return send(symbolic, tree, from, low);
 }
 
-Bytes spill_everything(const Symbolic& symbolic, const AssemblyOptions& options,
-                       AssemblyTree& tree, OrderKind order) {
+Bytes spill_everything(const Symbolic& symbolic, AssemblyTree& tree, OrderKind order) {
   const Candidates from = candidates(tree, order);
-  send(symbolic, options, tree, from, from.size());
+  send(symbolic, tree, from, from.size());
   return least_bound(tree.tasks, order);
 }
 

@@ -20,12 +20,11 @@ namespace espalier::solver {
 ///
 /// @return bytes of the spill file; 0: everything stays in memory
 /// @par Cost  O(log n) traversals of the tree
-Bytes plan_spill(const Symbolic& symbolic, const AssemblyOptions& options,
-                 AssemblyTree& tree, OrderKind order, Bytes bound);
+Bytes plan_spill(const Symbolic& symbolic, AssemblyTree& tree, OrderKind order,
+                 Bytes bound);
 
 /// Sends everything to the file that can go there.
 /// @return the least bound then: about the largest front
-Bytes spill_everything(const Symbolic& symbolic, const AssemblyOptions& options,
-                       AssemblyTree& tree, OrderKind order);
+Bytes spill_everything(const Symbolic& symbolic, AssemblyTree& tree, OrderKind order);
 
 }  // namespace espalier::solver

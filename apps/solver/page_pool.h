@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "espalier/model/units.h"
+
+namespace espalier::solver {
+
+/// Pages that fronts pass on to one another instead of asking the system for new ones: it
+/// clears a page several times slower than it is cleared here, page fault included.
+///
+/// What is given back is kept, as long as what is in use and what is kept stay inside a
+/// limit together; what goes beyond leaves the process at once, before anything new is
+/// taken. So a bound on the resident set holds with the pool as without it. Pieces of
+/// address space are cut, and joined by moving their pages, so that every kept page can
+/// serve a buffer of any size. Safe from any thread.
+class PagePool {
+ public:
+  /// @param limit  of the bytes in use, kept and set aside by use_beside()
+  explicit PagePool(Bytes limit) : limit_(limit) {}
+  /// Gives everything kept back to the system. Memory still in use stays valid; its
+  /// owner unmaps it.
+  ~PagePool();
+  PagePool(const PagePool&) = delete;
+  PagePool& operator=(const PagePool&) = delete;
+
+  /// Resident memory of whole pages; all zeros. @throws Error when the system refuses
+  [[nodiscard]] std::byte* take(Bytes bytes);
+  void give(std::byte* data, Bytes bytes) noexcept;
+
+  /// Bytes that something else uses of the limit: `delta` more.
+  void use_beside(Bytes delta) noexcept;
+
+  [[nodiscard]] Bytes kept() const;
+  /// Bytes taken that were kept before.
+  [[nodiscard]] Bytes reused() const;
+
+ private:
+  struct Piece {
+    std::byte* data;
+    Bytes bytes;
+  };
+  std::byte* take_whole(Bytes bytes);
+  std::vector<Piece> take_pieces(Bytes bytes);
+  void keep(Piece piece);
+  void trim() noexcept;
+
+  mutable std::mutex mutex_;
+  Bytes limit_, used_ = 0, kept_ = 0, beside_ = 0, reused_ = 0;
+  std::multimap<Bytes, std::byte*> free_;  // by size; each inside one mapping
+  /// Sizes of the mappings of memory in use that was joined.
+  std::unordered_map<std::byte*, std::vector<Bytes>> joined_;
+};
+
+/// Fresh resident memory of whole pages, all zeros. @throws Error when the system refuses
+[[nodiscard]] std::byte* map_pages(Bytes bytes);
+void unmap_pages(std::byte* data, Bytes bytes) noexcept;
+
+}  // namespace espalier::solver
