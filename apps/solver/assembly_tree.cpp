@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "espalier/model/error.h"
+#include "solver/extend_add.h"
 #include "solver/page_buffer.h"
 
 namespace espalier::solver {
 namespace {
 
 // Time of assembling an entry and of opening a front, in flops of dense work.
+constexpr std::int32_t kMostAssembled = 4;
 constexpr Flops kFlopsPerEntry = 10, kFlopsPerFront = 5000;
 
 // Few enough blocks that a block is worth a task, enough of them to keep workers busy.
@@ -112,8 +114,64 @@ void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
                             (node.tiled ? blocks * options.bytes_per_block : 0));
 }
 
+AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& tree,
+                                 const AssemblyTree::Node& node) {
+  AssemblyTree::Profile profile;
+  if (!node.tiled) return profile;
+  const std::int32_t s = node.last_front;
+  const Trapezoid panel = tree.panel(symbolic, s);
+  const Trapezoid contribution = tree.contribution(symbolic, s);
+  const std::int32_t blocks = panel.blocks() + contribution.blocks();
+  const Bytes page = PageBuffer::footprint(1), sides = tree.sides();
+  const auto first = [&](std::int32_t block) {
+    return block < panel.blocks()
+               ? panel.first(block)
+               : panel.columns() + contribution.first(block - panel.blocks());
+  };
+  for (std::int32_t j = 0; j < blocks; ++j) {
+    const std::int32_t begun = j + tree.window;
+    const std::int32_t column = begun < blocks ? first(begun) : panel.rows();
+    const std::int64_t entries =
+        panel.entries_before(column) +
+        contribution.entries_before(std::max(0, column - panel.columns()));
+    profile.own.push_back(checked_mul(
+        sides, checked_add(checked_mul(entries, tree.entry_bytes), 2 * page)));
+  }
+  for (auto c = tree.first_child[s]; c >= 0; c = tree.next_sibling[c]) {
+    const Trapezoid layout = tree.contribution(symbolic, c);
+    std::vector<std::int32_t> positions(symbolic.rows_of(c).size());
+    relative_indices(symbolic, c, s, positions);
+    auto& child = profile.children.emplace_back();
+    child.first = tree.node_of_front[c];
+    const Bytes all = tree.nodes[child.first].contribution_bytes;
+    for (std::int32_t j = 0; j < blocks; ++j) {
+      const auto used = static_cast<std::int32_t>(
+          std::lower_bound(positions.begin(), positions.end(), first(j)) -
+          positions.begin());
+      const Bytes drained =
+          std::max<Bytes>(0, layout.entries_before(used) * tree.entry_bytes - page);
+      child.second.push_back(all - sides * drained);
+    }
+  }
+  return profile;
+}
+
+// What a tiled front needs at once, with the contribution blocks of its children that are
+// in memory.
+Bytes tiled_need(const AssemblyTree& tree, const AssemblyTree::Node& node,
+                 const AssemblyTree::Profile& profile, Bytes fixed) {
+  Bytes need = checked_add(node.factor_bytes, node.contribution_bytes);
+  for (std::size_t j = 0; j < profile.own.size(); ++j) {
+    Bytes now = profile.own[j];
+    for (const auto& [child, bytes] : profile.children)
+      if (tree.nodes[child].contribution_at < 0) now = checked_add(now, bytes[j]);
+    need = std::max(need, now);
+  }
+  return checked_add(need, fixed);
+}
+
 Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
-              const AssemblyTree::Node& node) {
+              const AssemblyTree::Node& node, const AssemblyTree::Profile& profile) {
   Task task;
   for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
     task.work += front_cost(symbolic, s, tree.sides());
@@ -122,6 +180,14 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
       checked_add(checked_mul(node.stack_entries, tree.entry_bytes),
                   checked_mul(node.index_entries, sizeof(std::int32_t)));
   task.execution_size = checked_add(PageBuffer::footprint(scratch), node.runtime_bytes);
+  if (node.tiled) {
+    // All of it less what the task is charged for by its sizes and those of its children.
+    task.execution_size = tiled_need(tree, node, profile, task.execution_size) -
+                          node.factor_bytes - node.contribution_bytes;
+    for (const auto& [child, bytes] : profile.children)
+      if (tree.nodes[child].contribution_at < 0)
+        task.execution_size -= tree.nodes[child].contribution_bytes;
+  }
   Bytes& factor = node.factor_at < 0 ? task.retained_size : task.execution_size;
   factor = checked_add(factor, node.factor_bytes);
   Bytes& contribution = node.contribution_at < 0 ? task.output_size : task.execution_size;
@@ -144,6 +210,7 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   AssemblyTree tree;
   tree.kind = options.kind;
   tree.entry_bytes = options.entry_bytes;
+  tree.window = std::clamp(options.workers, 1, kMostAssembled);
   link_children(symbolic, tree);
   group_fronts(symbolic, options, tree);
   for (AssemblyTree::Node& node : tree.nodes) {
@@ -153,6 +220,8 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
     const double blocks = node.tiled ? order / tree.block_width[node.last_front] : 0;
     tree.max_workers.push_back(std::max(1.0, blocks * blocks / 6));
   }
+  for (const AssemblyTree::Node& node : tree.nodes)
+    tree.profile.push_back(profile_of(symbolic, tree, node));
   describe_tasks(symbolic, tree);
   return tree;
 }
@@ -161,7 +230,7 @@ void describe_tasks(const Symbolic& symbolic, AssemblyTree& tree) {
   std::vector<Task> tasks;
   tasks.reserve(tree.nodes.size());
   for (const AssemblyTree::Node& node : tree.nodes)
-    tasks.push_back(describe(symbolic, tree, node));
+    tasks.push_back(describe(symbolic, tree, node, tree.profile[tasks.size()]));
   tree.tasks = TaskTree(tasks);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "espalier/model/task_tree.h"
@@ -38,8 +39,18 @@ struct AssemblyOptions {
 ///   r  the pivot columns of its fronts, Trapezoids one after the other
 ///   m  stack of contribution blocks inside the subtree, index lists, the runtime's own
 ///      structures for its tasks; also what goes to the spill file at the end, which then
-///      is not part of f or r
+///      is not part of f or r. A tiled front takes memory block by block while it gives
+///      back that of its children: m is negative by as much as they share
 struct AssemblyTree {
+  /// Memory of a tiled front while its block columns are assembled in turn: entry J is
+  /// for the time when the blocks before J are done and up to `window` blocks from J on
+  /// are being assembled.
+  struct Profile {
+    std::vector<Bytes> own;  ///< panel and contribution block, as far as begun
+    /// Of each child node's contribution block, what the blocks from J on still need.
+    std::vector<std::pair<std::int32_t, std::vector<Bytes>>> children;
+  };
+
   struct Node {
     std::int32_t first_front = 0, last_front = 0;  ///< inclusive; fronts are in postorder
     bool tiled = false;
@@ -54,7 +65,9 @@ struct AssemblyTree {
 
   FactorKind kind = FactorKind::kCholesky;
   Bytes entry_bytes = sizeof(double);
-  std::vector<Node> nodes;  ///< children before parents
+  std::int32_t window = 1;       ///< block columns of a front that are assembled at once
+  std::vector<Node> nodes;       ///< children before parents
+  std::vector<Profile> profile;  ///< of each node; empty unless tiled
   std::vector<std::int32_t> node_of_front;
   std::vector<std::int32_t> block_width;  ///< of each front, for both its Trapezoids
   std::vector<std::int32_t> first_child, next_sibling;  ///< of fronts; -1: none

@@ -108,10 +108,12 @@ class NodeRun {
 template <class T>
 void allocate_node(const FrontContext<T>& context, std::int32_t node) {
   const AssemblyTree::Node& sizes = context.tree.nodes[node];
-  context.factor.storage[node] =
-      PageBuffer(sizes.factor_bytes, context.meter, context.pool);
-  context.contributions[node] =
-      PageBuffer(sizes.contribution_bytes, context.meter, context.pool);
+  const auto allocate = [&](Bytes bytes) {
+    return sizes.tiled ? PageBuffer::reserve(bytes, context.meter, context.pool)
+                       : PageBuffer(bytes, context.meter, context.pool);
+  };
+  context.factor.storage[node] = allocate(sizes.factor_bytes);
+  context.contributions[node] = allocate(sizes.contribution_bytes);
 }
 
 template <class T>

@@ -9,7 +9,8 @@
 
 namespace espalier::solver {
 
-/// Allocates a node's factor storage and contribution block, zeroed.
+/// Allocates a node's factor storage and contribution block, zeroed; for a tiled front
+/// address space only, which its blocks fill.
 /// @throws Error when the system has no memory
 template <class T>
 void allocate_node(const FrontContext<T>& context, std::int32_t node);

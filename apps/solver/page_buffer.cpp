@@ -2,12 +2,22 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "espalier/model/error.h"
 
 namespace espalier::solver {
+namespace {
+
+Bytes page_size() {
+  static const Bytes size = sysconf(_SC_PAGESIZE);
+  return size;
+}
+
+}  // namespace
+
 Bytes PageBuffer::footprint(Bytes bytes) {
-  static const Bytes page = sysconf(_SC_PAGESIZE);
-  return checked_add(bytes, page - 1) / page * page;
+  return checked_add(bytes, page_size() - 1) / page_size() * page_size();
 }
 
 void MemoryMeter::add(Bytes bytes) noexcept {
@@ -21,18 +31,89 @@ void MemoryMeter::add(Bytes bytes) noexcept {
 PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool)
     : bytes_(footprint(bytes)), meter_(meter), pool_(pool) {
   if (bytes_ == 0) return;
-  data_ = pool_ != nullptr ? pool_->take(bytes_) : map_pages(bytes_);
+  if (pool_ != nullptr) {
+    data_ = pool_->take(bytes_);
+  } else {
+    data_ = reserve_pages(bytes_);
+    populate_pages(data_, bytes_);
+  }
   if (meter_ != nullptr) meter_->add(bytes_);
 }
 
-void PageBuffer::release() noexcept {
-  if (data_ != nullptr) {
-    if (pool_ != nullptr)
-      pool_->give(data_, bytes_);
-    else
-      unmap_pages(data_, bytes_);
-    if (meter_ != nullptr) meter_->add(-bytes_);
+PageBuffer PageBuffer::reserve(Bytes bytes, MemoryMeter* meter, PagePool* pool) {
+  PageBuffer buffer;
+  buffer.bytes_ = footprint(bytes);
+  buffer.meter_ = meter;
+  buffer.pool_ = pool;
+  if (buffer.bytes_ == 0) return buffer;
+  buffer.data_ = reserve_pages(buffer.bytes_);
+  buffer.pages_.assign(static_cast<std::size_t>(buffer.bytes_ / page_size()),
+                       Page::kReserved);
+  return buffer;
+}
+
+void PageBuffer::take(Bytes begin, Bytes end) {
+  if (pool_ != nullptr)
+    pool_->take_at(data_ + begin, end - begin);
+  else
+    populate_pages(data_ + begin, end - begin);
+  if (meter_ != nullptr) meter_->add(end - begin);
+}
+
+void PageBuffer::give(Bytes begin, Bytes end) noexcept {
+  if (pool_ != nullptr)
+    pool_->give(data_ + begin, end - begin);
+  else
+    unmap_pages(data_ + begin, end - begin);
+  if (meter_ != nullptr) meter_->add(begin - end);
+}
+
+void PageBuffer::fill(Bytes begin, Bytes end) {
+  if (pages_.empty() || begin >= end) return;
+  const Bytes last = (end + page_size() - 1) / page_size();
+  for (Bytes page = begin / page_size(); page < last;) {
+    Bytes stop = page;
+    while (stop < last && pages_[stop] == Page::kReserved) ++stop;
+    if (stop == page) {
+      ++page;
+      continue;
+    }
+    take(page * page_size(), stop * page_size());
+    std::fill(pages_.begin() + page, pages_.begin() + stop, Page::kFilled);
+    page = stop;
   }
+}
+
+void PageBuffer::drain(Bytes begin, Bytes end) noexcept {
+  if (data_ == nullptr) return;
+  if (pages_.empty())
+    pages_.assign(static_cast<std::size_t>(bytes_ / page_size()), Page::kFilled);
+  const Bytes last = end / page_size();
+  for (Bytes page = (begin + page_size() - 1) / page_size(); page < last;) {
+    Bytes stop = page;
+    while (stop < last && pages_[stop] == Page::kFilled) ++stop;
+    if (stop == page) {
+      ++page;
+      continue;
+    }
+    give(page * page_size(), stop * page_size());
+    std::fill(pages_.begin() + page, pages_.begin() + stop, Page::kGone);
+    page = stop;
+  }
+}
+
+void PageBuffer::release() noexcept {
+  if (data_ != nullptr && pages_.empty()) give(0, bytes_);
+  for (std::size_t page = 0; page < pages_.size();) {
+    std::size_t stop = page;
+    while (stop < pages_.size() && pages_[stop] == pages_[page]) ++stop;
+    const Bytes begin = static_cast<Bytes>(page) * page_size();
+    const Bytes end = static_cast<Bytes>(stop) * page_size();
+    if (pages_[page] == Page::kFilled) give(begin, end);
+    if (pages_[page] == Page::kReserved) unmap_pages(data_ + begin, end - begin);
+    page = stop;
+  }
+  pages_.clear();
   data_ = nullptr;
   bytes_ = 0;
 }

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "espalier/model/units.h"
 #include "solver/page_pool.h"
@@ -35,26 +37,36 @@ class MemoryMeter {
 /// resident set of the process, and what is booked for a buffer, footprint(), is the most
 /// that it can ever add to it, whatever the size of the system's pages. All pages are
 /// resident from the start.
+///
+/// A buffer that was reserve()d has no memory yet: fill() and drain() bring and take it
+/// page by page. Its calls must not run at the same time.
 class PageBuffer {
  public:
   PageBuffer() = default;
-  /// @throws Error when the system refuses (the message names the size)
   /// @param pool  where the pages come from and go to; null: the system
+  /// @throws Error when the system refuses (the message names the size)
   explicit PageBuffer(Bytes bytes, MemoryMeter* meter = nullptr,
                       PagePool* pool = nullptr);
+  /// Address space only.
+  [[nodiscard]] static PageBuffer reserve(Bytes bytes, MemoryMeter* meter,
+                                          PagePool* pool);
   ~PageBuffer() { release(); }
-  PageBuffer(PageBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
-        bytes_(std::exchange(other.bytes_, 0)),
-        meter_(other.meter_),
-        pool_(other.pool_) {}
+  PageBuffer(PageBuffer&& other) noexcept { *this = std::move(other); }
   PageBuffer& operator=(PageBuffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     std::swap(meter_, other.meter_);
     std::swap(pool_, other.pool_);
+    std::swap(pages_, other.pages_);
     return *this;
   }
+
+  /// Memory, zeroed, for every page that [begin, end) touches and that never had any.
+  /// @throws Error when the system refuses
+  void fill(Bytes begin, Bytes end);
+  /// Gives back the pages that lie wholly inside [begin, end). They must not be used
+  /// again.
+  void drain(Bytes begin, Bytes end) noexcept;
 
   [[nodiscard]] std::byte* data() const { return data_; }
   template <class T>
@@ -73,8 +85,13 @@ class PageBuffer {
   [[nodiscard]] static Bytes footprint(Bytes bytes);
 
  private:
+  enum class Page : std::int8_t { kReserved, kFilled, kGone };
+  void take(Bytes begin, Bytes end);
+  void give(Bytes begin, Bytes end) noexcept;
+
   std::byte* data_ = nullptr;
   Bytes bytes_ = 0;
+  std::vector<Page> pages_;       // empty: all are filled
   MemoryMeter* meter_ = nullptr;  // both outlive the buffer
   PagePool* pool_ = nullptr;
 };

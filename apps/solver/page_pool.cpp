@@ -19,22 +19,13 @@ constexpr Bytes kLeastPiece = Bytes{64} << 10;
 constexpr std::size_t kMostPieces = 4096;
 constexpr std::size_t kMostJoined = 64;
 
-std::byte* reserve_pages(Bytes bytes) {
-  void* const address = mmap(nullptr, static_cast<std::size_t>(bytes),
-                             PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+void* map(std::byte* at, Bytes bytes, int protection, int flags) {
+  void* const address = mmap(at, static_cast<std::size_t>(bytes), protection,
+                             MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   if (address == MAP_FAILED)
     throw Error(
         fmt::format("cannot allocate {}: {}", format_size(bytes), std::strerror(errno)));
-  return static_cast<std::byte*>(address);
-}
-
-void populate(std::byte* data, Bytes bytes) {
-  const auto size = static_cast<std::size_t>(bytes);
-  // Best effort: without huge pages everything works, a little slower.
-  if (bytes >= kHuge) madvise(data, size, MADV_HUGEPAGE);
-  // Adding into a fresh page reads it first: the system would map its page of zeros, then
-  // copy it at the write, and interrupt every other thread for each page.
-  madvise(data, size, MADV_POPULATE_WRITE);
+  return address;
 }
 
 void clear(std::byte* data, Bytes bytes) {
@@ -43,10 +34,18 @@ void clear(std::byte* data, Bytes bytes) {
 
 }  // namespace
 
-std::byte* map_pages(Bytes bytes) {
-  std::byte* const data = reserve_pages(bytes);
-  populate(data, bytes);
-  return data;
+std::byte* reserve_pages(Bytes bytes) {
+  return static_cast<std::byte*>(map(nullptr, bytes, PROT_NONE, MAP_NORESERVE));
+}
+
+void populate_pages(std::byte* at, Bytes bytes) {
+  map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED);
+  const auto size = static_cast<std::size_t>(bytes);
+  // Best effort: without huge pages everything works, a little slower.
+  if (bytes >= kHuge) madvise(at, size, MADV_HUGEPAGE);
+  // Adding into a fresh page reads it first: the system would map its page of zeros, then
+  // copy it at the write, and interrupt every other thread for each page.
+  madvise(at, size, MADV_POPULATE_WRITE);
 }
 
 void unmap_pages(std::byte* data, Bytes bytes) noexcept {
@@ -58,58 +57,69 @@ PagePool::~PagePool() {
 }
 
 std::byte* PagePool::take(Bytes bytes) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::byte* const data = take_whole(bytes)) {
+      used_ += bytes;
+      taken_[data] = bytes;
+      clear(data, bytes);
+      return data;
+    }
+  }
+  std::byte* const data = reserve_pages(bytes);
+  try {
+    take_at(data, bytes);
+  } catch (...) {
+    unmap_pages(data, bytes);
+    throw;
+  }
+  return data;
+}
+
+void PagePool::take_at(std::byte* at, Bytes bytes) {
   std::vector<Piece> pieces;
   {
     const std::scoped_lock lock(mutex_);
     used_ += bytes;
-    if (std::byte* const data = bytes >= kLeastPiece ? take_whole(bytes) : nullptr) {
-      pieces.push_back({data, bytes});
-    } else if (bytes >= kLeastPiece) {
-      pieces = take_pieces(bytes);
-    }
+    pieces = take_pieces(bytes);
     trim();
   }
-  if (pieces.size() == 1 && pieces[0].bytes == bytes) {
-    clear(pieces[0].data, bytes);
-    return pieces[0].data;
-  }
   try {
-    std::byte* const data = reserve_pages(bytes);
-    std::byte* next = data;
-    std::vector<Bytes> sizes;
-    for (const Piece& piece : pieces) {
-      void* const moved = mremap(piece.data, static_cast<std::size_t>(piece.bytes),
-                                 static_cast<std::size_t>(piece.bytes),
-                                 MREMAP_MAYMOVE | MREMAP_FIXED, static_cast<void*>(next));
-      if (moved == MAP_FAILED) {  // fresh pages in their place
-        unmap_pages(piece.data, piece.bytes);
-        populate(next, piece.bytes);
-      } else {
-        clear(next, piece.bytes);
-      }
-      sizes.push_back(piece.bytes);
-      next += piece.bytes;
-    }
-    const Bytes rest = bytes - (next - data);
-    if (rest > 0) {
-      populate(next, rest);
-      sizes.push_back(rest);
-    }
-    if (sizes.size() > 1) {
-      const std::scoped_lock lock(mutex_);
-      joined_[data] = std::move(sizes);
-    }
-    return data;
+    place(at, bytes, pieces);
   } catch (...) {
     const std::scoped_lock lock(mutex_);
     used_ -= bytes;
-    for (const Piece& piece : pieces) keep(piece);
     throw;
   }
 }
 
+// Moves the pieces to `at`, one after the other, and fresh pages behind them.
+void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces) {
+  std::vector<Piece> placed;
+  std::byte* next = at;
+  for (const Piece& piece : pieces) {
+    const auto size = static_cast<std::size_t>(piece.bytes);
+    if (mremap(piece.data, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+               static_cast<void*>(next)) == MAP_FAILED) {
+      unmap_pages(piece.data, piece.bytes);  // fresh pages in their place
+      populate_pages(next, piece.bytes);
+    } else {
+      clear(next, piece.bytes);
+    }
+    placed.push_back({next, piece.bytes});
+    next += piece.bytes;
+  }
+  if (const Bytes rest = bytes - (next - at); rest > 0) {
+    populate_pages(next, rest);
+    placed.push_back({next, rest});
+  }
+  const std::scoped_lock lock(mutex_);
+  for (const Piece& piece : placed) taken_[piece.data] = piece.bytes;
+}
+
 // The smallest piece that is large enough; what is left over of it stays.
 std::byte* PagePool::take_whole(Bytes bytes) {
+  if (bytes < kLeastPiece) return nullptr;
   const auto fit = free_.lower_bound(bytes);
   if (fit == free_.end()) return nullptr;
   const Piece piece{fit->second, fit->first};
@@ -123,7 +133,7 @@ std::byte* PagePool::take_whole(Bytes bytes) {
 // The largest pieces, until they are enough.
 std::vector<PagePool::Piece> PagePool::take_pieces(Bytes bytes) {
   std::vector<Piece> pieces;
-  while (bytes > 0 && !free_.empty() && pieces.size() < kMostJoined) {
+  while (bytes >= kLeastPiece && !free_.empty() && pieces.size() < kMostJoined) {
     const auto largest = std::prev(free_.end());
     Piece piece{largest->second, largest->first};
     free_.erase(largest);
@@ -169,15 +179,17 @@ void PagePool::trim() noexcept {
 void PagePool::give(std::byte* data, Bytes bytes) noexcept {
   const std::scoped_lock lock(mutex_);
   used_ -= bytes;
-  const auto joined = joined_.find(data);
-  if (joined == joined_.end()) {
-    keep({data, bytes});
-  } else {
-    for (const Bytes part : joined->second) {
-      keep({data, part});
-      data += part;
-    }
-    joined_.erase(joined);
+  std::byte* const end = data + bytes;
+  auto piece = std::prev(taken_.upper_bound(data));
+  while (data < end) {
+    std::byte* const first = piece->first;
+    std::byte* const last = first + piece->second;
+    std::byte* const stop = std::min(last, end);
+    piece = taken_.erase(piece);
+    if (first < data) taken_[first] = data - first;
+    if (stop < last) taken_[stop] = last - stop;
+    keep({data, stop - data});
+    data = stop;
   }
   trim();
 }

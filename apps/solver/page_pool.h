@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "espalier/model/units.h"
@@ -30,6 +29,9 @@ class PagePool {
 
   /// Resident memory of whole pages; all zeros. @throws Error when the system refuses
   [[nodiscard]] std::byte* take(Bytes bytes);
+  /// The same at an address that reserve_pages() has reserved.
+  void take_at(std::byte* at, Bytes bytes);
+  /// Gives back any part, in whole pages, of what was taken.
   void give(std::byte* data, Bytes bytes) noexcept;
 
   /// Bytes that something else uses of the limit: `delta` more.
@@ -46,18 +48,20 @@ class PagePool {
   };
   std::byte* take_whole(Bytes bytes);
   std::vector<Piece> take_pieces(Bytes bytes);
+  void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces);
   void keep(Piece piece);
   void trim() noexcept;
 
   mutable std::mutex mutex_;
   Bytes limit_, used_ = 0, kept_ = 0, beside_ = 0, reused_ = 0;
   std::multimap<Bytes, std::byte*> free_;  // by size; each inside one mapping
-  /// Sizes of the mappings of memory in use that was joined.
-  std::unordered_map<std::byte*, std::vector<Bytes>> joined_;
+  std::map<std::byte*, Bytes> taken_;      // likewise, by address
 };
 
-/// Fresh resident memory of whole pages, all zeros. @throws Error when the system refuses
-[[nodiscard]] std::byte* map_pages(Bytes bytes);
+/// Address space of whole pages without memory. @throws Error when the system refuses
+[[nodiscard]] std::byte* reserve_pages(Bytes bytes);
+/// Fresh resident memory, all zeros, at an address that was reserved. @throws Error
+void populate_pages(std::byte* at, Bytes bytes);
 void unmap_pages(std::byte* data, Bytes bytes) noexcept;
 
 }  // namespace espalier::solver

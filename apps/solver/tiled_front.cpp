@@ -37,14 +37,10 @@ TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node)
     front_.child_positions(c, {positions, rows});
     positions += rows;
   }
+  assembled_.resize(blocks_, 0);
   handles_.resize(blocks_ + (may_delay_ ? 1 : 0));
-  for (std::int32_t j = 0; j < blocks_; ++j) {
-    const BlockColumn<T> block = block_column(front_.storage(), j);
-    starpu_matrix_data_register(&handles_[j], STARPU_MAIN_RAM,
-                                reinterpret_cast<std::uintptr_t>(block.data[0]),
-                                block.leading, block.leading, block.width, sizeof(T));
-  }
-  if (may_delay_) starpu_void_data_register(&handles_[blocks_]);
+  // The handles stand for the blocks, whose memory comes later, in the dependencies.
+  for (starpu_data_handle_t& handle : handles_) starpu_void_data_register(&handle);
 }
 
 template <class T>
@@ -77,11 +73,21 @@ void TiledFront<T>::submit(const std::function<void(starpu_task*)>& submit,
   const std::int32_t tail = may_delay_ ? 1 + blocks_ - panels_ : 0;
   const std::int32_t updates = panels_ * (blocks_ - 1) - panels_ * (panels_ - 1) / 2;
   const std::int32_t total = blocks_ + panels_ + updates + tail;
-  to_assemble_ = blocks_;
   to_run_ = total + 1 + (writes_ ? panels_ : 0);  // one for this function
   tasks_.reserve(total);
   work_each_ = context_.tree.tasks.work(task_) / total;
-  for (std::int32_t j = 0; j < blocks_; ++j) submit(create(Kind::kAssemble, j, 0));
+  std::vector<starpu_task*> assemblies;
+  for (std::int32_t j = 0; j < blocks_; ++j)
+    assemblies.push_back(create(Kind::kAssemble, j, 0));
+  // Block j begins when all up to j - window are done.
+  const std::int32_t window = context_.tree.window;
+  for (std::int32_t j = window; j < blocks_; ++j) {
+    const std::int32_t first = std::max(0, j - 2 * window + 1);
+    starpu_task_declare_deps_array(assemblies[j],
+                                   static_cast<unsigned>(j - window - first + 1),
+                                   assemblies.data() + first);
+  }
+  for (starpu_task* const task : assemblies) submit(task);
   for (std::int32_t k = 0; k < panels_; ++k) {
     submit(create(Kind::kFactor, k, 0));
     for (std::int32_t j = k + 1; j < blocks_; ++j) submit(create(Kind::kUpdate, j, k));
@@ -165,6 +171,7 @@ template <class T>
 void TiledFront<T>::assemble(std::int32_t block) {
   const AssemblyTree& tree = context_.tree;
   const BlockColumn<T> columns = block_column(front_.storage(), block);
+  take_memory(columns);
   const std::int32_t end = columns.first + columns.width;
   if (block < panels_) front_.add_original(columns.first, end);
   const auto* positions = positions_.as<const std::int32_t>();
@@ -174,11 +181,58 @@ void TiledFront<T>::assemble(std::int32_t block) {
     if (front_.has_delayed()) front_.add_delayed(c, of_child, columns.first, end);
     positions += of_child.size();
   }
-  if (--to_assemble_ > 0) return;
-  // The last to read the children gives them back.
-  for (auto c = tree.first_child[front_.front()]; c >= 0; c = tree.next_sibling[c])
-    context_.contributions[tree.node_of_front[c]].release();
-  positions_.release();
+  give_back(block);
+}
+
+// The pages of a block, in whichever of the two buffers it lies.
+template <class T>
+void TiledFront<T>::take_memory(const BlockColumn<T>& columns) {
+  const std::size_t node = index(task_);
+  const std::scoped_lock lock(memory_mutex_);
+  for (PageBuffer* buffer :
+       {&context_.factor.storage[node], &context_.contributions[node]}) {
+    for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
+      const auto* const data = reinterpret_cast<std::byte*>(columns.data[side]);
+      const Bytes begin = data - buffer->data();
+      if (std::less<>{}(data, buffer->data()) || begin >= buffer->size()) continue;
+      const Bytes bytes = static_cast<Bytes>(sizeof(T)) * columns.leading * columns.width;
+      buffer->fill(begin, begin + bytes);
+    }
+  }
+}
+
+// What no block that is still to be assembled reads of the children.
+template <class T>
+void TiledFront<T>::give_back(std::int32_t block) {
+  const std::scoped_lock lock(memory_mutex_);
+  assembled_[block] = 1;
+  const std::int32_t before = assembled_first_;
+  while (assembled_first_ < blocks_ && assembled_[assembled_first_] != 0)
+    ++assembled_first_;
+  if (assembled_first_ == before) return;
+  const bool all = assembled_first_ == blocks_;
+  const AssemblyTree& tree = context_.tree;
+  const std::int32_t next =
+      all ? 0 : block_column(front_.storage(), assembled_first_).first;
+  const auto* positions = positions_.as<const std::int32_t>();
+  for (auto c = tree.first_child[front_.front()]; c >= 0; c = tree.next_sibling[c]) {
+    const std::span of_child(positions, context_.symbolic.rows_of(c).size());
+    PageBuffer& buffer = context_.contributions[tree.node_of_front[c]];
+    positions += of_child.size();
+    if (all) {
+      buffer.release();
+      continue;
+    }
+    const Trapezoid layout = tree.contribution(context_.symbolic, c);
+    const auto used = static_cast<std::int32_t>(
+        std::lower_bound(of_child.begin(), of_child.end(), next) - of_child.begin());
+    const auto bytes = static_cast<Bytes>(sizeof(T));
+    for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
+      const Bytes start = side * layout.entries() * bytes;
+      buffer.drain(start, start + layout.entries_before(used) * bytes);
+    }
+  }
+  if (all) positions_.release();
 }
 
 template class TiledFront<float>;

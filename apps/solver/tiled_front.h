@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,9 @@ namespace espalier::solver {
 /// A large front as StarPU tasks on its block columns: assemble(J) for every block,
 /// factor(K) for the panel's blocks, update(J, K) of every block J > K by factored K;
 /// where columns may be delayed, finish() of the pivots and update(J, panels) of the
-/// contribution block. One data handle a block column and one for the slots; StarPU
+/// contribution block. Blocks are assembled in turn, AssemblyTree::window at once: their
+/// memory is taken when they begin, and what the blocks done have read of the children is
+/// given back. One data handle a block column and one for the slots; StarPU
 /// derives the dependencies from the accesses.
 template <class T>
 class TiledFront {
@@ -45,6 +48,8 @@ class TiledFront {
   void run(const BlockTask& task);
   void end_one();
   void assemble(std::int32_t block);
+  void take_memory(const BlockColumn<T>& columns);
+  void give_back(std::int32_t block);
   void write(std::int32_t block);
   [[nodiscard]] starpu_task* create(Kind kind, std::int32_t target, std::int32_t source);
 
@@ -57,8 +62,11 @@ class TiledFront {
   PageBuffer positions_;  // of all children, one after the other
   std::vector<starpu_data_handle_t> handles_;  // blocks, then the slots
   std::vector<BlockTask> tasks_;
-  std::atomic<std::int32_t> to_assemble_, to_run_;
-  Flops work_each_ = 0;  // of a task, all taken for equal
+  std::atomic<std::int32_t> to_run_;
+  std::mutex memory_mutex_;             // of what follows
+  std::vector<std::int8_t> assembled_;  // of each block
+  std::int32_t assembled_first_ = 0;    // so many blocks in a row
+  Flops work_each_ = 0;                 // of a task, all taken for equal
   std::function<void()> ended_;
 };
 

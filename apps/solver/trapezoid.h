@@ -53,6 +53,12 @@ class Trapezoid {
     const std::int32_t last = blocks() - 1;
     return offset(last) + std::int64_t{leading(last)} * width(last);
   }
+  /// Entries of the columns before `column`.
+  [[nodiscard]] std::int64_t entries_before(std::int32_t column) const {
+    if (column >= columns_) return entries();
+    const std::int32_t block = block_of(column);
+    return offset(block) + std::int64_t{column - first(block)} * leading(block);
+  }
   /// Offset of entry (i, column) less i, for the rows i >= first(block_of(column)).
   [[nodiscard]] std::int64_t column_offset(std::int32_t column) const {
     const std::int32_t block = block_of(column);

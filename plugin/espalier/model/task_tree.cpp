@@ -24,7 +24,6 @@ void check_task(std::span<const Task> tasks, std::size_t task) {
                                    static_cast<std::int32_t>(*t.parent), tasks.size()));
   }
   check_size(task, "output size", t.output_size);
-  check_size(task, "execution size", t.execution_size);
   check_size(task, "retained size", t.retained_size);
   if (!std::isfinite(t.work) || t.work < 0) {
     throw InvalidInput(
@@ -70,7 +69,7 @@ TaskTree::TaskTree(std::span<const Task> tasks) {
     retained_[i] = t.retained_size;
     work_[i] = t.work;
     total = checked_add(total, t.output_size);
-    total = checked_add(total, t.execution_size);
+    total = checked_add(total, std::max<Bytes>(t.execution_size, 0));
     total = checked_add(total, t.retained_size);
     parent_[i] = t.parent ? static_cast<std::int32_t>(*t.parent) : -1;
     if (t.parent) {
@@ -80,11 +79,23 @@ TaskTree::TaskTree(std::span<const Task> tasks) {
       roots_.push_back(task_id(i));
     }
   }
+  for (std::size_t i = 0; i < n; ++i) check_reuse(i);
   list_children();
   list_postorder();
   if (postorder_.size() < n) {
     throw InvalidInput(fmt::format("task {} is its own ancestor",
                                    static_cast<std::int32_t>(*task_on_cycle(tasks))));
+  }
+}
+
+// What takes the place of something is there, and so is its place.
+void TaskTree::check_reuse(std::size_t task) const {
+  const Bytes most = std::min(input_[task], output_[task] + retained_[task]);
+  if (execution_[task] < -most) {
+    throw InvalidInput(
+        fmt::format("task {}: execution size {} is below -{}: no more than its inputs or "
+                    "than what it leaves can share memory",
+                    task, execution_[task], most));
   }
 }
 

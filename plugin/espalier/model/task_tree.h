@@ -23,10 +23,13 @@ enum class TaskId : std::int32_t {};
 /// One task as a caller describes it. Sizes in bytes, none negative.
 struct Task {
   std::optional<TaskId> parent = {};  ///< no parent: a root
-  Bytes output_size = 0;     ///< f: from the task's start until its parent has ended
-  Bytes execution_size = 0;  ///< m: only while the task runs
-  Bytes retained_size = 0;   ///< r: from the task's start to the end of the job
-  Flops work = 0;            ///< w: finite, not negative
+  Bytes output_size = 0;  ///< f: from the task's start until its parent has ended
+  /// m: only while the task runs. Negative where the task's output takes the place of
+  /// its inputs while it consumes them: by as much as inputs and output never are in
+  /// memory together. At least -sum f_c and -(f + r).
+  Bytes execution_size = 0;
+  Bytes retained_size = 0;  ///< r: from the task's start to the end of the job
+  Flops work = 0;           ///< w: finite, not negative
 };
 
 /// A task that is its own ancestor, if there is one: the tasks are then no tree. Parents
@@ -79,6 +82,7 @@ class TaskTree {
   [[nodiscard]] std::span<const TaskId> postorder() const { return postorder_; }
 
  private:
+  void check_reuse(std::size_t task) const;
   void list_children();
   void list_postorder();
 
