@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "solver/save_factor.h"
 #include "solver/tree_solve.h"
 
 namespace espalier::solver {
@@ -26,6 +27,7 @@ class NumericOf : public Numeric {
   void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
                   const Runtime& runtime, std::int32_t columns,
                   Bytes read_limit) override {
+    need_factor(symbolic);
     size_ = symbolic.size;
     kind_ = tree.kind;
     solve_.emplace(FactorView<T>{symbolic, tree, factor_}, runtime, columns, read_limit);
@@ -44,9 +46,22 @@ class NumericOf : public Numeric {
     if (x != given) std::copy_n(x, block.size(), block.data());
   }
 
+  void forget() override { factor_ = {}; }
+
   void close_solve() override {
     solve_.reset();
     first_ = second_ = {};
+  }
+
+  void save(const Symbolic& symbolic, const AssemblyTree& tree,
+            SectionWriter& file) const override {
+    need_factor(symbolic);
+    save_factor<T>({symbolic, tree, factor_}, file);
+  }
+
+  void load(const Symbolic& symbolic, const AssemblyTree& tree,
+            SectionReader& file) override {
+    factor_ = load_factor<T>(symbolic, tree, file);
   }
 
   Bytes factor_bytes_beside(const FactorInput& input,
@@ -65,6 +80,10 @@ class NumericOf : public Numeric {
   double epsilon() const override { return std::numeric_limits<T>::epsilon(); }
 
  private:
+  void need_factor(const Symbolic& symbolic) const {
+    if (factor_.front.size() != symbolic.parent.size())
+      throw InvalidInput("nothing has been factored under this plan");
+  }
   // Conversion to T; results of LU apart from what is still read.
   [[nodiscard]] bool needs_first() const { return sizeof(T) < sizeof(double); }
   [[nodiscard]] bool needs_second() const { return kind_ == FactorKind::kLu; }

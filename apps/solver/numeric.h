@@ -8,6 +8,9 @@
 
 namespace espalier::solver {
 
+class SectionReader;
+class SectionWriter;
+
 enum class Precision : std::int8_t { kDouble, kSingle };
 
 /// A factorisation in either precision; right-hand sides are in double precision.
@@ -20,7 +23,11 @@ class Numeric {
       const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
       const std::function<void(double)>& progress) = 0;
 
+  /// Gives the factor up.
+  virtual void forget() = 0;
+
   /// Prepares for blocks of `columns` right-hand sides at most.
+  /// @throws InvalidInput when there is no factor
   /// @param read_limit  bytes of panels that may be read from the file at once; one
   /// node's
   ///                    are read in any case
@@ -32,6 +39,14 @@ class Numeric {
   virtual void solve(bool transposed, std::span<double> block, std::int32_t columns,
                      std::span<const std::int32_t> rows) = 0;
   virtual void close_solve() = 0;
+
+  /// Writes the factor that factorise() left.
+  /// @throws InvalidInput when there is none, otherwise as save_factor()
+  virtual void save(const Symbolic& symbolic, const AssemblyTree& tree,
+                    SectionWriter& file) const = 0;
+  /// As after factorise(). @throws as load_factor()
+  virtual void load(const Symbolic& symbolic, const AssemblyTree& tree,
+                    SectionReader& file) = 0;
 
   /// Bytes beside the tree's own, while factorising and while solving.
   [[nodiscard]] virtual Bytes factor_bytes_beside(const FactorInput& input,

@@ -76,6 +76,7 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
     : options_(options),
       numeric_(Numeric::create(options.precision)),
       plan_(nullptr, espalier_plan_destroy) {
+  tree_workers_ = options.workers;
   if (step) step("analysing");
   const auto start = std::chrono::steady_clock::now();
   const FactorKind kind = options.kind.value_or(kind_of(matrix));
@@ -88,7 +89,12 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
   build(kind);
   analyse_seconds_ = since(start);
   if (step) step("starting the runtime");
-  runtime_.emplace(RuntimeOptions{options.workers, options.scheduler});
+  start_runtime();
+}
+
+// The runtime runs from here on, and what is resident is known.
+void Solver::start_runtime() {
+  runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
   runtime_->warm_up();
   account();
   trim_heap();
@@ -101,7 +107,7 @@ Solver::~Solver() = default;
 AssemblyOptions Solver::assembly_options() const {
   return {.kind = tree_.kind,
           .entry_bytes = numeric_->entry_bytes(),
-          .workers = options_.workers};
+          .workers = tree_workers_};
 }
 
 void Solver::build(FactorKind kind) {
@@ -119,7 +125,12 @@ PivotOptions Solver::pivot_options() const {
 }
 
 FactorInput Solver::input() const {
-  return {analysis_.symbolic, analysis_.permuted, tree_, pivot_options(), file_};
+  return {analysis_.symbolic,
+          analysis_.permuted,
+          tree_,
+          pivot_options(),
+          file_,
+          bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least};
 }
 
 // What is needed beside the fronts, and the least that they can do with.
@@ -137,7 +148,7 @@ void Solver::account() {
   if (options_.out_of_core.empty()) return;
   AssemblyTree in_core = tree_;
   memory_.tree_least_out_of_core =
-      spill_everything(analysis_.symbolic, assembly_options(), tree_, options_.order);
+      spill_everything(analysis_.symbolic, tree_, options_.order);
   memory_.solve_out_of_core = solve_bytes(1);
   memory_.reserve +=
       options_.workers * PageBuffer::footprint(scratch_bytes(analysis_.symbolic, tree_));
@@ -166,8 +177,7 @@ Bytes Solver::solve_bytes(std::int32_t columns) const {
 void Solver::spill_to(Bytes tree_bound) {
   Bytes target = tree_bound;
   for (;;) {
-    spill_bytes_ =
-        plan_spill(analysis_.symbolic, assembly_options(), tree_, options_.order, target);
+    spill_bytes_ = plan_spill(analysis_.symbolic, tree_, options_.order, target);
     const Bytes over = solve_bytes(1) - tree_bound;
     if (over <= 0 || target <= 0) return;
     target -= over;
@@ -185,6 +195,7 @@ tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
                    .least_bytes = spill ? memory_.least_out_of_core() : memory_.least(),
                    .lower_bound_bytes = memory_.baseline});
   }
+  numeric_->forget();
   bound_ = bound;
   file_.reset();
   spill_bytes_ = 0;

@@ -21,6 +21,8 @@ struct espalier_plan;
 
 namespace espalier::solver {
 
+struct SavedSystem;
+
 struct SolverOptions {
   /// None: kind_of() the matrix, and L D L^T when a Cholesky pivot fails.
   std::optional<FactorKind> kind;
@@ -60,14 +62,28 @@ class Solver {
          const std::function<void(std::string_view)>& step = {});
   ~Solver();
 
+  /// Writes what solve() needs, after factorise(): loading takes the place of analysis
+  /// and factorisation. An older file of that name stays when anything fails.
+  /// @throws InvalidInput before factorise(), FileError
+  void save(const std::string& path) const;
+  /// A solver that save() wrote, ready to solve and to factorise again. Its factor is in
+  /// memory. Kind, precision, preparation, ordering and pivot threshold are the file's;
+  /// `options` gives the others.
+  /// @throws FileError saying what is wrong with the file, InvalidInput as Runtime
+  [[nodiscard]] static std::unique_ptr<Solver> load(const std::string& path,
+                                                    const SolverOptions& options = {});
+
   [[nodiscard]] FactorKind kind() const { return tree_.kind; }
+  [[nodiscard]] Precision precision() const { return options_.precision; }
+  /// Whether a directory for what does not fit was given.
+  [[nodiscard]] bool spills() const { return !options_.out_of_core.empty(); }
   [[nodiscard]] const MemoryAccount& memory() const { return memory_; }
   [[nodiscard]] const Analysis& analysis() const { return analysis_; }
   [[nodiscard]] const PreparedMatrix& prepared() const { return prepared_; }
   [[nodiscard]] const AssemblyTree& tree() const { return tree_; }
   [[nodiscard]] Seconds analyse_seconds() const { return analyse_seconds_; }
 
-  /// Plans for a bound on the process; nothing has been computed yet.
+  /// Plans for a bound on the process. A factor that there was is given up.
   /// @param bound  no value: unbounded
   /// @return Infeasible with the least bound, in core or with the directory that was
   /// given
@@ -102,6 +118,8 @@ class Solver {
   [[nodiscard]] Bytes bytes_to_spill() const { return spill_bytes_; }
 
  private:
+  Solver(SavedSystem&& saved, const SolverOptions& options);
+  void start_runtime();
   void build(FactorKind kind);
   void account();
   [[nodiscard]] Bytes solve_bytes(std::int32_t columns) const;
@@ -120,6 +138,7 @@ class Solver {
   Analysis analysis_;
   Seconds analyse_seconds_ = 0;
   double largest_entry_ = 0;
+  std::int32_t tree_workers_ = 1;  // that the tree was built for
   AssemblyTree tree_;
   std::optional<Runtime> runtime_;
   std::unique_ptr<Numeric> numeric_;

@@ -1,0 +1,82 @@
+#pragma once
+
+// What the functions of the C interface share.
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "espalier/model/error.h"
+#include "espalier_solver.h"
+#include "solver/solver.h"
+
+namespace espalier::solver::c_api {
+
+/// StarPU is taken, by another solver or by the program.
+class Busy : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Held by the one solver of the process.
+class OnlySolver {
+ public:
+  OnlySolver();  ///< @throws Busy
+  ~OnlySolver();
+  OnlySolver(const OnlySolver&) = delete;
+  OnlySolver& operator=(const OnlySolver&) = delete;
+};
+
+/// Keeps the text for espalier_solver_last_error(). @return -code
+int fail(int code, const char* text) noexcept;
+inline int fail(int code, const std::string& text) noexcept {
+  return fail(code, text.c_str());
+}
+[[nodiscard]] const char* last_error() noexcept;
+
+/// Every function of the interface runs in here: what is thrown ends as a code.
+template <class Function>
+int guarded(Function&& function) noexcept {
+  try {
+    return function();
+  } catch (const FileError& e) {
+    return fail(EIO, e.what());
+  } catch (const InvalidInput& e) {
+    return fail(EINVAL, e.what());
+  } catch (const OverflowError& e) {
+    return fail(EOVERFLOW, e.what());
+  } catch (const Busy& e) {
+    return fail(EBUSY, e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ENOMEM, "out of memory");
+  } catch (const std::length_error&) {
+    return fail(ENOMEM, "out of memory");
+  } catch (const std::exception& e) {
+    return fail(EIO, e.what());
+  }
+}
+
+/// What the pointer points at. @throws InvalidInput when it is null
+template <class T>
+T& need(T* pointer, const char* name) {
+  if (pointer == nullptr) throw InvalidInput(fmt::format("{} is NULL", name));
+  return *pointer;
+}
+
+/// @param options  null: the defaults
+/// @throws InvalidInput naming the option and the value
+[[nodiscard]] SolverOptions options_from(const espalier_solver_options* options);
+
+/// A copy. @throws InvalidInput naming the column or the entry that cannot be
+[[nodiscard]] InputMatrix matrix_from(const espalier_solver_matrix& matrix);
+
+/// @throws InvalidInput naming the first entry that is not finite
+[[nodiscard]] std::span<double> vectors_from(std::int32_t order, std::int32_t columns,
+                                             double* vectors);
+
+}  // namespace espalier::solver::c_api

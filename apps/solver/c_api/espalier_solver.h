@@ -1,0 +1,222 @@
+#ifndef ESPALIER_SOLVER_H
+#define ESPALIER_SOLVER_H
+
+/**
+ * @file
+ * The sparse direct solver's C interface (C99): A x = b inside a bound on the memory of
+ * the process. solver/solver.h is the C++ interface.
+ *
+ *     create  ->  plan  ->  factorise  ->  solve, any number of times
+ *                              ^  |
+ *                  refactorise +--+->  save        load  ->  solve
+ *
+ * Conventions. Indices are from 0, sizes in bytes. Functions return 0, or a negative
+ * errno code with its explanation in espalier_solver_last_error():
+ *
+ *   -EINVAL     an argument that cannot be, or a call out of turn
+ *   -ENOMEM     the bound is too small, or the system has no memory left
+ *   -EDOM       not positive definite, where Cholesky was asked for
+ *   -EBUSY      a solver exists in this process, or StarPU runs already
+ *   -EOVERFLOW  sizes leave the 64-bit range
+ *   -EIO        a file cannot be read or written, or the runtime fails
+ *
+ * Nothing throws. A solver runs StarPU, so a process has one at a time; its functions may
+ * be called from any thread, one call at a time. NULL is refused wherever a pointer is
+ * not said to be optional.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define ESPALIER_SOLVER_API __attribute__((visibility("default")))
+#else
+#define ESPALIER_SOLVER_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct espalier_solver espalier_solver;
+
+/** Explanation of the last call in this thread that returned a negative code: one line,
+ *  never NULL, valid until this thread's next call that fails. */
+ESPALIER_SOLVER_API const char* espalier_solver_last_error(void);
+
+/* ------------------------------------------------------------------------ matrix --- */
+
+enum {
+  ESPALIER_SOLVER_GENERAL = 0,  /**< every nonzero */
+  ESPALIER_SOLVER_SYMMETRIC = 1 /**< the lower triangle, with the diagonal */
+};
+
+/** A square matrix by compressed columns. The arrays are copied. */
+typedef struct espalier_solver_matrix {
+  int32_t order;               /**< n >= 0 */
+  int32_t storage;             /**< ESPALIER_SOLVER_GENERAL or …_SYMMETRIC */
+  const int64_t* column_start; /**< n + 1 offsets: from 0 on, never falling */
+  const int32_t* rows;         /**< column_start[n] entries, increasing in each column */
+  const double* values;        /**< likewise, finite */
+} espalier_solver_matrix;
+
+/* ----------------------------------------------------------------------- options --- */
+
+enum {
+  ESPALIER_SOLVER_KIND_AUTO = 0, /**< by the matrix; L D L^T where Cholesky fails */
+  ESPALIER_SOLVER_KIND_CHOLESKY = 1,
+  ESPALIER_SOLVER_KIND_LDLT = 2,
+  ESPALIER_SOLVER_KIND_LU = 3
+};
+enum { ESPALIER_SOLVER_DOUBLE = 0, ESPALIER_SOLVER_SINGLE = 1 };
+enum {
+  ESPALIER_SOLVER_SCALING_AUTO = 0,
+  ESPALIER_SOLVER_SCALING_NONE = 1,
+  ESPALIER_SOLVER_SCALING_EQUILIBRATE = 2,
+  ESPALIER_SOLVER_SCALING_MATCHING = 3
+};
+enum {
+  ESPALIER_SOLVER_ORDERING_DEFAULT = 0, /**< the best that this build has */
+  ESPALIER_SOLVER_ORDERING_AUTO = 1,    /**< the cheaper one of AMD and the default */
+  ESPALIER_SOLVER_ORDERING_METIS = 2,
+  ESPALIER_SOLVER_ORDERING_SCOTCH = 3,
+  ESPALIER_SOLVER_ORDERING_AMD = 4,
+  ESPALIER_SOLVER_ORDERING_NATURAL = 5
+};
+
+/** Start from ESPALIER_SOLVER_OPTIONS_INIT: zeros are the defaults. */
+typedef struct espalier_solver_options {
+  size_t size;             /**< sizeof(espalier_solver_options): the caller's version */
+  int32_t kind;            /**< ESPALIER_SOLVER_KIND_… */
+  int32_t precision;       /**< of the factor; solutions are refined in double */
+  int32_t scaling;         /**< ESPALIER_SOLVER_SCALING_… */
+  int32_t ordering;        /**< ESPALIER_SOLVER_ORDERING_… */
+  int32_t workers;         /**< 0: one a core */
+  int32_t estimate_errors; /**< 1: condition and forward error with each solve */
+  int32_t no_refinement;   /**< 1: solutions as the factor gives them */
+  int32_t reserved;        /**< 0 */
+  double pivot_threshold;  /**< L D L^T, LU: in (0, 1]; 0: 0.01 */
+  int64_t delay_reserve;   /**< bytes of the bound kept for delayed pivots */
+  const char* out_of_core; /**< directory for what does not fit; NULL: none */
+} espalier_solver_options;
+
+#define ESPALIER_SOLVER_OPTIONS_INIT \
+  { sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL }
+
+/* ------------------------------------------------------------------------ phases --- */
+
+/**
+ * Analyses a matrix: scaling, order of elimination, structure of the factor. Starts
+ * StarPU.
+ * @param options  NULL: the defaults
+ */
+ESPALIER_SOLVER_API int espalier_solver_create(espalier_solver** solver,
+                                               const espalier_solver_matrix* matrix,
+                                               const espalier_solver_options* options);
+
+/** Ends StarPU. NULL is allowed. */
+ESPALIER_SOLVER_API void espalier_solver_destroy(espalier_solver* solver);
+
+/**
+ * The least bounds in bytes that plan() accepts in this process.
+ * @param out_of_core  if not NULL, with the directory of the options; -1: there is none
+ */
+ESPALIER_SOLVER_API int espalier_solver_least(const espalier_solver* solver,
+                                              int64_t* in_core, int64_t* out_of_core);
+
+/**
+ * Plans the factorisation inside a bound. A factor that there was is given up.
+ * @param bound  bytes that may be resident in the process; 0: the least that suffices;
+ *               INT64_MAX: unbounded
+ * @return -ENOMEM when the bound is too small: the text has the least one; the plan that
+ *         there was is given up too
+ */
+ESPALIER_SOLVER_API int espalier_solver_plan(espalier_solver* solver, int64_t bound);
+
+/**
+ * Factors inside the plan's bound.
+ * @return -EDOM when a Cholesky pivot is not positive: the text and
+ *         espalier_solver_statistics::failed_column name the column
+ */
+ESPALIER_SOLVER_API int espalier_solver_factorise(espalier_solver* solver);
+
+/**
+ * Factors a matrix of other values under the same plan, with the same scaling.
+ * @param matrix  of the same order, with no entry outside the first one's pattern
+ * @return as espalier_solver_factorise(); -EINVAL for a matrix that does not fit: then
+ *         the factor that there was is given up
+ */
+ESPALIER_SOLVER_API int espalier_solver_refactorise(espalier_solver* solver,
+                                                    const espalier_solver_matrix* matrix);
+
+/**
+ * x = A^-1 b, or A^-T b, in place, for `columns` vectors of n finite entries, one after
+ * the other.
+ * @param transposed  0 or 1
+ */
+ESPALIER_SOLVER_API int espalier_solver_solve(espalier_solver* solver, int32_t transposed,
+                                              int32_t columns, double* vectors);
+
+/**
+ * Writes what solving needs to a file, after factorise(). An older file of that name
+ * stays as it is until the new one is whole. The file is for machines of the same order
+ * of bytes.
+ */
+ESPALIER_SOLVER_API int espalier_solver_save(const espalier_solver* solver,
+                                             const char* path);
+
+/**
+ * A solver that save() wrote, ready to solve. To factorise again, plan first.
+ * @param options  NULL: the defaults. Kind, precision, scaling, ordering and pivot
+ *                 threshold are the file's
+ * @return -EIO for a file that is damaged or none of these
+ */
+ESPALIER_SOLVER_API int espalier_solver_load(espalier_solver** solver, const char* path,
+                                             const espalier_solver_options* options);
+
+/* -------------------------------------------------------------------- statistics --- */
+
+/** What is not known yet is 0. Fields may be added at the end; `size` keeps old callers
+ *  working. */
+typedef struct espalier_solver_statistics {
+  size_t size;                /**< sizeof(espalier_solver_statistics), by the caller */
+  int32_t order;              /**< of the matrix */
+  int32_t kind;               /**< ESPALIER_SOLVER_KIND_…: the one that is used */
+  int32_t precision;          /**< of the factor */
+  int32_t structural_rank;    /**< where a matching was computed; else the order */
+  int64_t factor_entries;     /**< nonzeros of L */
+  double factor_flops;        /**< of L L^T */
+  double analyse_seconds;     /**< scaling and analysis */
+  double factor_seconds;      /**< of the last factorisation */
+  double solve_seconds;       /**< of the last solve: substitutions */
+  double refine_seconds;      /**< of the last solve: refinement and estimates */
+  int64_t baseline_bytes;     /**< resident before the first front */
+  int64_t booked_peak;        /**< most bytes set aside for fronts at once */
+  int64_t allocated_peak;     /**< most bytes of fronts at once */
+  int64_t factor_growth;      /**< growth of the resident set while factorising */
+  int64_t peak_resident;      /**< most bytes resident in the process, ever */
+  int64_t bytes_written;      /**< to the out-of-core file */
+  int64_t bytes_read;         /**< from it */
+  int64_t delayed_pivots;     /**< columns that went on to a parent */
+  int64_t perturbed_pivots;   /**< replaced, as they were too small */
+  int64_t null_space;         /**< zero pivots at the end: estimated deficiency */
+  int64_t negative_pivots;    /**< L D L^T: negative eigenvalues */
+  int64_t two_by_two_pivots;  /**< L D L^T: pivots of order 2 */
+  int32_t failed_column;      /**< that had no positive pivot; -1: none */
+  int32_t refinement_steps;   /**< of the last solve, of its worst column */
+  int32_t gmres_steps;        /**< of the last solve, of all columns */
+  int32_t reserved;           /**< 0 */
+  double backward_error;      /**< componentwise, of the last solve's worst column */
+  double condition_1norm;     /**< with estimate_errors */
+  double forward_error_bound; /**< likewise, of the worst column */
+} espalier_solver_statistics;
+
+/** What is known so far. Set `statistics->size` before. */
+ESPALIER_SOLVER_API int espalier_solver_read_statistics(
+    const espalier_solver* solver, espalier_solver_statistics* statistics);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ESPALIER_SOLVER_H */

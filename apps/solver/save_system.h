@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "solver/analyse.h"
+#include "solver/assembly_tree.h"
+#include "solver/numeric.h"
+#include "solver/prepare.h"
+#include "solver/section_file.h"
+
+namespace espalier::solver {
+
+/// What a factorisation was made with, beside the matrix and its analysis.
+struct SystemFacts {
+  std::optional<FactorKind> asked_kind;  ///< SolverOptions::kind
+  FactorKind kind = FactorKind::kCholesky;
+  Precision precision = Precision::kDouble;
+  std::int32_t workers = 1;  ///< that the assembly tree was built for
+  double pivot_threshold = 0;
+  double largest_entry = 0;
+};
+
+struct SavedSystem {
+  SystemFacts facts;
+  PreparedMatrix prepared;                ///< without its matrix
+  Analysis analysis;                      ///< without times
+  std::vector<std::int32_t> block_width;  ///< AssemblyTree::block_width
+};
+
+/// Everything but the factor. @throws FileError
+void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
+                 const Analysis& analysis, const AssemblyTree& tree, SectionWriter& file);
+
+/// @throws FileError when what is read is no system: check_symbolic() holds it
+/// @par Cost  O(n + nonzeros + rows of fronts)
+[[nodiscard]] SavedSystem load_system(SectionReader& file);
+
+}  // namespace espalier::solver

@@ -1,0 +1,239 @@
+#include "solver/section_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <system_error>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+namespace {
+
+using Header = SectionFormat::Header;
+using Head = SectionFormat::Head;
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+std::string text_of(int error) { return std::generic_category().message(error); }
+
+std::uint32_t crc_of(std::span<const std::byte> bytes) {
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+// Of a header or a head: all of it but the CRC, which comes last.
+template <class T>
+std::uint32_t own_crc(const T& value) {
+  return crc_of(std::as_bytes(std::span(&value, 1)).first(offsetof(T, crc)));
+}
+
+std::array<char, 8> padded(std::string_view name) {
+  ESPALIER_ASSERT(name.size() <= 8, "section names have at most 8 characters");
+  std::array<char, 8> result{};
+  std::copy(name.begin(), name.end(), result.begin());
+  return result;
+}
+
+std::string_view text(const std::array<char, 8>& name) {
+  return {name.data(), strnlen(name.data(), name.size())};
+}
+
+std::uint64_t largest_file() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::numeric_limits<std::uint64_t>::max();
+  return limit.rlim_cur;
+}
+
+}  // namespace
+
+SectionWriter::SectionWriter(const std::string& path)
+    : path_(path), limit_(largest_file()) {
+  struct stat known {};
+  if (stat(path.c_str(), &known) == 0 && !S_ISREG(known.st_mode))
+    throw FileError(path, 0, "is not a regular file");
+  static std::atomic<unsigned> next{0};
+  do {
+    temporary_ = fmt::format("{}.{}-{}.part", path, getpid(), next++);
+    file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (file_ < 0 && errno == EEXIST);
+  if (file_ < 0)
+    throw FileError(path, 0, fmt::format("cannot be written: {}", text_of(errno)));
+  buffer_.reserve(kBufferBytes);
+  const Header later{};
+  append(std::as_bytes(std::span(&later, 1)));
+}
+
+SectionWriter::~SectionWriter() {
+  if (file_ < 0) return;
+  close(file_);
+  unlink(temporary_.c_str());
+}
+
+void SectionWriter::fail(const char* what, int error) const {
+  throw FileError(path_, 0, fmt::format("cannot be {}: {}", what, text_of(error)));
+}
+
+void SectionWriter::put_bytes(std::string_view name, std::size_t entry_bytes,
+                              std::span<const std::byte> bytes) {
+  Head head{padded(name),
+            bytes.size() / entry_bytes,
+            static_cast<std::uint32_t>(entry_bytes),
+            crc_of(bytes),
+            0,
+            0};
+  head.crc = own_crc(head);
+  append(std::as_bytes(std::span(&head, 1)));
+  append(bytes);
+}
+
+void SectionWriter::append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::size_t part = std::min(bytes.size(), kBufferBytes - buffer_.size());
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + part);
+    bytes = bytes.subspan(part);
+    if (buffer_.size() == kBufferBytes) flush();
+  }
+}
+
+void SectionWriter::flush() {
+  // Asked first: going beyond the limit raises a signal that ends the process.
+  if (buffer_.size() > limit_ - written_) fail("written", EFBIG);
+  for (std::span<const std::byte> left = buffer_; !left.empty();) {
+    const ssize_t put = write(file_, left.data(), left.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) fail("written", put < 0 ? errno : ENOSPC);
+    left = left.subspan(static_cast<std::size_t>(put));
+    written_ += static_cast<std::uint64_t>(put);
+  }
+  buffer_.clear();
+}
+
+void SectionWriter::commit() {
+  flush();
+  Header header{SectionFormat::kMagic,
+                SectionFormat::kByteOrder,
+                SectionFormat::kFormat,
+                written_,
+                0,
+                0};
+  header.crc = own_crc(header);
+  const ssize_t put = pwrite(file_, &header, sizeof header, 0);
+  if (put != static_cast<ssize_t>(sizeof header))
+    fail("written", put < 0 ? errno : ENOSPC);
+  if (fsync(file_) != 0) fail("written", errno);
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("put in place", errno);
+  close(file_);
+  file_ = -1;
+}
+
+SectionReader::SectionReader(const std::string& path)
+    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (file_ < 0) fail(fmt::format("cannot be opened: {}", text_of(errno)));
+  try {
+    struct stat known {};
+    if (fstat(file_, &known) != 0) fail(text_of(errno));
+    if (!S_ISREG(known.st_mode)) fail("is not a regular file");
+    size_ = static_cast<std::uint64_t>(known.st_size);
+    check_header();
+  } catch (...) {
+    close(file_);
+    throw;
+  }
+}
+
+SectionReader::~SectionReader() { close(file_); }
+
+void SectionReader::fail(const std::string& why) const { throw FileError(path_, 0, why); }
+
+void SectionReader::check_header() {
+  Header header{};
+  constexpr const char* kForeign = "is not a factorisation saved by Espalier";
+  if (size_ < sizeof header) fail(kForeign);
+  read(std::as_writable_bytes(std::span(&header, 1)));
+  if (header.magic != SectionFormat::kMagic) fail(kForeign);
+  if (header.byte_order == __builtin_bswap32(SectionFormat::kByteOrder))
+    fail("was written on a machine with the other order of bytes");
+  if (header.crc != own_crc(header) || header.byte_order != SectionFormat::kByteOrder)
+    fail("is damaged: the header's checksum is wrong");
+  if (header.format != SectionFormat::kFormat)
+    fail(fmt::format("has format {}; this version reads format {}", header.format,
+                     SectionFormat::kFormat));
+  if (header.file_bytes != size_)
+    fail(
+        fmt::format("is damaged: {} bytes long instead of {}", size_, header.file_bytes));
+}
+
+std::uint64_t SectionReader::open(std::string_view name, std::size_t entry_bytes) {
+  if (size_ - position_ < sizeof head_)
+    fail(fmt::format("is damaged: it ends before section '{}'", name));
+  read(std::as_writable_bytes(std::span(&head_, 1)));
+  if (head_.crc != own_crc(head_))
+    fail(fmt::format("is damaged: the head of section '{}' has a wrong checksum", name));
+  if (head_.name != padded(name) || head_.entry_bytes != entry_bytes)
+    fail(fmt::format("has section '{}' of {}-byte entries instead of '{}' of {}",
+                     text(head_.name), head_.entry_bytes, name, entry_bytes));
+  if (head_.entries > (size_ - position_) / entry_bytes)
+    fail(fmt::format("is damaged: section '{}' has {} entries, more than the file", name,
+                     head_.entries));
+  return head_.entries;
+}
+
+void SectionReader::expect(std::uint64_t entries, std::uint64_t expected) const {
+  if (entries != expected)
+    fail(fmt::format("has {} entries in section '{}' instead of {}", entries,
+                     text(head_.name), expected));
+}
+
+void SectionReader::read_entries(std::span<std::byte> bytes) {
+  read(bytes);
+  if (crc_of(bytes) != head_.entries_crc)
+    fail(fmt::format("is damaged: section '{}' has a wrong checksum", text(head_.name)));
+}
+
+// Large arrays go where they belong, small ones through the buffer.
+void SectionReader::read(std::span<std::byte> bytes) {
+  const auto fill = [this](std::byte* to, std::size_t count) {
+    for (;;) {
+      const ssize_t got = ::read(file_, to, count);
+      if (got > 0) return static_cast<std::size_t>(got);
+      if (got < 0 && errno == EINTR) continue;
+      fail(got < 0 ? fmt::format("cannot be read: {}", text_of(errno))
+                   : std::string("is damaged: it has become shorter"));
+    }
+  };
+  position_ += bytes.size();
+  while (!bytes.empty()) {
+    if (buffer_at_ == buffer_.size() && bytes.size() >= kBufferBytes) {
+      bytes = bytes.subspan(fill(bytes.data(), bytes.size()));
+      continue;
+    }
+    if (buffer_at_ == buffer_.size()) {
+      buffer_.resize(kBufferBytes);
+      buffer_.resize(fill(buffer_.data(), kBufferBytes));
+      buffer_at_ = 0;
+    }
+    const std::size_t part = std::min(bytes.size(), buffer_.size() - buffer_at_);
+    std::memcpy(bytes.data(), buffer_.data() + buffer_at_, part);
+    buffer_at_ += part;
+    bytes = bytes.subspan(part);
+  }
+}
+
+void SectionReader::finish() {
+  if (position_ != size_)
+    fail(fmt::format("has {} bytes after its last section", size_ - position_));
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,346 @@
+#include <espalier_solver.h>
+#include <gtest/gtest.h>
+#include <starpu.h>
+
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "solver/analysis/temporary_file.h"
+
+namespace espalier::solver {
+namespace {
+
+struct Destroy {
+  void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
+};
+using Handle = std::unique_ptr<espalier_solver, Destroy>;
+
+/// 2 -1 on the diagonals, order 4; general: the upper one is -0.5.
+struct Tridiagonal {
+  explicit Tridiagonal(bool is_symmetric) : symmetric(is_symmetric) {
+    for (std::int32_t j = 0; j < 4; ++j) {
+      if (!symmetric && j > 0) add(j - 1, -0.5);
+      add(j, 2);
+      if (j < 3) add(j + 1, -1);
+      start.push_back(static_cast<std::int64_t>(rows.size()));
+    }
+  }
+  void add(std::int32_t row, double value) {
+    rows.push_back(row);
+    values.push_back(value);
+  }
+  [[nodiscard]] espalier_solver_matrix view() const {
+    return {4, symmetric ? ESPALIER_SOLVER_SYMMETRIC : ESPALIER_SOLVER_GENERAL,
+            start.data(), rows.data(), values.data()};
+  }
+
+  bool symmetric;
+  std::vector<std::int64_t> start = {0};
+  std::vector<std::int32_t> rows;
+  std::vector<double> values;
+};
+
+Handle create(const espalier_solver_matrix& matrix,
+              const espalier_solver_options* options = nullptr) {
+  espalier_solver* solver = nullptr;
+  EXPECT_EQ(espalier_solver_create(&solver, &matrix, options), 0)
+      << espalier_solver_last_error();
+  return Handle(solver);
+}
+
+// A code, and a word of its explanation.
+void expect_error(int status, int code, const char* word) {
+  EXPECT_EQ(status, -code) << espalier_solver_last_error();
+  EXPECT_NE(std::string(espalier_solver_last_error()).find(word), std::string::npos)
+      << espalier_solver_last_error();
+}
+
+void refuse_matrix(const espalier_solver_matrix& matrix, const char* word) {
+  auto* solver = reinterpret_cast<espalier_solver*>(&expect_error);
+  expect_error(espalier_solver_create(&solver, &matrix, nullptr), EINVAL, word);
+  EXPECT_EQ(solver, nullptr);
+}
+
+void refuse_options(const espalier_solver_options& options, const char* word) {
+  espalier_solver* solver = nullptr;
+  const Tridiagonal matrix(true);
+  const espalier_solver_matrix view = matrix.view();
+  expect_error(espalier_solver_create(&solver, &view, &options), EINVAL, word);
+  expect_error(espalier_solver_load(&solver, "none", &options), EINVAL, word);
+}
+
+TEST(CInterface, SolvesByEveryKindInBothPrecisions) {
+  for (const std::int32_t kind : {0, 1, 2, 3})
+    for (const std::int32_t precision : {0, 1}) {
+      const Tridiagonal matrix(kind != ESPALIER_SOLVER_KIND_LU);
+      espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+      options.kind = kind;
+      options.precision = precision;
+      options.estimate_errors = 1;
+      const Handle solver = create(matrix.view(), &options);
+      ASSERT_EQ(espalier_solver_plan(solver.get(), 0), 0);
+      ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+      const double upper = kind == ESPALIER_SOLVER_KIND_LU ? -0.5 : -1;
+      for (const std::int32_t transposed : {0, 1}) {
+        // A times 1 2 3 4, and -1 times that.
+        const double below = transposed != 0 ? upper : -1;
+        const double above = transposed != 0 ? -1 : upper;
+        std::vector<double> b = {2 + 2 * above, 4 + below + 3 * above,
+                                 6 + 2 * below + 4 * above, 8 + 3 * below};
+        for (int i = 0; i < 4; ++i) b.push_back(-b[i]);
+        ASSERT_EQ(espalier_solver_solve(solver.get(), transposed, 2, b.data()), 0)
+            << espalier_solver_last_error();
+        for (int i = 0; i < 8; ++i)
+          EXPECT_NEAR(b[i], i < 4 ? i + 1 : 3 - i, 1e-14) << kind << precision;
+      }
+      espalier_solver_statistics facts{};
+      facts.size = sizeof facts;
+      ASSERT_EQ(espalier_solver_read_statistics(solver.get(), &facts), 0);
+      EXPECT_EQ(facts.order, 4);
+      EXPECT_EQ(facts.kind, std::max(kind, 1));
+      EXPECT_EQ(facts.precision, precision);
+      EXPECT_EQ(facts.failed_column, -1);
+      EXPECT_LE(facts.backward_error, 1e-15);
+      EXPECT_GT(facts.condition_1norm, 1);
+      EXPECT_GT(facts.peak_resident, facts.baseline_bytes / 2);
+    }
+}
+
+TEST(CInterface, NamesWhatIsWrongWithAMatrix) {
+  const Tridiagonal good(true);
+  Tridiagonal bad = good;
+  espalier_solver_matrix view = good.view();
+  view.order = -1;
+  refuse_matrix(view, "order -1");
+  view = good.view();
+  view.storage = 2;
+  refuse_matrix(view, "storage");
+  view = good.view();
+  view.column_start = nullptr;
+  refuse_matrix(view, "column_start is NULL");
+  view = good.view();
+  view.rows = nullptr;
+  refuse_matrix(view, "rows is NULL");
+  view = good.view();
+  view.values = nullptr;
+  refuse_matrix(view, "values is NULL");
+  bad.start[0] = 1;
+  refuse_matrix(bad.view(), "column_start[0] is 1");
+  for (const std::int64_t start :
+       {std::int64_t{-1}, std::int64_t{6}, std::numeric_limits<std::int64_t>::max(),
+        std::numeric_limits<std::int64_t>::min()}) {
+    bad = good;
+    bad.start[1] = start;
+    refuse_matrix(bad.view(), "column 0");
+  }
+  bad = good;
+  bad.rows[1] = 4;
+  refuse_matrix(bad.view(), "row 4 is not in 0 … 3");
+  bad.rows[1] = 0;
+  refuse_matrix(bad.view(), "row 0 comes after row 0");
+  bad = good;
+  bad.rows[2] = 0;  // above the diagonal of column 1
+  refuse_matrix(bad.view(), "row 0 is not in 1 … 3");
+  bad = good;
+  bad.values[1] = std::nan("");
+  refuse_matrix(bad.view(), "entry (1, 0) is nan");
+  espalier_solver* solver = nullptr;
+  expect_error(espalier_solver_create(&solver, nullptr, nullptr), EINVAL, "matrix");
+  view = good.view();
+  expect_error(espalier_solver_create(nullptr, &view, nullptr), EINVAL, "solver");
+}
+
+TEST(CInterface, NamesWhatIsWrongWithOptions) {
+  const auto with = [](auto set) {
+    espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+    set(options);
+    return options;
+  };
+  refuse_options(with([](auto& o) { o.size = 8; }), "options.size is 8");
+  refuse_options(with([](auto& o) { o.kind = 4; }), "options.kind is 4");
+  refuse_options(with([](auto& o) { o.precision = -1; }), "options.precision");
+  refuse_options(with([](auto& o) { o.scaling = 4; }), "options.scaling");
+  refuse_options(with([](auto& o) { o.ordering = 6; }), "options.ordering");
+  refuse_options(with([](auto& o) { o.workers = -1; }), "workers");
+  refuse_options(with([](auto& o) { o.workers = 1 << 30; }), "workers");
+  refuse_options(with([](auto& o) { o.estimate_errors = 2; }), "estimate_errors");
+  refuse_options(with([](auto& o) { o.no_refinement = 2; }), "no_refinement");
+  refuse_options(with([](auto& o) { o.reserved = 1; }), "reserved");
+  refuse_options(with([](auto& o) { o.pivot_threshold = std::nan(""); }), "threshold");
+  refuse_options(with([](auto& o) { o.pivot_threshold = 1.5; }), "pivot_threshold");
+  refuse_options(with([](auto& o) { o.delay_reserve = -1; }), "delay_reserve");
+}
+
+TEST(CInterface, RefusesCallsOutOfTurn) {
+  const Tridiagonal matrix(true);
+  const Handle handle = create(matrix.view());
+  espalier_solver* const solver = handle.get();
+  std::vector<double> b(4, 1);
+  const TemporaryFile file;
+  const espalier_solver_matrix view = matrix.view();
+  const auto refuse_factor = [&] {
+    expect_error(espalier_solver_solve(solver, 0, 1, b.data()), EINVAL, "first");
+    expect_error(espalier_solver_save(solver, file.path().c_str()), EINVAL, "first");
+  };
+  expect_error(espalier_solver_factorise(solver), EINVAL, "plan first");
+  expect_error(espalier_solver_refactorise(solver, &view), EINVAL, "plan first");
+  refuse_factor();
+  ASSERT_EQ(espalier_solver_plan(solver, INT64_MAX), 0);
+  refuse_factor();
+  ASSERT_EQ(espalier_solver_factorise(solver), 0);
+  expect_error(espalier_solver_solve(solver, 2, 1, b.data()), EINVAL, "transposed is 2");
+  expect_error(espalier_solver_solve(solver, 0, -1, b.data()), EINVAL, "-1 right-hand");
+  expect_error(espalier_solver_solve(solver, 0, 1, nullptr), EINVAL, "vectors is NULL");
+  b[2] = HUGE_VAL;
+  expect_error(espalier_solver_solve(solver, 0, 1, b.data()), EINVAL, "entry 2");
+  EXPECT_EQ(espalier_solver_solve(solver, 0, 0, nullptr), 0);
+  expect_error(espalier_solver_save(solver, nullptr), EINVAL, "path is NULL");
+  expect_error(espalier_solver_save(solver, "/nowhere/factor"), EIO, "/nowhere/factor");
+  ASSERT_EQ(espalier_solver_plan(solver, 0), 0);  // gives the factor up
+  refuse_factor();
+  espalier_solver_statistics facts{};
+  expect_error(espalier_solver_read_statistics(solver, &facts), EINVAL, "size is 0");
+  expect_error(espalier_solver_read_statistics(solver, nullptr), EINVAL, "statistics");
+}
+
+TEST(CInterface, RefusesNullSolvers) {
+  const Tridiagonal matrix(true);
+  const espalier_solver_matrix view = matrix.view();
+  std::int64_t bytes = 0;
+  double b = 0;
+  espalier_solver_statistics facts{};
+  expect_error(espalier_solver_least(nullptr, &bytes, &bytes), EINVAL, "solver is NULL");
+  expect_error(espalier_solver_plan(nullptr, 0), EINVAL, "solver is NULL");
+  expect_error(espalier_solver_factorise(nullptr), EINVAL, "solver is NULL");
+  expect_error(espalier_solver_refactorise(nullptr, &view), EINVAL, "solver is NULL");
+  expect_error(espalier_solver_solve(nullptr, 0, 1, &b), EINVAL, "solver is NULL");
+  expect_error(espalier_solver_save(nullptr, "x"), EINVAL, "solver is NULL");
+  expect_error(espalier_solver_load(nullptr, "x", nullptr), EINVAL, "solver is NULL");
+  expect_error(espalier_solver_read_statistics(nullptr, &facts), EINVAL, "solver is NUL");
+  espalier_solver_destroy(nullptr);
+}
+
+TEST(CInterface, HasOneSolverAtATime) {
+  const Tridiagonal matrix(true);
+  const espalier_solver_matrix view = matrix.view();
+  espalier_solver* second = nullptr;
+  {
+    const Handle first = create(view);
+    expect_error(espalier_solver_create(&second, &view, nullptr), EBUSY, "solver exists");
+    expect_error(espalier_solver_load(&second, "none", nullptr), EBUSY, "solver exists");
+  }
+  ASSERT_EQ(starpu_init(nullptr), 0);
+  expect_error(espalier_solver_create(&second, &view, nullptr), EBUSY, "StarPU runs");
+  starpu_shutdown();
+  EXPECT_NE(create(view), nullptr);
+}
+
+TEST(CInterface, RefusesABoundBelowTheLeast) {
+  const Handle solver = create(Tridiagonal(true).view());
+  std::int64_t in_core = 0, out_of_core = 0;
+  ASSERT_EQ(espalier_solver_least(solver.get(), &in_core, &out_of_core), 0);
+  EXPECT_EQ(out_of_core, -1);
+  EXPECT_GT(in_core, 0);
+  expect_error(espalier_solver_least(solver.get(), nullptr, nullptr), EINVAL, "in_core");
+  expect_error(espalier_solver_plan(solver.get(), in_core / 2), ENOMEM, "suffices");
+  expect_error(espalier_solver_plan(solver.get(), -1), EINVAL, "bound of -1");
+  expect_error(espalier_solver_factorise(solver.get()), EINVAL, "plan first");
+  ASSERT_EQ(espalier_solver_plan(solver.get(), in_core), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+}
+
+TEST(CInterface, NamesTheColumnThatIsNotPositive) {
+  Tridiagonal matrix(true);
+  matrix.values[4] = -1;  // (2, 2)
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  options.kind = ESPALIER_SOLVER_KIND_CHOLESKY;
+  options.ordering = ESPALIER_SOLVER_ORDERING_NATURAL;
+  const Handle solver = create(matrix.view(), &options);
+  ASSERT_EQ(espalier_solver_plan(solver.get(), 0), 0);
+  expect_error(espalier_solver_factorise(solver.get()), EDOM, "column 2");
+  espalier_solver_statistics facts{};
+  facts.size = sizeof facts;
+  ASSERT_EQ(espalier_solver_read_statistics(solver.get(), &facts), 0);
+  EXPECT_EQ(facts.failed_column, 2);
+  double b[4] = {1, 1, 1, 1};
+  expect_error(espalier_solver_solve(solver.get(), 0, 1, b), EINVAL, "factorise first");
+  matrix.values[4] = 2;
+  const espalier_solver_matrix view = matrix.view();
+  ASSERT_EQ(espalier_solver_refactorise(solver.get(), &view), 0);
+  ASSERT_EQ(espalier_solver_solve(solver.get(), 0, 1, b), 0);
+  EXPECT_NEAR(b[0], 2, 1e-14);
+  EXPECT_NEAR(b[1], 3, 1e-14);
+}
+
+TEST(CInterface, GivesTheFactorUpWhenValuesDoNotFit) {
+  const Tridiagonal matrix(true);
+  const Handle handle = create(matrix.view());
+  espalier_solver* const solver = handle.get();
+  ASSERT_EQ(espalier_solver_plan(solver, 0), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver), 0);
+  Tridiagonal other = matrix;
+  other.rows[1] = 3;  // (3, 0) is outside the pattern
+  espalier_solver_matrix view = other.view();
+  EXPECT_EQ(espalier_solver_refactorise(solver, &view), -EINVAL);
+  double b[4] = {1, 1, 1, 1};
+  expect_error(espalier_solver_solve(solver, 0, 1, b), EINVAL, "factorise first");
+  expect_error(espalier_solver_factorise(solver), EINVAL, "did not fit");
+  view = matrix.view();
+  ASSERT_EQ(espalier_solver_refactorise(solver, &view), 0);
+  ASSERT_EQ(espalier_solver_solve(solver, 0, 1, b), 0);
+  EXPECT_NEAR(b[0], 2, 1e-14);
+}
+
+TEST(CInterface, LoadsWhatItSavedAndRefusesOtherFiles) {
+  const Tridiagonal matrix(false);
+  const TemporaryFile file;
+  {
+    const Handle solver = create(matrix.view());
+    ASSERT_EQ(espalier_solver_plan(solver.get(), INT64_MAX), 0);
+    ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+    ASSERT_EQ(espalier_solver_save(solver.get(), file.path().c_str()), 0);
+  }
+  espalier_solver* loaded = nullptr;
+  ASSERT_EQ(espalier_solver_load(&loaded, file.path().c_str(), nullptr), 0)
+      << espalier_solver_last_error();
+  const Handle handle(loaded);
+  double b[4] = {1.5, 0.5, 0.5, 1};  // A times ones
+  ASSERT_EQ(espalier_solver_solve(loaded, 0, 1, b), 0);
+  for (const double x : b) EXPECT_NEAR(x, 1, 1e-14);
+  expect_error(espalier_solver_factorise(loaded), EINVAL, "plan first");
+  ASSERT_EQ(espalier_solver_plan(loaded, INT64_MAX), 0);
+  ASSERT_EQ(espalier_solver_factorise(loaded), 0);
+}
+
+TEST(CInterface, NamesTheFileThatCannotBeLoaded) {
+  const TemporaryFile foreign("not a factorisation of any kind, but text", ".txt");
+  auto* solver = reinterpret_cast<espalier_solver*>(&expect_error);
+  expect_error(espalier_solver_load(&solver, foreign.path().c_str(), nullptr), EIO,
+               foreign.path().c_str());
+  EXPECT_EQ(solver, nullptr);
+  expect_error(espalier_solver_load(&solver, "/nowhere/file", nullptr), EIO,
+               "/nowhere/file");
+  expect_error(espalier_solver_load(&solver, nullptr, nullptr), EINVAL, "path is NULL");
+  EXPECT_NE(create(Tridiagonal(true).view()), nullptr);  // the process is free again
+}
+
+TEST(CInterface, KeepsErrorsOfThreadsApart) {
+  expect_error(espalier_solver_plan(nullptr, 0), EINVAL, "solver is NULL");
+  std::thread([] { EXPECT_STREQ(espalier_solver_last_error(), ""); }).join();
+  EXPECT_STREQ(espalier_solver_last_error(), "solver is NULL");
+}
+
+TEST(CInterface, TakesAMatrixOfOrderZero) {
+  const std::int64_t start = 0;
+  const Handle solver = create({0, ESPALIER_SOLVER_GENERAL, &start, nullptr, nullptr});
+  ASSERT_EQ(espalier_solver_plan(solver.get(), 0), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0) << espalier_solver_last_error();
+  EXPECT_EQ(espalier_solver_solve(solver.get(), 0, 3, nullptr), 0);
+}
+
+}  // namespace
+}  // namespace espalier::solver

@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "solver/analysis/temporary_file.h"
+#include "solver/grid.h"
+#include "solver/process_memory.h"
+#include "solver/solver.h"
+
+namespace espalier::solver {
+namespace {
+
+// A grid with signs; for LU with a part that only one triangle has.
+InputMatrix matrix_of(const std::string& grid, FactorKind kind) {
+  SymmetricMatrix matrix = make_grid(parse_grid(grid));
+  if (kind == FactorKind::kCholesky) return matrix;
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    if (j % 3 == 0) matrix.value[matrix.column_start[j]] *= j % 2 == 0 ? -1 : 0.01;
+  if (kind == FactorKind::kLdlt) return matrix;
+  GeneralMatrix general = expanded(matrix);
+  for (std::size_t k = 0; k < general.value.size(); ++k)
+    if (k % 5 == 0) general.value[k] *= 1.5;
+  return general;
+}
+
+struct Case {
+  FactorKind kind;
+  Precision precision;
+};
+
+class SolverFile : public testing::TestWithParam<Case> {
+ protected:
+  [[nodiscard]] static SolverOptions options(std::int32_t workers) {
+    SolverOptions options;
+    options.kind = GetParam().kind;
+    options.precision = GetParam().precision;
+    options.workers = workers;
+    return options;
+  }
+  static void expect_solves(Solver& solver) {
+    for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+      std::vector<double> b = solver.row_sums(operation);
+      const std::size_t n = b.size();
+      b.insert(b.end(), b.begin(), b.end());
+      const Solution solution = solver.solve(b, 2, operation);
+      EXPECT_LE(solution.refinement.backward_error, 1e-14);
+      for (std::size_t i = 0; i < 2 * n; ++i) ASSERT_NEAR(b[i], 1, 1e-8) << i;
+    }
+  }
+  TemporaryFile file_;
+};
+
+// Saves what was factored. @return what row_sums() gives
+std::vector<double> save(const SolverOptions& options, InputMatrix matrix,
+                         const std::string& path) {
+  Solver solver(std::move(matrix), options);
+  EXPECT_TRUE(solver.plan({}));
+  EXPECT_TRUE(solver.factorise());
+  solver.save(path);
+  return solver.row_sums();
+}
+
+// By one worker what two have factored, then other values by that one.
+TEST_P(SolverFile, SolvesAndFactorisesInAnotherSolver) {
+  const FactorKind kind = GetParam().kind;
+  const auto b = save(options(2), matrix_of("13x12x11", kind), file_.path());
+  const auto loaded = Solver::load(file_.path(), options(1));
+  EXPECT_EQ(loaded->kind(), kind);
+  EXPECT_EQ(loaded->precision(), GetParam().precision);
+  EXPECT_EQ(loaded->row_sums(), b);
+  expect_solves(*loaded);
+  ASSERT_TRUE(loaded->plan(loaded->memory().least()));
+  InputMatrix other = matrix_of("13x12x11", kind);
+  std::visit(
+      [](auto& matrix) {
+        for (double& value : matrix.value) value *= 3;
+      },
+      other);
+  loaded->replace_values(other);
+  ASSERT_TRUE(loaded->factorise());
+  EXPECT_NE(loaded->row_sums(), b);
+  expect_solves(*loaded);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SolverFile,
+                         testing::Values(Case{FactorKind::kCholesky, Precision::kDouble},
+                                         Case{FactorKind::kCholesky, Precision::kSingle},
+                                         Case{FactorKind::kLdlt, Precision::kDouble},
+                                         Case{FactorKind::kLdlt, Precision::kSingle},
+                                         Case{FactorKind::kLu, Precision::kDouble},
+                                         Case{FactorKind::kLu, Precision::kSingle}));
+
+TEST(SolverFiles, HoldFactorsThatWereOutOfCore) {
+  const TemporaryFile file;
+  for (const FactorKind kind : {FactorKind::kLdlt, FactorKind::kLu}) {
+    SolverOptions options;
+    options.kind = kind;
+    options.workers = 2;
+    options.out_of_core = testing::TempDir();
+    std::vector<double> b;
+    {
+      reset_peak_resident();  // an earlier test's would count as the analysis'
+      Solver solver(matrix_of("20x20x18", kind), options);
+      ASSERT_TRUE(solver.plan(solver.memory().needed_out_of_core()));
+      ASSERT_TRUE(solver.factorise());
+      ASSERT_GT(solver.spilled().bytes_written, Bytes{1} << 20);
+      solver.save(file.path());
+      b = solver.row_sums();
+    }
+    options.out_of_core.clear();
+    const auto loaded = Solver::load(file.path(), options);
+    EXPECT_LE(loaded->solve(b).refinement.backward_error, 1e-14);
+    for (const double x : b) ASSERT_NEAR(x, 1, 1e-8);
+  }
+}
+
+TEST(SolverFiles, KeepTheKindThatCholeskyFellBackTo) {
+  const TemporaryFile file;
+  SymmetricMatrix matrix;  // positive diagonal, 2 x 2 minors positive, yet indefinite
+  matrix.size = 3;
+  matrix.column_start = {0, 3, 5, 6};
+  matrix.row = {0, 1, 2, 1, 2, 2};
+  matrix.value = {1, -0.9, -0.9, 1, -0.9, 1};
+  SolverOptions options;
+  (void)save(options, matrix, file.path());
+  const auto loaded = Solver::load(file.path(), options);
+  EXPECT_EQ(loaded->kind(), FactorKind::kLdlt);
+  std::vector<double> b = loaded->row_sums();
+  (void)loaded->solve(b);
+  for (const double x : b) EXPECT_NEAR(x, 1, 1e-14);
+}
+
+TEST(SolverFiles, TakeAMatrixOfOrderZero) {
+  const TemporaryFile file;
+  (void)save({}, GeneralMatrix{0, {0}, {}, {}}, file.path());
+  std::vector<double> b;
+  (void)Solver::load(file.path())->solve(b);
+}
+
+TEST(SolverFiles, AreRefusedBeforeAFactorisationAndAfterADamage) {
+  const TemporaryFile file;
+  {
+    Solver solver(make_grid(parse_grid("5x5")), {});
+    std::vector<double> b = solver.row_sums();
+    EXPECT_THROW(solver.save(file.path()), InvalidInput);
+    ASSERT_TRUE(solver.plan({}));
+    ASSERT_TRUE(solver.factorise());
+    ASSERT_TRUE(solver.plan({}));  // gives the factor up
+    EXPECT_THROW((void)solver.solve(b), InvalidInput);
+    EXPECT_THROW(solver.save(file.path()), InvalidInput);
+    EXPECT_FALSE(std::filesystem::exists(file.path()));
+  }
+  (void)save({}, make_grid(parse_grid("5x5")), file.path());
+  std::string bytes = file.bytes();
+  for (const std::size_t at : {std::size_t{0}, bytes.size() / 2, bytes.size() - 1}) {
+    std::string bad = bytes;
+    bad[at] = static_cast<char>(bad[at] + 1);
+    std::ofstream(file.path(), std::ios::binary) << bad;
+    EXPECT_THROW((void)Solver::load(file.path()), FileError) << at;
+  }
+  std::ofstream(file.path(), std::ios::binary) << bytes;
+  EXPECT_EQ(Solver::load(file.path())->analysis().symbolic.size, 25);
+}
+
+}  // namespace
+}  // namespace espalier::solver
