@@ -32,8 +32,9 @@ std::string blas_name() {
 std::string orderings() {
   using solver::OrderingKind;
   std::string names;
-  for (const OrderingKind kind : {OrderingKind::kMetis, OrderingKind::kScotch,
-                                  OrderingKind::kAmd, OrderingKind::kNatural}) {
+  for (const OrderingKind kind :
+       {OrderingKind::kMetis, OrderingKind::kScotch, OrderingKind::kAmd,
+        OrderingKind::kNatural, OrderingKind::kAuto}) {
     if (!solver::available(kind)) continue;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", solver::name(kind));
   }
@@ -102,6 +103,10 @@ ExitStatus run_info(bool json) {
   report_starpu(report);
   report.heading("Solver");
   report.text("orderings", "orderings", orderings());
+#ifdef ESPALIER_WITH_STARPU
+  report.text("kinds", "kinds of matrix", "spd, symmetric, general");
+  report.text("precisions", "precisions", "double, single");
+#endif
   report.text("blas", "BLAS", blas_name());
   report.print(json);
   return kDone;

@@ -11,8 +11,9 @@ namespace espalier::cli {
 inline void add_ordering(CLI::App& app, solver::OrderingKind& ordering) {
   using solver::OrderingKind;
   std::vector<std::pair<std::string, OrderingKind>> choices;
-  for (const OrderingKind kind : {OrderingKind::kMetis, OrderingKind::kScotch,
-                                  OrderingKind::kAmd, OrderingKind::kNatural})
+  for (const OrderingKind kind :
+       {OrderingKind::kMetis, OrderingKind::kScotch, OrderingKind::kAmd,
+        OrderingKind::kNatural, OrderingKind::kAuto})
     if (solver::available(kind)) choices.emplace_back(solver::name(kind), kind);
   add_choice(app, "--ordering", ordering, std::move(choices), "Fill-reducing ordering");
 }

@@ -82,8 +82,9 @@ void Report::print(bool json) const {
   }
 }
 
-void print_infeasible(Report report, const Infeasible& answer, bool json) {
-  fmt::print(stderr, "espalier: {}\n", answer.message());
+void print_infeasible(Report report, const Infeasible& answer, bool json,
+                      std::string_view more) {
+  fmt::print(stderr, "espalier: {}{}\n", answer.message(), more);
   if (!json) return;
   report.flag("feasible", "", false);
   report.text(

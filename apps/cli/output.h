@@ -51,7 +51,9 @@ class Report {
 /// The answer "it does not fit": a line on standard error and, with `json`, the report's
 /// object with "feasible": false and the memory that would do. What `report` already
 /// holds stays in it.
-void print_infeasible(Report report, const Infeasible& answer, bool json);
+/// @param more  goes on the end of the line
+void print_infeasible(Report report, const Infeasible& answer, bool json,
+                      std::string_view more = {});
 
 /// What is being done, on standard error, for steps that take over a second. Nothing is
 /// written unless standard error is a terminal; the line is erased at the end.

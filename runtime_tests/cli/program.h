@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,9 @@ struct Outcome {
   std::string out, err;
 };
 
-[[nodiscard]] Outcome run(const std::vector<std::string>& arguments);
+/// @param most_file_bytes  of any file that the program writes (RLIMIT_FSIZE)
+[[nodiscard]] Outcome run(const std::vector<std::string>& arguments,
+                          std::optional<std::int64_t> most_file_bytes = std::nullopt);
 
 /// A file of this test's own, removed by the destructor.
 class TemporaryFile {
@@ -23,6 +27,21 @@ class TemporaryFile {
   ~TemporaryFile();
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string text() const;
+
+ private:
+  std::string path_;
+};
+
+/// A directory of this test's own, removed with what is in it by the destructor.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory();
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Names of what is in it, hidden files too.
+  [[nodiscard]] std::vector<std::string> names() const;
 
  private:
   std::string path_;

@@ -128,7 +128,10 @@ TEST(Info, JsonHasTheMachineAndTheRuntime) {
   for (const char* key : {"version", "starpu", "orderings", "blas"}) {
     EXPECT_TRUE(report.contains(key)) << key;
   }
+  EXPECT_NE(report["orderings"].get<std::string>().find("auto"), std::string::npos);
   if (report["starpu"] == true) {
+    EXPECT_EQ(report["kinds"], "spd, symmetric, general");
+    EXPECT_EQ(report["precisions"], "double, single");
     EXPECT_NE(report["load"].get<std::string>().find("STARPU_SCHED=espalier"),
               std::string::npos);
   }

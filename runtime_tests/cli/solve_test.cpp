@@ -6,44 +6,17 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/program.h"
+#include "cli/solving.h"
 
 namespace espalier::cli_test {
 namespace {
 
 using nlohmann::json;
-
-// Fails the test unless all of standard output is one JSON object.
-json object(const Outcome& outcome) {
-  json parsed = json::parse(outcome.out, nullptr, false);
-  EXPECT_TRUE(parsed.is_object()) << outcome.out << outcome.err;
-  return parsed.is_object() ? parsed : json::object();
-}
-
-Outcome solve(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "solve");
-  arguments.insert(arguments.end(), {"--workers", "2", "--json"});
-  return run(arguments);
-}
-
-// A Matrix Market file of the lower triangle; `entries` are its lines.
-std::string matrix_text(int size, const std::vector<std::string>& entries) {
-  return fmt::format("%%MatrixMarket matrix coordinate real symmetric\n{} {} {}\n{}{}",
-                     size, size, entries.size(), fmt::join(entries, "\n"),
-                     entries.empty() ? "" : "\n");
-}
-
-void expect_solved(const Outcome& outcome) {
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  const json report = object(outcome);
-  EXPECT_LE(report.value("backward_error", 1.0), 1e-14) << outcome.out;
-}
 
 TEST(Solve, KeepsTheLeastBoundOfAGrid) {
   const Outcome outcome = solve({"--grid", "12x12x12", "--memory", "min"});
@@ -95,15 +68,7 @@ TEST(Solve, ReadsRightHandSidesAndWritesSolutions) {
       "%%MatrixMarket matrix array real general\n3 2\n8\n15\n11\n4\n1\n-3\n");
   const TemporaryFile out("");
   expect_solved(solve({matrix.path(), "--rhs", rhs.path(), "--out", out.path()}));
-  std::vector<double> expected = {1, 2, 3, 1, 0, -1}, x;
-  std::string line;
-  std::istringstream lines(out.text());
-  bool sizes = false;
-  while (std::getline(lines, line)) {
-    if (line.starts_with('%')) continue;
-    if (sizes) x.push_back(std::stod(line));
-    sizes = true;
-  }
+  const std::vector<double> expected = {1, 2, 3, 1, 0, -1}, x = array_values(out.text());
   ASSERT_EQ(x.size(), expected.size()) << out.text();
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], expected[i], 1e-15) << i;
 
@@ -125,7 +90,8 @@ TEST(Solve, NamesTheColumnOfTheFileThatIsNotPositiveDefinite) {
       {"off the diagonal", {"1 1 1", "3 3 1", "2 2 9", "3 1 2", "4 4 1"}, 3}};
   for (const Indefinite& each : cases) {
     const TemporaryFile matrix(matrix_text(4, each.entries));
-    const Outcome outcome = solve({matrix.path(), "--ordering", "natural"});
+    const Outcome outcome =
+        solve({matrix.path(), "--kind", "spd", "--ordering", "natural"});
     EXPECT_EQ(outcome.status, 1) << each.why << ": " << outcome.err;
     EXPECT_NE(outcome.err.find(fmt::format("column {}\n", each.column)),
               std::string::npos)
@@ -143,8 +109,9 @@ TEST(Solve, NamesTheColumnOfTheFileUnderEveryOrdering) {
     if (i < 60) entries.push_back(fmt::format("{} {} -1", i + 1, i));
   }
   const TemporaryFile matrix(matrix_text(60, entries));
-  for (const char* ordering : {"metis", "scotch", "amd", "natural"}) {
-    const Outcome outcome = solve({matrix.path(), "--ordering", ordering});
+  for (const char* ordering : {"metis", "scotch", "amd", "natural", "auto"}) {
+    const Outcome outcome =
+        solve({matrix.path(), "--kind", "spd", "--ordering", ordering});
     if (outcome.status == 2) continue;  // built without the library
     EXPECT_EQ(outcome.status, 1) << outcome.err;
     EXPECT_EQ(object(outcome)["failed_column"], 37) << ordering;
@@ -172,25 +139,14 @@ TEST(Solve, TakesMatricesAtTheExtremes) {
   }
 }
 
-// Status 2, nothing on standard output, one line that holds all of `words`.
-void expect_refused(const std::vector<std::string>& arguments,
-                    const std::vector<std::string>& words) {
-  const Outcome outcome = solve(arguments);
-  EXPECT_EQ(outcome.status, 2) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  for (const std::string& word : words)
-    EXPECT_NE(outcome.err.find(word), std::string::npos) << word << " in " << outcome.err;
-}
-
 TEST(Solve, BlamesBadFilesOnTheirLine) {
   const std::string general = "%%MatrixMarket matrix coordinate real general\n";
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {general + "2 2 3\n1 1 4\n2 2 4\n2 1 1\n", ":5: "},  // not symmetric
-      {general + "2 3 1\n1 1 4\n", ":2: "},                // not square
-      {matrix_text(2, {"1 1 4", "2 2 nan"}), ":4: "},      // not a number
-      {matrix_text(2, {"1 1 4", "2 2 inf"}), ":4: "},      //
-      {matrix_text(2, {"1 1 4", "3 2 1"}), ":4: "},        // out of range
-      {general + "2 2 4\n1 1 4\n2 2 4\n", " 2 of 4 "},     // truncated
+      {general + "2 3 1\n1 1 4\n", ":2: "},             // not square
+      {matrix_text(2, {"1 1 4", "2 2 nan"}), ":4: "},   // not a number
+      {matrix_text(2, {"1 1 4", "2 2 inf"}), ":4: "},   //
+      {matrix_text(2, {"1 1 4", "3 2 1"}), ":4: "},     // out of range
+      {general + "2 2 4\n1 1 4\n2 2 4\n", " 2 of 4 "},  // truncated
       {"%%MatrixMarket matrix coordinate complex symmetric\n1 1 1\n1 1 2 0\n", "complex"},
       {"", ""}};
   for (const auto& [text, place] : cases) {

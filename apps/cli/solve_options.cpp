@@ -1,0 +1,179 @@
+#include "cli/solve_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/ordering_option.h"
+#include "espalier/model/error.h"
+#include "solver/runtime.h"
+
+namespace espalier::cli {
+namespace {
+
+using solver::FactorKind;
+using solver::Precision;
+using Scaling = solver::PrepareOptions::Scaling;
+
+void add_input(CLI::App& app, SolveOptions& options) {
+  app.add_option("MATRIX", options.matrix,
+                 "Matrix Market or Rutherford-Boeing file, plain or gzip");
+  app.add_option("--grid", options.grid,
+                 "Instead of a file: the Laplacian of a grid, as 40x40x40");
+  app.add_option("--rhs", options.rhs,
+                 "Right-hand sides: a Matrix Market array, or coordinate\n"
+                 "for sparse ones (default: A times ones)");
+  app.add_option("--out", options.out, "Write the solutions to this file");
+  app.add_flag("--transposed", options.transposed,
+               "Solve with the transposed matrix: A^T x = b");
+}
+
+void add_numerics(CLI::App& app, SolveOptions& options) {
+  add_choice<std::optional<FactorKind>>(app, "--kind", options.solver.kind,
+                                        {{"auto", std::nullopt},
+                                         {"spd", FactorKind::kCholesky},
+                                         {"symmetric", FactorKind::kLdlt},
+                                         {"general", FactorKind::kLu}},
+                                        "Kind of matrix: L L^T, L D L^T or L U");
+  add_choice<Precision>(app, "--precision", options.solver.precision,
+                        {{"double", Precision::kDouble}, {"single", Precision::kSingle}},
+                        "Of the factor; refinement is in double precision");
+  add_choice<Scaling>(app, "--scaling", options.solver.prepare.scaling,
+                      {{"auto", Scaling::kAuto},
+                       {"none", Scaling::kNone},
+                       {"equilibrate", Scaling::kEquilibrate},
+                       {"matching", Scaling::kMatching}},
+                      "Of rows and columns before the factorisation");
+  const auto read = [&options](const double& threshold) {
+    if (!(threshold > 0 && threshold <= 1))
+      throw CLI::ValidationError("--pivot-threshold",
+                                 fmt::format("{} is not above 0 and up to 1", threshold));
+    options.pivot_threshold = threshold;
+  };
+  app.add_option_function<double>(
+         "--pivot-threshold", read,
+         "Smaller pivots are delayed: no entry of the factor is\n"
+         "beyond 1 / U; 0 < U <= 1; symmetric and general")
+      ->type_name("U")
+      ->default_str(fmt::format("{}", options.solver.pivot_threshold));
+  app.add_flag("--no-refine", options.no_refine, "No iterative refinement");
+  app.add_flag("--estimate-errors", options.solver.estimate_errors,
+               "Condition number and bound of the error: a few more solves");
+}
+
+void add_bound(CLI::App& app, SolveOptions& options) {
+  add_memory(app, options.memory, "none");
+  const auto read = [&options](const std::string& text) {
+    try {
+      options.delay_reserve = parse_size(text);
+    } catch (const Error& error) {
+      throw CLI::ValidationError("--delay-reserve", error.what());
+    }
+  };
+  app.add_option_function<std::string>(
+         "--delay-reserve", read,
+         "Part of the bound kept for pivots that have to be delayed;\n"
+         "beyond it they are taken as they are (static pivoting)")
+      ->type_name("SIZE");
+  app.add_option("--out-of-core", options.solver.out_of_core,
+                 "Directory for what does not fit in the bound; with it,\n"
+                 "--memory min is the least out of core, xFACTOR is of the\n"
+                 "least in core")
+      ->type_name("DIR");
+}
+
+void check_combinations(const SolveOptions& options) {
+  const bool spd = options.solver.kind == FactorKind::kCholesky;
+  if (options.matrix.empty() == options.grid.empty())
+    throw InvalidInput("solve: give either a matrix file or --grid");
+  if (!options.solver.out_of_core.empty() && !options.bounded())
+    throw InvalidInput(
+        fmt::format("--out-of-core {}: needs a bound, --memory SIZE, min or xFACTOR",
+                    options.solver.out_of_core));
+  if (options.delay_reserve && !options.bounded())
+    throw InvalidInput(
+        fmt::format("--delay-reserve {}: without --memory, delayed pivots have no limit",
+                    format_size(*options.delay_reserve)));
+  if (spd && options.delay_reserve)
+    throw InvalidInput(fmt::format("--delay-reserve {}: --kind spd delays no pivots",
+                                   format_size(*options.delay_reserve)));
+  if (spd && options.pivot_threshold)
+    throw InvalidInput(fmt::format("--pivot-threshold {}: --kind spd chooses no pivots",
+                                   *options.pivot_threshold));
+  if (spd && options.solver.prepare.scaling == Scaling::kMatching)
+    throw InvalidInput(
+        "--scaling matching: --kind spd has its pivots on the diagonal; "
+        "take equilibrate or auto");
+  if (options.solver.scheduler != "espalier" && options.bounded())
+    throw InvalidInput(
+        fmt::format("--memory: scheduler '{}' keeps no bound; leave one of them out",
+                    options.solver.scheduler));
+}
+
+void check_writable(const std::string& path, const std::filesystem::path& folder,
+                    const char* problem) {
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    throw FileError(path, 0, fmt::format("{}: {}", problem, std::strerror(errno)));
+}
+
+void check_paths(const SolveOptions& options) {
+  if (!options.out.empty())
+    check_writable(options.out, std::filesystem::absolute(options.out).parent_path(),
+                   "cannot be written");
+  const std::string& directory = options.solver.out_of_core;
+  if (directory.empty()) return;
+  std::error_code ignored;
+  if (std::filesystem::exists(directory, ignored) &&
+      !std::filesystem::is_directory(directory, ignored))
+    throw FileError("--out-of-core " + directory, 0, "is not a directory");
+  check_writable("--out-of-core " + directory, directory, "cannot be written to");
+}
+
+}  // namespace
+
+void add_solve_options(CLI::App& app, SolveOptions& options) {
+  options.solver.workers = solver::default_workers();
+  add_input(app, options);
+  add_numerics(app, options);
+  add_bound(app, options);
+  add_workers(app, options.solver.workers);
+  add_ordering(app, options.solver.analysis.ordering);
+  add_order(app, options.solver.order);
+  add_mapping(app, options.solver.mapping);
+  app.add_option("--scheduler", options.solver.scheduler,
+                 "espalier, or a policy of StarPU's own, which keeps no bound");
+  add_json(app, options.json);
+}
+
+void check(SolveOptions& options) {
+  check_combinations(options);
+  solver::check({options.solver.workers, options.solver.scheduler});
+  check_paths(options);
+  options.solver.refine = !options.no_refine;
+  if (options.pivot_threshold) options.solver.pivot_threshold = *options.pivot_threshold;
+  if (options.delay_reserve) options.solver.delay_reserve = *options.delay_reserve;
+}
+
+std::string_view name(FactorKind kind) {
+  return kind == FactorKind::kCholesky ? "spd"
+         : kind == FactorKind::kLdlt   ? "symmetric"
+                                       : "general";
+}
+
+std::string_view name(Precision precision) {
+  return precision == Precision::kSingle ? "single" : "double";
+}
+
+std::string_view scaling_name(const solver::PrepareOptions& asked,
+                              const solver::PreparedMatrix& prepared) {
+  if (prepared.row_scale.empty() && prepared.row_of.empty() && prepared.partner.empty())
+    return "none";
+  return asked.scaling == Scaling::kEquilibrate || prepared.kind == FactorKind::kCholesky
+             ? "equilibrate"
+             : "matching";
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "cli/options.h"
+#include "solver/solver.h"
+
+namespace espalier::cli {
+
+/// What `espalier solve` was asked for.
+struct SolveOptions {
+  std::string matrix, grid;  ///< one of them is given
+  std::string rhs, out;      ///< empty: not given
+  MemoryRequest memory{.kind = MemoryRequest::Kind::kUnbounded};
+  std::optional<double> pivot_threshold;
+  std::optional<Bytes> delay_reserve;
+  bool transposed = false;
+  bool no_refine = false;
+  bool json = false;
+  solver::SolverOptions solver;  ///< complete after check()
+
+  [[nodiscard]] bool bounded() const {
+    return memory.kind != MemoryRequest::Kind::kUnbounded;
+  }
+  [[nodiscard]] std::string input_name() const {
+    return grid.empty() ? matrix : "grid " + grid;
+  }
+};
+
+void add_solve_options(CLI::App& app, SolveOptions& options);
+
+/// Refuses what can be refused before the work, and completes `options.solver`.
+/// @throws InvalidInput, FileError naming the option and the value
+void check(SolveOptions& options);
+
+/// The name that --kind has for it.
+[[nodiscard]] std::string_view name(solver::FactorKind kind);
+[[nodiscard]] std::string_view name(solver::Precision precision);
+/// What was done to the matrix, by the names of --scaling.
+[[nodiscard]] std::string_view scaling_name(const solver::PrepareOptions& asked,
+                                            const solver::PreparedMatrix& prepared);
+
+}  // namespace espalier::cli

@@ -1,0 +1,246 @@
+#include "cli/solve_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace espalier::cli {
+namespace {
+
+using solver::FactorKind;
+using solver::Precision;
+using solver::Solver;
+
+constexpr double kGoodForwardError = 0.1;
+
+// A backward error beyond this is a solution that must not be trusted. Refinement is in
+// double precision whatever the factor is in.
+double good_backward_error(const SolveOptions& options) {
+  const bool rough =
+      options.solver.precision == Precision::kSingle && !options.solver.refine;
+  return rough ? 1e-12 * std::numeric_limits<float>::epsilon() /
+                     std::numeric_limits<double>::epsilon()
+               : 1e-12;
+}
+
+// L U has two triangles, and works on both.
+double sides(const Solver& solver) { return solver.kind() == FactorKind::kLu ? 2 : 1; }
+
+double factor_flops(const Solver& solver) {
+  return sides(solver) * solver.analysis().symbolic.factor_flops;
+}
+
+void report_system(Report& report, const SolveOptions& options, const Solver& solver,
+                   std::int64_t entries) {
+  const solver::Symbolic& symbolic = solver.analysis().symbolic;
+  const bool lu = solver.kind() == FactorKind::kLu;
+  report.text("matrix", "matrix", options.input_name());
+  report.count("size", "order", symbolic.size);
+  report.count("entries", "entries, as read", entries);
+  report.text("kind", "kind", name(solver.kind()));
+  report.text("precision", "precision", name(options.solver.precision));
+  report.text("scaling", "scaling",
+              scaling_name(options.solver.prepare, solver.prepared()));
+  if (solver.prepared().structural_rank < symbolic.size)
+    report.count("structural_rank", "structural rank", solver.prepared().structural_rank);
+  report.text("ordering", "ordering", solver::name(options.solver.analysis.ordering));
+  report.text("order", "traversal", name(options.solver.order));
+  report.text("mapping", "mapping", name(options.solver.mapping));
+  report.text("scheduler", "scheduler", options.solver.scheduler);
+  report.count("workers", "workers", options.solver.workers);
+  report.count(
+      "factor_entries", "entries of the factor",
+      lu ? 2 * symbolic.factor_entries - symbolic.size : symbolic.factor_entries);
+  report.flops("factor_flops", "work of the factorisation", factor_flops(solver));
+  report.count("fronts", "fronts", symbolic.fronts());
+  report.count("nodes", "nodes of the task tree",
+               static_cast<std::int64_t>(solver.tree().nodes.size()));
+}
+
+// Nothing in the report's figures is estimated after the fact: what the gate booked, what
+// the fronts really took, and what the system counts for the process.
+void report_memory(Report& report, const SolveOptions& options, const Solver& solver,
+                   const SolveRun& run) {
+  const bool out_of_core = !options.solver.out_of_core.empty();
+  report.heading("Memory");
+  report.bytes("least_bytes",
+               out_of_core ? "least bound in core" : "least bound that suffices",
+               solver.memory().least());
+  if (out_of_core)
+    report.bytes("out_of_core_least_bytes", "least bound out of core",
+                 solver.memory().least_out_of_core());
+  if (run.bound) report.bytes("bound_bytes", "bound on the process", *run.bound);
+  report.bytes("peak_rss_bytes", "peak of the process (VmHWM)", solver.peak_resident());
+  report.bytes("baseline_rss_bytes", "  resident before the first front",
+               solver.memory().baseline);
+  report.bytes("factor_rss_bytes", "  growth while factorising", solver.factor_growth());
+  report.bytes("booked_peak_bytes", "fronts: most that was booked",
+               run.factor.booked_peak);
+  report.bytes("peak_bytes", "fronts: most that was allocated",
+               run.factor.allocated_peak);
+  report.bytes("analysis_peak_bytes", "", solver.memory().analysis_peak);
+  report.bytes("reserve_bytes", "", solver.memory().reserve);
+  if (run.bound)
+    report.flag("bound_kept", "bound kept", solver.peak_resident() <= *run.bound);
+  if (!out_of_core) return;
+  const solver::SpillFile::Counters io = solver.spilled();
+  report.bytes("spill_file_bytes", "file out of core", solver.bytes_to_spill());
+  report.bytes("bytes_written", "  written", io.bytes_written);
+  report.bytes("bytes_read", "  read", io.bytes_read);
+}
+
+void report_time(Report& report, const SolveOptions& options, const Solver& solver,
+                 const SolveRun& run) {
+  const solver::FactorReport& factor = run.factor;
+  report.heading("Time");
+  report.seconds("read_seconds", "read", run.read_seconds);
+  report.seconds("analyse_seconds", "analyse", solver.analyse_seconds());
+  report.seconds("ordering_seconds", "  ordering", solver.analysis().seconds.ordering);
+  report.seconds("factor_seconds", "factor", factor.seconds);
+  report.flops("factor_flops_per_second", "  rate a second",
+               factor_flops(solver) / factor.seconds);
+  if (factor.busy_seconds > 0)
+    report.ratio("busy_ratio", "  part that workers were busy",
+                 factor.busy_seconds / (factor.seconds * options.solver.workers));
+  report.seconds("gate_seconds", "  tasks waited at the gate, in all",
+                 factor.held_seconds);
+  report.seconds("solve_seconds", "solve", run.solution.seconds);
+  report.seconds("refine_seconds", "refine", run.solution.refine_seconds);
+  if (!options.solver.out_of_core.empty()) {
+    const solver::SpillFile::Counters io = solver.spilled();
+    report.seconds("io_seconds", "in reads and writes out of core, of all threads",
+                   io.write_seconds + io.read_seconds);
+  }
+  report.count("tasks", "tasks", factor.tasks);
+  report.count("stolen_tasks", "  run outside their worker set", factor.stolen_tasks);
+}
+
+void report_pivots(Report& report, const Solver& solver, const SolveRun& run) {
+  if (run.cholesky_failed) report.flag("positive_definite", "positive definite", false);
+  if (solver.kind() == FactorKind::kCholesky) return;
+  const solver::PivotStatistics& pivots = run.factor.pivots;
+  report.heading("Pivots");
+  report.count("delayed_pivots", "delayed to a parent", pivots.delayed);
+  report.count("perturbed_pivots", "perturbed", pivots.perturbed);
+  report.count("null_space", "zero: estimated null space", pivots.null_space);
+  if (solver.kind() != FactorKind::kLdlt) return;
+  const std::int64_t size = solver.analysis().symbolic.size;
+  report.count("two_by_two_pivots", "of order 2", pivots.two_by_two);
+  report.count("positive_eigenvalues", "positive eigenvalues",
+               size - pivots.negative - pivots.null_space);
+  report.count("negative_eigenvalues", "negative eigenvalues", pivots.negative);
+  report.count("zero_eigenvalues", "zero eigenvalues", pivots.null_space);
+}
+
+void report_result(Report& report, const SolveOptions& options, const SolveRun& run) {
+  const solver::Refinement& refinement = run.solution.refinement;
+  report.heading("Result");
+  report.count("right_hand_sides", "right-hand sides", run.right_hand_sides);
+  report.flag("transposed", options.transposed ? "transposed" : "", options.transposed);
+  report.number("backward_error", "componentwise backward error",
+                refinement.backward_error);
+  report.count("refinement_steps", "steps of refinement", refinement.steps);
+  report.count("gmres_steps", refinement.gmres_steps > 0 ? "steps of GMRES" : "",
+               refinement.gmres_steps);
+  if (run.solution.errors) {
+    report.number("condition_1norm", "condition number, estimated",
+                  run.solution.errors->condition_1norm);
+    report.number("forward_error_bound", "bound of the error, estimated",
+                  run.solution.errors->forward_error_bound);
+  }
+  if (run.forward_error)
+    report.number("forward_error", "error of the known solution", *run.forward_error);
+}
+
+// Why the solution is not to be trusted; empty: it is.
+std::vector<std::string> doubts(const SolveOptions& options, const SolveRun& run) {
+  std::vector<std::string> list;
+  const double error = run.solution.refinement.backward_error;
+  const bool good = error <= good_backward_error(options);  // false: not a number, too
+  const std::int64_t deficiency = run.factor.pivots.null_space;
+  if (deficiency > 0)
+    list.push_back(fmt::format(
+        "singular: estimated null space of dimension {}; {}", deficiency,
+        good                    ? "the solution is one of many"
+        : options.solver.refine ? "the right-hand side seems to be outside the range"
+                                : "there may be no solution, or many"));
+  if (!good)
+    list.push_back(
+        fmt::format("the solution is not to be trusted: backward error {:.1e}", error));
+  if (run.solution.errors &&
+      !(run.solution.errors->forward_error_bound <= kGoodForwardError))
+    list.push_back(fmt::format(
+        "the solution is not to be trusted: its error may be {:.1e} of it "
+        "(condition number {:.1e})",
+        run.solution.errors->forward_error_bound, run.solution.errors->condition_1norm));
+  return list;
+}
+
+void print_line(const SolveOptions& options, std::string_view text) {
+  fmt::print(stderr, "espalier: {}: {}\n", options.input_name(), text);
+}
+
+void print_notes(const SolveOptions& options, const SolveRun& run) {
+  if (run.cholesky_failed)
+    print_line(options, "note: not positive definite; factored as L D L^T");
+  if (run.factor.pivots.perturbed > 0)
+    print_line(options,
+               fmt::format("note: {} pivots were perturbed: no memory to delay them",
+                           run.factor.pivots.perturbed));
+}
+
+}  // namespace
+
+ExitStatus report_run(const SolveOptions& options, const Solver& solver,
+                      const SolveRun& run) {
+  const std::vector<std::string> why = doubts(options, run);
+  Report report;
+  report_system(report, options, solver, run.entries);
+  report_memory(report, options, solver, run);
+  report_time(report, options, solver, run);
+  report_pivots(report, solver, run);
+  report_result(report, options, run);
+  report.flag("trusted", "to be trusted", why.empty());
+  report.print(options.json);
+
+  print_notes(options, run);
+  for (const std::string& each : why) print_line(options, each);
+  const bool kept = !run.bound || solver.peak_resident() <= *run.bound;
+  if (!kept)
+    fmt::print(stderr, "espalier: the peak {} is above the bound {}\n",
+               format_size(solver.peak_resident()), format_size(*run.bound));
+  return kept && why.empty() ? kDone : kNo;
+}
+
+ExitStatus report_infeasible(const SolveOptions& options, const Solver& solver,
+                             std::int64_t entries, Infeasible answer) {
+  Report report;
+  report_system(report, options, solver, entries);
+  const solver::MemoryAccount& memory = solver.memory();
+  answer.least_bytes = memory.least();
+  std::string more = "; with --out-of-core DIR less may do";
+  if (!options.solver.out_of_core.empty()) {
+    const Bytes least = memory.least_out_of_core();
+    report.bytes("out_of_core_least_bytes", "", least);
+    more = fmt::format("; out of core {} ({} bytes) suffices", format_size(least), least);
+  }
+  print_infeasible(std::move(report), answer, options.json, more);
+  return kNo;
+}
+
+ExitStatus report_not_definite(const SolveOptions& options, const Solver& solver,
+                               std::int64_t entries, const solver::BadPivot& bad) {
+  print_line(options, fmt::format("not positive definite: no positive pivot in column {}",
+                                  bad.column + 1));
+  Report report;
+  report_system(report, options, solver, entries);
+  report.flag("positive_definite", "positive definite", false);
+  report.count("failed_column", "failed column", bad.column + 1);
+  if (options.json) report.print(true);
+  return kNo;
+}
+
+}  // namespace espalier::cli

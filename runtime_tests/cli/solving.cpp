@@ -1,0 +1,87 @@
+#include "cli/solving.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace espalier::cli_test {
+
+using nlohmann::json;
+
+json object(const Outcome& outcome) {
+  json parsed = json::parse(outcome.out, nullptr, false);
+  EXPECT_TRUE(parsed.is_object()) << outcome.out << outcome.err;
+  return parsed.is_object() ? parsed : json::object();
+}
+
+Outcome solve(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "solve");
+  arguments.insert(arguments.end(), {"--workers", "2", "--json"});
+  return run(arguments);
+}
+
+void expect_solved(const Outcome& outcome) {
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const json report = object(outcome);
+  EXPECT_LE(report.value("backward_error", 1.0), 1e-14) << outcome.out;
+  EXPECT_EQ(report.value("trusted", false), true) << outcome.out;
+}
+
+void expect_refused(const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& words) {
+  const Outcome outcome = solve(arguments);
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  for (const std::string& word : words) expect_says(outcome, word);
+}
+
+void expect_says(const Outcome& outcome, const std::string& words) {
+  EXPECT_NE(outcome.err.find(words), std::string::npos) << words << " in " << outcome.err;
+}
+
+std::string matrix_text(int size, const std::vector<std::string>& entries) {
+  return fmt::format("%%MatrixMarket matrix coordinate real symmetric\n{} {} {}\n{}{}",
+                     size, size, entries.size(), fmt::join(entries, "\n"),
+                     entries.empty() ? "" : "\n");
+}
+
+std::string Entries::text(const std::string& symmetry) const {
+  std::string text = fmt::format("%%MatrixMarket matrix coordinate real {}\n{} {} {}\n",
+                                 symmetry, size, size, list.size());
+  for (const auto& [row, column, value] : list)
+    text += fmt::format("{} {} {}\n", row + 1, column + 1, value);
+  return text;
+}
+
+std::vector<double> Entries::times(const std::vector<double>& x, bool transposed) const {
+  std::vector<double> y(x.size(), 0.0);
+  for (const auto& [row, column, value] : list) {
+    if (transposed)
+      y[column] += value * x[row];
+    else
+      y[row] += value * x[column];
+  }
+  return y;
+}
+
+std::string array_text(int rows, const std::vector<double>& values) {
+  return fmt::format("%%MatrixMarket matrix array real general\n{} {}\n{}\n", rows,
+                     values.size() / rows, fmt::join(values, "\n"));
+}
+
+std::vector<double> array_values(const std::string& text) {
+  std::vector<double> values;
+  std::istringstream lines(text);
+  std::string line;
+  bool sizes = false;
+  while (std::getline(lines, line)) {
+    if (line.starts_with('%')) continue;
+    if (sizes) values.push_back(std::stod(line));
+    sizes = true;
+  }
+  return values;
+}
+
+}  // namespace espalier::cli_test
