@@ -57,7 +57,23 @@ if(TARGET espalier_solver)
   target_include_directories(espalier_analysis INTERFACE
     $<INSTALL_INTERFACE:${solver_include_dir}>)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/solver
-          DESTINATION ${solver_include_dir} FILES_MATCHING PATTERN "*.h")
+          DESTINATION ${solver_include_dir} FILES_MATCHING PATTERN "*.h"
+          PATTERN "c_api" EXCLUDE)
+endif()
+if(TARGET espalier_solver AND TARGET espalier_policy)
+  # Static libraries: what they need is linked by whoever links them.
+  set(ESPALIER_SOLVER_LIBS ${BLAS_LIBRARIES} ${OpenMP_CXX_FLAGS})
+  foreach(ordering IN ITEMS METIS AMD SCOTCH)
+    if(ESPALIER_WITH_${ordering})
+      string(REPLACE SCOTCH SCOTCH_LIB package ${ordering})
+      list(APPEND ESPALIER_SOLVER_LIBS ${${package}_LIBRARY})
+    endif()
+  endforeach()
+  # As -l: whole paths would come before the objects that need them.
+  list(TRANSFORM ESPALIER_SOLVER_LIBS
+       REPLACE "^(.*)/lib([^/]+)\\.(so|a)$" "-L\\1 -l\\2")
+  list(JOIN ESPALIER_SOLVER_LIBS " " ESPALIER_SOLVER_LIBS)
+  espalier_pkgconfig(espalier-solver)
 endif()
 if(TARGET espalier_cli)
   file(RELATIVE_PATH libdir_from_bindir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
