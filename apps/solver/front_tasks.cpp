@@ -3,11 +3,25 @@
 #include <algorithm>
 #include <cstring>
 
+#include "solver/block_assembly.h"
+
 namespace espalier::solver {
 namespace {
 
 // What is read at a time of a contribution block in the file, at least.
 constexpr std::int64_t kReadEntries = std::int64_t{1} << 16;
+
+template <class T>
+bool eliminate(Front<T>& front) {
+  const std::int32_t panels = front.panels(), blocks = front.blocks();
+  for (std::int32_t k = 0; k < panels; ++k) {
+    if (!front.factor(k)) return false;
+    for (std::int32_t j = k + 1; j < blocks; ++j) front.update(j, k);
+  }
+  front.finish_pivots();
+  for (std::int32_t j = panels; j < blocks; ++j) front.update(j, panels);
+  return true;
+}
 
 // The fronts of one node in turn, with the stack of contribution blocks inside it.
 template <class T>
@@ -71,17 +85,6 @@ class NodeRun {
     return on_stack;
   }
 
-  bool eliminate(Front<T>& front) {
-    const std::int32_t panels = front.panels(), blocks = front.blocks();
-    for (std::int32_t k = 0; k < panels; ++k) {
-      if (!front.factor(k)) return false;
-      for (std::int32_t j = k + 1; j < blocks; ++j) front.update(j, k);
-    }
-    front.finish_pivots();
-    for (std::int32_t j = panels; j < blocks; ++j) front.update(j, panels);
-    return true;
-  }
-
   // The front's contribution block takes the place of its children's.
   void close(std::int32_t s, T* contribution, std::int64_t children) {
     if (s == node_.last_front) return;
@@ -119,7 +122,16 @@ void allocate_node(const FrontContext<T>& context, std::int32_t node) {
 template <class T>
 void run_sequential_node(const FrontContext<T>& context, std::int32_t node) {
   allocate_node(context, node);
-  NodeRun<T>(context, node).run();
+  if (!context.tree.nodes[node].tiled) {
+    NodeRun<T>(context, node).run();
+    return;
+  }
+  Front<T> front(context, context.tree.nodes[node].last_front,
+                 context.factor.storage[node].template as<T>(),
+                 context.contributions[node].template as<T>());
+  BlockAssembly<T> assembly(context, front);
+  for (std::int32_t j = 0; j < front.blocks(); ++j) assembly.assemble(j);
+  eliminate(front);
 }
 
 template <class T>

@@ -27,18 +27,8 @@ TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node)
       may_delay_(context.tree.kind != FactorKind::kCholesky &&
                  context.pivoting.delay_reserve > 0),
       writes_(context.tree.nodes[node].factor_at >= 0 && !front_.has_delayed()),
-      positions_(context.tree.nodes[node].index_entries *
-                     static_cast<Bytes>(sizeof(std::int32_t)),
-                 context.meter) {
-  const AssemblyTree& tree = context.tree;
-  auto* positions = positions_.as<std::int32_t>();
-  for (auto c = tree.first_child[front_.front()]; c >= 0; c = tree.next_sibling[c]) {
-    const std::size_t rows = context.symbolic.rows_of(c).size();
-    front_.child_positions(c, {positions, rows});
-    positions += rows;
-  }
-  assembled_.resize(blocks_, 0);
-  handles_.resize(blocks_ + (may_delay_ ? 1 : 0));
+      assembly_(context, front_),
+      handles_(blocks_ + (may_delay_ ? 1 : 0)) {
   // The handles stand for the blocks, whose memory comes later, in the dependencies.
   for (starpu_data_handle_t& handle : handles_) starpu_void_data_register(&handle);
 }
@@ -131,7 +121,7 @@ void TiledFront<T>::run(const BlockTask& task) {
   if (stopped) return;
   switch (task.kind) {
     case Kind::kAssemble:
-      return assemble(task.target);
+      return assembly_.assemble(task.target);
     case Kind::kFactor:
       front_.factor(task.target);
       if (writes_) write(task.target);
@@ -165,74 +155,6 @@ void TiledFront<T>::write(std::int32_t block) {
       return;
     }
   }
-}
-
-template <class T>
-void TiledFront<T>::assemble(std::int32_t block) {
-  const AssemblyTree& tree = context_.tree;
-  const BlockColumn<T> columns = block_column(front_.storage(), block);
-  take_memory(columns);
-  const std::int32_t end = columns.first + columns.width;
-  if (block < panels_) front_.add_original(columns.first, end);
-  const auto* positions = positions_.as<const std::int32_t>();
-  for (auto c = tree.first_child[front_.front()]; c >= 0; c = tree.next_sibling[c]) {
-    const std::span of_child(positions, context_.symbolic.rows_of(c).size());
-    front_.add_child(c, nullptr, of_child, columns.first, end);
-    if (front_.has_delayed()) front_.add_delayed(c, of_child, columns.first, end);
-    positions += of_child.size();
-  }
-  give_back(block);
-}
-
-// The pages of a block, in whichever of the two buffers it lies.
-template <class T>
-void TiledFront<T>::take_memory(const BlockColumn<T>& columns) {
-  const std::size_t node = index(task_);
-  const std::scoped_lock lock(memory_mutex_);
-  for (PageBuffer* buffer :
-       {&context_.factor.storage[node], &context_.contributions[node]}) {
-    for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
-      const auto* const data = reinterpret_cast<std::byte*>(columns.data[side]);
-      const Bytes begin = data - buffer->data();
-      if (std::less<>{}(data, buffer->data()) || begin >= buffer->size()) continue;
-      const Bytes bytes = static_cast<Bytes>(sizeof(T)) * columns.leading * columns.width;
-      buffer->fill(begin, begin + bytes);
-    }
-  }
-}
-
-// What no block that is still to be assembled reads of the children.
-template <class T>
-void TiledFront<T>::give_back(std::int32_t block) {
-  const std::scoped_lock lock(memory_mutex_);
-  assembled_[block] = 1;
-  const std::int32_t before = assembled_first_;
-  while (assembled_first_ < blocks_ && assembled_[assembled_first_] != 0)
-    ++assembled_first_;
-  if (assembled_first_ == before) return;
-  const bool all = assembled_first_ == blocks_;
-  const AssemblyTree& tree = context_.tree;
-  const std::int32_t next =
-      all ? 0 : block_column(front_.storage(), assembled_first_).first;
-  const auto* positions = positions_.as<const std::int32_t>();
-  for (auto c = tree.first_child[front_.front()]; c >= 0; c = tree.next_sibling[c]) {
-    const std::span of_child(positions, context_.symbolic.rows_of(c).size());
-    PageBuffer& buffer = context_.contributions[tree.node_of_front[c]];
-    positions += of_child.size();
-    if (all) {
-      buffer.release();
-      continue;
-    }
-    const Trapezoid layout = tree.contribution(context_.symbolic, c);
-    const auto used = static_cast<std::int32_t>(
-        std::lower_bound(of_child.begin(), of_child.end(), next) - of_child.begin());
-    const auto bytes = static_cast<Bytes>(sizeof(T));
-    for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
-      const Bytes start = side * layout.entries() * bytes;
-      buffer.drain(start, start + layout.entries_before(used) * bytes);
-    }
-  }
-  if (all) positions_.release();
 }
 
 template class TiledFront<float>;

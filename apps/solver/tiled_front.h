@@ -5,10 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "solver/block_assembly.h"
 #include "solver/front_tasks.h"
 
 namespace espalier::solver {
@@ -47,9 +47,6 @@ class TiledFront {
   static void run_block_task(void* buffers[], void* argument) noexcept;
   void run(const BlockTask& task);
   void end_one();
-  void assemble(std::int32_t block);
-  void take_memory(const BlockColumn<T>& columns);
-  void give_back(std::int32_t block);
   void write(std::int32_t block);
   [[nodiscard]] starpu_task* create(Kind kind, std::int32_t target, std::int32_t source);
 
@@ -58,15 +55,12 @@ class TiledFront {
   Front<T> front_;
   std::int32_t panels_, blocks_;
   bool may_delay_;
-  bool writes_;           // each block of the panel, once it is factored
-  PageBuffer positions_;  // of all children, one after the other
+  bool writes_;  // each block of the panel, once it is factored
+  BlockAssembly<T> assembly_;
   std::vector<starpu_data_handle_t> handles_;  // blocks, then the slots
   std::vector<BlockTask> tasks_;
   std::atomic<std::int32_t> to_run_;
-  std::mutex memory_mutex_;             // of what follows
-  std::vector<std::int8_t> assembled_;  // of each block
-  std::int32_t assembled_first_ = 0;    // so many blocks in a row
-  Flops work_each_ = 0;                 // of a task, all taken for equal
+  Flops work_each_ = 0;  // of a task, all taken for equal
   std::function<void()> ended_;
 };
 

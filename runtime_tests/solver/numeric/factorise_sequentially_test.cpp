@@ -106,7 +106,12 @@ void check(std::mt19937& random, Instance& instance) {
   expect_factor_of(a, dense_factor(instance, *factor));
   expect_solutions(random, instance, *factor, exact);
   const Bytes peak = replay(instance.tree.tasks, instance.order).peak;
-  ASSERT_EQ(instance.report.allocated_peak, peak);
+  // Tiled fronts are planned for to a page or two for each side and child.
+  ASSERT_LE(instance.report.allocated_peak, peak);
+  const auto tiled = [](const AssemblyTree::Node& node) { return node.tiled; };
+  if (std::none_of(instance.tree.nodes.begin(), instance.tree.nodes.end(), tiled)) {
+    ASSERT_EQ(instance.report.allocated_peak, peak);
+  }
   ASSERT_EQ(instance.report.tasks, static_cast<std::int64_t>(instance.order.size()));
 }
 
