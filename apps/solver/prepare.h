@@ -18,10 +18,11 @@ struct PrepareOptions {
     kMatching,     ///< maximum_product_matching(); Cholesky: as kEquilibrate
   };
   Scaling scaling = Scaling::kAuto;
-  /// L D L^T by matching: two columns become partners when both scaled diagonal entries
-  /// are below this, so that neither is a likely pivot alone. A pair costs fill: on
-  /// interior-point systems pairing every two columns of the matching (infinity) makes 1
-  /// to 8 times the operations; 0: no partners.
+  /// L D L^T by matching: two columns become partners when a scaled diagonal entry of
+  /// either is below this. A pair costs fill: on saddle points 1 to 8 times the
+  /// operations that are predicted without pairs (0). But a column with a weak diagonal
+  /// entry that is ordered without its partner is delayed, front by front, and what that
+  /// takes is in no prediction: four to six times the memory on interior-point systems.
   double weak_diagonal = 0.01;
 };
 

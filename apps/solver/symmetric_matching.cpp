@@ -65,9 +65,9 @@ class CyclePairs {
       }
     }
     for (std::size_t k = 0; k < cycle_.size(); k += 2) {
-      const double most =
-          std::max(std::abs(diagonal_[cycle_[k]]), std::abs(diagonal_[cycle_[k + 1]]));
-      if (most >= weak_) continue;
+      const double least =
+          std::min(std::abs(diagonal_[cycle_[k]]), std::abs(diagonal_[cycle_[k + 1]]));
+      if (least >= weak_) continue;
       partner_[cycle_[k]] = cycle_[k + 1];
       partner_[cycle_[k + 1]] = cycle_[k];
     }

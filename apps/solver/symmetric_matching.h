@@ -23,9 +23,9 @@ struct SymmetricMatching {
 /// to cut an even cycle the one with the larger determinants is taken. Scales are
 /// geometric means, s_i^2 = r_i c_i.
 ///
-/// @param weak_diagonal  two columns stay alone when a scaled diagonal entry of either is
-///                       at least this in modulus: it may be a pivot, and a pair costs
-///                       fill. Infinite: all are paired.
+/// @param weak_diagonal  two columns stay alone when the scaled diagonal entries of both
+///                       are at least this in modulus: each may be a pivot, and a pair
+///                       costs fill. Infinite: all are paired.
 ///
 /// Structurally singular: the matching of the rows that are matched is used; the others
 /// stay alone, scaled so that their largest entry is 1.

@@ -216,16 +216,19 @@ TEST(SymmetricMatching, PairsByHand) {
   EXPECT_DOUBLE_EQ(matching.log[2], -std::log2(5) / 2);
 }
 
-// d 1    matched off the diagonal; alone as soon as d is not weak
-// 1 0
-TEST(SymmetricMatching, LeavesColumnsAloneThatMayBePivots) {
-  const auto partner = [](double d, double weak) {
-    return symmetric_matching({2, {0, 2, 2}, {0, 1}, {d, 1}}, weak).partner;
+// c 1    matched off the diagonal; alone as soon as neither c nor d is weak
+// 1 d
+TEST(SymmetricMatching, LeavesColumnsAloneThatMayBothBePivots) {
+  const auto partner = [](double c, double d, double weak) {
+    return symmetric_matching({2, {0, 2, 3}, {0, 1, 1}, {c, 1, d}}, weak).partner;
   };
-  EXPECT_EQ(partner(0.5, kAll), (Ints{1, 0}));
-  EXPECT_EQ(partner(0.5, 0.1), (Ints{0, 1}));
-  EXPECT_EQ(partner(0, 0.1), (Ints{1, 0}));
-  EXPECT_EQ(partner(0, 0), (Ints{0, 1}));
+  const Ints pair{1, 0}, alone{0, 1};
+  EXPECT_EQ(partner(0.5, 0.5, kAll), pair);
+  EXPECT_EQ(partner(0.5, 0.5, 0.1), alone);
+  EXPECT_EQ(partner(0.5, 0.05, 0.1), pair);
+  EXPECT_EQ(partner(0.05, 0.5, 0.1), pair);
+  EXPECT_EQ(partner(0, 0, 0.1), pair);
+  EXPECT_EQ(partner(0, 0, 0), alone);
 }
 
 TEST(SymmetricMatching, PairsAreEntriesAndNoScaledEntryIsAboveOne) {
