@@ -73,6 +73,10 @@ class FactorLoader {
       factor_.front[s].delays = std::make_unique<FrontDelays<T>>();
       take_delays(s, static_cast<std::int32_t>(incoming), *factor_.front[s].delays);
     }
+    if (tree_.kind == FactorKind::kLdlt)
+      check_pivots(s, incoming > 0 ? factor_.front[s].delays->d.data()
+                                   : factor_.d.data() +
+                                         2 * std::int64_t{symbolic_.first_column[s]});
     if (incoming > 0 || tree_.kind == FactorKind::kCholesky) return;
     const auto own = [&](Indices& order) {
       return std::span(order).subspan(symbolic_.first_column[s], symbolic_.pivots(s));
@@ -87,6 +91,22 @@ class FactorLoader {
     for (std::int32_t j = 0; j < layout.columns(); ++j)
       require(order[j] >= 0 && order[j] < layout.width(layout.block_of(j)), s,
               "order of pivots");
+  }
+
+  // No 2 x 2 pivot reaches beyond the columns that its block, or the tail, eliminated.
+  void check_pairs(std::int32_t s, const T* d, std::int32_t eliminated) const {
+    std::int32_t k = 0;
+    while (k < eliminated) k += d[2 * k + 1] != 0 ? 2 : 1;
+    require(k == eliminated, s, "pivots");
+  }
+
+  void check_pivots(std::int32_t s, const T* d) const {
+    const Trapezoid layout = factor_.panel(symbolic_, tree_, s);
+    const FrontDelays<T>* const delays = factor_.front[s].delays.get();
+    for (std::int32_t k = 0; k < layout.blocks(); ++k)
+      check_pairs(s, d + 2 * std::int64_t{layout.first(k)},
+                  delays != nullptr ? delays->eliminated[k] : layout.width(k));
+    if (delays != nullptr) check_pairs(s, delays->tail_d.data(), delays->tail_eliminated);
   }
 
   void check_range(std::int32_t s, const Indices& values, std::int64_t end) const {

@@ -20,6 +20,7 @@ enum Fact : std::uint8_t {
   kStructuralRank,
   kSize,
   kFactorEntries,
+  kNullSpace,
   kFacts
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
@@ -98,6 +99,9 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.workers = static_cast<std::int32_t>(facts[kWorkers]);
   checks.require(figures[kThreshold] >= 0 && figures[kLargestEntry] >= 0,
                  "pivot threshold");
+  checks.require(facts[kNullSpace] >= 0 && facts[kNullSpace] <= facts[kSize],
+                 "null space");
+  result.null_space = facts[kNullSpace];
   result.pivot_threshold = figures[kThreshold];
   result.largest_entry = figures[kLargestEntry];
   return result;
@@ -158,6 +162,7 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   counts[kStructuralRank] = prepared.structural_rank;
   counts[kSize] = symbolic.size;
   counts[kFactorEntries] = symbolic.factor_entries;
+  counts[kNullSpace] = facts.null_space;
   file.put("facts", counts);
   const std::vector<double> figures = {facts.pivot_threshold, facts.largest_entry,
                                        symbolic.factor_flops};

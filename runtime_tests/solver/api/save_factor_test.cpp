@@ -96,12 +96,14 @@ TEST(SavedFile, RefusesEveryLengthButItsOwn) {
 TEST(SavedFile, SurvivesAnyContents) {
   std::mt19937 random(75);
   const TemporaryFile file;
+  std::string good;
   int refused = 0, accepted = 0;
   for (int round = 0; round < 4000; ++round) {
-    std::mt19937 of_system(static_cast<unsigned>(round / 40));
-    const FactoredSystem<float> saved(of_system, 25, kKinds[round / 40 % 3]);
-    saved.save(file.path());
-    std::string bytes = file.bytes();
+    if (round % 40 == 0) {
+      FactoredSystem<float>(random, 25, kKinds[round / 40 % 3]).save(file.path());
+      good = file.bytes();
+    }
+    std::string bytes = good;
     for (int change = draw(random, 1, 3); change > 0; --change)
       bytes[static_cast<std::size_t>(
           draw(random, 0, static_cast<int>(bytes.size()) - 1))] =
