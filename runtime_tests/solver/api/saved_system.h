@@ -36,8 +36,10 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
+/// As a new file: file systems may wait for the disk when an old one is overwritten.
 inline void write_bytes(const std::string& path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  std::filesystem::remove(path);
+  std::ofstream(path, std::ios::binary) << bytes;
 }
 
 /// Values in [-1, 1], most diagonal entries zero where the kind can do with that.
