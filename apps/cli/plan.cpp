@@ -46,7 +46,8 @@ PlanInput read_input(const PlanCommand& command) {
 Bytes everything(const TaskTree& tree) {
   Bytes sum = 0;
   for (const TaskId task : tree.postorder()) {
-    sum += tree.output_size(task) + tree.execution_size(task) + tree.retained_size(task);
+    sum += tree.output_size(task) + std::max<Bytes>(tree.execution_size(task), 0) +
+           tree.retained_size(task);
   }
   return sum;
 }

@@ -61,7 +61,9 @@ ESPALIER_API struct starpu_sched_policy* espalier_sched_policy(void);
  *                         parent starts; any numbering without a cycle
  * @param output_sizes     bytes that live from the node's start until its parent has
  *                         ended (a root's: to the end of the job)
- * @param execution_sizes  bytes that live only while the node runs; NULL: all 0
+ * @param execution_sizes  bytes that live only while the node runs; negative where what
+ *                         the node leaves takes the place of its inputs while it consumes
+ *                         them, at most by either of the two; NULL: all 0
  * @param retained_sizes   bytes from the node's start to the end of the job; NULL: all 0
  * @param work             flops, for priorities and the mapping; NULL: all 1
  * @return -EINVAL for an array, a parent, a size or a work that cannot be, -EOVERFLOW

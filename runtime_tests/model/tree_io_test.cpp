@@ -55,7 +55,10 @@ TEST(ReadTree, NamesTheLineOfEveryFault) {
   EXPECT_EQ(error_of(good + "-2 1 1 1 1\n"), "t:2: id '-2' is negative");
   EXPECT_EQ(error_of(good + "2 -2 1 1 1\n"), "t:2: parent '-2' is below -1");
   EXPECT_EQ(error_of(good + "2 1 -1 1 1\n"), "t:2: output size '-1' is negative");
-  EXPECT_EQ(error_of(good + "2 1 1 -1 1\n"), "t:2: execution size '-1' is negative");
+  EXPECT_EQ(
+      error_of(good + "2 1 1 -1 1\n"),
+      "t:2: execution size -1 of task 2 is below -0: no more than its inputs or than "
+      "what it leaves can share memory");
   EXPECT_EQ(error_of(good + "2 1 1 1 -1\n"), "t:2: work '-1' is negative");
   EXPECT_EQ(error_of(good + "2 1 1 1 nan\n"), "t:2: work 'nan' is not a finite number");
   EXPECT_EQ(error_of(good + "2 1 1 1 1 -1\n"), "t:2: retained size '-1' is negative");

@@ -21,6 +21,7 @@ struct RandomTreeOptions {
   Bytes largest_size = 9;
   bool retains = false;         ///< retained sizes other than 0
   double root_probability = 0;  ///< that a task but the first is one more root
+  bool reuses = false;          ///< outputs that take the place of inputs: negative m
 };
 
 /// Shapes from chains to stars, sizes that are often 0, ids in random order.
@@ -46,6 +47,14 @@ inline std::vector<Task> random_tasks(std::mt19937& random, RandomTreeOptions op
     task.retained_size = options.retains ? size() : 0;
     task.work = static_cast<Flops>(draw(9));
   }
+  if (!options.reuses) return tasks;
+  std::vector<Bytes> input(tasks.size(), 0);
+  for (const Task& task : tasks)
+    if (task.parent) input[index(*task.parent)] += task.output_size;
+  for (std::size_t k = 0; k < tasks.size(); ++k)
+    if (draw(1) == 0)
+      tasks[k].execution_size =
+          -draw(std::min(input[k], tasks[k].output_size + tasks[k].retained_size));
   return tasks;
 }
 
@@ -58,7 +67,8 @@ inline TaskTree varied_tree(std::mt19937& random, int instance, std::size_t most
   return random_tree(random,
                      {.tasks = 1 + static_cast<std::size_t>(instance) % most_tasks,
                       .retains = instance % 2 == 1,
-                      .root_probability = instance % 3 == 2 ? 0.2 : 0});
+                      .root_probability = instance % 3 == 2 ? 0.2 : 0,
+                      .reuses = instance % 4 >= 2});
 }
 
 /// A topological order drawn at random: in general not a postorder.

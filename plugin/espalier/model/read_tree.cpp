@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,8 @@
 
 namespace espalier {
 namespace {
+
+constexpr std::int64_t kLeastExecution = std::numeric_limits<std::int64_t>::min() / 2;
 
 constexpr std::size_t kLongestLine = 64 * 1024;
 constexpr std::size_t kBlock = 1024 * 1024;
@@ -155,10 +158,11 @@ Lines read_lines(std::istream& in, const std::string& name) {
     lines.numbers.push_back(reader.line());
     Task task;
     task.output_size = parser.integer(2, 0);
-    task.execution_size = parser.integer(3, 0);
+    task.execution_size = parser.integer(3, kLeastExecution);
     task.work = parser.real(4);
     task.retained_size = parser.count() == 6 ? parser.integer(5, 0) : 0;
-    for (const Bytes size : {task.output_size, task.execution_size, task.retained_size}) {
+    for (const Bytes size : {task.output_size, std::max<Bytes>(task.execution_size, 0),
+                             task.retained_size}) {
       if (__builtin_add_overflow(total, size, &total)) {
         parser.fail("the sum of all sizes leaves the 64-bit range");
       }
@@ -246,11 +250,29 @@ void link_parents(const std::string& name, Lines& lines) {
   }
 }
 
+// A negative execution size: what shares memory is there.
+void check_reuse(const std::string& name, const Lines& lines) {
+  std::vector<Bytes> input(lines.tasks.size(), 0);  // sums were checked
+  for (const Task& task : lines.tasks)
+    if (task.parent) input[index(*task.parent)] += task.output_size;
+  for (std::size_t i = 0; i < lines.tasks.size(); ++i) {
+    const Task& task = lines.tasks[i];
+    const Bytes most = std::min(input[i], task.output_size + task.retained_size);
+    if (task.execution_size < -most)
+      throw FileError(name, lines.numbers[i],
+                      fmt::format("execution size {} of task {} is below -{}: no more "
+                                  "than its inputs or than what it leaves can share "
+                                  "memory",
+                                  task.execution_size, lines.ids[i], most));
+  }
+}
+
 }  // namespace
 
 TreeFile read_tree(std::istream& in, const std::string& name) {
   Lines lines = read_lines(in, name);
   link_parents(name, lines);
+  check_reuse(name, lines);
   return {TaskTree(lines.tasks), std::move(lines.ids)};
 }
 

@@ -23,8 +23,10 @@ struct TreeFile {
 ///   9     -1      128          64              2e6   512
 ///
 /// Ids are distinct non-negative 64-bit integers; parent -1 is a root; sizes are integers
-/// in bytes, work a number of flops, none negative. '#' starts a comment, blank lines are
-/// skipped, lines end in LF or CR LF and are at most 64 KiB long.
+/// in bytes, work a number of flops, none negative but execution sizes, which may be
+/// where an output takes the place of inputs (Task::execution_size). '#' starts a
+/// comment, blank lines are skipped, lines end in LF or CR LF and are at most 64 KiB
+/// long.
 ///
 /// @throws FileError with the line for anything else: too few or too many fields, not a
 ///         number, negative, out of range, an id twice, an unknown parent, a cycle, sizes
