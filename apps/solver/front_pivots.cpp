@@ -31,6 +31,23 @@ void join_diagonal(const BlockColumn<T>& column) {
       column.data[0][j + i * leading] = column.data[1][i + j * leading];
 }
 
+// Whether the parent of a front may take `count` more columns, for which it needs a panel
+// beside the planned one: the memory for it must be left.
+template <class T>
+bool pay_for_parent(const FrontContext<T>& context, std::int32_t front,
+                    std::int32_t count) {
+  const std::int32_t parent = context.symbolic.parent[front];
+  if (parent < 0) return false;
+  const Trapezoid plan = context.tree.panel(context.symbolic, parent);
+  return context.reserve.pay(parent, count, 0, [&](std::int32_t more) -> Bytes {
+    if (more == 0) return 0;
+    const Trapezoid panel(plan.rows() + more, plan.columns() + more,
+                          context.tree.block_width[parent]);
+    return static_cast<Bytes>(sizeof(T)) *
+           (context.tree.sides() * panel.entries() + 6 * std::int64_t{panel.columns()});
+  });
+}
+
 }  // namespace
 
 /// The slots of a front as rows of the block that is being factored.
@@ -182,19 +199,10 @@ std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leav
 // Whether `count` more columns may go on as slots: the memory for it must be left.
 template <class T>
 bool Front<T>::pay_for_slots(std::int32_t slots, std::int32_t count) {
-  const std::int32_t parent = context_.symbolic.parent[front_];
   const std::int64_t order = pivots() + contribution_rows(), after = slots + count;
   const Bytes own = static_cast<Bytes>(sizeof(T)) * storage_.sides *
                     (2 * count * order + 2 * after * after);
-  const auto panel_bytes = [&](std::int32_t more) -> Bytes {
-    if (more == 0) return 0;
-    const Trapezoid plan = context_.tree.panel(context_.symbolic, parent);
-    const Trapezoid panel(plan.rows() + more, plan.columns() + more,
-                          context_.tree.block_width[parent]);
-    return static_cast<Bytes>(sizeof(T)) *
-           (storage_.sides * panel.entries() + 6 * std::int64_t{panel.columns()});
-  };
-  return context_.reserve.pay(parent, count, own, panel_bytes);
+  return context_.reserve.pay(-1, count, own, {});
 }
 
 template <class T>
@@ -364,10 +372,8 @@ void Front<T>::finish_pivots() {
                       own->tail_column_order.data(),
                       own->tail_d.data()};
   if (kind() == FactorKind::kLu) block.right = {&right, 1};
-  // What is left was paid for when it left its block.
-  own->tail_eliminated = take_pivots(block, [&](std::int32_t /*left*/) {
-    return context_.symbolic.parent[front_] >= 0;
-  });
+  own->tail_eliminated = take_pivots(
+      block, [&](std::int32_t left) { return pay_for_parent(context_, front_, left); });
   if (kind() == FactorKind::kLdlt) own->tail_column_order = own->tail_row_order;
   context_.log.add({.delayed = own->delayed_out()});
 }
