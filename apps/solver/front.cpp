@@ -124,6 +124,23 @@ void Front<T>::add_from_file(Bytes at, const Trapezoid& layout, std::int32_t sid
   }
 }
 
+// Columns of a Cholesky block before the first whose pivot is rounding.
+template <class T>
+std::int32_t Front<T>::clear_pivots(const BlockColumn<T>& column) const {
+  const double least = context_.pivoting.least_part;
+  if (least == 0) return column.width;
+  const SymmetricMatrix& a = context_.permuted.lower;
+  const std::int32_t first = context_.symbolic.first_column[front_] + column.first;
+  for (std::int32_t k = 0; k < column.width; ++k) {
+    const double root = column.data[0][k * (std::int64_t{column.leading} + 1)];
+    const std::int64_t diagonal = a.column_start[first + k];
+    const bool stored =
+        diagonal < a.column_start[first + k + 1] && a.row[diagonal] == first + k;
+    if (stored && root * root <= least * a.value[diagonal]) return k;
+  }
+  return column.width;
+}
+
 template <class T>
 bool Front<T>::factor(std::int32_t block) {
   const BlockColumn<T> column = block_column(storage_, block);
@@ -138,9 +155,9 @@ bool Front<T>::factor(std::int32_t block) {
     const auto counts =
         kernels::factor_pivot_block(FactorKind::kCholesky, pivots, kernels::PivotRule{},
                                     context_.scratch.template as<T>());
-    if (counts.eliminated == column.width) return true;
-    context_.log.fail(context_.symbolic.first_column[front_] + column.first +
-                      counts.eliminated);
+    const std::int32_t good = std::min(counts.eliminated, clear_pivots(column));
+    if (good == column.width) return true;
+    context_.log.fail(context_.symbolic.first_column[front_] + column.first + good);
     return false;
   }
   factor_with_pivoting(block, column);

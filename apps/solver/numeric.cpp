@@ -1,6 +1,7 @@
 #include "solver/numeric.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -41,9 +42,13 @@ class NumericOf : public Numeric {
     T* const given = reinterpret_cast<T*>(block.data());  // used where T is double
     T* const b = needs_first() ? first_.data() : given;
     T* const x = needs_second() ? second_.data() : b;
-    if (needs_first()) std::copy(block.begin(), block.end(), b);
+    std::vector<int> exponents;
+    if (needs_first()) exponents = convert(block, columns);
     solve_->solve(transposed, {b, size_, columns}, {x, size_, columns}, rows);
-    if (x != given) std::copy_n(x, block.size(), block.data());
+    if (needs_first())
+      convert_back(x, exponents, block);
+    else if (x != given)
+      std::copy_n(x, block.size(), given);
   }
 
   void forget() override { factor_ = {}; }
@@ -87,6 +92,29 @@ class NumericOf : public Numeric {
   // Conversion to T; results of LU apart from what is still read.
   [[nodiscard]] bool needs_first() const { return sizeof(T) < sizeof(double); }
   [[nodiscard]] bool needs_second() const { return kind_ == FactorKind::kLu; }
+
+  // Into T, each vector divided by the power of two that brings its largest entry near 1:
+  // the range of T is smaller than that of double. @return the exponents
+  std::vector<int> convert(std::span<const double> block, std::int32_t columns) {
+    std::vector<int> exponents(static_cast<std::size_t>(columns), 0);
+    for (std::int32_t v = 0; v < columns; ++v) {
+      const std::int64_t begin = std::int64_t{v} * size_;
+      double largest = 0;
+      for (std::int64_t k = begin; k < begin + size_; ++k)
+        largest = std::max(largest, std::abs(block[k]));
+      if (largest > 0 && std::isfinite(largest)) std::frexp(largest, &exponents[v]);
+      for (std::int64_t k = begin; k < begin + size_; ++k)
+        first_[k] = static_cast<T>(std::ldexp(block[k], -exponents[v]));
+    }
+    return exponents;
+  }
+  void convert_back(const T* x, std::span<const int> exponents,
+                    std::span<double> block) const {
+    for (std::size_t v = 0; v < exponents.size(); ++v)
+      for (std::int64_t k = 0; k < size_; ++k, ++x)
+        block[static_cast<std::int64_t>(v) * size_ + k] =
+            std::ldexp(static_cast<double>(*x), exponents[v]);
+  }
 
   Factor<T> factor_;
   std::int32_t size_ = 0;

@@ -14,9 +14,13 @@ struct BadPivot {
   std::int32_t column = 0;  ///< in elimination order, 0-based
 };
 
-/// How pivots are chosen (LDL^T, LU).
+/// How pivots are chosen.
 struct PivotOptions {
-  /// Entries of L are at most 1 / threshold: smaller pivots are delayed to the parent.
+  /// Cholesky: a pivot of at most this part of the diagonal entry of A that it came from
+  /// is rounding, and counts as not positive.
+  double least_part = 0;
+  /// LDL^T, LU, here and below. Entries of L are at most 1 / threshold: smaller pivots
+  /// are delayed to the parent.
   double threshold = 0.01;
   /// What counts as zero, in the scaling of the matrix: a pivot of that size or less is
   /// never taken as it is.

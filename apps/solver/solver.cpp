@@ -22,6 +22,9 @@ constexpr Bytes kReserve = Bytes{2} << 20;
 constexpr Bytes kReservePerWorker = Bytes{512} << 10;
 // Solutions refined at once: GMRES keeps 61 vectors beside them.
 constexpr std::int32_t kBlock = 16;
+// Steps of GMRES before a restart that every bound leaves room for: fewer did not make up
+// for perturbed pivots in single precision.
+constexpr std::int32_t kLeastBasis = 4;
 
 Seconds since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -83,9 +86,7 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
   if (options.kind) require_kind(matrix, kind);
   prepared_ = prepare(std::move(matrix), kind, options.prepare);
   analysis_ = analyse(std::move(prepared_.matrix), options.analysis, prepared_.partner);
-  for (const auto* values : {&analysis_.permuted.lower.value, &analysis_.permuted.upper})
-    for (const double value : *values)
-      largest_entry_ = std::max(largest_entry_, std::abs(value));
+  measure_entries();
   build(kind);
   analyse_seconds_ = since(start);
   if (step) step("starting the runtime");
@@ -117,10 +118,16 @@ void Solver::build(FactorKind kind) {
 
 PivotOptions Solver::pivot_options() const {
   PivotOptions pivoting;
+  // A semidefinite matrix goes on as L D L^T, which tells its null space.
+  if (!options_.kind) pivoting.least_part = 100 * numeric_->epsilon();
   pivoting.threshold = options_.pivot_threshold;
-  pivoting.zero = 8 * numeric_->epsilon() * largest_entry_;
+  // Rounding errors of a sum of n terms, as they are on average.
+  pivoting.zero = 4 * std::max(2.0, std::sqrt(analysis_.symbolic.size)) *
+                  numeric_->epsilon() * largest_entry_;
   pivoting.perturbation = std::sqrt(numeric_->epsilon()) * largest_entry_;
-  if (bound_) pivoting.delay_reserve = options_.delay_reserve;
+  if (bound_)
+    pivoting.delay_reserve =
+        tree_.kind == FactorKind::kCholesky ? 0 : options_.delay_reserve;
   return pivoting;
 }
 
@@ -165,10 +172,10 @@ Bytes Solver::solve_bytes(std::int32_t columns) const {
       largest = std::max(largest, node.factor_bytes);
   }
   const std::int32_t n = analysis_.symbolic.size;
-  const Bytes vectors =
-      checked_add(checked_mul(2 * std::int64_t{n} * columns, sizeof(double)),
-                  checked_add(refinement_bytes(n, columns, {.gmres_basis = 0}),
-                              options_.estimate_errors ? estimate_errors_bytes(n) : 0));
+  const Bytes vectors = checked_add(
+      checked_mul(2 * std::int64_t{n} * columns, sizeof(double)),
+      checked_add(refinement_bytes(n, columns, {.gmres_basis = least_basis()}),
+                  options_.estimate_errors ? estimate_errors_bytes(n) : 0));
   return checked_add(checked_add(resident, largest),
                      checked_add(vectors, numeric_->solve_bytes_beside(
                                               input(), options_.workers, columns)));
@@ -228,11 +235,20 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   if (!run)
     return tl::make_unexpected(
         BadPivot{analysis_.symbolic.permutation[run.error().column]});
+  null_space_ = run->pivots.null_space;
   return run;
 }
 
 void Solver::replace_values(const InputMatrix& matrix) {
   refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix);
+  measure_entries();
+}
+
+void Solver::measure_entries() {
+  largest_entry_ = 0;
+  for (const auto* values : {&analysis_.permuted.lower.value, &analysis_.permuted.upper})
+    for (const double value : *values)
+      largest_entry_ = std::max(largest_entry_, std::abs(value));
 }
 
 std::vector<double> Solver::row_sums(Operation operation) const {
@@ -255,7 +271,8 @@ Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation oper
   const std::int32_t block = std::clamp(columns, 1, bound_ ? 1 : kBlock);
   const auto start = std::chrono::steady_clock::now();
   const Bytes limit =
-      bound_ ? memory_.tree_bound(*bound_) - solve_bytes(block) : Bytes{1} << 62;
+      bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(block))
+             : Bytes{1} << 62;
   numeric_->open_solve(analysis_.symbolic, tree_, *runtime_, block, limit);
   runtime_->wake();
   solution.seconds = since(start);
@@ -289,21 +306,26 @@ void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation op
   numeric_->solve(transposed, x, columns, rows);
   solution.seconds += since(start);
   const auto refining = std::chrono::steady_clock::now();
-  if (options_.refine) {
-    RefineOptions refine_options{.operation = operation, .gmres_basis = 0};
-    if (kind() != FactorKind::kCholesky || options_.precision == Precision::kSingle)
-      refine_options.gmres_basis = gmres_basis();
-    const Refinement one = solver::refine(
-        analysis_.permuted, rhs, x, columns,
-        [&](std::span<double> block, std::int32_t count) {
-          numeric_->solve(transposed, block, count, {});
-        },
-        refine_options);
-    Refinement& worst = solution.refinement;
-    worst.steps = std::max(worst.steps, one.steps);
-    worst.gmres_steps += one.gmres_steps;
-    worst.backward_error = std::max(worst.backward_error, one.backward_error);
+  // Without refinement the error is still measured. GMRES is not for singular matrices: a
+  // solution that does not exist would grow along the null space until its backward error
+  // is small.
+  RefineOptions refine_options{.operation = operation, .gmres_basis = 0};
+  if (!options_.refine) {
+    refine_options.max_steps = 0;
+  } else if (null_space_ == 0 && (kind() != FactorKind::kCholesky ||
+                                  options_.precision == Precision::kSingle)) {
+    refine_options.gmres_basis = gmres_basis();
   }
+  const Refinement one = solver::refine(
+      analysis_.permuted, rhs, x, columns,
+      [&](std::span<double> block, std::int32_t count) {
+        numeric_->solve(transposed, block, count, {});
+      },
+      refine_options);
+  Refinement& worst = solution.refinement;
+  worst.steps = std::max(worst.steps, one.steps);
+  worst.gmres_steps += one.gmres_steps;
+  worst.backward_error = std::max(worst.backward_error, one.backward_error);
   if (options_.estimate_errors)
     for (std::size_t k = 0; k < b.size(); k += n)
       estimate(std::span(rhs).subspan(k, n), std::span(x).subspan(k, n), operation,
@@ -313,14 +335,21 @@ void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation op
   solution.refine_seconds += since(refining);
 }
 
+// Those of a Cholesky factor in double precision need none.
+std::int32_t Solver::least_basis() const {
+  const bool exact =
+      kind() == FactorKind::kCholesky && options_.precision == Precision::kDouble;
+  return exact ? 0 : kLeastBasis;
+}
+
 // Steps of GMRES before a restart: what the bound leaves.
 std::int32_t Solver::gmres_basis() const {
   constexpr std::int32_t kMost = RefineOptions{}.gmres_basis;
   if (!bound_) return kMost;
   const Bytes left = memory_.tree_bound(*bound_) - solve_bytes(1);
   const Bytes a_step = 2 * static_cast<Bytes>(sizeof(double)) * analysis_.symbolic.size;
-  return static_cast<std::int32_t>(
-      std::clamp<Bytes>(a_step > 0 ? left / a_step - 1 : 0, 0, kMost));
+  return static_cast<std::int32_t>(std::clamp<Bytes>(
+      least_basis() + (a_step > 0 ? left / a_step - (left < 0) : 0), 0, kMost));
 }
 
 void Solver::estimate(std::span<const double> b, std::span<const double> x,

@@ -34,8 +34,10 @@ struct SolverOptions {
   OrderKind order = OrderKind::kLiu;
   MappingKind mapping = MappingKind::kMemoryAware;
   double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions
-  /// Part of the bound kept for delayed pivots; without a bound they are never refused.
-  Bytes delay_reserve = 0;
+  /// Part of the bound kept for delayed pivots, none for Cholesky; without a bound they
+  /// are never refused. 0: static pivoting. The default takes what small and medium
+  /// fronts of well-ordered systems delay.
+  Bytes delay_reserve = Bytes{1} << 20;
   /// Directory for what does not fit in the bound; empty: everything stays in memory.
   std::string out_of_core;
   std::int32_t right_hand_sides = 1;  ///< solved for at once, at most
@@ -126,7 +128,9 @@ class Solver {
   [[nodiscard]] AssemblyOptions assembly_options() const;
   [[nodiscard]] FactorInput input() const;
   [[nodiscard]] PivotOptions pivot_options() const;
+  void measure_entries();
   void spill_to(Bytes tree_bound);
+  [[nodiscard]] std::int32_t least_basis() const;
   [[nodiscard]] std::int32_t gmres_basis() const;
   void solve_block(std::span<double> b, std::int32_t columns, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
@@ -148,6 +152,7 @@ class Solver {
   Bytes spill_bytes_ = 0;
   std::shared_ptr<SpillFile> file_;
   Bytes factor_growth_ = 0, peak_resident_ = 0;
+  std::int64_t null_space_ = 0;  // of the last factorise()
 };
 
 }  // namespace espalier::solver

@@ -137,7 +137,7 @@ SolverOptions options_from(const espalier_solver_options* given) {
   if (given->delay_reserve < 0)
     throw InvalidInput(
         fmt::format("options.delay_reserve is {}: negative", given->delay_reserve));
-  options.delay_reserve = given->delay_reserve;
+  if (given->delay_reserve > 0) options.delay_reserve = given->delay_reserve;
   if (given->out_of_core != nullptr) options.out_of_core = given->out_of_core;
   return options;
 }

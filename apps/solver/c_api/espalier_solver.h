@@ -96,7 +96,7 @@ typedef struct espalier_solver_options {
   int32_t no_refinement;   /**< 1: solutions as the factor gives them */
   int32_t reserved;        /**< 0 */
   double pivot_threshold;  /**< L D L^T, LU: in (0, 1]; 0: 0.01 */
-  int64_t delay_reserve;   /**< bytes of the bound kept for delayed pivots */
+  int64_t delay_reserve;   /**< bytes of the bound kept for delayed pivots; 0: 1 MiB */
   const char* out_of_core; /**< directory for what does not fit; NULL: none */
 } espalier_solver_options;
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "solver/grid.h"
+#include "solver/process_memory.h"
 
 namespace espalier::solver {
 namespace {
@@ -83,6 +84,185 @@ TEST(Solver, NamesTheBadColumnOfTheMatrixAsItWasRead) {
     ASSERT_FALSE(run);
     EXPECT_EQ(run.error().column, column);
   }
+}
+
+// The grid with signs and, where asked, a part that only one triangle has.
+InputMatrix indefinite_grid(const std::string& text, FactorKind kind) {
+  SymmetricMatrix grid = make_grid(parse_grid(text));
+  for (std::int32_t j = 0; j < grid.size; ++j)
+    if (j % 3 == 0) grid.value[grid.column_start[j]] *= j % 2 == 0 ? -1 : 0.01;
+  if (kind == FactorKind::kLdlt) return grid;
+  GeneralMatrix general = expanded(grid);
+  for (std::size_t k = 0; k < general.value.size(); ++k)
+    if (k % 5 == 0) general.value[k] *= 1.5;
+  return general;
+}
+
+InputMatrix input_of(const std::string& text, FactorKind kind) {
+  if (kind == FactorKind::kCholesky) return make_grid(parse_grid(text));
+  return indefinite_grid(text, kind);
+}
+
+struct Case {
+  FactorKind kind;
+  Precision precision;
+};
+
+class SolverKinds : public testing::TestWithParam<Case> {
+ protected:
+  [[nodiscard]] static SolverOptions options() {
+    SolverOptions options = on_two_workers();
+    options.kind = GetParam().kind;
+    options.precision = GetParam().precision;
+    return options;
+  }
+  static void expect_solved(Solver& solver, const char* when) {
+    for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+      std::vector<double> b = solver.row_sums(operation);
+      const std::size_t n = b.size();
+      b.insert(b.end(), b.begin(), b.end());
+      for (std::size_t i = n; i < 2 * n; ++i) b[i] *= -2;
+      const Solution solution = solver.solve(b, 2, operation);
+      EXPECT_LE(solution.refinement.backward_error, 1e-14) << when;
+      for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_NEAR(b[i], 1, 1e-8) << when << " " << i;
+        ASSERT_NEAR(b[n + i], -2, 1e-8) << when << " " << i;
+      }
+    }
+  }
+};
+
+TEST_P(SolverKinds, SolvesWithoutABoundAndAtTheLeastOne) {
+  Solver solver(input_of("13x12x11", GetParam().kind), options());
+  for (const bool bounded : {false, true}) {
+    ASSERT_TRUE(
+        solver.plan(bounded ? std::optional(solver.memory().least()) : std::nullopt));
+    const auto run = solver.factorise();
+    ASSERT_TRUE(run);
+    if (bounded) {
+      EXPECT_LE(run->allocated_peak, run->booked_peak);
+      EXPECT_EQ(run->pivots.delayed, 0);
+    }
+    expect_solved(solver, bounded ? "bounded" : "unbounded");
+  }
+}
+
+TEST_P(SolverKinds, SolvesOutOfCoreAtAllBoundsDownToTheLeast) {
+  SolverOptions out_of_core = options();
+  out_of_core.out_of_core = testing::TempDir();
+  reset_peak_resident();  // an earlier test's peak would count as the analysis'
+  Solver solver(input_of("20x20x18", GetParam().kind), out_of_core);
+  const Bytes in_core = solver.memory().needed(),
+              least = solver.memory().needed_out_of_core();
+  ASSERT_LT(least, in_core);
+  Bytes written = -1;
+  for (int step = 4; step >= 0; --step) {
+    const Bytes bound = least + (in_core - least) / 4 * step;
+    ASSERT_TRUE(solver.plan(bound)) << bound;
+    const auto run = solver.factorise();
+    ASSERT_TRUE(run);
+    EXPECT_LE(run->booked_peak, solver.memory().tree_bound(bound));
+    EXPECT_GE(solver.spilled().bytes_written, written);
+    // What is written ends with the last entry, not with its page.
+    EXPECT_LE(solver.spilled().bytes_written, solver.bytes_to_spill());
+    EXPECT_GE(solver.spilled().bytes_written, solver.bytes_to_spill() / 2);
+    written = solver.spilled().bytes_written;
+    expect_solved(solver, "out of core");
+  }
+  EXPECT_GT(written, 0);
+  EXPECT_FALSE(solver.plan(least - 1));
+}
+
+TEST_P(SolverKinds, FactorsAgainWithOtherValues) {
+  const std::string grid = "9x8x7";
+  Solver solver(input_of(grid, GetParam().kind), options());
+  ASSERT_TRUE(solver.plan({}));
+  ASSERT_TRUE(solver.factorise());
+  InputMatrix other = input_of(grid, GetParam().kind);
+  std::visit(
+      [](auto& matrix) {
+        for (double& value : matrix.value) value *= 3;
+      },
+      other);
+  solver.replace_values(other);
+  ASSERT_TRUE(solver.factorise());
+  std::vector<double> b(solver.analysis().symbolic.size, 1.0);
+  Solution solution = solver.solve(b);
+  EXPECT_LE(solution.refinement.backward_error, 1e-14);
+  expect_solved(solver, "again");
+}
+
+TEST_P(SolverKinds, SkipsSubtreesWithoutRightHandSides) {
+  Solver solver(input_of("10x10x10", GetParam().kind), options());
+  ASSERT_TRUE(solver.plan({}));
+  ASSERT_TRUE(solver.factorise());
+  for (const std::int64_t row : {0, 421, 999}) {
+    std::vector<double> all(1000, 0.0), sparse(1000, 0.0);
+    all[row] = sparse[row] = 1;
+    (void)solver.solve(all);
+    const std::vector<std::int64_t> rows{row};
+    (void)solver.solve(sparse, 1, Operation::kPlain, rows);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ASSERT_NEAR(all[i], sparse[i], 1e-9 * std::abs(all[i]) + 1e-12) << row << " " << i;
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  const char* const kinds[] = {"Cholesky", "Ldlt", "Lu"};
+  return std::string(kinds[static_cast<int>(info.param.kind)]) +
+         (info.param.precision == Precision::kSingle ? "Single" : "Double");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SolverKinds,
+                         testing::Values(Case{FactorKind::kCholesky, Precision::kDouble},
+                                         Case{FactorKind::kLdlt, Precision::kDouble},
+                                         Case{FactorKind::kLu, Precision::kDouble},
+                                         Case{FactorKind::kCholesky, Precision::kSingle},
+                                         Case{FactorKind::kLdlt, Precision::kSingle},
+                                         Case{FactorKind::kLu, Precision::kSingle}),
+                         name_of);
+
+TEST(Solver, GoesOnAsLdltWhereAPivotIsNotPositive) {
+  SymmetricMatrix matrix = make_grid(parse_grid("10x10x10"));
+  // Diagonals stay positive and dominate pairwise: only the factorisation can tell.
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    matrix.value[matrix.column_start[j]] = 1.5;
+  Solver solver(std::move(matrix), on_two_workers());
+  EXPECT_EQ(solver.kind(), FactorKind::kCholesky);
+  ASSERT_TRUE(solver.plan(solver.memory().least()));
+  const auto run = solver.factorise();
+  ASSERT_TRUE(run);
+  EXPECT_EQ(solver.kind(), FactorKind::kLdlt);
+  EXPECT_GT(run->pivots.negative, 0);
+  std::vector<double> b = solver.row_sums();
+  EXPECT_LE(solver.solve(b).refinement.backward_error, 1e-14);
+}
+
+TEST(Solver, TellsTheNullSpaceOfASemidefiniteMatrix) {
+  // A grid whose rows sum to 0: the vector of ones is in the null space.
+  SymmetricMatrix matrix = make_grid(parse_grid("9x8x7"));
+  std::vector<double> sum(matrix.size, 0);
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    for (auto k = matrix.column_start[j] + 1; k < matrix.column_start[j + 1]; ++k) {
+      sum[j] -= matrix.value[k];
+      sum[matrix.row[k]] -= matrix.value[k];
+    }
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    matrix.value[matrix.column_start[j]] = sum[j];
+  Solver solver(std::move(matrix), on_two_workers());
+  ASSERT_TRUE(solver.plan({}));
+  const auto run = solver.factorise();
+  ASSERT_TRUE(run);
+  EXPECT_EQ(solver.kind(), FactorKind::kLdlt);
+  EXPECT_EQ(run->pivots.null_space, 1);
+}
+
+TEST(Solver, RefusesADirectoryThatIsNotThere) {
+  SolverOptions options = on_two_workers();
+  options.out_of_core = testing::TempDir() + "/not_there";
+  Solver solver(make_grid(parse_grid("12x12x12")), options);
+  ASSERT_TRUE(solver.plan(solver.memory().needed_out_of_core()));
+  EXPECT_THROW((void)solver.factorise(), FileError);
 }
 
 }  // namespace
