@@ -17,8 +17,8 @@ tl::expected<Factor<T>, BadPivot> factorise_sequentially(const FactorInput& inpu
   const WorkerScratch scratch(1, scratch_bytes(input.symbolic, tree));
   Factor<T> factor(input.symbolic, tree);
   std::vector<PageBuffer> contributions(tree.nodes.size());
-  const FrontContext<T> context{input.symbolic, input.permuted,   tree,  input.pivoting,
-                                factor,         contributions,    log,   reserve,
+  const FrontContext<T> context{input.symbolic, input.permuted,   tree,   input.pivoting,
+                                factor,         contributions,    log,    reserve,
                                 scratch,        input.file.get(), &meter, nullptr};
   for (const TaskId task : order) {
     run_sequential_node(context, static_cast<std::int32_t>(index(task)));
