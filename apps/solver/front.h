@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -88,7 +89,15 @@ class Front {
   void update(std::int32_t target, std::int32_t source);
 
  private:
-  struct Slots;
+  /// The slots of a front as rows of the block that is being factored.
+  struct Slots {
+    std::int32_t count = 0;
+    std::array<std::vector<T>, 2> rows;  // count x width: of L; LU: of U transposed
+
+    [[nodiscard]] const std::vector<T>& right() const {
+      return rows[1].empty() ? rows[0] : rows[1];
+    }
+  };
   [[nodiscard]] FactorKind kind() const { return context_.tree.kind; }
   [[nodiscard]] FrontDelays<T>* delays() const {
     return context_.factor.front[front_].delays.get();

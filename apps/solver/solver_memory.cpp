@@ -1,0 +1,158 @@
+// What a solver needs of its bound, and what it sends out of core to stay inside it.
+
+#include <espalier.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#include "solver/front_tasks.h"
+#include "solver/solver.h"
+#include "solver/spill_plan.h"
+
+namespace espalier::solver {
+namespace {
+
+// What grows beside the fronts: the heap of the runtime and the system's own rounding.
+constexpr Bytes kReserve = Bytes{2} << 20;
+constexpr Bytes kReservePerWorker = Bytes{512} << 10;
+// Steps of GMRES before a restart that every bound leaves room for: fewer did not make up
+// for perturbed pivots in single precision.
+constexpr std::int32_t kLeastBasis = 4;
+
+// The C interface's view of a tree of the planner.
+std::unique_ptr<espalier_tree, void (*)(espalier_tree*)> declare(const TaskTree& tasks) {
+  const std::size_t n = tasks.size();
+  std::vector<std::int32_t> parent(n);
+  std::vector<Bytes> output(n), execution(n), retained(n);
+  std::vector<Flops> work(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto above = tasks.parent(task_id(i));
+    parent[i] = above ? static_cast<std::int32_t>(index(*above)) : -1;
+    output[i] = tasks.output_size(task_id(i));
+    execution[i] = tasks.execution_size(task_id(i));
+    retained[i] = tasks.retained_size(task_id(i));
+    work[i] = tasks.work(task_id(i));
+  }
+  espalier_tree* tree = nullptr;
+  if (espalier_tree_create(&tree, static_cast<std::int32_t>(n), parent.data(),
+                           output.data(), execution.data(), retained.data(),
+                           work.data()) != 0)
+    throw Error(espalier_last_error());
+  return {tree, espalier_tree_destroy};
+}
+
+// @return the plan, null when the bound is too small; `least` in any case
+espalier_plan* make(const AssemblyTree& tree, const SolverOptions& options, Bytes bound,
+                    Bytes& least) {
+  espalier_plan_options request = ESPALIER_PLAN_OPTIONS_INIT;
+  request.memory_bound = bound;
+  request.workers = options.workers;
+  request.order =
+      options.order == OrderKind::kLiu ? ESPALIER_ORDER_LIU : ESPALIER_ORDER_POSTORDER;
+  request.mapping =
+      options.mapping == MappingKind::kAllToAll       ? ESPALIER_MAPPING_ALL_TO_ALL
+      : options.mapping == MappingKind::kProportional ? ESPALIER_MAPPING_PROPORTIONAL
+                                                      : ESPALIER_MAPPING_MEMORY_AWARE;
+  request.max_workers = tree.max_workers.data();
+  espalier_plan* plan = nullptr;
+  const int status =
+      espalier_plan_create(&plan, declare(tree.tasks).get(), &request, &least);
+  if (status != 0 && status != -ENOMEM) throw Error(espalier_last_error());
+  return plan;
+}
+}  // namespace
+
+// What is needed beside the fronts, and the least that they can do with.
+void Solver::account() {
+  // A Cholesky that fails goes on as L D L^T inside the same bound.
+  const FactorKind kind = tree_.kind;
+  if (!options_.kind && kind == FactorKind::kCholesky) tree_.kind = FactorKind::kLdlt;
+  bound_ = 0;  // delays are paid for from the reserve
+  memory_.reserve = checked_add(kReserve + kReservePerWorker * options_.workers,
+                                numeric_->factor_bytes_beside(input(), options_.workers));
+  bound_.reset();
+  tree_.kind = kind;
+  memory_.tree_least = least_bound(tree_.tasks, options_.order);
+  memory_.solve = solve_bytes(1);
+  if (options_.out_of_core.empty()) return;
+  AssemblyTree in_core = tree_;
+  memory_.tree_least_out_of_core =
+      spill_everything(analysis_.symbolic, tree_, options_.order);
+  memory_.solve_out_of_core = solve_bytes(1);
+  memory_.reserve +=
+      options_.workers * PageBuffer::footprint(scratch_bytes(analysis_.symbolic, tree_));
+  tree_ = std::move(in_core);
+}
+
+// Resident while solving, with the panels that stay and the largest of those that do not.
+Bytes Solver::solve_bytes(std::int32_t columns) const {
+  Bytes resident = 0, largest = 0;
+  for (const AssemblyTree::Node& node : tree_.nodes) {
+    if (node.factor_at < 0)
+      resident = checked_add(resident, node.factor_bytes);
+    else
+      largest = std::max(largest, node.factor_bytes);
+  }
+  const std::int32_t n = analysis_.symbolic.size;
+  const Bytes vectors = checked_add(
+      checked_mul(2 * std::int64_t{n} * columns, sizeof(double)),
+      checked_add(refinement_bytes(n, columns, {.gmres_basis = least_basis()}),
+                  options_.estimate_errors ? estimate_errors_bytes(n) : 0));
+  return checked_add(checked_add(resident, largest),
+                     checked_add(vectors, numeric_->solve_bytes_beside(
+                                              input(), options_.workers, columns)));
+}
+
+void Solver::spill_to(Bytes tree_bound) {
+  Bytes target = tree_bound;
+  for (;;) {
+    spill_bytes_ = plan_spill(analysis_.symbolic, tree_, options_.order, target);
+    const Bytes over = solve_bytes(1) - tree_bound;
+    if (over <= 0 || target <= 0) return;
+    target -= over;
+  }
+}
+
+tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
+  const bool spill = !options_.out_of_core.empty();
+  const Bytes needed =
+      spill ? std::min(memory_.needed(), memory_.needed_out_of_core()) : memory_.needed();
+  if (bound && *bound < needed) {
+    return tl::make_unexpected(
+        Infeasible{.reason = Infeasible::Reason::kNoneFound,
+                   .bound_bytes = *bound,
+                   .least_bytes = spill ? memory_.least_out_of_core() : memory_.least(),
+                   .lower_bound_bytes = memory_.baseline});
+  }
+  numeric_->forget();
+  bound_ = bound;
+  file_.reset();
+  spill_bytes_ = 0;
+  if (bound && spill) spill_to(memory_.tree_bound(*bound));
+  if (!runtime_->espalier()) return {};
+  const Bytes tree_bound =
+      bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
+  Bytes least = 0;
+  plan_.reset(make(tree_, options_, tree_bound, least));
+  if (plan_ == nullptr) throw Error("the tree does not fit in its own least bound");
+  return {};
+}
+
+// Those of a Cholesky factor in double precision need none.
+std::int32_t Solver::least_basis() const {
+  const bool exact =
+      kind() == FactorKind::kCholesky && options_.precision == Precision::kDouble;
+  return exact ? 0 : kLeastBasis;
+}
+
+// Steps of GMRES before a restart: what the bound leaves.
+std::int32_t Solver::gmres_basis() const {
+  constexpr std::int32_t kMost = RefineOptions{}.gmres_basis;
+  if (!bound_) return kMost;
+  const Bytes left = memory_.tree_bound(*bound_) - solve_bytes(1);
+  const Bytes a_step = 2 * static_cast<Bytes>(sizeof(double)) * analysis_.symbolic.size;
+  return static_cast<std::int32_t>(std::clamp<Bytes>(
+      least_basis() + (a_step > 0 ? left / a_step - (left < 0) : 0), 0, kMost));
+}
+}  // namespace espalier::solver
