@@ -13,7 +13,6 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/ordering_option.h"
 #include "cli/output.h"
 #include "cli/plan_input.h"
 #include "espalier/parallel/make_plan.h"
@@ -24,23 +23,14 @@ namespace espalier::cli {
 namespace {
 
 struct PlanCommand {
-  std::string file, grid, schedule;
+  MatrixSource source;  // or a file with a tree
+  std::string schedule;
   MemoryRequest memory;
   PlanOptions plan;
-  solver::OrderingKind ordering = solver::default_ordering();
+  AssemblyRequest assembly;
   double rate = 0;  // flops per second of one worker; 0: not known
   bool json = false;
-
-  [[nodiscard]] std::string input_name() const {
-    return grid.empty() ? file : "grid " + grid;
-  }
 };
-
-PlanInput read_input(const PlanCommand& command) {
-  const auto workers = command.plan.workers;
-  return command.grid.empty() ? read_plan_input(command.file, command.ordering, workers)
-                              : grid_plan_input(command.grid, command.ordering, workers);
-}
 
 /// What no run can exceed: everything in memory at once.
 Bytes everything(const TaskTree& tree) {
@@ -52,10 +42,16 @@ Bytes everything(const TaskTree& tree) {
   return sum;
 }
 
-void report_tree(Report& report, const PlanCommand& command, const TaskTree& tree) {
+void report_input(Report& report, const PlanCommand& command, const PlanInput& input) {
+  const TaskTree& tree = *input.tree;
   Flops work = 0;
   for (const TaskId task : tree.postorder()) work += tree.work(task);
-  report.text("input", "input", command.input_name());
+  report.text("input", "input", command.source.name());
+  if (const auto& matrix = input.matrix) {
+    report.count("size", "order of the matrix", matrix->size);
+    report.text("kind", "kind", name(matrix->kind));
+    report_ordering(report, command.assembly.ordering, matrix->ordering);
+  }
   report.count("tasks", "tasks", static_cast<std::int64_t>(tree.size()));
   report.flops("work_flops", "work, flops", work);
   report.count("workers", "workers", command.plan.workers);
@@ -105,13 +101,14 @@ void write_schedule(const std::string& path, const PlanInput& input, const Plan&
 }
 
 ExitStatus run_plan(PlanCommand command) {
-  if (command.file.empty() == command.grid.empty()) {
+  if (command.source.file.empty() == command.source.grid.empty()) {
     throw InvalidInput("plan: give either a file or --grid");
   }
   std::optional<Progress> progress(std::in_place, "reading");
-  PlanInput input = read_input(command);
+  command.assembly.workers = command.plan.workers;
+  PlanInput input = read_plan_input(command.source, command.assembly);
   Report report;
-  report_tree(report, command, *input.tree);
+  report_input(report, command, input);
 
   progress->step("planning");
   const Bytes postorder_peak = best_postorder(*input.tree).peak;
@@ -144,16 +141,17 @@ Command add_plan(CLI::App& program) {
       static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));
   CLI::App* app = program.add_subcommand(
       "plan", "Plan a task tree, or the assembly tree of a matrix, in a memory bound");
-  app->add_option("FILE", command->file,
+  app->add_option("FILE", command->source.file,
                   "Tree (lines: id parent output_size execution_size work\n"
-                  "[retained_size]) or Matrix Market file");
-  app->add_option("--grid", command->grid,
+                  "[retained_size]), Matrix Market or Rutherford-Boeing file");
+  app->add_option("--grid", command->source.grid,
                   "Instead of a file: the Laplacian of a grid, as 40x40x40");
   add_memory(*app, command->memory, "min");
   add_workers(*app, command->plan.workers);
   add_order(*app, command->plan.order);
   add_mapping(*app, command->plan.mapping);
-  add_ordering(*app, command->ordering);
+  add_kind(*app, command->assembly.kind);
+  add_ordering(*app, command->assembly.ordering);
   app->add_option("--rate", command->rate,
                   "Flops a second of one worker, to give times in seconds as well")
       ->check(CLI::PositiveNumber)

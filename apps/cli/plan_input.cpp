@@ -11,21 +11,24 @@
 #include "espalier/model/tree_io.h"
 #include "solver/analyse.h"
 #include "solver/assembly_tree.h"
-#include "solver/grid.h"
-#include "solver/matrix_market.h"
+#include "solver/kind_of.h"
+#include "solver/prepare.h"
+#include "solver/rutherford_boeing.h"
 
 namespace espalier::cli {
 namespace {
 
-PlanInput assembly_input(const solver::SymmetricMatrix& matrix,
-                         solver::OrderingKind ordering, std::int32_t workers) {
-  const solver::Symbolic symbolic =
-      solver::analyse_pattern(matrix, {.ordering = ordering, .amalgamation = {}});
-  solver::AssemblyTree assembly =
-      solver::build_assembly_tree(symbolic, {.workers = workers});
+PlanInput assembly_input(solver::InputMatrix&& matrix, const AssemblyRequest& request) {
+  const solver::FactorKind kind = request.kind ? *request.kind : solver::kind_of(matrix);
+  const solver::Analysis analysis =
+      solver::analyse(solver::prepare(std::move(matrix), kind),
+                      {.ordering = request.ordering, .amalgamation = {}});
+  solver::AssemblyTree assembly = solver::build_assembly_tree(
+      analysis.symbolic, {.kind = kind, .workers = request.workers});
   return {std::make_shared<const TaskTree>(std::move(assembly.tasks)),
           std::move(assembly.max_workers),
-          {}};
+          {},
+          MatrixFacts{analysis.symbolic.size, kind, analysis.ordering}};
 }
 
 bool is_matrix(const std::string& path) {
@@ -34,24 +37,20 @@ bool is_matrix(const std::string& path) {
   char head[kBanner.size()] = {};
   file.read(head, sizeof head);
   return std::memcmp(head, "\x1f\x8b", 2) == 0 ||  // gzip
-         strncasecmp(head, kBanner.data(), kBanner.size()) == 0;
+         strncasecmp(head, kBanner.data(), kBanner.size()) == 0 ||
+         solver::is_rutherford_boeing(path);
 }
 
 }  // namespace
 
-PlanInput read_plan_input(const std::string& path, solver::OrderingKind ordering,
-                          std::int32_t workers) {
-  if (is_matrix(path)) {
-    return assembly_input(solver::read_matrix_market(path), ordering, workers);
-  }
-  TreeFile file = read_tree(path);
-  return {
-      std::make_shared<const TaskTree>(std::move(file.tree)), {}, std::move(file.ids)};
-}
-
-PlanInput grid_plan_input(const std::string& grid, solver::OrderingKind ordering,
-                          std::int32_t workers) {
-  return assembly_input(solver::make_grid(solver::parse_grid(grid)), ordering, workers);
+PlanInput read_plan_input(const MatrixSource& source, const AssemblyRequest& request) {
+  if (!source.grid.empty() || is_matrix(source.file))
+    return assembly_input(read_input(source, request.kind), request);
+  TreeFile file = read_tree(source.file);
+  return {std::make_shared<const TaskTree>(std::move(file.tree)),
+          {},
+          std::move(file.ids),
+          std::nullopt};
 }
 
 }  // namespace espalier::cli

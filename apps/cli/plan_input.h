@@ -2,34 +2,46 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/matrix_input.h"
 #include "espalier/model/task_tree.h"
-#include "solver/ordering.h"
 
 namespace espalier::cli {
+
+/// What the assembly tree of a matrix depends on, beside the matrix.
+struct AssemblyRequest {
+  std::optional<solver::FactorKind> kind;  ///< none: found from the matrix
+  solver::OrderingKind ordering = solver::default_ordering();
+  std::int32_t workers = 1;
+};
+
+/// What is known of a tree that came from a matrix.
+struct MatrixFacts {
+  std::int32_t size = 0;
+  solver::FactorKind kind = solver::FactorKind::kCholesky;
+  std::optional<solver::OrderingKind> ordering;  ///< that was taken
+};
 
 /// A tree to plan: of a tree file, or the assembly tree of a matrix or a grid.
 struct PlanInput {
   std::shared_ptr<const TaskTree> tree;
   std::vector<double> max_workers;  ///< useful workers per task; empty: one worker a task
   std::vector<std::int64_t> ids;    ///< names of the tasks in the file; empty: 0 … n-1
+  std::optional<MatrixFacts> matrix;  ///< none: the input is a tree
 
   [[nodiscard]] std::int64_t id(TaskId task) const {
     return ids.empty() ? static_cast<std::int64_t>(task) : ids[index(task)];
   }
 };
 
-/// A file is a matrix if it is compressed or begins with "%%MatrixMarket", else a tree.
-/// `workers` and `ordering` apply to matrices: what is one task depends on both.
-/// @throws FileError
-[[nodiscard]] PlanInput read_plan_input(const std::string& path,
-                                        solver::OrderingKind ordering,
-                                        std::int32_t workers);
-/// The same for the Laplacian of a grid, "40x40x40". @throws InvalidInput
-[[nodiscard]] PlanInput grid_plan_input(const std::string& grid,
-                                        solver::OrderingKind ordering,
-                                        std::int32_t workers);
+/// A file is a matrix if it is compressed, begins with "%%MatrixMarket" or has a name
+/// that is_rutherford_boeing() knows, else a tree. The assembly tree of a matrix is the
+/// one that solve factors by default, in double precision; trees take no `request`.
+/// @throws FileError, InvalidInput as read_input()
+[[nodiscard]] PlanInput read_plan_input(const MatrixSource& source,
+                                        const AssemblyRequest& request);
 
 }  // namespace espalier::cli

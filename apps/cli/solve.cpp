@@ -16,10 +16,8 @@
 #include "cli/output.h"
 #include "cli/solve_options.h"
 #include "cli/solve_report.h"
-#include "solver/grid.h"
-#include "solver/kind_of.h"
-#include "solver/matrix_market.h"
 #include "solver/process_memory.h"
+#include "solver/save_system.h"
 #include "solver/vector_io.h"
 
 namespace espalier::cli {
@@ -28,20 +26,10 @@ namespace {
 using solver::Operation;
 using solver::Solver;
 
-solver::InputMatrix read_input(const SolveOptions& options) {
-  if (!options.grid.empty()) return solver::make_grid(solver::parse_grid(options.grid));
-  return solver::read_matrix(options.matrix);
-}
+using Clock = std::chrono::steady_clock;
 
-// The message names the option and where the matrix comes from.
-void check_kind(const SolveOptions& options, const solver::InputMatrix& matrix) {
-  if (!options.solver.kind) return;
-  try {
-    solver::require_kind(matrix, *options.solver.kind);
-  } catch (const InvalidInput& error) {
-    throw InvalidInput(fmt::format("{}: --kind {}: {}", options.input_name(),
-                                   name(*options.solver.kind), error.what()));
-  }
+Seconds since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 std::int64_t entries_of(const solver::InputMatrix& matrix) {
@@ -109,19 +97,32 @@ void solve(const SolveOptions& options, Solver& solver, Vectors& vectors, SolveR
   run.forward_error = worst;
 }
 
-ExitStatus run_solve(SolveOptions& options) {
-  solver::keep_heap_small();
+// What remains when there is a factorisation.
+ExitStatus finish(const SolveOptions& options, Solver& solver, Vectors&& vectors,
+                  SolveRun& run, std::optional<Progress>& progress) {
+  progress->step("solving");
+  solve(options, solver, vectors, run);
+  if (!options.out.empty())
+    write_solutions(options.out, vectors.values, solver.analysis().symbolic.size);
+  if (!options.save.empty()) {
+    progress->step("saving");
+    const Clock::time_point start = Clock::now();
+    solver.save(options.save);
+    run.save_seconds = since(start);
+  }
+  progress.reset();
+  return report_run(options, solver, run);
+}
+
+ExitStatus solve_matrix(SolveOptions& options) {
   std::optional<Progress> progress(std::in_place, "reading");
-  const auto start = std::chrono::steady_clock::now();
-  solver::InputMatrix matrix = read_input(options);
-  check_kind(options, matrix);
-  const std::int32_t size = solver::order_of(matrix);
+  const Clock::time_point start = Clock::now();
+  solver::InputMatrix matrix = read_input(options.source, options.solver.kind);
   SolveRun run;
   run.entries = entries_of(matrix);
-  Vectors vectors = right_hand_sides(options, size);
+  Vectors vectors = right_hand_sides(options, solver::order_of(matrix));
   options.solver.right_hand_sides = vectors.columns;
-  run.read_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  run.read_seconds = since(start);
 
   Solver solver(std::move(matrix), options.solver,
                 [&](std::string_view step) { progress->step(step); });
@@ -139,11 +140,24 @@ ExitStatus run_solve(SolveOptions& options) {
   }
   run.factor = *factored;
   run.cholesky_failed = solver.kind() != tried;
-  progress->step("solving");
-  solve(options, solver, vectors, run);
-  if (!options.out.empty()) write_solutions(options.out, vectors.values, size);
-  progress.reset();
-  return report_run(options, solver, run);
+  return finish(options, solver, std::move(vectors), run, progress);
+}
+
+// Read again from the file: the solver keeps it to itself.
+std::int64_t saved_null_space(const std::string& path) {
+  solver::SectionReader file(path);
+  return solver::load_system(file).facts.null_space;
+}
+
+ExitStatus solve_saved(const SolveOptions& options) {
+  std::optional<Progress> progress(std::in_place, "loading");
+  const Clock::time_point start = Clock::now();
+  SolveRun run;
+  run.factor.pivots.null_space = saved_null_space(options.factor);
+  const std::unique_ptr<Solver> solver = Solver::load(options.factor, options.solver);
+  Vectors vectors = right_hand_sides(options, solver->analysis().symbolic.size);
+  run.read_seconds = since(start);
+  return finish(options, *solver, std::move(vectors), run, progress);
 }
 
 }  // namespace
@@ -155,7 +169,9 @@ Command add_solve(CLI::App& program) {
   add_solve_options(*app, *options);
   return {app, [options] {
             check(*options);
-            return run_solve(*options);
+            solver::keep_heap_small();
+            return options->factor.empty() ? solve_matrix(*options)
+                                           : solve_saved(*options);
           }};
 }
 

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "cli/ordering_option.h"
 #include "espalier/model/error.h"
 #include "solver/runtime.h"
 
@@ -19,25 +18,26 @@ using solver::Precision;
 using Scaling = solver::PrepareOptions::Scaling;
 
 void add_input(CLI::App& app, SolveOptions& options) {
-  app.add_option("MATRIX", options.matrix,
+  app.add_option("MATRIX", options.source.file,
                  "Matrix Market or Rutherford-Boeing file, plain or gzip");
-  app.add_option("--grid", options.grid,
+  app.add_option("--grid", options.source.grid,
                  "Instead of a file: the Laplacian of a grid, as 40x40x40");
+  app.add_option("--factor", options.factor,
+                 "Instead of a matrix: a factorisation that --save wrote")
+      ->type_name("FILE");
   app.add_option("--rhs", options.rhs,
                  "Right-hand sides: a Matrix Market array, or coordinate\n"
                  "for sparse ones (default: A times ones)");
   app.add_option("--out", options.out, "Write the solutions to this file");
+  app.add_option("--save", options.save,
+                 "Write the factorisation to this file, for --factor")
+      ->type_name("FILE");
   app.add_flag("--transposed", options.transposed,
                "Solve with the transposed matrix: A^T x = b");
 }
 
 void add_numerics(CLI::App& app, SolveOptions& options) {
-  add_choice<std::optional<FactorKind>>(app, "--kind", options.solver.kind,
-                                        {{"auto", std::nullopt},
-                                         {"spd", FactorKind::kCholesky},
-                                         {"symmetric", FactorKind::kLdlt},
-                                         {"general", FactorKind::kLu}},
-                                        "Kind of matrix: L L^T, L D L^T or L U");
+  add_kind(app, options.solver.kind);
   add_choice<Precision>(app, "--precision", options.solver.precision,
                         {{"double", Precision::kDouble}, {"single", Precision::kSingle}},
                         "Of the factor; refinement is in double precision");
@@ -85,10 +85,24 @@ void add_bound(CLI::App& app, SolveOptions& options) {
       ->type_name("DIR");
 }
 
+// What was decided when the factorisation was made.
+void refuse_beside_factor(CLI::App& app) {
+  app.parse_complete_callback([&app] {
+    if (app.count("--factor") == 0) return;
+    for (const char* other :
+         {"MATRIX", "--grid", "--save", "--kind", "--precision", "--scaling",
+          "--pivot-threshold", "--memory", "--delay-reserve", "--out-of-core",
+          "--ordering", "--order", "--mapping"})
+      if (app.count(other) > 0)
+        throw CLI::ValidationError(other, "not with --factor, which has decided it");
+  });
+}
+
 void check_combinations(const SolveOptions& options) {
   const bool spd = options.solver.kind == FactorKind::kCholesky;
-  if (options.matrix.empty() == options.grid.empty())
-    throw InvalidInput("solve: give either a matrix file or --grid");
+  const MatrixSource& source = options.source;
+  if (options.factor.empty() && source.file.empty() == source.grid.empty())
+    throw InvalidInput("solve: give either a matrix file, --grid or --factor");
   if (!options.solver.out_of_core.empty() && !options.bounded())
     throw InvalidInput(
         fmt::format("--out-of-core {}: needs a bound, --memory SIZE, min or xFACTOR",
@@ -119,10 +133,25 @@ void check_writable(const std::string& path, const std::filesystem::path& folder
     throw FileError(path, 0, fmt::format("{}: {}", problem, std::strerror(errno)));
 }
 
+// The file takes the place of what has its name: no device and no result of this run.
+void check_save(const std::string& save, const std::string& out) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::exists(save, ignored) && !fs::is_regular_file(save, ignored))
+    throw FileError("--save " + save, 0, "is not a plain file");
+  const auto place = [](const std::string& path) {
+    return fs::weakly_canonical(fs::absolute(path));
+  };
+  if (!out.empty() && place(save) == place(out))
+    throw InvalidInput(fmt::format("--save {}: is the file of --out", save));
+  check_writable("--save " + save, fs::absolute(save).parent_path(), "cannot be written");
+}
+
 void check_paths(const SolveOptions& options) {
   if (!options.out.empty())
     check_writable(options.out, std::filesystem::absolute(options.out).parent_path(),
                    "cannot be written");
+  if (!options.save.empty()) check_save(options.save, options.out);
   const std::string& directory = options.solver.out_of_core;
   if (directory.empty()) return;
   std::error_code ignored;
@@ -146,6 +175,7 @@ void add_solve_options(CLI::App& app, SolveOptions& options) {
   app.add_option("--scheduler", options.solver.scheduler,
                  "espalier, or a policy of StarPU's own, which keeps no bound");
   add_json(app, options.json);
+  refuse_beside_factor(app);
 }
 
 void check(SolveOptions& options) {
@@ -155,12 +185,6 @@ void check(SolveOptions& options) {
   options.solver.refine = !options.no_refine;
   if (options.pivot_threshold) options.solver.pivot_threshold = *options.pivot_threshold;
   if (options.delay_reserve) options.solver.delay_reserve = *options.delay_reserve;
-}
-
-std::string_view name(FactorKind kind) {
-  return kind == FactorKind::kCholesky ? "spd"
-         : kind == FactorKind::kLdlt   ? "symmetric"
-                                       : "general";
 }
 
 std::string_view name(Precision precision) {

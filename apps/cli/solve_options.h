@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/matrix_input.h"
 #include "cli/options.h"
 #include "solver/solver.h"
 
@@ -11,8 +12,9 @@ namespace espalier::cli {
 
 /// What `espalier solve` was asked for.
 struct SolveOptions {
-  std::string matrix, grid;  ///< one of them is given
-  std::string rhs, out;      ///< empty: not given
+  MatrixSource source;
+  std::string factor;          ///< a saved factorisation instead of a source; else empty
+  std::string rhs, out, save;  ///< empty: not given
   MemoryRequest memory{.kind = MemoryRequest::Kind::kUnbounded};
   std::optional<double> pivot_threshold;
   std::optional<Bytes> delay_reserve;
@@ -25,7 +27,7 @@ struct SolveOptions {
     return memory.kind != MemoryRequest::Kind::kUnbounded;
   }
   [[nodiscard]] std::string input_name() const {
-    return grid.empty() ? matrix : "grid " + grid;
+    return factor.empty() ? source.name() : factor;
   }
 };
 
@@ -35,8 +37,6 @@ void add_solve_options(CLI::App& app, SolveOptions& options);
 /// @throws InvalidInput, FileError naming the option and the value
 void check(SolveOptions& options);
 
-/// The name that --kind has for it.
-[[nodiscard]] std::string_view name(solver::FactorKind kind);
 [[nodiscard]] std::string_view name(solver::Precision precision);
 /// What was done to the matrix, by the names of --scaling.
 [[nodiscard]] std::string_view scaling_name(const solver::PrepareOptions& asked,

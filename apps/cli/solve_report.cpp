@@ -18,9 +18,8 @@ constexpr double kGoodForwardError = 0.1;
 
 // A backward error beyond this is a solution that must not be trusted. Refinement is in
 // double precision whatever the factor is in.
-double good_backward_error(const SolveOptions& options) {
-  const bool rough =
-      options.solver.precision == Precision::kSingle && !options.solver.refine;
+double good_backward_error(const SolveOptions& options, Precision precision) {
+  const bool rough = precision == Precision::kSingle && !options.solver.refine;
   return rough ? 1e-12 * std::numeric_limits<float>::epsilon() /
                      std::numeric_limits<double>::epsilon()
                : 1e-12;
@@ -33,22 +32,29 @@ double factor_flops(const Solver& solver) {
   return sides(solver) * solver.analysis().symbolic.factor_flops;
 }
 
+// How the factorisation was arrived at; of a saved one that is not known.
+void report_choices(Report& report, const SolveOptions& options, const Solver& solver) {
+  report.text("scaling", "scaling",
+              scaling_name(options.solver.prepare, solver.prepared()));
+  report_ordering(report, options.solver.analysis.ordering, solver.analysis().ordering);
+  report.text("order", "traversal", name(options.solver.order));
+  report.text("mapping", "mapping", name(options.solver.mapping));
+}
+
 void report_system(Report& report, const SolveOptions& options, const Solver& solver,
                    std::int64_t entries) {
   const solver::Symbolic& symbolic = solver.analysis().symbolic;
   const bool lu = solver.kind() == FactorKind::kLu;
-  report.text("matrix", "matrix", options.input_name());
+  const bool saved = !options.factor.empty();
+  report.text(saved ? "factor" : "matrix", saved ? "saved factorisation" : "matrix",
+              options.input_name());
   report.count("size", "order", symbolic.size);
-  report.count("entries", "entries, as read", entries);
+  if (!saved) report.count("entries", "entries, as read", entries);
   report.text("kind", "kind", name(solver.kind()));
-  report.text("precision", "precision", name(options.solver.precision));
-  report.text("scaling", "scaling",
-              scaling_name(options.solver.prepare, solver.prepared()));
+  report.text("precision", "precision", name(solver.precision()));
   if (solver.prepared().structural_rank < symbolic.size)
     report.count("structural_rank", "structural rank", solver.prepared().structural_rank);
-  report.text("ordering", "ordering", solver::name(options.solver.analysis.ordering));
-  report.text("order", "traversal", name(options.solver.order));
-  report.text("mapping", "mapping", name(options.solver.mapping));
+  if (!saved) report_choices(report, options, solver);
   report.text("scheduler", "scheduler", options.solver.scheduler);
   report.count("workers", "workers", options.solver.workers);
   report.count(
@@ -92,11 +98,8 @@ void report_memory(Report& report, const SolveOptions& options, const Solver& so
   report.bytes("bytes_read", "  read", io.bytes_read);
 }
 
-void report_time(Report& report, const SolveOptions& options, const Solver& solver,
-                 const SolveRun& run) {
-  const solver::FactorReport& factor = run.factor;
-  report.heading("Time");
-  report.seconds("read_seconds", "read", run.read_seconds);
+void report_factor_time(Report& report, const SolveOptions& options, const Solver& solver,
+                        const solver::FactorReport& factor) {
   report.seconds("analyse_seconds", "analyse", solver.analyse_seconds());
   report.seconds("ordering_seconds", "  ordering", solver.analysis().seconds.ordering);
   report.seconds("factor_seconds", "factor", factor.seconds);
@@ -107,6 +110,16 @@ void report_time(Report& report, const SolveOptions& options, const Solver& solv
                  factor.busy_seconds / (factor.seconds * options.solver.workers));
   report.seconds("gate_seconds", "  tasks waited at the gate, in all",
                  factor.held_seconds);
+  report.count("tasks", "  tasks", factor.tasks);
+  report.count("stolen_tasks", "  run outside their worker set", factor.stolen_tasks);
+}
+
+void report_time(Report& report, const SolveOptions& options, const Solver& solver,
+                 const SolveRun& run) {
+  const bool saved = !options.factor.empty();
+  report.heading("Time");
+  report.seconds("read_seconds", saved ? "load" : "read", run.read_seconds);
+  if (!saved) report_factor_time(report, options, solver, run.factor);
   report.seconds("solve_seconds", "solve", run.solution.seconds);
   report.seconds("refine_seconds", "refine", run.solution.refine_seconds);
   if (!options.solver.out_of_core.empty()) {
@@ -114,11 +127,16 @@ void report_time(Report& report, const SolveOptions& options, const Solver& solv
     report.seconds("io_seconds", "in reads and writes out of core, of all threads",
                    io.write_seconds + io.read_seconds);
   }
-  report.count("tasks", "tasks", factor.tasks);
-  report.count("stolen_tasks", "  run outside their worker set", factor.stolen_tasks);
+  if (!options.save.empty()) report.seconds("save_seconds", "save", run.save_seconds);
 }
 
-void report_pivots(Report& report, const Solver& solver, const SolveRun& run) {
+void report_pivots(Report& report, const SolveOptions& options, const Solver& solver,
+                   const SolveRun& run) {
+  if (!options.factor.empty()) {
+    if (solver.kind() != FactorKind::kCholesky)
+      report.count("null_space", "estimated null space", run.factor.pivots.null_space);
+    return;
+  }
   if (run.cholesky_failed) report.flag("positive_definite", "positive definite", false);
   if (solver.kind() == FactorKind::kCholesky) return;
   const solver::PivotStatistics& pivots = run.factor.pivots;
@@ -156,10 +174,12 @@ void report_result(Report& report, const SolveOptions& options, const SolveRun& 
 }
 
 // Why the solution is not to be trusted; empty: it is.
-std::vector<std::string> doubts(const SolveOptions& options, const SolveRun& run) {
+std::vector<std::string> doubts(const SolveOptions& options, Precision precision,
+                                const SolveRun& run) {
   std::vector<std::string> list;
   const double error = run.solution.refinement.backward_error;
-  const bool good = error <= good_backward_error(options);  // false: not a number, too
+  const bool good =
+      error <= good_backward_error(options, precision);  // false: not a number, too
   const std::int64_t deficiency = run.factor.pivots.null_space;
   if (deficiency > 0)
     list.push_back(fmt::format(
@@ -196,12 +216,15 @@ void print_notes(const SolveOptions& options, const SolveRun& run) {
 
 ExitStatus report_run(const SolveOptions& options, const Solver& solver,
                       const SolveRun& run) {
-  const std::vector<std::string> why = doubts(options, run);
+  const std::vector<std::string> why = doubts(options, solver.precision(), run);
   Report report;
   report_system(report, options, solver, run.entries);
-  report_memory(report, options, solver, run);
+  if (options.factor.empty())
+    report_memory(report, options, solver, run);
+  else
+    report.bytes("peak_rss_bytes", "peak of the process (VmHWM)", solver.peak_resident());
   report_time(report, options, solver, run);
-  report_pivots(report, solver, run);
+  report_pivots(report, options, solver, run);
   report_result(report, options, run);
   report.flag("trusted", "to be trusted", why.empty());
   report.print(options.json);

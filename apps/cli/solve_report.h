@@ -11,12 +11,13 @@ namespace espalier::cli {
 
 /// What is known of a run of `espalier solve` when it has ended well.
 struct SolveRun {
-  std::int64_t entries = 0;  ///< of the matrix as it was read
+  std::int64_t entries = 0;  ///< of the matrix as it was read; saved: not known
   std::int32_t right_hand_sides = 1;
   std::optional<Bytes> bound;  ///< on the process
-  Seconds read_seconds = 0;
+  Seconds read_seconds = 0;    ///< the matrix, or the saved factorisation
+  Seconds save_seconds = 0;
   bool cholesky_failed = false;  ///< it went on as L D L^T
-  solver::FactorReport factor;
+  solver::FactorReport factor;   ///< saved: only pivots.null_space is known
   solver::Solution solution;
   std::optional<double> forward_error;  ///< where the solution is known
 };

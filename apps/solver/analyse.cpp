@@ -98,18 +98,20 @@ void fill_rows(Symbolic& symbolic, const LowerRows& lower,
   }
 }
 
-}  // namespace
+struct Structure {
+  Symbolic symbolic;
+  OrderingKind ordering;  // that was taken
+  AnalyseTimes seconds;
+};
 
-Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& options,
-                         AnalyseTimes* seconds, std::span<const std::int32_t> partner) {
-  AnalyseTimes unused;
-  AnalyseTimes& times = seconds ? *seconds : unused;
+Structure structure_of(const SymmetricMatrix& given, const AnalyseOptions& options,
+                       std::span<const std::int32_t> partner) {
+  AnalyseTimes times;
   Stopwatch watch;
   const SymmetricMatrix paired =
       partner.empty() ? SymmetricMatrix{} : paired_pattern(given, partner);
   const SymmetricMatrix& matrix = partner.empty() ? given : paired;
-  std::vector<std::int32_t> permutation =
-      compute_ordering(matrix, options.ordering, partner);
+  auto [permutation, ordering] = choose_ordering(matrix, options.ordering, partner);
   times.ordering = watch.lap();
 
   std::vector<std::int32_t> parent = elimination_tree(permuted_rows(matrix, permutation));
@@ -135,13 +137,22 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
 
   fill_rows(symbolic, rows, column_order);
   times.rows = watch.lap();
-  return symbolic;
+  return {std::move(symbolic), ordering, times};
+}
+
+}  // namespace
+
+Symbolic analyse_pattern(const SymmetricMatrix& matrix, const AnalyseOptions& options,
+                         AnalyseTimes* seconds, std::span<const std::int32_t> partner) {
+  Structure structure = structure_of(matrix, options, partner);
+  if (seconds) *seconds = structure.seconds;
+  return std::move(structure.symbolic);
 }
 
 Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options,
                  std::span<const std::int32_t> partner) {
-  Analysis analysis;
-  analysis.symbolic = analyse_pattern(matrix.lower, options, &analysis.seconds, partner);
+  auto [symbolic, ordering, seconds] = structure_of(matrix.lower, options, partner);
+  Analysis analysis{std::move(symbolic), {}, seconds, ordering};
   Stopwatch watch;
   analysis.permuted = permuted(matrix, analysis.symbolic.permutation);
   matrix = {};

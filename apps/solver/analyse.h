@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "espalier/model/units.h"
@@ -34,6 +35,8 @@ struct Analysis {
   Symbolic symbolic;
   SquareMatrix permuted;  ///< P A P^T in the numbering of `symbolic`
   AnalyseTimes seconds;
+  /// That was taken, see choose_ordering(); none: not known, as of a saved factorisation.
+  std::optional<OrderingKind> ordering;
 };
 
 /// Orders the matrix and computes the structure of its factor. Every matrix is accepted,

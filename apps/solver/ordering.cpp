@@ -134,17 +134,18 @@ double flops_of(const SymmetricMatrix& matrix, const Permutation& order) {
 
 // AMD takes a tenth of the time of nested dissection. It stays where its factor costs
 // less than that time; otherwise the better of both.
-Permutation best_order(const SymmetricMatrix& matrix,
-                       std::span<const std::int32_t> partner) {
+Ordering best_order(const SymmetricMatrix& matrix,
+                    std::span<const std::int32_t> partner) {
   const OrderingKind dissection = default_ordering();
   if (dissection == OrderingKind::kAmd || !kHaveAmd) {
-    return paired_order(matrix, dissection, partner);
+    return {paired_order(matrix, dissection, partner), dissection};
   }
-  Permutation by_degree = paired_order(matrix, OrderingKind::kAmd, partner);
-  const double flops = flops_of(matrix, by_degree);
+  Ordering by_degree{paired_order(matrix, OrderingKind::kAmd, partner),
+                     OrderingKind::kAmd};
+  const double flops = flops_of(matrix, by_degree.permutation);
   if (flops < kFlopsPerEntry * static_cast<double>(matrix.row.size())) return by_degree;
-  Permutation dissected = paired_order(matrix, dissection, partner);
-  return flops_of(matrix, dissected) < flops ? dissected : by_degree;
+  Ordering dissected{paired_order(matrix, dissection, partner), dissection};
+  return flops_of(matrix, dissected.permutation) < flops ? dissected : by_degree;
 }
 
 }  // namespace
@@ -167,16 +168,21 @@ OrderingKind default_ordering() {
       ->kind;
 }
 
-std::vector<std::int32_t> compute_ordering(const SymmetricMatrix& matrix,
-                                           OrderingKind kind,
-                                           std::span<const std::int32_t> partner) {
+Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,
+                         std::span<const std::int32_t> partner) {
   if (!available(kind)) {
     throw InvalidInput(fmt::format("ordering '{}': this build lacks {}", name(kind),
                                    library(kind).package));
   }
-  if (matrix.row.empty()) return natural_order(matrix.size);
-  return kind == OrderingKind::kAuto ? best_order(matrix, partner)
-                                     : paired_order(matrix, kind, partner);
+  if (matrix.row.empty()) return {natural_order(matrix.size), OrderingKind::kNatural};
+  if (kind == OrderingKind::kAuto) return best_order(matrix, partner);
+  return {paired_order(matrix, kind, partner), kind};
+}
+
+std::vector<std::int32_t> compute_ordering(const SymmetricMatrix& matrix,
+                                           OrderingKind kind,
+                                           std::span<const std::int32_t> partner) {
+  return choose_ordering(matrix, kind, partner).permutation;
 }
 
 }  // namespace espalier::solver

@@ -48,4 +48,13 @@ enum class OrderingKind {
     const SymmetricMatrix& matrix, OrderingKind kind,
     std::span<const std::int32_t> partner = {});
 
+/// compute_ordering(), and which it was: for kAuto the one that was kept, for a matrix
+/// without entries kNatural.
+struct Ordering {
+  std::vector<std::int32_t> permutation;
+  OrderingKind kind = OrderingKind::kNatural;
+};
+[[nodiscard]] Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,
+                                       std::span<const std::int32_t> partner = {});
+
 }  // namespace espalier::solver

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <csignal>
 #include <utility>
 
 #include "espalier/model/error.h"
@@ -34,9 +35,20 @@ std::vector<std::int32_t> metis_order(Graph&& graph) {
   options[METIS_OPTION_UFACTOR] = kMetisImbalance;
   // Cheap on a graph that was compressed; METIS does so after its own compression.
   if (!graph.weight.empty()) options[METIS_OPTION_NSEPS] = 2;
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   const int status = METIS_NodeND(&size, graph.start.data(), graph.neighbour.data(),
                                   graph.weight.empty() ? nullptr : graph.weight.data(),
                                   options.data(), order.data(), inverse.data());
+  if (status == METIS_ERROR) {
+    // METIS catches SIGTERM, frees its memory and fails. The signal was meant for the
+    // program, whose own action METIS has put back; its handler may have left the signal
+    // blocked. METIS's own errors, which take the same way, are about options and are
+    // printed by it.
+    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    raise(SIGTERM);
+    throw Error("ordering: METIS_NodeND was interrupted by SIGTERM");
+  }
   if (status != METIS_OK) {
     throw Error(status == METIS_ERROR_MEMORY
                     ? "ordering: METIS ran out of memory"

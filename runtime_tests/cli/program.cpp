@@ -39,25 +39,60 @@ std::string slurp(const std::string& path) {
   _exit(127);
 }
 
+// The program from fork() to its end.
+class Process {
+ public:
+  Process(const std::vector<std::string>& arguments,
+          std::optional<std::int64_t> most_file_bytes) {
+    std::vector<std::string> words = {"espalier"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    id_ = fork();
+    if (id_ < 0) throw std::runtime_error("fork failed");
+    if (id_ == 0)
+      become(argv.data(), out_.path().c_str(), err_.path().c_str(), most_file_bytes);
+  }
+
+  [[nodiscard]] pid_t id() const { return id_; }
+
+  // Whether it is over; with `wait`, when it is.
+  bool ended(bool wait) {
+    const pid_t who = waitpid(id_, &state_, wait ? 0 : WNOHANG);
+    if (who < 0) throw std::runtime_error("waitpid failed");
+    return who == id_;
+  }
+
+  // After ended().
+  [[nodiscard]] Outcome outcome() const {
+    return {WIFEXITED(state_) ? WEXITSTATUS(state_) : -1,
+            WIFSIGNALED(state_) ? WTERMSIG(state_) : 0, out_.text(), err_.text()};
+  }
+
+ private:
+  TemporaryFile out_{""}, err_{""};
+  pid_t id_ = -1;
+  int state_ = 0;
+};
+
 }  // namespace
 
 Outcome run(const std::vector<std::string>& arguments,
             std::optional<std::int64_t> most_file_bytes) {
-  const TemporaryFile out("");
-  const TemporaryFile err("");
-  std::vector<std::string> words = {"espalier"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  Process process(arguments, most_file_bytes);
+  process.ended(true);
+  return process.outcome();
+}
 
-  const pid_t child = fork();
-  if (child < 0) throw std::runtime_error("fork failed");
-  if (child == 0)
-    become(argv.data(), out.path().c_str(), err.path().c_str(), most_file_bytes);
-  int state = 0;
-  if (waitpid(child, &state, 0) != child) throw std::runtime_error("waitpid failed");
-  return {WIFEXITED(state) ? WEXITSTATUS(state) : -1, out.text(), err.text()};
+std::optional<Outcome> run_disturbed(const std::vector<std::string>& arguments,
+                                     const std::function<bool(int)>& disturb) {
+  Process process(arguments, std::nullopt);
+  while (!disturb(process.id())) {
+    if (process.ended(false)) return std::nullopt;
+  }
+  process.ended(true);
+  return process.outcome();
 }
 
 TemporaryFile::TemporaryFile(const std::string& text) {

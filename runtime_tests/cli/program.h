@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,14 +10,21 @@ namespace espalier::cli_test {
 
 /// One run of the program `espalier`, its standard input closed.
 struct Outcome {
-  /// Exit status; -1: ended by a signal, after two minutes at the latest.
+  /// Exit status; -1: ended by `signal`, after two minutes at the latest.
   int status = -1;
+  int signal = 0;
   std::string out, err;
 };
 
 /// @param most_file_bytes  of any file that the program writes (RLIMIT_FSIZE)
 [[nodiscard]] Outcome run(const std::vector<std::string>& arguments,
                           std::optional<std::int64_t> most_file_bytes = std::nullopt);
+
+/// The same; `disturb` is called with the process id again and again, until it answers
+/// that it has done what it wanted or the program has ended.
+/// @return nothing when the program ended first
+[[nodiscard]] std::optional<Outcome> run_disturbed(
+    const std::vector<std::string>& arguments, const std::function<bool(int)>& disturb);
 
 /// A file of this test's own, removed by the destructor.
 class TemporaryFile {

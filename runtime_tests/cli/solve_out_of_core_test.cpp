@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -131,6 +134,55 @@ TEST(OutOfCoreFailure, LeavesTheOldSolutionAndNoFile) {
   EXPECT_EQ(directory.names(), std::vector<std::string>{});
   EXPECT_EQ(results.names(), std::vector<std::string>{"x.mtx"});
   EXPECT_EQ(std::filesystem::file_size(out), size);
+}
+
+// Size of the file that the process has open in the directory; 0: none yet.
+std::int64_t open_bytes(int process, const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path table = fmt::format("/proc/{}/fd", process);
+  for (fs::directory_iterator at(table, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string target = fs::read_symlink(at->path(), error).string();
+    struct stat file {};
+    if (!error && target.starts_with(directory) && stat(at->path().c_str(), &file) == 0)
+      return file.st_size;
+    error.clear();
+  }
+  return 0;
+}
+
+// Once the space is reserved, no write beyond its first 64 KiB can succeed any more. On a
+// busy machine the run may be over before that is seen.
+TEST(OutOfCoreFailure, WhileFactorisingEndsWithStatus3) {
+  const TemporaryDirectory directory, results;
+  const std::vector<std::string> words = {"solve",
+                                          "--grid",
+                                          "32x32x32",
+                                          "--workers",
+                                          "2",
+                                          "--memory",
+                                          "min",
+                                          "--out-of-core",
+                                          directory.path(),
+                                          "--out",
+                                          results.path() + "/x.mtx"};
+  std::optional<Outcome> outcome;
+  for (int attempt = 0; attempt < 20 && !outcome; ++attempt) {
+    outcome = run_disturbed(words, [&](int process) {
+      if (open_bytes(process, directory.path()) == 0) return false;
+      const rlimit little{64 << 10, RLIM_INFINITY};
+      return prlimit(process, RLIMIT_FSIZE, &little, nullptr) == 0;
+    });
+    if (outcome && outcome->status == 0) outcome.reset();
+  }
+  ASSERT_TRUE(outcome.has_value()) << "every run was over before it was disturbed";
+  EXPECT_EQ(outcome->status, 3) << outcome->signal << outcome->err;
+  EXPECT_EQ(outcome->out, "");
+  expect_says(*outcome, directory.path() + ": cannot write ");
+  expect_says(*outcome, "of the spill file: File too large");
+  EXPECT_EQ(directory.names(), std::vector<std::string>{});
+  EXPECT_EQ(results.names(), std::vector<std::string>{});
 }
 
 TEST(SolveOutput, IsWholeOrNotThere) {
