@@ -28,7 +28,7 @@ PlanInput assembly_input(solver::InputMatrix&& matrix, const AssemblyRequest& re
   return {std::make_shared<const TaskTree>(std::move(assembly.tasks)),
           std::move(assembly.max_workers),
           {},
-          MatrixFacts{analysis.symbolic.size, kind, analysis.ordering}};
+          MatrixFacts{analysis.symbolic.size, kind, analysis.seconds.ordering_taken}};
 }
 
 bool is_matrix(const std::string& path) {

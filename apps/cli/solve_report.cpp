@@ -36,7 +36,8 @@ double factor_flops(const Solver& solver) {
 void report_choices(Report& report, const SolveOptions& options, const Solver& solver) {
   report.text("scaling", "scaling",
               scaling_name(options.solver.prepare, solver.prepared()));
-  report_ordering(report, options.solver.analysis.ordering, solver.analysis().ordering);
+  report_ordering(report, options.solver.analysis.ordering,
+                  solver.analysis().seconds.ordering_taken);
   report.text("order", "traversal", name(options.solver.order));
   report.text("mapping", "mapping", name(options.solver.mapping));
 }

@@ -98,20 +98,18 @@ void fill_rows(Symbolic& symbolic, const LowerRows& lower,
   }
 }
 
-struct Structure {
-  Symbolic symbolic;
-  OrderingKind ordering;  // that was taken
-  AnalyseTimes seconds;
-};
+}  // namespace
 
-Structure structure_of(const SymmetricMatrix& given, const AnalyseOptions& options,
-                       std::span<const std::int32_t> partner) {
-  AnalyseTimes times;
+Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& options,
+                         AnalyseTimes* seconds, std::span<const std::int32_t> partner) {
+  AnalyseTimes unused;
+  AnalyseTimes& times = seconds ? *seconds : unused;
   Stopwatch watch;
   const SymmetricMatrix paired =
       partner.empty() ? SymmetricMatrix{} : paired_pattern(given, partner);
   const SymmetricMatrix& matrix = partner.empty() ? given : paired;
-  auto [permutation, ordering] = choose_ordering(matrix, options.ordering, partner);
+  auto [permutation, taken] = choose_ordering(matrix, options.ordering, partner);
+  times.ordering_taken = taken;
   times.ordering = watch.lap();
 
   std::vector<std::int32_t> parent = elimination_tree(permuted_rows(matrix, permutation));
@@ -137,22 +135,13 @@ Structure structure_of(const SymmetricMatrix& given, const AnalyseOptions& optio
 
   fill_rows(symbolic, rows, column_order);
   times.rows = watch.lap();
-  return {std::move(symbolic), ordering, times};
-}
-
-}  // namespace
-
-Symbolic analyse_pattern(const SymmetricMatrix& matrix, const AnalyseOptions& options,
-                         AnalyseTimes* seconds, std::span<const std::int32_t> partner) {
-  Structure structure = structure_of(matrix, options, partner);
-  if (seconds) *seconds = structure.seconds;
-  return std::move(structure.symbolic);
+  return symbolic;
 }
 
 Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options,
                  std::span<const std::int32_t> partner) {
-  auto [symbolic, ordering, seconds] = structure_of(matrix.lower, options, partner);
-  Analysis analysis{std::move(symbolic), {}, seconds, ordering};
+  Analysis analysis;
+  analysis.symbolic = analyse_pattern(matrix.lower, options, &analysis.seconds, partner);
   Stopwatch watch;
   analysis.permuted = permuted(matrix, analysis.symbolic.permutation);
   matrix = {};

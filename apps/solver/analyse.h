@@ -18,7 +18,7 @@ struct AnalyseOptions {
   AmalgamationOptions amalgamation;
 };
 
-/// Wall-clock time of each step.
+/// Wall-clock time of each step, and what the first one chose.
 struct AnalyseTimes {
   Seconds ordering = 0;
   Seconds elimination_tree = 0;
@@ -26,6 +26,8 @@ struct AnalyseTimes {
   Seconds fronts = 0;  ///< supernodes, amalgamation, numbering
   Seconds rows = 0;
   Seconds permute = 0;
+  /// See choose_ordering(); none: not known, as of a saved factorisation.
+  std::optional<OrderingKind> ordering_taken;
   [[nodiscard]] Seconds total() const {
     return ordering + elimination_tree + column_counts + fronts + rows + permute;
   }
@@ -35,8 +37,6 @@ struct Analysis {
   Symbolic symbolic;
   SquareMatrix permuted;  ///< P A P^T in the numbering of `symbolic`
   AnalyseTimes seconds;
-  /// That was taken, see choose_ordering(); none: not known, as of a saved factorisation.
-  std::optional<OrderingKind> ordering;
 };
 
 /// Orders the matrix and computes the structure of its factor. Every matrix is accepted,
