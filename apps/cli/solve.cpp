@@ -17,7 +17,6 @@
 #include "cli/solve_options.h"
 #include "cli/solve_report.h"
 #include "solver/process_memory.h"
-#include "solver/save_system.h"
 #include "solver/vector_io.h"
 
 namespace espalier::cli {
@@ -121,7 +120,6 @@ ExitStatus solve_matrix(SolveOptions& options) {
   SolveRun run;
   run.entries = entries_of(matrix);
   Vectors vectors = right_hand_sides(options, solver::order_of(matrix));
-  options.solver.right_hand_sides = vectors.columns;
   run.read_seconds = since(start);
 
   Solver solver(std::move(matrix), options.solver,
@@ -143,18 +141,12 @@ ExitStatus solve_matrix(SolveOptions& options) {
   return finish(options, solver, std::move(vectors), run, progress);
 }
 
-// Read again from the file: the solver keeps it to itself.
-std::int64_t saved_null_space(const std::string& path) {
-  solver::SectionReader file(path);
-  return solver::load_system(file).facts.null_space;
-}
-
 ExitStatus solve_saved(const SolveOptions& options) {
   std::optional<Progress> progress(std::in_place, "loading");
   const Clock::time_point start = Clock::now();
   SolveRun run;
-  run.factor.pivots.null_space = saved_null_space(options.factor);
   const std::unique_ptr<Solver> solver = Solver::load(options.factor, options.solver);
+  run.factor.pivots.null_space = solver->null_space();
   Vectors vectors = right_hand_sides(options, solver->analysis().symbolic.size);
   run.read_seconds = since(start);
   return finish(options, *solver, std::move(vectors), run, progress);

@@ -17,7 +17,7 @@ constexpr Flops kFlopsPerEntry = 10, kFlopsPerFront = 5000;
 std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
   const std::int32_t wanted = order / std::clamp(4 * options.workers, 8, 24);
   return std::clamp((wanted + 31) / 32 * 32, options.block_width,
-                    std::max(options.block_width, 320));
+                    std::max(options.block_width, 448));
 }
 
 Flops front_cost(const Symbolic& symbolic, std::int32_t front, std::int32_t sides) {

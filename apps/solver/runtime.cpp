@@ -33,7 +33,7 @@ void check_scheduler(const std::string& name) {
 }
 
 // Operands beyond the blocking of BLAS in each direction that fronts use.
-constexpr std::int32_t kWarmRows = 448, kWarmColumns = 320;
+constexpr std::int32_t kWarmRows = 576, kWarmColumns = 448;
 constexpr auto kWarmTime = std::chrono::milliseconds(10);
 
 struct WarmUp {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "solver/kind_of.h"
 #include "solver/process_memory.h"
@@ -109,6 +110,9 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   if (!run)
     return tl::make_unexpected(
         BadPivot{analysis_.symbolic.permutation[run.error().column]});
+  // After perturbations what is small at a root may come of them: no estimate then.
+  if (run->pivots.perturbed > 0)
+    run->pivots.perturbed += std::exchange(run->pivots.null_space, 0);
   null_space_ = run->pivots.null_space;
   return run;
 }
@@ -142,7 +146,8 @@ Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation oper
   const std::int64_t n = analysis_.symbolic.size;
   const SystemMap map(prepared_, analysis_.symbolic, operation);
   std::vector<std::int32_t> inner_rows = map.inner_rows(rows);
-  const std::int32_t block = std::clamp(columns, 1, bound_ ? 1 : kBlock);
+  std::int32_t block = std::clamp(columns, 1, kBlock);
+  while (bound_ && block > 1 && solve_bytes(block) > memory_.tree_bound(*bound_)) --block;
   const auto start = std::chrono::steady_clock::now();
   const Bytes limit =
       bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(block))

@@ -40,7 +40,6 @@ struct SolverOptions {
   Bytes delay_reserve = Bytes{1} << 20;
   /// Directory for what does not fit in the bound; empty: everything stays in memory.
   std::string out_of_core;
-  std::int32_t right_hand_sides = 1;  ///< solved for at once, at most
   bool refine = true;
   bool estimate_errors = false;  ///< condition and forward error: a few more solves
 };
@@ -118,6 +117,8 @@ class Solver {
   [[nodiscard]] SpillFile::Counters spilled() const;
   /// Bytes that plan() sends to the spill file.
   [[nodiscard]] Bytes bytes_to_spill() const { return spill_bytes_; }
+  /// Dimension of the null space as the last factorise() estimated it; kept by save().
+  [[nodiscard]] std::int64_t null_space() const { return null_space_; }
 
  private:
   Solver(SavedSystem&& saved, const SolverOptions& options);

@@ -72,10 +72,12 @@ void Solver::account() {
   memory_.reserve = checked_add(kReserve + kReservePerWorker * options_.workers,
                                 numeric_->factor_bytes_beside(input(), options_.workers));
   bound_.reset();
-  tree_.kind = kind;
   memory_.tree_least = least_bound(tree_.tasks, options_.order);
   memory_.solve = solve_bytes(1);
-  if (options_.out_of_core.empty()) return;
+  if (options_.out_of_core.empty()) {
+    tree_.kind = kind;
+    return;
+  }
   AssemblyTree in_core = tree_;
   memory_.tree_least_out_of_core =
       spill_everything(analysis_.symbolic, tree_, options_.order);
@@ -83,6 +85,7 @@ void Solver::account() {
   memory_.reserve +=
       options_.workers * PageBuffer::footprint(scratch_bytes(analysis_.symbolic, tree_));
   tree_ = std::move(in_core);
+  tree_.kind = kind;
 }
 
 // Resident while solving, with the panels that stay and the largest of those that do not.
