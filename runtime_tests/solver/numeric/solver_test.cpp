@@ -151,7 +151,7 @@ TEST_P(SolverKinds, SolvesOutOfCoreAtAllBoundsDownToTheLeast) {
   SolverOptions out_of_core = options();
   out_of_core.out_of_core = testing::TempDir();
   reset_peak_resident();  // an earlier test's peak would count as the analysis'
-  Solver solver(input_of("20x20x18", GetParam().kind), out_of_core);
+  Solver solver(input_of("26x25x24", GetParam().kind), out_of_core);
   const Bytes in_core = solver.memory().needed(),
               least = solver.memory().needed_out_of_core();
   ASSERT_LT(least, in_core);
@@ -260,7 +260,8 @@ TEST(Solver, TellsTheNullSpaceOfASemidefiniteMatrix) {
 TEST(Solver, RefusesADirectoryThatIsNotThere) {
   SolverOptions options = on_two_workers();
   options.out_of_core = testing::TempDir() + "/not_there";
-  Solver solver(make_grid(parse_grid("12x12x12")), options);
+  reset_peak_resident();
+  Solver solver(make_grid(parse_grid("26x25x24")), options);
   ASSERT_TRUE(solver.plan(solver.memory().needed_out_of_core()));
   EXPECT_THROW((void)solver.factorise(), FileError);
 }
