@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 
+#include "solver/clock.h"
 #include "solver/front_tasks.h"
 #include "solver/starpu_tasks.h"
 #include "solver/tiled_front.h"
@@ -65,12 +66,11 @@ class Factorisation {
         children_left_(tree_.nodes.size()),
         tiled_(tree_.nodes.size()),
         nodes_left_(tree_.nodes.size()) {
-    const AssemblyTree& tree = tree_;
-    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
       arguments_[i] = {this, static_cast<std::int32_t>(i)};
       children_left_[i] =
-          static_cast<std::int32_t>(tree.tasks.children(task_id(i)).size());
-      work_ += tree.tasks.work(task_id(i));
+          static_cast<std::int32_t>(tree_.tasks.children(task_id(i)).size());
+      work_ += tree_.tasks.work(task_id(i));
     }
     if (plan == nullptr) return;
     check_policy(espalier_job_begin(&job_, plan, 0));
@@ -259,13 +259,12 @@ tl::expected<Factor<T>, BadPivot> factorise(const FactorInput& input,
                                             const std::function<void(double)>& progress) {
   if (runtime.espalier() != (plan != nullptr))
     throw InvalidInput("a plan goes with the scheduler espalier, and only with it");
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   Factorisation<T> factorisation(input, runtime, plan);
   runtime.wake();
   factorisation.run(progress);
   runtime.sleep();
-  report.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = since(start);
   factorisation.finish(report);
   return factorisation.result();
 }

@@ -1,5 +1,4 @@
-#include <chrono>
-
+#include "solver/clock.h"
 #include "solver/factorise.h"
 #include "solver/front_tasks.h"
 
@@ -9,7 +8,7 @@ template <class T>
 tl::expected<Factor<T>, BadPivot> factorise_sequentially(const FactorInput& input,
                                                          std::span<const TaskId> order,
                                                          FactorReport& report) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   const AssemblyTree& tree = input.tree;
   MemoryMeter meter;
   PivotLog log;
@@ -29,8 +28,7 @@ tl::expected<Factor<T>, BadPivot> factorise_sequentially(const FactorInput& inpu
   report.allocated_peak = meter.peak();
   report.tasks = static_cast<std::int64_t>(order.size());
   report.pivots = log.statistics();
-  report.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = since(start);
   factor.forget_meter();
   factor.file = input.file;
   return factor;

@@ -192,13 +192,9 @@ void Front<T>::update_by(const BlockColumn<T>& to, const T* lower, const T* uppe
                             to.leading);
       return;
     case FactorKind::kLdlt: {
-      const std::int64_t needed = std::int64_t{to.width} * count;
-      std::span<T> scratch = context_.scratch.template as<T>();
       std::vector<T> large;  // the tail may have more columns than a block
-      if (static_cast<std::int64_t>(scratch.size()) < needed) {
-        large.resize(needed);
-        scratch = large;
-      }
+      const std::span<T> scratch =
+          context_.scratch.template at_least<T>(std::int64_t{to.width} * count, large);
       kernels::update_lower_ldlt(rows, to.width, count, lower, leading, d, to.data[0],
                                  to.leading, scratch);
       return;

@@ -88,12 +88,8 @@ template <class MayLeave>
 std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leave) {
   const PivotOptions& options = context_.pivoting;
   std::vector<T> large;
-  std::span<T> scratch = context_.scratch.template as<T>();
-  const std::int64_t needed = kernels::pivot_scratch(kind(), block.width);
-  if (static_cast<std::int64_t>(scratch.size()) < needed) {
-    large.resize(needed);
-    scratch = large;
-  }
+  const std::span<T> scratch = context_.scratch.template at_least<T>(
+      kernels::pivot_scratch(kind(), block.width), large);
   if (options.delay_reserve == 0) {
     take_all(block, false, scratch);
     return block.width;

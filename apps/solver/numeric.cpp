@@ -33,22 +33,24 @@ class NumericOf : public Numeric {
     kind_ = tree.kind;
     solve_.emplace(FactorView<T>{symbolic, tree, factor_}, runtime, columns, read_limit);
     const std::int64_t entries = std::int64_t{size_} * columns;
-    first_.resize(needs_first() ? entries : 0);
+    first_.resize(kConverts ? entries : 0);
     second_.resize(needs_second() ? entries : 0);
   }
 
   void solve(bool transposed, std::span<double> block, std::int32_t columns,
              std::span<const std::int32_t> rows) override {
-    T* const given = reinterpret_cast<T*>(block.data());  // used where T is double
-    T* const b = needs_first() ? first_.data() : given;
-    T* const x = needs_second() ? second_.data() : b;
-    std::vector<int> exponents;
-    if (needs_first()) exponents = convert(block, columns);
-    solve_->solve(transposed, {b, size_, columns}, {x, size_, columns}, rows);
-    if (needs_first())
+    if constexpr (kConverts) {
+      const std::vector<int> exponents = convert(block, columns);
+      T* const x = needs_second() ? second_.data() : first_.data();
+      solve_->solve(transposed, {first_.data(), size_, columns}, {x, size_, columns},
+                    rows);
       convert_back(x, exponents, block);
-    else if (x != given)
-      std::copy_n(x, block.size(), given);
+    } else {
+      T* const x = needs_second() ? second_.data() : block.data();
+      solve_->solve(transposed, {block.data(), size_, columns}, {x, size_, columns},
+                    rows);
+      if (needs_second()) std::copy_n(x, block.size(), block.data());
+    }
   }
 
   void forget() override { factor_ = {}; }
@@ -75,8 +77,8 @@ class NumericOf : public Numeric {
   }
   Bytes solve_bytes_beside(const FactorInput& input, std::int32_t workers,
                            std::int32_t columns) const override {
-    const std::int64_t copies = (sizeof(T) < sizeof(double) ? 1 : 0) +
-                                (input.tree.kind == FactorKind::kLu ? 1 : 0);
+    const std::int64_t copies =
+        (kConverts ? 1 : 0) + (input.tree.kind == FactorKind::kLu ? 1 : 0);
     return checked_add(
         TreeSolve<T>::footprint(input.symbolic, input.tree, workers, columns),
         checked_mul(copies * input.symbolic.size * columns, sizeof(T)));
@@ -90,7 +92,7 @@ class NumericOf : public Numeric {
       throw InvalidInput("nothing has been factored under this plan");
   }
   // Conversion to T; results of LU apart from what is still read.
-  [[nodiscard]] bool needs_first() const { return sizeof(T) < sizeof(double); }
+  static constexpr bool kConverts = sizeof(T) < sizeof(double);
   [[nodiscard]] bool needs_second() const { return kind_ == FactorKind::kLu; }
 
   // Into T, each vector divided by the power of two that brings its largest entry near 1:

@@ -68,51 +68,42 @@ void PageBuffer::give(Bytes begin, Bytes end) noexcept {
   if (meter_ != nullptr) meter_->add(begin - end);
 }
 
+// Calls change(begin, end), in bytes, for every run of pages in a state among the pages
+// [page, last); they are in state `after` then.
+template <class Change>
+void PageBuffer::change_runs(Bytes page, Bytes last, Page before, Page after,
+                             Change change) {
+  while (page < last) {
+    Bytes stop = page;
+    while (stop < last && pages_[stop] == before) ++stop;
+    if (stop > page) change(page * page_size(), stop * page_size());
+    std::fill(pages_.begin() + page, pages_.begin() + stop, after);
+    page = std::max(stop, page + 1);
+  }
+}
+
 void PageBuffer::fill(Bytes begin, Bytes end) {
   if (pages_.empty() || begin >= end) return;
-  const Bytes last = (end + page_size() - 1) / page_size();
-  for (Bytes page = begin / page_size(); page < last;) {
-    Bytes stop = page;
-    while (stop < last && pages_[stop] == Page::kReserved) ++stop;
-    if (stop == page) {
-      ++page;
-      continue;
-    }
-    take(page * page_size(), stop * page_size());
-    std::fill(pages_.begin() + page, pages_.begin() + stop, Page::kFilled);
-    page = stop;
-  }
+  change_runs(begin / page_size(), (end + page_size() - 1) / page_size(), Page::kReserved,
+              Page::kFilled, [this](Bytes first, Bytes last) { take(first, last); });
 }
 
 void PageBuffer::drain(Bytes begin, Bytes end) noexcept {
   if (data_ == nullptr) return;
   if (pages_.empty())
     pages_.assign(static_cast<std::size_t>(bytes_ / page_size()), Page::kFilled);
-  const Bytes last = end / page_size();
-  for (Bytes page = (begin + page_size() - 1) / page_size(); page < last;) {
-    Bytes stop = page;
-    while (stop < last && pages_[stop] == Page::kFilled) ++stop;
-    if (stop == page) {
-      ++page;
-      continue;
-    }
-    give(page * page_size(), stop * page_size());
-    std::fill(pages_.begin() + page, pages_.begin() + stop, Page::kGone);
-    page = stop;
-  }
+  change_runs((begin + page_size() - 1) / page_size(), end / page_size(), Page::kFilled,
+              Page::kGone, [this](Bytes first, Bytes last) { give(first, last); });
 }
 
 void PageBuffer::release() noexcept {
   if (data_ != nullptr && pages_.empty()) give(0, bytes_);
-  for (std::size_t page = 0; page < pages_.size();) {
-    std::size_t stop = page;
-    while (stop < pages_.size() && pages_[stop] == pages_[page]) ++stop;
-    const Bytes begin = static_cast<Bytes>(page) * page_size();
-    const Bytes end = static_cast<Bytes>(stop) * page_size();
-    if (pages_[page] == Page::kFilled) give(begin, end);
-    if (pages_[page] == Page::kReserved) unmap_pages(data_ + begin, end - begin);
-    page = stop;
-  }
+  const auto pages = static_cast<Bytes>(pages_.size());
+  change_runs(0, pages, Page::kFilled, Page::kGone,
+              [this](Bytes first, Bytes last) { give(first, last); });
+  change_runs(0, pages, Page::kReserved, Page::kGone, [this](Bytes first, Bytes last) {
+    unmap_pages(data_ + first, last - first);
+  });
   pages_.clear();
   data_ = nullptr;
   bytes_ = 0;

@@ -86,6 +86,8 @@ class PageBuffer {
 
  private:
   enum class Page : std::int8_t { kReserved, kFilled, kGone };
+  template <class Change>
+  void change_runs(Bytes page, Bytes last, Page before, Page after, Change change);
   void take(Bytes begin, Bytes end);
   void give(Bytes begin, Bytes end) noexcept;
 

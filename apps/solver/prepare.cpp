@@ -220,22 +220,4 @@ void refill(PreparedMatrix& prepared, const InputMatrix& matrix) {
   refill(prepared.matrix, prepared, {}, matrix);
 }
 
-std::vector<double> prepared_rhs(const PreparedMatrix& prepared,
-                                 std::span<const double> b) {
-  std::vector<double> c(b.begin(), b.end());
-  for (std::size_t i = 0; i < c.size(); ++i) {
-    const std::size_t row = prepared.row_of.empty() ? i : prepared.row_of[i];
-    c[i] = prepared.row_scale.empty() ? b[row] : prepared.row_scale[row] * b[row];
-  }
-  return c;
-}
-
-std::vector<double> original_solution(const PreparedMatrix& prepared,
-                                      std::span<const double> y) {
-  std::vector<double> x(y.begin(), y.end());
-  if (prepared.column_scale.empty()) return x;
-  for (std::size_t k = 0; k < x.size(); ++k) x[k] *= prepared.column_scale[k];
-  return x;
-}
-
 }  // namespace espalier::solver

@@ -27,7 +27,7 @@ struct PrepareOptions {
 };
 
 /// B = P Dr A Dc, the matrix that is factored, before its fill-reducing order. A x = b is
-///   B y = c   with c_i = (Dr b)_{row_of[i]} and x = Dc y.
+///   B y = c   with c_i = (Dr b)_{row_of[i]} and x = Dc y: SystemMap.
 /// Scale factors are powers of two: B has A's digits.
 struct PreparedMatrix {
   FactorKind kind = FactorKind::kCholesky;
@@ -70,11 +70,5 @@ struct PreparedMatrix {
 void refill(SquareMatrix& target, const PreparedMatrix& prepared,
             std::span<const std::int32_t> order, const InputMatrix& matrix);
 void refill(PreparedMatrix& prepared, const InputMatrix& matrix);
-
-/// c of B y = c from b, and x from y.
-[[nodiscard]] std::vector<double> prepared_rhs(const PreparedMatrix& prepared,
-                                               std::span<const double> b);
-[[nodiscard]] std::vector<double> original_solution(const PreparedMatrix& prepared,
-                                                    std::span<const double> y);
 
 }  // namespace espalier::solver

@@ -3,11 +3,11 @@
 #include <espalier.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "solver/clock.h"
 #include "solver/kind_of.h"
 #include "solver/process_memory.h"
 #include "solver/residual.h"
@@ -19,10 +19,6 @@ namespace {
 // Solutions refined at once: GMRES keeps 61 vectors beside them.
 constexpr std::int32_t kBlock = 16;
 
-Seconds since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 }  // namespace
 
 Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
@@ -32,11 +28,11 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
       plan_(nullptr, espalier_plan_destroy) {
   tree_workers_ = options.workers;
   if (step) step("analysing");
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   const FactorKind kind = options.kind.value_or(kind_of(matrix));
   if (options.kind) require_kind(matrix, kind);
   prepared_ = prepare(std::move(matrix), kind, options.prepare);
-  analysis_ = analyse(std::move(prepared_.matrix), options.analysis, prepared_.partner);
+  analysis_ = analyse(std::move(prepared_), options.analysis);
   measure_entries();
   build(kind);
   analyse_seconds_ = since(start);
@@ -148,7 +144,7 @@ Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation oper
   std::vector<std::int32_t> inner_rows = map.inner_rows(rows);
   std::int32_t block = std::clamp(columns, 1, kBlock);
   while (bound_ && block > 1 && solve_bytes(block) > memory_.tree_bound(*bound_)) --block;
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   const Bytes limit =
       bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(block))
              : Bytes{1} << 62;
@@ -174,7 +170,7 @@ Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation oper
 
 void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation operation,
                          std::span<const std::int32_t> rows, Solution& solution) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   const SystemMap map(prepared_, analysis_.symbolic, operation);
   const bool transposed = operation == Operation::kTransposed;
   const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
@@ -184,7 +180,7 @@ void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation op
   std::vector<double> x = rhs;
   numeric_->solve(transposed, x, columns, rows);
   solution.seconds += since(start);
-  const auto refining = std::chrono::steady_clock::now();
+  const auto refining = Clock::now();
   // Without refinement the error is still measured. GMRES is not for singular matrices: a
   // solution that does not exist would grow along the null space until its backward error
   // is small.

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "solver/clock.h"
 
 namespace espalier::solver {
 namespace {
@@ -46,10 +46,6 @@ int retry(Call call) {
   while (call() != 0)
     if (errno != EINTR) return errno;
   return 0;
-}
-
-Seconds since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // A thread that handles no signals: they are the program's, and beyond the limit of file
@@ -151,7 +147,7 @@ void SpillFile::run() noexcept {
 void SpillFile::put(Bytes offset, std::span<const std::byte> data) noexcept {
   while (!data.empty()) {
     const std::size_t chunk = std::min(data.size(), kChunkBytes);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const ssize_t put = pwrite(file_.number, data.data(), chunk, offset);
     const int error = put < 0 ? errno : ENOSPC;  // writing nothing: there is no room
     if (put < 0 && error == EINTR) continue;
@@ -171,7 +167,7 @@ void SpillFile::read(Bytes offset, std::span<std::byte> data) {
   if (failed_) rethrow();
   while (!data.empty()) {
     const std::size_t chunk = std::min(data.size(), kChunkBytes);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const ssize_t got = pread(file_.number, data.data(), chunk, offset);
     const int error = got < 0 ? errno : EIO;  // the file has its full size: cannot end
     if (got < 0 && error == EINTR) continue;

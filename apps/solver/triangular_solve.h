@@ -71,6 +71,11 @@ class FrontSolve {
 
   /// Entries of work space for one vector, the most over all fronts.
   [[nodiscard]] std::int64_t local_entries() const;
+  /// Of one front: its order, the width of its blocks, and its slots.
+  [[nodiscard]] static std::int64_t local_entries(std::int64_t order, std::int32_t width,
+                                                  std::int32_t slots) {
+    return 2 * order + width + 2 * slots;
+  }
 
  private:
   struct Local;

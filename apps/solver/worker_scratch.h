@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "solver/page_buffer.h"
 
@@ -15,6 +16,17 @@ class WorkerScratch {
       : each_(PageBuffer::footprint(bytes_each)),
         memory_(each_ * workers),
         worker_(worker) {}
+
+  /// The calling worker's piece, or where `entries` do not fit in it, `beyond` with so
+  /// many.
+  template <class T>
+  [[nodiscard]] std::span<T> at_least(std::int64_t entries,
+                                      std::vector<T>& beyond) const {
+    const std::span<T> mine = as<T>();
+    if (static_cast<std::int64_t>(mine.size()) >= entries) return mine;
+    beyond.resize(static_cast<std::size_t>(entries));
+    return beyond;
+  }
 
   /// The calling worker's piece.
   template <class T>

@@ -6,10 +6,10 @@
 
 #include <cerrno>
 #include <memory>
-#include <new>
 #include <string>
 
 #include "espalier.h"
+#include "espalier/model/c_interface.h"
 #include "espalier/model/error.h"
 #include "espalier/model/plan.h"
 
@@ -29,24 +29,7 @@ int fail(int code, std::string text) noexcept;
 /// Every function of the interface runs in here: what is thrown ends as a code.
 template <class Function>
 int guarded(Function&& function) noexcept {
-  try {
-    return function();
-  } catch (const InvalidInput& e) {
-    return fail(EINVAL, e.what());
-  } catch (const OverflowError& e) {
-    return fail(EOVERFLOW, e.what());
-  } catch (const std::bad_alloc&) {
-    return fail(ENOMEM, "out of memory");  // short enough to need no memory
-  } catch (const std::exception& e) {
-    return fail(EIO, e.what());
-  }
-}
-
-/// What the pointer points at. @throws InvalidInput when it is null
-template <class T>
-T& need(T* pointer, const char* name) {
-  if (pointer == nullptr) throw InvalidInput(fmt::format("{} is NULL", name));
-  return *pointer;
+  return espalier::guarded(function, fail);
 }
 
 }  // namespace espalier::policy

@@ -6,11 +6,11 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
 
+#include "espalier/model/c_interface.h"
 #include "espalier/model/error.h"
 #include "espalier_solver.h"
 #include "solver/solver.h"
@@ -42,30 +42,20 @@ inline int fail(int code, const std::string& text) noexcept {
 /// Every function of the interface runs in here: what is thrown ends as a code.
 template <class Function>
 int guarded(Function&& function) noexcept {
-  try {
-    return function();
-  } catch (const FileError& e) {
-    return fail(EIO, e.what());
-  } catch (const InvalidInput& e) {
-    return fail(EINVAL, e.what());
-  } catch (const OverflowError& e) {
-    return fail(EOVERFLOW, e.what());
-  } catch (const Busy& e) {
-    return fail(EBUSY, e.what());
-  } catch (const std::bad_alloc&) {
-    return fail(ENOMEM, "out of memory");
-  } catch (const std::length_error&) {
-    return fail(ENOMEM, "out of memory");
-  } catch (const std::exception& e) {
-    return fail(EIO, e.what());
-  }
-}
-
-/// What the pointer points at. @throws InvalidInput when it is null
-template <class T>
-T& need(T* pointer, const char* name) {
-  if (pointer == nullptr) throw InvalidInput(fmt::format("{} is NULL", name));
-  return *pointer;
+  const auto keep = [](int code, const char* text) { return fail(code, text); };
+  return espalier::guarded(
+      [&] {
+        try {
+          return function();
+        } catch (const FileError& e) {
+          return fail(EIO, e.what());
+        } catch (const Busy& e) {
+          return fail(EBUSY, e.what());
+        } catch (const std::length_error&) {
+          return fail(ENOMEM, "out of memory");
+        }
+      },
+      keep);
 }
 
 /// @param options  null: the defaults

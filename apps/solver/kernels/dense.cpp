@@ -101,18 +101,6 @@ void solve_below_unit(std::int32_t m, std::int32_t n, const T* l, std::int32_t l
   solve_right(m, n, l, ldl, b, ldb, true);
 }
 
-template <class T>
-void forward_block(std::int32_t m, std::int32_t n, const T* l, std::int32_t ld, T* x) {
-  forward_solve(FactorKind::kCholesky, n, l, ld, 1, x, n);
-  apply_below(m, n, l + n, ld, 1, x, n, x + n, m);
-}
-
-template <class T>
-void backward_block(std::int32_t m, std::int32_t n, const T* l, std::int32_t ld, T* x) {
-  apply_below_transposed(m, n, l + n, ld, 1, x + n, m, x, n);
-  backward_solve(FactorKind::kCholesky, n, l, ld, 1, x, n);
-}
-
 void use_one_blas_thread() {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
 }
@@ -122,9 +110,7 @@ void use_one_blas_thread() {
   template void solve_below(std::int32_t, std::int32_t, const T*, std::int32_t, T*,      \
                             std::int32_t);                                               \
   template void solve_below_unit(std::int32_t, std::int32_t, const T*, std::int32_t, T*, \
-                                 std::int32_t);                                          \
-  template void forward_block(std::int32_t, std::int32_t, const T*, std::int32_t, T*);   \
-  template void backward_block(std::int32_t, std::int32_t, const T*, std::int32_t, T*);
+                                 std::int32_t);
 ESPALIER_INSTANTIATE(double)
 ESPALIER_INSTANTIATE(float)
 #undef ESPALIER_INSTANTIATE

@@ -28,21 +28,6 @@ template <class T>
 void solve_below_unit(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T* b,
                       std::int32_t ldb);
 
-/// The same as update_lower().
-template <class T>
-void update(std::int32_t m, std::int32_t n, std::int32_t k, const T* a, std::int32_t lda,
-            T* c, std::int32_t ldc) {
-  update_lower(m, n, k, a, lda, c, ldc);
-}
-
-/// x := L^-1 x and y := y - B x, for the n rows of L and the m rows of B below it, both
-/// in the one block `l` with leading dimension ld; x and y are contiguous: y = x + n.
-template <class T>
-void forward_block(std::int32_t m, std::int32_t n, const T* l, std::int32_t ld, T* x);
-/// x := L^-T (x - B^T y), likewise.
-template <class T>
-void backward_block(std::int32_t m, std::int32_t n, const T* l, std::int32_t ld, T* x);
-
 /// One BLAS thread a call from now on, where the library lets itself be told (OpenBLAS).
 void use_one_blas_thread();
 

@@ -13,6 +13,7 @@
 #include "solver/kind_of.h"
 #include "solver/permute.h"
 #include "solver/scaling.h"
+#include "solver/system_map.h"
 
 namespace espalier::solver {
 namespace {
@@ -227,9 +228,13 @@ TEST(Prepare, TurnsRightHandSidesAndSolutions) {
       prepare(stored<GeneralMatrix>(a, false), FactorKind::kLu);
   const Dense b = dense(prepared.matrix);
   const std::vector<double> y = {3, -5};
-  const std::vector<double> x = original_solution(prepared, y);
+  Symbolic natural;
+  natural.permutation = {0, 1};
+  const SystemMap map(prepared, natural, Operation::kPlain);
+  std::vector<double> x(2), c(2);
+  map.solution_to_outer(y, x);
   const std::vector<double> ax = {8 * x[1], 4 * x[0] + x[1]};
-  const std::vector<double> c = prepared_rhs(prepared, ax);
+  map.rhs_to_inner(ax, c);
   EXPECT_DOUBLE_EQ(c[0], b(0, 0) * y[0] + b(0, 1) * y[1]);
   EXPECT_DOUBLE_EQ(c[1], b(1, 0) * y[0] + b(1, 1) * y[1]);
 }

@@ -3,7 +3,6 @@
 // Systems that are factored by one thread, saved, and loaded again: without the runtime.
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <zlib.h>
 
 #include <cstring>
@@ -17,24 +16,11 @@
 #include "solver/numeric/systems.h"
 #include "solver/save_factor.h"
 #include "solver/save_system.h"
+#include "support/file_size_limit.h"
 
 namespace espalier::solver {
 
-/// The process's limit of file size, put back at the end.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
+using support::FileSizeLimit;
 
 /// As a new file: file systems may wait for the disk when an old one is overwritten.
 inline void write_bytes(const std::string& path, std::string_view bytes) {

@@ -8,6 +8,9 @@
 #include <random>
 #include <vector>
 
+#include "solver/kernels/block_solve.h"
+#include "solver/kernels/update.h"
+
 namespace espalier::solver::kernels {
 namespace {
 
@@ -199,7 +202,7 @@ TEST_F(DenseKernels, UpdateMatchesPlainLoopsOnTheTrapezoid) {
       for (std::int32_t i = j; i < m; ++i)
         for (std::int32_t q = 0; q < k; ++q) expected(i, j) -= a(i, q) * a(j, q);
     const Matrix kept = a;
-    update(m, n, k, a.data(), a.leading, c.data(), c.leading);
+    update_lower(m, n, k, a.data(), a.leading, c.data(), c.leading);
     expect_near(c, expected, 1 + k);
     EXPECT_EQ(a.entries, kept.entries);
     if (HasFailure()) FAIL() << "m " << m << ", n " << n << ", k " << k;
@@ -217,7 +220,8 @@ TEST_F(DenseKernels, ForwardBlockMatchesPlainLoops) {
       for (std::int32_t i = j + 1; i < n + m; ++i)
         expected(i, 0) -= l(i, j) * expected(j, 0);
     }
-    forward_block(m, n, l.data(), l.leading, x.data());
+    forward_solve(FactorKind::kCholesky, n, l.data(), l.leading, 1, x.data(), n);
+    apply_below(m, n, l.data() + n, l.leading, 1, x.data(), n, x.data() + n, m);
     expect_near(x, expected, 1 + n);
     if (HasFailure()) FAIL() << "m " << m << ", n " << n;
   }
@@ -234,7 +238,9 @@ TEST_F(DenseKernels, BackwardBlockMatchesPlainLoops) {
         expected(j, 0) -= l(i, j) * expected(i, 0);
       expected(j, 0) /= l(j, j);
     }
-    backward_block(m, n, l.data(), l.leading, x.data());
+    apply_below_transposed(m, n, l.data() + n, l.leading, 1, x.data() + n, m, x.data(),
+                           n);
+    backward_solve(FactorKind::kCholesky, n, l.data(), l.leading, 1, x.data(), n);
     expect_near(x, expected, 1 + n + m);
     if (HasFailure()) FAIL() << "m " << m << ", n " << n;
   }
