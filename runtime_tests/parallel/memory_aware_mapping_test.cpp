@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 #include "espalier/parallel/admission.h"
@@ -105,20 +106,50 @@ TEST(MemoryAwareMapping, FormsGroupsOfSiblings) {
   EXPECT_EQ(result->guaranteed_peak, 22);
 }
 
+TEST(MemoryAwareMapping, AllOrNothingTakesNoGroups) {
+  std::vector<Task> tasks(1);
+  for (int i = 0; i < 4; ++i) tasks.push_back({task_id(0), 1, 9, 0, 5});
+  const TaskTree tree(tasks);
+  const auto result =
+      memory_aware(tree, best_postorder(tree), 2, 22, GroupRule::kAllOrNothing);
+  EXPECT_EQ(result.mapping, (Mapping{{0, 2}, {0, 2}, {0, 2}, {0, 2}, {0, 2}}));
+  EXPECT_EQ(result.serialisation.barriers, 3);
+  EXPECT_EQ(result.guaranteed_peak, 3 + 10);
+  EXPECT_EQ(memory_aware(tree, best_postorder(tree), 2, 40, GroupRule::kAllOrNothing)
+                .serialisation.barriers,
+            0);
+}
+
+TEST(MemoryAwareMapping, ProportionalBudgetsFollowTheWork) {
+  // Both leaves need 10 bytes, one of them has a tenth of the work.
+  const TaskTree tree(std::vector<Task>{
+      {std::nullopt, 1, 0, 0, 1}, {task_id(0), 1, 9, 0, 1}, {task_id(0), 1, 9, 0, 9}});
+  const auto barriers = [&tree](Bytes bound, GroupRule rule) {
+    return memory_aware(tree, best_postorder(tree), 2, bound, rule)
+        .serialisation.barriers;
+  };
+  EXPECT_EQ(barriers(20, GroupRule::kNeed), 0);
+  EXPECT_EQ(barriers(99, GroupRule::kProportional), 1);
+  EXPECT_EQ(barriers(100, GroupRule::kProportional), 0);
+  EXPECT_EQ(barriers(99, GroupRule::kAllOrNothing), 1);
+  EXPECT_EQ(barriers(100, GroupRule::kAllOrNothing), 0);
+}
+
 TEST(MemoryAwareMapping, HoldsTheBoundUnderAnyTiming) {
   std::mt19937 random(11);
-  for (int round = 0; round < 20'000; ++round) {
+  for (int round = 0; round < 30'000; ++round) {
     const TaskTree tree = random_tree(random, 1 + random() % 16);
-    const Bytes least = best_postorder(tree).peak;
+    const Traversal postorder = best_postorder(tree);
+    const Bytes least = postorder.peak;
     const Bytes bound = least + (random() % 3 == 0 ? 0 : random() % (least + 1));
     const auto workers = static_cast<std::int32_t>(1 + random() % 9);
-    const auto result = memory_aware(tree, workers, bound);
-    ASSERT_TRUE(result);
-    ASSERT_LE(result->guaranteed_peak, bound) << describe(tree);
+    const auto rule = static_cast<GroupRule>(round % 3);
+    const auto result = memory_aware(tree, postorder, workers, bound, rule);
+    ASSERT_LE(result.guaranteed_peak, bound) << describe(tree);
     for (int run = 0; run < 5; ++run) {
-      const Bytes peak = random_execution_peak(tree, result->serialisation, random);
+      const Bytes peak = random_execution_peak(tree, result.serialisation, random);
       ASSERT_NE(peak, -1) << "stuck, round " << round << "\n" << describe(tree);
-      ASSERT_LE(peak, result->guaranteed_peak)
+      ASSERT_LE(peak, result.guaranteed_peak)
           << "round " << round << ", bound " << bound << ", workers " << workers << "\n"
           << describe(tree);
     }
@@ -159,6 +190,15 @@ TEST(MemoryAwareMapping, AcceptsExtremes) {
   const TaskTree tree(std::vector<Task>{{std::nullopt, 0, 0, 0, 1},
                                         {task_id(0), 5, large, 0, 1},
                                         {task_id(0), 6, large, 0, 1}});
+  for (const GroupRule rule : {GroupRule::kAllOrNothing, GroupRule::kProportional}) {
+    const Traversal postorder = best_postorder(tree);
+    EXPECT_EQ(memory_aware(tree, postorder, 2, large + 11, rule).guaranteed_peak,
+              postorder.peak);
+    EXPECT_EQ(memory_aware(tree, postorder, 2, std::numeric_limits<Bytes>::max(), rule)
+                  .serialisation.barriers,
+              0);
+    EXPECT_THROW((void)memory_aware(tree, postorder, 2, large + 10, rule), InvalidInput);
+  }
   EXPECT_EQ(memory_aware(tree, 2, large + 11)->serialisation.barriers, 1);
   EXPECT_EQ(memory_aware(tree, 2, 2 * large + 10)->serialisation.barriers, 1);
   EXPECT_EQ(memory_aware(tree, 2, 2 * large + 11)->serialisation.barriers, 0);
@@ -170,6 +210,9 @@ TEST(MemoryAwareMapping, AcceptsExtremes) {
     const TaskTree big(tasks);
     const Bytes least = best_postorder(big).peak;
     EXPECT_LE(memory_aware(big, 1024, least)->guaranteed_peak, least);
+    const auto groups =
+        memory_aware(big, best_postorder(big), 1024, least, GroupRule::kProportional);
+    EXPECT_LE(groups.guaranteed_peak, least);
   }
 }
 

@@ -50,6 +50,21 @@ class BarrierAdmission : public Admission {
   std::vector<std::vector<TaskId>> waiting_;  // per barrier
 };
 
+/// One task at a time in a given order: all-to-all. The order is not checked.
+class SequenceAdmission : public Admission {
+ public:
+  explicit SequenceAdmission(std::span<const TaskId> order)
+      : order_(order.begin(), order.end()) {}
+  void begin(std::vector<TaskId>& startable) override {
+    if (next_ < order_.size()) startable.push_back(order_[next_++]);
+  }
+  void complete(TaskId, std::vector<TaskId>& startable) override { begin(startable); }
+
+ private:
+  std::vector<TaskId> order_;
+  std::size_t next_ = 0;
+};
+
 /// The simpler Activation heuristic [ABGL16], a baseline: strictly in activation order a
 /// task books m + f + r while that fits; at its end m and its children's f are free.
 /// Safe and free of deadlock under the same condition as memory booking, but whoever is

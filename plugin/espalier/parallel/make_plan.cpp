@@ -10,15 +10,14 @@
 #include "espalier/parallel/memory_aware_mapping.h"
 #include "espalier/parallel/simulate.h"
 #include "espalier/parallel/worker_share.h"
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
 
 namespace espalier {
 namespace {
 
 // A bound that only Liu's order meets is less than the memory-aware mapping can work
 // with; as a preference it is then made for the best postorder's peak.
-Mapping make_mapping(const TaskTree& tree, const PlanOptions& options, Bytes bound) {
+Mapping make_mapping(const TaskTree& tree, const PlanOptions& options,
+                     const Traversal& postorder, Bytes bound) {
   switch (options.mapping) {
     case MappingKind::kAllToAll:
       return all_to_all(tree, options.workers);
@@ -27,9 +26,8 @@ Mapping make_mapping(const TaskTree& tree, const PlanOptions& options, Bytes bou
     case MappingKind::kMemoryAware:
       break;
   }
-  Expected<MemoryAwareMapping> aware = memory_aware(tree, options.workers, bound);
-  if (!aware) aware = memory_aware(tree, options.workers, aware.error().least_bytes);
-  return std::move(aware->mapping);
+  return memory_aware(tree, postorder, options.workers, std::max(bound, postorder.peak))
+      .mapping;
 }
 
 }  // namespace
@@ -37,10 +35,15 @@ Mapping make_mapping(const TaskTree& tree, const PlanOptions& options, Bytes bou
 Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,
                          const PlanOptions& options) {
   check_workers(options.workers);
-  Traversal liu = liu_traversal(*tree);
-  const Bytes least = liu.peak;
-  Traversal witness =
-      options.order == OrderKind::kLiu ? std::move(liu) : best_postorder(*tree);
+  SequentialOrders orders = sequential_orders(*tree);
+  return make_plan(std::move(tree), options, std::move(orders));
+}
+
+Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree, const PlanOptions& options,
+                         SequentialOrders orders) {
+  check_workers(options.workers);
+  const Bytes least = orders.liu.peak;
+  Traversal& witness = options.order == OrderKind::kLiu ? orders.liu : orders.postorder;
   const Bytes bound = options.memory_bound.value_or(witness.peak);
   if (witness.peak > bound) {
     const auto reason =
@@ -49,8 +52,8 @@ Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,
   }
 
   Plan plan;
+  plan.mapping = make_mapping(*tree, options, orders.postorder, bound);
   plan.witness = std::move(witness.order);
-  plan.mapping = make_mapping(*tree, options, bound);
   plan.priority = root_path_weights(*tree);
   plan.workers = options.workers;
   plan.memory_bound = bound;

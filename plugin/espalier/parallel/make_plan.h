@@ -5,6 +5,7 @@
 
 #include "espalier/model/error.h"
 #include "espalier/model/plan.h"
+#include "espalier/parallel/sequential_orders.h"
 
 namespace espalier {
 
@@ -21,7 +22,7 @@ struct PlanOptions {
   OrderKind order = OrderKind::kLiu;
   MappingKind mapping = MappingKind::kMemoryAware;
   /// useful workers per task for the simulation; empty: one worker a task
-  std::vector<double> max_workers;
+  std::vector<double> max_workers = {};
 };
 
 /// Tree + options -> witness order, mapping, priorities, simulated run and bounds.
@@ -34,5 +35,11 @@ struct PlanOptions {
 /// @par Cost  O((n + P) log n): seconds for 10^6 tasks and 1024 workers
 [[nodiscard]] Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,
                                        const PlanOptions& options);
+
+/// The same for a caller who has the orders.
+/// @param orders  sequential_orders(*tree)
+[[nodiscard]] Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,
+                                       const PlanOptions& options,
+                                       SequentialOrders orders);
 
 }  // namespace espalier

@@ -1,6 +1,9 @@
 #include "espalier/parallel/memory_aware_mapping.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <ranges>
 #include <span>
 
@@ -15,7 +18,7 @@ namespace {
 class Mapper {
  public:
   Mapper(const TaskTree& tree, const SubtreePeaks& subtrees,
-         std::span<const TaskId> order);
+         std::span<const TaskId> order, GroupRule rule);
 
   MemoryAwareMapping run(std::int32_t workers, Bytes bound);
 
@@ -28,9 +31,19 @@ class Mapper {
 
   void place(const Siblings& siblings, const WorkerShare& whole, Bytes budget,
              std::int32_t gate, bool one_by_one);
+  // What the members of one group need in all.
+  struct Group {
+    std::int32_t members = 0;
+    Bytes peaks = 0, largest_peak = 0, left = 0;
+    Flops work = 0;
+    double peak_by_work = 0;  // the largest A / W among the members
+  };
+  [[nodiscard]] Group joined(Group group, TaskId task) const;
+  [[nodiscard]] bool fits(const Group& group, Bytes available) const;
   std::int32_t cut(std::span<const TaskId> siblings, Bytes budget, bool one_by_one);
   void set_barriers(std::span<const TaskId> siblings, std::int32_t gate);
   void set_budgets(std::span<const TaskId> group, Bytes available);
+  void set_proportional_budgets(std::span<const TaskId> group, Bytes available);
   void give(std::span<const TaskId> group, bool wide, Bytes& surplus);
   [[nodiscard]] Bytes guaranteed_peak() const;
   [[nodiscard]] Bytes peak_of_groups(std::span<const TaskId> siblings,
@@ -41,6 +54,7 @@ class Mapper {
 
   const TaskTree& tree_;
   const SubtreePeaks& subtrees_;
+  GroupRule rule_;
   std::vector<Flops> work_;
   std::vector<Bytes> most_;               // D, see the header
   std::vector<TaskId> roots_, children_;  // in best postorder
@@ -53,9 +67,10 @@ class Mapper {
 };
 
 Mapper::Mapper(const TaskTree& tree, const SubtreePeaks& subtrees,
-               std::span<const TaskId> order)
+               std::span<const TaskId> order, GroupRule rule)
     : tree_(tree),
       subtrees_(subtrees),
+      rule_(rule),
       work_(subtree_works(tree)),
       most_(tree.size(), 0),
       children_(tree.size()),
@@ -126,21 +141,45 @@ void Mapper::place(const Siblings& siblings, const WorkerShare& whole, Bytes bud
   }
 }
 
+Mapper::Group Mapper::joined(Group group, TaskId task) const {
+  const Bytes peak = subtrees_.peak[index(task)];
+  const Flops work = work_[index(task)];
+  group.members += 1;
+  group.peaks += peak;
+  group.largest_peak = std::max(group.largest_peak, peak);
+  group.left += subtrees_.left_behind[index(task)];
+  group.work += work;
+  if (peak > 0) {  // infinite without work: such a task fits beside no other
+    group.peak_by_work = std::max(group.peak_by_work, static_cast<double>(peak) / work);
+  }
+  return group;
+}
+
+bool Mapper::fits(const Group& group, Bytes available) const {
+  if (group.members == 1) return true;
+  if (group.peaks > available) return false;
+  if (rule_ == GroupRule::kNeed) return true;
+  if (group.work == 0) return group.largest_peak <= available / group.members;
+  return group.peak_by_work * group.work <= static_cast<double>(available);
+}
+
 // Numbers the groups of `siblings`; returns how many there are.
 std::int32_t Mapper::cut(std::span<const TaskId> siblings, Bytes budget,
                          bool one_by_one) {
-  Bytes left = 0, peaks = 0, left_by_group = 0;
+  Group now;
   std::int32_t group = 0;
-  for (std::size_t k = 0; k < siblings.size(); ++k) {
-    const std::size_t i = index(siblings[k]);
-    if (k > 0 && (one_by_one || subtrees_.peak[i] > budget - left - peaks)) {
+  for (const TaskId task : siblings) {
+    Group larger = joined(now, task);
+    if (now.members > 0 && (one_by_one || !fits(larger, budget))) {
+      if (rule_ == GroupRule::kAllOrNothing && !one_by_one) {
+        return cut(siblings, budget, true);
+      }
       ++group;
-      left += left_by_group;
-      peaks = left_by_group = 0;
+      budget -= now.left;
+      larger = joined({}, task);
     }
-    group_[i] = group;
-    peaks += subtrees_.peak[i];
-    left_by_group += subtrees_.left_behind[i];
+    group_[index(task)] = group;
+    now = larger;
   }
   return siblings.empty() ? 0 : group + 1;
 }
@@ -160,6 +199,7 @@ void Mapper::set_barriers(std::span<const TaskId> siblings, std::int32_t gate) {
 }
 
 void Mapper::set_budgets(std::span<const TaskId> group, Bytes available) {
+  if (rule_ != GroupRule::kNeed) return set_proportional_budgets(group, available);
   Bytes surplus = available;
   for (const TaskId task : group) {
     budget_[index(task)] = subtrees_.peak[index(task)];
@@ -167,6 +207,30 @@ void Mapper::set_budgets(std::span<const TaskId> group, Bytes available) {
   }
   give(group, true, surplus);
   give(group, false, surplus);
+}
+
+// Rounding never takes a budget below its A, nor their sum above what is available.
+void Mapper::set_proportional_budgets(std::span<const TaskId> group, Bytes available) {
+  Flops work = 0;
+  Bytes needed = 0;  // A of the members that have no budget yet
+  for (const TaskId task : group) {
+    work += work_[index(task)];
+    needed += subtrees_.peak[index(task)];
+  }
+  const double whole = static_cast<double>(available);
+  const auto members = static_cast<double>(group.size());
+  for (const TaskId task : group) {
+    const Bytes least = subtrees_.peak[index(task)];
+    needed -= least;
+    const double part = work > 0 ? work_[index(task)] / work : 1 / members;
+    // Compared as numbers: one near 2^63 is no Bytes.
+    const double want = std::floor(whole * part);
+    const Bytes most = available - needed;
+    Bytes& budget = budget_[index(task)];
+    budget = want < static_cast<double>(most) ? static_cast<Bytes>(want) : most;
+    budget = std::max(budget, least);
+    available -= budget;
+  }
 }
 
 // Divides `surplus` among the wide (or the other) members in proportion to their room.
@@ -217,18 +281,26 @@ Bytes Mapper::peak_of_groups(std::span<const TaskId> siblings,
 
 }  // namespace
 
+MemoryAwareMapping memory_aware(const TaskTree& tree, const Traversal& postorder,
+                                std::int32_t workers, Bytes bound, GroupRule rule) {
+  check_workers(workers);
+  if (postorder.peak > bound) {
+    throw InvalidInput(fmt::format("the best postorder needs {} bytes, the bound is {}",
+                                   postorder.peak, bound));
+  }
+  const SubtreePeaks subtrees = subtree_postorder_peaks(tree);
+  return Mapper(tree, subtrees, postorder.order, rule).run(workers, bound);
+}
+
 Expected<MemoryAwareMapping> memory_aware(const TaskTree& tree, std::int32_t workers,
                                           Bytes bound) {
   check_workers(workers);
   const Traversal postorder = best_postorder(tree);
-  if (postorder.peak > bound) {
-    const Bytes least = liu_traversal(tree).peak;
-    const auto reason =
-        bound < least ? Infeasible::Reason::kImpossible : Infeasible::Reason::kNoneFound;
-    return tl::unexpected(Infeasible{reason, bound, postorder.peak, least});
-  }
-  const SubtreePeaks subtrees = subtree_postorder_peaks(tree);
-  return Mapper(tree, subtrees, postorder.order).run(workers, bound);
+  if (postorder.peak <= bound) return memory_aware(tree, postorder, workers, bound);
+  const Bytes least = liu_traversal(tree).peak;
+  const auto reason =
+      bound < least ? Infeasible::Reason::kImpossible : Infeasible::Reason::kNoneFound;
+  return tl::unexpected(Infeasible{reason, bound, postorder.peak, least});
 }
 
 }  // namespace espalier

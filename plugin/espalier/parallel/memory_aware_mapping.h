@@ -6,6 +6,7 @@
 #include "espalier/model/error.h"
 #include "espalier/model/schedule.h"
 #include "espalier/model/task_tree.h"
+#include "espalier/model/traversal.h"
 
 namespace espalier {
 
@@ -15,6 +16,13 @@ namespace espalier {
 struct Serialisation {
   std::int32_t barriers = 0;
   std::vector<std::int32_t> waits, signals;
+};
+
+/// How children are grouped and what their subtrees may use.
+enum class GroupRule {
+  kAllOrNothing,  ///< all at once or one by one; budgets in proportion to work
+  kProportional,  ///< groups; budgets in proportion to work
+  kNeed           ///< groups; budgets by need
 };
 
 struct MemoryAwareMapping {
@@ -28,27 +36,41 @@ struct MemoryAwareMapping {
 /// mapping wherever memory allows siblings to run at once, groups of siblings one after
 /// the other on all of their parent's workers where it does not.
 ///
-/// With A the peak of a subtree in best postorder, left(c) = f_c + all r in the subtree
-/// of c, and D the most that a subtree can hold under any timing (D_i = max(sum of the
-/// children's D, what i itself needs)), each task has a budget, the roots share the
-/// bound, and A_i <= budget(i) holds on the way down:
-///   - the children, in best postorder, are cut into the longest groups with
-///       sum of A in the group <= budget(i) - sum of left(c) in the groups before;
-///     a group starts when the one before has ended;
-///   - what a group has beyond its A goes to its subtrees up to their D, in proportion to
-///     D - A: to those wider than one worker, then, if any is left, to the others;
+/// With A the peak of a subtree in best postorder, W its work, left(c) = f_c + all r in
+/// the subtree of c, and D the most that a subtree can hold under any timing (D_i =
+/// max(sum of the children's D, what i itself needs)), each task has a budget, the roots
+/// share the bound, and A_i <= budget(i) holds on the way down:
+///   - the children, in best postorder, are cut into the longest groups that fit; a group
+///     starts when the one before has ended, and has what is available to it,
+///       S = budget(i) - sum of left(c) in the groups before;
+///   - kNeed: a group fits when its sum of A <= S. What S has beyond that goes to its
+///     subtrees up to their D, in proportion to D - A: to those wider than one worker,
+///     then, if any is left, to the others;
+///   - kProportional, as published: each member's budget is S W_c / (sum of W in the
+///     group), equal parts where there is no work, and a group fits when no budget is
+///     below its A. A member alone has all of S;
+///   - kAllOrNothing, the simplest form of the same: one group if all children fit in it,
+///     else one by one;
 ///   - the groups of a task no wider than one worker have one member each when its budget
 ///     is less than its D: parallelism is of no use there, memory is elsewhere.
 /// By induction no subtree ever exceeds its budget, whatever the timing. A must be
 /// postorder peaks: with Liu's the invariant breaks at the first serialised group.
 ///
-/// Nothing is serialised when bound >= sum of the roots' D; the mapping is then
-/// proportional().
+/// With kNeed nothing is serialised when bound >= sum of the roots' D; the mapping is
+/// then proportional().
 ///
-/// @return the mapping, or Infeasible when the bound is below the best postorder's peak,
-///         which is then its least_bytes
+/// @param postorder  best_postorder(tree)
+/// @throws InvalidInput for workers < 1 or a bound below the peak of `postorder`
 /// @par Cost  O(n log n)
 /// @par Test  MemoryAwareMapping.HoldsTheBoundUnderAnyTiming
+[[nodiscard]] MemoryAwareMapping memory_aware(const TaskTree& tree,
+                                              const Traversal& postorder,
+                                              std::int32_t workers, Bytes bound,
+                                              GroupRule rule = GroupRule::kNeed);
+
+/// The same with kNeed, for a caller without the postorder.
+/// @return the mapping, or Infeasible when the bound is below the best postorder's peak,
+///         which is then its least_bytes
 [[nodiscard]] Expected<MemoryAwareMapping> memory_aware(const TaskTree& tree,
                                                         std::int32_t workers,
                                                         Bytes bound);

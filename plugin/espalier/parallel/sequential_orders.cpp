@@ -1,0 +1,12 @@
+#include "espalier/parallel/sequential_orders.h"
+
+#include "espalier/sequential/best_postorder.h"
+#include "espalier/sequential/liu_traversal.h"
+
+namespace espalier {
+
+SequentialOrders sequential_orders(const TaskTree& tree) {
+  return {liu_traversal(tree), best_postorder(tree)};
+}
+
+}  // namespace espalier
