@@ -16,8 +16,6 @@
 #include "cli/output.h"
 #include "cli/plan_input.h"
 #include "espalier/parallel/make_plan.h"
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
 
 namespace espalier::cli {
 namespace {
@@ -111,13 +109,13 @@ ExitStatus run_plan(PlanCommand command) {
   report_input(report, command, input);
 
   progress->step("planning");
-  const Bytes postorder_peak = best_postorder(*input.tree).peak;
-  const Bytes least = command.plan.order == OrderKind::kPostorder
-                          ? postorder_peak
-                          : liu_traversal(*input.tree).peak;
+  SequentialOrders orders = sequential_orders(*input.tree);
+  const Bytes postorder_peak = orders.postorder.peak;
+  const Bytes least = command.plan.order == OrderKind::kPostorder ? postorder_peak
+                                                                  : orders.liu.peak;
   command.plan.memory_bound = command.memory.resolve(least, everything(*input.tree));
   command.plan.max_workers = input.max_workers;
-  const Expected<Plan> plan = make_plan(input.tree, command.plan);
+  const Expected<Plan> plan = make_plan(input.tree, command.plan, std::move(orders));
   if (plan && !command.schedule.empty()) {
     progress->step("writing the schedule");
     write_schedule(command.schedule, input, *plan);
