@@ -1,6 +1,7 @@
 #include "espalier/sequential/best_postorder.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 namespace espalier {
@@ -9,8 +10,9 @@ namespace {
 // The recurrence of the header, bottom-up, with the place of every subtree in the order.
 class PostorderFold {
  public:
-  explicit PostorderFold(const TaskTree& tree)
-      : tree_(tree), size_(tree.size(), 1), offset_(tree.size(), 0) {
+  explicit PostorderFold(const TaskTree& tree,
+                         Bytes most = std::numeric_limits<Bytes>::max())
+      : tree_(tree), most_(most), size_(tree.size(), 1), offset_(tree.size(), 0) {
     peaks_.peak.resize(tree.size());
     peaks_.left_behind.resize(tree.size());
     for (const TaskId task : tree.postorder()) fold_task(task);
@@ -43,8 +45,8 @@ class PostorderFold {
     const std::size_t i = index(task);
     const Siblings below = fold_siblings(tree_.children(task));
     const Bytes kept = tree_.output_size(task) + tree_.retained_size(task);
-    peaks_.peak[i] =
-        std::max(below.peak, below.left_behind + tree_.execution_size(task) + kept);
+    const Bytes at_task = below.left_behind + tree_.execution_size(task) + kept;
+    peaks_.peak[i] = std::min(most_, std::max(below.peak, at_task));
     peaks_.left_behind[i] = below.left_behind - tree_.input_size(task) + kept;
     size_[i] = below.size + 1;
   }
@@ -66,6 +68,7 @@ class PostorderFold {
   }
 
   const TaskTree& tree_;
+  const Bytes most_;  // that any subtree is said to need
   SubtreePeaks peaks_;
   std::vector<std::int32_t> size_;    // tasks in the subtree
   std::vector<std::int32_t> offset_;  // tasks of siblings visited before it
@@ -80,5 +83,9 @@ SubtreePeaks subtree_postorder_peaks(const TaskTree& tree) {
 }
 
 Traversal best_postorder(const TaskTree& tree) { return PostorderFold(tree).traversal(); }
+
+std::vector<TaskId> capped_postorder(const TaskTree& tree, Bytes most) {
+  return PostorderFold(tree, most).traversal().order;
+}
 
 }  // namespace espalier

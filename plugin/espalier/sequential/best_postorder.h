@@ -47,4 +47,9 @@ struct SubtreePeaks {
 /// @par Test  BestPostorder.MatchesBruteForceOnSmallTrees
 [[nodiscard]] Traversal best_postorder(const TaskTree& tree);
 
+/// The order of best_postorder() when no subtree ever holds more than `most` bytes,
+/// because the rest is on disk: P_i = min(most, …) in the recurrence above.
+/// See post_order_min_io().
+[[nodiscard]] std::vector<TaskId> capped_postorder(const TaskTree& tree, Bytes most);
+
 }  // namespace espalier
