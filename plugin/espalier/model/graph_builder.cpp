@@ -79,9 +79,10 @@ std::vector<TaskId> least_topological_order(const TaskGraph& graph) {
   if (order.size() == graph.size()) return order;
   std::size_t left = 0;
   while (waiting[left] == 0) ++left;
-  throw InvalidInput(
-      fmt::format("{} waits for its own output: the graph has a cycle",
-                  label(graph, task_on_cycle(graph, waiting, task_id(left)))));
+  const TaskId task = task_on_cycle(graph, waiting, task_id(left));
+  throw CycleError(fmt::format("{} waits for its own output: the graph has a cycle",
+                               label(graph, task)),
+                   task);
 }
 
 std::string quoted(const char* what, std::string_view name, std::size_t number) {

@@ -2,13 +2,27 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "espalier/model/error.h"
 #include "espalier/model/task_graph.h"
 
 namespace espalier {
+
+/// Operators that wait for each other.
+class CycleError : public InvalidInput {
+ public:
+  CycleError(const std::string& message, TaskId task)
+      : InvalidInput(message), task_(task) {}
+  /// One of them.
+  [[nodiscard]] TaskId task() const { return task_; }
+
+ private:
+  TaskId task_;
+};
 
 /// Builds a task graph, item by item, and refuses what is none:
 ///
@@ -46,7 +60,7 @@ class TaskGraphBuilder {
   [[nodiscard]] std::optional<DatumId> find_datum(std::string_view name) const;
   [[nodiscard]] std::optional<TaskId> find_task(std::string_view name) const;
 
-  /// @throws InvalidInput for a cycle, naming an operator on it
+  /// @throws CycleError, naming an operator on the cycle
   [[nodiscard]] TaskGraph build() &&;
 
  private:

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
+#include <istream>
 #include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "espalier/model/text_file.h"
 #include "espalier/model/tree_io.h"
 
 namespace espalier {
@@ -277,11 +277,9 @@ TreeFile read_tree(std::istream& in, const std::string& name) {
 }
 
 TreeFile read_tree(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    throw FileError(path, 0, "cannot be read: " + std::string(std::strerror(errno)));
-  return read_tree(in, path);
+  TreeFile file;
+  read_file(path, [&](std::istream& in) { file = read_tree(in, path); });
+  return file;
 }
 
 }  // namespace espalier

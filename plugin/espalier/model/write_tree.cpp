@@ -1,50 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <utility>
 
-#include "espalier/model/error.h"
+#include "espalier/model/text_file.h"
 #include "espalier/model/tree_io.h"
 
 namespace espalier {
 namespace {
-
-std::string reason() { return std::strerror(errno); }
-
-template <class Write>
-void write_file(const std::string& path, const Write& write) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  if (!out) throw FileError(path, 0, "cannot be written: " + reason());
-  write(out);
-  out.close();
-  if (!out) throw FileError(path, 0, "cannot be written: " + reason());
-}
-
-// Text on its way to a stream, in blocks.
-class BlockWriter {
- public:
-  explicit BlockWriter(std::ostream& out) : out_(out) {}
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-    text_.push_back('\n');
-    if (text_.size() >= 1024 * 1024) flush();
-  }
-  void flush() {
-    out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
-    text_.clear();
-  }
-
- private:
-  std::ostream& out_;
-  fmt::memory_buffer text_;
-};
 
 std::int64_t id_of(TaskId task, std::span<const std::int64_t> ids) {
   return ids.empty() ? static_cast<std::int64_t>(task) : ids[index(task)];
@@ -58,7 +21,7 @@ void write_tree(std::ostream& out, const TaskTree& tree,
   const bool retains = std::any_of(tasks.begin(), tasks.end(), [&tree](TaskId task) {
     return tree.retained_size(task) != 0;
   });
-  BlockWriter writer(out);
+  TextOutput writer(out);
   writer.line("# id parent output_size execution_size work{}",
               retains ? " retained_size" : "");
   for (std::size_t i = 0; i < tree.size(); ++i) {
@@ -79,7 +42,7 @@ void write_tree(const std::string& path, const TaskTree& tree,
 void write_order(const std::string& path, std::span<const TaskId> order,
                  std::span<const std::int64_t> ids) {
   write_file(path, [&](std::ostream& out) {
-    BlockWriter writer(out);
+    TextOutput writer(out);
     for (const TaskId task : order) writer.line("{}", id_of(task, ids));
     writer.flush();
   });
