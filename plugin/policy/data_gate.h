@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "espalier/model/units.h"
+#include "espalier/parallel/witness_tree.h"
 #include "policy/pointer_map.h"
-#include "policy/witness_tree.h"
 
 namespace espalier::policy {
 

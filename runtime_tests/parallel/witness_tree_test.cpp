@@ -1,4 +1,4 @@
-#include "policy/witness_tree.h"
+#include "espalier/parallel/witness_tree.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <unordered_map>
 
-namespace espalier::policy {
+namespace espalier {
 namespace {
 
 // The same tasks in a list, scanned.
@@ -218,4 +218,4 @@ TEST(WitnessTree, IsExactForSizesNear2To62) {
 }
 
 }  // namespace
-}  // namespace espalier::policy
+}  // namespace espalier

@@ -8,7 +8,7 @@
 
 #include "espalier/model/units.h"
 
-namespace espalier::policy {
+namespace espalier {
 
 /// Memory along a sequence of tasks that run one after the other. Task i takes alloc_i
 /// bytes when it starts and gives back free_i when it ends, so that with `base` bytes in
@@ -71,4 +71,4 @@ class WitnessTree {
   std::size_t end_ = 0, alive_ = 0;
 };
 
-}  // namespace espalier::policy
+}  // namespace espalier

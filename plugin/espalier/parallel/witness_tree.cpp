@@ -1,4 +1,4 @@
-#include "policy/witness_tree.h"
+#include "espalier/parallel/witness_tree.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 
 #include "espalier/model/error.h"
 
-namespace espalier::policy {
+namespace espalier {
 
 WitnessTree::Node WitnessTree::joined(const Node& a, const Node& b) {
   return {a.sum + b.sum, std::max(a.peak, b.peak + a.sum)};
@@ -121,4 +121,4 @@ void WitnessTree::close_up() {
     nodes_[node] = joined(nodes_[2 * node], nodes_[2 * node + 1]);
 }
 
-}  // namespace espalier::policy
+}  // namespace espalier
