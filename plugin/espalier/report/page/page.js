@@ -1,0 +1,266 @@
+// The page of a plan, from top to bottom.
+
+function withEnd(columns, values) {
+  return columns.end > columns.time[columns.time.length - 1]
+    ? [...values, values[values.length - 1]] : values;
+}
+
+/// A memory chart of `view()`, whose memory the axis runs over.
+function memoryChart(parent, axis, view, options) {
+  const { bound, least, xText, where } = options;
+  return new StackChart(parent, {
+    axis, height: options.height || 250, label: options.label, xText, yText: bytes,
+    mark: options.mark,
+    data() {
+      const { memory } = view();
+      const most = memory.high.reduce((a, b) => Math.max(a, b), 0);
+      const far = bound > 2.5 * most;  // a bound that would flatten the picture
+      const top = Math.max(most, least, far ? 0 : bound);
+      const rules = [];
+      if (least > 0) rules.push({ value: least, colour: "least" });
+      if (!far) rules.push({ value: bound, colour: "bound" });
+      return {
+        x: withEnd(memory, memory.time),
+        layers: memoryLayers(memory).map((layer) =>
+          ({ values: withEnd(memory, layer.values), colour: layer.colour })),
+        lines: memory.exact ? [] : [{ values: withEnd(memory, memory.low), colour: "floor" }],
+        rules, top, splits: () => byteSplits(top),
+      };
+    },
+    read(k) {
+      const { memory } = view();
+      const c = Math.min(k, memory.high.length - 1);
+      const low = memory.exact ? "" : `, never below ${bytes(memory.low[c])}`;
+      const parts = memory.parts.map((part, subtree) => [part[c], subtree])
+        .filter(([held]) => held > 0).sort((a, b) => b[0] - a[0]).slice(0, 3)
+        .map(([held, subtree]) => `${bytes(held)} ${options.group(
+          subtree === memory.parts.length - 1 ? -1 : subtree)}`);
+      return `${where(memory.time[c])}: at most ${bytes(memory.high[c])}${low}; ` +
+        parts.join(", ");
+    },
+  });
+}
+
+function groupName(subtree) {
+  return subtree < 0 ? "above the coloured subtrees" : `in the subtree of ${data.subtrees[subtree]}`;
+}
+
+function memoryLegend(bound, exact) {
+  const entries = data.subtrees.map((id, k) => [subtreeColour(k), `subtree of ${id}`]);
+  if (data.subtrees.length > 0) entries.push(["above", "tasks above them, and small subtrees"]);
+  else entries.push(["above", "memory"]);
+  entries.push(["bound", `bound, ${bytes(bound)}`, true]);
+  entries.push(["least", `no order needs less than ${bytes(data.figures.least_bytes)}`, true]);
+  if (!exact) entries.push(["floor", "line: least that was held in the column", false]);
+  return legend(entries);
+}
+
+/// Buttons that choose between the whole and the neighbourhood of the peak.
+function chooser(parts, choose) {
+  const buttons = parts.map(([name, text]) => element("button", {
+    type: "button", "aria-pressed": "false", onclick: () => pick(name),
+  }, text));
+  function pick(name) {
+    parts.forEach(([each], k) => buttons[k].setAttribute("aria-pressed", `${each === name}`));
+    choose(name);
+  }
+  return [buttons, pick];
+}
+
+function nearText(view) {
+  return `${counted(view.memory.time.length, "moment")} around the peak, each as it is`;
+}
+
+function addHead() {
+  document.title = `Espalier: ${data.title}`;
+  document.getElementById("title").textContent = data.title;
+  document.getElementById("facts").textContent =
+    data.facts.map(([what, value]) => `${what} ${value}`).join(" · ");
+}
+
+function sayInShort() {
+  const { figures, peak } = data;
+  const say = (...text) => document.getElementById("answer").append(element("li", {}, ...text));
+  if (peak) {
+    const part = percent(peak.bytes, figures.bound_bytes);
+    say(`Memory: at most ${bytes(peak.bytes)}, ${part} of the bound, first when task `,
+      `${peak.task} starts, ${percent(peak.time, figures.makespan_flops)} into the run.`);
+    const main = peak.main_holder;
+    if (main) {
+      say(`${percent(main.bytes, peak.bytes)} of that, ${bytes(main.bytes)}, is held by the `,
+        `subtree of task ${main.task} (${workers(main.first_worker, main.workers)}), the `,
+        "smallest that holds more than half.");
+    } else {
+      say("No single subtree holds more than half of that.");
+    }
+  }
+  const use = figures.workers_use;
+  say(`Workers: busy ${percent(use.busy, figures.workers)} of the time; idle `,
+    `${percent(use.held, figures.workers)} while the bound holds ready tasks back, and `,
+    `${percent(use.short_of_work, figures.workers)} while too few tasks are ready.`);
+  const limits = [["work_bound_flops", "the work divided by the workers"],
+    ["critical_path_flops", "the critical path"],
+    ["memory_area_flops", "the memory that the work needs (memory area)"]];
+  const best = limits.find(([key]) => figures[key] === figures.lower_bound_flops);
+  const ratio = figures.lower_bound_flops > 0
+    ? figures.makespan_flops / figures.lower_bound_flops : 1;
+  say(`Time: ${runTime(figures.makespan_flops)}, ${ratio.toFixed(2)} × what no schedule `,
+    `can beat: ${best ? best[1] : "the lower bound"}.`);
+}
+
+function addFigures() {
+  const { figures } = data;
+  const rows = [
+    ["tasks", count(figures.tasks)], ["workers", count(figures.workers)],
+    ["work", flops(figures.work_flops)],
+    ["bound", bytes(figures.bound_bytes)], ["least that suffices", bytes(figures.least_bytes)],
+    ["peak of the simulated run", bytes(figures.peak_bytes)],
+    ["peak on one worker", bytes(figures.witness_bytes)],
+    ["simulated makespan", runTime(figures.makespan_flops)],
+    ["no schedule takes less than", runTime(figures.lower_bound_flops)],
+  ];
+  document.getElementById("figures").append(...rows.map(([what, value]) =>
+    element("div", {}, element("dt", {}, what), element("dd", {}, value))));
+}
+
+function useChart(parent, axis, view, total) {
+  return new StackChart(parent, {
+    axis, height: 140, label: "busy and idle workers over time", xText: runTime,
+    yText: (value) => (Number.isInteger(value) ? `${value}` : ""),
+    data() {
+      const { occupancy, from, to } = view();
+      const columns = occupancy.busy.length;
+      const x = Array.from({ length: columns + 1 }, (_, k) => from + ((to - from) * k) / columns);
+      const rest = occupancy.busy.map((busy, k) => Math.max(0, total - busy - occupancy.held[k]));
+      const layers = [["busy", occupancy.busy], ["held", occupancy.held], ["short", rest]];
+      return { x, top: total,
+        layers: layers.map(([name, values]) =>
+          ({ colour: name, values: [...values, values[columns - 1]] })) };
+    },
+    read(k) {
+      const { occupancy, from, to } = view();
+      const c = Math.min(k, occupancy.busy.length - 1);
+      const at = from + ((to - from) * c) / occupancy.busy.length;
+      const rest = Math.max(0, total - occupancy.busy[c] - occupancy.held[c]);
+      return `${runTime(at)}: ${occupancy.busy[c].toFixed(1)} workers busy, ` +
+        `${occupancy.held[c].toFixed(1)} idle for memory, ${rest.toFixed(1)} idle as too few ` +
+        "tasks are ready";
+    },
+  });
+}
+
+function addRun(outline) {
+  const { figures, run } = data;
+  let view = run.whole;
+  const axis = new Axis(run.whole.from, run.whole.to);
+  const note = element("span", { class: "quiet" });
+  const drawn = [];
+  const [buttons, pick] = chooser([["whole", "Whole run"], ["peak", "Around the peak"]],
+    (name) => {
+      view = run[name];
+      note.textContent = view.memory.exact ? nearText(view)
+        : `${count(view.memory.time.length)} columns of equal width`;
+      if (name === "whole" && view.memory.exact) note.textContent = "every moment";
+      axis.setWhole(view.from, view.to);
+      for (const chart of drawn) chart.redraw();
+    });
+  const node = section("The simulated run", element("div", { class: "bar" }, ...buttons, note),
+    memoryLegend(figures.bound_bytes, run.whole.memory.exact));
+  const add = (heading, make) => {
+    node.append(element("h3", {}, heading));
+    drawn.push(make());
+  };
+  add("Memory", () => memoryChart(node, axis, () => view, {
+    bound: figures.bound_bytes, least: figures.least_bytes, label: "memory over time",
+    xText: runTime, where: runTime, group: groupName, mark: () => data.peak.time }));
+  add("Workers", () => new LaneChart(node, {
+    axis, view: () => view, label: "what each worker runs, over time",
+    name: (task) => `task ${task}`,
+    group: groupName, onpick: (task) => outline().find(task) }));
+  add("Busy and idle workers", () => {
+    node.append(legend([["busy", "busy"], ["held", "idle: the bound holds ready tasks back"],
+      ["short", "idle: too few tasks are ready"]]));
+    return useChart(node, axis, () => view, figures.workers);
+  });
+  pick("whole");
+}
+
+function addPeak() {
+  const { peak } = data;
+  if (!peak) return;
+  const why = (holder) => {
+    if (holder.runs) return "runs";
+    if (holder.parent !== undefined && holder.output_bytes > 0 &&
+        holder.bytes > holder.retained_bytes) {
+      return holder.parent_runs ? `output, read by task ${holder.parent}, which runs`
+        : `output, waits for task ${holder.parent}`;
+    }
+    return "kept to the end";
+  };
+  const cell = (text, number) => element("td", number ? { class: "number" } : {}, text);
+  const rows = peak.holders.map((holder) => element("tr", {},
+    element("td", {}, element("span", { class: "chip",
+      style: `background: var(--${subtreeColour(holder.subtree)})` }), `${holder.id}`),
+    cell(bytes(holder.bytes), true), cell(percent(holder.bytes, peak.bytes), true),
+    cell(why(holder))));
+  section("What is in memory at the peak",
+    element("p", { class: "quiet" }, `${counted(peak.holding_tasks, "task")} hold memory; ` +
+      `the ${count(peak.holders.length)} that hold most:`),
+    element("div", { class: "scroll" }, element("table", {},
+      element("thead", {}, element("tr", {}, element("th", {}, "Task"),
+        element("th", { class: "number" }, "Bytes"), element("th", { class: "number" }, "Part"),
+        element("th", {}, "Why"))),
+      element("tbody", {}, ...rows))));
+}
+
+function addOrder() {
+  const { figures, order } = data;
+  let view = order.whole;
+  const axis = new Axis(order.whole.from, order.whole.to);
+  let chart;
+  const note = element("span", { class: "quiet" });
+  const [buttons, pick] = chooser([["whole", "Whole order"], ["peak", "Around the peak"]],
+    (name) => {
+      view = order[name];
+      note.textContent = name === "peak" ? nearText(view) : "";
+      axis.setWhole(view.from, view.to);
+      if (chart) chart.redraw();
+    });
+  const node = section("The order on one worker",
+    element("p", { class: "quiet" }, "One task after the other, in the order in which memory " +
+      "is granted: the proof that the bound suffices."),
+    element("div", { class: "bar" }, ...buttons, note),
+    memoryLegend(figures.bound_bytes, order.whole.memory.exact));
+  chart = memoryChart(node, axis, () => view, {
+    bound: figures.bound_bytes, least: figures.least_bytes, label: "memory over the order",
+    xText: (k) => (Number.isInteger(k) ? count(k) : ""),
+    where: (k) => `task ${count(Math.floor(k) + 1)} of the order`, group: groupName });
+  pick("whole");
+}
+
+function addTree() {
+  const whole = data.tree.rows.length >= data.figures.tasks;
+  const node = section("The tree", element("p", { class: "quiet" }, whole
+    ? "Every task, opened towards what holds most at the peak."
+    : `${count(data.tree.rows.length)} lines for ${count(data.figures.tasks)} tasks: the ` +
+      "subtrees that matter most, opened towards what holds most at the peak. A path stands " +
+      "for tasks of which each has one child that counts."));
+  return new Outline(node, data.tree, data.figures);
+}
+
+function start() {
+  addHead();
+  sayInShort();
+  addFigures();
+  let outline;
+  addRun(() => outline);
+  addPeak();
+  addOrder();
+  outline = addTree();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    for (const chart of charts) chart.redraw();
+  });
+  document.body.dataset.ready = "yes";
+}
+
+start();
