@@ -10,11 +10,15 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/plan_compare.h"
 #include "cli/plan_input.h"
+#include "cli/plan_lists.h"
+#include "cli/plan_picture.h"
 #include "espalier/parallel/make_plan.h"
 
 namespace espalier::cli {
@@ -22,23 +26,15 @@ namespace {
 
 struct PlanCommand {
   MatrixSource source;  // or a file with a tree
-  std::string schedule;
-  MemoryRequest memory;
+  std::string schedule, picture;
+  std::vector<std::int32_t> workers;  // one, or a list to compare
+  std::vector<MemoryItem> memory;     // at most one, or a list to compare
   PlanOptions plan;
   AssemblyRequest assembly;
-  double rate = 0;  // flops per second of one worker; 0: not known
-  bool json = false;
+  double rate = 0;                // flops per second of one worker; 0: not known
+  std::int32_t task_workers = 1;  // that each task of a tree file can use
+  bool compare = false, json = false;
 };
-
-/// What no run can exceed: everything in memory at once.
-Bytes everything(const TaskTree& tree) {
-  Bytes sum = 0;
-  for (const TaskId task : tree.postorder()) {
-    sum += tree.output_size(task) + std::max<Bytes>(tree.execution_size(task), 0) +
-           tree.retained_size(task);
-  }
-  return sum;
-}
 
 void report_input(Report& report, const PlanCommand& command, const PlanInput& input) {
   const TaskTree& tree = *input.tree;
@@ -52,6 +48,7 @@ void report_input(Report& report, const PlanCommand& command, const PlanInput& i
   }
   report.count("tasks", "tasks", static_cast<std::int64_t>(tree.size()));
   report.flops("work_flops", "work, flops", work);
+  if (command.compare) return;
   report.count("workers", "workers", command.plan.workers);
   report.text("order", "order", name(command.plan.order));
   report.text("mapping", "mapping", name(command.plan.mapping));
@@ -98,22 +95,42 @@ void write_schedule(const std::string& path, const PlanInput& input, const Plan&
   if (!file) throw FileError(path, 0, "cannot be written");
 }
 
-ExitStatus run_plan(PlanCommand command) {
+/// @throws InvalidInput for options that do not go together
+void check(const PlanCommand& command) {
   if (command.source.file.empty() == command.source.grid.empty()) {
     throw InvalidInput("plan: give either a file or --grid");
   }
-  std::optional<Progress> progress(std::in_place, "reading");
-  command.assembly.workers = command.plan.workers;
-  PlanInput input = read_plan_input(command.source, command.assembly);
-  Report report;
-  report_input(report, command, input);
+  if (command.compare) return;
+  if (command.workers.size() > 1) {
+    throw InvalidInput("plan: several --workers are for --compare");
+  }
+  if (command.memory.size() > 1) {
+    throw InvalidInput("plan: several bounds in --memory are for --compare");
+  }
+}
 
-  progress->step("planning");
+PlanInput read_plan_input(PlanCommand& command) {
+  command.assembly.workers = std::ranges::max(command.workers);
+  PlanInput input = read_plan_input(command.source, command.assembly);
+  if (command.task_workers > 1) {
+    if (input.matrix) {
+      throw InvalidInput(
+          "plan: --task-workers is for tree files: of a front it is known");
+    }
+    input.max_workers.assign(input.tree->size(), command.task_workers);
+  }
+  return input;
+}
+
+ExitStatus plan_one(PlanCommand& command, const PlanInput& input, Report report,
+                    std::optional<Progress>& progress) {
   SequentialOrders orders = sequential_orders(*input.tree);
   const Bytes postorder_peak = orders.postorder.peak;
-  const Bytes least = command.plan.order == OrderKind::kPostorder ? postorder_peak
-                                                                  : orders.liu.peak;
-  command.plan.memory_bound = command.memory.resolve(least, everything(*input.tree));
+  const Bytes least =
+      command.plan.order == OrderKind::kPostorder ? postorder_peak : orders.liu.peak;
+  const MemoryRequest memory =
+      command.memory.empty() ? MemoryRequest{} : command.memory.front().request;
+  command.plan.memory_bound = memory.resolve(least, everything(*input.tree));
   command.plan.max_workers = input.max_workers;
   const Expected<Plan> plan = make_plan(input.tree, command.plan, std::move(orders));
   if (plan && !command.schedule.empty()) {
@@ -121,7 +138,6 @@ ExitStatus run_plan(PlanCommand command) {
     write_schedule(command.schedule, input, *plan);
   }
   progress.reset();
-
   if (!plan) {
     print_infeasible(std::move(report), plan.error(), command.json);
     return kNo;
@@ -131,12 +147,39 @@ ExitStatus run_plan(PlanCommand command) {
   return kDone;
 }
 
+ExitStatus run_plan(PlanCommand command) {
+  check(command);
+  std::optional<Progress> progress(std::in_place, "reading");
+  const PlanInput input = read_plan_input(command);
+  command.plan.workers = command.workers.front();
+  Report report;
+  report_input(report, command, input);
+  progress->step("planning");
+  if (!command.compare) return plan_one(command, input, std::move(report), progress);
+  const Comparison comparison = compare(input, {command.workers, command.memory});
+  progress.reset();
+  if (!command.picture.empty()) write_picture(command.picture, comparison);
+  return print_comparison(report, comparison, command.json);
+}
+
+void add_compare(CLI::App& app, PlanCommand& command) {
+  CLI::Option* compare =
+      app.add_flag("--compare", command.compare,
+                   "Instead of one plan: makespans of all strategies over lists of\n"
+                   "--workers and --memory, beside what no schedule can beat");
+  app.add_option("--picture", command.picture, "Draw the comparison here (SVG)")
+      ->needs(compare);
+  for (const char* other : {"--schedule", "--rate", "--order", "--mapping"}) {
+    compare->excludes(app.get_option(other));
+  }
+}
+
 }  // namespace
 
 Command add_plan(CLI::App& program) {
   auto command = std::make_shared<PlanCommand>();
-  command->plan.workers =
-      static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));
+  command->workers = {
+      static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()))};
   CLI::App* app = program.add_subcommand(
       "plan", "Plan a task tree, or the assembly tree of a matrix, in a memory bound");
   app->add_option("FILE", command->source.file,
@@ -144,8 +187,12 @@ Command add_plan(CLI::App& program) {
                   "[retained_size]), Matrix Market or Rutherford-Boeing file");
   app->add_option("--grid", command->source.grid,
                   "Instead of a file: the Laplacian of a grid, as 40x40x40");
-  add_memory(*app, command->memory, "min");
-  add_workers(*app, command->plan.workers);
+  add_memory_list(*app, command->memory);
+  add_worker_list(*app, command->workers);
+  app->add_option("--task-workers", command->task_workers,
+                  "Workers that each task of a tree file can use")
+      ->check(CLI::Range(1, 1 << 20))
+      ->default_str("1");
   add_order(*app, command->plan.order);
   add_mapping(*app, command->plan.mapping);
   add_kind(*app, command->assembly.kind);
@@ -156,6 +203,7 @@ Command add_plan(CLI::App& program) {
       ->default_str("");
   app->add_option("--schedule", command->schedule,
                   "Write order, mapping and simulated times of the tasks here");
+  add_compare(*app, *command);
   add_json(*app, command->json);
   return {app, [command] { return run_plan(*command); }};
 }
