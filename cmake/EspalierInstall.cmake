@@ -1,8 +1,8 @@
 # Install rules: `cmake --install <build> --prefix <prefix>`.
 #
-# find_package(espalier) gives espalier::planner; the components `policy` and `solver`,
-# where they were built, give espalier::policy and espalier::solver and look for what
-# these need (StarPU, BLAS, orderings). Every installed path is relative to the prefix,
+# find_package(espalier) gives espalier::planner; the components `onnx`, `policy` and
+# `solver`, where they were built, give espalier::onnx, espalier::policy and
+# espalier::solver and look for what these need (onnx, StarPU, BLAS, orderings). Every installed path is relative to the prefix,
 # so that an installed tree can be moved. runtime_tests/install holds all of it.
 
 include(CMakePackageConfigHelpers)
@@ -43,6 +43,9 @@ if(ESPALIER_WITH_HWLOC)
 endif()
 list(JOIN ESPALIER_PLANNER_REQUIRES " " ESPALIER_PLANNER_REQUIRES)
 espalier_pkgconfig(espalier-planner)
+
+# Graphs from ONNX models.
+espalier_install(onnx espalier_onnx)
 
 # The StarPU policy and its C interface.
 if(TARGET espalier_policy)

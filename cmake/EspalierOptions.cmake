@@ -31,6 +31,10 @@ find_package(OpenMP COMPONENTS CXX)
 find_package(METIS)
 find_package(AMD)
 find_package(SCOTCH_LIB)
+find_package(Protobuf)
+if(Protobuf_FOUND)
+  find_package(ONNX CONFIG)
+endif()
 find_package(BLAS)
 find_package(LAPACK)
 if(PKG_CONFIG_FOUND)
@@ -44,6 +48,7 @@ option(ESPALIER_WITH_STARPU "Build the StarPU policy and the solver's numerics"
 option(ESPALIER_WITH_METIS "Order with METIS" ${METIS_FOUND})
 option(ESPALIER_WITH_AMD "Order with AMD" ${AMD_FOUND})
 option(ESPALIER_WITH_SCOTCH "Order with SCOTCH" ${SCOTCH_LIB_FOUND})
+option(ESPALIER_WITH_ONNX "Read ONNX models" ${ONNX_FOUND})
 option(ESPALIER_WITH_HWLOC "See the machine with hwloc" ${HWLOC_FOUND})
 
 # Flags of our own targets; not exported.
