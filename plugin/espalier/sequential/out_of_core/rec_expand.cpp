@@ -200,7 +200,7 @@ class RecExpand {
       segments.push_back({last.levels.running[k] - before, last.levels.after[k] - before,
                           order[k], order[k]});
       before = last.levels.after[k];
-      while (segments.size() > 1 && one_segment(segments.end()[-2], segments.back())) {
+      while (segments.size() > 1 && joins(segments.end()[-2], segments.back())) {
         segments.end()[-2] = concat(segments.end()[-2], segments.back(), next);
         segments.pop_back();
       }
@@ -220,11 +220,6 @@ class RecExpand {
     result.root = result.nodes.size() - 1;
     result.nodes[result.root].parent.reset();
     return result;
-  }
-
-  // Whether nothing is gained by stopping between the two.
-  static bool one_segment(const Segment& a, const Segment& b) {
-    return b.net < 0 || a.key() <= b.key();
   }
 
   Rope rope_of(const Piece& piece, std::span<const TaskId> order) {

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "espalier/model/error.h"
+#include "espalier/model/plan.h"
+#include "espalier/model/task_graph.h"
+
+namespace espalier {
+
+enum class GraphRule {
+  kActivation,  ///< GraphActivation
+  kBanker       ///< GraphBanker
+};
+
+struct GraphPlanOptions {
+  std::int32_t workers = 1;
+  /// no value: the peak of the witness
+  std::optional<Bytes> memory_bound = std::nullopt;
+  GraphRule rule = GraphRule::kActivation;
+};
+
+/// A graph on several workers inside a bound.
+struct GraphPlan {
+  Schedule schedule;  ///< the simulated run, in units of work
+  Bytes memory_bound = 0;
+  Bytes witness_peak = 0;
+  Bytes peak = 0;      ///< of the simulated run
+  Flops makespan = 0;  ///< of the simulated run
+  LowerBounds lower_bounds;
+};
+
+/// Simulates the graph with the critical path as priority. The witness, an order of all
+/// operators, is what admission relies on and, for activation, follows: best or exact
+/// orders leave room for more at once.
+///
+/// Which rule is faster depends on the graph. Activation keeps room for what is to come;
+/// the banker's test starts more, at times too much.
+///
+/// @return the plan, or Infeasible::kNoneFound when the peak of the witness exceeds the
+///         bound (kImpossible when the bound is below an operator's own requirement, or
+///         the data there are at the start or the end)
+/// @throws InvalidInput for workers < 1 or a witness that is no order of the graph
+/// @par Cost  as simulate()
+/// @par Test  PlanGraph.*
+[[nodiscard]] Expected<GraphPlan> plan_graph(const TaskGraph& graph,
+                                             std::span<const TaskId> witness,
+                                             const GraphPlanOptions& options);
+
+}  // namespace espalier
