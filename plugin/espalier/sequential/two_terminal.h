@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "espalier/model/task_tree.h"
+
+namespace espalier {
+
+/// `from` runs before `to`.
+struct Arc {
+  TaskId from{}, to{};
+  friend bool operator==(const Arc&, const Arc&) = default;
+};
+
+/// One step of reducing a graph to a single arc. Arcs are named by number.
+struct Reduction {
+  enum class Kind : std::uint8_t {
+    kSeries,    ///< `kept` enters `vertex`, `removed` leaves it, nothing else does
+    kParallel,  ///< both have the same ends
+  };
+  Kind kind = Kind::kSeries;
+  std::int32_t kept = 0;     ///< from now on stands for both arcs, and `vertex`
+  std::int32_t removed = 0;  ///< does not come again
+  TaskId vertex{};           ///< of a series
+};
+
+/// How a graph is put together from its arcs.
+struct TwoTerminalDecomposition {
+  std::size_t arcs = 0;  ///< the caller's first, then those of the two terminals
+  std::vector<Reduction> steps;
+  std::int32_t all = -1;  ///< the arc that is left: the whole graph; -1: of no vertices
+};
+
+/// The answer "it is not series-parallel", with what could not be reduced: a graph
+/// without two parallel arcs, in which every task has at least three arcs, those from the
+/// source and to the sink included. An arc may stand for more than one of the caller's.
+struct NotSeriesParallel {
+  std::vector<TaskId> tasks;
+  std::vector<Arc> arcs;  ///< between `tasks`
+  [[nodiscard]] std::string message() const;
+};
+
+/// Recognises two-terminal series-parallel graphs [VTL82] and takes them apart.
+///
+/// A source before and a sink after everything are added: one arc from the source to each
+/// vertex that nothing enters, one to the sink from each that nothing leaves. So forests,
+/// chains and disjoint unions of series-parallel graphs are series-parallel too. Then, in
+/// any order, until neither applies:
+///
+///   u -> x -> w, nothing else at x   becomes   u -> w    (series)
+///   two arcs u -> w                  become    one       (parallel)
+///
+/// The graph is series-parallel if and only if one arc remains. Arcs may be multiple.
+///
+/// @param arcs  between vertices 0 … vertices-1, without a cycle
+/// @par Cost  O(vertices + arcs) expected time: a hash table finds parallel arcs
+/// @par Test  TwoTerminal.RecognisesWhatRepeatedSearchDoes
+[[nodiscard]] tl::expected<TwoTerminalDecomposition, NotSeriesParallel>
+two_terminal_decomposition(std::size_t vertices, std::span<const Arc> arcs);
+
+}  // namespace espalier
