@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
+#include <optional>
 
 #include "espalier/model/error.h"
 
 namespace espalier::solver {
 namespace {
 
-// From this size on, buffers ask for huge pages: a quarter of the page faults' time.
-constexpr Bytes kHuge = Bytes{2} << 20;
 // Pieces below are not worth keeping; more of them would be too many mappings.
 constexpr Bytes kLeastPiece = Bytes{64} << 10;
 constexpr std::size_t kMostPieces = 4096;
@@ -28,6 +28,13 @@ void* map(std::byte* at, Bytes bytes, int protection, int flags) {
   return address;
 }
 
+// Of this thread's processor: what others run meanwhile is not the pages' price.
+Seconds processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 void clear(std::byte* data, Bytes bytes) {
   std::memset(data, 0, static_cast<std::size_t>(bytes));
 }
@@ -38,11 +45,11 @@ std::byte* reserve_pages(Bytes bytes) {
   return static_cast<std::byte*>(map(nullptr, bytes, PROT_NONE, MAP_NORESERVE));
 }
 
-void populate_pages(std::byte* at, Bytes bytes) {
+void populate_pages(std::byte* at, Bytes bytes, bool huge) {
   map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED);
   const auto size = static_cast<std::size_t>(bytes);
   // Best effort: without huge pages everything works, a little slower.
-  if (bytes >= kHuge) madvise(at, size, MADV_HUGEPAGE);
+  if (huge) madvise(at, size, MADV_HUGEPAGE);
   // Adding into a fresh page reads it first: the system would map its page of zeros, then
   // copy it at the write, and interrupt every other thread for each page.
   madvise(at, size, MADV_POPULATE_WRITE);
@@ -109,12 +116,34 @@ void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& piece
     placed.push_back({next, piece.bytes});
     next += piece.bytes;
   }
-  if (const Bytes rest = bytes - (next - at); rest > 0) {
-    populate_pages(next, rest);
-    placed.push_back({next, rest});
-  }
+  populate(next, bytes - (next - at), placed);
   const std::scoped_lock lock(mutex_);
   for (const Piece& piece : placed) taken_[piece.data] = piece.bytes;
+}
+
+// Fresh pages, of the kind that is cheaper; a piece for each run of one kind, which is
+// one mapping.
+void PagePool::populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed) {
+  std::optional<bool> last;
+  while (bytes > 0) {
+    PageChoice::Step step{};
+    {
+      const std::scoped_lock lock(mutex_);
+      step = choice_.next(bytes);
+    }
+    const Seconds start = processor_time();
+    populate_pages(at, step.bytes, step.huge);
+    const Seconds taken = processor_time() - start;
+    if (last == step.huge)
+      placed.back().bytes += step.bytes;
+    else
+      placed.push_back({at, step.bytes});
+    last = step.huge;
+    at += step.bytes;
+    bytes -= step.bytes;
+    const std::scoped_lock lock(mutex_);
+    choice_.paid(step, taken);
+  }
 }
 
 // The smallest piece that is large enough; what is left over of it stays.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "espalier/model/units.h"
+#include "solver/page_choice.h"
 
 namespace espalier::solver {
 
@@ -49,10 +50,12 @@ class PagePool {
   std::byte* take_whole(Bytes bytes);
   std::vector<Piece> take_pieces(Bytes bytes);
   void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces);
+  void populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed);
   void keep(Piece piece);
   void trim() noexcept;
 
   mutable std::mutex mutex_;
+  PageChoice choice_;
   Bytes limit_, used_ = 0, kept_ = 0, beside_ = 0, reused_ = 0;
   std::multimap<Bytes, std::byte*> free_;  // by size; each inside one mapping
   std::map<std::byte*, Bytes> taken_;      // likewise, by address
@@ -61,7 +64,7 @@ class PagePool {
 /// Address space of whole pages without memory. @throws Error when the system refuses
 [[nodiscard]] std::byte* reserve_pages(Bytes bytes);
 /// Fresh resident memory, all zeros, at an address that was reserved. @throws Error
-void populate_pages(std::byte* at, Bytes bytes);
+void populate_pages(std::byte* at, Bytes bytes, bool huge = false);
 void unmap_pages(std::byte* data, Bytes bytes) noexcept;
 
 }  // namespace espalier::solver
