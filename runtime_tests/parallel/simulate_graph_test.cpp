@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "espalier/model/error.h"
@@ -119,16 +120,41 @@ TEST(PlanGraph, OneWorkerIsNeverIdle) {
   }
 }
 
-TEST(PlanGraph, WithoutAPinchTheRulesAgree) {
+TEST(SimulateGraph, WithPlentyOfMemoryTheRulesAgree) {
   std::mt19937 random(79);
   for (int round = 0; round < 1000; ++round) {
     const TaskGraph graph = support::varied_graph(random, round, 20);
     const std::vector<TaskId> witness = support::random_order(graph, random);
     constexpr Bytes kPlenty = 1'000'000;
-    const auto a = plan_graph(graph, witness, {3, kPlenty, GraphRule::kActivation});
-    const auto b = plan_graph(graph, witness, {3, kPlenty, GraphRule::kBanker});
-    ASSERT_EQ(a->schedule.start, b->schedule.start) << describe(graph);
+    GraphActivation activation(graph, witness, kPlenty);
+    GraphBanker banker(graph, witness, kPlenty);
+    ASSERT_EQ(simulate(graph, activation, 3).schedule.start,
+              simulate(graph, banker, 3).schedule.start)
+        << describe(graph);
   }
+}
+
+TEST(PlanGraph, TakesTheShorterRun) {
+  std::mt19937 random(89);
+  int taken[2] = {0, 0};
+  for (int round = 0; round < 2000; ++round) {
+    const TaskGraph graph = support::varied_graph(random, round, 25);
+    const std::vector<TaskId> witness = support::random_order(graph, random);
+    const auto plan = plan_graph(graph, witness, {4, std::nullopt, GraphRule::kShorter});
+    Flops shortest = std::numeric_limits<Flops>::infinity();
+    for (const GraphRule rule : kRules) {
+      const Flops makespan =
+          plan_graph(graph, witness, {4, std::nullopt, rule})->makespan;
+      shortest = std::min(shortest, makespan);
+      if (rule == plan->rule) {
+        EXPECT_EQ(plan->makespan, makespan);
+      }
+    }
+    ASSERT_EQ(plan->makespan, shortest) << describe(graph);
+    ++taken[plan->rule == GraphRule::kBanker];
+  }
+  EXPECT_GT(taken[0], 0);
+  EXPECT_GT(taken[1], 0);
 }
 
 TEST(PlanGraph, SaysWhatWouldSuffice) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "espalier/model/replay_graph.h"
 #include "espalier/parallel/graph_banker.h"
@@ -11,14 +12,23 @@
 namespace espalier {
 namespace {
 
+// Highest for the first of the witness.
+std::vector<Flops> priority_of(std::span<const TaskId> witness) {
+  std::vector<Flops> priority(witness.size());
+  for (std::size_t k = 0; k < witness.size(); ++k) {
+    priority[index(witness[k])] = -static_cast<Flops>(k);
+  }
+  return priority;
+}
+
 Simulation run(const TaskGraph& graph, std::span<const TaskId> witness, Bytes bound,
-               const GraphPlanOptions& options) {
-  if (options.rule == GraphRule::kBanker) {
+               std::int32_t workers, GraphRule rule) {
+  if (rule == GraphRule::kBanker) {
     GraphBanker admission(graph, witness, bound);
-    return simulate(graph, admission, options.workers);
+    return simulate(graph, admission, workers, priority_of(witness));
   }
   GraphActivation admission(graph, witness, bound);
-  return simulate(graph, admission, options.workers);
+  return simulate(graph, admission, workers);
 }
 
 // No schedule needs less.
@@ -45,7 +55,19 @@ Expected<GraphPlan> plan_graph(const TaskGraph& graph, std::span<const TaskId> w
     return tl::make_unexpected(
         Infeasible{reason, plan.memory_bound, plan.witness_peak, least});
   }
-  Simulation simulation = run(graph, witness, plan.memory_bound, options);
+  const auto simulate_by = [&](GraphRule rule) {
+    return run(graph, witness, plan.memory_bound, options.workers, rule);
+  };
+  const bool both = options.rule == GraphRule::kShorter;
+  plan.rule = both ? GraphRule::kActivation : options.rule;
+  Simulation simulation = simulate_by(plan.rule);
+  if (both) {
+    Simulation other = simulate_by(GraphRule::kBanker);
+    if (other.makespan < simulation.makespan) {
+      simulation = std::move(other);
+      plan.rule = GraphRule::kBanker;
+    }
+  }
   plan.schedule = std::move(simulation.schedule);
   plan.peak = simulation.peak;
   plan.makespan = simulation.makespan;

@@ -11,20 +11,22 @@
 namespace espalier {
 
 enum class GraphRule {
-  kActivation,  ///< GraphActivation
-  kBanker       ///< GraphBanker
+  kActivation,  ///< GraphActivation; the critical path is the priority
+  kBanker,      ///< GraphBanker; the order of the witness is the priority
+  kShorter      ///< both are simulated, and the shorter run is taken
 };
 
 struct GraphPlanOptions {
   std::int32_t workers = 1;
   /// no value: the peak of the witness
   std::optional<Bytes> memory_bound = std::nullopt;
-  GraphRule rule = GraphRule::kActivation;
+  GraphRule rule = GraphRule::kShorter;
 };
 
 /// A graph on several workers inside a bound.
 struct GraphPlan {
-  Schedule schedule;  ///< the simulated run, in units of work
+  GraphRule rule = GraphRule::kActivation;  ///< that was taken: never kShorter
+  Schedule schedule;                        ///< the simulated run, in units of work
   Bytes memory_bound = 0;
   Bytes witness_peak = 0;
   Bytes peak = 0;      ///< of the simulated run
@@ -32,12 +34,13 @@ struct GraphPlan {
   LowerBounds lower_bounds;
 };
 
-/// Simulates the graph with the critical path as priority. The witness, an order of all
-/// operators, is what admission relies on and, for activation, follows: best or exact
-/// orders leave room for more at once.
+/// Simulates the graph inside the bound. The witness, an order of all operators, is what
+/// admission relies on: the best order there is leaves most room for several at once.
 ///
 /// Which rule is faster depends on the graph. Activation keeps room for what is to come;
-/// the banker's test starts more, at times too much.
+/// the banker's test starts more, and is ahead where memory is tight and the graph wide
+/// as long as it starts what the witness needs next. By critical path it fills memory
+/// with data that nobody can read yet: that is not offered.
 ///
 /// @return the plan, or Infeasible::kNoneFound when the peak of the witness exceeds the
 ///         bound (kImpossible when the bound is below an operator's own requirement, or
