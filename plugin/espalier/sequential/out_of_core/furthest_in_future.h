@@ -14,8 +14,7 @@ namespace espalier {
 /// one parent the largest TaskId first.
 ///
 /// No other choice writes fewer bytes in this order, and none reads fewer: the exchange
-/// argument of Belady for pages holds byte by byte, since each datum is read once
-/// [MMSV17].
+/// argument for pages [Bel66] holds byte by byte, since each datum is read once [MMSV17].
 ///
 /// @return the plan, or Infeasible for a bound below least_out_of_core()
 /// @throws InvalidInput when `order` is not each task once, children first

@@ -34,7 +34,7 @@ enum class OutOfCoreMethod {
                                                        OutOfCoreMethod method);
 
 /// PostOrderMinIO: the postorder in which the fewest bytes of outputs leave memory
-/// [ABGL10]. With S_i the least peak of a postorder of i's subtree, A_i = min(M, S_i) and
+/// [AGL10]. With S_i the least peak of a postorder of i's subtree, A_i = min(M, S_i) and
 /// the children c_1 … c_k of i in visiting order, what has to leave in i's subtree is
 ///   V_i = max(0, max_j ( A_{c_j} + f_{c_1} + … + f_{c_{j-1}} ) - M) + sum_j V_{c_j}:
 /// a subtree that runs next to its elder siblings' outputs pushes out of these what does

@@ -10,7 +10,7 @@
 #include "espalier/model/error.h"
 #include "espalier/sequential/liu_traversal.h"
 #include "espalier/sequential/out_of_core/furthest_in_future.h"
-#include "espalier/sequential/segment.h"
+#include "espalier/sequential/profile.h"
 
 namespace espalier {
 namespace {
@@ -115,7 +115,7 @@ class RecExpand {
     order.reserve(tree_.size());
     for (const TaskId root : tree_.roots()) {
       Piece& piece = pieces_[index(root)];
-      append(rope_of(piece, liu_traversal(TaskTree(piece.nodes)).order), order);
+      write_out(rope_of(piece, liu_traversal(TaskTree(piece.nodes)).order), order);
       piece = {};
     }
     return order;
@@ -190,32 +190,26 @@ class RecExpand {
     return result;
   }
 
-  // One node for each hill and valley of what is in memory: the canonical segments.
+  // One node for each hill and valley of what is in memory: the canonical profile.
   Piece contracted(const Piece& piece, const Run& last) {
     const std::vector<TaskId>& order = last.plan.order;
     std::vector<TaskId> next(order.size());
-    std::vector<Segment> segments;
+    Profile segments;
     Bytes before = 0;
     for (std::size_t k = 0; k < order.size(); ++k) {
-      segments.push_back({last.levels.running[k] - before, last.levels.after[k] - before,
-                          order[k], order[k]});
+      append(segments,
+             {last.levels.running[k] - before, last.levels.after[k] - before, order[k],
+              order[k]},
+             next);
       before = last.levels.after[k];
-      while (segments.size() > 1 && joins(segments.end()[-2], segments.back())) {
-        segments.end()[-2] = concat(segments.end()[-2], segments.back(), next);
-        segments.pop_back();
-      }
     }
     Piece result;
     result.peak = std::min(bound_, piece.peak);
     Bytes level = 0;
     for (const Segment& segment : segments) {
       level += segment.net;
-      Rope rope = piece.ropes[index(segment.first)];
-      for (TaskId node = segment.first; node != segment.last;) {
-        node = next[index(node)];
-        rope = joined(rope, piece.ropes[index(node)], next_);
-      }
-      result.push({task_id(result.nodes.size() + 1), level, segment.peak - level}, rope);
+      const Rope all = rope_of(piece, rope(segment, next));
+      result.push({task_id(result.nodes.size() + 1), level, segment.peak - level}, all);
     }
     result.root = result.nodes.size() - 1;
     result.nodes[result.root].parent.reset();
@@ -228,7 +222,7 @@ class RecExpand {
     return rope;
   }
 
-  void append(const Rope& rope, std::vector<TaskId>& order) const {
+  void write_out(const Rope& rope, std::vector<TaskId>& order) const {
     if (!rope) return;
     for (TaskId task = rope->first;; task = next_[index(task)]) {
       order.push_back(task);
