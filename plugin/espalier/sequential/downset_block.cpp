@@ -1,7 +1,7 @@
 #include "espalier/sequential/downset_block.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 namespace espalier {
 namespace {
@@ -9,25 +9,6 @@ namespace {
 std::int32_t number_of(TaskId task) { return static_cast<std::int32_t>(task); }
 
 using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
-
-// The datum as the tasks numbered by `number` see it; nullopt: they do not touch it.
-std::optional<BlockDatum> part_of(const BlockDatum& datum,
-                                  const std::vector<bool>& has_run,
-                                  std::span<const std::int32_t> number) {
-  BlockDatum part{datum.size, -1, {}, datum.stays};
-  if (datum.producer >= 0)
-    part.producer = number[static_cast<std::size_t>(datum.producer)];
-  for (const std::int32_t reader : datum.readers) {
-    const auto i = static_cast<std::size_t>(reader);
-    if (number[i] >= 0) {
-      part.readers.push_back(number[i]);
-    } else if (!has_run[i]) {
-      part.stays = true;
-    }
-  }
-  if (part.producer < 0 && part.readers.empty()) return std::nullopt;
-  return part;
-}
 
 }  // namespace
 
@@ -53,27 +34,6 @@ Block block_of(const TaskGraph& graph) {
     }
   }
   return block;
-}
-
-Block part_of(const Block& whole, std::span<const std::int32_t> tasks,
-              const std::vector<bool>& has_run, std::vector<std::int32_t>& number) {
-  Block part;
-  part.cost.reserve(tasks.size());
-  for (const std::int32_t task : tasks) {
-    number[static_cast<std::size_t>(task)] = static_cast<std::int32_t>(part.cost.size());
-    part.cost.push_back(whole.cost[static_cast<std::size_t>(task)]);
-  }
-  for (const BlockDatum& datum : whole.data) {
-    if (auto seen = part_of(datum, has_run, number))
-      part.data.push_back(std::move(*seen));
-  }
-  for (const auto& [a, b] : whole.before) {
-    const std::int32_t from = number[static_cast<std::size_t>(a)];
-    const std::int32_t to = number[static_cast<std::size_t>(b)];
-    if (from >= 0 && to >= 0) part.before.emplace_back(from, to);
-  }
-  for (const std::int32_t task : tasks) number[static_cast<std::size_t>(task)] = -1;
-  return part;
 }
 
 void BlockIndex::Rows::assign(
@@ -144,6 +104,59 @@ std::vector<std::int32_t> BlockIndex::topological_order() const {
     }
   }
   return order;
+}
+
+BlockCutter::BlockCutter(const BlockIndex& whole)
+    : whole_(&whole), number_(whole.size(), -1), is_added_(whole.data(), false) {}
+
+void BlockCutter::add_datum(std::int32_t datum, const std::vector<bool>& has_run,
+                            Block& part) {
+  const auto d = static_cast<std::size_t>(datum);
+  if (is_added_[d]) return;
+  is_added_[d] = true;
+  const std::int32_t producer = whole_->producer(datum);
+  BlockDatum of{whole_->datum_size(datum), -1, {}, whole_->stays(datum)};
+  if (producer >= 0) of.producer = number_[static_cast<std::size_t>(producer)];
+  for (const std::int32_t reader : whole_->readers(datum)) {
+    const auto i = static_cast<std::size_t>(reader);
+    if (number_[i] >= 0) {
+      of.readers.push_back(number_[i]);
+    } else if (!has_run[i]) {
+      of.stays = true;
+    }
+  }
+  part.data.push_back(std::move(of));
+}
+
+Block BlockCutter::part(std::span<const std::int32_t> tasks,
+                        const std::vector<bool>& has_run) {
+  Block part;
+  part.cost.reserve(tasks.size());
+  for (const std::int32_t task : tasks) {
+    number_[static_cast<std::size_t>(task)] = static_cast<std::int32_t>(part.size());
+    part.cost.push_back(whole_->cost(task));
+  }
+  for (const std::int32_t task : tasks) {
+    const std::int32_t number = number_[static_cast<std::size_t>(task)];
+    for (const std::int32_t before : whole_->predecessors(task)) {
+      const std::int32_t from = number_[static_cast<std::size_t>(before)];
+      if (from >= 0) part.before.emplace_back(from, number);
+    }
+    for (const std::int32_t datum : whole_->inputs(task)) add_datum(datum, has_run, part);
+    for (const std::int32_t datum : whole_->outputs(task)) {
+      add_datum(datum, has_run, part);
+    }
+  }
+  for (const std::int32_t task : tasks) {
+    number_[static_cast<std::size_t>(task)] = -1;
+    for (const std::int32_t datum : whole_->inputs(task)) {
+      is_added_[static_cast<std::size_t>(datum)] = false;
+    }
+    for (const std::int32_t datum : whole_->outputs(task)) {
+      is_added_[static_cast<std::size_t>(datum)] = false;
+    }
+  }
+  return part;
 }
 
 }  // namespace espalier

@@ -43,14 +43,6 @@ struct Block {
 /// All of a graph: task i is operator i, datum d is datum d.
 [[nodiscard]] Block block_of(const TaskGraph& graph);
 
-/// Some tasks of a block, renumbered: task k is tasks[k]. Tasks outside have run before
-/// when has_run says so, and run after otherwise; what these still read stays. Data that
-/// no task of `tasks` touches are left out.
-/// @param number  scratch: `whole.size()` times -1, and so again afterwards
-[[nodiscard]] Block part_of(const Block& whole, std::span<const std::int32_t> tasks,
-                            const std::vector<bool>& has_run,
-                            std::vector<std::int32_t>& number);
-
 /// The relations of a block as lists: what every search over it reads.
 class BlockIndex {
  public:
@@ -114,6 +106,26 @@ class BlockIndex {
   std::vector<bool> stays_;
   Rows predecessors_, successors_, inputs_, outputs_, readers_;
   Bytes start_level_ = 0, end_level_ = 0;
+};
+
+/// Cuts blocks into pieces.
+class BlockCutter {
+ public:
+  explicit BlockCutter(const BlockIndex& whole);
+
+  /// Some tasks, renumbered: task k is tasks[k]. Tasks outside have run before when
+  /// has_run says so, and run after otherwise; what these still read stays. Data that no
+  /// task of `tasks` touches are left out.
+  /// @par Cost  the neighbours and data of the tasks, and the readers of these
+  [[nodiscard]] Block part(std::span<const std::int32_t> tasks,
+                           const std::vector<bool>& has_run);
+
+ private:
+  void add_datum(std::int32_t datum, const std::vector<bool>& has_run, Block& part);
+
+  const BlockIndex* whole_;
+  std::vector<std::int32_t> number_;  // by task, -1: outside
+  std::vector<bool> is_added_;        // by datum, all false between calls
 };
 
 }  // namespace espalier

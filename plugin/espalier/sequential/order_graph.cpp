@@ -1,0 +1,200 @@
+#include "espalier/sequential/order_graph.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "espalier/model/replay_graph.h"
+#include "espalier/sequential/decompose.h"
+#include "espalier/sequential/downset_walk.h"
+#include "espalier/sequential/in_forest.h"
+#include "espalier/sequential/least_peak.h"
+#include "espalier/sequential/liu_traversal.h"
+#include "espalier/sequential/lowest_downset.h"
+
+namespace espalier {
+namespace {
+
+std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
+
+// Beyond it, neither the cut of a lowest downset nor ladders are tried.
+constexpr std::size_t kLargestCut = 20'000;
+
+GraphOrder proved_order(const TaskGraph& graph, std::vector<TaskId> order,
+                        OrderMethod method) {
+  GraphOrder result;
+  result.order = std::move(order);
+  result.least_bytes = result.lower_bound_bytes = replay(graph, result.order).peak;
+  result.method = method;
+  return result;
+}
+
+std::optional<std::vector<TaskId>> order_by_profiles(const TaskGraph& graph,
+                                                     const Block& block) {
+  std::vector<TaskId> names(graph.size()), next(graph.size());
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = task_id(i);
+  const auto profile = dominant_profile(block, names, next);
+  if (!profile) return std::nullopt;
+  return rope(whole(*profile, next), next);
+}
+
+// A piece of the graph that is ordered on its own.
+struct Piece {
+  TaskSet tasks;
+  std::optional<BlockIndex> block;  // none: the order is known to be best
+  Bytes base;                       // what is in memory beside the data of the piece
+  PeakOrder found;
+
+  [[nodiscard]] Bytes peak() const { return base + found.peak; }
+  [[nodiscard]] Bytes lower_bound() const { return base + found.lower_bound; }
+};
+
+// Pieces of a graph in the order in which they run.
+class Pieces {
+ public:
+  explicit Pieces(const BlockIndex& whole)
+      : whole_(whole),
+        cutter_(whole),
+        walk_(whole, DownsetWalk::Direction::kForwards),
+        has_run_(whole.size(), false) {
+    for (const TaskSet& tasks : consecutive_parts(whole)) add_halves(tasks);
+  }
+
+  void search(SearchBudget& budget) {
+    std::vector<Piece*> by_peak;
+    for (Piece& piece : pieces_) {
+      if (piece.block) by_peak.push_back(&piece);
+    }
+    std::stable_sort(by_peak.begin(), by_peak.end(), [](const Piece* a, const Piece* b) {
+      return a->peak() > b->peak();
+    });
+    for (Piece* piece : by_peak) {
+      report(budget);
+      narrow(*piece->block, lower_bound() - piece->base, piece->found, budget);
+    }
+    report(budget);
+  }
+
+  [[nodiscard]] Bytes peak() const {
+    Bytes most = whole_.start_level();
+    for (const Piece& piece : pieces_) most = std::max(most, piece.peak());
+    return most;
+  }
+  [[nodiscard]] Bytes lower_bound() const {
+    Bytes most = whole_.start_level();
+    for (const Piece& piece : pieces_) most = std::max(most, piece.lower_bound());
+    return most;
+  }
+  [[nodiscard]] std::vector<TaskId> order() const {
+    std::vector<TaskId> order;
+    order.reserve(whole_.size());
+    for (const Piece& piece : pieces_) {
+      for (const std::int32_t task : piece.found.order) {
+        order.push_back(static_cast<TaskId>(piece.tasks[at(task)]));
+      }
+    }
+    return order;
+  }
+
+ private:
+  // Below and above a downset of least level, which a best order passes through.
+  void add_halves(const TaskSet& tasks) {
+    if (tasks.size() == 1 || tasks.size() > kLargestCut) return add(tasks);
+    const BlockIndex block(cutter_.part(tasks, has_run_));
+    std::vector<bool> is_below(tasks.size(), false);
+    for (const std::int32_t task : lowest_downset(block)) is_below[at(task)] = true;
+    TaskSet below, above;
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      (is_below[k] ? below : above).push_back(tasks[k]);
+    }
+    if (!below.empty()) add(below);
+    if (!above.empty()) add(above);
+  }
+
+  void add(const TaskSet& tasks) {
+    if (tasks.size() == 1) return add_task(tasks.front());
+    std::optional<BlockIndex> block(cutter_.part(tasks, has_run_));
+    PeakOrder found = first_order(*block);
+    const Bytes base = walk_.level() - block->start_level();
+    if (found.peak == found.lower_bound) block.reset();
+    pieces_.push_back({tasks, std::move(block), base, std::move(found)});
+    for (const std::int32_t task : tasks) run(task);
+  }
+
+  void add_task(std::int32_t task) {
+    const Bytes hill = walk_.hill(task);
+    run(task);
+    const Bytes peak = std::max(hill, walk_.level());
+    pieces_.push_back({{task}, std::nullopt, 0, {{0}, peak, peak}});
+  }
+
+  void run(std::int32_t task) {
+    walk_.run(task);
+    has_run_[at(task)] = true;
+  }
+
+  void report(SearchBudget& budget) const {
+    budget.best_bytes = peak();
+    budget.lower_bound_bytes = lower_bound();
+  }
+
+  const BlockIndex& whole_;
+  BlockCutter cutter_;
+  DownsetWalk walk_;
+  std::vector<bool> has_run_;
+  std::vector<Piece> pieces_;
+};
+
+GraphOrder search_order(const BlockIndex& block, const OrderLimits& limits) {
+  SearchBudget budget(limits);
+  Pieces pieces(block);
+  pieces.search(budget);
+  GraphOrder result;
+  result.order = pieces.order();
+  result.least_bytes = pieces.peak();
+  result.lower_bound_bytes = pieces.lower_bound();
+  result.states = budget.states();
+  result.stopped = budget.was_spent();
+  result.method = result.states > 0 ? OrderMethod::kSearch : OrderMethod::kLowerBound;
+  return result;
+}
+
+}  // namespace
+
+std::string_view name(OrderMethod method) {
+  switch (method) {
+    case OrderMethod::kTree:
+      return "tree";
+    case OrderMethod::kProfiles:
+      return "profiles";
+    case OrderMethod::kLowerBound:
+      return "lower-bound";
+    case OrderMethod::kSearch:
+      return "search";
+  }
+  return "";
+}
+
+double GraphOrder::gap() const {
+  if (proved()) return 0;
+  return static_cast<double>(least_bytes - lower_bound_bytes) /
+         static_cast<double>(std::max<Bytes>(1, lower_bound_bytes));
+}
+
+GraphOrder order_graph(const TaskGraph& graph, const OrderLimits& limits) {
+  if (graph.empty()) return proved_order(graph, {}, OrderMethod::kLowerBound);
+  if (const auto tree = in_forest(graph)) {
+    return proved_order(graph, liu_traversal(*tree).order, OrderMethod::kTree);
+  }
+  const Block block = block_of(graph);
+  const BlockIndex index(block);
+  if (independent_parts(index).size() > 1) {
+    if (auto order = order_by_profiles(graph, block)) {
+      return proved_order(graph, std::move(*order), OrderMethod::kProfiles);
+    }
+  }
+  return search_order(index, limits);
+}
+
+}  // namespace espalier
