@@ -37,19 +37,34 @@ class PairingHeaps {
     return a;
   }
 
-  /// All `heaps`, none of them empty, by decreasing least key: each goes on top of the
+  /// All `heaps`, by decreasing least key: each goes on top of the
   /// rest, so that a million heaps of one item become a list that is popped in linear
   /// time.
   template <class Heaps>
   std::int32_t meld_all(const Heaps& heaps) {
     by_key_.clear();
-    for (const std::int32_t heap : heaps) by_key_.emplace_back(top(heap).key(), heap);
+    for (const std::int32_t heap : heaps) {
+      if (heap != kEmpty) by_key_.emplace_back(top(heap).key(), heap);
+    }
     std::sort(by_key_.begin(), by_key_.end());
     std::int32_t melded = kEmpty;
     for (auto entry = by_key_.rbegin(); entry != by_key_.rend(); ++entry) {
       melded = meld(melded, entry->second);
     }
     return melded;
+  }
+
+  /// All items of a heap, by number, in no order. O(items).
+  [[nodiscard]] std::vector<std::int32_t> members(std::int32_t heap) const {
+    std::vector<std::int32_t> found;
+    if (heap != kEmpty) found.push_back(heap);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      for (std::int32_t below = at(found[k]).child; below != kEmpty;) {
+        found.push_back(below);
+        below = at(below).sibling;
+      }
+    }
+    return found;
   }
 
   /// The heap without its top: two passes over the top's children.
