@@ -194,8 +194,9 @@ TEST(ProfileHeaps, AgreeWithProfiles) {
       }
     }
     const Segment list = whole(parallel(lists, next), next);
-    const Segment heap =
-        heaps.whole(heaps.parallel(handles[0], heaps.parallel(handles[1], handles[2])));
+    const Profile segments = heaps.segments(
+        heaps.parallel(handles[0], heaps.parallel(handles[1], handles[2])));
+    const Segment heap = whole(segments, heap_next);
     ASSERT_EQ(list.peak, heap.peak);
     ASSERT_EQ(list.net, heap.net);
     ASSERT_EQ(rope(list, next).size(), tasks);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "espalier/sequential/pairing_heaps.h"
-#include "espalier/sequential/segment.h"
+#include "espalier/sequential/profile.h"
 
 namespace espalier {
 
@@ -37,7 +37,8 @@ class ProfileHeaps {
         back_(next.size()),
         next_(next) {}
 
-  /// `a`, then the task of `segment`, then `b`. Each task once.
+  /// `a`, then `segment`, then `b`. The last task of `segment` names what comes of it: of
+  /// no two segments in use, taken or not, the same.
   Handle series(Handle a, const Segment& segment, Handle b) {
     Segment s = segment;
     for (;;) {
@@ -71,18 +72,16 @@ class ProfileHeaps {
     return {meld(front_, &Handle::front), meld(back_, &Handle::back)};
   }
 
-  /// All of a profile, in order, as one segment. The profile must not be empty.
-  Segment whole(Handle profile) {
-    std::vector<std::pair<Bytes, std::int32_t>> by_rank;
+  /// The segments of a profile, in order. The profile is not lost.
+  [[nodiscard]] Profile segments(Handle profile) const {
+    Profile all;
     for (const std::int32_t number : front_.members(profile.front)) {
-      if (taken_[static_cast<std::size_t>(number)] != 0) continue;
-      by_rank.emplace_back(at(number).rank(), number);
+      if (taken_[static_cast<std::size_t>(number)] == 0) all.push_back(at(number));
     }
-    std::sort(by_rank.begin(), by_rank.end());
-    Segment all = at(by_rank.front().second);
-    for (const auto& [rank, number] : std::span(by_rank).subspan(1)) {
-      all = concat(all, at(number), next_);
-    }
+    const auto place = [](const Segment& s) { return std::pair(s.rank(), s.last); };
+    std::sort(all.begin(), all.end(), [place](const Segment& a, const Segment& b) {
+      return place(a) < place(b);
+    });
     return all;
   }
 
@@ -98,6 +97,7 @@ class ProfileHeaps {
 
   Handle single(std::int32_t number, const Segment& segment) {
     segments_[static_cast<std::size_t>(number)] = segment;
+    taken_[static_cast<std::size_t>(number)] = 0;
     const Bytes rank = segment.rank();
     return {front_.make(number, {rank}), back_.make(number, {~rank})};  // ~: reversed
   }

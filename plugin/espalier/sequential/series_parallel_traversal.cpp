@@ -47,27 +47,36 @@ class ArcProfiles {
 
 }  // namespace
 
-tl::expected<Traversal, NotSeriesParallel> series_parallel_traversal(
-    const EdgeWeightedDag& dag) {
-  const auto decomposition = two_terminal_decomposition(dag.size(), dag.arcs());
-  if (!decomposition) return tl::unexpected(decomposition.error());
-  if (dag.empty()) return Traversal{};
-  std::vector<TaskId> next(dag.size());
+Traversal series_parallel_traversal(const TwoTerminalDecomposition& decomposition,
+                                    std::span<const Segment> tasks) {
+  if (tasks.empty()) return {};
+  std::vector<TaskId> next(tasks.size());
   ProfileHeaps profiles(next);
-  ArcProfiles arcs(profiles, decomposition->arcs);
-  for (const Reduction& step : decomposition->steps) {
+  ArcProfiles arcs(profiles, decomposition.arcs);
+  for (const Reduction& step : decomposition.steps) {
     if (step.kind == Reduction::Kind::kParallel) {
       arcs.put_beside(step.kept, step.removed);
       continue;
     }
-    const TaskId x = step.vertex;
-    const Segment alone{dag.execution_size(x) + dag.output_size(x),
-                        dag.output_size(x) - dag.input_size(x), x, x};
     const auto before = arcs.merged(step.kept);
-    arcs.assign(step.kept, profiles.series(before, alone, arcs.merged(step.removed)));
+    const auto after = arcs.merged(step.removed);
+    arcs.assign(step.kept, profiles.series(before, tasks[index(step.vertex)], after));
   }
-  const Segment all = profiles.whole(arcs.merged(decomposition->all));
-  return Traversal{rope(all, next), all.peak};
+  const Segment all = whole(profiles.segments(arcs.merged(decomposition.all)), next);
+  return {rope(all, next), all.peak};
+}
+
+tl::expected<Traversal, NotSeriesParallel> series_parallel_traversal(
+    const EdgeWeightedDag& dag) {
+  const auto decomposition = two_terminal_decomposition(dag.size(), dag.arcs());
+  if (!decomposition) return tl::unexpected(decomposition.error());
+  std::vector<Segment> tasks;
+  for (std::size_t i = 0; i < dag.size(); ++i) {
+    const TaskId x = task_id(i);
+    tasks.push_back({dag.execution_size(x) + dag.output_size(x),
+                     dag.output_size(x) - dag.input_size(x), x, x});
+  }
+  return series_parallel_traversal(*decomposition, tasks);
 }
 
 }  // namespace espalier

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <span>
 #include <tl/expected.hpp>
 
 #include "espalier/model/traversal.h"
 #include "espalier/sequential/edge_weighted_dag.h"
+#include "espalier/sequential/segment.h"
 
 namespace espalier {
 
@@ -33,5 +35,10 @@ namespace espalier {
 /// @par Test  SeriesParallelTraversal.MatchesExactSearchOnSmallGraphs
 [[nodiscard]] tl::expected<Traversal, NotSeriesParallel> series_parallel_traversal(
     const EdgeWeightedDag& dag);
+
+/// The same for any tasks whose net does not depend on the order, where the graph has
+/// been taken apart already. Task i is tasks[i]; the peak is relative to the start.
+[[nodiscard]] Traversal series_parallel_traversal(
+    const TwoTerminalDecomposition& decomposition, std::span<const Segment> tasks);
 
 }  // namespace espalier

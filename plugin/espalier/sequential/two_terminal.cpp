@@ -140,7 +140,7 @@ class Reducer {
       at->names ^= arc;
     }
     removed_[static_cast<std::size_t>(arc)] = 1;
-    result_.steps.push_back({Reduction::Kind::kParallel, other, arc, {}});
+    result_.steps.push_back({Reduction::Kind::kParallel, other, arc, {}, ends});
   }
 
   // The series reduction at a vertex, and the parallel one that may follow.
@@ -154,7 +154,7 @@ class Reducer {
     in_[index(to)].names ^= gone ^ kept;
     removed_[static_cast<std::size_t>(gone)] = 1;
     in = out = {};
-    result_.steps.push_back({Reduction::Kind::kSeries, kept, gone, vertex});
+    result_.steps.push_back({Reduction::Kind::kSeries, kept, gone, vertex, {from, to}});
     const std::size_t before = result_.steps.size();
     merge(kept);
     if (result_.steps.size() == before) return;  // no degree has changed

@@ -27,6 +27,7 @@ struct Reduction {
   std::int32_t kept = 0;     ///< from now on stands for both arcs, and `vertex`
   std::int32_t removed = 0;  ///< does not come again
   TaskId vertex{};           ///< of a series
+  Arc ends{};                ///< of `kept`, after the step
 };
 
 /// How a graph is put together from its arcs.
@@ -57,7 +58,8 @@ struct NotSeriesParallel {
 ///
 /// The graph is series-parallel if and only if one arc remains. Arcs may be multiple.
 ///
-/// @param arcs  between vertices 0 … vertices-1, without a cycle
+/// @param arcs  between vertices 0 … vertices-1, without a cycle; they may also leave the
+///              source, vertex `vertices`, and enter the sink, vertex `vertices` + 1
 /// @par Cost  O(vertices + arcs) expected time: a hash table finds parallel arcs
 /// @par Test  TwoTerminal.RecognisesWhatRepeatedSearchDoes
 [[nodiscard]] tl::expected<TwoTerminalDecomposition, NotSeriesParallel>
