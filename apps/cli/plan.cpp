@@ -18,6 +18,7 @@
 #include "cli/plan_compare.h"
 #include "cli/plan_input.h"
 #include "cli/plan_lists.h"
+#include "cli/plan_out_of_core.h"
 #include "cli/plan_picture.h"
 #include "espalier/parallel/make_plan.h"
 
@@ -33,7 +34,7 @@ struct PlanCommand {
   AssemblyRequest assembly;
   double rate = 0;                // flops per second of one worker; 0: not known
   std::int32_t task_workers = 1;  // that each task of a tree file can use
-  bool compare = false, json = false;
+  bool compare = false, out_of_core = false, json = false;
 };
 
 void report_input(Report& report, const PlanCommand& command, const PlanInput& input) {
@@ -48,7 +49,7 @@ void report_input(Report& report, const PlanCommand& command, const PlanInput& i
   }
   report.count("tasks", "tasks", static_cast<std::int64_t>(tree.size()));
   report.flops("work_flops", "work, flops", work);
-  if (command.compare) return;
+  if (command.compare || command.out_of_core) return;
   report.count("workers", "workers", command.plan.workers);
   report.text("order", "order", name(command.plan.order));
   report.text("mapping", "mapping", name(command.plan.mapping));
@@ -122,15 +123,17 @@ PlanInput read_plan_input(PlanCommand& command) {
   return input;
 }
 
+MemoryRequest memory_of(const PlanCommand& command) {
+  return command.memory.empty() ? MemoryRequest{} : command.memory.front().request;
+}
+
 ExitStatus plan_one(PlanCommand& command, const PlanInput& input, Report report,
                     std::optional<Progress>& progress) {
   SequentialOrders orders = sequential_orders(*input.tree);
   const Bytes postorder_peak = orders.postorder.peak;
   const Bytes least =
       command.plan.order == OrderKind::kPostorder ? postorder_peak : orders.liu.peak;
-  const MemoryRequest memory =
-      command.memory.empty() ? MemoryRequest{} : command.memory.front().request;
-  command.plan.memory_bound = memory.resolve(least, everything(*input.tree));
+  command.plan.memory_bound = memory_of(command).resolve(least, everything(*input.tree));
   command.plan.max_workers = input.max_workers;
   const Expected<Plan> plan = make_plan(input.tree, command.plan, std::move(orders));
   if (plan && !command.schedule.empty()) {
@@ -155,11 +158,26 @@ ExitStatus run_plan(PlanCommand command) {
   Report report;
   report_input(report, command, input);
   progress->step("planning");
+  if (command.out_of_core) {
+    return plan_out_of_core(input, {memory_of(command), command.schedule, command.json},
+                            std::move(report), progress);
+  }
   if (!command.compare) return plan_one(command, input, std::move(report), progress);
   const Comparison comparison = compare(input, {command.workers, command.memory});
   progress.reset();
   if (!command.picture.empty()) write_picture(command.picture, comparison);
   return print_comparison(report, comparison, command.json);
+}
+
+void add_out_of_core(CLI::App& app, PlanCommand& command) {
+  CLI::Option* out_of_core = app.add_flag(
+      "--out-of-core", command.out_of_core,
+      "Instead of a parallel plan: one worker, and what has to be written to\n"
+      "disk and read back to stay in --memory (min: the largest task)");
+  for (const char* other :
+       {"--compare", "--rate", "--order", "--mapping", "--workers", "--task-workers"}) {
+    out_of_core->excludes(app.get_option(other));
+  }
 }
 
 void add_compare(CLI::App& app, PlanCommand& command) {
@@ -204,6 +222,7 @@ Command add_plan(CLI::App& program) {
   app->add_option("--schedule", command->schedule,
                   "Write order, mapping and simulated times of the tasks here");
   add_compare(*app, *command);
+  add_out_of_core(*app, *command);
   add_json(*app, command->json);
   return {app, [command] { return run_plan(*command); }};
 }
