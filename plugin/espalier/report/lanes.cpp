@@ -73,12 +73,15 @@ void LaneBuilder::add_shared(std::size_t lane, const Block& piece) {
     return std::min(static_cast<std::size_t>(std::max(at, 0.0)), columns_ - 1);
   };
   const std::size_t first = column_at(piece.from), last = column_at(piece.to);
+  bool counted = false;
   for (std::size_t c = first; c <= last; ++c) {
     const Seconds begin = window_.from + width_ * static_cast<double>(c);
     const Seconds inside =
         std::min(piece.to, begin + width_) - std::max(piece.from, begin);
-    columns_of_[lane][c].time[slot(piece.subtree)] += std::max(inside, 0.0);
-    if (c == first) ++columns_of_[lane][c].tasks;
+    if (inside <= 0) continue;
+    columns_of_[lane][c].time[slot(piece.subtree)] += inside;
+    if (!counted) ++columns_of_[lane][c].tasks;
+    counted = true;
   }
 }
 

@@ -32,7 +32,8 @@ std::string html(const std::string& data) {
   text.append(page_files::kBody);
   text.append("<script type=\"application/json\" id=\"data\">\n");
   text.append(script_safe(data));
-  text.append("\n</script>\n<script>\n").append(page_files::kChartLibrary);
+  text.append("\n</script>\n<script>\n/*\n").append(page_files::kChartLicence);
+  text.append("*/\n").append(page_files::kChartLibrary);
   text.append("</script>\n<script>\n").append(page_files::kScript);
   text.append("</script>\n</body>\n</html>\n");
   return text;

@@ -6,6 +6,7 @@ namespace espalier::report::page_files {
 extern const char* const kHead;          ///< up to and without </head>
 extern const char* const kStyle;         ///< CSS
 extern const char* const kBody;          ///< </head> and the body, without its end
+extern const char* const kChartLicence;  ///< of uPlot: it has to go with it
 extern const char* const kChartLibrary;  ///< uPlot
 extern const char* const kScript;        ///< the page's own scripts, one after the other
 

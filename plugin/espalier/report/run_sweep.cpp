@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <queue>
 #include <tuple>
 #include <vector>
@@ -25,6 +26,9 @@ class IdleWorkers {
     for (std::int32_t worker = 0; worker < workers; ++worker) give_back(worker);
   }
   [[nodiscard]] std::int32_t count() const { return count_; }
+  [[nodiscard]] bool contains(std::int32_t worker) const {
+    return (bits_[static_cast<std::size_t>(worker) / 64] >> (worker % 64) & 1) != 0;
+  }
 
   void give_back(std::int32_t worker) {
     bits_[static_cast<std::size_t>(worker) / 64] |= std::uint64_t{1} << (worker % 64);
@@ -87,6 +91,7 @@ class Sweep {
   void end(TaskId task);
   void free_workers(TaskId task);
   void hand_out();
+  void take_back_one();
   void give(TaskId task, std::int32_t workers);
   [[nodiscard]] std::int32_t most_workers(TaskId task) const;
 
@@ -102,6 +107,7 @@ class Sweep {
   std::vector<std::int32_t> first_worker_;  // of a task; -1: none
   std::vector<std::int32_t> next_worker_;   // by worker: another of the same task
   std::vector<Seconds> since_;              // by worker
+  std::vector<TaskId> task_of_;             // by worker that is not idle
   IdleWorkers idle_;
   std::priority_queue<Want> wants_;
   std::vector<Want> put_off_;
@@ -124,6 +130,7 @@ Sweep::Sweep(const TaskTree& tree, const Schedule& schedule, const SweepOptions&
       first_worker_(tree.size(), -1),
       next_worker_(static_cast<std::size_t>(schedule.workers), -1),
       since_(static_cast<std::size_t>(schedule.workers), 0),
+      task_of_(static_cast<std::size_t>(schedule.workers)),
       idle_(schedule.workers) {
   if (priority_.empty()) priority_ = root_path_weights(tree);
   list_events();
@@ -208,10 +215,7 @@ void Sweep::free_workers(TaskId task) {
 
 // Each task that starts is sure of one worker: those are kept back from the others.
 void Sweep::hand_out() {
-  if (without_worker_ > idle_.count()) {
-    throw InvalidInput(fmt::format("at time {} tasks start and no worker of {} is idle",
-                                   now_, schedule_.workers));
-  }
+  while (without_worker_ > idle_.count()) take_back_one();
   while (idle_.count() > 0 && !wants_.empty()) {
     const Want want = wants_.top();
     wants_.pop();
@@ -227,6 +231,27 @@ void Sweep::hand_out() {
   put_off_.clear();
 }
 
+void Sweep::take_back_one() {
+  std::optional<TaskId> most;
+  for (std::int32_t worker = 0; worker < schedule_.workers; ++worker) {
+    const TaskId task = task_of_[static_cast<std::size_t>(worker)];
+    if (idle_.contains(worker) || workers_[index(task)] < 2) continue;
+    if (!most || workers_[index(task)] > workers_[index(*most)]) most = task;
+  }
+  if (!most) {
+    throw InvalidInput(fmt::format("at time {} tasks start and no worker of {} is idle",
+                                   now_, schedule_.workers));
+  }
+  const std::int32_t worker = first_worker_[index(*most)];
+  const auto w = static_cast<std::size_t>(worker);
+  first_worker_[index(*most)] = next_worker_[w];
+  if (workers_[index(*most)]-- == most_workers(*most)) {
+    wants_.push({priority_[index(*most)], *most});
+  }
+  if (since_[w] < now_) observer_.worked(*most, worker, since_[w], now_);
+  idle_.give_back(worker);
+}
+
 void Sweep::give(TaskId task, std::int32_t workers) {
   const WorkerRange preferred =
       options_.mapping.empty() ? WorkerRange{} : options_.mapping[index(task)];
@@ -234,6 +259,7 @@ void Sweep::give(TaskId task, std::int32_t workers) {
     const std::int32_t worker = idle_.take(preferred);
     next_worker_[static_cast<std::size_t>(worker)] = first_worker_[index(task)];
     since_[static_cast<std::size_t>(worker)] = now_;
+    task_of_[static_cast<std::size_t>(worker)] = task;
     first_worker_[index(task)] = worker;
   }
   workers_[index(task)] += workers;

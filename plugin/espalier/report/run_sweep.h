@@ -36,7 +36,9 @@ struct SweepOptions {
 /// simulate(): at each instant the running task of highest priority that can use more
 /// workers takes as many of the idle ones as it can use, then the next; every task that
 /// starts has at least one. Of idle workers a task takes those of its range first, then
-/// those of least number. Tasks of no duration have no worker.
+/// those of least number. Tasks of no duration have no worker; where they have made the
+/// simulation hand out workers twice in one instant, a task that starts may have to take
+/// its worker from the one that has most.
 ///
 /// @throws InvalidInput as replay() and useful_workers(), or when more tasks run at once
 ///                      than there are workers

@@ -1,0 +1,136 @@
+#include "espalier/report/memory_chart.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "report/plans.h"
+
+namespace espalier::report {
+namespace {
+
+struct Range {
+  Bytes high = std::numeric_limits<Bytes>::min();
+  Bytes low = std::numeric_limits<Bytes>::max();
+  void add(Bytes bytes) {
+    high = std::max(high, bytes);
+    low = std::min(low, bytes);
+  }
+};
+
+// What is held in column c, from the definition: at its moments, and before its first
+// one what was held when it began.
+Range range_of(const std::vector<MemoryPoint>& profile, const Columns& columns,
+               std::size_t c) {
+  const bool last = c + 1 == columns.start.size();
+  const Seconds from = columns.start[c];
+  const Seconds to = last ? columns.end : columns.start[c + 1];
+  Range range;
+  Bytes before = 0;
+  bool moment_at_start = false;
+  for (const MemoryPoint& point : profile) {
+    if (point.time < from) before = point.bytes;
+    // A last column of exact moments ends before the next one; others have their end.
+    const bool inside =
+        point.time >= from &&
+        (point.time < to || (last && point.time == to && (!columns.exact || to == from)));
+    if (!inside) continue;
+    moment_at_start = moment_at_start || point.time == from;
+    range.add(point.bytes);
+  }
+  if (!moment_at_start) range.add(before);
+  return range;
+}
+
+void check(const Instance& instance, const Columns& columns, const Replay& replayed) {
+  const Plan& plan = instance.plan;
+  const Subtrees subtrees = main_subtrees(*plan.tree);
+  MemoryChartBuilder builder(*plan.tree, subtrees, columns);
+  sweep(*plan.tree, plan.schedule, {instance.max_workers, plan.priority, plan.mapping},
+        builder);
+  const MemoryChart chart = builder.take();
+  ASSERT_EQ(chart.high.size(), columns.start.size());
+  for (std::size_t c = 0; c < columns.start.size(); ++c) {
+    const Range expected = range_of(replayed.profile, columns, c);
+    ASSERT_EQ(chart.high[c], expected.high) << "column " << c << '\n' << instance.text();
+    ASSERT_EQ(chart.low[c], expected.low) << "column " << c << '\n' << instance.text();
+    Bytes parts = 0;
+    for (const std::vector<Bytes>& part : chart.part) {
+      ASSERT_GE(part[c], 0) << instance.text();
+      parts += part[c];
+    }
+    ASSERT_EQ(parts, chart.high[c]) << instance.text();
+  }
+}
+
+TEST(MemoryChart, HighAndLowAreThoseOfTheProfile) {
+  std::mt19937 random(3);
+  for (int number = 0; number < 1500; ++number) {
+    const Instance instance = random_instance(random, number, 0);
+    const Replay replayed = replay(instance.tree(), instance.plan.schedule);
+    for (const std::size_t most : {1, 2, 3, 7, 1000}) {
+      const Columns columns = columns_of(replayed.profile, most);
+      ASSERT_LE(columns.start.size(), most);
+      check(instance, columns, replayed);
+      check(instance, columns_around(replayed.profile, replayed.peak_time, most),
+            replayed);
+    }
+  }
+}
+
+TEST(MemoryChart, TheWholeRunHasThePeakOfThePlan) {
+  std::mt19937 random(4);
+  for (int number = 0; number < 500; ++number) {
+    const Instance instance = random_instance(random, number, 0);
+    const Plan& plan = instance.plan;
+    const Replay replayed = replay(*plan.tree, plan.schedule);
+    const Subtrees subtrees = main_subtrees(*plan.tree);
+    for (const Columns& columns :
+         {columns_of(replayed.profile, 5),
+          columns_around(replayed.profile, replayed.peak_time, 5)}) {
+      MemoryChartBuilder builder(*plan.tree, subtrees, columns);
+      sweep(*plan.tree, plan.schedule,
+            {instance.max_workers, plan.priority, plan.mapping}, builder);
+      const MemoryChart chart = builder.take();
+      ASSERT_EQ(*std::max_element(chart.high.begin(), chart.high.end()), plan.peak)
+          << instance.text();
+    }
+  }
+}
+
+TEST(Holding, AddsUpToThePeak) {
+  std::mt19937 random(5);
+  for (int number = 0; number < 2000; ++number) {
+    const Instance instance = random_instance(random, number, 0);
+    const Plan& plan = instance.plan;
+    const Replay replayed = replay(*plan.tree, plan.schedule);
+    HoldingBuilder holding(*plan.tree, *replayed.peak_task);
+    sweep(*plan.tree, plan.schedule, {instance.max_workers, plan.priority, {}}, holding);
+    const std::vector<Bytes> held = holding.take();
+    ASSERT_EQ(std::accumulate(held.begin(), held.end(), Bytes{0}), plan.peak)
+        << instance.text();
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      const bool ended =
+          plan.schedule.end[i] <= replayed.peak_time && task_id(i) != *replayed.peak_task;
+      if (plan.schedule.start[i] > replayed.peak_time) {
+        ASSERT_EQ(held[i], 0) << i << '\n' << instance.text();
+      } else if (ended && plan.schedule.start[i] < plan.schedule.end[i]) {
+        ASSERT_LE(held[i], plan.tree->output_size(task_id(i)) +
+                               plan.tree->retained_size(task_id(i)))
+            << i << '\n'
+            << instance.text();
+      }
+    }
+  }
+}
+
+// b runs with 3 + 4 bytes; a comes later.
+TEST(Holding, OfTheDrawnTreeIsAllOfB) {
+  const Plan plan = drawn_plan(7);
+  HoldingBuilder holding(*plan.tree, TaskId{2});
+  sweep(*plan.tree, plan.schedule, {}, holding);
+  EXPECT_EQ(holding.take(), (std::vector<Bytes>{0, 0, 7}));
+}
+
+}  // namespace
+}  // namespace espalier::report
