@@ -20,6 +20,7 @@
 #include "cli/plan_lists.h"
 #include "cli/plan_out_of_core.h"
 #include "cli/plan_picture.h"
+#include "cli/report_option.h"
 #include "espalier/parallel/make_plan.h"
 
 namespace espalier::cli {
@@ -27,7 +28,7 @@ namespace {
 
 struct PlanCommand {
   MatrixSource source;  // or a file with a tree
-  std::string schedule, picture;
+  std::string schedule, picture, page;
   std::vector<std::int32_t> workers;  // one, or a list to compare
   std::vector<MemoryItem> memory;     // at most one, or a list to compare
   PlanOptions plan;
@@ -127,6 +128,11 @@ MemoryRequest memory_of(const PlanCommand& command) {
   return command.memory.empty() ? MemoryRequest{} : command.memory.front().request;
 }
 
+PlanReport describe(const PlanCommand& command) {
+  return {command.source.name(), command.rate, std::string(name(command.plan.order)),
+          std::string(name(command.plan.mapping))};
+}
+
 ExitStatus plan_one(PlanCommand& command, const PlanInput& input, Report report,
                     std::optional<Progress>& progress) {
   SequentialOrders orders = sequential_orders(*input.tree);
@@ -139,6 +145,10 @@ ExitStatus plan_one(PlanCommand& command, const PlanInput& input, Report report,
   if (plan && !command.schedule.empty()) {
     progress->step("writing the schedule");
     write_schedule(command.schedule, input, *plan);
+  }
+  if (plan && !command.page.empty()) {
+    progress->step("writing the report");
+    write_report(command.page, input, *plan, describe(command));
   }
   progress.reset();
   if (!plan) {
@@ -174,8 +184,8 @@ void add_out_of_core(CLI::App& app, PlanCommand& command) {
       "--out-of-core", command.out_of_core,
       "Instead of a parallel plan: one worker, and what has to be written to\n"
       "disk and read back to stay in --memory (min: the largest task)");
-  for (const char* other :
-       {"--compare", "--rate", "--order", "--mapping", "--workers", "--task-workers"}) {
+  for (const char* other : {"--compare", "--rate", "--order", "--mapping", "--workers",
+                            "--task-workers", "--report"}) {
     out_of_core->excludes(app.get_option(other));
   }
 }
@@ -187,7 +197,7 @@ void add_compare(CLI::App& app, PlanCommand& command) {
                    "--workers and --memory, beside what no schedule can beat");
   app.add_option("--picture", command.picture, "Draw the comparison here (SVG)")
       ->needs(compare);
-  for (const char* other : {"--schedule", "--rate", "--order", "--mapping"}) {
+  for (const char* other : {"--schedule", "--rate", "--order", "--mapping", "--report"}) {
     compare->excludes(app.get_option(other));
   }
 }
@@ -221,6 +231,7 @@ Command add_plan(CLI::App& program) {
       ->default_str("");
   app->add_option("--schedule", command->schedule,
                   "Write order, mapping and simulated times of the tasks here");
+  add_report(*app, command->page);
   add_compare(*app, *command);
   add_out_of_core(*app, *command);
   add_json(*app, command->json);
