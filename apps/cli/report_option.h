@@ -1,0 +1,25 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "cli/plan_input.h"
+#include "espalier/model/plan.h"
+
+namespace espalier::cli {
+
+/// --report: a page that shows the answer; empty when it was not asked for.
+CLI::Option* add_report(CLI::App& app, std::string& path);
+
+/// What the page of a plan says beside the plan.
+struct PlanReport {
+  std::string title;           ///< the input
+  double rate = 0;             ///< flops a second of one worker; 0: not known
+  std::string order, mapping;  ///< names of what was asked for
+};
+
+/// Writes the page (docs/report.md). @throws FileError
+void write_report(const std::string& path, const PlanInput& input, const Plan& plan,
+                  const PlanReport& report);
+
+}  // namespace espalier::cli
