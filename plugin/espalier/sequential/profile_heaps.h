@@ -37,6 +37,8 @@ class ProfileHeaps {
         back_(next.size()),
         next_(next) {}
 
+  [[nodiscard]] std::span<TaskId> links() const { return next_; }
+
   /// `a`, then `segment`, then `b`. The last task of `segment` names what comes of it: of
   /// no two segments in use, taken or not, the same.
   Handle series(Handle a, const Segment& segment, Handle b) {

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "espalier/model/task_graph.h"
+#include "espalier/sequential/two_terminal.h"
+
+namespace espalier {
+
+struct SeriesParallelLimits {
+  /// Per block, once folded: what is searched exactly.
+  std::size_t most_downsets = 1 << 17;
+};
+
+/// An order of all operators and its peak in bytes; no order needs less than lower_bound.
+struct SeriesParallelOrder {
+  std::vector<TaskId> order;
+  Bytes peak = 0;
+  Bytes lower_bound = 0;
+  [[nodiscard]] bool proved() const { return peak == lower_bound; }
+};
+
+/// Order of little peak memory of a task graph that is series-parallel: each datum is
+/// counted once, however many operators read it. Least peak within the limits. The
+/// problem is strongly NP-complete already for out-trees and for disjoint chains between
+/// two tasks, and polynomial for a fixed number of readers [JLMPTUVV23].
+///
+/// The graph has an arc from the producer of a datum to each reader, from the source
+/// (two_terminal.h) to each reader of a datum without producer that has several, and
+/// between the source or the sink and operators without predecessors or successors.
+/// Data with one reader are freed by it. Then, from the innermost outwards:
+///
+///   u := a task with several followers, t := where they meet, nothing like it in between
+///   the block between u and t is an in-forest (core_block.h): fold it, find its dominant
+///   order (ladder.h) and replace it by the chain of that order
+///
+/// since the block touches the rest at u and t only. The one chain that remains is the
+/// order. A block that has too many downsets even when folded is put into the best of
+/// the orders that are optimal when each shared datum is freed by one reader chosen
+/// beforehand. The lower bound is then the largest of the operators' own needs and of the
+/// least peaks with data freed so.
+///
+/// @return each operator once; or what is not series-parallel
+/// @throws OverflowError when a block that has to be searched holds more than 2^61 bytes
+///         or so
+/// @par Cost  O(n log n + arcs) and the searches, when blocks are not nested deeply
+/// @par Test  SeriesParallelOrder.MatchesExactSearchOnSmallGraphs
+[[nodiscard]] tl::expected<SeriesParallelOrder, NotSeriesParallel> series_parallel_order(
+    const TaskGraph& graph, const SeriesParallelLimits& limits = {});
+
+}  // namespace espalier
