@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -126,6 +127,8 @@ ExitStatus plan_out_of_core(const PlanInput& input, const OutOfCoreRequest& requ
                in_core);
   answer.bytes("least_bytes", "least that suffices: the largest task", least);
   answer.bytes("bound_bytes", "bound", bound);
+  answer.bytes("written_lower_bound_bytes", "no order writes less than",
+               std::max<Bytes>(0, in_core - bound));
   const Expected<Chosen> best = compare_methods(tree, bound, answer);
   if (best) report_plan(answer, tree, *best);
   if (best && !request.schedule.empty()) {

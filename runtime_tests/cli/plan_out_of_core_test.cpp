@@ -35,6 +35,7 @@ TEST(PlanOutOfCore, AnswersAHandCheckedExample) {
   EXPECT_EQ(plan["least_in_core_bytes"], 8);
   EXPECT_EQ(plan["postorder_min_io_written_bytes"], 2);
   EXPECT_EQ(plan["liu_written_bytes"], 1);
+  EXPECT_EQ(plan["written_lower_bound_bytes"], 1);
   EXPECT_EQ(plan["method"], "Liu's order");
   EXPECT_EQ(plan["written_bytes"], 1);
   EXPECT_EQ(plan["read_bytes"], 1);

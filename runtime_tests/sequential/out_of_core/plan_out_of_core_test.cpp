@@ -71,6 +71,7 @@ TEST(PlanOutOfCore, NeverMovesLessThanTheBestOfAllOrders) {
         ASSERT_TRUE(plan);
         support::expect_kept(tree, *plan);
         ASSERT_GE(plan->moved(), fewest) << describe(tree) << bound;
+        ASSERT_GE(plan->written, most - bound) << describe(tree) << bound;
       }
     }
     EXPECT_EQ(plan_out_of_core(tree, most, OutOfCoreMethod::kLiu)->moved(), 0);
@@ -150,6 +151,21 @@ TEST(RecExpand, WritesLessThanLiusOrder) {
   }
   EXPECT_LT(two, liu);
   EXPECT_LE(full, two);
+}
+
+TEST(RecExpand, GivesAnOrderWhateverTheWindow) {
+  std::mt19937 random(37);
+  for (int instance = 0; instance < 1000; ++instance) {
+    const TaskTree tree = stream_retained(support::varied_tree(random, instance, 60));
+    const Bytes bound = least_out_of_core(tree);
+    for (const std::size_t window : {1, 2, 5, 100}) {
+      for (const std::size_t expansions :
+           {std::size_t{0}, std::size_t{2}, RecExpandOptions::kUnlimited}) {
+        const auto order = rec_expand(tree, bound, {expansions, window});
+        ASSERT_NO_THROW((void)replay(tree, order)) << describe(tree) << window;
+      }
+    }
+  }
 }
 
 // Most of the gain over Liu's order is left with a small window.

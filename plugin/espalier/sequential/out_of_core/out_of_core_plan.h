@@ -41,6 +41,9 @@ struct Eviction {
 /// it contains inputs and output; a tree with m_i = -min(inputs, f_i) is its model to the
 /// byte.
 ///
+/// No plan writes less than the peak of liu_traversal(tree) - M: so much is out when the
+/// order is at its peak.
+///
 /// Before the task at position k starts, what the plan writes at k is written, then what
 /// is on disk of its inputs is read.
 struct OutOfCorePlan {

@@ -107,6 +107,7 @@ class RecExpand {
       options_.window =
           std::max(kLeastWindow, kNodesInAll / std::max<std::size_t>(1, tree.size()));
     }
+    options_.window = std::max<std::size_t>(2, options_.window);
   }
 
   std::vector<TaskId> run_all() {
@@ -190,19 +191,11 @@ class RecExpand {
     return result;
   }
 
-  // One node for each hill and valley of what is in memory: the canonical profile.
+  // One node for each segment of what is in memory.
   Piece contracted(const Piece& piece, const Run& last) {
-    const std::vector<TaskId>& order = last.plan.order;
-    std::vector<TaskId> next(order.size());
-    Profile segments;
-    Bytes before = 0;
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      append(segments,
-             {last.levels.running[k] - before, last.levels.after[k] - before, order[k],
-              order[k]},
-             next);
-      before = last.levels.after[k];
-    }
+    std::vector<TaskId> next(piece.nodes.size());
+    Profile segments = profile_of(last, next);
+    while (segments.size() > options_.window / 2) halve(segments, next);
     Piece result;
     result.peak = std::min(bound_, piece.peak);
     Bytes level = 0;
@@ -214,6 +207,29 @@ class RecExpand {
     result.root = result.nodes.size() - 1;
     result.nodes[result.root].parent.reset();
     return result;
+  }
+
+  // Hills and valleys: the canonical profile.
+  static Profile profile_of(const Run& last, std::span<TaskId> next) {
+    Profile segments;
+    Bytes before = 0;
+    for (std::size_t k = 0; k < last.plan.order.size(); ++k) {
+      const Bytes running = last.levels.running[k], after = last.levels.after[k];
+      const TaskId node = last.plan.order[k];
+      append(segments, {running - before, after - before, node, node}, next);
+      before = after;
+    }
+    return segments;
+  }
+
+  // Every second valley is given up.
+  static void halve(Profile& segments, std::span<TaskId> next) {
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < segments.size(); k += 2) {
+      const bool pair = k + 1 < segments.size();
+      segments[kept++] = pair ? concat(segments[k], segments[k + 1], next) : segments[k];
+    }
+    segments.resize(kept);
   }
 
   Rope rope_of(const Piece& piece, std::span<const TaskId> order) {

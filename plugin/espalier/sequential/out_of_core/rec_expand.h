@@ -11,7 +11,7 @@ struct RecExpandOptions {
   /// Expansions at each task: 2 is RecExpand, kUnlimited is FullRecExpand.
   std::size_t expansions = 2;
   /// Subtrees of more nodes are contracted once they have been dealt with; see below.
-  /// 0: chosen by the number of tasks.
+  /// At least 2; 0: chosen by the number of tasks.
   std::size_t window = 0;
 
   static constexpr std::size_t kUnlimited = static_cast<std::size_t>(-1);
@@ -41,14 +41,16 @@ struct RecExpandOptions {
 /// dealt with, to a chain with one node for each hill and valley of its memory under
 /// furthest_in_future(). Without evictions that loses nothing, since Liu's order
 /// never stops elsewhere; with them, the order inside is settled and the bytes that leave
-/// at a valley are a mixture. The window is at least kLeastWindow and all of the tree up
-/// to some thousands of tasks.
+/// at a valley are a mixture. Of more than window / 2 valleys every second one is given
+/// up, again and again. The window is all of the tree up to some thousands of tasks, and
+/// never less than some tens.
 ///
 /// @param bound  at least least_out_of_core(tree)
 /// @return each task once, children first
 /// @throws OverflowError when the sizes of an expanded subtree sum beyond 2^63 - 1
-/// @par Cost  O(window) nodes through liu_traversal() and furthest_in_future() for each
-///            task that is looked at and each expansion, if profiles are short
+/// @par Cost  2 + `expansions` times O(n log n + n window) at most, with a small factor:
+///            most subtrees need no look, and most profiles are short. Without a limit
+///            of expansions nothing better than O(n^2 log n) is proved.
 /// @par Test  RecExpand.*
 [[nodiscard]] std::vector<TaskId> rec_expand(const TaskTree& tree, Bytes bound,
                                              const RecExpandOptions& options = {});
