@@ -77,7 +77,7 @@ void check(const Instance& instance, Window window, const LaneOptions& options) 
 
 TEST(Lanes, BarsKeepTheTimeWorked) {
   std::mt19937 random(6);
-  for (int number = 0; number < 1500; ++number) {
+  for (int number = 0; number < 600; ++number) {
     const Instance instance = random_instance(random, number, 0);
     const Flops makespan = instance.plan.makespan;
     if (makespan == 0) continue;

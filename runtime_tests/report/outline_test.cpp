@@ -154,11 +154,16 @@ TEST(MainHolder, IsTheSmallestSubtreeThatHoldsMoreThanHalf) {
     for (std::size_t i = 0; i < below.size(); ++i) {
       if (2 * below[i] > all && (!smallest || size[i] < size[*smallest])) smallest = i;
     }
-    const std::optional<Holder> holder = main_holder(tree, held);
+    const std::optional<MainHolder> holder = main_holder(tree, held);
     ASSERT_EQ(holder.has_value(), smallest.has_value()) << support::describe(tree);
     if (!holder) continue;
-    ASSERT_EQ(index(holder->task), *smallest) << support::describe(tree);
-    ASSERT_EQ(holder->bytes, below[*smallest]);
+    ASSERT_EQ(index(holder->subtree.task), *smallest) << support::describe(tree);
+    ASSERT_EQ(holder->subtree.bytes, below[*smallest]);
+    for (const SubtreeHolding& each : holder->below) {
+      ASSERT_EQ(each.bytes, below[index(each.task)]);
+      ASSERT_EQ(tree.parent(each.task), holder->subtree.task);
+      ASSERT_LE(2 * each.bytes, all);
+    }
   }
 }
 

@@ -51,6 +51,9 @@ TEST(Page, FiguresAreThoseOfThePlan) {
     }
     ASSERT_EQ(data["tree"]["rows"].size(), plan.tree->size());
     ASSERT_EQ(data["peak"]["bytes"], plan.peak);
+    Bytes purposes = 0;
+    for (const json& bytes : data["peak"]["purposes"]) purposes += bytes.get<Bytes>();
+    ASSERT_EQ(purposes, plan.peak) << instance.text();
     Bytes held = 0;
     for (const json& holder : data["peak"]["holders"])
       held += holder["bytes"].get<Bytes>();

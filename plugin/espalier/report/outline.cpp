@@ -213,20 +213,29 @@ std::vector<OutlineRow> outline(const Plan& plan, std::span<const Bytes> held,
   return Outliner(plan, held, options).run();
 }
 
-std::optional<Holder> main_holder(const TaskTree& tree, std::span<const Bytes> held) {
+std::optional<MainHolder> main_holder(const TaskTree& tree, std::span<const Bytes> held) {
+  constexpr std::size_t kBelow = 3;
   const std::vector<Bytes> below =
       summed_up(tree, std::vector<Bytes>(held.begin(), held.end()));
   Bytes all = 0;
   for (const TaskId root : tree.roots()) all += below[index(root)];
   const auto most = [&](TaskId task) { return below[index(task)] > all / 2; };
-  std::optional<Holder> holder;
+  std::optional<TaskId> holder;
   std::span<const TaskId> among = tree.roots();
   for (auto next = std::find_if(among.begin(), among.end(), most); next != among.end();
        next = std::find_if(among.begin(), among.end(), most)) {
-    holder = {*next, below[index(*next)]};
+    holder = *next;
     among = tree.children(*next);
   }
-  return holder;
+  if (!holder) return std::nullopt;
+  MainHolder result{{*holder, below[index(*holder)]}, {}};
+  for (const TaskId child : among) {
+    if (below[index(child)] > 0) result.below.push_back({child, below[index(child)]});
+  }
+  std::stable_sort(result.below.begin(), result.below.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  if (result.below.size() > kBelow) result.below.resize(kBelow);
+  return result;
 }
 
 }  // namespace espalier::report

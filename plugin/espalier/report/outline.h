@@ -57,13 +57,20 @@ struct OutlineOptions {
                                               std::span<const Bytes> held,
                                               const OutlineOptions& options = {});
 
-/// The smallest subtree that holds more than half of all that is held, and how much.
-struct Holder {
+/// A subtree that holds memory, and how much.
+struct SubtreeHolding {
   TaskId task{};
   Bytes bytes = 0;
 };
+
+/// The smallest subtree that holds more than half of all that is held, and those below
+/// its root, by what they hold: none of them holds more than half.
+struct MainHolder {
+  SubtreeHolding subtree;
+  std::vector<SubtreeHolding> below;  ///< at most three, none that holds nothing
+};
 /// @return nothing, when no subtree does
-[[nodiscard]] std::optional<Holder> main_holder(const TaskTree& tree,
-                                                std::span<const Bytes> held);
+[[nodiscard]] std::optional<MainHolder> main_holder(const TaskTree& tree,
+                                                    std::span<const Bytes> held);
 
 }  // namespace espalier::report

@@ -29,6 +29,8 @@ class PlanData {
     return {{"whole", json_of(of.whole, page_.ids)},
             {"peak", json_of(of.peak, page_.ids)}};
   }
+  [[nodiscard]] Json purposes() const;
+  [[nodiscard]] Json main_holder() const;
   [[nodiscard]] Json holder(TaskId task) const;
   [[nodiscard]] bool runs_at_peak(TaskId task) const;
   [[nodiscard]] std::int64_t id(TaskId task) const {
@@ -99,6 +101,39 @@ Json PlanData::holder(TaskId task) const {
   return json;
 }
 
+// What the bytes at the peak are there for: they add up to the peak.
+Json PlanData::purposes() const {
+  Bytes running = 0, retained = 0, outputs = 0;
+  for (std::size_t i = 0; i < tree_.size(); ++i) {
+    const Bytes held = run_.held[i];
+    if (held == 0) continue;
+    if (runs_at_peak(task_id(i))) {
+      running += held;
+    } else {
+      retained += tree_.retained_size(task_id(i));
+      outputs += held - tree_.retained_size(task_id(i));
+    }
+  }
+  return {{"running_bytes", running},
+          {"output_bytes", outputs},
+          {"retained_bytes", retained}};
+}
+
+Json PlanData::main_holder() const {
+  const std::optional<MainHolder> main = report::main_holder(tree_, run_.held);
+  if (!main) return nullptr;
+  const WorkerRange& workers = plan_.mapping[index(main->subtree.task)];
+  Json below = Json::array();
+  for (const SubtreeHolding& each : main->below) {
+    below.push_back({{"task", id(each.task)}, {"bytes", each.bytes}});
+  }
+  return {{"task", id(main->subtree.task)},
+          {"bytes", main->subtree.bytes},
+          {"first_worker", workers.first},
+          {"workers", workers.count},
+          {"below", std::move(below)}};
+}
+
 void PlanData::add_peak() {
   if (!run_.replay.peak_task) return;
   std::vector<TaskId> tasks;
@@ -106,26 +141,18 @@ void PlanData::add_peak() {
     if (run_.held[i] > 0) tasks.push_back(task_id(i));
   }
   const std::size_t shown = std::min(kHolders, tasks.size());
+  const auto holds_more = [this](TaskId a, TaskId b) {
+    const Bytes held_a = run_.held[index(a)], held_b = run_.held[index(b)];
+    return held_a != held_b ? held_a > held_b : a < b;
+  };
   std::partial_sort(tasks.begin(), tasks.begin() + static_cast<std::ptrdiff_t>(shown),
-                    tasks.end(), [this](TaskId a, TaskId b) {
-                      const Bytes held_a = run_.held[index(a)],
-                                  held_b = run_.held[index(b)];
-                      return held_a != held_b ? held_a > held_b : a < b;
-                    });
+                    tasks.end(), holds_more);
   Json holders = Json::array();
   for (const TaskId task : std::span(tasks).first(shown)) holders.push_back(holder(task));
-  json_["peak"] = {{"task", id(*run_.replay.peak_task)},
-                   {"time", run_.replay.peak_time},
-                   {"bytes", run_.replay.peak},
-                   {"holding_tasks", tasks.size()},
+  json_["peak"] = {{"task", id(*run_.replay.peak_task)}, {"time", run_.replay.peak_time},
+                   {"bytes", run_.replay.peak},          {"purposes", purposes()},
+                   {"main_holder", main_holder()},       {"holding_tasks", tasks.size()},
                    {"holders", std::move(holders)}};
-  if (const auto holder = main_holder(tree_, run_.held)) {
-    const WorkerRange& workers = plan_.mapping[index(holder->task)];
-    json_["peak"]["main_holder"] = {{"task", id(holder->task)},
-                                    {"bytes", holder->bytes},
-                                    {"first_worker", workers.first},
-                                    {"workers", workers.count}};
-  }
 }
 
 void PlanData::add_tree() {

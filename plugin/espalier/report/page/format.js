@@ -40,7 +40,8 @@ function counted(value, word) {
 function percent(part, all) {
   if (!(all > 0)) return "0 %";
   const value = (100 * part) / all;
-  return `${value > 0 && value < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
+  if (value > 0 && value < 0.05) return "< 0.1 %";
+  return `${value > 0 && value < 9.95 ? value.toFixed(1) : value.toFixed(0)} %`;
 }
 
 /// Workers of a range: "worker 3" or "workers 0–3".

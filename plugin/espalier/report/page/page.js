@@ -78,6 +78,22 @@ function addHead() {
     data.facts.map(([what, value]) => `${what} ${value}`).join(" · ");
 }
 
+/// The subtree that is to blame for the peak.
+function sayWhere(say, peak) {
+  const main = peak.main_holder;
+  if (!main) {
+    say("No single subtree holds more than half of it.");
+    return;
+  }
+  const below = main.below.map(({ task, bytes: held }) => `${task} (${percent(held, peak.bytes)})`);
+  const parts = below.length === 0 ? "" : below.length === 1
+    ? `; below it, most is held by the subtree of ${below[0]}`
+    : `; below it, most is held by the subtrees of ${below.join(", ")}`;
+  say(`The smallest subtree that holds more than half of it is that of task ${main.task} (`,
+    `${workers(main.first_worker, main.workers)}), with ${percent(main.bytes, peak.bytes)}`,
+    `${parts}.`);
+}
+
 function sayInShort() {
   const { figures, peak } = data;
   const say = (...text) => document.getElementById("answer").append(element("li", {}, ...text));
@@ -85,14 +101,13 @@ function sayInShort() {
     const part = percent(peak.bytes, figures.bound_bytes);
     say(`Memory: at most ${bytes(peak.bytes)}, ${part} of the bound, first when task `,
       `${peak.task} starts, ${percent(peak.time, figures.makespan_flops)} into the run.`);
-    const main = peak.main_holder;
-    if (main) {
-      say(`${percent(main.bytes, peak.bytes)} of that, ${bytes(main.bytes)}, is held by the `,
-        `subtree of task ${main.task} (${workers(main.first_worker, main.workers)}), the `,
-        "smallest that holds more than half.");
-    } else {
-      say("No single subtree holds more than half of that.");
-    }
+    const { running_bytes, output_bytes, retained_bytes } = peak.purposes;
+    const purposes = [[running_bytes, "of tasks that run"],
+      [output_bytes, "outputs that are read or wait to be"],
+      [retained_bytes, "kept to the end"]].filter(([held]) => held > 0);
+    say("That is ", purposes.map(([held, what]) =>
+      `${percent(held, peak.bytes)} ${what}`).join(", "), ".");
+    sayWhere(say, peak);
   }
   const use = figures.workers_use;
   say(`Workers: busy ${percent(use.busy, figures.workers)} of the time; idle `,
@@ -126,14 +141,14 @@ function addFigures() {
 function useChart(parent, axis, view, total) {
   return new StackChart(parent, {
     axis, height: 140, label: "busy and idle workers over time", xText: runTime,
-    yText: (value) => (Number.isInteger(value) ? `${value}` : ""),
+    yText: (value) => `${value}`,
     data() {
       const { occupancy, from, to } = view();
       const columns = occupancy.busy.length;
       const x = Array.from({ length: columns + 1 }, (_, k) => from + ((to - from) * k) / columns);
       const rest = occupancy.busy.map((busy, k) => Math.max(0, total - busy - occupancy.held[k]));
       const layers = [["busy", occupancy.busy], ["held", occupancy.held], ["short", rest]];
-      return { x, top: total,
+      return { x, top: total, splits: () => [...new Set([0, Math.round(total / 2), total])],
         layers: layers.map(([name, values]) =>
           ({ colour: name, values: [...values, values[columns - 1]] })) };
     },

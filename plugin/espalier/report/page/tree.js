@@ -53,12 +53,13 @@ class Outline {
       return counted(row.subtrees, word);
     }
     if (row.kind === 1) return `${row.task} … ${row.last}, a path of ${count(row.path_length)}`;
-    return row.children.length > 0 ? `${row.task}` : `${row.task}`;
+    return `${row.task}`;
   }
 
   strip(from, to, all, name) {
     const left = all > 0 ? (100 * from) / all : 0;
     const width = all > 0 ? (100 * (to - from)) / all : 0;
+    if (to <= from) return element("span", { class: "strip" });
     return element("span", { class: "strip" }, element("i", {
       style: `left: min(${left}%, 100% - 2px); width: ${width}%; background: var(--${name})`,
     }));
@@ -94,7 +95,9 @@ class Outline {
     return row.node;
   }
 
-  get isOpen() { return (row) => row.node && row.node.getAttribute("aria-expanded") === "true"; }
+  isOpen(row) {
+    return row.node !== undefined && row.node.getAttribute("aria-expanded") === "true";
+  }
 
   open(row) {
     if (row.children.length === 0 || this.isOpen(row)) return;
