@@ -3,6 +3,7 @@
 include(CMakeDependentOption)
 option(ESPALIER_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(ESPALIER_BUILD_BENCH "Build the benchmarks" OFF)
+option(ESPALIER_BUILD_FUZZERS "Build the libFuzzer programs (clang)" OFF)
 option(ESPALIER_WERROR "Treat warnings as errors" OFF)
 option(ESPALIER_ASSERTS "Keep ESPALIER_ASSERT in optimised builds" OFF)
 set(ESPALIER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
