@@ -12,11 +12,25 @@
 namespace espalier {
 namespace {
 
-// Highest for the first of the witness.
-std::vector<Flops> priority_of(std::span<const TaskId> witness) {
-  std::vector<Flops> priority(witness.size());
-  for (std::size_t k = 0; k < witness.size(); ++k) {
-    priority[index(witness[k])] = -static_cast<Flops>(k);
+// The witness block by block, each block by critical path.
+std::vector<Flops> banker_priority(const TaskGraph& graph,
+                                   std::span<const TaskId> witness,
+                                   std::int32_t workers) {
+  const std::vector<Flops> weight = path_weights(graph);
+  const std::size_t block = 2 * static_cast<std::size_t>(workers);
+  std::vector<TaskId> order(witness.begin(), witness.end());
+  for (std::size_t first = 0; first < order.size(); first += block) {
+    const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = order.size() - first > block
+                         ? begin + static_cast<std::ptrdiff_t>(block)
+                         : order.end();
+    std::stable_sort(begin, end, [&](TaskId a, TaskId b) {
+      return weight[index(a)] > weight[index(b)];
+    });
+  }
+  std::vector<Flops> priority(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    priority[index(order[k])] = -static_cast<Flops>(k);
   }
   return priority;
 }
@@ -25,7 +39,7 @@ Simulation run(const TaskGraph& graph, std::span<const TaskId> witness, Bytes bo
                std::int32_t workers, GraphRule rule) {
   if (rule == GraphRule::kBanker) {
     GraphBanker admission(graph, witness, bound);
-    return simulate(graph, admission, workers, priority_of(witness));
+    return simulate(graph, admission, workers, banker_priority(graph, witness, workers));
   }
   GraphActivation admission(graph, witness, bound);
   return simulate(graph, admission, workers);

@@ -12,8 +12,10 @@ namespace espalier {
 
 enum class GraphRule {
   kActivation,  ///< GraphActivation; the critical path is the priority
-  kBanker,      ///< GraphBanker; the order of the witness is the priority
-  kShorter      ///< both are simulated, and the shorter run is taken
+  /// GraphBanker; the priority is the order of the witness, in blocks of twice as many
+  /// operators as workers, inside a block the critical path
+  kBanker,
+  kShorter  ///< both are simulated, and the shorter run is taken
 };
 
 struct GraphPlanOptions {
@@ -38,9 +40,8 @@ struct GraphPlan {
 /// admission relies on: the best order there is leaves most room for several at once.
 ///
 /// Which rule is faster depends on the graph. Activation keeps room for what is to come;
-/// the banker's test starts more, and is ahead where memory is tight and the graph wide
-/// as long as it starts what the witness needs next. By critical path it fills memory
-/// with data that nobody can read yet: that is not offered.
+/// the banker's test starts more, and is ahead where memory is tight, as long as it is led
+/// by the witness (docs/decisions/0038-banker-follows-the-witness.md).
 ///
 /// @return the plan, or Infeasible::kNoneFound when the peak of the witness exceeds the
 ///         bound (kImpossible when the bound is below an operator's own requirement, or
