@@ -87,7 +87,8 @@ TEST(SeriesParallelOrder, BeyondItsLimitsBoundsTheLeastPeak) {
     const ArcList list = k % 2 == 0 ? support::random_series_parallel(random, 4 + k % 6)
                                     : support::pumpkin(random, 2 + k % 4, 3);
     const TaskGraph graph = support::graph_with_arcs(random, list, varied(k));
-    const auto result = series_parallel_order(graph, {.most_downsets = 1});
+    const auto result =
+        series_parallel_order(graph, {.most_downsets = 1, .most_checks = k % 3});
     ASSERT_TRUE(result);
     const Bytes exact = support::exact_peak(graph);
     ASSERT_LE(result->lower_bound, exact) << support::describe(graph);
@@ -98,6 +99,22 @@ TEST(SeriesParallelOrder, BeyondItsLimitsBoundsTheLeastPeak) {
   }
   EXPECT_GT(proved, kInstances / 2);
   EXPECT_GT(best, proved);  // not every best order is known to be one
+}
+
+TEST(SeriesParallelOrder, ProvesPumpkinsOfLongChains) {
+  std::mt19937 random(2031);
+  for (std::size_t k = 0; k < 3000; ++k) {
+    const ArcList list = support::pumpkin(random, 2 + k % 4, 3);
+    const TaskGraph graph = support::graph_with_arcs(random, list, varied(k));
+    const auto result = series_parallel_order(graph, {.most_downsets = 1});
+    ASSERT_TRUE(result->proved()) << support::describe(graph);
+    ASSERT_EQ(result->peak, support::exact_peak(graph)) << support::describe(graph);
+  }
+  for (const std::size_t chains : {3, 5, 6}) {
+    const TaskGraph graph = support::graph_with_arcs(
+        random, support::pumpkin(random, chains, 2000), {.largest_size = 1000});
+    EXPECT_TRUE(series_parallel_order(graph)->proved()) << chains;
+  }
 }
 
 TEST(SeriesParallelOrder, IsTheTraversalOfArcsWhereEachDatumHasOneReader) {

@@ -6,7 +6,7 @@
 
 #include "espalier/model/error.h"
 #include "espalier/model/replay_graph.h"
-#include "espalier/sequential/core_block.h"
+#include "espalier/sequential/core_block_order.h"
 #include "espalier/sequential/ladder.h"
 #include "espalier/sequential/series_parallel_traversal.h"
 
@@ -66,16 +66,17 @@ std::vector<Segment> segments_of(const TaskGraph& graph,
 class Contraction {
  public:
   Contraction(const TaskGraph& graph, std::span<const Arc> arcs,
-              std::size_t most_downsets)
+              const SeriesParallelLimits& limits)
       : graph_(graph),
-        most_downsets_(most_downsets),
+        limits_(limits),
         next_(graph.size()),
         profiles_(next_),
         segment_(segments_of(graph, std::nullopt)),
         follower_(graph.size() + 1),
         first_(graph.size() + 2),
         leaving_(graph.size() + 1),
-        number_(graph.size(), -1) {
+        number_(graph.size(), -1),
+        has_least_peak_(graph.size(), false) {
     for (const Arc& arc : arcs) ++first_[index(arc.from) + 1];
     for (std::size_t v = 0; v <= graph.size(); ++v) {
       leaving_[v] = first_[v + 1];
@@ -121,7 +122,11 @@ class Contraction {
       return;
     }
     TaskId* link = &follower_[index(u)];
-    for (const Segment& segment : linearise(std::move(block))) {
+    const Profile chain = linearise(std::move(block));
+    if (std::exchange(is_least_peak_, false)) {
+      has_least_peak_[index(chain.front().first)] = true;
+    }
+    for (const Segment& segment : chain) {
       *link = segment.first;
       segment_[index(segment.first)] = segment;
       link = &follower_[index(segment.first)];
@@ -140,6 +145,9 @@ class Contraction {
       }
     }
     for (const TaskId v : inside) {
+      // An order of least peak, but perhaps not dominant, will do outside all blocks
+      // only.
+      if (has_least_peak_[index(v)]) is_exact_ = false;
       const TaskId follower = follower_[index(v)];
       block.runs.push_back(segment_[index(v)]);
       block.follower.push_back(follower == t ? -1 : number_[index(follower)]);
@@ -169,21 +177,23 @@ class Contraction {
     FoldedBlock folded = fold(std::move(block), profiles_);
     if (folded.is_chain()) return std::move(folded.nodes);
     std::vector<std::int32_t> order;
-    if (downsets(folded, most_downsets_ + 1) <= most_downsets_) {
-      const auto segments = ladder(downset_block_of(folded), most_downsets_);
+    if (downsets(folded, limits_.most_downsets + 1) <= limits_.most_downsets) {
+      const auto segments = ladder(downset_block_of(folded), limits_.most_downsets);
       ESPALIER_ASSERT(segments.has_value(), "they have been counted");
       for (const BlockSegment& segment : *segments) {
         order.insert(order.end(), segment.tasks.begin(), segment.tasks.end());
       }
     } else {
-      order = charged_order(folded);
-      is_exact_ = false;
+      CoreBlockOrder best = core_block_order(folded, limits_.most_checks);
+      order = std::move(best.order);
+      is_least_peak_ = best.peak == best.lower_bound;
+      is_exact_ = is_exact_ && is_least_peak_;
     }
     return profile_of(folded, order, next_);
   }
 
   const TaskGraph& graph_;
-  std::size_t most_downsets_;
+  SeriesParallelLimits limits_;
   std::vector<TaskId> next_;  // ropes
   ProfileHeaps profiles_;
   // By the first operator of each run that is left. Vertices count the source.
@@ -194,6 +204,8 @@ class Contraction {
   std::vector<std::size_t> leaving_;  // arcs that leave a vertex, by now
   std::vector<std::int32_t> number_;  // in the block at hand; -1: not in it
   std::vector<DatumId> initial_;      // without a producer, with several readers
+  std::vector<bool> has_least_peak_;  // by the first operator of a block's chain
+  bool is_least_peak_ = false;        // the block at hand
   bool is_exact_ = true;
 };
 
@@ -218,7 +230,7 @@ tl::expected<SeriesParallelOrder, NotSeriesParallel> series_parallel_order(
   const auto decomposition = two_terminal_decomposition(graph.size(), arcs);
   if (!decomposition) return tl::unexpected(decomposition.error());
   SeriesParallelOrder result;
-  Contraction contraction(graph, arcs, limits.most_downsets);
+  Contraction contraction(graph, arcs, limits);
   contraction.run(*decomposition);
   result.order = contraction.order();
   result.peak = replay(graph, result.order).peak;

@@ -10,8 +10,10 @@
 namespace espalier {
 
 struct SeriesParallelLimits {
-  /// Per block, once folded: what is searched exactly.
+  /// Of a block, once folded: for which its dominant order is found.
   std::size_t most_downsets = 1 << 17;
+  /// For other blocks: of beginnings of orders (core_block_order.h).
+  std::size_t most_checks = 20'000;
 };
 
 /// An order of all operators and its peak in bytes; no order needs less than lower_bound.
@@ -25,7 +27,7 @@ struct SeriesParallelOrder {
 /// Order of little peak memory of a task graph that is series-parallel: each datum is
 /// counted once, however many operators read it. Least peak within the limits. The
 /// problem is strongly NP-complete already for out-trees and for disjoint chains between
-/// two tasks, and polynomial for a fixed number of readers [JLMPTUVV23].
+/// two tasks, and polynomial for a fixed number of readers [JPSVW24].
 ///
 /// The graph has an arc from the producer of a datum to each reader, from the source
 /// (two_terminal.h) to each reader of a datum without producer that has several, and
@@ -37,10 +39,11 @@ struct SeriesParallelOrder {
 ///   order (ladder.h) and replace it by the chain of that order
 ///
 /// since the block touches the rest at u and t only. The one chain that remains is the
-/// order. A block that has too many downsets even when folded is put into the best of
-/// the orders that are optimal when each shared datum is freed by one reader chosen
-/// beforehand. The lower bound is then the largest of the operators' own needs and of the
-/// least peaks with data freed so.
+/// order. A block that has too many downsets even when folded, as long chains have, is
+/// put into an order of least peak (core_block_order.h): the answer is still proved when
+/// it lies in no other block. When that is given up too, the best order found is taken,
+/// and the lower bound is the largest of the operators' own needs and of the least peaks
+/// with each shared datum freed by one reader chosen beforehand.
 ///
 /// @return each operator once; or what is not series-parallel
 /// @throws OverflowError when a block that has to be searched holds more than 2^61 bytes
