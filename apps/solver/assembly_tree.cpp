@@ -54,8 +54,10 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   Flops total = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
     if (symbolic.parent[s] < 0) total += cost[s];
+  const Flops share = total / options.workers;
   const Flops small =
-      std::max(options.subtree_floor, options.subtree_fraction * total / options.workers);
+      std::max(options.subtree_fraction * share,
+               std::min(options.subtree_floor, options.subtree_most * share));
 
   tree.node_of_front.resize(symbolic.fronts());
   tree.block_width.assign(symbolic.fronts(), options.block_width);
@@ -114,10 +116,40 @@ void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
                             (node.tiled ? blocks * options.bytes_per_block : 0));
 }
 
+// What a front takes that is in memory at once with all of its children.
+Bytes whole_need(const AssemblyTree& tree, const AssemblyTree::Node& node) {
+  Bytes need = checked_add(node.factor_bytes, node.contribution_bytes);
+  for (auto c = tree.first_child[node.last_front]; c >= 0; c = tree.next_sibling[c])
+    if (c < node.first_front)
+      need = checked_add(need, tree.nodes[tree.node_of_front[c]].contribution_bytes);
+  return need;
+}
+
+void choose_by_blocks(const AssemblyOptions& options, AssemblyTree& tree) {
+  Bytes largest = 0;
+  for (const AssemblyTree::Node& node : tree.nodes)
+    if (node.tiled) largest = std::max(largest, whole_need(tree, node));
+  for (AssemblyTree::Node& node : tree.nodes)
+    node.by_blocks = node.tiled && static_cast<double>(whole_need(tree, node)) >=
+                                       options.whole_part * static_cast<double>(largest);
+}
+
+AssemblyTree::Profile whole_profile(const AssemblyTree& tree,
+                                    const AssemblyTree::Node& node) {
+  AssemblyTree::Profile profile;
+  profile.own = {checked_add(node.factor_bytes, node.contribution_bytes)};
+  for (auto c = tree.first_child[node.last_front]; c >= 0; c = tree.next_sibling[c]) {
+    const std::int32_t child = tree.node_of_front[c];
+    profile.children.push_back({child, {tree.nodes[child].contribution_bytes}});
+  }
+  return profile;
+}
+
 AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& tree,
                                  const AssemblyTree::Node& node) {
+  if (!node.tiled) return {};
+  if (!node.by_blocks) return whole_profile(tree, node);
   AssemblyTree::Profile profile;
-  if (!node.tiled) return profile;
   const std::int32_t s = node.last_front;
   const Trapezoid panel = tree.panel(symbolic, s);
   const Trapezoid contribution = tree.contribution(symbolic, s);
@@ -220,6 +252,7 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
     const double blocks = node.tiled ? order / tree.block_width[node.last_front] : 0;
     tree.max_workers.push_back(std::max(1.0, blocks * blocks / 6));
   }
+  choose_by_blocks(options, tree);
   for (const AssemblyTree::Node& node : tree.nodes)
     tree.profile.push_back(profile_of(symbolic, tree, node));
   describe_tasks(symbolic, tree);

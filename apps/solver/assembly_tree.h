@@ -17,10 +17,15 @@ struct AssemblyOptions {
   std::int32_t workers = 1;
   /// a subtree with less than this part of W/P of the work is one task …
   double subtree_fraction = 0.01;
-  /// … or with less than this, in flops: below it a task is not worth its overhead
-  Flops subtree_floor = 2e6;
+  /// … or with less than this, in flops: below it a task is not worth its overhead …
+  Flops subtree_floor = 2e7;
+  /// … as long as it is less than this part of W/P
+  double subtree_most = 0.125;
   /// fronts of fewer rows are not cut into tiles
   std::int32_t tiled_order = 256;
+  /// tiled fronts that need less than this part of what the largest needs, with their
+  /// children, take their memory at once: by blocks it is many calls and gains nothing
+  double whole_part = 1.0 / 16;
   /// columns of a block in fronts that one task runs, and the least in others
   std::int32_t block_width = 64;
   /// what the runtime keeps for a submitted task and for a registered block, in bytes
@@ -39,12 +44,12 @@ struct AssemblyOptions {
 ///   r  the pivot columns of its fronts, Trapezoids one after the other
 ///   m  stack of contribution blocks inside the subtree, index lists, the runtime's own
 ///      structures for its tasks; also what goes to the spill file at the end, which then
-///      is not part of f or r. A tiled front takes memory block by block while it gives
-///      back that of its children: m is negative by as much as they share
+///      is not part of f or r. A large tiled front takes memory block by block while it
+///      gives back that of its children: m is negative by as much as they share
 struct AssemblyTree {
   /// Memory of a tiled front while its block columns are assembled in turn: entry J is
   /// for the time when the blocks before J are done and up to `window` blocks from J on
-  /// are being assembled.
+  /// are being assembled. One entry for all: everything is in memory from the start.
   struct Profile {
     std::vector<Bytes> own;  ///< panel and contribution block, as far as begun
     /// Of each child node's contribution block, what the blocks from J on still need.
@@ -54,6 +59,7 @@ struct AssemblyTree {
   struct Node {
     std::int32_t first_front = 0, last_front = 0;  ///< inclusive; fronts are in postorder
     bool tiled = false;
+    bool by_blocks = false;          ///< tiled, and its memory comes with its blocks
     std::int64_t stack_entries = 0;  ///< entries of contribution blocks at most
     std::int64_t index_entries = 0;  ///< int32 of relative indices at once
     Bytes factor_bytes = 0;          ///< of the panels, in whole pages

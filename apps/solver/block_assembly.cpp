@@ -70,6 +70,7 @@ void BlockAssembly<T>::give_back(std::int32_t block) {
   if (assembled_first_ == before) return;
   const bool all = assembled_first_ == blocks;
   const AssemblyTree& tree = context_.tree;
+  if (!all && !tree.nodes[node_].by_blocks) return;
   const std::int32_t next =
       all ? 0 : block_column(front_.storage(), assembled_first_).first;
   const auto* positions = positions_.as<const std::int32_t>();

@@ -112,8 +112,8 @@ template <class T>
 void allocate_node(const FrontContext<T>& context, std::int32_t node) {
   const AssemblyTree::Node& sizes = context.tree.nodes[node];
   const auto allocate = [&](Bytes bytes) {
-    return sizes.tiled ? PageBuffer::reserve(bytes, context.meter, context.pool)
-                       : PageBuffer(bytes, context.meter, context.pool);
+    return sizes.by_blocks ? PageBuffer::reserve(bytes, context.meter, context.pool)
+                           : PageBuffer(bytes, context.meter, context.pool);
   };
   context.factor.storage[node] = allocate(sizes.factor_bytes);
   context.contributions[node] = allocate(sizes.contribution_bytes);

@@ -18,6 +18,8 @@ namespace {
 constexpr Bytes kLeastPiece = Bytes{64} << 10;
 constexpr std::size_t kMostPieces = 4096;
 constexpr std::size_t kMostJoined = 64;
+// Buffers of up to a quarter of a chunk are cut from chunks.
+constexpr Bytes kChunk = Bytes{1} << 20;
 
 void* map(std::byte* at, Bytes bytes, int protection, int flags) {
   void* const address = mmap(at, static_cast<std::size_t>(bytes), protection,
@@ -64,15 +66,16 @@ PagePool::~PagePool() {
 }
 
 std::byte* PagePool::take(Bytes bytes) {
-  {
-    const std::scoped_lock lock(mutex_);
+  do {
+    std::unique_lock lock(mutex_);
     if (std::byte* const data = take_whole(bytes)) {
       used_ += bytes;
       taken_[data] = bytes;
+      lock.unlock();
       clear(data, bytes);
       return data;
     }
-  }
+  } while (add_chunk(bytes));
   std::byte* const data = reserve_pages(bytes);
   try {
     take_at(data, bytes);
@@ -81,6 +84,40 @@ std::byte* PagePool::take(Bytes bytes) {
     throw;
   }
   return data;
+}
+
+// False where a chunk is no use or does not fit in the limit.
+bool PagePool::add_chunk(Bytes wanted) {
+  if (wanted > kChunk / 4) return false;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (used_ + kept_ + beside_ + kChunk > limit_ || free_.size() >= kMostPieces)
+      return false;
+    kept_ += kChunk;
+  }
+  std::byte* data = nullptr;
+  try {
+    data = reserve_pages(kChunk);
+    populate_pages(data, kChunk);
+  } catch (...) {
+    if (data != nullptr) unmap_pages(data, kChunk);
+    const std::scoped_lock lock(mutex_);
+    kept_ -= kChunk;
+    return false;
+  }
+  const std::scoped_lock lock(mutex_);
+  kept_ -= kChunk;
+  chunks_[data] = kChunk;
+  keep({data, kChunk});
+  trim();
+  return true;
+}
+
+bool PagePool::in_chunk(const std::byte* data) const {
+  const auto after = chunks_.upper_bound(data);
+  if (after == chunks_.begin()) return false;
+  const auto chunk = std::prev(after);
+  return data < chunk->first + chunk->second;
 }
 
 void PagePool::take_at(std::byte* at, Bytes bytes) {
@@ -146,27 +183,42 @@ void PagePool::populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed) 
   }
 }
 
+void PagePool::insert_free(Piece piece) {
+  free_.emplace(piece.bytes, piece.data);
+  free_at_[piece.data] = piece.bytes;
+  kept_ += piece.bytes;
+}
+
+PagePool::Piece PagePool::remove_free(Free::iterator at) {
+  const Piece piece{at->second, at->first};
+  free_at_.erase(piece.data);
+  free_.erase(at);
+  kept_ -= piece.bytes;
+  return piece;
+}
+
 // The smallest piece that is large enough; what is left over of it stays.
 std::byte* PagePool::take_whole(Bytes bytes) {
-  if (bytes < kLeastPiece) return nullptr;
-  const auto fit = free_.lower_bound(bytes);
+  const auto fit = free_.lower_bound({bytes, nullptr});
   if (fit == free_.end()) return nullptr;
-  const Piece piece{fit->second, fit->first};
-  free_.erase(fit);
-  kept_ -= piece.bytes;
+  const Piece piece = remove_free(fit);
   reused_ += bytes;
   if (piece.bytes > bytes) keep({piece.data + bytes, piece.bytes - bytes});
   return piece.data;
 }
 
-// The largest pieces, until they are enough.
+// The largest pieces that may move, until they are enough.
 std::vector<PagePool::Piece> PagePool::take_pieces(Bytes bytes) {
   std::vector<Piece> pieces;
-  while (bytes >= kLeastPiece && !free_.empty() && pieces.size() < kMostJoined) {
-    const auto largest = std::prev(free_.end());
-    Piece piece{largest->second, largest->first};
-    free_.erase(largest);
-    kept_ -= piece.bytes;
+  auto next = free_.end();
+  while (bytes >= kLeastPiece && next != free_.begin() && pieces.size() < kMostJoined) {
+    const auto largest = std::prev(next);
+    if (largest->first < kLeastPiece) break;
+    if (in_chunk(largest->second)) {
+      next = largest;
+      continue;
+    }
+    Piece piece = remove_free(largest);
     if (piece.bytes > bytes) {
       keep({piece.data + bytes, piece.bytes - bytes});
       piece.bytes = bytes;
@@ -179,27 +231,41 @@ std::vector<PagePool::Piece> PagePool::take_pieces(Bytes bytes) {
 }
 
 void PagePool::keep(Piece piece) {
-  if (piece.bytes < kLeastPiece) {
+  if (in_chunk(piece.data)) {
+    merge_with_neighbours(piece);
+  } else if (piece.bytes < kLeastPiece) {
     unmap_pages(piece.data, piece.bytes);
     return;
   }
-  free_.emplace(piece.bytes, piece.data);
-  kept_ += piece.bytes;
+  insert_free(piece);
+}
+
+// Those of the same chunk.
+void PagePool::merge_with_neighbours(Piece& piece) {
+  const auto chunk = std::prev(chunks_.upper_bound(piece.data));
+  auto next = free_at_.lower_bound(piece.data + piece.bytes);
+  if (next != free_at_.end() && next->first == piece.data + piece.bytes &&
+      next->first < chunk->first + chunk->second)
+    piece.bytes += remove_free(free_.find({next->second, next->first})).bytes;
+  next = free_at_.lower_bound(piece.data);
+  if (next == free_at_.begin()) return;
+  const auto previous = std::prev(next);
+  if (previous->first < chunk->first || previous->first + previous->second != piece.data)
+    return;
+  const Piece before = remove_free(free_.find({previous->second, previous->first}));
+  piece = {before.data, before.bytes + piece.bytes};
 }
 
 // What goes beyond the limit leaves the process: small pieces first.
 void PagePool::trim() noexcept {
   while (!free_.empty() &&
          (used_ + kept_ + beside_ > limit_ || free_.size() > kMostPieces)) {
-    const auto smallest = free_.begin();
     const Bytes over = used_ + kept_ + beside_ - limit_;
+    const bool too_many = free_.size() > kMostPieces;
+    const Piece piece = remove_free(free_.begin());
     const Bytes page = kLeastPiece;  // cut in multiples of it
-    const Bytes cut = free_.size() > kMostPieces
-                          ? smallest->first
-                          : std::min(smallest->first, (over + page - 1) / page * page);
-    const Piece piece{smallest->second, smallest->first};
-    free_.erase(smallest);
-    kept_ -= piece.bytes;
+    const Bytes cut =
+        too_many ? piece.bytes : std::min(piece.bytes, (over + page - 1) / page * page);
     unmap_pages(piece.data, cut);
     if (piece.bytes > cut) keep({piece.data + cut, piece.bytes - cut});
   }

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "espalier/model/units.h"
@@ -17,7 +19,11 @@ namespace espalier::solver {
 /// limit together; what goes beyond leaves the process at once, before anything new is
 /// taken. So a bound on the resident set holds with the pool as without it. Pieces of
 /// address space are cut, and joined by moving their pages, so that every kept page can
-/// serve a buffer of any size. Safe from any thread.
+/// serve a buffer of any size.
+///
+/// Small buffers are cut from chunks that are taken whole, where the limit has room for
+/// them: most cost no call to the system. Parts of a chunk that are kept grow together
+/// again, but are never moved. Safe from any thread.
 class PagePool {
  public:
   /// @param limit  of the bytes in use, kept and set aside by use_beside()
@@ -47,7 +53,13 @@ class PagePool {
     std::byte* data;
     Bytes bytes;
   };
+  using Free = std::set<std::pair<Bytes, std::byte*>>;
   std::byte* take_whole(Bytes bytes);
+  bool add_chunk(Bytes wanted);
+  [[nodiscard]] bool in_chunk(const std::byte* data) const;
+  void insert_free(Piece piece);
+  Piece remove_free(Free::iterator piece);
+  void merge_with_neighbours(Piece& piece);
   std::vector<Piece> take_pieces(Bytes bytes);
   void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces);
   void populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed);
@@ -57,8 +69,10 @@ class PagePool {
   mutable std::mutex mutex_;
   PageChoice choice_;
   Bytes limit_, used_ = 0, kept_ = 0, beside_ = 0, reused_ = 0;
-  std::multimap<Bytes, std::byte*> free_;  // by size; each inside one mapping
-  std::map<std::byte*, Bytes> taken_;      // likewise, by address
+  Free free_;                            // by size; outside chunks, inside one mapping
+  std::map<std::byte*, Bytes> free_at_;  // the same by address
+  std::map<std::byte*, Bytes> taken_;    // by address; each inside one mapping or chunk
+  std::map<const std::byte*, Bytes> chunks_;
 };
 
 /// Address space of whole pages without memory. @throws Error when the system refuses

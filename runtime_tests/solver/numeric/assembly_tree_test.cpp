@@ -28,7 +28,7 @@ Symbolic one_row_fronts(const std::vector<std::int32_t>& parents) {
 }
 
 constexpr AssemblyOptions kNodePerFront{.subtree_fraction = 0, .subtree_floor = 0};
-constexpr AssemblyOptions kNodePerTree{.subtree_floor = 1e300};
+constexpr AssemblyOptions kNodePerTree{.subtree_floor = 1e300, .subtree_most = 1e300};
 
 // Every front in one node, nodes contiguous, parents as the fronts say, children first.
 void expect_partition(const Symbolic& symbolic, const AssemblyTree& tree) {

@@ -53,6 +53,34 @@ TEST(PagePool, JoinsPiecesToALargerBuffer) {
   EXPECT_EQ(pool.kept(), 3 * kLarge);
 }
 
+TEST(PagePool, CutsSmallBuffersFromChunksThatGrowTogetherAgain) {
+  PagePool pool(10 * kLarge);
+  std::vector<std::byte*> buffers;
+  for (int i = 0; i < 16; ++i) {
+    buffers.push_back(pool.take(kLarge / 16));
+    EXPECT_TRUE(all_zero(buffers.back(), kLarge / 16));
+    std::memset(buffers.back(), 0xff, kLarge / 16);
+  }
+  EXPECT_EQ(pool.kept(), 0);  // one chunk, all of it in use
+  std::mt19937 random(1);
+  std::shuffle(buffers.begin(), buffers.end(), random);
+  for (std::byte* const buffer : buffers) pool.give(buffer, kLarge / 16);
+  EXPECT_EQ(pool.kept(), kLarge);
+  std::byte* const whole = pool.take(kLarge);
+  EXPECT_EQ(pool.kept(), 0);
+  EXPECT_TRUE(all_zero(whole, kLarge));
+  pool.give(whole, kLarge);
+}
+
+TEST(PagePool, TakesNoChunkBeyondItsLimit) {
+  PagePool pool(kLarge);
+  std::byte* const first = pool.take(kLarge / 2);
+  std::byte* const second = pool.take(kPage);  // a whole chunk would be too much
+  EXPECT_EQ(pool.kept(), 0);
+  pool.give(first, kLarge / 2);
+  pool.give(second, kPage);
+}
+
 TEST(PagePool, KeepsNothingBeyondItsLimit) {
   PagePool pool(3 * kLarge);
   std::byte *const a = pool.take(2 * kLarge), *const b = pool.take(kLarge);

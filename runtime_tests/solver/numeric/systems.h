@@ -136,11 +136,15 @@ inline AnalyseOptions random_analysis(std::mt19937& random) {
 inline AssemblyOptions random_assembly(std::mt19937& random) {
   constexpr Flops kFloors[] = {0, 3e4, 2e5, 1e18};
   constexpr double kFractions[] = {0, 0, 0.01, 0.5};
+  constexpr double kMost[] = {0.125, 1e18};
   constexpr std::int32_t kTiled[] = {1, 20, 256};
+  constexpr double kWhole[] = {0, 1.0 / 16, 0.5, 2};
   return {.workers = draw(random, 1, 6),
           .subtree_fraction = kFractions[draw(random, 0, 3)],
           .subtree_floor = kFloors[draw(random, 0, 3)],
-          .tiled_order = kTiled[draw(random, 0, 2)]};
+          .subtree_most = kMost[draw(random, 0, 1)],
+          .tiled_order = kTiled[draw(random, 0, 2)],
+          .whole_part = kWhole[draw(random, 0, 3)]};
 }
 
 /// A dense matrix of long doubles, by columns.
@@ -205,11 +209,12 @@ void solve_in_place(const FactorView<T>& view, std::span<T> x, bool transposed =
 inline std::string describe(const Analysis& analysis, const AssemblyOptions& options) {
   const Symbolic& symbolic = analysis.symbolic;
   return fmt::format(
-      "workers {} fraction {} floor {} tiled_order {}; first columns {}; parents {}; "
+      "workers {} fraction {} floor {} most {} tiled_order {} whole {}; first columns "
+      "{}; parents {}; "
       "permuted matrix, {}",
       options.workers, options.subtree_fraction, options.subtree_floor,
-      options.tiled_order, fmt::join(symbolic.first_column, " "),
-      fmt::join(symbolic.parent, " "),
+      options.subtree_most, options.tiled_order, options.whole_part,
+      fmt::join(symbolic.first_column, " "), fmt::join(symbolic.parent, " "),
       symbolic.size > 40 ? "large" : describe(analysis.permuted.lower));
 }
 
