@@ -11,8 +11,12 @@
 namespace espalier::cli {
 namespace {
 
-const std::vector<std::pair<std::string, OrderKind>> kOrders = {
+const std::vector<std::pair<std::string, OrderKind>> kSequentialOrders = {
     {"liu", OrderKind::kLiu}, {"postorder", OrderKind::kPostorder}};
+const std::vector<std::pair<std::string, OrderKind>> kOrders = {
+    {"liu", OrderKind::kLiu},
+    {"postorder", OrderKind::kPostorder},
+    {"parallel", OrderKind::kParallel}};
 const std::vector<std::pair<std::string, MappingKind>> kMappings = {
     {"all-to-all", MappingKind::kAllToAll},
     {"proportional", MappingKind::kProportional},
@@ -86,9 +90,16 @@ void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default
 }
 
 void add_order(CLI::App& app, OrderKind& order) {
-  add_choice(app, "--order", order, kOrders,
+  add_choice(app, "--order", order, kSequentialOrders,
              "Order in which memory is granted: least peak of all orders,\n"
              "or of the postorders");
+}
+
+void add_plan_order(CLI::App& app, OrderKind& order) {
+  add_choice(app, "--order", order, kOrders,
+             "Order in which memory is granted: least peak of all orders\n"
+             "or of the postorders, or the one inside the bound, of several,\n"
+             "whose simulated run ends first");
 }
 
 void add_mapping(CLI::App& app, MappingKind& mapping) {

@@ -34,6 +34,17 @@ std::vector<Flops> root_path_weights(const TaskTree& tree) {
   return path_weights(tree, works(tree));
 }
 
+std::vector<Flops> root_path_times(const TaskTree& tree, std::int32_t workers,
+                                   std::span<const double> max_workers) {
+  check_workers(workers);
+  const std::vector<double> useful = useful_workers(tree, max_workers);
+  std::vector<Flops> duration = works(tree);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    duration[i] /= std::min<double>(useful[i], workers);
+  }
+  return path_weights(tree, std::move(duration));
+}
+
 LowerBounds lower_bounds(const TaskTree& tree, std::int32_t workers,
                          std::optional<Bytes> memory_bound,
                          std::span<const double> max_workers) {

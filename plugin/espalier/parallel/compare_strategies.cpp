@@ -5,6 +5,7 @@
 #include "espalier/model/replay.h"
 #include "espalier/parallel/admission.h"
 #include "espalier/parallel/memory_aware_mapping.h"
+#include "espalier/parallel/parallel_order.h"
 #include "espalier/parallel/simulate.h"
 
 namespace espalier {
@@ -35,6 +36,11 @@ std::unique_ptr<Admission> admission_of(const TaskTree& tree,
       return std::make_unique<ActivationAdmission>(tree, order, options.memory_bound);
     case Strategy::kBooking:
       return std::make_unique<BookingAdmission>(tree, order, options.memory_bound);
+    case Strategy::kParallelOrder: {
+      const Traversal found = parallel_order(
+          tree, orders, {options.workers, options.memory_bound, options.max_workers});
+      return std::make_unique<BookingAdmission>(tree, found.order, options.memory_bound);
+    }
     case Strategy::kProportional:
       break;
   }
@@ -62,6 +68,8 @@ std::string_view name(Strategy strategy) {
       return "activation";
     case Strategy::kBooking:
       return "memory booking";
+    case Strategy::kParallelOrder:
+      return "booking, best order";
     case Strategy::kProportional:
       break;
   }

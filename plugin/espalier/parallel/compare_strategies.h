@@ -18,17 +18,18 @@ enum class Strategy {
   kMappingGroups,  ///< memory-aware mapping, groups of children
   kMappingNeeds,   ///< memory-aware mapping, groups, budgets by need
   kActivation,     ///< Activation in Liu order
-  kBooking,        ///< memory booking in Liu order: what the policy does
+  kBooking,        ///< memory booking in Liu order
+  kParallelOrder,  ///< memory booking in the order of parallel_order()
   kProportional,   ///< the tree alone, as under the proportional mapping: M is not kept
 };
 
 inline constexpr std::array kStrategies = {
-    Strategy::kAllToAll,     Strategy::kMapping,    Strategy::kMappingGroups,
-    Strategy::kMappingNeeds, Strategy::kActivation, Strategy::kBooking,
-    Strategy::kProportional};
+    Strategy::kAllToAll,      Strategy::kMapping,     Strategy::kMappingGroups,
+    Strategy::kMappingNeeds,  Strategy::kActivation,  Strategy::kBooking,
+    Strategy::kParallelOrder, Strategy::kProportional};
 
 /// "all-to-all", "memory-aware", "memory-aware, groups", "memory-aware, needs",
-/// "activation", "memory booking", "proportional".
+/// "activation", "memory booking", "booking, best order", "proportional".
 [[nodiscard]] std::string_view name(Strategy strategy);
 
 struct StrategyOptions {
@@ -53,7 +54,9 @@ struct StrategyRun {
 ///         peak or, for the memory-aware mappings, the best postorder's; kProportional
 ///         runs inside any bound from Liu's on, so that all are asked the same question
 /// @throws InvalidInput as simulate()
-/// @par Cost  O((n + P) log n), for booking O(n log^2 n) at most
+/// @par Cost  O((n + P) log n), for booking O(n log^2 n) at most, for kParallelOrder
+/// times
+///            the simulations of parallel_order()
 /// @par Test  CompareStrategies.KeepTheBound
 [[nodiscard]] Expected<StrategyRun> run_strategy(const TaskTree& tree,
                                                  const SequentialOrders& orders,

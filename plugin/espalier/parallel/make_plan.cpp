@@ -8,6 +8,7 @@
 #include "espalier/parallel/bounds.h"
 #include "espalier/parallel/mapping.h"
 #include "espalier/parallel/memory_aware_mapping.h"
+#include "espalier/parallel/parallel_order.h"
 #include "espalier/parallel/simulate.h"
 #include "espalier/parallel/worker_share.h"
 
@@ -30,6 +31,19 @@ Mapping make_mapping(const TaskTree& tree, const PlanOptions& options,
       .mapping;
 }
 
+Traversal make_witness(const TaskTree& tree, const PlanOptions& options,
+                       SequentialOrders& orders, Bytes bound) {
+  switch (options.order) {
+    case OrderKind::kLiu:
+      break;
+    case OrderKind::kPostorder:
+      return std::move(orders.postorder);
+    case OrderKind::kParallel:
+      return parallel_order(tree, orders, {options.workers, bound, options.max_workers});
+  }
+  return std::move(orders.liu);
+}
+
 }  // namespace
 
 Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,
@@ -43,9 +57,10 @@ Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree, const PlanOptions
                          SequentialOrders orders) {
   check_workers(options.workers);
   const Bytes least = orders.liu.peak;
-  Traversal& witness = options.order == OrderKind::kLiu ? orders.liu : orders.postorder;
-  const Bytes bound = options.memory_bound.value_or(witness.peak);
-  if (witness.peak > bound) {
+  const Bytes needed =
+      options.order == OrderKind::kPostorder ? orders.postorder.peak : least;
+  const Bytes bound = options.memory_bound.value_or(needed);
+  if (needed > bound) {
     const auto reason =
         bound < least ? Infeasible::Reason::kImpossible : Infeasible::Reason::kNoneFound;
     return tl::unexpected(Infeasible{reason, bound, least, least});
@@ -53,8 +68,9 @@ Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree, const PlanOptions
 
   Plan plan;
   plan.mapping = make_mapping(*tree, options, orders.postorder, bound);
+  Traversal witness = make_witness(*tree, options, orders, bound);
   plan.witness = std::move(witness.order);
-  plan.priority = root_path_weights(*tree);
+  plan.priority = root_path_times(*tree, options.workers, options.max_workers);
   plan.workers = options.workers;
   plan.memory_bound = bound;
   plan.witness_peak = witness.peak;

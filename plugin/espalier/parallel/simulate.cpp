@@ -82,7 +82,9 @@ Simulator::Simulator(const TaskTree& tree, Admission& admission,
       idle_(options.workers),
       unfinished_(tree.size()) {
   check_workers(options.workers);
-  if (priority_.empty()) priority_ = root_path_weights(tree);
+  if (priority_.empty()) {
+    priority_ = root_path_times(tree, options.workers, options.max_workers);
+  }
   if (priority_.size() != tree.size()) {
     throw InvalidInput(fmt::format("priorities are given for {} tasks of {}",
                                    priority_.size(), tree.size()));

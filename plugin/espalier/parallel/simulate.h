@@ -11,7 +11,7 @@ namespace espalier {
 struct SimulationOptions {
   std::int32_t workers = 1;
   std::span<const double> max_workers;  ///< as in PlanOptions; empty: one worker a task
-  std::span<const Flops> priority;      ///< highest first; empty: root_path_weights()
+  std::span<const Flops> priority;      ///< highest first; empty: root_path_times()
 };
 
 struct Simulation {
