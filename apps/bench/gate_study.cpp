@@ -5,8 +5,9 @@
 //
 // Three tables: fronts that one worker runs each, fronts with little parallelism inside
 // (8 tiles across the largest), and synthetic trees. MATRIX files are one more set of
-// trees, with fronts as in the second table. Everything is simulated: the same command
-// prints the same figures on every machine.
+// trees, with fronts as in the second table. The lower bound is the largest of work,
+// critical path and, with one worker a task, memory area. Everything is simulated: the
+// same command prints the same figures on every machine.
 
 #include <fmt/format.h>
 
@@ -73,7 +74,10 @@ class Means {
       for (std::size_t f = 0; f < options_.factors.size(); ++f) {
         const Bytes bound = times(orders.liu.peak, options_.factors[f]);
         const StrategyOptions how{options_.workers[w], bound, useful};
-        const Flops lower = lower_bounds(tree, how.workers, bound, useful).best();
+        const Flops lower =
+            lower_bounds(tree, how.workers,
+                         moldable ? std::nullopt : std::optional<Bytes>(bound), useful)
+                .best();
         for (std::size_t s = 0; s < kStrategies.size(); ++s) {
           const auto run = run_strategy(tree, orders, kStrategies[s], how);
           if (!run) continue;

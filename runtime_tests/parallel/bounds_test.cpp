@@ -47,5 +47,13 @@ TEST(RootPathWeights, SumTheWorkUpToTheRoot) {
   EXPECT_TRUE(root_path_weights(TaskTree()).empty());
 }
 
+TEST(RootPathTimes, DivideEachTaskByTheWorkersThatItCanUse) {
+  const TaskTree tree = worked_example();
+  EXPECT_EQ(root_path_times(tree, 4, {}), root_path_weights(tree));
+  const std::vector<double> useful{2, 1, 3, 1, 8, 1, 1};  // works 2 3 3 2 4 2 2
+  EXPECT_EQ(root_path_times(tree, 4, useful), (std::vector<Flops>{1, 4, 2, 6, 5, 4, 4}));
+  EXPECT_THROW((void)root_path_times(tree, 0, {}), InvalidInput);
+}
+
 }  // namespace
 }  // namespace espalier
