@@ -31,8 +31,10 @@ TEST(TreeGenerators, DissectionEndsWithTheMiddlePlane) {
     ASSERT_EQ(made.tree->roots().size(), 1) << grid;
     const TaskId root = made.tree->roots().front();
     EXPECT_EQ(made.tree->output_size(root), 0);
-    EXPECT_EQ(made.front_order[index(root)], plane) << grid;
-    EXPECT_EQ(made.tree->children(root).size(), 2) << grid;
+    // A point next to all of the plane joins its front without a zero.
+    EXPECT_GE(made.front_order[index(root)], plane) << grid;
+    EXPECT_LT(made.front_order[index(root)], 2 * plane) << grid;
+    EXPECT_GE(made.tree->children(root).size(), 2) << grid;
   }
 }
 
