@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "espalier/model/graph_builder.h"
+#include "espalier/report/graph_page.h"
 #include "espalier/report/page.h"
 #include "report/plans.h"
 #include "support/tree_shapes.h"
@@ -141,6 +143,26 @@ requestAnimationFrame(() => {
   EXPECT_NE(result.find("worker 0: task 2"), std::string::npos) << result;
   EXPECT_NE(result.find("worker 1: idle"), std::string::npos) << result;
   EXPECT_NE(result.find("|true"), std::string::npos) << result;
+}
+
+TEST_F(Browser, APageOfAGraphIsDrawn) {
+  TaskGraphBuilder builder;
+  const DatumId x = builder.add_datum("x", 5), y = builder.add_datum("<y>", 2);
+  const TaskId a = builder.add_task("a & b", 1);
+  builder.reads(a, x);
+  builder.writes(a, y);
+  const TaskGraph graph = std::move(builder).build();
+  GraphPage page;
+  page.graph = &graph;
+  page.title = "graph";
+  page.order = page.file_order = graph.topological_order();
+  page.lower_bound_bytes = 8;
+  const std::string dom = opened(html(data_of(page)), std::string(kProbe) + R"(
+said.push(document.body.dataset.ready, document.querySelectorAll("canvas").length);
+said.push(document.querySelectorAll("tbody tr").length);
+said.push(document.getElementById("answer").textContent.includes("at most 8 B"));
+tell();)");
+  EXPECT_EQ(result_of(dom), "yes|2|3|true");
 }
 
 TEST_F(Browser, TreesOfManyTasksAreDrawn) {

@@ -39,14 +39,18 @@ std::string html(const std::string& data) {
   return text;
 }
 
-void write_page(const std::string& path, const PlanPage& page) {
-  const std::string text = html(data_of(page));
+void write_html(const std::string& path, const std::string& data) {
+  const std::string text = html(data);
   errno = 0;
   std::ofstream out(path, std::ios::binary);
   if (!out) throw FileError(path, 0, std::strerror(errno));
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
   out.close();
   if (!out) throw FileError(path, 0, "cannot be written");
+}
+
+void write_page(const std::string& path, const PlanPage& page) {
+  write_html(path, data_of(page));
 }
 
 }  // namespace espalier::report

@@ -31,7 +31,10 @@ struct PlanPage {
 /// it opens without a network.
 [[nodiscard]] std::string html(const std::string& data);
 
-/// Writes the page. @throws FileError
+/// Writes html(data). @throws FileError
+void write_html(const std::string& path, const std::string& data);
+
+/// Writes the page of a plan. @throws FileError
 void write_page(const std::string& path, const PlanPage& page);
 
 }  // namespace espalier::report

@@ -193,14 +193,11 @@ class StackChart {
   }
 }
 
-/// Layers of a memory chart by subtree, the tasks above them at the bottom.
-function memoryLayers(memory) {
+/// Layers of a memory chart: its last part at the bottom.
+function memoryLayers(memory, partColour) {
   const last = memory.parts.length - 1;
-  const layers = [{ values: memory.parts[last], colour: "above" }];
-  for (let part = 0; part < last; ++part) {
-    layers.push({ values: memory.parts[part], colour: subtreeColour(part) });
-  }
-  return layers;
+  const parts = [last, ...Array.from({ length: last }, (_, part) => part)];
+  return parts.map((part) => ({ values: memory.parts[part], colour: partColour(part) }));
 }
 
 /// Four steps of whole units up to `top` bytes.

@@ -1,49 +1,18 @@
 // The page of a plan, from top to bottom.
 
-function withEnd(columns, values) {
-  return columns.end > columns.time[columns.time.length - 1]
-    ? [...values, values[values.length - 1]] : values;
-}
-
-/// A memory chart of `view()`, whose memory the axis runs over.
-function memoryChart(parent, axis, view, options) {
-  const { bound, least, xText, where } = options;
-  return new StackChart(parent, {
-    axis, height: options.height || 250, label: options.label, xText, yText: bytes,
-    mark: options.mark,
-    data() {
-      const { memory } = view();
-      const most = memory.high.reduce((a, b) => Math.max(a, b), 0);
-      const far = bound > 2.5 * most;  // a bound that would flatten the picture
-      const top = Math.max(most, least, far ? 0 : bound);
-      const rules = [];
-      if (least > 0) rules.push({ value: least, colour: "least" });
-      if (!far) rules.push({ value: bound, colour: "bound" });
-      return {
-        x: withEnd(memory, memory.time),
-        layers: memoryLayers(memory).map((layer) =>
-          ({ values: withEnd(memory, layer.values), colour: layer.colour })),
-        lines: memory.exact ? [] : [{ values: withEnd(memory, memory.low), colour: "floor" }],
-        rules, top, splits: () => byteSplits(top),
-      };
-    },
-    read(k) {
-      const { memory } = view();
-      const c = Math.min(k, memory.high.length - 1);
-      const low = memory.exact ? "" : `, never below ${bytes(memory.low[c])}`;
-      const parts = memory.parts.map((part, subtree) => [part[c], subtree])
-        .filter(([held]) => held > 0).sort((a, b) => b[0] - a[0]).slice(0, 3)
-        .map(([held, subtree]) => `${bytes(held)} ${options.group(
-          subtree === memory.parts.length - 1 ? -1 : subtree)}`);
-      return `${where(memory.time[c])}: at most ${bytes(memory.high[c])}${low}; ` +
-        parts.join(", ");
-    },
-  });
-}
-
 function groupName(subtree) {
   return subtree < 0 ? "above the coloured subtrees" : `in the subtree of ${data.subtrees[subtree]}`;
 }
+
+/// The last part of a plan's memory is that of the tasks above the subtrees.
+function subtreeOfPart(part) {
+  return part === data.subtrees.length ? -1 : part;
+}
+
+const kSubtreeParts = {
+  partColour: (part) => subtreeColour(subtreeOfPart(part)),
+  partName: (part) => groupName(subtreeOfPart(part)),
+};
 
 function memoryLegend(bound, exact) {
   const entries = data.subtrees.map((id, k) => [subtreeColour(k), `subtree of ${id}`]);
@@ -55,31 +24,8 @@ function memoryLegend(bound, exact) {
   return legend(entries);
 }
 
-/// Buttons that choose between the whole and the neighbourhood of the peak.
-function chooser(parts, choose) {
-  const buttons = parts.map(([name, text]) => element("button", {
-    type: "button", "aria-pressed": "false", onclick: () => pick(name),
-  }, text));
-  function pick(name) {
-    parts.forEach(([each], k) => buttons[k].setAttribute("aria-pressed", `${each === name}`));
-    choose(name);
-  }
-  return [buttons, pick];
-}
-
-function nearText(view) {
-  return `${counted(view.memory.time.length, "moment")} around the peak, each as it is`;
-}
-
-function addHead() {
-  document.title = `Espalier: ${data.title}`;
-  document.getElementById("title").textContent = data.title;
-  document.getElementById("facts").textContent =
-    data.facts.map(([what, value]) => `${what} ${value}`).join(" · ");
-}
-
 /// The subtree that is to blame for the peak.
-function sayWhere(say, peak) {
+function sayWhere(peak) {
   const main = peak.main_holder;
   if (!main) {
     say("No single subtree holds more than half of it.");
@@ -96,7 +42,6 @@ function sayWhere(say, peak) {
 
 function sayInShort() {
   const { figures, peak } = data;
-  const say = (...text) => document.getElementById("answer").append(element("li", {}, ...text));
   if (peak) {
     const part = percent(peak.bytes, figures.bound_bytes);
     say(`Memory: at most ${bytes(peak.bytes)}, ${part} of the bound, first when task `,
@@ -107,7 +52,7 @@ function sayInShort() {
       [retained_bytes, "kept to the end"]].filter(([held]) => held > 0);
     say("That is ", purposes.map(([held, what]) =>
       `${percent(held, peak.bytes)} ${what}`).join(", "), ".");
-    sayWhere(say, peak);
+    sayWhere(peak);
   }
   const use = figures.workers_use;
   say(`Workers: busy ${percent(use.busy, figures.workers)} of the time; idle `,
@@ -123,9 +68,9 @@ function sayInShort() {
     `can beat: ${best ? best[1] : "the lower bound"}.`);
 }
 
-function addFigures() {
+function addPlanFigures() {
   const { figures } = data;
-  const rows = [
+  addFigures([
     ["tasks", count(figures.tasks)], ["workers", count(figures.workers)],
     ["work", flops(figures.work_flops)],
     ["bound", bytes(figures.bound_bytes)], ["least that suffices", bytes(figures.least_bytes)],
@@ -133,9 +78,7 @@ function addFigures() {
     ["peak on one worker", bytes(figures.witness_bytes)],
     ["simulated makespan", runTime(figures.makespan_flops)],
     ["no schedule takes less than", runTime(figures.lower_bound_flops)],
-  ];
-  document.getElementById("figures").append(...rows.map(([what, value]) =>
-    element("div", {}, element("dt", {}, what), element("dd", {}, value))));
+  ]);
 }
 
 function useChart(parent, axis, view, total) {
@@ -186,8 +129,9 @@ function addRun(outline) {
     drawn.push(make());
   };
   add("Memory", () => memoryChart(node, axis, () => view, {
-    bound: figures.bound_bytes, least: figures.least_bytes, label: "memory over time",
-    xText: runTime, where: runTime, group: groupName, mark: () => data.peak.time }));
+    ...kSubtreeParts, bound: figures.bound_bytes, least: figures.least_bytes,
+    label: "memory over time", xText: runTime, where: runTime,
+    mark: () => data.peak.time }));
   add("Workers", () => new LaneChart(node, {
     axis, view: () => view, label: "what each worker runs, over time",
     name: (task) => `task ${task}`,
@@ -212,20 +156,13 @@ function addPeak() {
     }
     return "kept to the end";
   };
-  const cell = (text, number) => element("td", number ? { class: "number" } : {}, text);
-  const rows = peak.holders.map((holder) => element("tr", {},
-    element("td", {}, element("span", { class: "chip",
-      style: `background: var(--${subtreeColour(holder.subtree)})` }), `${holder.id}`),
-    cell(bytes(holder.bytes), true), cell(percent(holder.bytes, peak.bytes), true),
-    cell(why(holder))));
+  const rows = peak.holders.map((holder) => [
+    [chip(subtreeColour(holder.subtree)), `${holder.id}`], bytes(holder.bytes),
+    percent(holder.bytes, peak.bytes), why(holder)]);
   section("What is in memory at the peak",
     element("p", { class: "quiet" }, `${counted(peak.holding_tasks, "task")} hold memory; ` +
       `the ${count(peak.holders.length)} that hold most:`),
-    element("div", { class: "scroll" }, element("table", {},
-      element("thead", {}, element("tr", {}, element("th", {}, "Task"),
-        element("th", { class: "number" }, "Bytes"), element("th", { class: "number" }, "Part"),
-        element("th", {}, "Why"))),
-      element("tbody", {}, ...rows))));
+    plainTable([["Task"], ["Bytes", 1], ["Part", 1], ["Why"]], rows));
 }
 
 function addOrder() {
@@ -247,9 +184,9 @@ function addOrder() {
     element("div", { class: "bar" }, ...buttons, note),
     memoryLegend(figures.bound_bytes, order.whole.memory.exact));
   chart = memoryChart(node, axis, () => view, {
-    bound: figures.bound_bytes, least: figures.least_bytes, label: "memory over the order",
-    xText: (k) => (Number.isInteger(k) ? count(k) : ""),
-    where: (k) => `task ${count(Math.floor(k) + 1)} of the order`, group: groupName });
+    ...kSubtreeParts, bound: figures.bound_bytes, least: figures.least_bytes,
+    label: "memory over the order", xText: (k) => (Number.isInteger(k) ? count(k) : ""),
+    where: (k) => `task ${count(Math.floor(k) + 1)} of the order` });
   pick("whole");
 }
 
@@ -263,19 +200,12 @@ function addTree() {
   return new Outline(node, data.tree, data.figures);
 }
 
-function start() {
-  addHead();
+function showPlan() {
   sayInShort();
-  addFigures();
+  addPlanFigures();
   let outline;
   addRun(() => outline);
   addPeak();
   addOrder();
   outline = addTree();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    for (const chart of charts) chart.redraw();
-  });
-  document.body.dataset.ready = "yes";
 }
-
-start();

@@ -1,0 +1,8 @@
+// Shows what the data are of.
+
+addHead();
+({ plan: showPlan, graph: showGraph })[data.kind]();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const chart of charts) chart.redraw();
+});
+document.body.dataset.ready = "yes";
