@@ -24,6 +24,7 @@ struct Command {
 // One per file of the same name. Options live as long as the returned `run`.
 [[nodiscard]] Command add_solve(CLI::App& program);
 [[nodiscard]] Command add_plan(CLI::App& program);
+[[nodiscard]] Command add_order(CLI::App& program);
 [[nodiscard]] Command add_info(CLI::App& program);
 
 }  // namespace espalier::cli

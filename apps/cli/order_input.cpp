@@ -1,0 +1,87 @@
+#include "cli/order_input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+
+#include "espalier/model/error.h"
+#include "espalier/model/graph_io.h"
+#ifdef ESPALIER_WITH_ONNX
+#include "espalier/onnx/read_graph_onnx.h"
+#endif
+
+namespace espalier::cli {
+namespace {
+
+// "batch=8"; the name may hold an '=' itself.
+void add_dimension(GraphSource& source, const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  std::int64_t value = -1;
+  const char* end = text.data() + text.size();
+  if (equals != std::string::npos && equals > 0) {
+    const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
+    if (error != std::errc() || stop != end) value = -1;
+  }
+  if (value < 0)
+    throw CLI::ValidationError(
+        "--dim", fmt::format("'{}' is not NAME=N with N from 0 to 2^63 - 1", text));
+  const std::string name = text.substr(0, equals);
+  if (!source.dimensions.emplace(name, value).second)
+    throw CLI::ValidationError("--dim", fmt::format("'{}' is given twice", name));
+}
+
+std::string ending(const std::string& path) {
+  std::string text = std::filesystem::path(path).extension().string();
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+TaskGraph read_onnx(const GraphSource& source) {
+#ifdef ESPALIER_WITH_ONNX
+  return read_graph_onnx(source.file, {.dimensions = source.dimensions,
+                                       .keep_weights = !source.free_weights});
+#else
+  throw FileError(source.file, 0, "this program was built without ONNX (libonnx-dev)");
+#endif
+}
+
+}  // namespace
+
+void add_graph(CLI::App& app, GraphSource& source) {
+  app.add_option("GRAPH", source.file,
+                 "Computation graph: an ONNX model (.onnx), JSON (.json) or DOT\n"
+                 "(.dot, .gv) with sizes; docs/planning.md has the formats")
+      ->required();
+  app.add_option_function<std::vector<std::string>>(
+         "--dim",
+         [&source](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_dimension(source, text);
+         },
+         "Value of a dimension that an ONNX model leaves open, by its\n"
+         "name or by TENSOR:AXIS; may be given several times")
+      ->type_name("NAME=N")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--free-weights", source.free_weights,
+               "Free each weight of an ONNX model after its last use,\n"
+               "instead of keeping all for the next run");
+}
+
+TaskGraph read_graph(const GraphSource& source) {
+  const std::string format = ending(source.file);
+  if (format == ".onnx") return read_onnx(source);
+  const bool json = format == ".json";
+  if (!json && format != ".dot" && format != ".gv")
+    throw FileError(source.file, 0,
+                    "ends in none of .onnx, .json, .dot and .gv, which tell the format");
+  if (!source.dimensions.empty() || source.free_weights)
+    throw FileError(source.file, 0, "--dim and --free-weights are for ONNX models");
+  return json ? read_graph_json(source.file) : read_graph_dot(source.file);
+}
+
+}  // namespace espalier::cli

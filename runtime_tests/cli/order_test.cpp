@@ -1,0 +1,212 @@
+// espalier order: graphs of every format, what is told of the order, and interrupts.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/program.h"
+
+namespace espalier::cli_test {
+namespace {
+
+using nlohmann::json;
+
+std::string write(const TemporaryDirectory& directory, const std::string& name,
+                  const std::string& text) {
+  const std::string path = directory.path() + "/" + name;
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+// x -> a -> y (3), x -> b -> z (1), c reads both; a with a workspace of 4. First b, then
+// a: b: 2 + 1, a: 2 + 1 + 3 + 4, then c: 3 + 1 + 1; first a: 2 + 3 + 4, then b 2 + 3 + 1.
+constexpr const char* kJson = R"({
+  "tensors": {"x": {"size": 2}, "y": {"size": 3}, "z": {"size": 1}, "r": {"size": 1}},
+  "ops": [{"name": "b", "inputs": ["x"], "outputs": ["z"]},
+          {"name": "a", "inputs": ["x"], "outputs": ["y"], "workspace": 4},
+          {"name": "c", "inputs": ["y", "z"], "outputs": ["r"]}],
+  "keep": ["r"]})";
+
+TEST(Order, FindsTheLeastPeakOfAJsonGraph) {
+  const TemporaryDirectory directory;
+  const std::string schedule = directory.path() + "/order";
+  const Outcome outcome =
+      run({"order", write(directory, "g.JSON", kJson), "--json", "--schedule", schedule});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["operators"], 3);
+  EXPECT_EQ(report["tensors"], 4);
+  EXPECT_EQ(report["tensor_bytes"], 7);
+  EXPECT_EQ(report["initial_bytes"], 2);
+  EXPECT_EQ(report["final_bytes"], 1);
+  EXPECT_EQ(report["largest_operator_bytes"], 9);
+  EXPECT_EQ(report["file_order"], true);
+  EXPECT_EQ(report["file_order_bytes"], 10);
+  EXPECT_EQ(report["least_bytes"], 9);
+  EXPECT_EQ(report["lower_bound_bytes"], 9);
+  EXPECT_EQ(report["proved"], true);
+  EXPECT_EQ(report["gap"], 0.0);
+  EXPECT_EQ(report["interrupted"], false);
+  std::ifstream file(schedule);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), "a\nb\nc\n");
+}
+
+TEST(Order, ReadsDotInWhateverOrderItsNodesCome) {
+  const TemporaryDirectory directory;
+  const std::string path = write(
+      directory, "g.dot", "digraph { c [size=1]; {a b} -> c; a [size=3 workspace=4] }");
+  const Outcome outcome = run({"order", path, "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["file_order"], false);
+  EXPECT_EQ(report["least_bytes"], 7);
+  EXPECT_EQ(run({"order", write(directory, "g.gv", "digraph {a}")}).status, 0);
+}
+
+TEST(Order, PrintsATableForPeople) {
+  const TemporaryDirectory directory;
+  const Outcome outcome = run({"order", write(directory, "g.json", kJson)});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* line :
+       {"  operators  ", "  peak of the order in the file  10 B\n",
+        "  peak of the best order found   9 B\n", "  proved the least"})
+    EXPECT_NE(outcome.out.find(line), std::string::npos) << line << outcome.out;
+}
+
+TEST(Order, NamesFileLineAndValueOfBadInput) {
+  const TemporaryDirectory directory;
+  const auto expect_refused = [](const std::vector<std::string>& arguments,
+                                 const std::string& message) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 2) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+  };
+  const std::string bad =
+      write(directory, "bad.json", "{\"tensors\": {\"x\":\n{\"size\": -7}}}");
+  expect_refused({"order", bad}, bad + ":2: tensor 'x': size: -7 is negative\n");
+  const std::string good = write(directory, "g.json", kJson);
+  expect_refused({"order", good, "--dim", "n=8"}, "are for ONNX models");
+  expect_refused({"order", good, "--dim", "n"}, "'n' is not NAME=N");
+  expect_refused({"order", good, "--dim", "n=-8"}, "'n=-8' is not NAME=N");
+  expect_refused({"order", good, "--dim", "n=1", "--dim", "n=2"}, "'n' is given twice");
+  expect_refused({"order", good, "--timeout", "-1"}, "--timeout");
+  expect_refused({"order", good, "--schedule", "/nonexistent/order"}, "/nonexistent");
+  expect_refused({"order", write(directory, "g.txt", "")}, "tell the format");
+  expect_refused({"order", write(directory, "e.onnx", "")}, "e.onnx: ");
+  expect_refused({"order", directory.path() + "/none.json"}, "cannot be read");
+  expect_refused({"order"}, "GRAPH");
+}
+
+// Parts of an ONNX file: a number and a text under the number of their field.
+std::string number_field(int field, char value) {
+  return {static_cast<char>(field << 3), value};
+}
+std::string bytes_field(int field, const std::string& bytes) {
+  return std::string{static_cast<char>(field << 3 | 2), static_cast<char>(bytes.size())} +
+         bytes;
+}
+
+// x[n, 4] -> Relu -> y, in floats.
+std::string onnx_model() {
+  const std::string shape =
+      bytes_field(1, bytes_field(2, "n")) + bytes_field(1, number_field(1, 4));
+  const std::string type = bytes_field(1, number_field(1, 1) + bytes_field(2, shape));
+  const std::string node =
+      bytes_field(1, "x") + bytes_field(2, "y") + bytes_field(4, "Relu");
+  const std::string graph = bytes_field(1, node) + bytes_field(2, "g") +
+                            bytes_field(11, bytes_field(1, "x") + bytes_field(2, type)) +
+                            bytes_field(12, bytes_field(1, "y") + bytes_field(2, type));
+  return number_field(1, 8) + bytes_field(7, graph) + bytes_field(8, number_field(2, 16));
+}
+
+TEST(Order, ReadsOnnxModelsWithTheirOpenDimensionsSet) {
+  const TemporaryDirectory directory;
+  const std::string path = write(directory, "g.onnx", onnx_model());
+  const Outcome open = run({"order", path});
+  if (open.err.find("built without ONNX") != std::string::npos)
+    GTEST_SKIP() << "needs ONNX";
+  EXPECT_EQ(open.status, 2);
+  EXPECT_NE(open.err.find("input 'x': its dimension 0, 'n', is not known; give it with "
+                          "--dim n=N"),
+            std::string::npos)
+      << open.err;
+  const Outcome set = run({"order", path, "--dim", "n=8", "--json"});
+  ASSERT_EQ(set.status, 0) << set.err;
+  EXPECT_EQ(json::parse(set.out)["least_bytes"], 2 * 8 * 4 * 4);
+  EXPECT_EQ(run({"order", path, "--dim", "m=8"}).status, 2);
+}
+
+// Pairs of random layers that no rule takes apart, with a search beyond any patience.
+std::string hard_graph() {
+  constexpr int kLayers = 40, kWidth = 30;
+  std::string text = "digraph {\n";
+  unsigned state = 1;
+  const auto draw = [&state](unsigned most) {
+    state = state * 1664525U + 1013904223U;
+    return (state >> 8) % most;
+  };
+  for (int layer = 0; layer < kLayers; ++layer) {
+    for (int i = 0; i < kWidth; ++i) {
+      text += fmt::format("n{}_{} [size={}]\n", layer, i, 1 + draw(1000));
+      for (int k = 0; layer > 0 && k < 3; ++k)
+        text += fmt::format("n{}_{} -> n{}_{}\n", layer - 1, draw(kWidth), layer, i);
+    }
+  }
+  return text + "}\n";
+}
+
+TEST(Order, GivesTheBestSoFarWhenTimeIsOver) {
+  const TemporaryDirectory directory;
+  const Outcome outcome = run({"order", write(directory, "hard.dot", hard_graph()),
+                               "--timeout", "0.2", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["proved"], false);
+  EXPECT_EQ(report["stopped"], true);
+  EXPECT_GT(report["gap"], 0.0);
+  EXPECT_GT(report["least_bytes"], report["lower_bound_bytes"]);
+}
+
+// Whether the process notes SIGINT: nothing in the program does but the search.
+bool searches(int process) {
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  std::string key, mask;
+  while (status >> key) {
+    if (key != "SigCgt:") continue;
+    status >> mask;
+    return (std::stoull(mask, nullptr, 16) >> (SIGINT - 1) & 1) != 0;
+  }
+  return false;
+}
+
+TEST(Order, GivesTheBestSoFarWhenInterrupted) {
+  const TemporaryDirectory directory;
+  const std::string schedule = directory.path() + "/order";
+  const auto outcome = run_disturbed(
+      {"order", write(directory, "hard.dot", hard_graph()), "--timeout", "100", "--json",
+       "--schedule", schedule},
+      [](int process) { return searches(process) && kill(process, SIGINT) == 0; });
+  ASSERT_TRUE(outcome.has_value()) << "it was over before it was seen to search";
+  ASSERT_EQ(outcome->status, 0) << outcome->err << outcome->signal;
+  const json report = json::parse(outcome->out);
+  EXPECT_EQ(report["interrupted"], true);
+  EXPECT_EQ(report["proved"], false);
+  EXPECT_LT(report["search_seconds"], 60.0);
+  std::ifstream file(schedule);
+  std::string line;
+  int lines = 0;
+  while (std::getline(file, line)) ++lines;
+  EXPECT_EQ(lines, 1200);
+}
+
+}  // namespace
+}  // namespace espalier::cli_test
