@@ -200,9 +200,11 @@ int main(int argc, char** argv) {
   app.add_flag("--quick", options.quick, "A few small trees");
   app.add_option("--workers", options.workers, "Numbers of workers")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--factors", options.factors, "Bounds, in least bounds")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(1.0, 1e6));
   app.add_option("--markdown", options.markdown, "Also write the tables here");
   app.add_option("--json", options.json, "Also write all figures here");
