@@ -101,6 +101,7 @@ int espalier_plan_create(espalier_plan** plan, const espalier_tree* tree,
     need(plan, "plan") = nullptr;
     const auto& task_tree = need(tree, "tree").tree;
     PlanOptions given;
+    given.order = OrderKind::kLiu;  // ESPALIER_PLAN_OPTIONS_INIT
     if (options != nullptr) given = plan_options(*options, task_tree->size());
     Expected<Plan> made = make_plan(task_tree, given);
     if (least != nullptr) *least = made ? made->least_bytes : made.error().least_bytes;
