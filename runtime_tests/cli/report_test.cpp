@@ -100,6 +100,27 @@ TEST(Plan, ScheduleListsEachTaskOnceByItsId) {
   EXPECT_EQ(ids, (std::vector<std::string>{"30", "20", "10"}));
 }
 
+TEST(Plan, TheParallelOrderIsTheDefaultAndNeverSlowerThanLiu) {
+  std::string text;  // a binary tree of 127 tasks, sizes and work by number
+  for (int i = 1; i < 128; ++i) {
+    text += std::to_string(i) + ' ' + (i == 1 ? "-1" : std::to_string(i / 2)) + ' ' +
+            std::to_string(1 + i * 7 % 13) + ' ' + std::to_string(i * 5 % 11) + ' ' +
+            std::to_string(1 + i * 3 % 17) + '\n';
+  }
+  const TemporaryFile tree(text);
+  const auto with = [&tree](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"plan", tree.path(), "--workers", "8", "--memory", "x1.25", "--json"});
+    return object(run(more));
+  };
+  const json found = with({}), liu = with({"--order", "liu"});
+  EXPECT_EQ(found["order"], "parallel");
+  EXPECT_LE(found["makespan_flops"], liu["makespan_flops"]);
+  EXPECT_LE(found["witness_bytes"], found["bound_bytes"]);
+  EXPECT_EQ(liu["witness_bytes"], liu["least_bytes"]);
+  EXPECT_EQ(found["least_bytes"], liu["least_bytes"]);
+}
+
 TEST(Plan, RateGivesTimesInSeconds) {
   const TemporaryFile tree(kTree);
   const json plain = object(run({"plan", tree.path(), "--json"}));
