@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/termination.h"
 #include "espalier/model/error.h"
 
 namespace espalier::cli {
@@ -58,4 +59,7 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 }  // namespace espalier::cli
 
-int main(int argc, char** argv) { return espalier::cli::parse_and_run(argc, argv); }
+int main(int argc, char** argv) {
+  espalier::cli::end_by_termination_signal();
+  return espalier::cli::parse_and_run(argc, argv);
+}

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace espalier::cli {
+
+/// From now on SIGTERM ends the program at once, whatever handler a library sets for it.
+///
+/// METIS catches SIGTERM while it orders and jumps out of its handler, be it from inside
+/// malloc, and on any thread. So the signal is blocked in all threads, from before the
+/// first library starts one, and a thread of its own waits for it. A SIGTERM that was
+/// ignored when the program started stays ignored.
+void end_by_termination_signal();
+
+}  // namespace espalier::cli
