@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/order_input.h"
 #include "cli/output.h"
+#include "cli/report_option.h"
 #include "espalier/model/graph_io.h"
 #include "espalier/model/replay_graph.h"
 
@@ -29,7 +30,7 @@ Seconds since(Clock::time_point start) {
 
 struct OrderCommand {
   GraphSource source;
-  std::string schedule;
+  std::string schedule, page;
   Seconds timeout = OrderLimits().time;
   bool json = false;
 };
@@ -114,6 +115,10 @@ ExitStatus run_order(const OrderCommand& command) {
     progress->step("writing the schedule");
     write_order(command.schedule, graph, answer.best.order);
   }
+  if (!command.page.empty()) {
+    progress->step("writing the report");
+    write_report(command.page, command.source.file, graph, answer.best);
+  }
   progress.reset();
   Report report;
   report_graph(report, command.source.file, graph);
@@ -138,6 +143,7 @@ Command add_order(CLI::App& program) {
   app->add_option("--schedule", command->schedule,
                   "Write the order here, one operator a line")
       ->type_name("FILE");
+  add_report(*app, command->page);
   add_json(*app, command->json);
   return {app, [command] { return run_order(*command); }};
 }

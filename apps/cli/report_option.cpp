@@ -1,5 +1,8 @@
 #include "cli/report_option.h"
 
+#include <algorithm>
+
+#include "espalier/report/graph_page.h"
 #include "espalier/report/page.h"
 
 namespace espalier::cli {
@@ -27,6 +30,20 @@ void write_report(const std::string& path, const PlanInput& input, const Plan& p
   }
   page.facts.emplace_back("order", report.order);
   page.facts.emplace_back("mapping", report.mapping);
+  report::write_page(path, page);
+}
+
+void write_report(const std::string& path, const std::string& title,
+                  const TaskGraph& graph, const GraphOrder& order) {
+  report::GraphPage page;
+  page.graph = &graph;
+  page.title = title;
+  page.order = order.order;
+  if (std::ranges::is_sorted(graph.topological_order())) {
+    page.file_order = graph.topological_order();
+  }
+  page.lower_bound_bytes = order.lower_bound_bytes;
+  page.facts.emplace_back("method", name(order.method));
   report::write_page(path, page);
 }
 

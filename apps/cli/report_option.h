@@ -5,6 +5,7 @@
 
 #include "cli/plan_input.h"
 #include "espalier/model/plan.h"
+#include "espalier/sequential/order_graph.h"
 
 namespace espalier::cli {
 
@@ -18,8 +19,11 @@ struct PlanReport {
   std::string order, mapping;  ///< names of what was asked for
 };
 
-/// Writes the page (docs/report.md). @throws FileError
+/// Write the page (docs/report.md). @throws FileError
 void write_report(const std::string& path, const PlanInput& input, const Plan& plan,
                   const PlanReport& report);
+
+void write_report(const std::string& path, const std::string& title,
+                  const TaskGraph& graph, const GraphOrder& order);
 
 }  // namespace espalier::cli

@@ -1,7 +1,7 @@
 // Charts over one axis: they share what part of it is shown.
 
 const kGutter = 92;  // left of every chart, so that their axes line up
-const kMargin = 28;  // right of them
+const kMargin = 40;  // right of them
 
 /// The part of an axis that pictures show together.
 class Axis {
