@@ -10,6 +10,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "espalier/model/graph_builder.h"
@@ -86,6 +87,37 @@ inline TaskGraph varied_graph(std::mt19937& random, int instance,
                                .keep_probability = k % 4 == 0 ? 0.3 : 0.05,
                                .workspaces = k % 7 < 4,
                                .single_reader = k % 11 == 0});
+}
+
+/// A two-terminal series-parallel graph, one datum a task read by all successors: arcs
+/// are divided, and doubled and divided, until there are enough tasks.
+inline TaskGraph series_parallel_graph(std::mt19937& random, std::size_t tasks,
+                                       double keep_probability = 0,
+                                       Bytes largest_size = 20) {
+  std::vector<std::pair<std::size_t, std::size_t>> arcs = {{0, 1}};
+  std::bernoulli_distribution in_parallel(0.5), keep(keep_probability);
+  std::size_t count = 2;
+  for (; count < std::max<std::size_t>(2, tasks); ++count) {
+    std::uniform_int_distribution<std::size_t> pick(0, arcs.size() - 1);
+    auto& [from, to] = arcs[pick(random)];
+    const std::size_t end = to, start = from;
+    if (!in_parallel(random)) {
+      to = count;
+    } else {
+      arcs.emplace_back(start, count);
+    }
+    arcs.emplace_back(count, end);
+  }
+  std::uniform_int_distribution<Bytes> size(0, largest_size);
+  TaskGraphBuilder builder;
+  for (std::size_t i = 0; i < count; ++i) {
+    builder.add_task("", size(random));
+    const DatumId datum = builder.add_datum("", size(random));
+    builder.writes(task_id(i), datum);
+    if (keep(random)) builder.keep(datum);
+  }
+  for (const auto& [from, to] : arcs) builder.reads(task_id(to), datum_id(from));
+  return std::move(builder).build();
 }
 
 /// A topological order drawn at random.

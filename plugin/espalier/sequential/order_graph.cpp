@@ -10,6 +10,7 @@
 #include "espalier/sequential/downset_walk.h"
 #include "espalier/sequential/in_forest.h"
 #include "espalier/sequential/least_peak.h"
+#include "espalier/sequential/linearise.h"
 #include "espalier/sequential/liu_traversal.h"
 #include "espalier/sequential/lowest_downset.h"
 
@@ -86,12 +87,12 @@ class Pieces {
     for (const Piece& piece : pieces_) most = std::max(most, piece.lower_bound());
     return most;
   }
-  [[nodiscard]] std::vector<TaskId> order() const {
-    std::vector<TaskId> order;
+  [[nodiscard]] std::vector<std::int32_t> order() const {
+    std::vector<std::int32_t> order;
     order.reserve(whole_.size());
     for (const Piece& piece : pieces_) {
       for (const std::int32_t task : piece.found.order) {
-        order.push_back(static_cast<TaskId>(piece.tasks[at(task)]));
+        order.push_back(piece.tasks[at(task)]);
       }
     }
     return order;
@@ -146,12 +147,18 @@ class Pieces {
   std::vector<Piece> pieces_;
 };
 
-GraphOrder search_order(const BlockIndex& block, const OrderLimits& limits) {
+GraphOrder search_order(const Block& block, const OrderLimits& limits) {
   SearchBudget budget(limits);
-  Pieces pieces(block);
+  const LinearisedBlock linearised = linearise(block);
+  const BlockIndex index(linearised.block);
+  Pieces pieces(index);
   pieces.search(budget);
   GraphOrder result;
-  result.order = pieces.order();
+  for (const std::int32_t task : pieces.order()) {
+    for (const std::int32_t operation : linearised.tasks[at(task)]) {
+      result.order.push_back(static_cast<TaskId>(operation));
+    }
+  }
   result.least_bytes = pieces.peak();
   result.lower_bound_bytes = pieces.lower_bound();
   result.states = budget.states();
@@ -188,13 +195,12 @@ GraphOrder order_graph(const TaskGraph& graph, const OrderLimits& limits) {
     return proved_order(graph, liu_traversal(*tree).order, OrderMethod::kTree);
   }
   const Block block = block_of(graph);
-  const BlockIndex index(block);
-  if (independent_parts(index).size() > 1) {
+  if (independent_parts(BlockIndex(block)).size() > 1) {
     if (auto order = order_by_profiles(graph, block)) {
       return proved_order(graph, std::move(*order), OrderMethod::kProfiles);
     }
   }
-  return search_order(index, limits);
+  return search_order(block, limits);
 }
 
 }  // namespace espalier
