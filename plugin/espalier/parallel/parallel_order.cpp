@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,7 @@ namespace espalier {
 namespace {
 
 constexpr std::size_t kCoarseFrom = 2000;         // tasks
-constexpr std::size_t kTasksSimulated = 300'000;  // at most, in all runs of a search
+constexpr std::size_t kTasksSimulated = 300'000;  // at most, in all orders tried
 constexpr int kRepeats = 4;
 
 // Those that are best most often come first: a search may not get to the last.
@@ -61,13 +62,13 @@ class OrderSearch {
 
   // Takes `order` if its run is the first or ends before the best one.
   bool consider(std::vector<TaskId> order) {
+    ++tried_;
     const Bytes peak = replay(tree_, order).peak;
     if (peak > options_.memory_bound) return false;
     BookingAdmission admission(tree_, order, options_.memory_bound);
     Simulation run =
         simulate(tree_, admission, {options_.workers, options_.max_workers, {}});
-    ++runs_;
-    if (runs_ > 1 && run.makespan >= makespan_) return false;
+    if (makespan_ && run.makespan >= *makespan_) return false;
     makespan_ = run.makespan;
     starts_ = std::move(run.schedule.sequence);
     best_ = {std::move(order), peak};
@@ -90,8 +91,8 @@ class OrderSearch {
  private:
   // Nothing to gain, or enough done.
   [[nodiscard]] bool exhausted() const {
-    return (runs_ > 0 && makespan_ <= lower_) ||
-           (runs_ + 1) * tree_.size() > kTasksSimulated;
+    return (makespan_ && *makespan_ <= lower_) ||
+           (tried_ + 1) * tree_.size() > kTasksSimulated;
   }
 
   void try_mapping(const Candidate& candidate) {
@@ -109,9 +110,9 @@ class OrderSearch {
   ParallelOrderOptions options_;
   Flops lower_;
   Traversal best_;
-  Flops makespan_ = 0;
-  std::vector<TaskId> starts_;  // of the best run
-  std::size_t runs_ = 0;
+  std::optional<Flops> makespan_;  // of the best run
+  std::vector<TaskId> starts_;     // likewise
+  std::size_t tried_ = 0;          // orders
 };
 
 // What a coarse task can use: what its only member can, or one worker for a subtree.

@@ -37,10 +37,11 @@ struct ParallelOrderOptions {
 /// @param orders  sequential_orders(tree)
 /// @return an order of peak at most M, whose simulated makespan is at most that of Liu's
 /// @throws InvalidInput as simulate(), and for M below Liu's peak
-/// @par Cost  at most 17 runs of memory booking and 12 of a mapping on the coarse tree,
-/// but
-///            no more than it takes to run 300 000 tasks, and two on the whole tree;
-///            Liu's order without a run where 100 000 tasks remain when it is coarse
+/// @par Cost  at most 17 orders are tried on the coarse tree, 12 of them with a run of
+/// the
+///            mapping, and no more than come to 300 000 tasks; two runs of the whole
+///            tree. Liu's order without a run where the coarse tree has over 100 000
+///            tasks
 /// @par Test  ParallelOrder.IsSafeAndNeverSlowerThanLiu
 [[nodiscard]] Traversal parallel_order(const TaskTree& tree,
                                        const SequentialOrders& orders,
