@@ -62,7 +62,7 @@ class StartOrders {
 
   [[nodiscard]] std::vector<std::int32_t> nodes() const { return phases_.nodes(); }
   [[nodiscard]] Bytes next_bound() const { return next_bound_; }
-  [[nodiscard]] bool gave_up() const { return checks_left_ == 0; }
+  [[nodiscard]] std::size_t checks_left() const { return checks_left_; }
 
  private:
   static std::uint32_t bit(std::size_t start) { return std::uint32_t{1} << start; }
@@ -91,7 +91,7 @@ CoreBlockOrder core_block_order(const FoldedBlock& block, std::size_t most_check
   const auto peak_of = [&](const std::vector<std::int32_t>& order) {
     return whole(profile_of(local, order, next), next).peak;
   };
-  CoreBlockOrder best{charged_order(block), 0, 0};
+  CoreBlockOrder best{charged_order(block), 0, 0, 0};
   best.peak = peak_of(best.order);
   CoreBlockPhases phases(block);
   if (phases.starts().size() > kMostStarts) return best;
@@ -103,12 +103,13 @@ CoreBlockOrder core_block_order(const FoldedBlock& block, std::size_t most_check
       best.order = orders.nodes();
       best.peak = peak_of(best.order);
       ESPALIER_ASSERT(best.peak <= bound, "the phases keep the bound");
-    } else if (orders.gave_up()) {
+    } else if (orders.checks_left() == 0) {
       break;
     } else {
       best.lower_bound = std::min(orders.next_bound(), best.peak);
     }
   }
+  best.checks = most_checks - orders.checks_left();
   return best;
 }
 

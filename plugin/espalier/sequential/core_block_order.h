@@ -13,7 +13,8 @@ namespace espalier {
 struct CoreBlockOrder {
   std::vector<std::int32_t> order;
   Bytes peak = 0;
-  Bytes lower_bound = 0;  ///< no order of the block has a lower peak
+  Bytes lower_bound = 0;   ///< no order of the block has a lower peak
+  std::size_t checks = 0;  ///< that were made
 };
 
 /// Order of least peak of a core block, for few readers and chains of any length: its

@@ -177,14 +177,18 @@ class Contraction {
     FoldedBlock folded = fold(std::move(block), profiles_);
     if (folded.is_chain()) return std::move(folded.nodes);
     std::vector<std::int32_t> order;
-    if (downsets(folded, limits_.most_downsets + 1) <= limits_.most_downsets) {
-      const auto segments = ladder(downset_block_of(folded), limits_.most_downsets);
+    const std::size_t most =
+        std::min(limits_.most_downsets, limits_.most_downsets_in_all);
+    if (const std::size_t number = downsets(folded, most + 1); number <= most) {
+      limits_.most_downsets_in_all -= number;
+      const auto segments = ladder(downset_block_of(folded), number);
       ESPALIER_ASSERT(segments.has_value(), "they have been counted");
       for (const BlockSegment& segment : *segments) {
         order.insert(order.end(), segment.tasks.begin(), segment.tasks.end());
       }
     } else {
       CoreBlockOrder best = core_block_order(folded, limits_.most_checks);
+      limits_.most_checks -= best.checks;
       order = std::move(best.order);
       is_least_peak_ = best.peak == best.lower_bound;
       is_exact_ = is_exact_ && is_least_peak_;
@@ -193,8 +197,8 @@ class Contraction {
   }
 
   const TaskGraph& graph_;
-  SeriesParallelLimits limits_;
-  std::vector<TaskId> next_;  // ropes
+  SeriesParallelLimits limits_;  // what is left of them
+  std::vector<TaskId> next_;     // ropes
   ProfileHeaps profiles_;
   // By the first operator of each run that is left. Vertices count the source.
   std::vector<Segment> segment_;

@@ -9,10 +9,13 @@
 
 namespace espalier {
 
+/// What is searched, counted and not timed, so that every machine gives the same answer.
 struct SeriesParallelLimits {
   /// Of a block, once folded: for which its dominant order is found.
   std::size_t most_downsets = 1 << 17;
-  /// For other blocks: of beginnings of orders (core_block_order.h).
+  /// Of all such blocks together.
+  std::size_t most_downsets_in_all = 1 << 21;
+  /// Beginnings of orders (core_block_order.h), for all other blocks together.
   std::size_t most_checks = 20'000;
 };
 
