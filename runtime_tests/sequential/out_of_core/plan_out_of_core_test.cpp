@@ -103,6 +103,16 @@ TEST(PlanOutOfCore, RefusesABoundBelowTheLargestTask) {
   }
 }
 
+// The second example with sizes near 2^60.
+TEST(PlanOutOfCore, IsExactNearTheLargestSize) {
+  std::vector<Bytes> output = {1, 4, 8, 6, 8, 5, 9};
+  for (Bytes& size : output) size <<= 57;
+  const TaskTree tree = support::atomic_tree({-1, 0, 1, 0, 3, 4, 5}, output);
+  const Bytes bound = Bytes{10} << 57;
+  EXPECT_EQ(written(tree, bound, OutOfCoreMethod::kLiu), Bytes{5} << 57);
+  EXPECT_EQ(written(tree, bound, OutOfCoreMethod::kFullRecExpand), Bytes{3} << 57);
+}
+
 TEST(PlanOutOfCore, TakesLargeTreesOfAnyShape) {
   for (const support::Shape& shape : support::shapes()) {
     const TaskTree tree(shape.make(20'000));
