@@ -185,14 +185,6 @@ void SpillFile::read(Bytes offset, std::span<std::byte> data) {
   }
 }
 
-void SpillFile::prefetch(Bytes offset, Bytes bytes) noexcept {
-  posix_fadvise(file_.number, offset, bytes, POSIX_FADV_WILLNEED);
-}
-
-void SpillFile::drop_cached(Bytes offset, Bytes bytes) noexcept {
-  posix_fadvise(file_.number, offset, bytes, POSIX_FADV_DONTNEED);
-}
-
 void SpillFile::wait() {
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [this] { return queue_.empty() && !busy_; });

@@ -53,12 +53,6 @@ class SpillFile {
   /// @throws Error naming the directory, offset and size, and an earlier failure
   void read(Bytes offset, std::span<std::byte> data);
 
-  /// Advises the system to read ahead. No effect on what read() returns.
-  void prefetch(Bytes offset, Bytes bytes) noexcept;
-
-  /// Advises the system to forget its cached copy; what is not on the disk yet is kept.
-  void drop_cached(Bytes offset, Bytes bytes) noexcept;
-
   /// Returns when no write is queued or under way and the callbacks have run.
   ///
   /// @throws Error the first failure

@@ -108,7 +108,6 @@ TEST(SpillFile, TakesNoBytesAtAll) {
   file.wait();
   EXPECT_TRUE(called);
   file.read(0, {});
-  file.prefetch(0, 0);
 }
 
 TEST(SpillFile, ReservesItsSpaceBeforehand) {
@@ -151,8 +150,6 @@ TEST(SpillFile, KeepsTheBytesOfManyThreads) {
       done.wait(false);
       bytes += size;
       Block back(size);
-      if (k % 3 == 0) file.prefetch(offset, size);
-      if (k % 5 == 0) file.drop_cached(offset, size);
       file.read(offset, back);
       if (back != data) ++wrong;
     }
