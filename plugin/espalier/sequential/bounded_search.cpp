@@ -197,7 +197,7 @@ class Search {
 
   bool limit_met() {
     if (states_ > limits_.states) return true;
-    if (++asked_ % 256 != 0) return false;
+    if (++asked_ % 16 != 0) return false;
     return known_.bytes() > limits_.bytes || (limits_.stop && limits_.stop());
   }
 

@@ -13,6 +13,7 @@
 #include "espalier/sequential/linearise.h"
 #include "espalier/sequential/liu_traversal.h"
 #include "espalier/sequential/lowest_downset.h"
+#include "espalier/sequential/series_parallel_order.h"
 
 namespace espalier {
 namespace {
@@ -21,6 +22,8 @@ std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 // Beyond it, neither the cut of a lowest downset nor ladders are tried.
 constexpr std::size_t kLargestCut = 20'000;
+// A sum of all requirements with room for the arithmetic of series_parallel_order().
+constexpr Bytes kMostSeriesParallelBytes = Bytes{1} << 58;
 
 GraphOrder proved_order(const TaskGraph& graph, std::vector<TaskId> order,
                         OrderMethod method) {
@@ -147,11 +150,29 @@ class Pieces {
   std::vector<Piece> pieces_;
 };
 
-GraphOrder search_order(const Block& block, const OrderLimits& limits) {
+// Proved or not at all.
+std::optional<std::vector<TaskId>> order_if_series_parallel(const TaskGraph& graph) {
+  Bytes all = graph.initial_bytes();
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (all > kMostSeriesParallelBytes) return std::nullopt;
+    all += graph.memory_requirement(task_id(i));
+  }
+  auto found = series_parallel_order(graph);
+  if (!found || !found->proved()) return std::nullopt;
+  return std::move(found->order);
+}
+
+GraphOrder search_order(const TaskGraph& graph, const Block& block,
+                        const OrderLimits& limits) {
   SearchBudget budget(limits);
   const LinearisedBlock linearised = linearise(block);
   const BlockIndex index(linearised.block);
   Pieces pieces(index);
+  if (pieces.peak() > pieces.lower_bound()) {
+    if (auto order = order_if_series_parallel(graph)) {
+      return proved_order(graph, std::move(*order), OrderMethod::kSeriesParallel);
+    }
+  }
   pieces.search(budget);
   GraphOrder result;
   for (const std::int32_t task : pieces.order()) {
@@ -175,6 +196,8 @@ std::string_view name(OrderMethod method) {
       return "tree";
     case OrderMethod::kProfiles:
       return "profiles";
+    case OrderMethod::kSeriesParallel:
+      return "series-parallel";
     case OrderMethod::kLowerBound:
       return "lower-bound";
     case OrderMethod::kSearch:
@@ -200,7 +223,7 @@ GraphOrder order_graph(const TaskGraph& graph, const OrderLimits& limits) {
       return proved_order(graph, std::move(*order), OrderMethod::kProfiles);
     }
   }
-  return search_order(block, limits);
+  return search_order(graph, block, limits);
 }
 
 }  // namespace espalier

@@ -11,10 +11,11 @@ namespace espalier {
 
 /// What gave the order.
 enum class OrderMethod : std::uint8_t {
-  kTree,        ///< liu_traversal(): the graph is an in-forest
-  kProfiles,    ///< dominant schedules of independent pieces, merged
-  kLowerBound,  ///< a greedy order that needs no more than the lower bound
-  kSearch,      ///< search over downsets
+  kTree,            ///< liu_traversal(): the graph is an in-forest
+  kProfiles,        ///< dominant schedules of independent pieces, merged
+  kSeriesParallel,  ///< series_parallel_order()
+  kLowerBound,      ///< a greedy order that needs no more than the lower bound
+  kSearch,          ///< search over downsets
 };
 [[nodiscard]] std::string_view name(OrderMethod method);
 
@@ -37,10 +38,14 @@ struct GraphOrder {
 ///
 ///   in-forests                        liu_traversal(), exact
 ///   pieces that do not touch          dominant_profile() of each, merged: exact
-///   otherwise, cut at the tasks that every order runs at the same time, and at a downset
-///   of least level; for each piece, the most demanding first,
-///     greedy orders and memory_lower_bound()
-///     bounded searches between the two (least_peak.h), until they meet
+///   otherwise
+///     regions with two ends become paths (linearise.h)
+///     what remains is cut at the tasks that every order runs at the same time, and at a
+///     downset of least level
+///     each piece gets greedy orders and memory_lower_bound(); where these differ,
+///     series_parallel_order() is asked, and if it has no proof,
+///     bounded searches of the pieces between the two (least_peak.h), until they meet,
+///     the most demanding piece first
 ///
 /// A piece is not searched beyond what another one needs anyway. With one datum read by
 /// several operators the problem is strongly NP-hard, for out-trees already, so a proof
