@@ -37,6 +37,13 @@ endfunction()
 
 expect("best postorder 7, Liu 7\n" ${WORK}/build/by_package)
 expect("best postorder 7, Liu 7\n" ${WORK}/build/by_pkgconfig)
+file(WRITE ${WORK}/small.tree "0 -1 1 1 1\n1 0 2 0 1\n2 0 3 4 1\n")
+expect("6 bytes: not enough, 7 are
+7 bytes: peak 7, makespan 3 of at least 2.28571
+14 bytes: peak 9, makespan 2 of at least 2
+" ${WORK}/build/plan_tree ${WORK}/small.tree)
+expect("as given 12, least 9, at least 9: down shrink deep join probe\n"
+       ${WORK}/build/order_graph)
 if("policy" IN_LIST COMPONENTS)
   set(ENV{LD_LIBRARY_PATH} ${WORK}/moved/${LIBDIR}:$ENV{LD_LIBRARY_PATH})
   expect("espalier\n" ${WORK}/build/policy_by_package)
