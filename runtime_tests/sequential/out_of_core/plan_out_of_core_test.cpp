@@ -43,18 +43,66 @@ TEST(PlanOutOfCore, TheLeastPeakIsNotTheFewestBytes) {
   EXPECT_EQ(support::exact_moved(tree, 10), 6);
 }
 
+// At most two children a task, outputs of 1 … 100 bytes, atomic.
+TaskTree random_binary(std::mt19937& random, std::size_t tasks) {
+  std::vector<int> parent(tasks, -1), children(tasks, 0);
+  std::vector<Bytes> output(tasks);
+  for (std::size_t i = 0; i < tasks; ++i) {
+    output[i] = std::uniform_int_distribution<Bytes>(1, 100)(random);
+    while (i > 0 && parent[i] < 0) {
+      const std::size_t p = random() % i;
+      if (children[p] == 2) continue;
+      parent[i] = static_cast<int>(p);
+      ++children[p];
+    }
+  }
+  return support::atomic_tree(parent, output);
+}
+
+Bytes fewest_read_of_postorders(const TaskTree& tree, Bytes bound) {
+  Bytes fewest = std::numeric_limits<Bytes>::max();
+  support::for_each_postorder(tree, [&](const std::vector<TaskId>& order) {
+    fewest = std::min(fewest, furthest_in_future(tree, order, bound)->read);
+  });
+  return fewest;
+}
+
+// Task 1 cannot run in 10 bytes without the disk: 14. So it counts as 10 - 4, task 2 with
+// 8 - 1 goes first, and 1 byte leaves beside the 4 below task 1. The best postorder for
+// memory runs task 1 first, with 14 - 4, and 2 bytes leave beside the 4.
+TEST(PostOrderMinIO, CountsNoSubtreeForMoreThanTheBound) {
+  const TaskTree tree =
+      support::atomic_tree({-1, 0, 0, 1, 1, 3, 4, 2}, {1, 4, 1, 5, 5, 9, 9, 8});
+  const auto read = [&](const std::vector<TaskId>& order) {
+    return furthest_in_future(tree, order, 10)->read;
+  };
+  EXPECT_EQ(read(post_order_min_io(tree, 10)), 5);
+  EXPECT_EQ(read(best_postorder(tree).order), 6);
+  EXPECT_EQ(fewest_read_of_postorders(tree, 10), 5);
+}
+
 TEST(PostOrderMinIO, MatchesBruteForceOverPostorders) {
   std::mt19937 random(1986);
   for (int instance = 0; instance < 10'000; ++instance) {
     const TaskTree tree = stream_retained(support::varied_tree(random, instance, 8));
     const Bytes least = least_out_of_core(tree), most = best_postorder(tree).peak;
     for (Bytes bound = least; bound < most; bound += 1 + (most - least) / 3) {
-      Bytes fewest = std::numeric_limits<Bytes>::max();
-      support::for_each_postorder(tree, [&](const std::vector<TaskId>& order) {
-        fewest = std::min(fewest, furthest_in_future(tree, order, bound)->read);
-      });
       const auto plan = furthest_in_future(tree, post_order_min_io(tree, bound), bound);
-      ASSERT_EQ(plan->read, fewest) << describe(tree) << bound;
+      ASSERT_EQ(plan->read, fewest_read_of_postorders(tree, bound))
+          << describe(tree) << bound;
+    }
+  }
+}
+
+TEST(PostOrderMinIO, MatchesBruteForceOnBinaryTrees) {
+  std::mt19937 random(1987);
+  for (int instance = 0; instance < 3000; ++instance) {
+    const TaskTree tree = random_binary(random, 5 + instance % 11);
+    const Bytes least = least_out_of_core(tree), most = best_postorder(tree).peak;
+    for (Bytes bound = least; bound < most; bound += 1 + (most - least) / 3) {
+      const auto plan = furthest_in_future(tree, post_order_min_io(tree, bound), bound);
+      ASSERT_EQ(plan->read, fewest_read_of_postorders(tree, bound))
+          << describe(tree) << bound;
     }
   }
 }
@@ -131,22 +179,6 @@ TEST(PlanOutOfCore, TakesAChainOfAMillion) {
   for (const OutOfCoreMethod method : kMethods) {
     EXPECT_EQ(plan_out_of_core(tree, least_out_of_core(tree), method)->moved(), 0);
   }
-}
-
-// At most two children a task, outputs of 1 … 100 bytes, atomic.
-TaskTree random_binary(std::mt19937& random, std::size_t tasks) {
-  std::vector<int> parent(tasks, -1), children(tasks, 0);
-  std::vector<Bytes> output(tasks);
-  for (std::size_t i = 0; i < tasks; ++i) {
-    output[i] = std::uniform_int_distribution<Bytes>(1, 100)(random);
-    while (i > 0 && parent[i] < 0) {
-      const std::size_t p = random() % i;
-      if (children[p] == 2) continue;
-      parent[i] = static_cast<int>(p);
-      ++children[p];
-    }
-  }
-  return support::atomic_tree(parent, output);
 }
 
 TEST(RecExpand, WritesLessThanLiusOrder) {
