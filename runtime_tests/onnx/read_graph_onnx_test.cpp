@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <csignal>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "espalier/model/error.h"
+#include "espalier/onnx/child_process.h"
 #include "support/describe_graph.h"
 
 namespace espalier {
@@ -327,6 +330,18 @@ TEST(ReadGraphOnnx, NamesWhatIsWrongWithAModel) {
             "m: operator 'one' waits for its own output: the graph has a cycle");
 }
 
+// The library's propagation of data ends in a null pointer here.
+TEST(ReadGraphOnnx, NamesTheUnknownTensorWhoseShapeTheModelComputesWith) {
+  Model model;
+  model.input("x", {"1"});
+  model.node("Frobnicate", {"x"}, {"y"}, "f");
+  model.node("Shape", {"y"}, {"s"});
+  model.node("Reshape", {"x", "s"}, {"z"});
+  model.output("z");
+  EXPECT_EQ(error_of(model),
+            "m: output 'y' of operator 'f' (Frobnicate): its shape is not known");
+}
+
 TEST(ReadGraphOnnx, RefusesSizesBeyondTheRange) {
   Model size = perceptron("9223372036854775807");
   EXPECT_EQ(error_of(size), "m: input 'x': its size leaves the 64-bit range");
@@ -354,6 +369,21 @@ TEST(ReadGraphOnnx, RefusesWhatIsNoModel) {
     EXPECT_NE(error(whole.substr(0, length)), "no error") << length;
   EXPECT_THROW((void)read_graph_onnx("/nonexistent/model.onnx"), FileError);
   EXPECT_THROW((void)read_graph_onnx("/"), FileError);
+}
+
+TEST(RunInChild, AnswersWithTheResultTheErrorOrTheSignal) {
+  using onnx_detail::run_in_child;
+  const std::string large(1 << 20, 'x');
+  EXPECT_EQ(run_in_child([&large] { return large; }).value(), large);
+  EXPECT_EQ(run_in_child([] { return std::string(); }).value(), "");
+  const auto thrown =
+      run_in_child([]() -> std::string { throw std::runtime_error("no"); });
+  EXPECT_EQ(thrown.error(), "no");
+  const auto killed = run_in_child([]() -> std::string {
+    raise(SIGSEGV);
+    return "";
+  });
+  EXPECT_EQ(killed.error(), fmt::format("the onnx library ended by signal {}", SIGSEGV));
 }
 
 TEST(ReadGraphOnnx, ReadsLongChains) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "espalier/model/error.h"
+#include "espalier/onnx/child_process.h"
 
 namespace espalier::onnx_detail {
 namespace {
@@ -94,15 +95,34 @@ void forget_negative_dimensions(onnx::ModelProto& model) {
   });
 }
 
+// The graph of the model with the shapes that the onnx library finds, and without what it
+// computes and its weights. `follow`: through values that the model computes, too.
+std::string graph_with_shapes(onnx::ModelProto& model, bool follow) {
+  const onnx::ShapeInferenceOptions options(false, 0, follow);
+  std::unordered_map<std::string, Shape> values;
+  onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options,
+                                     &values);
+  model.mutable_graph()->clear_node();
+  model.mutable_graph()->clear_initializer();
+  model.mutable_graph()->clear_sparse_initializer();
+  return model.graph().SerializeAsString();
+}
+
+// Takes the shapes into the model. The library crashes on some models, hence the child:
+// where a value is computed from a tensor of unknown type, and on some that are no
+// models.
 void infer(onnx::ModelProto& model, const std::string& file) {
-  try {
-    const onnx::ShapeInferenceOptions options(false, 0, true);  // data are propagated
-    std::unordered_map<std::string, Shape> values;
-    onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options,
-                                       &values);
-  } catch (const std::exception& error) {
-    throw FileError(file, 0, fmt::format("shape inference: {}", error.what()));
-  }
+  auto answer = run_in_child([&model] { return graph_with_shapes(model, true); });
+  if (!answer)
+    answer = run_in_child([&model] { return graph_with_shapes(model, false); });
+  if (!answer)
+    throw FileError(file, 0, fmt::format("shape inference: {}", answer.error()));
+  onnx::GraphProto found;
+  if (!found.ParseFromString(*answer))
+    throw FileError(file, 0, "shape inference: the answer cannot be read");
+  model.mutable_graph()->mutable_input()->Swap(found.mutable_input());
+  model.mutable_graph()->mutable_output()->Swap(found.mutable_output());
+  model.mutable_graph()->mutable_value_info()->Swap(found.mutable_value_info());
 }
 
 [[noreturn]] void refuse_dimension(onnx::ModelProto& model, const std::string& name,

@@ -32,6 +32,9 @@ struct OnnxOptions {
 ///   the graphs inside take from outside; memory that they need inside is not counted.
 /// - Views such as those of Reshape and Identity are counted as copies.
 ///
+/// The library runs in a child process, so that its crash is a FileError; the caller has
+/// to be allowed to fork.
+///
 /// Weights are not needed: external data are not opened.
 ///
 /// @throws FileError naming the tensor and its operator for a shape that stays unknown
