@@ -53,7 +53,7 @@ TEST(BoundedSearch, AgreesWithBruteForceAtEveryBound) {
 // Data that are read late and by many: rules that hold for trees alone fail here.
 TEST(BoundedSearch, AgreesWithBruteForceOnDenseGraphs) {
   std::mt19937 random(42);
-  for (int instance = 0; instance < 4000; ++instance) {
+  for (int instance = 0; instance < 2000; ++instance) {
     const TaskGraph graph = support::random_graph(random, {.tasks = 13,
                                                            .largest_size = 5,
                                                            .most_inputs = 4,
