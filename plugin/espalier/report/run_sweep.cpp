@@ -132,7 +132,9 @@ Sweep::Sweep(const TaskTree& tree, const Schedule& schedule, const SweepOptions&
       since_(static_cast<std::size_t>(schedule.workers), 0),
       task_of_(static_cast<std::size_t>(schedule.workers)),
       idle_(schedule.workers) {
-  if (priority_.empty()) priority_ = root_path_weights(tree);
+  if (priority_.empty()) {
+    priority_ = root_path_times(tree, schedule.workers, options.max_workers);
+  }
   list_events();
   for (std::size_t i = 0; i < tree.size(); ++i) {
     const auto children = tree.children(task_id(i)).size();
