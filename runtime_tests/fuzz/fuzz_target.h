@@ -16,6 +16,7 @@ struct Target {
   std::vector<std::string> (*seeds)();       ///< good files and nearly good ones
   std::vector<std::string_view> (*words)();  ///< what such files are made of
   void (*run)(std::string_view bytes);
+  int mutations = 4000;  ///< in a bounded run
 };
 
 [[nodiscard]] Target tree_target();

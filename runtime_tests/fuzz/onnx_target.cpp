@@ -84,6 +84,7 @@ std::vector<std::string_view> words() {
 
 }  // namespace
 
-Target graph_onnx_target() { return {"graph_onnx", seeds, words, run}; }
+// Few: each is a process.
+Target graph_onnx_target() { return {"graph_onnx", seeds, words, run, 400}; }
 
 }  // namespace espalier::fuzz
