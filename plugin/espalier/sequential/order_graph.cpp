@@ -184,7 +184,7 @@ GraphOrder search_order(const TaskGraph& graph, const Block& block,
   result.lower_bound_bytes = pieces.lower_bound();
   result.states = budget.states();
   result.stopped = budget.was_spent();
-  result.method = result.states > 0 ? OrderMethod::kSearch : OrderMethod::kLowerBound;
+  result.method = result.states > 0 ? OrderMethod::kSearch : OrderMethod::kGreedy;
   return result;
 }
 
@@ -198,8 +198,8 @@ std::string_view name(OrderMethod method) {
       return "profiles";
     case OrderMethod::kSeriesParallel:
       return "series-parallel";
-    case OrderMethod::kLowerBound:
-      return "lower-bound";
+    case OrderMethod::kGreedy:
+      return "greedy";
     case OrderMethod::kSearch:
       return "search";
   }
@@ -213,7 +213,7 @@ double GraphOrder::gap() const {
 }
 
 GraphOrder order_graph(const TaskGraph& graph, const OrderLimits& limits) {
-  if (graph.empty()) return proved_order(graph, {}, OrderMethod::kLowerBound);
+  if (graph.empty()) return proved_order(graph, {}, OrderMethod::kGreedy);
   if (const auto tree = in_forest(graph)) {
     return proved_order(graph, liu_traversal(*tree).order, OrderMethod::kTree);
   }

@@ -14,7 +14,7 @@ enum class OrderMethod : std::uint8_t {
   kTree,            ///< liu_traversal(): the graph is an in-forest
   kProfiles,        ///< dominant schedules of independent pieces, merged
   kSeriesParallel,  ///< series_parallel_order()
-  kLowerBound,      ///< a greedy order that needs no more than the lower bound
+  kGreedy,          ///< a greedy order; no search was needed, or possible
   kSearch,          ///< search over downsets
 };
 [[nodiscard]] std::string_view name(OrderMethod method);
@@ -24,7 +24,7 @@ struct GraphOrder {
   std::vector<TaskId> order;
   Bytes least_bytes = 0;        ///< the peak of `order`: a bound that suffices
   Bytes lower_bound_bytes = 0;  ///< no order needs less
-  OrderMethod method = OrderMethod::kLowerBound;
+  OrderMethod method = OrderMethod::kGreedy;
   std::int64_t states = 0;  ///< downsets at which the searches had a choice
   bool stopped = false;     ///< a limit or the caller ended the search
 
