@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <span>
 #include <utility>
 
 #include "espalier/parallel/worker_share.h"
@@ -19,55 +20,68 @@ struct Candidate {
   }
 };
 
-std::vector<Candidate> choose(const TaskTree& tree, std::size_t most) {
-  const std::vector<Flops> work = subtree_works(tree);
-  Flops all = 0, left_out = 0;
-  for (const TaskId root : tree.roots()) all += work[index(root)];
-
-  std::priority_queue<Candidate> open;
-  std::vector<Candidate> chosen;
-  const auto offer = [&](TaskId task) {
-    const Flops part = work[index(task)];
-    if (part < kLeastPart * all || part <= 0) return Flops{0};
-    open.push({part, task});
-    return part;
-  };
-  Flops kept = 0;
-  for (const TaskId root : tree.roots()) kept += offer(root);
-  left_out = all - kept;
-  while (!open.empty()) {
-    const Candidate next = open.top();
-    open.pop();
-    std::size_t parts = 0;
-    Flops below = 0;
-    for (const TaskId child : tree.children(next.task)) {
-      const Flops part = work[index(child)];
-      if (part < kLeastPart * all || part <= 0) continue;
-      ++parts;
-      below += part;
-    }
-    const Flops lost = next.work - below;
-    if (parts == 0 || open.size() + chosen.size() + parts > most ||
-        left_out + lost > kMostLeftOut * all) {
-      chosen.push_back(next);
-      continue;
-    }
-    left_out += lost;
-    for (const TaskId child : tree.children(next.task)) (void)offer(child);
+class Chooser {
+ public:
+  explicit Chooser(const TaskTree& tree) : tree_(tree), work_(subtree_works(tree)) {
+    for (const TaskId root : tree.roots()) all_ += work_[index(root)];
   }
-  // More roots than colours: the largest have one.
-  std::sort(chosen.begin(), chosen.end(),
-            [](const Candidate& a, const Candidate& b) { return b < a; });
-  if (chosen.size() > most) chosen.resize(most);
-  return chosen;
-}
+
+  std::vector<Candidate> run(std::size_t most) {
+    const std::vector<Candidate> roots = large(tree_.roots());
+    for (const Candidate& root : roots) open_.push(root);
+    left_out_ = all_ - sum(roots);
+    while (!open_.empty()) {
+      const Candidate next = open_.top();
+      open_.pop();
+      if (!cut(next, most)) chosen_.push_back(next);
+    }
+    // More roots than colours: the largest have one.
+    std::sort(chosen_.begin(), chosen_.end(),
+              [](const Candidate& a, const Candidate& b) { return b < a; });
+    if (chosen_.size() > most) chosen_.resize(most);
+    return std::move(chosen_);
+  }
+
+ private:
+  [[nodiscard]] std::vector<Candidate> large(std::span<const TaskId> tasks) const {
+    std::vector<Candidate> found;
+    for (const TaskId task : tasks) {
+      const Flops work = work_[index(task)];
+      if (work > 0 && work >= kLeastPart * all_) found.push_back({work, task});
+    }
+    return found;
+  }
+  static Flops sum(const std::vector<Candidate>& candidates) {
+    Flops work = 0;
+    for (const Candidate& each : candidates) work += each.work;
+    return work;
+  }
+  // Puts the children in its place. @return whether that may be done
+  bool cut(const Candidate& candidate, std::size_t most) {
+    const std::vector<Candidate> parts = large(tree_.children(candidate.task));
+    const Flops lost = candidate.work - sum(parts);
+    if (parts.empty() || open_.size() + chosen_.size() + parts.size() > most ||
+        left_out_ + lost > kMostLeftOut * all_) {
+      return false;
+    }
+    left_out_ += lost;
+    for (const Candidate& part : parts) open_.push(part);
+    return true;
+  }
+
+  const TaskTree& tree_;
+  std::vector<Flops> work_;
+  Flops all_ = 0, left_out_ = 0;
+  std::priority_queue<Candidate> open_;
+  std::vector<Candidate> chosen_;
+};
 
 }  // namespace
 
 Subtrees main_subtrees(const TaskTree& tree, std::size_t most) {
   Subtrees result;
   result.of_task.assign(tree.size(), -1);
-  for (const Candidate& each : choose(tree, most)) {
+  for (const Candidate& each : Chooser(tree).run(most)) {
     result.of_task[index(each.task)] = static_cast<std::int32_t>(result.roots.size());
     result.roots.push_back(each.task);
   }
