@@ -256,7 +256,7 @@ Block downset_block_of(const FoldedBlock& block) {
     const Segment& node = block.nodes[k];
     const auto task = static_cast<std::int32_t>(k);
     result.cost.push_back(node.peak);
-    highest = std::max(highest, node.peak);
+    highest = std::max(highest, node.peak - std::max<Bytes>(node.net, 0));
     total = checked_add(total, std::abs(node.net));
     if (node.net > 0) result.data.push_back({node.net, task, {}, true});
     if (node.net < 0) result.data.push_back({-node.net, -1, {task}, false});

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "espalier/sequential/downset_block.h"
@@ -15,11 +16,12 @@ namespace espalier {
 /// follower, t included, and all that makes memory depend on the order are data of u that
 /// several runs read: each is in memory until its last reader has run.
 ///
-///        u          u's datum has the readers a, b, d
-///      / | \        runs: a, b -> c and d, which follows c and b
-///     a  b  \       the rest touches the block at u and t only, so the block may be
-///      \ |   \      replaced by any one order of its runs that dominates all others
-///        c -> d -> t
+///   u -> a -> c -> t     u's datum is read by a, b and e, and any of them may be last
+///   u -> b -> c          c follows a and b
+///   u -> e -> t
+///
+/// The rest touches the block at u and t only, so the block may be replaced by the one
+/// order of its runs that dominates all others (ladder.h).
 struct CoreBlock {
   /// Data in memory when the block starts, which nothing outside reads or keeps.
   struct Shared {

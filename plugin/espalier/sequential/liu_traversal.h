@@ -20,10 +20,12 @@ namespace espalier {
 ///       s := concat(pop, s)     the popped segment runs directly before s
 ///   push s
 ///
-/// When the loop stops, s.key < s.peak < all other keys of the subtree, so running all
-/// segments by decreasing key respects precedence and merges subtrees optimally. Segments
-/// of equal key belong to independent subtrees, and their order does not change the peak;
-/// it is a function of the tree alone, so every machine returns the same order.
+/// The condition is joins() of segment.h, and what comes out is the profile (profile.h)
+/// of the subtree, of which only the end is touched. When the loop stops, s.key < s.peak
+/// < all other keys of the subtree, so running all segments by decreasing key respects
+/// precedence and merges subtrees optimally. Segments of equal key belong to independent
+/// subtrees, and their order does not change the peak; it is a function of the tree
+/// alone, so every machine returns the same order.
 ///
 /// Against the literature: segments and mergeable heaps in place of merged lists of hills
 /// and valleys, hence O(n log n) instead of O(n^2).
