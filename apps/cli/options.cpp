@@ -11,8 +11,6 @@
 namespace espalier::cli {
 namespace {
 
-const std::vector<std::pair<std::string, OrderKind>> kSequentialOrders = {
-    {"liu", OrderKind::kLiu}, {"postorder", OrderKind::kPostorder}};
 const std::vector<std::pair<std::string, OrderKind>> kOrders = {
     {"liu", OrderKind::kLiu},
     {"postorder", OrderKind::kPostorder},
@@ -89,13 +87,7 @@ void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default
       ->default_str(default_text);
 }
 
-void add_order(CLI::App& app, OrderKind& order) {
-  add_choice(app, "--order", order, kSequentialOrders,
-             "Order in which memory is granted: least peak of all orders,\n"
-             "or of the postorders");
-}
-
-void add_plan_order(CLI::App& app, OrderKind& order) {
+void add_order_kind(CLI::App& app, OrderKind& order) {
   add_choice(app, "--order", order, kOrders,
              "Order in which memory is granted: least peak of all orders\n"
              "or of the postorders, or the one inside the bound, of several,\n"

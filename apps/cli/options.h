@@ -37,8 +37,7 @@ struct MemoryRequest {
 [[nodiscard]] MemoryRequest parse_memory(std::string_view text);
 
 void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default_text);
-void add_order(CLI::App& app, OrderKind& order);  ///< that the solver takes
-void add_plan_order(CLI::App& app, OrderKind& order);
+void add_order_kind(CLI::App& app, OrderKind& order);
 void add_mapping(CLI::App& app, MappingKind& mapping);
 /// A count of at least 1; `workers` holds the default.
 void add_workers(CLI::App& app, std::int32_t& workers);

@@ -221,7 +221,7 @@ Command add_plan(CLI::App& program) {
                   "Workers that each task of a tree file can use")
       ->check(CLI::Range(1, 1 << 20))
       ->default_str("1");
-  add_plan_order(*app, command->plan.order);
+  add_order_kind(*app, command->plan.order);
   add_mapping(*app, command->plan.mapping);
   add_kind(*app, command->assembly.kind);
   add_ordering(*app, command->assembly.ordering);

@@ -170,7 +170,7 @@ void add_solve_options(CLI::App& app, SolveOptions& options) {
   add_bound(app, options);
   add_workers(app, options.solver.workers);
   add_ordering(app, options.solver.analysis.ordering);
-  add_order(app, options.solver.order);
+  add_order_kind(app, options.solver.order);
   add_mapping(app, options.solver.mapping);
   app.add_option("--scheduler", options.solver.scheduler,
                  "espalier, or a policy of StarPU's own, which keeps no bound");

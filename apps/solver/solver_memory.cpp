@@ -48,8 +48,9 @@ espalier_plan* make(const AssemblyTree& tree, const SolverOptions& options, Byte
   espalier_plan_options request = ESPALIER_PLAN_OPTIONS_INIT;
   request.memory_bound = bound;
   request.workers = options.workers;
-  request.order =
-      options.order == OrderKind::kLiu ? ESPALIER_ORDER_LIU : ESPALIER_ORDER_POSTORDER;
+  request.order = options.order == OrderKind::kLiu         ? ESPALIER_ORDER_LIU
+                  : options.order == OrderKind::kPostorder ? ESPALIER_ORDER_POSTORDER
+                                                           : ESPALIER_ORDER_PARALLEL;
   request.mapping =
       options.mapping == MappingKind::kAllToAll       ? ESPALIER_MAPPING_ALL_TO_ALL
       : options.mapping == MappingKind::kProportional ? ESPALIER_MAPPING_PROPORTIONAL

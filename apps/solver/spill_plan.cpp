@@ -10,7 +10,7 @@ namespace espalier::solver {
 namespace {
 
 Traversal traverse(const TaskTree& tasks, OrderKind order) {
-  return order == OrderKind::kLiu ? liu_traversal(tasks) : best_postorder(tasks);
+  return order == OrderKind::kPostorder ? best_postorder(tasks) : liu_traversal(tasks);
 }
 
 // Candidates in the order in which they leave memory.

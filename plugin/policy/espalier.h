@@ -79,7 +79,13 @@ ESPALIER_API void espalier_tree_destroy(espalier_tree* tree);
 
 /* ------------------------------------------------------------------------- plans --- */
 
-enum { ESPALIER_ORDER_LIU = 0, ESPALIER_ORDER_POSTORDER = 1 };
+enum {
+  ESPALIER_ORDER_LIU = 0,       /**< least peak of all orders */
+  ESPALIER_ORDER_POSTORDER = 1, /**< least peak of all postorders */
+  /** of several inside the bound the one whose simulated run ends first, from `work` and
+      `max_workers`: for many workers; the least bound is Liu's */
+  ESPALIER_ORDER_PARALLEL = 2
+};
 enum {
   ESPALIER_MAPPING_MEMORY_AWARE = 0,
   ESPALIER_MAPPING_PROPORTIONAL = 1,

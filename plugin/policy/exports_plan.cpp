@@ -44,6 +44,9 @@ PlanOptions plan_options(const espalier_plan_options& from, std::size_t nodes) {
     case ESPALIER_ORDER_POSTORDER:
       options.order = OrderKind::kPostorder;
       break;
+    case ESPALIER_ORDER_PARALLEL:
+      options.order = OrderKind::kParallel;
+      break;
     default:
       throw InvalidInput(fmt::format("no order {}", from.order));
   }

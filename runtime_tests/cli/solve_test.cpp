@@ -76,6 +76,16 @@ TEST(Solve, ReadsRightHandSidesAndWritesSolutions) {
   expect_solved(solve({matrix.path(), "--rhs", out.path()}));
 }
 
+TEST(Solve, KeepsTheLeastBoundInEveryOrder) {
+  for (const char* order : {"liu", "postorder", "parallel"}) {
+    const Outcome outcome = solve(
+        {"--grid", "20x20x12", "--order", order, "--memory", "min", "--workers", "3"});
+    expect_solved(outcome);
+    EXPECT_EQ(object(outcome)["traversal"], order);
+    EXPECT_EQ(object(outcome)["bound_kept"], true) << order;
+  }
+}
+
 struct Indefinite {
   const char* why;
   std::vector<std::string> entries;

@@ -87,6 +87,22 @@ TEST(Interface, SaysTheLeastBoundThatSuffices) {
   EXPECT_EQ(espalier_plan_bound(nullptr), -EINVAL);
 }
 
+TEST(Interface, PlansInsideTheBoundWithEveryOrder) {
+  const Objects objects;
+  for (const std::int32_t order :
+       {ESPALIER_ORDER_LIU, ESPALIER_ORDER_POSTORDER, ESPALIER_ORDER_PARALLEL}) {
+    espalier_plan* plan = nullptr;
+    espalier_plan_options options = ESPALIER_PLAN_OPTIONS_INIT;
+    options.order = order;
+    options.workers = 4;
+    ASSERT_EQ(espalier_plan_create(&plan, objects.tree, &options, nullptr), 0);
+    EXPECT_EQ(espalier_plan_bound(plan), 7) << order;
+    espalier_plan_destroy(plan);
+    options.memory_bound = 6;
+    EXPECT_EQ(espalier_plan_create(&plan, objects.tree, &options, nullptr), -ENOMEM);
+  }
+}
+
 TEST(Interface, RefusesOptionsThatCannotBe) {
   const Objects objects;
   const auto create = [&](auto change) {
