@@ -18,8 +18,12 @@ namespace {
 constexpr Bytes kLeastPiece = Bytes{64} << 10;
 constexpr std::size_t kMostPieces = 4096;
 constexpr std::size_t kMostJoined = 64;
-// Buffers of up to a quarter of a chunk are cut from chunks.
-constexpr Bytes kChunk = Bytes{1} << 20;
+// Buffers of up to a quarter of a chunk are cut from chunks. What is kept of the last one
+// must be little beside everything.
+constexpr Bytes kLeastChunk = Bytes{64} << 10, kMostChunk = Bytes{1} << 20;
+Bytes chunk_bytes(Bytes limit) {
+  return std::clamp(limit / 64 / kLeastChunk * kLeastChunk, kLeastChunk, kMostChunk);
+}
 
 void* map(std::byte* at, Bytes bytes, int protection, int flags) {
   void* const address = mmap(at, static_cast<std::size_t>(bytes), protection,
@@ -61,6 +65,8 @@ void unmap_pages(std::byte* data, Bytes bytes) noexcept {
   munmap(data, static_cast<std::size_t>(bytes));
 }
 
+PagePool::PagePool(Bytes limit) : limit_(limit), chunk_(chunk_bytes(limit)) {}
+
 PagePool::~PagePool() {
   for (const auto& [bytes, data] : free_) unmap_pages(data, bytes);
 }
@@ -88,27 +94,27 @@ std::byte* PagePool::take(Bytes bytes) {
 
 // False where a chunk is no use or does not fit in the limit.
 bool PagePool::add_chunk(Bytes wanted) {
-  if (wanted > kChunk / 4) return false;
+  if (wanted > chunk_ / 4) return false;
   {
     const std::scoped_lock lock(mutex_);
-    if (used_ + kept_ + beside_ + kChunk > limit_ || free_.size() >= kMostPieces)
+    if (used_ + kept_ + beside_ + chunk_ > limit_ || free_.size() >= kMostPieces)
       return false;
-    kept_ += kChunk;
+    kept_ += chunk_;
   }
   std::byte* data = nullptr;
   try {
-    data = reserve_pages(kChunk);
-    populate_pages(data, kChunk);
+    data = reserve_pages(chunk_);
+    populate_pages(data, chunk_);
   } catch (...) {
-    if (data != nullptr) unmap_pages(data, kChunk);
+    if (data != nullptr) unmap_pages(data, chunk_);
     const std::scoped_lock lock(mutex_);
-    kept_ -= kChunk;
+    kept_ -= chunk_;
     return false;
   }
   const std::scoped_lock lock(mutex_);
-  kept_ -= kChunk;
-  chunks_[data] = kChunk;
-  keep({data, kChunk});
+  kept_ -= chunk_;
+  chunks_[data] = chunk_;
+  keep({data, chunk_});
   trim();
   return true;
 }

@@ -27,7 +27,7 @@ namespace espalier::solver {
 class PagePool {
  public:
   /// @param limit  of the bytes in use, kept and set aside by use_beside()
-  explicit PagePool(Bytes limit) : limit_(limit) {}
+  explicit PagePool(Bytes limit);
   /// Gives everything kept back to the system. Memory still in use stays valid; its
   /// owner unmaps it.
   ~PagePool();
@@ -68,7 +68,7 @@ class PagePool {
 
   mutable std::mutex mutex_;
   PageChoice choice_;
-  Bytes limit_, used_ = 0, kept_ = 0, beside_ = 0, reused_ = 0;
+  Bytes limit_, chunk_, used_ = 0, kept_ = 0, beside_ = 0, reused_ = 0;
   Free free_;                            // by size; outside chunks, inside one mapping
   std::map<std::byte*, Bytes> free_at_;  // the same by address
   std::map<std::byte*, Bytes> taken_;    // by address; each inside one mapping or chunk

@@ -54,7 +54,7 @@ TEST(PagePool, JoinsPiecesToALargerBuffer) {
 }
 
 TEST(PagePool, CutsSmallBuffersFromChunksThatGrowTogetherAgain) {
-  PagePool pool(10 * kLarge);
+  PagePool pool(64 * kLarge);  // a chunk is a 64th of the limit
   std::vector<std::byte*> buffers;
   for (int i = 0; i < 16; ++i) {
     buffers.push_back(pool.take(kLarge / 16));
@@ -73,11 +73,11 @@ TEST(PagePool, CutsSmallBuffersFromChunksThatGrowTogetherAgain) {
 }
 
 TEST(PagePool, TakesNoChunkBeyondItsLimit) {
-  PagePool pool(kLarge);
-  std::byte* const first = pool.take(kLarge / 2);
+  PagePool pool(64 * kLarge);
+  std::byte* const first = pool.take(64 * kLarge - kLarge / 2);
   std::byte* const second = pool.take(kPage);  // a whole chunk would be too much
   EXPECT_EQ(pool.kept(), 0);
-  pool.give(first, kLarge / 2);
+  pool.give(first, 64 * kLarge - kLarge / 2);
   pool.give(second, kPage);
 }
 
