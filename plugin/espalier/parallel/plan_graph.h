@@ -40,8 +40,8 @@ struct GraphPlan {
 /// admission relies on: the best order there is leaves most room for several at once.
 ///
 /// Which rule is faster depends on the graph. Activation keeps room for what is to come;
-/// the banker's test starts more, and is ahead where memory is tight, as long as it is led
-/// by the witness (docs/decisions/0038-banker-follows-the-witness.md).
+/// the banker's test starts more, and is ahead where memory is tight, as long as it is
+/// led by the witness (docs/decisions/0038-banker-follows-the-witness.md).
 ///
 /// @return the plan, or Infeasible::kNoneFound when the peak of the witness exceeds the
 ///         bound (kImpossible when the bound is below an operator's own requirement, or
