@@ -18,6 +18,7 @@
 #include "cli/report_option.h"
 #include "espalier/model/graph_io.h"
 #include "espalier/model/replay_graph.h"
+#include "espalier/parallel/plan_graph.h"
 
 namespace espalier::cli {
 namespace {
@@ -32,6 +33,8 @@ struct OrderCommand {
   GraphSource source;
   std::string schedule, page;
   Seconds timeout = OrderLimits().time;
+  std::int32_t workers = 1;
+  MemoryRequest memory;
   bool json = false;
 };
 
@@ -103,6 +106,40 @@ void report_answer(Report& report, const TaskGraph& graph, const OrderAnswer& an
   report.seconds("search_seconds", "searched", answer.search_seconds);
 }
 
+// What all data and all workspaces take together.
+Bytes everything(const TaskGraph& graph) {
+  Bytes bytes = 0;
+  for (std::size_t i = 0; i < graph.data(); ++i) bytes += graph.size(datum_id(i));
+  for (const TaskId task : graph.topological_order()) bytes += graph.workspace(task);
+  return bytes;
+}
+
+void report_run(Report& report, const GraphPlan& plan, std::int32_t workers) {
+  const Flops best = plan.lower_bounds.best();
+  report.heading("Simulated run inside the bound");
+  report.count("workers", "workers", workers);
+  report.bytes("bound_bytes", "bound", plan.memory_bound);
+  report.bytes("peak_bytes", "peak", plan.peak);
+  report.text("rule", "what admits operators",
+              plan.rule == GraphRule::kBanker ? "banker's test" : "activation in order");
+  report.flops("makespan_flops", "makespan, in flops on one worker", plan.makespan);
+  report.flops("lower_bound_flops", "no schedule takes less than", best);
+  report.ratio("makespan_ratio", "makespan / lower bound",
+               best > 0 ? plan.makespan / best : 1);
+}
+
+// The order is the witness of a run on several workers, or on one with a bound.
+std::optional<Expected<GraphPlan>> simulate(const OrderCommand& command,
+                                            const TaskGraph& graph,
+                                            const GraphOrder& best) {
+  if (command.workers == 1 && command.memory.kind == MemoryRequest::Kind::kLeast)
+    return std::nullopt;
+  return plan_graph(
+      graph, best.order,
+      {.workers = command.workers,
+       .memory_bound = command.memory.resolve(best.least_bytes, everything(graph))});
+}
+
 ExitStatus run_order(const OrderCommand& command) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
@@ -119,10 +156,17 @@ ExitStatus run_order(const OrderCommand& command) {
     progress->step("writing the report");
     write_report(command.page, command.source.file, graph, answer.best);
   }
+  progress->step("simulating");
+  const auto run = simulate(command, graph, answer.best);
   progress.reset();
   Report report;
   report_graph(report, command.source.file, graph);
+  if (run && !*run) {
+    print_infeasible(std::move(report), run->error(), command.json);
+    return kNo;
+  }
   report_answer(report, graph, answer);
+  if (run) report_run(report, **run, command.workers);
   report.print(command.json);
   return kDone;
 }
@@ -143,6 +187,8 @@ Command add_order(CLI::App& program) {
   app->add_option("--schedule", command->schedule,
                   "Write the order here, one operator a line")
       ->type_name("FILE");
+  add_workers(*app, command->workers);
+  add_memory(*app, command->memory, "min");
   add_report(*app, command->page);
   add_json(*app, command->json);
   return {app, [command] { return run_order(*command); }};

@@ -71,6 +71,37 @@ TEST(Order, ReadsDotInWhateverOrderItsNodesCome) {
   EXPECT_EQ(run({"order", write(directory, "g.gv", "digraph {a}")}).status, 0);
 }
 
+// Two operators of work 3 that need 4 each while they run, and one that reads both.
+constexpr const char* kTwoAtOnce = R"({
+  "tensors": {"y": {"size": 1}, "z": {"size": 1}, "r": {"size": 1}},
+  "ops": [{"name": "a", "outputs": ["y"], "workspace": 3, "work": 3},
+          {"name": "b", "outputs": ["z"], "workspace": 3, "work": 3},
+          {"name": "c", "inputs": ["y", "z"], "outputs": ["r"], "work": 1}],
+  "keep": ["r"]})";
+
+TEST(Order, SimulatesTheGraphOnWorkersInsideABound) {
+  const TemporaryDirectory directory;
+  const std::string path = write(directory, "g.json", kTwoAtOnce);
+  const auto order = [&](const std::string& memory) {
+    return run({"order", path, "--json", "--workers", "2", "--memory", memory});
+  };
+  const json tight = json::parse(order("min").out);
+  EXPECT_EQ(tight["least_bytes"], 5);
+  EXPECT_EQ(tight["bound_bytes"], 5);
+  EXPECT_EQ(tight["peak_bytes"], 5);
+  EXPECT_EQ(tight["makespan_flops"], 7.0);
+  const json wide = json::parse(order("8B").out);
+  EXPECT_EQ(wide["bound_bytes"], 8);
+  EXPECT_EQ(wide["peak_bytes"], 8);
+  EXPECT_EQ(wide["makespan_flops"], 4.0);
+  EXPECT_EQ(wide["makespan_ratio"], 1.0);
+  EXPECT_EQ(json::parse(order("none").out)["makespan_flops"], 4.0);
+  const Outcome refused = order("4B");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(json::parse(refused.out)["feasible"], false);
+  EXPECT_EQ(json::parse(refused.out)["least_bytes"], 5);
+}
+
 TEST(Order, PrintsATableForPeople) {
   const TemporaryDirectory directory;
   const Outcome outcome = run({"order", write(directory, "g.json", kJson)});
