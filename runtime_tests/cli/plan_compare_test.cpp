@@ -46,11 +46,11 @@ TEST(PlanCompare, AnswersAHandCheckedExample) {
   EXPECT_EQ(tight["tasks"], "sequential");
   EXPECT_EQ(tight["bound_bytes"], 11);
   EXPECT_EQ(tight["critical_path_flops"], 6.0);
-  const json& booking = run_of(tight, "memory booking");
+  const json booking = run_of(tight, "memory booking");
   EXPECT_EQ(booking["makespan_flops"], 11.0);
   EXPECT_EQ(booking["peak_bytes"], 11);
   EXPECT_EQ(booking["bound_kept"], true);
-  const json& unbounded = run_of(tight, "proportional");
+  const json unbounded = run_of(tight, "proportional");
   EXPECT_EQ(unbounded["makespan_flops"], 6.0);
   EXPECT_EQ(unbounded["peak_bytes"], 20);
   EXPECT_EQ(unbounded["bound_kept"], false);

@@ -78,8 +78,8 @@ TEST(Solve, ReadsRightHandSidesAndWritesSolutions) {
 
 TEST(Solve, KeepsTheLeastBoundInEveryOrder) {
   for (const char* order : {"liu", "postorder", "parallel"}) {
-    const Outcome outcome = solve(
-        {"--grid", "20x20x12", "--order", order, "--memory", "min", "--workers", "3"});
+    const Outcome outcome =
+        solve({"--grid", "20x20x12", "--order", order, "--memory", "min"});
     expect_solved(outcome);
     EXPECT_EQ(object(outcome)["traversal"], order);
     EXPECT_EQ(object(outcome)["bound_kept"], true) << order;
