@@ -81,7 +81,7 @@ TEST(Solve, KeepsTheLeastBoundInEveryOrder) {
     const Outcome outcome =
         solve({"--grid", "20x20x12", "--order", order, "--memory", "min"});
     expect_solved(outcome);
-    EXPECT_EQ(object(outcome)["traversal"], order);
+    EXPECT_EQ(object(outcome)["order"], order);
     EXPECT_EQ(object(outcome)["bound_kept"], true) << order;
   }
 }
