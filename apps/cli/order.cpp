@@ -46,6 +46,7 @@ struct OrderAnswer {
 
 // "searching: 12000 states, 1.2 GiB, at least 1.1 GiB"
 std::string describe(const OrderProgress& progress) {
+  if (progress.best_bytes == 0) return "decomposing";
   return fmt::format("searching: {} states, {}, at least {}", progress.states,
                      format_size(progress.best_bytes),
                      format_size(progress.lower_bound_bytes));

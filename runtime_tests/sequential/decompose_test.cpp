@@ -154,8 +154,10 @@ TEST(Linearise, KeepsTheLeastPeakOfAnyGraph) {
   std::mt19937 random(65);
   for (int instance = 0; instance < 6000; ++instance) {
     const TaskGraph graph = support::varied_graph(random, instance, 12);
-    const LinearisedBlock linearised =
-        linearise(block_of(graph), {.tasks = 6, .downsets = 12});
+    LineariseLimits limits{.tasks = 6, .downsets = 12};
+    if (instance % 3 == 0)
+      limits.stop = [left = instance % 4]() mutable { return left-- <= 0; };
+    const LinearisedBlock linearised = linearise(block_of(graph), limits);
     ASSERT_EQ(least_peak_of(linearised.block), support::exact_peak(graph))
         << support::describe(graph);
   }

@@ -193,6 +193,7 @@ class Lineariser {
   // other tasks touch them. False: too many downsets.
   bool replace(std::int32_t start, const TaskSet& tasks, std::int32_t end) {
     Region region;
+    if (limits_.stop && limits_.stop()) return false;
     if (!make_region(start, tasks, end, region)) return true;
     std::vector<TaskId> names(tasks.size()), next(tasks.size());
     for (std::size_t k = 0; k < names.size(); ++k) names[k] = task_id(k);

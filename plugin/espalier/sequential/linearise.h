@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "espalier/sequential/downset_block.h"
@@ -18,6 +19,8 @@ struct LinearisedBlock {
 struct LineariseLimits {
   std::size_t tasks = 1 << 9;      ///< between the two ends of a region
   std::size_t downsets = 1 << 11;  ///< of a piece of it that does not decompose
+  /// Asked before every region. When true, the region is left as it is.
+  std::function<bool()> stop = {};
 };
 
 /// Replaces regions that touch the rest only at their two ends by paths.

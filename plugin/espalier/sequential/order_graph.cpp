@@ -151,13 +151,15 @@ class Pieces {
 };
 
 // Proved or not at all.
-std::optional<std::vector<TaskId>> order_if_series_parallel(const TaskGraph& graph) {
+std::optional<std::vector<TaskId>> order_if_series_parallel(const TaskGraph& graph,
+                                                            SearchBudget& budget) {
   Bytes all = graph.initial_bytes();
   for (std::size_t i = 0; i < graph.size(); ++i) {
     if (all > kMostSeriesParallelBytes) return std::nullopt;
     all += graph.memory_requirement(task_id(i));
   }
-  auto found = series_parallel_order(graph);
+  auto found =
+      series_parallel_order(graph, {.stop = [&budget] { return budget.is_spent(); }});
   if (!found || !found->proved()) return std::nullopt;
   return std::move(found->order);
 }
@@ -165,11 +167,12 @@ std::optional<std::vector<TaskId>> order_if_series_parallel(const TaskGraph& gra
 GraphOrder search_order(const TaskGraph& graph, const Block& block,
                         const OrderLimits& limits) {
   SearchBudget budget(limits);
-  const LinearisedBlock linearised = linearise(block);
+  const LinearisedBlock linearised =
+      linearise(block, {.stop = [&budget] { return budget.is_spent(); }});
   const BlockIndex index(linearised.block);
   Pieces pieces(index);
-  if (pieces.peak() > pieces.lower_bound()) {
-    if (auto order = order_if_series_parallel(graph)) {
+  if (pieces.peak() > pieces.lower_bound() && !budget.is_spent()) {
+    if (auto order = order_if_series_parallel(graph, budget)) {
       return proved_order(graph, std::move(*order), OrderMethod::kSeriesParallel);
     }
   }

@@ -177,6 +177,8 @@ class Contraction {
     FoldedBlock folded = fold(std::move(block), profiles_);
     if (folded.is_chain()) return std::move(folded.nodes);
     std::vector<std::int32_t> order;
+    if (limits_.stop && limits_.stop())
+      limits_.most_downsets_in_all = limits_.most_checks = 0;
     const std::size_t most =
         std::min(limits_.most_downsets, limits_.most_downsets_in_all);
     if (const std::size_t number = downsets(folded, most + 1); number <= most) {

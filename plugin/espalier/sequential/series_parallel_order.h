@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct SeriesParallelLimits {
   std::size_t most_downsets_in_all = 1 << 21;
   /// Beginnings of orders (core_block_order.h), for all other blocks together.
   std::size_t most_checks = 20'000;
+  /// Asked before every block. Once true, nothing more is searched.
+  std::function<bool()> stop = {};
 };
 
 /// An order of all operators and its peak in bytes; no order needs less than lower_bound.
