@@ -246,19 +246,26 @@ TEST(NullSpace, IsCountedInDoublePrecision) {
 TYPED_TEST(Pivoting, NeverDelaysWithoutAReserve) {
   using T = TypeParam;
   std::mt19937 random(22);
+  int refused = 0;
   for (int round = 0; round < 1000; ++round) {
     const FactorKind kind = round % 2 == 0 ? FactorKind::kLdlt : FactorKind::kLu;
     Instance instance(random, draw(random, 1, 45), kind);
     instance.pivoting.delay_reserve = 0;
     instance.template build<T>(random);
-    const auto factor =
-        factorise_sequentially<T>(instance.input(), instance.order, instance.report);
-    ASSERT_TRUE(factor.has_value()) << instance.text();
-    ASSERT_EQ(instance.report.pivots.delayed, 0) << instance.text();
-    const Dense a = dense_of(instance.analysis.permuted);
-    ASSERT_TRUE(std::isfinite(solve_error(random, instance, a, *factor, false)))
-        << instance.text();
+    try {
+      const auto factor =
+          factorise_sequentially<T>(instance.input(), instance.order, instance.report);
+      ASSERT_TRUE(factor.has_value()) << instance.text();
+      ASSERT_EQ(instance.report.pivots.delayed, 0) << instance.text();
+      const Dense a = dense_of(instance.analysis.permuted);
+      ASSERT_TRUE(std::isfinite(solve_error(random, instance, a, *factor, false)))
+          << instance.text();
+    } catch (const Error&) {  // entries beyond the precision, instead of infinities
+      ++refused;
+    }
   }
+  // Which ones depends on how the kernels round.
+  EXPECT_LE(refused, sizeof(T) == sizeof(float) ? 10 : 0);
 }
 
 TYPED_TEST(Pivoting, GoesOnWhenTheReserveIsUsedUp) {
