@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -19,15 +18,13 @@
 #include "espalier/model/graph_io.h"
 #include "espalier/model/replay_graph.h"
 #include "espalier/parallel/plan_graph.h"
+#include "solver/clock.h"
 
 namespace espalier::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-Seconds since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+using solver::Clock;
+using solver::since;
 
 struct OrderCommand {
   GraphSource source;
@@ -72,16 +69,21 @@ bool ids_are_an_order(const TaskGraph& graph) {
   return std::ranges::is_sorted(graph.topological_order());
 }
 
+Bytes data_bytes(const TaskGraph& graph) {
+  Bytes bytes = 0;
+  for (std::size_t i = 0; i < graph.data(); ++i) bytes += graph.size(datum_id(i));
+  return bytes;
+}
+
 void report_graph(Report& report, const std::string& file, const TaskGraph& graph) {
-  Bytes data = 0, largest = 0;
-  for (std::size_t i = 0; i < graph.data(); ++i) data += graph.size(datum_id(i));
+  Bytes largest = 0;
   for (const TaskId task : graph.topological_order())
     largest = std::max(largest, graph.memory_requirement(task));
   report.text("input", "input", file);
   report.count("operators", "operators", static_cast<std::int64_t>(graph.size()));
   report.count("tensors", "tensors", static_cast<std::int64_t>(graph.data()));
   report.heading("Memory");
-  report.bytes("tensor_bytes", "all tensors", data);
+  report.bytes("tensor_bytes", "all tensors", data_bytes(graph));
   report.bytes("initial_bytes", "there from the start", graph.initial_bytes());
   report.bytes("final_bytes", "there at the end", graph.final_bytes());
   report.bytes("largest_operator_bytes", "the largest operator", largest);
@@ -109,8 +111,7 @@ void report_answer(Report& report, const TaskGraph& graph, const OrderAnswer& an
 
 // What all data and all workspaces take together.
 Bytes everything(const TaskGraph& graph) {
-  Bytes bytes = 0;
-  for (std::size_t i = 0; i < graph.data(); ++i) bytes += graph.size(datum_id(i));
+  Bytes bytes = data_bytes(graph);
   for (const TaskId task : graph.topological_order()) bytes += graph.workspace(task);
   return bytes;
 }

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -21,6 +18,7 @@
 #include "cli/plan_out_of_core.h"
 #include "cli/plan_picture.h"
 #include "cli/report_option.h"
+#include "espalier/model/text_file.h"
 #include "espalier/parallel/make_plan.h"
 
 namespace espalier::cli {
@@ -84,17 +82,16 @@ void report_plan(Report& report, const Plan& plan, Bytes postorder_peak, double 
 
 /// One line a task, in witness order: what the policy follows and what it would do.
 void write_schedule(const std::string& path, const PlanInput& input, const Plan& plan) {
-  std::ofstream file(path);
-  if (!file) throw FileError(path, 0, std::strerror(errno));
-  file << "# id start end first_worker workers priority; witness order\n";
-  for (const TaskId task : plan.witness) {
-    const WorkerRange& where = plan.mapping[index(task)];
-    file << fmt::format("{} {} {} {} {} {}\n", input.id(task),
-                        plan.schedule.start[index(task)], plan.schedule.end[index(task)],
-                        where.first, where.count, plan.priority[index(task)]);
-  }
-  file.close();
-  if (!file) throw FileError(path, 0, "cannot be written");
+  write_file(path, [&](std::ostream& file) {
+    file << "# id start end first_worker workers priority; witness order\n";
+    for (const TaskId task : plan.witness) {
+      const WorkerRange& where = plan.mapping[index(task)];
+      file << fmt::format("{} {} {} {} {} {}\n", input.id(task),
+                          plan.schedule.start[index(task)],
+                          plan.schedule.end[index(task)], where.first, where.count,
+                          plan.priority[index(task)]);
+    }
+  });
 }
 
 /// @throws InvalidInput for options that do not go together

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <optional>
+#include <ostream>
 #include <utility>
 #include <vector>
 
 #include "cli/plan_compare.h"
+#include "espalier/model/text_file.h"
 #include "espalier/sequential/liu_traversal.h"
 #include "espalier/sequential/out_of_core/plan_out_of_core.h"
 #include "espalier/sequential/out_of_core/replay_out_of_core.h"
@@ -54,9 +53,8 @@ Expected<Chosen> compare_methods(const TaskTree& tree, Bytes bound, Report& repo
 /// The lines of the header for what happens at one position of the order.
 class ScheduleFile {
  public:
-  ScheduleFile(const std::string& path, const PlanInput& input)
-      : path_(path), input_(input), file_(path), out_(input.tree->size(), 0) {
-    if (!file_) throw FileError(path, 0, std::strerror(errno));
+  ScheduleFile(std::ostream& file, const PlanInput& input)
+      : input_(input), file_(file), out_(input.tree->size(), 0) {
     file_ << "# run ID; write ID BYTES output|retained; read ID BYTES; in this order\n";
   }
 
@@ -75,21 +73,15 @@ class ScheduleFile {
     file_ << fmt::format("run {}\n", input_.id(task));
   }
 
-  void close() {
-    file_.close();
-    if (!file_) throw FileError(path_, 0, "cannot be written");
-  }
-
  private:
-  const std::string& path_;
   const PlanInput& input_;
-  std::ofstream file_;
+  std::ostream& file_;
   std::vector<Bytes> out_;  // of each output, on disk
 };
 
-void write_schedule(const std::string& path, const PlanInput& input,
+void write_schedule(std::ostream& out, const PlanInput& input,
                     const OutOfCorePlan& plan) {
-  ScheduleFile file(path, input);
+  ScheduleFile file(out, input);
   auto eviction = plan.evictions.begin();
   for (std::size_t k = 0; k < plan.order.size(); ++k) {
     for (; eviction != plan.evictions.end() && eviction->written_at == k; ++eviction) {
@@ -97,7 +89,6 @@ void write_schedule(const std::string& path, const PlanInput& input,
     }
     file.run(plan.order[k]);
   }
-  file.close();
 }
 
 void report_plan(Report& report, const TaskTree& tree, const Chosen& chosen) {
@@ -133,7 +124,8 @@ ExitStatus plan_out_of_core(const PlanInput& input, const OutOfCoreRequest& requ
   if (best) report_plan(answer, tree, *best);
   if (best && !request.schedule.empty()) {
     progress->step("writing the schedule");
-    write_schedule(request.schedule, input, best->plan);
+    write_file(request.schedule,
+               [&](std::ostream& file) { write_schedule(file, input, best->plan); });
   }
   progress.reset();
   if (!best) {

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
+#include <ostream>
 
-#include "espalier/model/error.h"
+#include "espalier/model/text_file.h"
 
 namespace espalier::cli {
 namespace {
@@ -233,11 +231,7 @@ std::string draw(const Comparison& comparison) {
 }
 
 void write_picture(const std::string& path, const Comparison& comparison) {
-  std::ofstream file(path);
-  if (!file) throw FileError(path, 0, std::strerror(errno));
-  file << draw(comparison);
-  file.close();
-  if (!file) throw FileError(path, 0, "cannot be written");
+  write_file(path, [&](std::ostream& file) { file << draw(comparison); });
 }
 
 }  // namespace espalier::cli

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -16,20 +15,17 @@
 #include "cli/output.h"
 #include "cli/solve_options.h"
 #include "cli/solve_report.h"
+#include "solver/clock.h"
 #include "solver/process_memory.h"
 #include "solver/vector_io.h"
 
 namespace espalier::cli {
 namespace {
 
+using solver::Clock;
 using solver::Operation;
+using solver::since;
 using solver::Solver;
-
-using Clock = std::chrono::steady_clock;
-
-Seconds since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::int64_t entries_of(const solver::InputMatrix& matrix) {
   return std::visit([](const auto& each) { return std::ssize(each.row); }, matrix);
