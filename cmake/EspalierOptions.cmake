@@ -55,6 +55,18 @@ option(ESPALIER_WITH_AMD "Order with AMD" ${AMD_FOUND})
 option(ESPALIER_WITH_SCOTCH "Order with SCOTCH" ${SCOTCH_LIB_FOUND})
 option(ESPALIER_WITH_ONNX "Read ONNX models" ${ONNX_FOUND})
 option(ESPALIER_WITH_HWLOC "See the machine with hwloc" ${HWLOC_FOUND})
+option(ESPALIER_WITH_MPI "Build the solver for cluster jobs, over StarPU-MPI" ON)
+
+# MPI, and the StarPU-MPI of the StarPU that was found.
+if(ESPALIER_WITH_MPI AND ESPALIER_WITH_STARPU)
+  string(REPLACE starpu starpumpi starpumpi_module "${STARPU_MODULE_NAME}")
+  pkg_check_modules(STARPUMPI IMPORTED_TARGET "${starpumpi_module}")
+  find_package(MPI COMPONENTS C)
+endif()
+if(NOT (ESPALIER_WITH_STARPU AND STARPUMPI_FOUND AND MPI_C_FOUND))
+  message(STATUS "No cluster jobs: they need StarPU, StarPU-MPI and MPI")
+  set(ESPALIER_WITH_MPI OFF)
+endif()
 
 # Flags of our own targets; not exported.
 add_library(espalier_flags INTERFACE)

@@ -5,7 +5,7 @@
 //   solver_bench [--repeat N] [--workers N] [--kinds KIND,…] [--peers NAME,…]
 //                [--timeout SECONDS] [--json FILE] [--picture FILE] [--markdown FILE]
 //                INPUT…
-//   INPUT: a matrix file, grid:NXxNYxNZ, or a folder of *.mtx, *.mtx.gz
+//   INPUT: a matrix file, grid:NXxNYxNZ, or a folder of matrix files
 //
 // Exit status 1 when ours failed, went beyond a bound, or left a componentwise backward
 // error above 1e-14 (spd) or 1e-12 (symmetric, general). A peer that fails is a cell.
@@ -15,12 +15,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <stdexcept>
+#include <exception>
 #include <string>
 #include <vector>
 
+#include "solver_inputs.h"
 #include "solver_picture.h"
 #include "solver_runs.h"
 #include "solver_table.h"
@@ -37,45 +36,6 @@ struct Options {
   std::vector<std::string> inputs;
   std::string json_file, picture, markdown_file;
 };
-
-std::vector<std::string> expand(const std::vector<std::string>& inputs) {
-  std::vector<std::string> out;
-  for (const std::string& input : inputs) {
-    if (!std::filesystem::is_directory(input)) {
-      out.push_back(input);
-      continue;
-    }
-    const auto before = static_cast<std::ptrdiff_t>(out.size());
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(input)) {
-      const std::string path = entry.path().string();
-      if (path.ends_with(".mtx") || path.ends_with(".mtx.gz")) out.push_back(path);
-    }
-    std::sort(out.begin() + before, out.end());
-  }
-  return out;
-}
-
-json facts_of(const std::string& input, int timeout) {
-  const Outcome outcome =
-      run_command(quoted(program_folder()) + "/matrix_facts " + quoted(input), timeout);
-  if (outcome.json) return *outcome.json;
-  throw std::runtime_error("cannot read " + input);
-}
-
-// The kinds asked for that the matrix can be factored as; auto: the most special one.
-std::vector<std::string> kinds_of(const json& facts, const Options& options) {
-  std::vector<std::string> possible;
-  if (facts.at("may_be_definite")) possible.push_back("spd");
-  if (facts.at("symmetric")) possible.push_back("symmetric");
-  possible.push_back("general");
-  std::vector<std::string> kinds;
-  for (const std::string& kind : possible)
-    if (std::find(options.kinds.begin(), options.kinds.end(), kind) !=
-            options.kinds.end() ||
-        (options.kinds.front() == "auto" && kind == possible.front()))
-      kinds.push_back(kind);
-  return kinds;
-}
 
 double dgemm_rate(const Options& options) {
   const Outcome outcome = run_command(
@@ -96,13 +56,6 @@ std::vector<Series> all_ways(const System& system, const Options& options) {
   for (const std::string& name : options.peers)
     if (auto way = peer(name, system)) series.push_back({*way, {}, {}});
   return series;
-}
-
-// "grid 40x40x40", or the file's name without its endings.
-std::string short_name(const std::string& input) {
-  if (input.starts_with("grid:")) return "grid " + input.substr(5);
-  const std::string file = std::filesystem::path(input).filename().string();
-  return file.substr(0, file.find(".mtx"));
 }
 
 Case run_case(const System& system, const json& facts, const Options& options) {
@@ -128,13 +81,6 @@ void check_orderings(const Case& c) {
                c.name, c.flops(), cholmod);
 }
 
-void write(const std::string& file, const std::string& text) {
-  if (file.empty()) return;
-  std::ofstream out(file);
-  out << text << '\n';
-  if (!out.flush()) throw std::runtime_error("cannot write " + file);
-}
-
 int compare(const Options& options) {
   fmt::print(
       "Seconds: medians of {} runs, {} workers, BLAS threads or processes, analysis with "
@@ -147,18 +93,18 @@ int compare(const Options& options) {
   bool good = true;
   std::vector<Case> cases;
   json all = json::array();
-  for (const std::string& input : expand(options.inputs)) {
+  for (const std::string& input : expand_folders(options.inputs)) {
     const json facts = facts_of(input, options.timeout);
-    for (const std::string& kind : kinds_of(facts, options)) {
+    for (const std::string& kind : kinds_of(facts, options.kinds)) {
       cases.push_back(run_case({input, kind, options.workers}, facts, options));
       for (const Row& row : table_rows(cases.back())) print_row(row);
       check_orderings(cases.back());
       good = cases.back().good() && good;
       all.push_back(to_json(cases.back()));
-      write(options.json_file, all.dump(1));
+      write_file(options.json_file, all.dump(1));
     }
   }
-  write(options.markdown_file, markdown(cases));
+  write_file(options.markdown_file, markdown(cases));
   if (!options.picture.empty()) draw(cases, options.picture);
   return good ? 0 : 1;
 }

@@ -40,10 +40,9 @@ double number(const json& run, const char* key) {
   return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
 }
 
-// timeout(1) ends with 124; with 137 when it had to kill.
-std::string reason(int status, const json& printed) {
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  if (code == 124 || code == 137) return "timeout";
+std::string reason(const Ended& ended) {
+  const json& printed = ended.printed;
+  if (ended.timed_out()) return "timeout";
   if (!printed.is_object()) return "failed";
   if (printed.contains("failure")) return printed.at("failure").get<std::string>();
   if (!printed.value("positive_definite", true)) return "not SPD";
@@ -52,7 +51,7 @@ std::string reason(int status, const json& printed) {
 
 }  // namespace
 
-Outcome run_command(const std::string& command, int timeout_seconds) {
+Ended run_limited(const std::string& command, int timeout_seconds) {
   const std::string limited =
       fmt::format("timeout --kill-after=5 {} sh -c {}", timeout_seconds, quoted(command));
   FILE* pipe = popen(limited.c_str(), "r");
@@ -62,9 +61,14 @@ Outcome run_command(const std::string& command, int timeout_seconds) {
   while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
     output.append(buffer.data(), got);
   const int status = pclose(pipe);
-  const json printed = json::parse(output, nullptr, false);
-  Outcome outcome{.json = {}, .failure = reason(status, printed)};
-  if (outcome.failure.empty()) outcome.json = printed;
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          json::parse(output, nullptr, false)};
+}
+
+Outcome run_command(const std::string& command, int timeout_seconds) {
+  const Ended ended = run_limited(command, timeout_seconds);
+  Outcome outcome{.json = {}, .failure = reason(ended)};
+  if (outcome.failure.empty()) outcome.json = ended.printed;
   return outcome;
 }
 
@@ -80,8 +84,12 @@ void Series::run_again(int timeout_seconds) {
 }
 
 double Series::median(const char* key) const {
+  return median([key](const json& run) { return number(run, key); });
+}
+
+double Series::median(const std::function<double(const json&)>& value) const {
   std::vector<double> values;
-  for (const json& run : runs) values.push_back(number(run, key));
+  for (const json& run : runs) values.push_back(value(run));
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -115,8 +123,9 @@ std::string quoted(const std::string& text) {
 
 std::string our_command(const System& system, const std::string& options) {
   const bool grid = system.input.starts_with("grid:");
-  return fmt::format("{}/espalier solve {} --kind {} --workers {} --json {}",
-                     quoted(program_folder()),
+  const std::string program =
+      system.program.empty() ? program_folder() + "/espalier" : system.program;
+  return fmt::format("{} solve {} --kind {} --workers {} --json {}", quoted(program),
                      grid ? "--grid " + system.input.substr(5) : quoted(system.input),
                      system.kind, system.workers, options);
 }
@@ -126,6 +135,14 @@ std::string peer_command(const std::string& program, const System& system,
   return fmt::format("OMP_WAIT_POLICY=passive {}/{} {} --kind {} --threads {} {}",
                      quoted(program_folder()), program, quoted(system.input), system.kind,
                      system.workers, options);
+}
+
+std::string mpi_command(int processes) {
+  return fmt::format(
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+      "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 "
+      "OPENBLAS_NUM_THREADS=1 mpirun -n {}",
+      processes);
 }
 
 std::vector<std::string> all_peers() {
@@ -143,14 +160,11 @@ std::optional<Way> peer(const std::string& name, const System& system) {
     return std::nullopt;
   if (!p->processes)
     return Way{p->name, p->label, peer_command(p->program, system, p->options)};
-  // One machine, as many processes as workers, started by whoever runs the benchmark.
-  const System each{system.input, system.kind, 1};
-  return Way{
-      p->name, p->label,
-      fmt::format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-                  "OMPI_MCA_rmaps_base_oversubscribe=1 mpirun -n {} --bind-to none "
-                  "env {}",
-                  system.workers, peer_command(p->program, each, p->options))};
+  System each = system;
+  each.workers = 1;
+  return Way{p->name, p->label,
+             fmt::format("{} --bind-to none env {}", mpi_command(system.workers),
+                         peer_command(p->program, each, p->options))};
 }
 
 }  // namespace espalier::bench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct Series {
   [[nodiscard]] bool solved() const { return failure.empty() && !runs.empty(); }
   /// Of all runs; the series must be solved. The key must be in every run.
   [[nodiscard]] double median(const char* key) const;
+  [[nodiscard]] double median(
+      const std::function<double(const nlohmann::json&)>& value) const;
   [[nodiscard]] double largest(const char* key) const;
   /// Median growth of the resident set while factorising, all processes together.
   [[nodiscard]] double peak_bytes() const;
@@ -40,6 +43,7 @@ struct System {
   std::string input;  ///< file or grid:NXxNYxNZ
   std::string kind;   ///< spd, symmetric, general
   int workers = 2;
+  std::string program = {};  ///< espalier itself; empty: the one beside this program
 };
 
 /// The folder of this program, where the others are.
@@ -53,10 +57,25 @@ struct System {
 [[nodiscard]] std::string peer_command(const std::string& program, const System& system,
                                        const std::string& options = "");
 
+/// mpirun with its environment for so many processes on this machine, whoever starts
+/// them: more than cores if need be, none that keeps a core while it waits, one BLAS
+/// thread each.
+[[nodiscard]] std::string mpi_command(int processes);
+
 /// Names of all peers.
 [[nodiscard]] std::vector<std::string> all_peers();
 /// The peer, or nothing where it was not built or does not factor that kind.
 [[nodiscard]] std::optional<Way> peer(const std::string& name, const System& system);
+
+/// How a command ended.
+struct Ended {
+  int code = 0;            ///< exit status; 128 and the signal where one ended it
+  nlohmann::json printed;  ///< discarded where it is no JSON
+
+  /// timeout(1) ends with 124; with 137 when it had to kill.
+  [[nodiscard]] bool timed_out() const { return code == 124 || code == 137; }
+};
+[[nodiscard]] Ended run_limited(const std::string& command, int timeout_seconds);
 
 /// What the command prints, or nothing and why.
 struct Outcome {

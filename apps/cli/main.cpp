@@ -7,17 +7,31 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/termination.h"
 #include "espalier/model/error.h"
+#ifdef ESPALIER_WITH_MPI
+#include "solver/cluster/launch.h"
+#endif
 
 namespace espalier::cli {
 namespace {
 
-int fail(ExitStatus status, const char* message) {
-  fmt::print(stderr, "espalier: {}\n", message);
+// What is wrong before the processes of a job know each other is wrong with all of them:
+// one says it.
+bool speaks() {
+#ifdef ESPALIER_WITH_MPI
+  return solver::launch().rank == 0;
+#else
+  return true;
+#endif
+}
+
+int fail(ExitStatus status, std::string_view message) {
+  if (speaks()) fmt::print(stderr, "espalier: {}\n", message);
   return status;
 }
 
@@ -46,9 +60,9 @@ int parse_and_run(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
-    fmt::print(stderr, "espalier: {} (see espalier --help)\n", error.what());
-    return kBadInput;
+    if (error.get_exit_code() == 0)  // --help, --version
+      return speaks() ? program.exit(error) : kDone;
+    return fail(kBadInput, fmt::format("{} (see espalier --help)", error.what()));
   }
   for (const Command& command : commands) {
     if (command.app->parsed()) return run(command);

@@ -8,6 +8,17 @@
 #include <cstdio>
 
 namespace espalier::cli {
+namespace {
+
+// Mebibytes over a wide range: the figures of a report are held side by side.
+std::string size_in_report(Bytes value) {
+  constexpr Bytes kMebi = Bytes{1} << 20, kMost = Bytes{16} << 30;
+  return value < kMebi || value > kMost
+             ? format_size(value)
+             : fmt::format("{:.1f} MiB", static_cast<double>(value) / double{kMebi});
+}
+
+}  // namespace
 
 template <class T>
 void Report::add(std::string_view key, std::string_view label, T value,
@@ -31,12 +42,15 @@ void Report::count(std::string_view key, std::string_view label, std::int64_t va
 }
 
 void Report::bytes(std::string_view key, std::string_view label, Bytes value) {
-  // Mebibytes over a wide range: the figures of a report are held side by side.
-  constexpr Bytes kMebi = Bytes{1} << 20, kMost = Bytes{16} << 30;
-  add(key, label, value,
-      value < kMebi || value > kMost
-          ? format_size(value)
-          : fmt::format("{:.1f} MiB", static_cast<double>(value) / double{kMebi}));
+  add(key, label, value, size_in_report(value));
+}
+
+void Report::bytes(std::string_view key, std::string_view label,
+                   std::span<const Bytes> values) {
+  std::vector<std::string> shown;
+  for (const Bytes value : values) shown.push_back(size_in_report(value));
+  add(key, label, std::vector<Bytes>(values.begin(), values.end()),
+      fmt::format("{}", fmt::join(shown, "  ")));
 }
 
 void Report::seconds(std::string_view key, std::string_view label, Seconds value) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,6 +26,8 @@ class Report {
   void flag(std::string_view key, std::string_view label, bool value);
   void count(std::string_view key, std::string_view label, std::int64_t value);
   void bytes(std::string_view key, std::string_view label, Bytes value);
+  /// One value for each process or the like: an array in JSON.
+  void bytes(std::string_view key, std::string_view label, std::span<const Bytes> values);
   void seconds(std::string_view key, std::string_view label, Seconds value);
   void flops(std::string_view key, std::string_view label, Flops value);
   void ratio(std::string_view key, std::string_view label, double value);

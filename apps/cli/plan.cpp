@@ -17,6 +17,7 @@
 #include "cli/plan_lists.h"
 #include "cli/plan_out_of_core.h"
 #include "cli/plan_picture.h"
+#include "cli/plan_processes.h"
 #include "cli/report_option.h"
 #include "espalier/model/text_file.h"
 #include "espalier/parallel/make_plan.h"
@@ -31,6 +32,7 @@ struct PlanCommand {
   std::vector<MemoryItem> memory;     // at most one, or a list to compare
   PlanOptions plan;
   AssemblyRequest assembly;
+  ProcessesRequest cluster;
   double rate = 0;                // flops per second of one worker; 0: not known
   std::int32_t task_workers = 1;  // that each task of a tree file can use
   bool compare = false, out_of_core = false, json = false;
@@ -48,7 +50,9 @@ void report_input(Report& report, const PlanCommand& command, const PlanInput& i
   }
   report.count("tasks", "tasks", static_cast<std::int64_t>(tree.size()));
   report.flops("work_flops", "work, flops", work);
-  if (command.compare || command.out_of_core) return;
+  if (command.compare || command.out_of_core || !command.cluster.processes.empty()) {
+    return;
+  }
   report.count("workers", "workers", command.plan.workers);
   report.text("order", "order", name(command.plan.order));
   report.text("mapping", "mapping", name(command.plan.mapping));
@@ -94,11 +98,24 @@ void write_schedule(const std::string& path, const PlanInput& input, const Plan&
   });
 }
 
+void check_processes(const PlanCommand& command) {
+  const ProcessesRequest& cluster = command.cluster;
+  if (cluster.processes.empty()) return;
+  if (command.plan.mapping == MappingKind::kAllToAll) {
+    throw InvalidInput("plan: --mapping all-to-all is not for --processes");
+  }
+  if (cluster.processes.size() > 1 && (cluster.memory || !command.schedule.empty())) {
+    throw InvalidInput(
+        "plan: --memory-per-process and --schedule are for one number of --processes");
+  }
+}
+
 /// @throws InvalidInput for options that do not go together
 void check(const PlanCommand& command) {
   if (command.source.file.empty() == command.source.grid.empty()) {
     throw InvalidInput("plan: give either a file or --grid");
   }
+  check_processes(command);
   if (command.compare) return;
   if (command.workers.size() > 1) {
     throw InvalidInput("plan: several --workers are for --compare");
@@ -110,6 +127,12 @@ void check(const PlanCommand& command) {
 
 PlanInput read_plan_input(PlanCommand& command) {
   command.assembly.workers = std::ranges::max(command.workers);
+  if (!command.cluster.processes.empty()) {
+    const auto all = static_cast<std::int64_t>(command.assembly.workers) *
+                     std::ranges::max(command.cluster.processes);
+    command.assembly.workers =
+        static_cast<std::int32_t>(std::min<std::int64_t>(all, 1 << 30));
+  }
   PlanInput input = read_plan_input(command.source, command.assembly);
   if (command.task_workers > 1) {
     if (input.matrix) {
@@ -123,6 +146,18 @@ PlanInput read_plan_input(PlanCommand& command) {
 
 MemoryRequest memory_of(const PlanCommand& command) {
   return command.memory.empty() ? MemoryRequest{} : command.memory.front().request;
+}
+
+ProcessesRequest cluster_request(const PlanCommand& command) {
+  ProcessesRequest request = command.cluster;
+  request.workers = command.workers.front();
+  request.mapping = command.plan.mapping == MappingKind::kProportional
+                        ? DistributedMapping::kProportional
+                        : DistributedMapping::kMemoryAware;
+  if (command.rate > 0) request.network.flop_rate = command.rate;
+  request.schedule = command.schedule;
+  request.json = command.json;
+  return request;
 }
 
 PlanReport describe(const PlanCommand& command) {
@@ -169,6 +204,9 @@ ExitStatus run_plan(PlanCommand command) {
     return plan_out_of_core(input, {memory_of(command), command.schedule, command.json},
                             std::move(report), progress);
   }
+  if (!command.cluster.processes.empty()) {
+    return plan_processes(input, cluster_request(command), std::move(report), progress);
+  }
   if (!command.compare) return plan_one(command, input, std::move(report), progress);
   const Comparison comparison = compare(input, {command.workers, command.memory});
   progress.reset();
@@ -199,6 +237,14 @@ void add_compare(CLI::App& app, PlanCommand& command) {
   }
 }
 
+void add_cluster(CLI::App& app, PlanCommand& command) {
+  CLI::Option* processes = add_processes(app, command.cluster);
+  for (const char* other :
+       {"--compare", "--out-of-core", "--memory", "--order", "--report"}) {
+    processes->excludes(app.get_option(other));
+  }
+}
+
 }  // namespace
 
 Command add_plan(CLI::App& program) {
@@ -222,8 +268,9 @@ Command add_plan(CLI::App& program) {
   add_mapping(*app, command->plan.mapping);
   add_kind(*app, command->assembly.kind);
   add_ordering(*app, command->assembly.ordering);
-  app->add_option("--rate", command->rate,
-                  "Flops a second of one worker, to give times in seconds as well")
+  app->add_option("--rate,--flop-rate", command->rate,
+                  "Flops a second of one worker, to give times in seconds as well;\n"
+                  "with --processes 1e10 if it is not given")
       ->check(CLI::PositiveNumber)
       ->default_str("");
   app->add_option("--schedule", command->schedule,
@@ -231,6 +278,7 @@ Command add_plan(CLI::App& program) {
   add_report(*app, command->page);
   add_compare(*app, *command);
   add_out_of_core(*app, *command);
+  add_cluster(*app, *command);
   add_json(*app, command->json);
   return {app, [command] { return run_plan(*command); }};
 }

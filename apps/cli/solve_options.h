@@ -21,6 +21,7 @@ struct SolveOptions {
   bool transposed = false;
   bool no_refine = false;
   bool json = false;
+  bool workers_given = false;
   solver::SolverOptions solver;  ///< complete after check()
 
   [[nodiscard]] bool bounded() const {

@@ -67,6 +67,32 @@ void report_system(Report& report, const SolveOptions& options, const Solver& so
                static_cast<std::int64_t>(solver.tree().nodes.size()));
 }
 
+void report_processes(Report& report, const ProcessFigures& figures) {
+  const auto count = static_cast<double>(figures.peak.size());
+  const auto efficiency = [&](std::span<const Bytes> peaks) {
+    return static_cast<double>(figures.sequential_least) /
+           (count * static_cast<double>(std::ranges::max(peaks)));
+  };
+  report.count("processes", "processes", std::ssize(figures.peak));
+  report.count("shared_nodes", "nodes that several share", figures.shared_nodes);
+  report.bytes("process_peak_rss_bytes", "peak of each (VmHWM)", figures.peak);
+  report.bytes("process_baseline_rss_bytes", "  resident before the first front",
+               figures.baseline);
+  report.bytes("process_factor_rss_bytes", "  growth while factorising", figures.growth);
+  report.bytes("process_predicted_peak_bytes", "  fronts: predicted least",
+               figures.predicted);
+  report.bytes("process_booked_peak_bytes", "  fronts: most that was booked",
+               figures.booked);
+  report.bytes("process_sent_bytes", "  sent while factorising", figures.sent);
+  report.count("messages", "messages", figures.messages);
+  report.bytes("sequential_least_bytes", "fronts in one process: least",
+               figures.sequential_least);
+  report.ratio("memory_efficiency", "memory efficiency, as predicted",
+               efficiency(figures.predicted));
+  report.ratio("measured_memory_efficiency", "memory efficiency, by growth",
+               efficiency(figures.growth));
+}
+
 // Nothing in the report's figures is estimated after the fact: what the gate booked, what
 // the fronts really took, and what the system counts for the process.
 void report_memory(Report& report, const SolveOptions& options, const Solver& solver,
@@ -75,23 +101,30 @@ void report_memory(Report& report, const SolveOptions& options, const Solver& so
   report.heading("Memory");
   report.bytes("least_bytes",
                out_of_core ? "least bound in core" : "least bound that suffices",
-               solver.memory().least());
+               solver.least());
   if (out_of_core)
     report.bytes("out_of_core_least_bytes", "least bound out of core",
                  solver.memory().least_out_of_core());
   if (run.bound) report.bytes("bound_bytes", "bound on the process", *run.bound);
-  report.bytes("peak_rss_bytes", "peak of the process (VmHWM)", solver.peak_resident());
-  report.bytes("baseline_rss_bytes", "  resident before the first front",
+  if (run.processes) report_processes(report, *run.processes);
+  const bool several = run.processes.has_value();
+  report.bytes("peak_rss_bytes",
+               several ? "largest peak of a process" : "peak of the process (VmHWM)",
+               run.peak_resident(solver));
+  report.bytes("baseline_rss_bytes", several ? "" : "  resident before the first front",
                solver.memory().baseline);
-  report.bytes("factor_rss_bytes", "  growth while factorising", solver.factor_growth());
-  report.bytes("booked_peak_bytes", "fronts: most that was booked",
-               run.factor.booked_peak);
-  report.bytes("peak_bytes", "fronts: most that was allocated",
+  report.bytes(
+      "factor_rss_bytes", several ? "" : "  growth while factorising",
+      several ? std::ranges::max(run.processes->growth) : solver.factor_growth());
+  report.bytes(
+      "booked_peak_bytes", several ? "" : "fronts: most that was booked",
+      several ? std::ranges::max(run.processes->booked) : run.factor.booked_peak);
+  report.bytes("peak_bytes", several ? "" : "fronts: most that was allocated",
                run.factor.allocated_peak);
   report.bytes("analysis_peak_bytes", "", solver.memory().analysis_peak);
   report.bytes("reserve_bytes", "", solver.memory().reserve);
   if (run.bound)
-    report.flag("bound_kept", "bound kept", solver.peak_resident() <= *run.bound);
+    report.flag("bound_kept", "bound kept", run.peak_resident(solver) <= *run.bound);
   if (!out_of_core) return;
   const solver::SpillFile::Counters io = solver.spilled();
   report.bytes("spill_file_bytes", "file out of core", solver.bytes_to_spill());
@@ -215,6 +248,10 @@ void print_notes(const SolveOptions& options, const SolveRun& run) {
 
 }  // namespace
 
+Bytes SolveRun::peak_resident(const Solver& solver) const {
+  return processes ? std::ranges::max(processes->peak) : solver.peak_resident();
+}
+
 ExitStatus report_run(const SolveOptions& options, const Solver& solver,
                       const SolveRun& run) {
   const std::vector<std::string> why = doubts(options, solver.precision(), run);
@@ -232,10 +269,11 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
 
   print_notes(options, run);
   for (const std::string& each : why) print_line(options, each);
-  const bool kept = !run.bound || solver.peak_resident() <= *run.bound;
+  const Bytes peak = run.peak_resident(solver);
+  const bool kept = !run.bound || peak <= *run.bound;
   if (!kept)
-    fmt::print(stderr, "espalier: the peak {} is above the bound {}\n",
-               format_size(solver.peak_resident()), format_size(*run.bound));
+    fmt::print(stderr, "espalier: the peak {} is above the bound {}\n", format_size(peak),
+               format_size(*run.bound));
   return kept && why.empty() ? kDone : kNo;
 }
 
@@ -244,7 +282,7 @@ ExitStatus report_infeasible(const SolveOptions& options, const Solver& solver,
   Report report;
   report_system(report, options, solver, entries);
   const solver::MemoryAccount& memory = solver.memory();
-  answer.least_bytes = memory.least();
+  answer.least_bytes = solver.least();
   std::string more = "; with --out-of-core DIR less may do";
   if (!options.solver.out_of_core.empty()) {
     const Bytes least = memory.least_out_of_core();

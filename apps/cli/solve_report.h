@@ -2,12 +2,23 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/solve_options.h"
 
 namespace espalier::cli {
+
+/// What each process of a job had, by rank.
+struct ProcessFigures {
+  std::vector<Bytes> peak, baseline, growth;  ///< resident sets
+  std::vector<Bytes> predicted, booked;       ///< peaks of the fronts
+  std::vector<Bytes> sent;                    ///< while factorising
+  std::int64_t messages = 0;                  ///< of all of them
+  Bytes sequential_least = 0;  ///< of the fronts in the memory of one process
+  std::int64_t shared_nodes = 0;
+};
 
 /// What is known of a run of `espalier solve` when it has ended well.
 struct SolveRun {
@@ -19,7 +30,11 @@ struct SolveRun {
   bool cholesky_failed = false;  ///< it went on as L D L^T
   solver::FactorReport factor;   ///< saved: only pivots.null_space is known
   solver::Solution solution;
-  std::optional<double> forward_error;  ///< where the solution is known
+  std::optional<double> forward_error;      ///< where the solution is known
+  std::optional<ProcessFigures> processes;  ///< of a job with several
+
+  /// Of the process that had most; else of this one.
+  [[nodiscard]] Bytes peak_resident(const solver::Solver& solver) const;
 };
 
 /// Everything, and what is to be warned of: on standard error, as "trusted": false and

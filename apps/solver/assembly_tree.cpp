@@ -15,10 +15,14 @@ constexpr Flops kFlopsPerEntry = 10, kFlopsPerFront = 5000;
 
 // Few enough blocks that a block is worth a task, enough of them to keep workers busy.
 // L U has its diagonal blocks on both sides: with narrower ones it needs 4 % less memory
-// for 2 % more time.
+// for 2 % more time. What processes send each other, and have to receive in memory of
+// their own, are blocks or parts of them.
 std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
   const std::int32_t narrower = options.kind == FactorKind::kLu ? 3 : 1;
-  const std::int32_t wanted = order / (narrower * std::clamp(4 * options.workers, 8, 24));
+  const bool apart = options.processes > 1;
+  const std::int32_t blocks = apart ? std::clamp(8 * options.workers, 16, 32)
+                                    : std::clamp(4 * options.workers, 8, 24);
+  const std::int32_t wanted = order / (narrower * blocks);
   return std::clamp((wanted + 31) / 32 * 32, options.block_width,
                     std::max(options.block_width, 448));
 }
@@ -209,7 +213,7 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
               const AssemblyTree::Node& node, const AssemblyTree::Profile& profile) {
   Task task;
   for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
-    task.work += front_cost(symbolic, s, tree.sides());
+    task.work += node.part * front_cost(symbolic, s, tree.sides());
   const std::int32_t last = node.last_front;
   const Bytes scratch =
       checked_add(checked_mul(node.stack_entries, tree.entry_bytes),
@@ -245,7 +249,7 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   AssemblyTree tree;
   tree.kind = options.kind;
   tree.entry_bytes = options.entry_bytes;
-  tree.window = std::clamp(options.workers, 1, kMostAssembled);
+  tree.window = std::clamp(options.workers / options.processes, 1, kMostAssembled);
   link_children(symbolic, tree);
   group_fronts(symbolic, options, tree);
   for (AssemblyTree::Node& node : tree.nodes) {

@@ -14,7 +14,8 @@ namespace espalier::solver {
 struct AssemblyOptions {
   FactorKind kind = FactorKind::kCholesky;
   Bytes entry_bytes = sizeof(double);
-  std::int32_t workers = 1;
+  std::int32_t workers = 1;    ///< of all processes
+  std::int32_t processes = 1;  ///< that share the workers evenly
   /// a subtree with less than this part of W/P of the work is one task …
   double subtree_fraction = 0.01;
   /// … or with less than this, in flops: below it a task is not worth its overhead …
@@ -60,6 +61,8 @@ struct AssemblyTree {
     std::int32_t first_front = 0, last_front = 0;  ///< inclusive; fronts are in postorder
     bool tiled = false;
     bool by_blocks = false;          ///< tiled, and its memory comes with its blocks
+    bool shared = false;             ///< with other processes: sizes are of the part here
+    double part = 1;                 ///< of its work that is done here
     std::int64_t stack_entries = 0;  ///< entries of contribution blocks at most
     std::int64_t index_entries = 0;  ///< int32 of relative indices at once
     Bytes factor_bytes = 0;          ///< of the panels, in whole pages

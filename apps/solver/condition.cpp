@@ -21,11 +21,12 @@ void multiply_rows(std::span<const double> scale, std::span<double> block) {
 }
 
 // One column of A = R^-1 B C^-1 holds |b_ij| / (r_i c_j); for op(A) = A^T one row of A.
-double norm1(const SquareMatrix& b, const ErrorEstimateOptions& options) {
+double norm1(const MatrixPart& part, const ErrorEstimateOptions& options) {
   const auto inverse = [](std::span<const double> scale, std::int32_t i) {
     return scale.empty() ? 1 : 1 / scale[i];
   };
   const bool transposed = options.operation == Operation::kTransposed;
+  const SquareMatrix& b = part.here();
   std::vector<double> sum(b.size());
   for (std::int32_t j = 0; j < b.size(); ++j)
     for (auto k = b.lower.column_start[j]; k < b.lower.column_start[j + 1]; ++k) {
@@ -38,12 +39,13 @@ double norm1(const SquareMatrix& b, const ErrorEstimateOptions& options) {
       add(i, j, b.lower.value[k]);
       if (i != j) add(j, i, b.symmetric() ? b.lower.value[k] : b.upper[k]);
     }
+  part.sum(sum);
   return sum.empty() ? 0 : std::ranges::max(sum);
 }
 
 }  // namespace
 
-ErrorEstimate estimate_errors(const SquareMatrix& matrix, std::span<const double> b,
+ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<const double> b,
                               std::span<const double> y, const BlockOperator& solve,
                               const BlockOperator& solve_transposed,
                               const ErrorEstimateOptions& options) {

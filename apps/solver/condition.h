@@ -5,7 +5,7 @@
 
 #include "espalier/model/units.h"
 #include "solver/linear_operator.h"
-#include "solver/sparse_matrix.h"
+#include "solver/matrix_part.h"
 
 namespace espalier::solver {
 
@@ -28,11 +28,11 @@ struct ErrorEstimateOptions {
 ///   || |C op(B)^-1| ( |b - op(B) y| + f ) ||_inf / || C y ||_inf
 /// as in LAPACK's gerfs [ADD89], with f = residual_rounding(); not above
 /// omega1 cond1 + omega2 cond2 of [ADD89], but for f. Both by estimate_norm1(), as good
-/// as the solves are.
+/// as the solves are. Collective where the matrix is a part of one.
 ///
 /// @param solve, solve_transposed  a block := op(B)^-1, op(B)^-T times it
 /// @par Memory  estimate_errors_bytes(), allocated inside
-[[nodiscard]] ErrorEstimate estimate_errors(const SquareMatrix& matrix,
+[[nodiscard]] ErrorEstimate estimate_errors(const MatrixPart& matrix,
                                             std::span<const double> b,
                                             std::span<const double> y,
                                             const BlockOperator& solve,

@@ -13,6 +13,7 @@
 
 #include "solver/clock.h"
 #include "solver/front_tasks.h"
+#include "solver/shared_nodes.h"
 #include "solver/starpu_tasks.h"
 #include "solver/tiled_front.h"
 
@@ -39,8 +40,9 @@ template <class T>
 class Factorisation {
  public:
   Factorisation(const FactorInput& input, const Runtime& runtime,
-                const espalier_plan* plan)
+                const espalier_plan* plan, SharedNodes<T>* shared)
       : tree_(input.tree),
+        shared_(shared),
         reserve_(input.pivoting.delay_reserve, input.symbolic.parent.size()),
         scratch_(runtime.workers(), scratch_bytes(input.symbolic, tree_),
                  starpu_worker_get_id),
@@ -64,28 +66,37 @@ class Factorisation {
                  .stop = [this] { stop(); }},
         arguments_(tree_.nodes.size()),
         children_left_(tree_.nodes.size()),
-        tiled_(tree_.nodes.size()),
-        nodes_left_(tree_.nodes.size()) {
+        tiled_(tree_.nodes.size()) {
     for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
       arguments_[i] = {this, static_cast<std::int32_t>(i)};
-      children_left_[i] =
-          static_cast<std::int32_t>(tree_.tasks.children(task_id(i)).size());
+      if (!takes_part(i)) continue;
+      ++nodes_left_;
+      for (const TaskId child : tree_.tasks.children(task_id(i)))
+        if (takes_part(index(child))) ++children_left_[i];
       work_ += tree_.tasks.work(task_id(i));
     }
-    if (plan == nullptr) return;
-    check_policy(espalier_job_begin(&job_, plan, 0));
-    meter_.attach(job_);
+    if (plan != nullptr) {
+      check_policy(espalier_job_begin(&job_, plan, 0));
+      meter_.attach(job_);
+    }
+    if (shared_ != nullptr) shared_->begin(context_);
   }
 
   void run(const std::function<void(double)>& progress) {
     try {
-      for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
-        if (tree_.tasks.children(task_id(i)).empty())
-          submit_node(static_cast<std::int32_t>(i));
+      for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
+        const auto node = static_cast<std::int32_t>(i);
+        if (!takes_part(i)) {
+          if (job_ != nullptr) check_policy(espalier_node_close(job_, node));
+        } else if (is_leaf(i)) {
+          submit_node(node);
+        }
+      }
     } catch (...) {
       stop();  // the tasks that run refer to this object: wait for them
     }
     wait(progress);
+    if (shared_ != nullptr) shared_->end();
     starpu_task_wait_for_all();
     try {
       if (file_) file_->wait();
@@ -131,12 +142,27 @@ class Factorisation {
     self->open(node);
   }
 
+  [[nodiscard]] bool takes_part(std::size_t node) const {
+    return shared_ == nullptr || shared_->takes_part(static_cast<std::int32_t>(node));
+  }
+  [[nodiscard]] bool is_leaf(std::size_t node) const {
+    const auto children = tree_.tasks.children(task_id(node));
+    return std::none_of(children.begin(), children.end(),
+                        [this](TaskId child) { return takes_part(index(child)); });
+  }
+
   // The node's first task: all of a sequential node, or what starts a tiled one.
   void open(std::int32_t node) noexcept {
     bool tiled = false;
     pool_.use_beside(tree_.nodes[node].runtime_bytes);
     try {
-      if (log_.failed() || stopped_.load()) {
+      if (tree_.nodes[node].shared) {
+        // Others wait for it, also when nothing is to be computed any more.
+        shared_->open(
+            node, [this, node](starpu_task* task) { submit(task, node); },
+            [this, node] { end_node(node); });
+        tiled = true;
+      } else if (log_.failed() || stopped_.load()) {
         // Nothing is computed any more; only the tree is run down.
       } else if (!tree_.nodes[node].tiled) {
         run_sequential_node(context_, node);
@@ -158,6 +184,7 @@ class Factorisation {
 
   // The node is computed: what does not stay in memory is written.
   void finish_node(std::int32_t node, bool written) noexcept {
+    if (log_.failed() && shared_ != nullptr) shared_->pivot_failed();
     try {
       if (!stopped_.load() && !log_.failed()) {
         spill_node<T>(context_, node, written, [this, node] { end_node(node); });
@@ -204,6 +231,7 @@ class Factorisation {
 
   // Keeps the first error; the caller of factorise() gets it.
   void stop() noexcept {
+    if (shared_ != nullptr) shared_->stopped();
     const std::scoped_lock lock(mutex_);
     if (!error_) error_ = std::current_exception();
     stopped_ = true;
@@ -225,6 +253,7 @@ class Factorisation {
   }
 
   const AssemblyTree& tree_;
+  SharedNodes<T>* shared_;
   JobMeter meter_;
   PivotLog log_;
   DelayReserve reserve_;
@@ -245,7 +274,7 @@ class Factorisation {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::size_t nodes_left_;
+  std::size_t nodes_left_ = 0;
   std::exception_ptr error_;
 };
 
@@ -256,11 +285,12 @@ tl::expected<Factor<T>, BadPivot> factorise(const FactorInput& input,
                                             const Runtime& runtime,
                                             const espalier_plan* plan,
                                             FactorReport& report,
-                                            const std::function<void(double)>& progress) {
+                                            const std::function<void(double)>& progress,
+                                            SharedNodes<T>* shared) {
   if (runtime.espalier() != (plan != nullptr))
     throw InvalidInput("a plan goes with the scheduler espalier, and only with it");
   const auto start = Clock::now();
-  Factorisation<T> factorisation(input, runtime, plan);
+  Factorisation<T> factorisation(input, runtime, plan, shared);
   runtime.wake();
   factorisation.run(progress);
   runtime.sleep();
@@ -272,7 +302,7 @@ tl::expected<Factor<T>, BadPivot> factorise(const FactorInput& input,
 #define ESPALIER_INSTANTIATE(T)                                                \
   template tl::expected<Factor<T>, BadPivot> factorise<T>(                     \
       const FactorInput&, const Runtime&, const espalier_plan*, FactorReport&, \
-      const std::function<void(double)>&);
+      const std::function<void(double)>&, SharedNodes<T>*);
 ESPALIER_INSTANTIATE(float)
 ESPALIER_INSTANTIATE(double)
 #undef ESPALIER_INSTANTIATE

@@ -16,6 +16,9 @@ struct espalier_plan;
 
 namespace espalier::solver {
 
+template <class T>
+class SharedNodes;
+
 /// What is factored. The tree was built for the kind and the precision.
 struct FactorInput {
   const Symbolic& symbolic;
@@ -51,12 +54,14 @@ struct FactorReport {
 /// @param plan      made of tree.tasks; null under a scheduler that is not ours
 /// @param progress  called from this thread about ten times a second with the part of the
 ///                  work done, 0 … 1; may be empty
+/// @param shared    the nodes that this process works on with others; null: none
 /// @return the factor, or the first bad pivot (Cholesky): not positive definite
 /// @throws Error when StarPU or the system fails, or when the plan's policy does not run
 template <class T>
 [[nodiscard]] tl::expected<Factor<T>, BadPivot> factorise(
     const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
-    FactorReport& report, const std::function<void(double)>& progress = {});
+    FactorReport& report, const std::function<void(double)>& progress = {},
+    SharedNodes<T>* shared = nullptr);
 
 /// The same without a runtime: nodes one after the other in `order`.
 template <class T>

@@ -94,9 +94,16 @@ void Front<T>::add_child(std::int32_t child, const T* contribution,
     const T* const source = contribution != nullptr
                                 ? contribution
                                 : context_.contributions[node].template as<T>();
-    extend_add(layout, source + before, 0, positions, column(begin), column(end),
-               storage_, side);
+    add_columns(child, side, source + before, positions, column(begin), column(end));
   }
+}
+
+template <class T>
+void Front<T>::add_columns(std::int32_t child, std::int32_t side, const T* source,
+                           std::span<const std::int32_t> positions, std::int32_t first,
+                           std::int32_t last) {
+  extend_add(context_.tree.contribution(context_.symbolic, child), source, 0, positions,
+             first, last, storage_, side);
 }
 
 // Adds columns of a contribution block that is in the file, as many at a time as fit in

@@ -75,6 +75,10 @@ class Front {
   void add_child(std::int32_t child, const T* contribution,
                  std::span<const std::int32_t> positions, std::int32_t begin,
                  std::int32_t end);
+  /// Columns [first, last) of one side of a child's block, which stands at `source`.
+  void add_columns(std::int32_t child, std::int32_t side, const T* source,
+                   std::span<const std::int32_t> positions, std::int32_t first,
+                   std::int32_t last);
   void add_delayed(std::int32_t child, std::span<const std::int32_t> positions,
                    std::int32_t begin, std::int32_t end);
   /// Whether any child has delayed columns.

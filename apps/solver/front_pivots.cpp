@@ -38,6 +38,7 @@ bool pay_for_parent(const FrontContext<T>& context, std::int32_t front,
                     std::int32_t count) {
   const std::int32_t parent = context.symbolic.parent[front];
   if (parent < 0) return false;
+  if (context.tree.nodes[context.tree.node_of_front[parent]].shared) return false;
   const Trapezoid plan = context.tree.panel(context.symbolic, parent);
   return context.reserve.pay(parent, count, 0, [&](std::int32_t more) -> Bytes {
     if (more == 0) return 0;
@@ -106,6 +107,8 @@ std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leav
 // Whether `count` more columns may go on as slots: the memory for it must be left.
 template <class T>
 bool Front<T>::pay_for_slots(std::int32_t slots, std::int32_t count) {
+  const AssemblyTree& tree = context_.tree;
+  if (tree.nodes[tree.node_of_front[front_]].shared) return false;  // others have parts
   const std::int64_t order = pivots() + contribution_rows(), after = slots + count;
   const Bytes own = static_cast<Bytes>(sizeof(T)) * storage_.sides *
                     (2 * count * order + 2 * after * after);

@@ -130,7 +130,10 @@ void run_sequential_node(const FrontContext<T>& context, std::int32_t node) {
                  context.factor.storage[node].template as<T>(),
                  context.contributions[node].template as<T>());
   BlockAssembly<T> assembly(context, front);
-  for (std::int32_t j = 0; j < front.blocks(); ++j) assembly.assemble(j);
+  for (std::int32_t j = 0; j < front.blocks(); ++j) {
+    assembly.assemble(j);
+    assembly.finish(j);
+  }
   eliminate(front);
 }
 

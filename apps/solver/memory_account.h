@@ -18,6 +18,7 @@ struct MemoryAccount {
   Bytes solve = 0;          ///< factor and vectors: resident while solving
   Bytes tree_least_out_of_core = 0;  ///< with a spill file for all that can go there
   Bytes solve_out_of_core = 0;
+  Bytes elsewhere = 0;  ///< what another process of the job needs that has the same bound
 
   /// What this process needs: a smaller bound is refused.
   [[nodiscard]] Bytes needed() const { return needed(tree_least, solve); }
@@ -37,8 +38,8 @@ struct MemoryAccount {
   static constexpr Bytes kRunToRun = Bytes{2} << 20;
   [[nodiscard]] Bytes needed(Bytes tree, Bytes solving) const {
     const Bytes beside = checked_add(baseline, reserve);
-    return std::max(
-        {analysis_peak, checked_add(tree, beside), checked_add(solving, beside)});
+    return std::max({analysis_peak, checked_add(tree, beside),
+                     checked_add(solving, beside), elsewhere});
   }
 };
 

@@ -118,58 +118,47 @@ void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix, Scaling a
   prepared.matrix = symmetrised(matrix);
 }
 
-// Writes single entries of A into the pattern of a target.
-class Refill {
+// Where entries of A stand in the matrix that is factored.
+class Places {
  public:
-  Refill(SquareMatrix& target, const PreparedMatrix& prepared,
+  Places(std::int32_t size, const PreparedMatrix& prepared,
          std::span<const std::int32_t> order)
-      : target_(target), prepared_(prepared), place_of_row_(target.size()) {
-    place_of_column_ = order.empty() ? identity() : inverse_permutation(order);
+      : prepared_(prepared) {
+    place_of_column_ = order.empty() ? identity(size) : inverse_permutation(order);
     place_of_row_ = place_of_column_;
     if (!prepared.row_of.empty()) {
-      for (std::int32_t row = 0; row < target.size(); ++row) {
+      for (std::int32_t row = 0; row < size; ++row) {
         place_of_row_[prepared.row_of[row]] = place_of_column_[row];
       }
     }
-    std::fill(target.lower.value.begin(), target.lower.value.end(), 0.0);
-    std::fill(target.upper.begin(), target.upper.end(), 0.0);
   }
 
-  void put(std::int32_t row, std::int32_t column, double value) {
-    const std::int32_t i = place_of_row_[row], j = place_of_column_[column];
-    const std::int64_t at = find(std::max(i, j), std::min(i, j));
-    if (at < 0) {
-      throw InvalidInput(
-          fmt::format("entry ({}, {}) is outside the pattern that was analysed", row + 1,
-                      column + 1));
-    }
+  [[nodiscard]] PlacedEntry operator()(std::int32_t row, std::int32_t column,
+                                       double value) const {
     if (!prepared_.row_scale.empty()) {
       value *= prepared_.row_scale[row] * prepared_.column_scale[column];
     }
-    if (i >= j) target_.lower.value[at] = value;
-    if (i <= j && !target_.symmetric()) target_.upper[at] = value;
+    return {place_of_row_[row], place_of_column_[column], row, column, value};
   }
 
  private:
-  [[nodiscard]] std::vector<std::int32_t> identity() const {
-    std::vector<std::int32_t> result(target_.size());
+  [[nodiscard]] static std::vector<std::int32_t> identity(std::int32_t size) {
+    std::vector<std::int32_t> result(size);
     std::iota(result.begin(), result.end(), 0);
     return result;
   }
 
-  // Index of an entry of the lower triangle; -1: not in the pattern.
-  [[nodiscard]] std::int64_t find(std::int32_t row, std::int32_t column) const {
-    const SymmetricMatrix& lower = target_.lower;
-    const auto first = lower.row.begin() + lower.column_start[column];
-    const auto last = lower.row.begin() + lower.column_start[column + 1];
-    const auto found = std::lower_bound(first, last, row);
-    return found == last || *found != row ? -1 : found - lower.row.begin();
-  }
-
-  SquareMatrix& target_;
   const PreparedMatrix& prepared_;
-  std::vector<std::int32_t> place_of_row_, place_of_column_;  // of A's in the target
+  std::vector<std::int32_t> place_of_row_, place_of_column_;  // of A's
 };
+
+// Index of an entry of the lower triangle; -1: not in the pattern.
+std::int64_t find(const SymmetricMatrix& lower, std::int32_t row, std::int32_t column) {
+  const auto first = lower.row.begin() + lower.column_start[column];
+  const auto last = lower.row.begin() + lower.column_start[column + 1];
+  const auto found = std::lower_bound(first, last, row);
+  return found == last || *found != row ? -1 : found - lower.row.begin();
+}
 
 // Calls visit(row, column, value) with both triangles of A.
 template <class Visit>
@@ -203,17 +192,54 @@ PreparedMatrix prepare(InputMatrix&& matrix, FactorKind kind,
   return prepared;
 }
 
+void check_refill(const PreparedMatrix& prepared, std::int32_t size,
+                  const InputMatrix& matrix) {
+  require_kind(matrix, prepared.kind);
+  if (order_of(matrix) != size) {
+    throw InvalidInput(fmt::format("a matrix of order {} for a pattern of order {}",
+                                   order_of(matrix), size));
+  }
+}
+
 void refill(SquareMatrix& target, const PreparedMatrix& prepared,
             std::span<const std::int32_t> order, const InputMatrix& matrix) {
-  require_kind(matrix, prepared.kind);
-  if (order_of(matrix) != target.size()) {
-    throw InvalidInput(fmt::format("a matrix of order {} for a pattern of order {}",
-                                   order_of(matrix), target.size()));
-  }
-  Refill refill(target, prepared, order);
-  for_each_entry(matrix, [&refill](auto row, auto column, double value) {
-    refill.put(row, column, value);
+  check_refill(prepared, target.size(), matrix);
+  clear_values(target);
+  const Places places(target.size(), prepared, order);
+  for_each_entry(matrix, [&](auto row, auto column, double value) {
+    if (!put_entry(target, places(row, column, value)))
+      throw outside_pattern(row, column);
   });
+}
+
+void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t> order,
+                   const InputMatrix& matrix,
+                   const std::function<void(const PlacedEntry&)>& visit) {
+  const auto size = static_cast<std::int32_t>(order.size());
+  check_refill(prepared, size, matrix);
+  const Places places(size, prepared, order);
+  for_each_entry(matrix, [&](auto row, auto column, double value) {
+    visit(places(row, column, value));
+  });
+}
+
+void clear_values(SquareMatrix& target) {
+  std::fill(target.lower.value.begin(), target.lower.value.end(), 0.0);
+  std::fill(target.upper.begin(), target.upper.end(), 0.0);
+}
+
+bool put_entry(SquareMatrix& target, const PlacedEntry& entry) {
+  const auto [lower, upper] = std::minmax(entry.row, entry.column);
+  const std::int64_t at = find(target.lower, upper, lower);
+  if (at < 0) return false;
+  if (entry.row >= entry.column) target.lower.value[at] = entry.value;
+  if (entry.row <= entry.column && !target.symmetric()) target.upper[at] = entry.value;
+  return true;
+}
+
+InvalidInput outside_pattern(std::int32_t row, std::int32_t column) {
+  return InvalidInput(fmt::format(
+      "entry ({}, {}) is outside the pattern that was analysed", row + 1, column + 1));
 }
 
 void refill(PreparedMatrix& prepared, const InputMatrix& matrix) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "espalier/model/error.h"
 #include "solver/general_matrix.h"
 #include "solver/matrix_kind.h"
 #include "solver/sparse_matrix.h"
@@ -70,5 +72,31 @@ struct PreparedMatrix {
 void refill(SquareMatrix& target, const PreparedMatrix& prepared,
             std::span<const std::int32_t> order, const InputMatrix& matrix);
 void refill(PreparedMatrix& prepared, const InputMatrix& matrix);
+
+// The steps of refill(), for a target that is not here.
+
+/// An entry of A, scaled, where it stands in the matrix that is factored: in the lower
+/// triangle or opposite.
+struct PlacedEntry {
+  std::int32_t row, column;
+  std::int32_t given_row, given_column;  ///< in A
+  double value;
+};
+
+/// @throws InvalidInput when the matrix is of another order than the pattern or not
+///         symmetric where the kind asks for it
+void check_refill(const PreparedMatrix& prepared, std::int32_t size,
+                  const InputMatrix& matrix);
+/// Calls visit with every entry, both triangles, by columns of A.
+/// @param order  of the analysis, not empty but for order 0
+/// @throws InvalidInput before any call, as check_refill()
+void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t> order,
+                   const InputMatrix& matrix,
+                   const std::function<void(const PlacedEntry&)>& visit);
+void clear_values(SquareMatrix& target);
+/// @return false: the entry is outside the pattern
+[[nodiscard]] bool put_entry(SquareMatrix& target, const PlacedEntry& entry);
+/// What refill() throws then; row and column of A, 0-based.
+[[nodiscard]] InvalidInput outside_pattern(std::int32_t row, std::int32_t column);
 
 }  // namespace espalier::solver

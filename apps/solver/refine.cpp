@@ -15,7 +15,7 @@ constexpr double kTarget = std::numeric_limits<double>::epsilon() / 2;
 
 class Refiner {
  public:
-  Refiner(const SquareMatrix& a, std::span<const double> b, std::span<double> x,
+  Refiner(const MatrixPart& a, std::span<const double> b, std::span<double> x,
           std::int32_t columns, const BlockOperator& solve, const RefineOptions& options)
       : n_(a.size()),
         b_(b),
@@ -118,7 +118,7 @@ class Refiner {
 
 }  // namespace
 
-Refinement refine(const SquareMatrix& a, std::span<const double> b, std::span<double> x,
+Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<double> x,
                   std::int32_t columns, const BlockOperator& solve,
                   const RefineOptions& options) {
   return Refiner(a, b, x, columns, solve, options).run();

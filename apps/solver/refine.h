@@ -5,8 +5,8 @@
 
 #include "espalier/model/units.h"
 #include "solver/linear_operator.h"
+#include "solver/matrix_part.h"
 #include "solver/residual.h"
-#include "solver/sparse_matrix.h"
 
 namespace espalier::solver {
 
@@ -36,10 +36,13 @@ struct Refinement {
 /// `a`, `b`, `x` and `solve` may be of the scaled and permuted system: the error is that
 /// of the system that was given, see BackwardError. One thread, apart from `solve`.
 ///
+/// Collective where `a` is a part of a matrix: with the same b, x and solutions at every
+/// process all of them take the same steps, to the same bits.
+///
 /// @param b, x   `columns` vectors of the order of a, one after the other
 /// @param solve  called with any number of vectors up to `columns`
 /// @par Memory   refinement_bytes(), allocated inside; GMRES's only once it is needed
-Refinement refine(const SquareMatrix& a, std::span<const double> b, std::span<double> x,
+Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<double> x,
                   std::int32_t columns, const BlockOperator& solve,
                   const RefineOptions& options = {});
 

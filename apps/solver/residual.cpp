@@ -1,6 +1,7 @@
 #include "solver/residual.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -51,36 +52,54 @@ void subtract_product(const View& a, std::span<const double> x, std::span<double
 
 }  // namespace
 
-void multiply(const SquareMatrix& a, Operation operation, std::span<const double> x,
+void MatrixPart::sum(std::span<std::int32_t> counts) const {
+  if (!sum_) return;
+  std::array<double, 1024> piece{};
+  while (!counts.empty()) {
+    const std::size_t n = std::min(counts.size(), piece.size());
+    std::copy_n(counts.begin(), n, piece.begin());
+    sum_(std::span(piece).first(n));
+    for (std::size_t k = 0; k < n; ++k) counts[k] = static_cast<std::int32_t>(piece[k]);
+    counts = counts.subspan(n);
+  }
+}
+
+void multiply(const MatrixPart& a, Operation operation, std::span<const double> x,
               std::span<double> y) {
   std::fill(y.begin(), y.end(), 0.0);
-  subtract_product({a, operation}, x, y);
+  subtract_product({a.here(), operation}, x, y);
   for (double& each : y) each = -each;
+  a.sum(y);
 }
 
-void residual(const SquareMatrix& a, Operation operation, std::span<const double> x,
+void residual(const MatrixPart& a, Operation operation, std::span<const double> x,
               std::span<const double> b, std::span<double> r) {
-  std::copy(b.begin(), b.end(), r.begin());
-  subtract_product({a, operation}, x, r);
+  std::transform(b.begin(), b.end(), r.begin(), [&](double v) { return a.start(v); });
+  subtract_product({a.here(), operation}, x, r);
+  a.sum(r);
 }
 
-void residual_rounding(const SquareMatrix& a, Operation operation,
+void residual_rounding(const MatrixPart& a, Operation operation,
                        std::span<const double> x, std::span<const double> b,
                        std::span<double> bound) {
-  std::vector<std::int32_t> entries(a.size(), 1);
-  for (std::size_t i = 0; i < bound.size(); ++i) bound[i] = std::abs(b[i]);
-  for_each_entry({a, operation}, [&](std::int32_t i, std::int32_t j, double value) {
-    bound[i] += std::abs(value * x[j]);
-    ++entries[i];
-  });
-  for (std::size_t i = 0; i < bound.size(); ++i) bound[i] *= entries[i] * kRoundoff;
+  std::vector<std::int32_t> entries(a.size(), 0);
+  for (std::size_t i = 0; i < bound.size(); ++i) bound[i] = a.start(std::abs(b[i]));
+  for_each_entry({a.here(), operation},
+                 [&](std::int32_t i, std::int32_t j, double value) {
+                   bound[i] += std::abs(value * x[j]);
+                   ++entries[i];
+                 });
+  a.sum(bound);
+  a.sum(entries);
+  for (std::size_t i = 0; i < bound.size(); ++i) bound[i] *= (entries[i] + 1) * kRoundoff;
 }
 
-ErrorMeasure::ErrorMeasure(const SquareMatrix& a, Operation operation)
+ErrorMeasure::ErrorMeasure(const MatrixPart& a, Operation operation)
     : a_(a), operation_(operation), row_sum_(a.size()), denominator_(a.size()) {
-  for_each_entry({a, operation}, [&](std::int32_t i, std::int32_t, double value) {
+  for_each_entry({a.here(), operation}, [&](std::int32_t i, std::int32_t, double value) {
     row_sum_[i] += std::abs(value);
   });
+  a.sum(row_sum_);
 }
 
 BackwardError ErrorMeasure::operator()(std::span<const double> x,
@@ -89,16 +108,19 @@ BackwardError ErrorMeasure::operator()(std::span<const double> x,
   double x_norm = 0;
   bool finite = true;
   for (std::size_t i = 0; i < w.size(); ++i) {
-    r[i] = b[i];
-    w[i] = std::abs(b[i]);
+    r[i] = a_.start(b[i]);
+    w[i] = a_.start(std::abs(b[i]));
     x_norm = std::max(x_norm, std::abs(x[i]));
     finite = finite && std::isfinite(x[i]);
   }
-  for_each_entry({a_, operation_}, [&](std::int32_t i, std::int32_t j, double value) {
-    const double product = value * x[j];
-    r[i] -= product;
-    w[i] += std::abs(product);
-  });
+  for_each_entry({a_.here(), operation_},
+                 [&](std::int32_t i, std::int32_t j, double value) {
+                   const double product = value * x[j];
+                   r[i] -= product;
+                   w[i] += std::abs(product);
+                 });
+  a_.sum(r);
+  a_.sum(w);
   if (!finite) return {kInfinity, 0};  // an empty column of A would not show it
   BackwardError error;
   const double small = 1000 * static_cast<double>(w.size()) * kRoundoff;

@@ -4,22 +4,25 @@
 #include <vector>
 
 #include "solver/linear_operator.h"
-#include "solver/sparse_matrix.h"
+#include "solver/matrix_part.h"
 
 namespace espalier::solver {
 
+// Of a matrix that is spread over processes everything here is collective; arguments and
+// results are the same bits at each of them.
+
 /// y := op(A) x, in double precision.
 /// @par Cost  2 flops an entry; the matrix is read once
-void multiply(const SquareMatrix& a, Operation operation, std::span<const double> x,
+void multiply(const MatrixPart& a, Operation operation, std::span<const double> x,
               std::span<double> y);
 
 /// r := b - op(A) x, in double precision.
-void residual(const SquareMatrix& a, Operation operation, std::span<const double> x,
+void residual(const MatrixPart& a, Operation operation, std::span<const double> x,
               std::span<const double> b, std::span<double> r);
 
 /// bound_i := (k_i + 1) u (|op(A)| |x| + |b|)_i with k_i the entries of row i: no less
 /// than the rounding error of residual(), to first order [Hig02, section 3.5].
-void residual_rounding(const SquareMatrix& a, Operation operation,
+void residual_rounding(const MatrixPart& a, Operation operation,
                        std::span<const double> x, std::span<const double> b,
                        std::span<double> bound);
 
@@ -45,8 +48,8 @@ struct BackwardError {
 /// Measures solutions of op(A) x = b. Keeps two vectors as long as x.
 class ErrorMeasure {
  public:
-  /// @param a  outlives this
-  ErrorMeasure(const SquareMatrix& a, Operation operation);
+  /// @param a  what it refers to outlives this
+  ErrorMeasure(const MatrixPart& a, Operation operation);
 
   /// r := b - op(A) x, and the error. Infinite when anything is not finite.
   ///
@@ -57,11 +60,11 @@ class ErrorMeasure {
   /// What |r_i| was divided by in the last call; not negative.
   [[nodiscard]] std::span<const double> denominators() const { return denominator_; }
 
-  [[nodiscard]] const SquareMatrix& matrix() const { return a_; }
+  [[nodiscard]] const MatrixPart& matrix() const { return a_; }
   [[nodiscard]] Operation operation() const { return operation_; }
 
  private:
-  const SquareMatrix& a_;
+  MatrixPart a_;
   Operation operation_;
   std::vector<double> row_sum_;  // of |op(A)|
   std::vector<double> denominator_;

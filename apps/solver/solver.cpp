@@ -50,6 +50,13 @@ void Solver::start_runtime() {
   memory_.baseline = resident_bytes();
 }
 
+Solver::Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric)
+    : options_(options),
+      numeric_(std::move(numeric)),
+      plan_(nullptr, espalier_plan_destroy) {
+  tree_workers_ = options.workers;
+}
+
 Solver::~Solver() = default;
 
 AssemblyOptions Solver::assembly_options() const {
@@ -131,7 +138,7 @@ std::vector<double> Solver::row_sums(Operation operation) const {
   std::vector<double> x(n), sums(n);
   const SystemMap map(prepared_, analysis_.symbolic, operation);
   map.solution_to_inner(ones, x);
-  multiply(analysis_.permuted, operation, x, sums);
+  multiply(matrix(), operation, x, sums);
   map.rhs_to_outer(sums, x);
   return x;
 }
@@ -144,6 +151,7 @@ Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation oper
   std::vector<std::int32_t> inner_rows = map.inner_rows(rows);
   std::int32_t block = std::clamp(columns, 1, kBlock);
   while (bound_ && block > 1 && solve_bytes(block) > memory_.tree_bound(*bound_)) --block;
+  block = agree(block);
   const auto start = Clock::now();
   const Bytes limit =
       bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(block))
@@ -189,10 +197,10 @@ void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation op
     refine_options.max_steps = 0;
   } else if (null_space_ == 0 && (kind() != FactorKind::kCholesky ||
                                   options_.precision == Precision::kSingle)) {
-    refine_options.gmres_basis = gmres_basis();
+    refine_options.gmres_basis = agree(gmres_basis());
   }
   const Refinement one = solver::refine(
-      analysis_.permuted, rhs, x, columns,
+      matrix(), rhs, x, columns,
       [&](std::span<double> block, std::int32_t count) {
         numeric_->solve(transposed, block, count, {});
       },
@@ -224,7 +232,7 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
   const std::vector<double> rows = map.inner_row_scale(),
                             columns = map.inner_column_scale();
   const ErrorEstimate one = estimate_errors(
-      analysis_.permuted, b, x, apply(transposed), apply(!transposed),
+      matrix(), b, x, apply(transposed), apply(!transposed),
       {.operation = operation, .row_scale = rows, .column_scale = columns});
   ErrorEstimate worst = solution.errors.value_or(ErrorEstimate{});
   worst.condition_1norm = std::max(worst.condition_1norm, one.condition_1norm);

@@ -12,6 +12,7 @@
 #include "espalier/parallel/make_plan.h"
 #include "solver/analyse.h"
 #include "solver/condition.h"
+#include "solver/matrix_part.h"
 #include "solver/memory_account.h"
 #include "solver/numeric.h"
 #include "solver/prepare.h"
@@ -61,12 +62,14 @@ class Solver {
   /// @throws InvalidInput as Runtime, analyse() and require_kind() do, Error
   Solver(InputMatrix&& matrix, const SolverOptions& options,
          const std::function<void(std::string_view)>& step = {});
-  ~Solver();
+  virtual ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
 
   /// Writes what solve() needs, after factorise(): loading takes the place of analysis
   /// and factorisation. An older file of that name stays when anything fails.
   /// @throws InvalidInput before factorise(), FileError
-  void save(const std::string& path) const;
+  virtual void save(const std::string& path) const;
   /// A solver that save() wrote, ready to solve and to factorise again. Its factor is in
   /// memory. Kind, precision, preparation, ordering and pivot threshold are the file's;
   /// `options` gives the others.
@@ -79,6 +82,8 @@ class Solver {
   /// Whether a directory for what does not fit was given.
   [[nodiscard]] bool spills() const { return !options_.out_of_core.empty(); }
   [[nodiscard]] const MemoryAccount& memory() const { return memory_; }
+  /// Least bound that suffices, in core.
+  [[nodiscard]] virtual Bytes least() const { return memory_.least(); }
   [[nodiscard]] const Analysis& analysis() const { return analysis_; }
   [[nodiscard]] const PreparedMatrix& prepared() const { return prepared_; }
   [[nodiscard]] const AssemblyTree& tree() const { return tree_; }
@@ -88,7 +93,7 @@ class Solver {
   /// @param bound  no value: unbounded
   /// @return Infeasible with the least bound, in core or with the directory that was
   /// given
-  [[nodiscard]] tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
+  [[nodiscard]] virtual tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
 
   /// After plan(). BadPivot::column is a column of the matrix as it was read, 0-based.
   /// @throws Error, FileError when the runtime, the system or the spill file fails
@@ -97,7 +102,7 @@ class Solver {
 
   /// Takes new values for the next factorise(): same pattern, same plan, same scaling.
   /// @throws InvalidInput when the matrix has an entry outside the pattern
-  void replace_values(const InputMatrix& matrix);
+  virtual void replace_values(const InputMatrix& matrix);
 
   /// b := A^-1 b, or A^-T b, for `columns` vectors one after the other, after
   /// factorise(); in the order of the matrix as it was read.
@@ -120,24 +125,35 @@ class Solver {
   /// Dimension of the null space as the last factorise() estimated it; kept by save().
   [[nodiscard]] std::int64_t null_space() const { return null_space_; }
 
- private:
-  Solver(SavedSystem&& saved, const SolverOptions& options);
-  void start_runtime();
-  void build(FactorKind kind);
-  void account();
+ protected:
+  /// For a solver that makes its parts in another way.
+  Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric);
+
+  /// The matrix, or what of it is at this process.
+  [[nodiscard]] virtual MatrixPart matrix() const { return analysis_.permuted; }
+  /// Of a number that decides how to go on: the least that any process has.
+  [[nodiscard]] virtual std::int32_t agree(std::int32_t value) const { return value; }
+  [[nodiscard]] Bytes reserve_bytes();
   [[nodiscard]] Bytes solve_bytes(std::int32_t columns) const;
   [[nodiscard]] AssemblyOptions assembly_options() const;
   [[nodiscard]] FactorInput input() const;
   [[nodiscard]] PivotOptions pivot_options() const;
   void measure_entries();
-  void spill_to(Bytes tree_bound);
   [[nodiscard]] std::int32_t least_basis() const;
   [[nodiscard]] std::int32_t gmres_basis() const;
+
+ private:
+  Solver(SavedSystem&& saved, const SolverOptions& options);
+  void start_runtime();
+  void build(FactorKind kind);
+  void account();
+  void spill_to(Bytes tree_bound);
   void solve_block(std::span<double> b, std::int32_t columns, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
   void estimate(std::span<const double> b, std::span<const double> x, Operation operation,
                 Solution& solution);
 
+ protected:
   SolverOptions options_;
   PreparedMatrix prepared_;
   Analysis analysis_;
@@ -150,6 +166,8 @@ class Solver {
   std::unique_ptr<espalier_plan, void (*)(espalier_plan*)> plan_;
   MemoryAccount memory_;
   std::optional<Bytes> bound_;
+
+ private:
   Bytes spill_bytes_ = 0;
   std::shared_ptr<SpillFile> file_;
   Bytes factor_growth_ = 0, peak_resident_ = 0;

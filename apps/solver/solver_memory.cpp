@@ -1,14 +1,12 @@
 // What a solver needs of its bound, and what it sends out of core to stay inside it.
 
-#include <espalier.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <limits>
 
 #include "solver/front_tasks.h"
 #include "solver/solver.h"
 #include "solver/spill_plan.h"
+#include "solver/tree_plan.h"
 
 namespace espalier::solver {
 namespace {
@@ -20,59 +18,22 @@ constexpr Bytes kReservePerWorker = Bytes{512} << 10;
 // for perturbed pivots in single precision.
 constexpr std::int32_t kLeastBasis = 4;
 
-// The C interface's view of a tree of the planner.
-std::unique_ptr<espalier_tree, void (*)(espalier_tree*)> declare(const TaskTree& tasks) {
-  const std::size_t n = tasks.size();
-  std::vector<std::int32_t> parent(n);
-  std::vector<Bytes> output(n), execution(n), retained(n);
-  std::vector<Flops> work(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto above = tasks.parent(task_id(i));
-    parent[i] = above ? static_cast<std::int32_t>(index(*above)) : -1;
-    output[i] = tasks.output_size(task_id(i));
-    execution[i] = tasks.execution_size(task_id(i));
-    retained[i] = tasks.retained_size(task_id(i));
-    work[i] = tasks.work(task_id(i));
-  }
-  espalier_tree* tree = nullptr;
-  if (espalier_tree_create(&tree, static_cast<std::int32_t>(n), parent.data(),
-                           output.data(), execution.data(), retained.data(),
-                           work.data()) != 0)
-    throw Error(espalier_last_error());
-  return {tree, espalier_tree_destroy};
-}
-
-// @return the plan, null when the bound is too small; `least` in any case
-espalier_plan* make(const AssemblyTree& tree, const SolverOptions& options, Bytes bound,
-                    Bytes& least) {
-  espalier_plan_options request = ESPALIER_PLAN_OPTIONS_INIT;
-  request.memory_bound = bound;
-  request.workers = options.workers;
-  request.order = options.order == OrderKind::kLiu         ? ESPALIER_ORDER_LIU
-                  : options.order == OrderKind::kPostorder ? ESPALIER_ORDER_POSTORDER
-                                                           : ESPALIER_ORDER_PARALLEL;
-  request.mapping =
-      options.mapping == MappingKind::kAllToAll       ? ESPALIER_MAPPING_ALL_TO_ALL
-      : options.mapping == MappingKind::kProportional ? ESPALIER_MAPPING_PROPORTIONAL
-                                                      : ESPALIER_MAPPING_MEMORY_AWARE;
-  request.max_workers = tree.max_workers.data();
-  espalier_plan* plan = nullptr;
-  const int status =
-      espalier_plan_create(&plan, declare(tree.tasks).get(), &request, &least);
-  if (status != 0 && status != -ENOMEM) throw Error(espalier_last_error());
-  return plan;
-}
 }  // namespace
+
+// Beside the fronts while factorising.
+Bytes Solver::reserve_bytes() {
+  bound_ = 0;  // delays are paid for from the reserve
+  const Bytes beside = numeric_->factor_bytes_beside(input(), options_.workers);
+  bound_.reset();
+  return checked_add(kReserve + kReservePerWorker * options_.workers, beside);
+}
 
 // What is needed beside the fronts, and the least that they can do with.
 void Solver::account() {
   // A Cholesky that fails goes on as L D L^T inside the same bound.
   const FactorKind kind = tree_.kind;
   if (!options_.kind && kind == FactorKind::kCholesky) tree_.kind = FactorKind::kLdlt;
-  bound_ = 0;  // delays are paid for from the reserve
-  memory_.reserve = checked_add(kReserve + kReservePerWorker * options_.workers,
-                                numeric_->factor_bytes_beside(input(), options_.workers));
-  bound_.reset();
+  memory_.reserve = reserve_bytes();
   memory_.tree_least = least_bound(tree_.tasks, options_.order);
   memory_.solve = solve_bytes(1);
   if (options_.out_of_core.empty()) {
@@ -137,8 +98,7 @@ tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
   if (!runtime_->espalier()) return {};
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
-  Bytes least = 0;
-  plan_.reset(make(tree_, options_, tree_bound, least));
+  plan_ = make_tree_plan(tree_.tasks, tree_.max_workers, options_, tree_bound);
   if (plan_ == nullptr) throw Error("the tree does not fit in its own least bound");
   return {};
 }

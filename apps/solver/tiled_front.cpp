@@ -121,7 +121,8 @@ void TiledFront<T>::run(const BlockTask& task) {
   if (stopped) return;
   switch (task.kind) {
     case Kind::kAssemble:
-      return assembly_.assemble(task.target);
+      assembly_.assemble(task.target);
+      return assembly_.finish(task.target);
     case Kind::kFactor:
       front_.factor(task.target);
       if (writes_) write(task.target);

@@ -3,6 +3,7 @@
 #include <starpu.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "solver/starpu_tasks.h"
@@ -10,13 +11,31 @@
 namespace espalier::solver {
 namespace {
 
+bool contains(std::span<const std::int8_t> forest, std::size_t node) {
+  return forest.empty() || forest[node] != 0;
+}
+
 // Where each node's vector for its ancestors' rows begins, for one right-hand side.
-std::vector<std::int64_t> out_starts(const Symbolic& symbolic, const AssemblyTree& tree) {
+std::vector<std::int64_t> out_starts(const Symbolic& symbolic, const AssemblyTree& tree,
+                                     std::span<const std::int8_t> forest) {
   std::vector<std::int64_t> start(1, 0);
-  for (const AssemblyTree::Node& node : tree.nodes)
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const auto rows = symbolic.rows_of(tree.nodes[i].last_front);
     start.push_back(start.back() +
-                    static_cast<std::int64_t>(symbolic.rows_of(node.last_front).size()));
+                    (contains(forest, i) ? static_cast<std::int64_t>(rows.size()) : 0));
+  }
   return start;
+}
+
+template <class T>
+std::int64_t most_local_entries(const FactorView<T>& view,
+                                std::span<const std::int8_t> forest) {
+  const FrontSolve<T> fronts(view, false);
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < view.tree.nodes.size(); ++i)
+    if (contains(forest, i))
+      most = std::max(most, fronts.local_entries(view.tree.nodes[i]));
+  return most;
 }
 
 template <class T>
@@ -45,11 +64,13 @@ void ReadLimit::leave(Bytes bytes) {
 
 template <class T>
 TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
-                        std::int32_t count, Bytes read_limit)
+                        std::int32_t count, Bytes read_limit,
+                        std::vector<std::int8_t> forest)
     : view_(view),
       count_(count),
-      local_entries_(FrontSolve<T>(view, false).local_entries()),
-      out_start_(out_starts(view.symbolic, view.tree)),
+      forest_(std::move(forest)),
+      local_entries_(most_local_entries(view, forest_)),
+      out_start_(out_starts(view.symbolic, view.tree, forest_)),
       out_(checked_mul(out_start_.back() * count, sizeof(T))),
       scratch_each_(worker_bytes<T>(view.symbolic, local_entries_, count)),
       read_limit_(read_limit),
@@ -62,14 +83,16 @@ TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
 
 template <class T>
 Bytes TreeSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree,
-                              std::int32_t workers, std::int32_t count) {
+                              std::int32_t workers, std::int32_t count,
+                              std::span<const std::int8_t> forest) {
   std::int64_t local = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
-    local =
-        std::max(local, 2 * std::int64_t{symbolic.front_order(s)} + tree.block_width[s]);
+    if (contains(forest, static_cast<std::size_t>(tree.node_of_front[s])))
+      local = std::max(local, FrontSolve<T>::local_entries(symbolic.front_order(s),
+                                                           tree.block_width[s], 0));
   return checked_add(workers * worker_bytes<T>(symbolic, local, count),
                      PageBuffer::footprint(checked_mul(
-                         out_starts(symbolic, tree).back() * count, sizeof(T))));
+                         out_starts(symbolic, tree, forest).back() * count, sizeof(T))));
 }
 
 // Nodes whose subtree has one of the rows.
@@ -91,30 +114,58 @@ void TreeSolve<T>::mark(std::span<const std::int32_t> rows) {
 template <class T>
 void TreeSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
                          std::span<const std::int32_t> rows) {
-  const FrontSolve<T> fronts(view_, transposed);
-  fronts_ = &fronts;
-  b_ = b;
-  x_ = x;
-  mark(rows);
-  run_phase(true);
-  run_phase(false);
-  fronts_ = nullptr;
-  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  forward(transposed, b, rows);
+  backward(transposed, b, x);
 }
 
 template <class T>
-void TreeSolve<T>::run_phase(bool forward) {
+void TreeSolve<T>::forward(bool transposed, const Vectors<T>& b,
+                           std::span<const std::int32_t> rows) {
+  b_ = b;
+  mark(rows);
+  run_phase(transposed, true);
+}
+
+template <class T>
+void TreeSolve<T>::backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x) {
+  b_ = b;
+  x_ = x;
+  run_phase(transposed, false);
+}
+
+template <class T>
+Vectors<T> TreeSolve<T>::out(std::int32_t node) const {
+  return {out_.as<T>() + out_start_[node] * count_,
+          out_start_[node + 1] - out_start_[node], b_.count};
+}
+
+// In the forest.
+template <class T>
+std::optional<std::int32_t> TreeSolve<T>::parent(std::int32_t node) const {
+  const auto above = view_.tree.tasks.parent(task_id(static_cast<std::size_t>(node)));
+  if (!above || !takes_part(index(*above))) return std::nullopt;
+  return static_cast<std::int32_t>(index(*above));
+}
+
+template <class T>
+void TreeSolve<T>::run_phase(bool transposed, bool forward) {
   const TaskTree& tasks = view_.tree.tasks;
+  const FrontSolve<T> fronts(view_, transposed);
+  fronts_ = &fronts;
   is_forward_ = forward;
+  stopped_ = false;
   std::vector<std::int32_t> first;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (!takes_part(i)) continue;
     const auto children = static_cast<std::int32_t>(tasks.children(task_id(i)).size());
+    const auto node = static_cast<std::int32_t>(i);
     waiting_[i] = children;
-    if (forward ? children == 0 : !tasks.parent(task_id(i)))
-      first.push_back(static_cast<std::int32_t>(i));
+    if (forward ? children == 0 : !parent(node)) first.push_back(node);
   }
   for (const std::int32_t node : first) submit(node);
   starpu_task_wait_for_all();
+  fronts_ = nullptr;
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 template <class T>
@@ -145,7 +196,7 @@ void TreeSolve<T>::run_node(void* /*buffers*/[], void* argument) noexcept {
   const bool forward = self->is_forward_;
   if (!self->stopped_) {
     try {
-      forward ? self->forward(node) : self->backward(node);
+      forward ? self->forward_node(node) : self->backward_node(node);
     } catch (...) {
       self->stop();
     }
@@ -155,9 +206,8 @@ void TreeSolve<T>::run_node(void* /*buffers*/[], void* argument) noexcept {
       self->submit(static_cast<std::int32_t>(index(child)));
     return;
   }
-  if (const auto parent = tasks.parent(task);
-      parent && --self->waiting_[index(*parent)] == 0)
-    self->submit(static_cast<std::int32_t>(index(*parent)));
+  if (const auto parent = self->parent(node); parent && --self->waiting_[*parent] == 0)
+    self->submit(*parent);
 }
 
 // Reads a node's panels where they are in the file, inside the limit.
@@ -182,7 +232,7 @@ class TreeSolve<T>::Panels {
 };
 
 template <class T>
-void TreeSolve<T>::forward(std::int32_t node) {
+void TreeSolve<T>::forward_node(std::int32_t node) {
   if (has_entries_[node] == 0) return;
   const Symbolic& symbolic = view_.symbolic;
   const AssemblyTree::Node& fronts = view_.tree.nodes[node];
@@ -190,8 +240,8 @@ void TreeSolve<T>::forward(std::int32_t node) {
   auto* const place = reinterpret_cast<std::int32_t*>(
       mine + local_entries_ * count_ * static_cast<Bytes>(sizeof(T)));
   const auto rows = symbolic.rows_of(fronts.last_front);
-  const auto stride = static_cast<std::int64_t>(rows.size());
-  const Vectors<T> out{out_.as<T>() + out_start_[node] * count_, stride, b_.count};
+  const Vectors<T> out = this->out(node);
+  const std::int64_t stride = out.stride;
   std::fill_n(out.data, stride * b_.count, T{0});
   for (std::size_t k = 0; k < rows.size(); ++k)
     place[rows[k]] = static_cast<std::int32_t>(k);
@@ -202,7 +252,7 @@ void TreeSolve<T>::forward(std::int32_t node) {
     const auto c = index(child);
     if (has_entries_[c] == 0) continue;
     const auto of_child = symbolic.rows_of(view_.tree.nodes[c].last_front);
-    const T* value = out_.as<T>() + out_start_[c] * count_;
+    const T* value = this->out(static_cast<std::int32_t>(c)).data;
     for (std::int32_t v = 0; v < b_.count; ++v)
       for (const std::int32_t row : of_child)
         (row < limit ? b_.data[v * b_.stride + row]
@@ -215,7 +265,7 @@ void TreeSolve<T>::forward(std::int32_t node) {
 }
 
 template <class T>
-void TreeSolve<T>::backward(std::int32_t node) {
+void TreeSolve<T>::backward_node(std::int32_t node) {
   const AssemblyTree::Node& fronts = view_.tree.nodes[node];
   std::byte* const mine = scratch_.data() + scratch_each_ * starpu_worker_get_id();
   const Panels panels(read_limit_, view_, node);

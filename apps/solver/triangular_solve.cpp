@@ -19,7 +19,8 @@ struct FrontSolve<T>::Local {
   const std::int32_t *first_order, *second_order;  // forward's and backward's; null: none
   const T* d;
   T *x, *z, *slot, *tail, *block;  // order, order, slots, slots, width; times count
-  std::int32_t slots_seen;         // left by the blocks before (the present one)
+  std::int64_t z_stride;
+  std::int32_t slots_seen;  // left by the blocks before (the present one)
 
   [[nodiscard]] std::int32_t eliminated(std::int32_t k) const {
     return delays != nullptr ? delays->eliminated[k] : layout.width(k);
@@ -57,20 +58,25 @@ void scatter(std::int32_t n, const std::int32_t* order, const T* from,
 
 template <class T>
 std::int64_t FrontSolve<T>::local_entries() const {
+  return local_entries({.first_front = 0, .last_front = view_.symbolic.fronts() - 1});
+}
+
+template <class T>
+std::int64_t FrontSolve<T>::local_entries(const AssemblyTree::Node& node) const {
   std::int64_t most = 0;
-  for (std::int32_t s = 0; s < view_.symbolic.fronts(); ++s) {
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
     const FrontDelays<T>* const delays = view_.factor.front[s].delays.get();
     most = std::max(
-        most, 2 * std::int64_t{view_.factor.panel(view_.symbolic, view_.tree, s).rows()} +
-                  view_.tree.block_width[s] +
-                  (delays != nullptr ? 2 * delays->slots() : 0));
+        most, local_entries(view_.factor.panel(view_.symbolic, view_.tree, s).rows(),
+                            view_.tree.block_width[s],
+                            delays != nullptr ? delays->slots() : 0));
   }
   return most;
 }
 
 template <class T>
-auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t count,
-                         T* memory) const -> Local {
+auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t count) const
+    -> Local {
   const Factor<T>& factor = view_.factor;
   const FrontFactor<T>& own = factor.front[front];
   const FrontDelays<T>* const delays = own.delays.get();
@@ -99,9 +105,17 @@ auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t coun
               : moved ? delays->d.data()
                       : factor.d.data() + 2 * std::int64_t{first};
   }
+  return local;
+}
+
+template <class T>
+auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t count,
+                         T* memory) const -> Local {
+  Local local = open(front, storage, count);
   const std::int64_t n = count;
   local.x = memory;
   local.z = local.x + n * local.order;
+  local.z_stride = local.order;
   local.slot = local.z + n * local.order;
   local.tail = local.slot + n * local.slots;
   local.block = local.tail + n * local.slots;
@@ -247,7 +261,7 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
     return order != nullptr ? order + first : nullptr;
   };
   local.slots_seen -= width - e;
-  gather(e, at(local.first_order), local.z + first, local.order, local.block, width,
+  gather(e, at(local.first_order), local.z + first, local.z_stride, local.block, width,
          local.count);
   if (e < width)
     gather(width - e, nullptr, local.slot + local.slots_seen, local.slots,
@@ -307,6 +321,29 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
     scatter(columns - own, in.data(), local.x + own, local.order, x.data, x.stride,
             x.count);
   }
+}
+
+template <class T>
+void FrontSolve<T>::forward_blocks(std::int32_t front, const T* storage,
+                                   std::int32_t begin, std::int32_t end,
+                                   const Vectors<T>& x, T* block) const {
+  Local local = open(front, storage, x.count);
+  local.x = x.data;
+  local.block = block;
+  for (std::int32_t k = begin; k < end; ++k) forward_block(local, k);
+}
+
+template <class T>
+void FrontSolve<T>::backward_blocks(std::int32_t front, const T* storage,
+                                    std::int32_t begin, std::int32_t end,
+                                    const Vectors<T>& z, const Vectors<T>& x,
+                                    T* block) const {
+  Local local = open(front, storage, x.count);
+  local.x = x.data;
+  local.z = z.data + view_.symbolic.first_column[front];
+  local.z_stride = z.stride;
+  local.block = block;
+  for (std::int32_t k = end - 1; k >= begin; --k) backward_block(local, k);
 }
 
 template class FrontSolve<float>;

@@ -69,8 +69,25 @@ class FrontSolve {
   void backward(std::int32_t front, const T* storage, const Vectors<T>& z,
                 const Vectors<T>& x, T* local) const;
 
+  /// The steps of forward() at the panel blocks [begin, end) of a front without delays,
+  /// which alone are read.
+  /// @param x      vectors of the front's rows, one right after the other; those before
+  ///               block `begin` are left alone, the first blocks' become the result
+  /// @param block  work space: a block's width for each vector
+  void forward_blocks(std::int32_t front, const T* storage, std::int32_t begin,
+                      std::int32_t end, const Vectors<T>& x, T* block) const;
+
+  /// Those of backward(), from the last of the blocks to the first.
+  /// @param z  whole vectors, as left by forward()
+  /// @param x  as above, known from block `end` on
+  void backward_blocks(std::int32_t front, const T* storage, std::int32_t begin,
+                       std::int32_t end, const Vectors<T>& z, const Vectors<T>& x,
+                       T* block) const;
+
   /// Entries of work space for one vector, the most over all fronts.
   [[nodiscard]] std::int64_t local_entries() const;
+  /// Over the fronts of a node.
+  [[nodiscard]] std::int64_t local_entries(const AssemblyTree::Node& node) const;
   /// Of one front: its order, the width of its blocks, and its slots.
   [[nodiscard]] static std::int64_t local_entries(std::int64_t order, std::int32_t width,
                                                   std::int32_t slots) {
@@ -79,6 +96,8 @@ class FrontSolve {
 
  private:
   struct Local;
+  [[nodiscard]] Local open(std::int32_t front, const T* storage,
+                           std::int32_t count) const;
   [[nodiscard]] Local open(std::int32_t front, const T* storage, std::int32_t count,
                            T* memory) const;
   void forward_block(Local& local, std::int32_t block) const;

@@ -1,11 +1,13 @@
 #include "policy/allocation.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <starpu.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace espalier::policy {
 
@@ -32,6 +34,8 @@ int allocate(unsigned, void** block, std::size_t bytes, int) noexcept {
   if (AllocationObserver* const observer = current_observer) {
     if (fetch.open)
       fetch.blocks.push_back({*block, bytes});
+    else if (in_message_thread())
+      observer->allocated_for_message(*block, bytes);
     else
       observer->allocated(*block, bytes);
   }
@@ -69,6 +73,16 @@ bool observe_allocation(AllocationObserver* observer) {
   current_observer = observer;
   starpu_malloc_set_hooks(allocate, release);
   return true;
+}
+
+// By the name that StarPU-MPI gives its thread: nothing else tells it.
+bool in_message_thread() {
+  thread_local const bool is = [] {
+    char name[16] = "";
+    return pthread_getname_np(pthread_self(), name, sizeof name) == 0 &&
+           std::strcmp(name, "MPI") == 0;
+  }();
+  return is;
 }
 
 void fetch_begins() {

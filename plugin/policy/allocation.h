@@ -18,6 +18,8 @@ class AllocationObserver {
   // Called with locks of StarPU held: these must not call StarPU.
   /// Not for a task: those blocks are told by fetch_ends().
   virtual void allocated(const void* block, std::size_t bytes) = 0;
+  /// By StarPU-MPI's thread: for a message that comes before it is asked for, or packed.
+  virtual void allocated_for_message(const void* block, std::size_t bytes) = 0;
   /// The block is about to be freed, and its address may come again. @return for freed()
   virtual std::uint32_t freeing(const void* block) = 0;
   virtual void freed(std::uint32_t token) = 0;
@@ -29,6 +31,9 @@ class AllocationObserver {
 /// From now on, or with nullptr never more. @return false where blocks cannot come from
 /// malloc: pinned memory for GPUs, several NUMA nodes, simulated memory
 bool observe_allocation(AllocationObserver* observer);
+
+/// Whether this is the thread in which StarPU-MPI sends and receives.
+[[nodiscard]] bool in_message_thread();
 
 struct FetchedBlock {
   const void* block;

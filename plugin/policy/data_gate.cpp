@@ -25,6 +25,15 @@ DataGate::DataGate(Bytes bound, bool measured)
       witness_([this](Index op, WitnessTree::Place p) { ops_[op].place = p; }) {}
 
 DataGate::Op DataGate::submit(const void* task, std::span<const DataAccess> accesses) {
+  return submit(task, accesses, false);
+}
+
+DataGate::Op DataGate::submit_message(const void* message, const DataAccess& access) {
+  return submit(message, {&access, 1}, true);
+}
+
+DataGate::Op DataGate::submit(const void* task, std::span<const DataAccess> accesses,
+                              bool message) {
   if (const Op unseen = find(task); unseen != Op::kNone)
     end(unseen);  // its end was not seen
   Bytes sum = promised_;
@@ -39,15 +48,28 @@ DataGate::Op DataGate::submit(const void* task, std::span<const DataAccess> acce
     if (const Index datum = datum_for(access, sequential); datum != kNone)
       needed_.push_back(datum);
   if (needed_.empty()) return Op::kNone;
-  const Index op =
-      ops_.take({const_cast<void*>(task), next_sequence_++ & kNumber, 0, kNone, 0});
+  const Index op = ops_.take(
+      {const_cast<void*>(task), next_sequence_ & kNumber, 0, message, kNone, 0});
   Bytes alloc = 0;
   for (const Index datum : needed_) alloc += link(op, datum);
   ops_[op].place = witness_.append(op, alloc);
   steps_.emplace_back().alloc = sequential;
   tasks_.put(task, op);
-  ++report_.tasks;
+  if (message)
+    messages_.insert(next_sequence_);
+  else
+    ++report_.tasks;
+  ++next_sequence_;
   return Op{op};
+}
+
+bool DataGate::allocates(const DataAccess& access) const {
+  if (const Index known = handles_.find(access.handle); known != kNone) {
+    const Datum& d = data_[known];
+    if (d.unended > 0 || d.allocated > 0 || access.block != nullptr) return false;
+  }
+  return access.size > 0 &&
+         (access.block == nullptr || dying_.find(access.handle) != kNone);
 }
 
 bool DataGate::adopts(std::span<const DataAccess> accesses) const {
@@ -153,6 +175,11 @@ void DataGate::admit_held(Seconds now, std::vector<void*>& admitted) {
       refused.push_back(op);
   }
   for (const Index op : refused) hold(op);
+}
+
+bool DataGate::awaits_message() const {
+  return !held_.empty() && !messages_.empty() &&
+         *messages_.begin() < ops_[held_.front()].sequence;
 }
 
 void* DataGate::admit_unproven(Seconds now) {

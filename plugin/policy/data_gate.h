@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct DataGateReport {
   Bytes booked_peak = 0;
   Bytes allocated = 0, allocated_peak = 0;  ///< measured, data of tasks alone
   Bytes extra_peak = 0;                     ///< measured, belonging to no known datum
+  std::int64_t messages_peak = 0;           ///< most of the next at a time
+  Bytes message_peak = 0;                   ///< measured, StarPU-MPI's own: not booked
   std::int64_t tasks = 0, held_tasks = 0;   ///< that need memory; that waited
   Seconds held_time = 0;                    ///< sum over the tasks that waited
   std::int64_t underestimates = 0;          ///< data larger than they were said to be
@@ -55,6 +58,12 @@ struct DataGateReport {
 /// are. Behind it nothing has been allocated: once they have finished, memory is as in a
 /// sequential run, and the program can go on if that run fits in the bound.
 ///
+/// Messages between processes stand in the order like tasks: a process sends or receives
+/// a datum. They end when another process has done its part, so nothing may count on
+/// their end: until then they count as not started, and what they work on stays. With
+/// that, and when all processes submit their parts of one order, the whole job can be
+/// completed in it (docs/decisions/0042).
+///
 /// What tasks are booked for is held against what is really allocated: blocks are
 /// attributed to data when the task that fetched them starts, and booked bytes are given
 /// back when the blocks are really freed.
@@ -64,7 +73,7 @@ struct DataGateReport {
 /// @par Cost    O(k log n) a task with k data; at most 200 bytes for each task that has
 ///              not ended, with its datum
 /// @par Source  the banker's algorithm [Dij65]; docs/memory_model.md
-/// @par Test    DataGate.*
+/// @par Test    DataGate.*, and DataGateJobs.* over jobs of several processes
 class DataGate {
  public:
   enum class Op : std::uint32_t { kNone = PointerMap::kNone };
@@ -76,6 +85,10 @@ class DataGate {
   /// A task is submitted; each handle once. @return kNone: it needs no memory
   /// @throws OverflowError when the sizes of all data sum to more than 2^62
   Op submit(const void* task, std::span<const DataAccess> accesses);
+  /// A message is submitted that works on the datum; end() when it is completed.
+  Op submit_message(const void* message, const DataAccess& access);
+  /// Whether a task submitted now with this access would allocate memory for it.
+  [[nodiscard]] bool allocates(const DataAccess& access) const;
   /// Whether it matters to submit() where some of the data are.
   [[nodiscard]] bool adopts(std::span<const DataAccess> accesses) const;
   [[nodiscard]] Op find(const void* task) const { return Op{tasks_.find(task)}; }
@@ -90,8 +103,13 @@ class DataGate {
   /// Appends held tasks that may start now. Call after release, end and freed.
   void admit_held(Seconds now, std::vector<void*>& admitted);
 
-  /// Nothing that has started has not ended, and tasks are held.
-  [[nodiscard]] bool stalled() const { return started_ == 0 && !held_.empty(); }
+  /// Nothing that has started has not ended, tasks are held, and no message comes before
+  /// them, for which another process may have to work first.
+  [[nodiscard]] bool stalled() const {
+    return started_ == 0 && !held_.empty() && !awaits_message();
+  }
+  /// Tasks are held, and a message comes before the first of them.
+  [[nodiscard]] bool awaits_message() const;
   /// When stalled: memory that nothing needs any more has not been freed yet.
   [[nodiscard]] bool awaits_frees() const { return report_.booked > base_; }
   [[nodiscard]] bool holds() const { return !held_.empty(); }
@@ -118,6 +136,9 @@ class DataGate {
 
   /// A block of memory; `for_task`: allocated while a worker fetched a task's data.
   void allocated(const void* block, Bytes bytes, bool for_task);
+  /// A block of StarPU-MPI's own: a message that came before it was asked for, or that is
+  /// packed. Measured, not booked: nothing that is held could make it go away.
+  void allocated_for_message(const void* block, Bytes bytes);
   /// The block is about to be freed: its address may soon be another block's.
   [[nodiscard]] std::uint32_t freeing(const void* block);
   /// It is no longer allocated; with what freeing() returned.
@@ -165,7 +186,7 @@ class DataGate {
   };
   struct Task {
     void* task;
-    std::uint64_t sequence : 63, started : 1;
+    std::uint64_t sequence : 62, started : 1, message : 1;
     Index first_access;
     WitnessTree::Place place;
   };
@@ -181,12 +202,12 @@ class DataGate {
     Bytes free_ = 0;  // ended: its complement
   };
   static constexpr Index kDatum = (Index{1} << 30) - 1;  // bits of an index
-  static constexpr std::uint64_t kNumber = (std::uint64_t{1} << 63) - 1;  // of the others
+  static constexpr std::uint64_t kNumber = (std::uint64_t{1} << 62) - 1;  // of the others
   static_assert(sizeof(Access) == 20 && sizeof(Task) == 24 && sizeof(Step) == 16);
   struct Block {
     Bytes bytes;
     Index datum;  // kNone: none
-    enum : std::uint8_t { kForeign, kFetched, kOwned, kExtra } owner;
+    enum : std::uint8_t { kForeign, kFetched, kOwned, kExtra, kMessage } owner;
   };
   /// Objects at indices that stay, those given back used again.
   template <class T>
@@ -210,6 +231,7 @@ class DataGate {
   [[nodiscard]] static constexpr Index index(Op op) { return static_cast<Index>(op); }
 
   // Submission.
+  Op submit(const void* task, std::span<const DataAccess> accesses, bool message);
   Index datum_for(const DataAccess& access, Bytes& sequential);
   Index adopt(const DataAccess& access);
   Bytes link(Index op, Index datum);
@@ -230,6 +252,7 @@ class DataGate {
 
   // The end of data.
   void note_allocated(Bytes bytes);
+  void note_message(Bytes bytes);
   void book_extra(Bytes bytes);
   void put(const Access& access, Index block);
   void own(const Access& access, Index block);
@@ -261,12 +284,14 @@ class DataGate {
   Pool<Block> blocks_;
   PointerMap tasks_, handles_, block_at_;
   PointerMap dying_;  // handles to their released data, until these have been freed
-  std::vector<Index> held_;  // a heap, the first task in order on top
-  Seconds counted_ = 0;      // until then, held_time is
-  std::deque<Step> steps_;   // of tasks from first_step_ on
+  std::set<std::uint64_t> messages_;  // sequence numbers of those that have not ended
+  std::vector<Index> held_;           // a heap, the first task in order on top
+  Seconds counted_ = 0;               // until then, held_time is
+  std::deque<Step> steps_;            // of tasks from first_step_ on
   std::uint64_t first_step_ = 0, next_sequence_ = 0;
   Bytes sequential_ = 0;  // in memory in the sequential run, before steps_
-  Bytes extra_ = 0;
+  Bytes extra_ = 0, message_bytes_ = 0;
+  std::int64_t message_blocks_ = 0;
   DataGateReport report_;
 };
 

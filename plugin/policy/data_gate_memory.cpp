@@ -15,11 +15,9 @@ DataGate::Index DataGate::adopt(const DataAccess& access) {
   const Index block = block_at_.find(access.block);
   if (block == kNone || blocks_[block].owner == Block::kOwned) return kNone;
   Block& b = blocks_[block];
-  if (b.owner == Block::kExtra) {
-    book_extra(-b.bytes);
-  } else if (b.owner == Block::kForeign) {
-    note_allocated(b.bytes);
-  }
+  if (b.owner == Block::kExtra) book_extra(-b.bytes);
+  if (b.owner == Block::kMessage) note_message(-b.bytes);
+  if (b.owner == Block::kForeign) note_allocated(b.bytes);
   promised_ += b.bytes;
   const Index datum =
       data_.take({access.handle, b.bytes, 0, 0, kNone, kNone, 0, State::kBooked, false});
@@ -54,6 +52,20 @@ void DataGate::allocated(const void* block, Bytes bytes, bool for_task) {
       block, blocks_.take({bytes, kNone, for_task ? Block::kFetched : Block::kForeign}));
   if (!for_task) return;
   note_allocated(bytes);
+}
+
+void DataGate::allocated_for_message(const void* block, Bytes bytes) {
+  allocated(block, bytes, true);
+  blocks_[block_at_.find(block)].owner = Block::kMessage;
+  note_message(bytes);
+}
+
+// One more, or with negative bytes one less.
+void DataGate::note_message(Bytes bytes) {
+  message_bytes_ += bytes;
+  message_blocks_ += bytes < 0 ? -1 : 1;
+  report_.message_peak = std::max(report_.message_peak, message_bytes_);
+  report_.messages_peak = std::max(report_.messages_peak, message_blocks_);
 }
 
 void DataGate::fetched(Op op, std::span<const void* const> blocks,
@@ -120,9 +132,8 @@ void DataGate::put(const Access& access, Index block) {
 void DataGate::own(const Access& access, Index block) {
   Datum& d = data_[access.datum];
   Block& b = blocks_[block];
-  if (b.owner == Block::kForeign) {
-    note_allocated(b.bytes);
-  }
+  if (b.owner == Block::kForeign) note_allocated(b.bytes);
+  if (b.owner == Block::kMessage) note_message(-b.bytes);
   b.owner = Block::kOwned;
   b.datum = access.datum;
   d.allocated += b.bytes;
@@ -153,8 +164,10 @@ bool DataGate::unplaced(Op op) const {
 std::uint32_t DataGate::freeing(const void* block) { return block_at_.erase(block); }
 
 void DataGate::left(Index block) {
-  if (block != kNone && blocks_[block].owner != Block::kForeign)
-    report_.allocated -= blocks_[block].bytes;
+  if (block == kNone) return;
+  const Block& b = blocks_[block];
+  if (b.owner != Block::kForeign) report_.allocated -= b.bytes;
+  if (b.owner == Block::kMessage) note_message(-b.bytes);
 }
 
 bool DataGate::freed(Index block) {
@@ -195,6 +208,7 @@ void DataGate::end(Op op) {
     if (--d.unended == 0 && d.released && (d.allocated == 0 || !measured_))
       give_back(access.datum);
   }
+  if (task.message != 0) messages_.erase(task.sequence);
   steps_[task.sequence - first_step_].end();
   retire_steps();
   tasks_.erase(task.task);

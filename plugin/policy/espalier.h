@@ -84,7 +84,9 @@ enum {
   ESPALIER_ORDER_POSTORDER = 1, /**< least peak of all postorders */
   /** of several inside the bound the one whose simulated run ends first, from `work` and
       `max_workers`: for many workers; the least bound is Liu's */
-  ESPALIER_ORDER_PARALLEL = 2
+  ESPALIER_ORDER_PARALLEL = 2,
+  /** `given_order`: where several processes need orders that agree with each other */
+  ESPALIER_ORDER_GIVEN = 3
 };
 enum {
   ESPALIER_MAPPING_MEMORY_AWARE = 0,
@@ -102,10 +104,12 @@ typedef struct espalier_plan_options {
   int32_t reserved;     /**< 0 */
   /** n useful workers per node, each at least 1, for the predicted time; NULL: one */
   const double* max_workers;
+  /** ESPALIER_ORDER_GIVEN: all n nodes, children before parents; else NULL */
+  const int32_t* given_order;
 } espalier_plan_options;
 
 #define ESPALIER_PLAN_OPTIONS_INIT \
-  { sizeof(espalier_plan_options), 0, 0, 0, 0, 0, NULL }
+  { sizeof(espalier_plan_options), 0, 0, 0, 0, 0, NULL, NULL }
 
 /**
  * Plans the tree for a memory bound.

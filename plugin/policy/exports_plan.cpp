@@ -1,6 +1,8 @@
 // The C interface: errors, the policy, trees and plans.
 
+#include "espalier/model/replay.h"
 #include "espalier/parallel/make_plan.h"
+#include "espalier/sequential/best_postorder.h"
 #include "policy/exports.h"
 #include "policy/scheduler.h"
 
@@ -39,6 +41,7 @@ PlanOptions plan_options(const espalier_plan_options& from, std::size_t nodes) {
   if (from.workers > 0) options.workers = from.workers;
   switch (from.order) {
     case ESPALIER_ORDER_LIU:
+    case ESPALIER_ORDER_GIVEN:  // orders_of() gives it in the place of Liu's
       options.order = OrderKind::kLiu;
       break;
     case ESPALIER_ORDER_POSTORDER:
@@ -66,6 +69,17 @@ PlanOptions plan_options(const espalier_plan_options& from, std::size_t nodes) {
   if (from.max_workers != nullptr)
     options.max_workers.assign(from.max_workers, from.max_workers + nodes);
   return options;
+}
+
+SequentialOrders orders_of(const TaskTree& tree, const espalier_plan_options* options) {
+  if (options == nullptr || options->order != ESPALIER_ORDER_GIVEN)
+    return sequential_orders(tree);
+  Traversal given;
+  const std::int32_t* const order = options->given_order;
+  if (order == nullptr && !tree.empty()) throw InvalidInput("given_order is NULL");
+  for (std::size_t k = 0; k < tree.size(); ++k) given.order.push_back(TaskId{order[k]});
+  given.peak = replay(tree, given.order).peak;
+  return {std::move(given), best_postorder(tree)};
 }
 
 }  // namespace
@@ -106,7 +120,7 @@ int espalier_plan_create(espalier_plan** plan, const espalier_tree* tree,
     PlanOptions given;
     given.order = OrderKind::kLiu;  // ESPALIER_PLAN_OPTIONS_INIT
     if (options != nullptr) given = plan_options(*options, task_tree->size());
-    Expected<Plan> made = make_plan(task_tree, given);
+    Expected<Plan> made = make_plan(task_tree, given, orders_of(*task_tree, options));
     if (least != nullptr) *least = made ? made->least_bytes : made.error().least_bytes;
     if (!made) return fail(ENOMEM, made.error().message());
     *plan = new espalier_plan{std::make_shared<const Plan>(std::move(*made))};

@@ -66,6 +66,12 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
   if (data.size() > 1) remove_duplicates(data);
 }
 
+std::optional<DataAccess> datum_of(starpu_data_handle_t handle) {
+  if (at_home_in_memory(handle)) return std::nullopt;
+  const auto size = static_cast<Bytes>(starpu_data_get_alloc_size(handle));
+  return DataAccess{handle, size, place_of(handle)};
+}
+
 void places_of(const starpu_task& task, std::vector<DataAccess>& places) {
   places.clear();
   const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);

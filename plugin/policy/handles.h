@@ -2,6 +2,7 @@
 
 #include <starpu.h>
 
+#include <optional>
 #include <vector>
 
 #include "policy/data_gate.h"
@@ -25,6 +26,10 @@ namespace espalier::policy {
 ///   reduction                    copies, and itself unless at home in main memory
 ///   any other                    its size, unless it is in memory
 void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>& data);
+
+/// The same for a message, which works on the handle in main memory; nullopt when that
+/// costs nothing.
+[[nodiscard]] std::optional<DataAccess> datum_of(starpu_data_handle_t handle);
 
 /// Where the task's data are in main memory now, for those that are.
 void places_of(const starpu_task& task, std::vector<DataAccess>& places);

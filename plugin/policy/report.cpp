@@ -92,6 +92,11 @@ void add_tasks(Table& table, const RunReport& report) {
   if (report.throttled_seconds > 0) {
     table.row("submission waited", format_seconds(report.throttled_seconds));
   }
+  if (report.received_messages > 0) {
+    table.row("received", fmt::format("{} message{}, {}", report.received_messages,
+                                      report.received_messages == 1 ? "" : "s",
+                                      format_size(report.received_bytes)));
+  }
   if (report.jobs > 0) table.row("declared trees", std::to_string(report.jobs));
 }
 
@@ -191,6 +196,8 @@ std::string to_json(const RunReport& report) {
                      {"held_seconds", report.held_seconds},
                      {"unsafe_admissions", report.unsafe_admissions},
                      {"throttled_seconds", report.throttled_seconds},
+                     {"received_messages", report.received_messages},
+                     {"received_bytes", report.received_bytes},
                      {"jobs", report.jobs},
                      {"workers", report.workers},
                      {"busy_seconds", report.busy_seconds},

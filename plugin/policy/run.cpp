@@ -21,6 +21,8 @@ namespace {
 // StarPU gives a policy no other place that all its contexts can reach.
 std::mutex current_mutex;
 std::weak_ptr<Run> current;
+std::optional<RunReport> last;  // of a run that has ended
+std::mutex last_mutex;
 
 // StarPU registers its swap after its policies, from these variables. Its own limit makes
 // it evict; it is read before: see preload.cpp.
@@ -34,6 +36,9 @@ void prepare_disk(const Settings& settings) {
         *settings.memory >> 20));
 }
 
+// Messages of a few KiB, which are sent without waiting for room, can always come early.
+constexpr Bytes kWorthTelling = 64 << 10;
+
 // Enough to keep workers busy, and little enough for what is kept of the tasks to stay in
 // cache: ten times as many cost half as much again for each small task.
 std::size_t window(const Settings& settings) {
@@ -42,6 +47,11 @@ std::size_t window(const Settings& settings) {
 }
 
 }  // namespace
+
+std::shared_ptr<Run> Run::present() {
+  const std::scoped_lock lock(current_mutex);
+  return current.lock();
+}
 
 std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
   const std::scoped_lock lock(current_mutex);
@@ -57,6 +67,8 @@ std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
     if (!settings.trace.empty()) check_writable(settings.trace);
     if (settings.memory && settings.on_overflow == Overflow::kDisk)
       prepare_disk(settings);
+    // StarPU-MPI keeps every copy that it received until the program says otherwise.
+    if (settings.memory) setenv("STARPU_MPI_CACHE", "0", 0);
     auto run = std::make_shared<Run>(std::move(settings), place);
     current = run;
     return run;
@@ -92,13 +104,29 @@ Run::Run(Settings settings, TransparentGate::Place place)
                   });
 }
 
-Run::~Run() { write(false); }
+Run::~Run() {
+  write(false);
+  const std::scoped_lock lock(last_mutex);
+  last = report();
+}
+
+std::optional<RunReport> Run::latest_report() {
+  if (const std::shared_ptr<Run> run = present()) return run->report();
+  const std::scoped_lock lock(last_mutex);
+  return last;
+}
+
+bool Run::report_is_asked_for() {
+  const char* const report = process_environment("ESPALIER_REPORT");
+  return report != nullptr && *report != '\0';
+}
 
 void Run::submitted(const starpu_task& task, bool bound) {
   if (gate_ && !bound) gate_->submitted(task);
   if (!is_executed(task)) return;
 #ifndef STARPU_SIMGRID
-  if (task.type == STARPU_TASK_TYPE_NORMAL && starpu_worker_get_id() < 0)
+  if (task.type == STARPU_TASK_TYPE_NORMAL && starpu_worker_get_id() < 0 &&
+      !in_message_thread())
     throttle_.wait();
 #endif
   throttle_.submitted();
@@ -159,6 +187,18 @@ void Run::application_waits() {
   if (gate_) gate_->application_waits();
 }
 
+void Run::message_begins(starpu_data_handle_t handle, bool receives) {
+  if (receives) {
+    ++received_;
+    received_bytes_ += static_cast<Bytes>(starpu_data_get_size(handle));
+  }
+  if (gate_) gate_->message_begins(handle, receives);
+}
+
+void Run::message_ended(starpu_data_handle_t handle) {
+  if (gate_) gate_->message_ended(handle);
+}
+
 void Run::job_ended(const GateReport& job, Bytes bound) {
   const std::scoped_lock lock(jobs_mutex_);
   ++jobs_.jobs;
@@ -193,6 +233,8 @@ RunReport Run::report() const {
     report.tasks += tally.tasks;
     report.busy_seconds += tally.busy;
   }
+  report.received_messages = received_;
+  report.received_bytes = received_bytes_;
   report.idle_seconds =
       report.elapsed_seconds * static_cast<Seconds>(report.workers) - report.busy_seconds;
   if (!gate_) return report;
@@ -210,6 +252,9 @@ RunReport Run::report() const {
   report.held_seconds += gate.held_time;
   if (gate.extra_peak > 0)
     report.outside.push_back({"blocks of no known datum", 0, gate.extra_peak});
+  if (gate.message_peak > kWorthTelling)
+    report.outside.push_back({"messages at a time that came early or are packed",
+                              gate.messages_peak, gate.message_peak});
   if (gate_->bypassed() > 0)
     report.outside.push_back(
         {"tasks on a worker of their own choice", gate_->bypassed(), 0});

@@ -27,6 +27,14 @@ class Run {
   /// settings stop the process with a message and status 2.
   [[nodiscard]] static std::shared_ptr<Run> join(TransparentGate::Place place);
 
+  /// The present one; nullptr when there is none.
+  [[nodiscard]] static std::shared_ptr<Run> present();
+
+  /// Of the present one, or of the last that ended.
+  [[nodiscard]] static std::optional<RunReport> latest_report();
+  /// By the environment, whether or not there is a run.
+  [[nodiscard]] static bool report_is_asked_for();
+
   Run(Settings settings, TransparentGate::Place place);
   ~Run();
   Run(const Run&) = delete;
@@ -42,11 +50,18 @@ class Run {
   void starts(const starpu_task& task);
   void ended(const starpu_task& task, bool bound);
   void application_waits();
+  [[nodiscard]] RunReport report() const;
   void poll() {
     if (const int worker = starpu_worker_get_id(); worker >= 0)
       end_unseen(tallies_[static_cast<std::size_t>(worker)]);
     if (gate_) gate_->place_admitted();
   }
+
+  /// Whether there is a bound for what declares nothing.
+  [[nodiscard]] bool bounded() const { return gate_.has_value(); }
+  /// StarPU-MPI acquires the handle for a message, and gives it back.
+  void message_begins(starpu_data_handle_t handle, bool receives);
+  void message_ended(starpu_data_handle_t handle);
 
   /// A declared tree has ended.
   void job_ended(const GateReport& job, Bytes bound);
@@ -60,7 +75,6 @@ class Run {
     const starpu_task* running = nullptr;  // only if so
   };
   void end_unseen(Tally& tally);
-  [[nodiscard]] RunReport report() const;
   void write(bool stopped) const;
 
   const Settings settings_;
@@ -71,6 +85,8 @@ class Run {
   std::optional<Trace> trace_;
   std::vector<Tally> tallies_;
   std::optional<TransparentGate> gate_;
+  std::atomic<std::int64_t> received_ = 0;  // messages
+  std::atomic<Bytes> received_bytes_ = 0;
   mutable std::mutex jobs_mutex_;
   RunReport jobs_;  // what declared trees add
 };

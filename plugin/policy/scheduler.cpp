@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <thread>
 
 #include "policy/clock.h"
 #include "policy/one_writer.h"
+#include "policy/settings.h"
 
 namespace espalier::policy {
 
@@ -49,7 +51,9 @@ Scheduler::Scheduler()
       placement_(workers_),
       unbound_(placement_.queue(everybody(workers_), everybody(workers_))),
       run_(Run::join(policy::enqueue_held)),
-      waiting_(kWorkersSleep ? workers_ : 0) {}
+      waiting_(kWorkersSleep ? workers_ : 0),
+      idle_sleep_(idle_sleep(process_environment, workers_,
+                             std::max(1U, std::thread::hardware_concurrency()))) {}
 
 void Scheduler::submit(starpu_task* task) {
   if (run_) run_->submitted(*task, job_of(task) != nullptr);
@@ -78,6 +82,15 @@ void Scheduler::push(starpu_task* task) {
   place(task, *destination.queue, destination.path);
 }
 
+// A worker that has found nothing for a while leaves its core to others.
+void Scheduler::rest(bool idle) const {
+  constexpr int kLooks = 20;
+  thread_local int looks = 0;
+  if (kWorkersSleep || idle_sleep_.count() == 0) return;
+  looks = idle ? looks + 1 : 0;
+  if (looks > kLooks) std::this_thread::sleep_for(idle_sleep_);
+}
+
 starpu_task* Scheduler::pop() {
   if (run_) run_->poll();
   const auto worker = static_cast<std::size_t>(starpu_worker_get_id());
@@ -87,6 +100,7 @@ starpu_task* Scheduler::pop() {
     popped = placement_.pop(worker);  // pushed meanwhile by someone who saw no waiting
     if (popped.task != nullptr) waiting_[worker] = false;
   }
+  rest(popped.task == nullptr);
   if (popped.task == nullptr) return nullptr;
   auto* const task = static_cast<starpu_task*>(popped.task);
   unsigned implementation = 0;

@@ -4,6 +4,7 @@
 #include <starpu_scheduler.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -63,6 +64,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
  private:
   void place(starpu_task* task, Placement::Queue& queue, std::uint32_t path);
   void requeue(starpu_task* task);
+  void rest(bool idle) const;
   [[nodiscard]] bool all_can_execute(const starpu_task* task) const;
   [[nodiscard]] WorkerSet able_workers(starpu_task* task) const;
   void wake_one(const Placement::Queue& queue);
@@ -74,6 +76,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   JobTable jobs_;
   const std::shared_ptr<Run> run_;          // nullptr: nothing was asked for
   std::vector<std::atomic<bool>> waiting_;  // by worker; only if kWorkersSleep
+  const std::chrono::microseconds idle_sleep_;
 };
 
 /// The object that StarPU is given.

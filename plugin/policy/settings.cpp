@@ -142,6 +142,24 @@ std::optional<std::size_t> window(const Environment& get) {
   return *tasks;
 }
 
+std::optional<std::chrono::microseconds> chosen_idle_sleep(const Environment& get) {
+  constexpr const char* kVariable = "ESPALIER_IDLE_SLEEP";
+  constexpr int kMost = 1'000'000;
+  const std::string_view text = text_of(get, kVariable);
+  if (text.empty()) return std::nullopt;
+  const auto time = parse_number<int>(text);
+  if (!time || *time < 0 || *time > kMost)
+    refuse(kVariable, text, "is not a number of microseconds up to a second");
+  return std::chrono::microseconds(*time);
+}
+
+std::size_t processes_on_host(const Environment& get) {
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+    if (const auto count = parse_number<std::size_t>(text_of(get, variable)))
+      return *count;
+  return 1;
+}
+
 }  // namespace
 
 const char* process_environment(const char* name) { return std::getenv(name); }
@@ -160,10 +178,19 @@ Settings read_settings(const Environment& get) {
     if (!directory.empty()) settings.spill_directory = directory;
   }
   settings.window = window(get);
+  settings.idle_sleep = chosen_idle_sleep(get);
   settings.report = file_name(get, "ESPALIER_REPORT");
   settings.trace = file_name(get, "ESPALIER_TRACE");
   if (settings.trace == "-") refuse("ESPALIER_TRACE", "-", "is not the name of a file");
   return settings;
+}
+
+std::chrono::microseconds idle_sleep(const Environment& get, std::size_t workers,
+                                     std::size_t cores) {
+  if (const auto chosen = chosen_idle_sleep(get)) return *chosen;
+  const std::size_t processes = processes_on_host(get);
+  const bool crowded = processes > 1 && processes * (workers + 1) > cores;
+  return std::chrono::microseconds(crowded ? 50 : 0);
 }
 
 void check_writable(const std::string& path) {

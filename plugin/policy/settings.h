@@ -2,6 +2,7 @@
 
 // What the user of an unmodified program chooses, by environment variables.
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -25,6 +26,9 @@ struct Settings {
   /// ESPALIER_WINDOW: tasks that may be submitted and not have ended; 0: any number.
   /// nullopt: 500 a worker, at least 1000, with a bound, and any number without
   std::optional<std::size_t> window;
+  /// ESPALIER_IDLE_SLEEP: microseconds that a worker sleeps between looks for a task that
+  /// found none. nullopt: idle_sleep() decides
+  std::optional<std::chrono::microseconds> idle_sleep;
   std::string report;  ///< ESPALIER_REPORT: "" (none), "-" (standard error) or a file
   std::string trace;   ///< ESPALIER_TRACE: "" (none) or a file
 };
@@ -49,6 +53,17 @@ using Environment = std::function<const char*(const char*)>;
 /// Rank of this process in its MPI job, as Open MPI, PMIx, MPICH (PMI) or Slurm left it
 /// in the environment; nullopt when none did.
 [[nodiscard]] std::optional<int> mpi_rank(const Environment& get);
+
+/// How long a worker that finds no task sleeps before it looks again: as
+/// ESPALIER_IDLE_SLEEP says, else 50 us where the processes of an MPI job on this host
+/// have more threads (their workers and one for messages each) than `cores`, and not at
+/// all elsewhere: looking without a pause starts tasks soonest, and takes cores from
+/// whoever computes.
+///
+/// @param workers  of this process, and as many of each of the others
+[[nodiscard]] std::chrono::microseconds idle_sleep(const Environment& get,
+                                                   std::size_t workers,
+                                                   std::size_t cores);
 
 /// Finds out before a run that a file could not be written after it. Creates the file if
 /// it does not exist and leaves it alone if it does.

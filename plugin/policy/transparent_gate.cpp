@@ -78,17 +78,8 @@ void TransparentGate::submitted(const starpu_task& task) {
 
 // The task takes its place in the order of submission.
 void TransparentGate::follow(const starpu_task& task) {
-  std::uint64_t frees = frees_;
-  data_of(task, workers_, data);
+  std::unique_lock lock = lock_with(data, [&] { data_of(task, workers_, data); });
   if (data.empty()) return;
-  std::unique_lock lock(mutex_);
-  while (frees != frees_ && gate_.adopts(data)) {
-    // What was seen to be in memory may have left it, and its address be another block's.
-    lock.unlock();
-    frees = frees_;
-    data_of(task, workers_, data);
-    lock.lock();
-  }
   const DataGate::Op op = gate_.submit(&task, data);
   application_waits_ = false;
   ++changes_;
@@ -211,6 +202,11 @@ void TransparentGate::changed() {
 void TransparentGate::allocated(const void* block, std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   gate_.allocated(block, static_cast<Bytes>(bytes), false);
+}
+
+void TransparentGate::allocated_for_message(const void* block, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  gate_.allocated_for_message(block, static_cast<Bytes>(bytes));
 }
 
 std::uint32_t TransparentGate::freeing(const void* block) {

@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "policy/allocation.h"
@@ -59,6 +62,13 @@ class TransparentGate final : private AllocationObserver {
   /// The application waits for tasks.
   void application_waits();
 
+  /// StarPU-MPI is about to acquire the handle for a message, in the order of submission.
+  /// What it receives is allocated by a task of the policy's own, which is submitted here
+  /// and waits at the gate like any other; the message follows it.
+  void message_begins(starpu_data_handle_t handle, bool receives);
+  /// It is about to give the handle back.
+  void message_ended(starpu_data_handle_t handle);
+
   /// By a worker that looks for a task: queues held tasks that may start since memory was
   /// freed. Without any, one load.
   void place_admitted() {
@@ -73,10 +83,14 @@ class TransparentGate final : private AllocationObserver {
 
  private:
   void allocated(const void* block, std::size_t bytes) override;
+  void allocated_for_message(const void* block, std::size_t bytes) override;
   std::uint32_t freeing(const void* block) override;
   void freed(std::uint32_t token) override;
 
   void follow(const starpu_task& task);
+  template <class Read>
+  [[nodiscard]] std::unique_lock<BriefMutex> lock_with(std::vector<DataAccess>& data,
+                                                       Read read);
   void settle();
   void settle_own();  // with the lock
   void settle_locked(const void* thread, Seconds before);
@@ -89,6 +103,7 @@ class TransparentGate final : private AllocationObserver {
   void end(std::unique_lock<BriefMutex>& lock, DataGate::Op op);
   [[nodiscard]] Seconds patience() const;  // with the lock
   void act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds still);
+  void tell_of_messages();  // with the lock
   [[nodiscard]] std::string overflow_text() const;
   [[noreturn]] void stop(const std::string& text);  // without the lock
 
@@ -113,12 +128,40 @@ class TransparentGate final : private AllocationObserver {
     Seconds since;
   };
   std::vector<Leaving> leaving_;
+  /// Messages that have begun and not ended, by handle; those of one handle in order.
+  /// A message's address stands for it in the gate.
+  struct Message {
+    DataGate::Op op;
+  };
+  std::unordered_map<starpu_data_handle_t, std::deque<std::unique_ptr<Message>>>
+      messages_;
   std::uint64_t changes_ = 0;       // of the gate's state
   bool application_waits_ = false;  // since the last submission
   bool warned_ = false;
+  bool told_of_messages_ = false;
   bool ending_ = false;
   std::condition_variable_any watched_;  // a task is held, or the end
   std::thread watcher_;
 };
+
+// Fills `data` by read() and locks, so that what they say of memory is true under the
+// lock. Not locked when there are none.
+template <class Read>
+std::unique_lock<BriefMutex> TransparentGate::lock_with(std::vector<DataAccess>& data,
+                                                        Read read) {
+  std::uint64_t frees = frees_;
+  read();
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (data.empty()) return lock;
+  lock.lock();
+  while (frees != frees_ && gate_.adopts(data)) {
+    // What was seen to be in memory may have left it, and its address be another block's.
+    lock.unlock();
+    frees = frees_;
+    read();
+    lock.lock();
+  }
+  return lock;
+}
 
 }  // namespace espalier::policy

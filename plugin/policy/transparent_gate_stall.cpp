@@ -24,6 +24,8 @@ constexpr Seconds kPatienceWhenClear = 0.05;
 // While StarPU has yet to free what ended tasks leave, which makes room without any task.
 // It does so at once, but a busy machine can take its time.
 constexpr Seconds kPatienceForFrees = 5;
+// Until the program is told that it may be waiting for messages in vain.
+constexpr Seconds kPatienceForMessages = 30;
 // For a thread that frees memory and does not come back.
 constexpr Seconds kSettled = 0.01;
 constexpr auto kWatchInterval = std::chrono::milliseconds(10);
@@ -66,13 +68,18 @@ void TransparentGate::watch() {
         place_all();
         lock.lock();
       }
-      if (changes_ != seen || throttle_.active() > 0 || !gate_.stalled()) {
+      if (changes_ != seen || throttle_.active() > 0 ||
+          (!gate_.stalled() && !gate_.awaits_message())) {
         seen = changes_;
         since = now();
         continue;
       }
       const Seconds still = now() - since;
-      if (still > patience()) act_on_stall(lock, still);
+      if (gate_.awaits_message()) {
+        if (still > kPatienceForMessages) tell_of_messages();
+      } else if (still > patience()) {
+        act_on_stall(lock, still);
+      }
     }
   }
 }
@@ -107,6 +114,16 @@ void TransparentGate::act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds s
   lock.unlock();
   hand_on(admitted);
   lock.lock();
+}
+
+// Another process may be computing, or may wait for this one.
+void TransparentGate::tell_of_messages() {
+  if (told_of_messages_) return;
+  told_of_messages_ = true;
+  std::fprintf(stderr,
+               "espalier: nothing has run for %.0f s: %zu tasks wait for memory that "
+               "messages to or from other processes hold.\n",
+               kPatienceForMessages, gate_.held());
 }
 
 std::string TransparentGate::overflow_text() const {

@@ -43,6 +43,13 @@ inline const std::string kFound = "STARPU_SCHED_LIB=" ESPALIER_LIBRARY " ";
 #endif
 inline const std::string kLoaded = kFound + "STARPU_SCHED=espalier ";
 
+/// Preloaded besides, for what takes the place of functions.
+#if STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION == 3
+inline const std::string kBothLoaded = kFound;
+#else
+inline const std::string kBothLoaded = kFound + "LD_PRELOAD=" ESPALIER_LIBRARY " ";
+#endif
+
 inline const std::string kTwoWorkers = "STARPU_NCPU=2 ";
 
 /// The report that it wrote.

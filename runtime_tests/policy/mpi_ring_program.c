@@ -1,22 +1,29 @@
 /* A StarPU-MPI program that knows nothing of Espalier: values go round a ring of
  * processes, each step into data that StarPU allocates and frees, so that every process
  * needs memory for the values that it waits for and for a few steps. Fails if the sum is
- * wrong or another policy runs than the one that its argument names. */
+ * wrong or another policy runs than the one that its first argument names; the second is
+ * the bytes of a value. Prints by how much its resident memory grew at most. */
 
 #include <starpu.h>
 #include <starpu_mpi.h>
 #include <starpu_scheduler.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { kRounds = 60, kBytes = 1 << 20 };
+enum { kRounds = 60 };
+
+static size_t bytes = 1 << 20;
 
 static void write_number(void* buffers[], void* argument) {
+  memset((void*)STARPU_VARIABLE_GET_PTR(buffers[0]), 1, bytes);
   *(int*)STARPU_VARIABLE_GET_PTR(buffers[0]) = (int)(intptr_t)argument;
 }
 
 static void add_one(void* buffers[], void* argument) {
   (void)argument;
+  memcpy((void*)STARPU_VARIABLE_GET_PTR(buffers[0]),
+         (const void*)STARPU_VARIABLE_GET_PTR(buffers[1]), bytes);
   *(int*)STARPU_VARIABLE_GET_PTR(buffers[0]) =
       *(const int*)STARPU_VARIABLE_GET_PTR(buffers[1]) + 1;
 }
@@ -44,13 +51,28 @@ static int submit(struct starpu_codelet* codelet, void* argument,
 
 static starpu_data_handle_t temporary(void) {
   starpu_data_handle_t handle;
-  starpu_variable_data_register(&handle, -1, 0, kBytes);
+  starpu_variable_data_register(&handle, -1, 0, bytes);
   return handle;
+}
+
+/* Of a line of /proc/self/status, in KiB; -1 where there is none. */
+static long status(const char* key) {
+  char line[256];
+  long value = -1;
+  FILE* file = fopen("/proc/self/status", "r");
+  if (file == NULL) return value;
+  while (fgets(line, sizeof line, file) != NULL)
+    if (strncmp(line, key, strlen(key)) == 0)
+      value = strtol(line + strlen(key) + 1, NULL, 10);
+  fclose(file);
+  return value;
 }
 
 int main(int argc, char** argv) {
   int rank, size, sum = 0;
   if (starpu_init(NULL) != 0 || starpu_mpi_init(&argc, &argv, 1) != 0) return 77;
+  if (argc > 2) bytes = (size_t)atol(argv[2]);
+  const long before = status("VmRSS");
   starpu_mpi_comm_rank(MPI_COMM_WORLD, &rank);
   starpu_mpi_comm_size(MPI_COMM_WORLD, &size);
   const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
@@ -67,7 +89,8 @@ int main(int argc, char** argv) {
   }
   starpu_mpi_wait_for_all(MPI_COMM_WORLD);
   const char* policy = starpu_sched_ctx_get_sched_policy(0)->policy_name;
-  printf("rank %d of %d, policy %s, sum %d\n", rank, size, policy, sum);
+  printf("rank %d of %d, policy %s, sum %d, grew by %ld KiB\n", rank, size, policy, sum,
+         status("VmHWM") - before);
   const int right = sum == kRounds * (kRounds - 1) / 2 + kRounds &&
                     (argc < 2 || strcmp(argv[1], policy) == 0);
   starpu_mpi_shutdown();

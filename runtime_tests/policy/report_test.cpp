@@ -121,6 +121,8 @@ TEST(RunReport, ShowsTroubleInAtMost25LinesTheLargestFirst) {
   report.overrun_bytes = 3 * kMiB;
   report.unsafe_admissions = 7;
   report.throttled_seconds = 1.5;
+  report.received_messages = 1;
+  report.received_bytes = 3 * kMiB;
   report.jobs = 2;
   for (int i = 0; i < 100; ++i) {
     report.outside.push_back({"things " + std::to_string(i), i + 1, i * kMiB});
@@ -129,7 +131,8 @@ TEST(RunReport, ShowsTroubleInAtMost25LinesTheLargestFirst) {
   for (const char* line :
        {"\n  more than was booked  1 time, by 3.0 MiB at most\n",
         "\n  let in unproved       7 tasks, not known to leave room for the rest\n",
-        "\n  submission waited     1.500 s\n", "\n  declared trees        2\n",
+        "\n  submission waited     1.500 s\n",
+        "\n  received              1 message, 3.0 MiB\n", "\n  declared trees        2\n",
         "\n  not accounted for     100 things 99, 99.0 MiB\n",
         "\n                        95 things 94, 94.0 MiB\n",
         "\n                        and 94 kinds more\n"}) {
@@ -146,6 +149,8 @@ TEST(RunReport, IsOneJsonObject) {
   report.over_bound_bytes = 7;
   report.unsafe_admissions = 8;
   report.throttled_seconds = 0.25;
+  report.received_messages = 11;
+  report.received_bytes = 12;
   report.jobs = 9;
   report.outside.push_back({"scratch buffers", 2, 10});
   EXPECT_EQ(json::parse(to_json(report)), json::parse(R"({
@@ -156,7 +161,8 @@ TEST(RunReport, IsOneJsonObject) {
     "allocated_peak_bytes": 199229440, "overruns": 5, "overrun_bytes": 6,
     "least_bytes": 67108864, "baseline_rss_bytes": 46137344, "peak_rss_bytes": 247463936,
     "tasks": 32, "gated_tasks": 16, "held_tasks": 12, "held_seconds": 24.0,
-    "unsafe_admissions": 8, "throttled_seconds": 0.25, "jobs": 9, "workers": 4,
+    "unsafe_admissions": 8, "throttled_seconds": 0.25,
+    "received_messages": 11, "received_bytes": 12, "jobs": 9, "workers": 4,
     "busy_seconds": 38.0, "idle_seconds": 2.0, "elapsed_seconds": 10.0,
     "outside": [{"what": "scratch buffers", "count": 2, "bytes": 10}]})"));
 }

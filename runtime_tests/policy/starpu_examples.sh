@@ -85,6 +85,8 @@ run_once() {  # VARIANT PROGRAM FOLDER
     *) variables+=("$load" STARPU_SCHED=espalier ESPALIER_REPORT="$3/$1.json") ;;
   esac
   [[ $1 != bounded ]] || variables+=(ESPALIER_MEMORY="$memory")
+  # These test StarPU-MPI's cache, which a bound turns off.
+  [[ -z $launcher || $2 != cache* ]] || variables+=(STARPU_MPI_CACHE=1)
   local status=0
   mkdir -p "$3/run"
   # The launcher is to be split into words; bash is not to tell of each abort.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <queue>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -27,11 +28,13 @@ class Simulator {
   struct Progress {
     std::int32_t workers = 0;  // that it has
     std::int32_t version = 0;  // of its end: an end foreseen with fewer workers is void
-    bool ended = false;
+    bool started = false, ended = false;
     Seconds updated = 0;  // when `left` was exact
     Flops left = 0;
   };
+  // The end of a task as foreseen with its workers of now, or of its delay.
   struct End {
+    static constexpr std::int32_t kDelay = -1;
     Seconds time;
     TaskId task;
     std::int32_t version;
@@ -47,12 +50,27 @@ class Simulator {
     }
   };
 
+  struct Pool {
+    std::priority_queue<Want> wants;
+    std::int32_t idle = 0;
+    Bytes resident = 0;
+    bool changed = false;  // since workers were handed out
+  };
+
+  void check(const SimulationOptions& options) const;
   void admit();
+  void want_workers(TaskId task);
   void hand_out_workers();
-  void give(TaskId task, std::int32_t workers);
+  void hand_out_workers(Pool& pool);
+  void start(TaskId task);
+  void give(Pool& pool, TaskId task, std::int32_t workers);
   void end_all_of_next_instant();
   void end(TaskId task);
   void advance(TaskId task);
+  Pool& changed_pool(TaskId task);
+  [[nodiscard]] std::size_t pool_of(TaskId task) const {
+    return where_.empty() ? 0 : static_cast<std::size_t>(where_[index(task)]);
+  }
   [[nodiscard]] std::int32_t most_workers(TaskId task) const;
   [[nodiscard]] double rate(TaskId task) const;
 
@@ -61,10 +79,12 @@ class Simulator {
   std::vector<double> useful_;
   std::vector<Flops> priority_;
   std::vector<Progress> progress_;
+  std::span<const std::int32_t> where_;  // pool of each task
+  std::span<const Seconds> delay_;
   std::vector<TaskId> startable_;
-  std::priority_queue<Want> wants_;
+  std::vector<Pool> pools_;
+  std::vector<std::size_t> changed_;  // pools
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::int32_t idle_;
   std::size_t unfinished_;
   bool shares_change_ = false;
   Seconds now_ = 0;
@@ -79,21 +99,42 @@ Simulator::Simulator(const TaskTree& tree, Admission& admission,
       useful_(useful_workers(tree, options.max_workers)),
       priority_(options.priority.begin(), options.priority.end()),
       progress_(tree.size()),
-      idle_(options.workers),
+      where_(options.pool),
+      delay_(options.delay),
       unfinished_(tree.size()) {
   check_workers(options.workers);
   if (priority_.empty()) {
     priority_ = root_path_times(tree, options.workers, options.max_workers);
   }
-  if (priority_.size() != tree.size()) {
-    throw InvalidInput(fmt::format("priorities are given for {} tasks of {}",
-                                   priority_.size(), tree.size()));
-  }
+  check(options);
+  pools_.resize(static_cast<std::size_t>(options.pools));
+  for (Pool& pool : pools_) pool.idle = options.workers;
+  result_.pool_peak.resize(pools_.size(), 0);
   Schedule& schedule = result_.schedule;
   schedule.workers = options.workers;
   schedule.start.resize(tree.size());
   schedule.end.resize(tree.size());
   schedule.share.resize(tree.size());
+}
+
+void Simulator::check(const SimulationOptions& options) const {
+  const auto of_all_tasks = [this](std::string_view what, std::size_t given) {
+    if (given == tree_.size()) return;
+    throw InvalidInput(
+        fmt::format("{} are given for {} tasks of {}", what, given, tree_.size()));
+  };
+  of_all_tasks("priorities", priority_.size());
+  if (!where_.empty()) of_all_tasks("pools", where_.size());
+  if (!delay_.empty()) of_all_tasks("delays", delay_.size());
+  if (options.pools < 1) throw InvalidInput("at least one pool is needed");
+  for (const std::int32_t pool : where_) {
+    if (pool >= 0 && pool < options.pools) continue;
+    throw InvalidInput(fmt::format("pool {} of {}", pool, options.pools));
+  }
+  for (const Seconds delay : delay_) {
+    if (delay >= 0 && std::isfinite(delay)) continue;
+    throw InvalidInput(fmt::format("a delay of {}", delay));
+  }
 }
 
 Simulation Simulator::run() {
@@ -116,38 +157,73 @@ Simulation Simulator::run() {
 void Simulator::admit() {
   for (const TaskId task : startable_) {
     progress_[index(task)].left = tree_.work(task);
-    wants_.push({priority_[index(task)], task});
+    const Seconds delay = delay_.empty() ? 0 : delay_[index(task)];
+    if (delay == 0) {
+      want_workers(task);
+    } else {
+      start(task);
+      ends_.push({now_ + delay, task, End::kDelay});
+    }
   }
   startable_.clear();
 }
 
+Simulator::Pool& Simulator::changed_pool(TaskId task) {
+  Pool& pool = pools_[pool_of(task)];
+  if (!pool.changed) changed_.push_back(pool_of(task));
+  pool.changed = true;
+  return pool;
+}
+
+void Simulator::want_workers(TaskId task) {
+  changed_pool(task).wants.push({priority_[index(task)], task});
+}
+
 void Simulator::hand_out_workers() {
-  while (idle_ > 0 && !wants_.empty()) {
-    const TaskId task = wants_.top().task;
+  for (const std::size_t pool : changed_) {
+    pools_[pool].changed = false;
+    hand_out_workers(pools_[pool]);
+  }
+  changed_.clear();
+}
+
+void Simulator::hand_out_workers(Pool& pool) {
+  while (pool.idle > 0 && !pool.wants.empty()) {
+    const TaskId task = pool.wants.top().task;
     const Progress& progress = progress_[index(task)];
     const std::int32_t more = most_workers(task) - progress.workers;
     if (progress.ended) {
-      wants_.pop();
+      pool.wants.pop();
       continue;
     }
-    if (more <= idle_) wants_.pop();
-    give(task, std::min(more, idle_));
+    if (more <= pool.idle) pool.wants.pop();
+    give(pool, task, std::min(more, pool.idle));
   }
 }
 
-void Simulator::give(TaskId task, std::int32_t workers) {
+void Simulator::start(TaskId task) {
+  progress_[index(task)].started = true;
+  result_.schedule.start[index(task)] = now_;
+  result_.schedule.sequence.push_back(task);
+  const Bytes own = tree_.memory_requirement(task) - tree_.input_size(task);
+  Pool& pool = pools_[pool_of(task)];
+  Bytes& pool_peak = result_.pool_peak[pool_of(task)];
+  resident_ += own;
+  pool.resident += own;
+  result_.peak = std::max(result_.peak, resident_);
+  pool_peak = std::max(pool_peak, pool.resident);
+}
+
+void Simulator::give(Pool& pool, TaskId task, std::int32_t workers) {
   Progress& progress = progress_[index(task)];
+  if (!progress.started) start(task);
   if (progress.workers == 0) {
-    result_.schedule.start[index(task)] = now_;
-    result_.schedule.sequence.push_back(task);
-    resident_ += tree_.memory_requirement(task) - tree_.input_size(task);
-    result_.peak = std::max(result_.peak, resident_);
     progress.updated = now_;
   } else {
     advance(task);
     shares_change_ = true;
   }
-  idle_ -= workers;
+  pool.idle -= workers;
   progress.workers += workers;
   ++progress.version;
   ends_.push({now_ + progress.left / rate(task), task, progress.version});
@@ -159,6 +235,11 @@ void Simulator::end_all_of_next_instant() {
     const End next = ends_.top();
     ends_.pop();
     const Progress& progress = progress_[index(next.task)];
+    if (next.version == End::kDelay) {
+      now_ = instant;
+      want_workers(next.task);
+      continue;
+    }
     if (progress.ended || progress.version != next.version) continue;
     now_ = instant;
     end(next.task);
@@ -171,8 +252,11 @@ void Simulator::end(TaskId task) {
   schedule.end[index(task)] = now_;
   schedule.share[index(task)] = progress.workers;
   progress.ended = true;
-  idle_ += progress.workers;
-  resident_ -= tree_.execution_size(task) + tree_.input_size(task);
+  const Bytes freed = tree_.execution_size(task) + tree_.input_size(task);
+  Pool& pool = changed_pool(task);
+  pool.idle += progress.workers;
+  pool.resident -= freed;
+  resident_ -= freed;
   --unfinished_;
   admission_.complete(task, startable_);
 }

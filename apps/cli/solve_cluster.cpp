@@ -1,0 +1,161 @@
+// espalier solve on the processes of a job that mpirun or srun started.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "cli/output.h"
+#include "cli/solve_report.h"
+#include "cli/solve_steps.h"
+#include "solver/clock.h"
+#include "solver/cluster/cluster.h"
+#include "solver/cluster/cluster_solver.h"
+#include "solver/process_memory.h"
+
+namespace espalier::cli {
+namespace {
+
+using solver::Clock;
+using solver::Cluster;
+using solver::ClusterSolver;
+using solver::since;
+
+void check_for_cluster(const SolveOptions& options) {
+  for (const auto& [option, given] :
+       {std::pair{"--factor", !options.factor.empty()},
+        std::pair{"--save", !options.save.empty()},
+        std::pair{"--out-of-core", !options.solver.out_of_core.empty()},
+        std::pair{"--scheduler", options.solver.scheduler != "espalier"}})
+    if (given) throw InvalidInput(fmt::format("{}: not on several processes", option));
+}
+
+// What must be the same at every process.
+std::string identity(const SolveOptions& options) {
+  const solver::SolverOptions& solver = options.solver;
+  return fmt::format(
+      "version={}\nmatrix={}\nmemory={} {} {}\nworkers={}\nkind={}\nprecision={}\n"
+      "scaling={}\nordering={}\npivot threshold={}\ndelay reserve={}\ntransposed={}\n"
+      "refine={}\nestimate errors={}\nright-hand sides={}",
+      ESPALIER_VERSION, options.input_name(), static_cast<int>(options.memory.kind),
+      options.memory.size, options.memory.factor,
+      options.workers_given ? solver.workers : 0,
+      solver.kind ? static_cast<int>(*solver.kind) : -1, name(solver.precision),
+      static_cast<int>(solver.prepare.scaling),
+      static_cast<int>(solver.analysis.ordering), solver.pivot_threshold,
+      solver.delay_reserve, options.transposed, solver.refine, solver.estimate_errors,
+      options.rhs);
+}
+
+// Process 0 has read them.
+void share(Cluster& cluster, Vectors& vectors) {
+  std::int64_t sizes[] = {vectors.columns, std::ssize(vectors.values)};
+  cluster.broadcast(std::as_writable_bytes(std::span(sizes)));
+  vectors.columns = static_cast<std::int32_t>(sizes[0]);
+  vectors.values.resize(static_cast<std::size_t>(sizes[1]));
+  cluster.broadcast(std::as_writable_bytes(std::span(vectors.values)));
+  vectors.rows.clear();
+}
+
+ProcessFigures figures_of(Cluster& cluster, const ClusterSolver& solver,
+                          const SolveRun& run) {
+  const solver::Transport::Counters sent = solver.sent();
+  ProcessFigures figures;
+  figures.peak = cluster.gather_all(solver.peak_resident());
+  figures.baseline = cluster.gather_all(solver.memory().baseline);
+  figures.growth = cluster.gather_all(solver.factor_growth());
+  figures.predicted = cluster.gather_all(solver.predicted_peak());
+  figures.booked = cluster.gather_all(run.factor.booked_peak);
+  figures.sent = cluster.gather_all(sent.bytes);
+  figures.messages = cluster.sum(sent.messages);
+  figures.sequential_least = solver.sequential_least();
+  const auto& groups = solver.shares().group;
+  figures.shared_nodes = std::ranges::count_if(
+      groups, [](const WorkerRange& group) { return group.count > 1; });
+  return figures;
+}
+
+// What process 0 says is the answer of all.
+ExitStatus agreed(Cluster& cluster, int status) {
+  return static_cast<ExitStatus>(cluster.largest(std::int64_t{status}));
+}
+
+// The solver is the caller's: its end is collective, and must not come when an error has
+// ended the work of one process alone.
+ExitStatus run_on(Cluster& cluster, SolveOptions& options,
+                  std::optional<ClusterSolver>& place) {
+  if (!options.workers_given)  // cores are shared out by now
+    options.solver.workers = static_cast<std::int32_t>(
+        -cluster.largest(-std::int64_t{solver::default_workers()}));
+  check(options);
+  check_for_cluster(options);
+  const bool first = cluster.rank() == 0;
+  std::optional<Progress> progress;
+  const auto step = [&](std::string_view text) {
+    if (progress) progress->step(text);
+  };
+  if (first) progress.emplace("reading");
+  const Clock::time_point start = Clock::now();
+  std::optional<solver::InputMatrix> matrix;
+  SolveRun run;
+  Vectors vectors;
+  if (first) {
+    matrix = read_input(options.source, options.solver.kind);
+    run.entries = entries_of(*matrix);
+    vectors = right_hand_sides(options, solver::order_of(*matrix));
+    run.read_seconds = since(start);
+  }
+  share(cluster, vectors);
+  ClusterSolver& solver = place.emplace(cluster, std::move(matrix), options.solver, step);
+  run.bound = bound_of(options, solver);
+  if (const auto planned = solver.plan(run.bound); !planned) {
+    progress.reset();
+    return agreed(
+        cluster,
+        first ? report_infeasible(options, solver, run.entries, planned.error()) : kDone);
+  }
+  step("factorising");
+  const solver::FactorKind tried = solver.kind();
+  auto factored = solver.factorise([&](double part) {
+    if (progress) progress->update(part);
+  });
+  if (!factored) {
+    progress.reset();
+    return agreed(cluster, first ? report_not_definite(options, solver, run.entries,
+                                                       factored.error())
+                                 : kDone);
+  }
+  run.factor = *factored;
+  run.cholesky_failed = solver.kind() != tried;
+  step("solving");
+  solve(options, solver, vectors, run);
+  if (first && !options.out.empty())
+    write_solutions(options.out, vectors.values, solver.analysis().symbolic.size);
+  progress.reset();
+  run.processes = figures_of(cluster, solver, run);
+  return agreed(cluster, first ? report_run(options, solver, run) : kDone);
+}
+
+}  // namespace
+
+ExitStatus solve_on_cluster(SolveOptions& options) {
+  int argc = 0;
+  char** argv = nullptr;
+  Cluster cluster(argc, argv, identity(options));
+  std::optional<ClusterSolver> solver;
+  try {
+    return run_on(cluster, options, solver);
+  } catch (const InvalidInput& error) {
+    cluster.fail(kBadInput, error.what());
+  } catch (const OverflowError& error) {
+    cluster.fail(kBadInput, error.what());
+  } catch (const std::bad_alloc&) {
+    cluster.fail(kInternal, "the system has no memory left to give");
+  } catch (const std::exception& error) {
+    cluster.fail(kInternal, error.what());
+  }
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/solve_options.h"
+#include "cli/solve_report.h"
+#include "solver/solver.h"
+
+// The steps of `espalier solve`, in one process or on many.
+
+namespace espalier::cli {
+
+/// Entries of a matrix as it was read.
+[[nodiscard]] std::int64_t entries_of(const solver::InputMatrix& matrix);
+
+/// The right-hand sides and, after the solve, the solutions.
+struct Vectors {
+  std::vector<double> values;
+  std::int32_t columns = 1;
+  std::vector<std::int64_t> rows;  ///< where there may be entries; empty: anywhere
+};
+
+/// Reads --rhs; without it one vector of zeros, whose memory is counted with what is
+/// resident before the factorisation. @throws FileError
+[[nodiscard]] Vectors right_hand_sides(const SolveOptions& options, std::int32_t size);
+
+/// The bound that was asked for; no value: none.
+[[nodiscard]] std::optional<Bytes> bound_of(const SolveOptions& options,
+                                            const solver::Solver& solver);
+
+/// Solves in place; without --rhs for A times ones.
+void solve(const SolveOptions& options, solver::Solver& solver, Vectors& vectors,
+           SolveRun& run);
+
+/// Writes --out, the whole file or none: it appears under its name when it is complete.
+/// What is not a plain file, such as /dev/stdout, is written as it is. @throws FileError
+void write_solutions(const std::string& path, std::span<const double> values,
+                     std::int64_t size);
+
+/// The whole of `espalier solve` on the processes that an MPI launcher started; does not
+/// return where the job fails. @throws nothing of the work's own
+[[nodiscard]] ExitStatus solve_on_cluster(SolveOptions& options);
+
+}  // namespace espalier::cli

@@ -1,0 +1,311 @@
+#include "solver/cluster/cluster_solver.h"
+
+#include <espalier.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "espalier/model/replay.h"
+#include "espalier/parallel/distributed/distribute.h"
+#include "espalier/sequential/liu_traversal.h"
+#include "solver/clock.h"
+#include "solver/cluster/assign_shares.h"
+#include "solver/cluster/cluster_numeric.h"
+#include "solver/cluster/columns.h"
+#include "solver/cluster/distribute.h"
+#include "solver/cluster/process_part.h"
+#include "solver/cluster/replace_columns.h"
+#include "solver/cluster/subtree_groups.h"
+#include "solver/kind_of.h"
+#include "solver/process_memory.h"
+#include "solver/tree_plan.h"
+
+namespace espalier::solver {
+namespace {
+
+// Memory of MPI and StarPU-MPI that comes with the first messages to another process.
+constexpr Bytes kReservePerPeer = Bytes{128} << 10;
+
+// Budgets to map for, in units of the least that the planner finds.
+constexpr std::array kBudgets = {1.02, 1.05, 1.1, 1.25, 1.6};
+
+// Work of the subtrees of one process, in units of its share, at which the tree is cut.
+constexpr std::array kSubtrees = {1.0, 0.85, 0.7, 0.5, 0.3};
+
+// What the choice among mappings goes by: a worker, a message over StarPU-MPI, and bytes
+// a second into one process. Only their order of magnitude matters.
+constexpr double kFlopRate = 2e10, kLatency = 100e-6, kBandwidth = 1e9;
+
+// Block columns of each node's front; 1 where a node is a subtree.
+std::vector<std::int32_t> most_parts(const Symbolic& symbolic, const AssemblyTree& tree) {
+  std::vector<std::int32_t> parts;
+  for (const AssemblyTree::Node& node : tree.nodes) {
+    const bool one = node.first_front == node.last_front;
+    parts.push_back(
+        one ? std::max(1, tree.panel(symbolic, node.last_front).blocks() +
+                              tree.contribution(symbolic, node.last_front).blocks())
+            : 1);
+  }
+  return parts;
+}
+
+// A subtree that is one task cannot be shared.
+std::vector<WorkerRange> groups_of(const AssemblyTree& tree, const Distribution& found) {
+  std::vector<WorkerRange> groups = found.group;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i)
+    if (tree.nodes[i].first_front != tree.nodes[i].last_front && groups[i].count > 1)
+      groups[i] = {found.owners(task_id(i)).front().process, 1};
+  return groups;
+}
+
+}  // namespace
+
+ClusterSolver::ClusterSolver(Cluster& cluster, std::optional<InputMatrix>&& matrix,
+                             const SolverOptions& options,
+                             const std::function<void(std::string_view)>& step)
+    : Solver(options, nullptr), cluster_(cluster), peers_(cluster) {
+  if (!options.out_of_core.empty())
+    throw InvalidInput("out of core: not on several processes");
+  if (options.scheduler != "espalier")
+    throw InvalidInput(
+        fmt::format("scheduler '{}': not on several processes", options.scheduler));
+  if (step) step("analysing");
+  const auto begin = Clock::now();
+  share_analysis(std::move(matrix));
+  analyse_seconds_ = since(begin);
+  if (step) step("starting the runtime");
+  start();
+  if (step) step("mapping the tree");
+  list_candidates();
+}
+
+ClusterSolver::~ClusterSolver() {
+  if (transport_ == nullptr) return;
+  runtime_->wake();
+  numeric_.reset();
+  transport_.reset();
+}
+
+// Analysed at process 0, known everywhere but for the matrix.
+void ClusterSolver::share_analysis(std::optional<InputMatrix>&& matrix) {
+  FactorKind kind = FactorKind::kCholesky;
+  if (matrix) {
+    kind = options_.kind.value_or(kind_of(*matrix));
+    if (options_.kind) require_kind(*matrix, kind);
+    prepared_ = prepare(std::move(*matrix), kind, options_.prepare);
+    analysis_ = analyse(std::move(prepared_), options_.analysis);
+    matrix.reset();
+    measure_entries();
+  }
+  broadcast_value(peers_, kind);
+  broadcast_value(peers_, largest_entry_);
+  broadcast_value(peers_, analysis_.seconds);
+  broadcast(peers_, analysis_.symbolic);
+  broadcast_maps(peers_, prepared_);
+  if (cluster_.rank() == 0) entries_before_ = analysis_.permuted.lower.column_start;
+  broadcast(peers_, entries_before_);
+  whole_.kind = tree_.kind = kind;
+  whole_ = build_assembly_tree(analysis_.symbolic,
+                               {.kind = kind,
+                                .entry_bytes = static_cast<Bytes>(
+                                    options_.precision == Precision::kSingle ? 4 : 8),
+                                .workers = options_.workers * cluster_.size(),
+                                .processes = cluster_.size()});
+}
+
+void ClusterSolver::start() {
+  runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
+  runtime_->warm_up();
+  runtime_->wake();
+  transport_ =
+      std::make_unique<Transport>(cluster_.data_communicator(), options_.workers);
+  cluster_.barrier();
+  runtime_->sleep();
+  numeric_ =
+      make_cluster_numeric(options_.precision, {cluster_, peers_, *transport_, shares_});
+  trim_heap();
+  memory_.analysis_peak = peak_resident_bytes();
+}
+
+// Entries here under the shares at hand.
+Bytes ClusterSolver::matrix_bytes() const {
+  std::int64_t entries = 0;
+  for (const ColumnRange& range : column_ranges(analysis_.symbolic, whole_, shares_))
+    if (range.owner == cluster_.rank())
+      entries += entries_before_[range.end] - entries_before_[range.begin];
+  return entries * entry_bytes();
+}
+
+// Ways to map the tree, and what each of them needs here.
+void ClusterSolver::list_candidates() {
+  const std::vector<std::int32_t> parts = most_parts(analysis_.symbolic, whole_);
+  DistributionOptions options{.processes = cluster_.size(),
+                              .workers = options_.workers,
+                              .most_parts = parts,
+                              .max_workers = whole_.max_workers,
+                              .network = {kLatency, kBandwidth, kFlopRate}};
+  const Traversal liu = liu_traversal(whole_.tasks);
+  sequential_least_ = liu.peak;
+  const auto add_groups = [&](std::vector<WorkerRange>&& group,
+                              std::vector<TaskId>&& witness) {
+    for (const Candidate& known : candidates_)
+      if (known.group == group && known.witness == witness) return;
+    candidates_.push_back(evaluate(std::move(group), std::move(witness)));
+  };
+  const auto add = [&](Distribution&& found) {
+    add_groups(groups_of(whole_, found), std::move(found.witness));
+  };
+  Distribution least = distribute_least(whole_.tasks, options);
+  const auto least_bytes = static_cast<double>(least.largest_peak());
+  add(std::move(least));
+  for (const double budget : kBudgets) {
+    options.memory_bound = static_cast<Bytes>(budget * least_bytes);
+    if (auto found = distribute(whole_.tasks, options)) add(std::move(*found));
+  }
+  options.memory_bound = std::numeric_limits<Bytes>::max();
+  for (const auto kind :
+       {DistributedMapping::kMemoryAware, DistributedMapping::kProportional}) {
+    options.kind = kind;
+    if (auto found = distribute(whole_.tasks, options)) add(std::move(*found));
+  }
+  std::vector<bool> may_share;
+  for (const AssemblyTree::Node& node : whole_.nodes)
+    may_share.push_back(node.first_front == node.last_front);
+  for (const double most : kSubtrees)
+    add_groups(subtree_groups(whole_.tasks, cluster_.size(), may_share, most),
+               std::vector(liu.order));
+  foresee_baselines();
+  memory_ = std::min_element(candidates_.begin(), candidates_.end(),
+                             [](const Candidate& a, const Candidate& b) {
+                               return a.account.needed() < b.account.needed();
+                             })
+                ->account;
+  least_ = memory_.least();
+}
+
+ClusterSolver::Candidate ClusterSolver::evaluate(std::vector<WorkerRange> group,
+                                                 std::vector<TaskId> witness) {
+  Candidate candidate{std::move(group), std::move(witness), {}};
+  take(candidate);
+  candidate.seconds = cluster_.largest(estimate_seconds());
+  const FactorKind kind = tree_.kind;
+  // A Cholesky that fails goes on as L D L^T inside the same bound.
+  if (!options_.kind && kind == FactorKind::kCholesky) tree_.kind = FactorKind::kLdlt;
+  candidate.account = memory_;
+  candidate.account.baseline = matrix_bytes();  // and what foresee_baselines() adds
+  candidate.account.reserve = reserve_bytes() + kReservePerPeer * cluster_.size();
+  candidate.account.tree_least = predicted_peak_;
+  candidate.account.solve = solve_bytes(1);
+  tree_.kind = kind;
+  return candidate;
+}
+
+// What will be resident before the first front: all that is now, but for the matrix,
+// which is at process 0, and the starts of its columns, which then take the place of
+// ours.
+void ClusterSolver::foresee_baselines() {
+  trim_heap();
+  const Bytes matrix =
+      cluster_.rank() == 0
+          ? entries_before_.back() * entry_bytes() +
+                std::ssize(entries_before_) * static_cast<Bytes>(sizeof(std::int64_t))
+          : 0;
+  const Bytes beside = resident_bytes() - matrix;
+  for (Candidate& candidate : candidates_) {
+    candidate.account.baseline += beside;
+    candidate.account.elsewhere = cluster_.largest(candidate.account.needed());
+  }
+}
+
+// Of an entry of the matrix.
+Bytes ClusterSolver::entry_bytes() const {
+  const std::size_t values = whole_.kind == FactorKind::kLu ? 2 : 1;
+  return static_cast<Bytes>(values * sizeof(double) + sizeof(std::int32_t));
+}
+
+// Time of this process's work and of what it receives, one after the other.
+Seconds ClusterSolver::estimate_seconds() const {
+  Flops work = 0;
+  for (std::size_t i = 0; i < tree_.tasks.size(); ++i)
+    work += tree_.tasks.work(task_id(i));
+  return work / (kFlopRate * options_.workers) +
+         static_cast<double>(received_.bytes) / kBandwidth +
+         static_cast<double>(received_.messages) * kLatency;
+}
+
+void ClusterSolver::take(const Candidate& candidate) {
+  shares_ = assign_shares(analysis_.symbolic, whole_, cluster_.size(), candidate.group);
+  const FactorKind kind = tree_.kind;
+  received_ = {};
+  tree_ = part_of(analysis_.symbolic, whole_, shares_, cluster_.rank(), &received_);
+  tree_.kind = kind;
+  predicted_peak_ = replay(tree_.tasks, candidate.witness).peak;
+}
+
+tl::expected<void, Infeasible> ClusterSolver::plan(std::optional<Bytes> bound) {
+  if (planned_) throw InvalidInput("on several processes there is one plan only");
+  // Baselines are foreseen here: a mapping that would just fit is the last resort.
+  const Candidate* chosen = nullptr;
+  for (const bool roomy : {true, false})
+    for (const Candidate& candidate : candidates_) {
+      const Bytes need = roomy ? candidate.account.least() : candidate.account.needed();
+      if (bound && need > *bound) continue;
+      if (chosen != nullptr && (!roomy || chosen->seconds <= candidate.seconds)) continue;
+      chosen = &candidate;
+    }
+  if (chosen == nullptr)
+    return tl::make_unexpected(
+        Infeasible{.reason = Infeasible::Reason::kNoneFound,
+                   .bound_bytes = *bound,
+                   .least_bytes = least_,
+                   .lower_bound_bytes = cluster_.largest(memory_.baseline)});
+  take(*chosen);
+  memory_ = chosen->account;
+  const std::vector<TaskId> witness = chosen->witness;
+  distribute_columns(peers_, column_ranges(analysis_.symbolic, whole_, shares_),
+                     analysis_.permuted);
+  entries_before_ = std::vector<std::int64_t>();
+  candidates_ = std::vector<Candidate>();
+  trim_heap();
+  memory_.baseline = resident_bytes();
+  bound_ = bound;
+  const Bytes tree_bound =
+      bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
+  plan_ = make_tree_plan(tree_.tasks, tree_.max_workers, options_, tree_bound, witness);
+  planned_ = true;
+  // More is resident than was foreseen; never seen where least() was asked for.
+  const Bytes missing =
+      cluster_.largest(std::max(predicted_peak_, memory_.solve) - tree_bound);
+  if (missing > 0)
+    return tl::make_unexpected(Infeasible{.reason = Infeasible::Reason::kNoneFound,
+                                          .bound_bytes = *bound,
+                                          .least_bytes = *bound + missing,
+                                          .lower_bound_bytes = memory_.baseline});
+  return {};
+}
+
+MatrixPart ClusterSolver::matrix() const {
+  return matrix_part(analysis_.permuted, peers_);
+}
+
+std::int32_t ClusterSolver::agree(std::int32_t value) const {
+  return static_cast<std::int32_t>(-cluster_.largest(-std::int64_t{value}));
+}
+
+void ClusterSolver::save(const std::string& /*path*/) const {
+  throw InvalidInput("saving a factorisation: not on several processes");
+}
+
+void ClusterSolver::replace_values(const InputMatrix& matrix) {
+  if (!planned_) throw InvalidInput("new values before the plan");
+  replace_columns(peers_, column_ranges(analysis_.symbolic, whole_, shares_),
+                  analysis_.symbolic.permutation, prepared_,
+                  cluster_.rank() == 0 ? &matrix : nullptr, analysis_.permuted);
+  measure_entries();
+  largest_entry_ = cluster_.largest(largest_entry_);
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "solver/assembly_tree.h"
+#include "solver/cluster/shares.h"
+#include "solver/symbolic.h"
+
+namespace espalier::solver {
+
+/// Columns [first, last) of a child's contribution block, inside one of its block
+/// columns, that one process has and one block column of the parent, at another process,
+/// needs.
+struct FrontPiece {
+  std::int32_t child;        ///< number among the children of the front
+  std::int32_t first, last;  ///< columns of its contribution block
+  std::int32_t block;        ///< of the parent, counted through panel and contribution
+  std::int32_t from, to;     ///< processes
+};
+
+/// What has to be sent to assemble a shared node's front: in the order of blocks, then of
+/// children, then of columns. The same on every process.
+/// @par Cost  O(rows of the children + pieces)
+[[nodiscard]] std::vector<FrontPiece> front_pieces(const Symbolic& symbolic,
+                                                   const AssemblyTree& tree,
+                                                   const Shares& shares,
+                                                   std::int32_t node);
+
+/// First column of each block column of a front, and its order at the end.
+[[nodiscard]] std::vector<std::int32_t> block_starts(const Symbolic& symbolic,
+                                                     const AssemblyTree& tree,
+                                                     std::int32_t front);
+
+/// Ranges [first, last) of columns of a front's contribution block that a process has.
+[[nodiscard]] std::vector<std::pair<std::int32_t, std::int32_t>> held_columns(
+    const Symbolic& symbolic, const AssemblyTree& tree, const Shares& shares,
+    std::int32_t front, std::int32_t process);
+
+}  // namespace espalier::solver

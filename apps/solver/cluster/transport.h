@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace espalier::solver {
+
+/// What a process asks another one for: data of a shared node. Whoever asks has taken
+/// memory for the answer first, and posted its receives, so that no message comes
+/// unexpected and nothing is received that was not booked.
+struct DataRequest {
+  enum class Kind : std::int32_t { kPanel, kPiece, kStop, kBye };
+  std::int64_t tag = 0;  ///< of the answer, the first of its parts; the others follow
+  Kind kind = Kind::kPanel;
+  std::int32_t node = 0;
+  std::int32_t block = 0;  ///< kPanel: of the panel; kPiece: of the parent
+  std::int32_t child = 0, first = 0, last = 0;  ///< kPiece: FrontPiece
+};
+
+/// Messages over StarPU-MPI: small requests that are always accepted, and data sent where
+/// a receive waits for it. Calls are safe from any thread and return at once; what they
+/// are given to call is called by StarPU-MPI's thread and must be short.
+///
+/// The runtime must be awake while messages are under way.
+class Transport {
+ public:
+  using Handler = std::function<void(std::int32_t from, const DataRequest& request)>;
+  using Parts = std::vector<std::span<std::byte>>;
+
+  /// Collective. @param communicator  a MPI_Comm; StarPU-MPI runs on it
+  /// @param workers  of this process: where the processes of a host have more threads
+  ///                 than cores, StarPU-MPI's thread sleeps between looks for messages
+  Transport(void* communicator, std::int32_t workers);
+  /// Collective; says goodbye to the others and waits until they have. Not where an
+  /// exception passes.
+  ~Transport();
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  /// Who answers requests from now on. Empty: they wait for the next one.
+  void serve_with(Handler handler);
+
+  /// Posts receives of all parts from a process, then asks it for them. The parts' memory
+  /// stays until `done` is called.
+  void fetch(std::int32_t from, DataRequest request, const Parts& parts,
+             std::function<void()> done);
+  /// Answers a request. Parts of no bytes are left out on both sides.
+  void answer(std::int32_t to, const DataRequest& request, const Parts& parts,
+              std::function<void()> done);
+  /// A request without an answer, to every other process.
+  void tell_all(const DataRequest& request);
+
+  struct Counters {
+    std::int64_t messages = 0, bytes = 0;  ///< of data sent
+  };
+  [[nodiscard]] Counters sent() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace espalier::solver

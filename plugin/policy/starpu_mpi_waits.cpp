@@ -1,0 +1,138 @@
+// Waiting in StarPU-MPI under a bound.
+//
+// StarPU-MPI's thread carries a barrier and a wait for one message out as blocking calls
+// of MPI. A synchronous send, which is what every message of any size is under a bound
+// (starpu_mpi_calls.cpp), needs the threads of both processes once more, to say that
+// there is room and to send: processes that block for each other would wait for ever. So
+// these functions block only when MPI need not wait: a message is waited for by asking
+// again and again, and a barrier is entered when all processes have come to it, as
+// messages of four bytes tell.
+
+#include <starpu.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "policy/exports.h"
+#include "policy/starpu_mpi_calls.h"
+
+extern "C" {
+
+// StarPU-MPI's, with MPI's types as pointers.
+int starpu_mpi_wait(void** request, void* status);
+int starpu_mpi_test(void** request, int* flag, void* status);
+int starpu_mpi_isend(starpu_data_handle_t, void** request, int, std::int64_t, void* comm);
+int starpu_mpi_irecv(starpu_data_handle_t, void* request, int, std::int64_t, void* comm);
+int starpu_mpi_comm_rank(void* comm, int* rank);
+int starpu_mpi_comm_size(void* comm, int* size);
+int starpu_mpi_barrier(void* comm);
+int starpu_mpi_shutdown(void);
+int starpu_mpi_shutdown_comm(void* comm);
+
+}  // extern "C"
+
+namespace espalier::policy {
+
+namespace {
+
+// Above what programs use, below what StarPU-MPI allows.
+constexpr Tag kBarrierTag = Tag{1} << 60;
+
+template <class Done>
+void poll(Done done) {
+  auto pause = std::chrono::microseconds(5);
+  while (!done()) {
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::microseconds(500));
+  }
+}
+
+int wait_by_asking(void** request, void* status) {
+  static const auto test = next(&starpu_mpi_test, "starpu_mpi_test");
+  int flag = 0, error = 0;
+  poll([&] {
+    error = test(request, &flag, status);
+    return error != 0 || flag != 0;
+  });
+  return error;
+}
+
+// Each process tells those at distances of 1, 2, 4, … behind it.
+void gather_at_barrier(Comm comm) {
+  static const auto send = next(&starpu_mpi_isend, "starpu_mpi_isend");
+  static const auto comm_rank = next(&starpu_mpi_comm_rank, "starpu_mpi_comm_rank");
+  static const auto comm_size = next(&starpu_mpi_comm_size, "starpu_mpi_comm_size");
+  int rank = 0, size = 1;
+  comm_rank(comm, &rank);
+  comm_size(comm, &size);
+  for (int distance = 1, round = 0; distance < size; distance *= 2, ++round) {
+    int out = 0, in = 0;
+    starpu_data_handle_t sent, received;
+    starpu_variable_data_register(&sent, STARPU_MAIN_RAM,
+                                  reinterpret_cast<std::uintptr_t>(&out), sizeof out);
+    starpu_variable_data_register(&received, STARPU_MAIN_RAM,
+                                  reinterpret_cast<std::uintptr_t>(&in), sizeof in);
+    void *sending = nullptr, *receiving = nullptr;
+    // This library's own, like what starpu_mpi_isend() calls: tags tell the direction.
+    starpu_mpi_irecv(received, &receiving, (rank + size - distance) % size,
+                     kBarrierTag + round, comm);
+    send(sent, &sending, (rank + distance) % size, kBarrierTag + round, comm);
+    // Room for an MPI_Status of any library.
+    alignas(8) char status[64];
+    wait_by_asking(&sending, status);
+    wait_by_asking(&receiving, status);
+    starpu_data_unregister(sent);
+    starpu_data_unregister(received);
+  }
+}
+
+void wait_until_sent() {
+  poll([] { return message_counts.sending == 0; });
+}
+
+}  // namespace
+
+}  // namespace espalier::policy
+
+extern "C" {
+
+using namespace espalier::policy;  // NOLINT: the functions below belong to StarPU
+
+ESPALIER_API int starpu_mpi_wait(void** request, void* status) {
+  ESPALIER_NEXT(starpu_mpi_wait);
+  return bounded() ? wait_by_asking(request, status) : next_one(request, status);
+}
+
+ESPALIER_API int starpu_mpi_barrier(Comm comm) {
+  ESPALIER_NEXT(starpu_mpi_barrier);
+  if (!bounded()) return next_one(comm);
+#if STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION == 3
+  // As it does itself before it calls MPI.
+  do {
+    poll([] { return message_counts.posted == 0; });
+    starpu_task_wait_for_all();
+  } while (message_counts.posted > 0);
+#endif
+  own_messages = true;
+  gather_at_barrier(comm);
+  own_messages = false;
+  return next_one(comm);
+}
+
+// Its thread would leave without what waits to be sent.
+ESPALIER_API int starpu_mpi_shutdown(void) {
+  ESPALIER_NEXT(starpu_mpi_shutdown);
+  wait_until_sent();
+  return next_one();
+}
+
+#if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION > 3
+ESPALIER_API int starpu_mpi_shutdown_comm(Comm comm) {
+  ESPALIER_NEXT(starpu_mpi_shutdown_comm);
+  wait_until_sent();
+  return next_one(comm);
+}
+#endif
+
+}  // extern "C"

@@ -1,0 +1,175 @@
+// espalier solve on several processes of this machine, as mpirun starts them.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/program.h"
+#include "cli/solving.h"
+
+namespace espalier::cli_test {
+namespace {
+
+using nlohmann::json;
+
+// The program of this test is mpirun (CMakeLists.txt).
+Outcome solve_with(int processes, std::vector<std::string> arguments) {
+  std::vector<std::string> all = {"-q", "-n", std::to_string(processes), ESPALIER,
+                                  "solve"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return run(all);
+}
+
+Outcome solve_alone(std::vector<std::string> arguments) {
+  return solve_with(1, std::move(arguments));
+}
+
+// Five points a grid point, with a wind: unsymmetric.
+Entries wind(int nx, int ny) {
+  Entries matrix{nx * ny, {}};
+  for (int y = 0; y < ny; ++y)
+    for (int x = 0; x < nx; ++x) {
+      const int i = x + y * nx;
+      matrix.add(i, i, 4 + 0.01 * (i % 7));
+      if (x > 0) matrix.add(i, i - 1, -1.4);
+      if (x + 1 < nx) matrix.add(i, i + 1, -0.6);
+      if (y > 0) matrix.add(i, i - nx, -1.2);
+      if (y + 1 < ny) matrix.add(i, i + nx, -0.8);
+    }
+  return matrix;
+}
+
+// Lower triangle of a shifted Laplacian: indefinite.
+Entries shifted(int nx, int ny) {
+  Entries matrix{nx * ny, {}};
+  for (int y = 0; y < ny; ++y)
+    for (int x = 0; x < nx; ++x) {
+      const int i = x + y * nx;
+      matrix.add(i, i, 1.3 + 0.001 * (i % 5));
+      if (x + 1 < nx) matrix.add(i + 1, i, -1);
+      if (y + 1 < ny) matrix.add(i + nx, i, -1);
+    }
+  return matrix;
+}
+
+json expect_solved_by(int processes, const Outcome& outcome) {
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const json report = object(outcome);
+  EXPECT_EQ(report.value("processes", 0), processes);
+  EXPECT_LE(report.value("backward_error", 1.0), 1e-12);
+  EXPECT_TRUE(report.value("trusted", false));
+  if (!report.contains("bound_bytes")) return report;
+  EXPECT_TRUE(report.value("bound_kept", false));
+  for (const auto& peak : report["process_peak_rss_bytes"])
+    EXPECT_LE(peak.get<std::int64_t>(), report["bound_bytes"].get<std::int64_t>());
+  const auto& predicted = report["process_predicted_peak_bytes"];
+  EXPECT_EQ(predicted.size(), static_cast<std::size_t>(processes));
+  return report;
+}
+
+double worst_difference(const std::string& a, const std::string& b) {
+  const std::vector<double> x = array_values(a), y = array_values(b);
+  EXPECT_EQ(x.size(), y.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
+    worst = std::max(worst, std::abs(x[i] - y[i]));
+  return worst;
+}
+
+TEST(SolveOnCluster, SolvesAGridInsideTheLeastBoundOfEachProcess) {
+  for (const int processes : {2, 3, 4}) {
+    const json report = expect_solved_by(
+        processes, solve_with(processes, {"--grid", "16x16x16", "--memory", "min",
+                                          "--workers", "1", "--json"}));
+    EXPECT_GT(report.value("shared_nodes", 0), 0);
+    EXPECT_GT(report.value("messages", 0), 0);
+    EXPECT_LE(report.value("forward_error", 1.0), 1e-10);
+  }
+}
+
+TEST(SolveOnCluster, SolvesEveryKindAsOneProcessDoes) {
+  const TemporaryFile general(wind(40, 35).text("general"));
+  const TemporaryFile symmetric(shifted(36, 36).text("symmetric"));
+  for (const TemporaryFile* matrix : {&general, &symmetric}) {
+    const TemporaryFile alone(""), together("");
+    EXPECT_EQ(solve_alone({matrix->path(), "--out", alone.path(), "--json"}).status, 0);
+    for (const int workers : {1, 2}) {
+      const json report = expect_solved_by(
+          3, solve_with(3, {matrix->path(), "--memory", "min", "--out", together.path(),
+                            "--workers", std::to_string(workers), "--json"}));
+      EXPECT_EQ(report.value("kind", ""), matrix == &general ? "general" : "symmetric");
+      EXPECT_LE(worst_difference(alone.text(), together.text()), 1e-9);
+    }
+  }
+}
+
+TEST(SolveOnCluster, SolvesTransposedInSinglePrecisionForManyRightHandSides) {
+  const Entries matrix = wind(30, 30);
+  const TemporaryFile file(matrix.text("general"));
+  std::vector<double> x, b;
+  for (int column = 0; column < 3; ++column) {
+    std::vector<double> one;
+    for (int i = 0; i < matrix.size; ++i) one.push_back(std::sin(i + column));
+    const std::vector<double> rhs = matrix.times(one, true);
+    x.insert(x.end(), one.begin(), one.end());
+    b.insert(b.end(), rhs.begin(), rhs.end());
+  }
+  const TemporaryFile rhs(array_text(matrix.size, b)), out("");
+  expect_solved_by(
+      2, solve_with(2, {file.path(), "--transposed", "--precision", "single", "--rhs",
+                        rhs.path(), "--out", out.path(), "--memory", "x1.2",
+                        "--estimate-errors", "--workers", "1", "--json"}));
+  const std::vector<double> solved = array_values(out.text());
+  ASSERT_EQ(solved.size(), x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(solved[i], x[i], 1e-10);
+}
+
+TEST(SolveOnCluster, GoesOnAsLdltWhereCholeskyFails) {
+  // The diagonal is positive and no pair of entries tells; the matrix is indefinite.
+  const TemporaryFile matrix(shifted(30, 30).text("symmetric"));
+  const json report = expect_solved_by(
+      2, solve_with(2, {matrix.path(), "--workers", "1", "--memory", "min", "--json"}));
+  EXPECT_EQ(report.value("kind", ""), "symmetric");
+  EXPECT_GT(report.value("negative_eigenvalues", 0), 0);
+  const Outcome definite = solve_with(2, {matrix.path(), "--kind", "spd", "--json"});
+  EXPECT_EQ(definite.status, 1);
+  expect_says(definite, "not positive definite: no positive pivot in column");
+}
+
+TEST(SolveOnCluster, RefusesABoundThatIsTooSmallWithTheLeast) {
+  const Outcome outcome =
+      solve_with(2, {"--grid", "10x10x10", "--memory", "5MiB", "--json"});
+  EXPECT_EQ(outcome.status, 1);
+  const json report = object(outcome);
+  EXPECT_FALSE(report.value("feasible", true));
+  EXPECT_GT(report.value("least_bytes", std::int64_t{0}), std::int64_t{5} << 20);
+}
+
+// What goes wrong at one process or at all of them is said once.
+TEST(SolveOnCluster, SaysOnceWhatIsWrong) {
+  const TemporaryFile broken(
+      "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 x 1\n");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"/no/such/matrix.mtx"}, "/no/such/matrix.mtx"},
+      {{broken.path()}, broken.path() + ":3"},
+      {{"--grid", "4x4x4", "--out-of-core", "/tmp", "--memory", "min"}, "--out-of-core"},
+      {{"--grid", "4x4x4", "--out", "/no/such/folder/x"}, "/no/such/folder/x"},
+      {{"--grid", "4x4x4", "--nonsense"}, "--nonsense"}};
+  for (const auto& [arguments, words] : wrong) {
+    const Outcome outcome = solve_with(3, arguments);
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_EQ(outcome.out, "");
+    const std::size_t first = outcome.err.find(words);
+    EXPECT_NE(first, std::string::npos) << outcome.err;
+    if (first == std::string::npos) continue;
+    EXPECT_EQ(outcome.err.find(words, first + words.size()), std::string::npos)
+        << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace espalier::cli_test

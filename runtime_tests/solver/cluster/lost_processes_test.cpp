@@ -1,0 +1,52 @@
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "solver/cluster/job.h"
+
+namespace espalier::cluster_test {
+namespace {
+
+TEST(LostProcess, KilledEndsTheJob) {
+  const Job job = run_job(4, {"kill"});
+  EXPECT_TRUE(ended(job, 128 + SIGKILL));
+}
+
+TEST(LostProcess, CrashedEndsTheJob) {
+  const Job job = run_job(3, {"crash", "first"});
+  EXPECT_TRUE(ended(job, 128 + SIGSEGV));
+}
+
+// The launcher does not notice; the other processes do.
+TEST(LostProcess, SilentEndsTheJobAfterTheTimeLimit) {
+  for (const std::string who : {"last", "first"}) {
+    const Job job = run_job(3, {"stop", who}, {"ESPALIER_CLUSTER_TIMEOUT=2"});
+    EXPECT_TRUE(ended(job, 3));
+    const std::string lost =
+        who == "last" ? "no word from rank 2" : "no word from rank 0";
+    EXPECT_GE(job.count(lost), 1) << job.err;
+    EXPECT_EQ(job.count("for 2 seconds"), job.count(lost));
+  }
+}
+
+TEST(Launcher, TerminatedOrInterruptedEndsTheJob) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    const Job job =
+        run_job(4, {"wait"}, {}, [signal](int mpirun) { kill(mpirun, signal); });
+    EXPECT_NE(job.status, 0);
+    EXPECT_TRUE(ended(job, job.status));
+  }
+}
+
+// Nothing cleans up after a killed launcher but the processes themselves.
+TEST(Launcher, KilledEndsTheJob) {
+  const Job job = run_job(3, {"wait"}, {}, [](int mpirun) { kill(mpirun, SIGKILL); });
+  EXPECT_EQ(job.status, 128 + SIGKILL);
+  EXPECT_LT(job.seconds, 15);
+  EXPECT_EQ(job.processes_left, std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace espalier::cluster_test
