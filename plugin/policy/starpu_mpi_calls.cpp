@@ -19,6 +19,7 @@
 #include <starpu.h>
 
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <unordered_map>
 
@@ -82,27 +83,31 @@ void posted_is_ready(void* argument) {
 }
 #endif
 
-// Handles whose data are sent, to count what has not been.
-class Sending {
+// The messages of each handle, which end in the order in which they began, or together
+// and are then all of one kind.
+class Messages {
  public:
-  void begins(starpu_data_handle_t handle) {
+  void begins(starpu_data_handle_t handle, bool receives) {
     const std::scoped_lock lock(mutex_);
-    ++of_[handle];
-    ++message_counts.sending;
+    of_[handle].push_back(receives);
+    ++message_counts.under_way;
+    if (!receives) ++message_counts.sending;
   }
   void ends(starpu_data_handle_t handle) {
     const std::scoped_lock lock(mutex_);
     const auto found = of_.find(handle);
     if (found == of_.end()) return;
-    if (--found->second == 0) of_.erase(found);
-    --message_counts.sending;
+    if (!found->second.front()) --message_counts.sending;
+    found->second.pop_front();
+    if (found->second.empty()) of_.erase(found);
+    --message_counts.under_way;
   }
 
  private:
   std::mutex mutex_;
-  std::unordered_map<starpu_data_handle_t, int> of_;
+  std::unordered_map<starpu_data_handle_t, std::deque<bool>> of_;
 };
-Sending sending;
+Messages messages;
 
 // @return whether there is a bound
 bool message_begins(starpu_data_handle_t handle, starpu_data_access_mode mode) {
@@ -110,13 +115,13 @@ bool message_begins(starpu_data_handle_t handle, starpu_data_access_mode mode) {
   const std::shared_ptr<Run> run = Run::present();
   if (!run) return false;
   const bool receives = (static_cast<unsigned>(mode) & STARPU_W) != 0;
-  if (run->bounded() && !receives) sending.begins(handle);
+  if (run->bounded()) messages.begins(handle, receives);
   run->message_begins(handle, receives);
   return run->bounded();
 }
 
 void message_ends(starpu_data_handle_t handle) {
-  sending.ends(handle);
+  messages.ends(handle);
   if (const std::shared_ptr<Run> run = Run::present()) run->message_ended(handle);
 }
 

@@ -22,8 +22,9 @@ Function* next(Function*, const char* name) {
 
 /// Messages of this process under a bound.
 struct MessageCounts {
-  std::atomic<std::int64_t> posted = 0;   ///< whose data are not ready yet
-  std::atomic<std::int64_t> sending = 0;  ///< that have not been sent
+  std::atomic<std::int64_t> posted = 0;     ///< whose data are not ready yet
+  std::atomic<std::int64_t> under_way = 0;  ///< that have not ended
+  std::atomic<std::int64_t> sending = 0;    ///< of those, the ones that are sent
 };
 inline MessageCounts message_counts;
 

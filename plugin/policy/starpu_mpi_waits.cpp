@@ -27,6 +27,7 @@ int starpu_mpi_irecv(starpu_data_handle_t, void* request, int, std::int64_t, voi
 int starpu_mpi_comm_rank(void* comm, int* rank);
 int starpu_mpi_comm_size(void* comm, int* size);
 int starpu_mpi_barrier(void* comm);
+int starpu_mpi_wait_for_all(void* comm);
 int starpu_mpi_shutdown(void);
 int starpu_mpi_shutdown_comm(void* comm);
 
@@ -91,6 +92,26 @@ void wait_until_sent() {
   poll([] { return message_counts.sending == 0; });
 }
 
+#if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION > 3
+// MPI_COMM_SELF of Open MPI, or of MPICH and those with its binary interface.
+Comm this_process() {
+  void* const open_mpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_self");
+  return open_mpi != nullptr ? open_mpi
+                             : reinterpret_cast<Comm>(std::uintptr_t{0x44000001});
+}
+
+// Until StarPU-MPI itself counts no message any more: it counts one as ended after it has
+// given its data back, and then does what comes next.
+void wait_for_messages() {
+  static const auto barrier = next(&starpu_mpi_barrier, "starpu_mpi_barrier");
+  do {
+    poll([] { return message_counts.under_way == 0; });
+    starpu_task_wait_for_all();
+  } while (message_counts.under_way > 0);
+  barrier(this_process());
+}
+#endif
+
 }  // namespace
 
 }  // namespace espalier::policy
@@ -128,6 +149,15 @@ ESPALIER_API int starpu_mpi_shutdown(void) {
 }
 
 #if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION > 3
+// While messages are under way it would wait (1.4 to master of 2026) until its thread has
+// nothing to do at all: for ever, when a process that is ahead has announced a message
+// that this one receives only after the wait.
+ESPALIER_API int starpu_mpi_wait_for_all(Comm comm) {
+  ESPALIER_NEXT(starpu_mpi_wait_for_all);
+  if (bounded()) wait_for_messages();
+  return next_one(comm);
+}
+
 ESPALIER_API int starpu_mpi_shutdown_comm(Comm comm) {
   ESPALIER_NEXT(starpu_mpi_shutdown_comm);
   wait_until_sent();
