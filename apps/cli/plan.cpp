@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "cli/plan_picture.h"
 #include "cli/plan_processes.h"
 #include "cli/report_option.h"
+#include "espalier/model/platform.h"
 #include "espalier/model/text_file.h"
 #include "espalier/parallel/make_plan.h"
 
@@ -249,8 +249,7 @@ void add_cluster(CLI::App& app, PlanCommand& command) {
 
 Command add_plan(CLI::App& program) {
   auto command = std::make_shared<PlanCommand>();
-  command->workers = {
-      static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()))};
+  command->workers = {core_share().own};
   CLI::App* app = program.add_subcommand(
       "plan", "Plan a task tree, or the assembly tree of a matrix, in a memory bound");
   app->add_option("FILE", command->source.file,

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "espalier/model/error.h"
+#include "espalier/model/platform.h"
 #include "solver/kernels/dense.h"
 #include "solver/page_buffer.h"
 #include "solver/starpu_tasks.h"
@@ -71,10 +72,7 @@ void warm_up_task(void* /*buffers*/[], void* argument) {
 
 }  // namespace
 
-std::int32_t default_workers() {
-  const auto cores = static_cast<std::int32_t>(std::thread::hardware_concurrency());
-  return std::clamp(cores, 1, STARPU_MAXCPUS);
-}
+std::int32_t default_workers() { return std::min(core_share().own, STARPU_MAXCPUS); }
 
 void check(const RuntimeOptions& options) {
   if (options.workers < 1 || options.workers > STARPU_MAXCPUS)

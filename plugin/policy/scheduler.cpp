@@ -52,8 +52,7 @@ Scheduler::Scheduler()
       unbound_(placement_.queue(everybody(workers_), everybody(workers_))),
       run_(Run::join(policy::enqueue_held)),
       waiting_(kWorkersSleep ? workers_ : 0),
-      idle_sleep_(idle_sleep(process_environment, workers_,
-                             std::max(1U, std::thread::hardware_concurrency()))) {}
+      idle_sleep_(idle_sleep(process_environment, workers_, core_share())) {}
 
 void Scheduler::submit(starpu_task* task) {
   if (run_) run_->submitted(*task, job_of(task) != nullptr);

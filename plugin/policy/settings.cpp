@@ -153,9 +153,9 @@ std::optional<std::chrono::microseconds> chosen_idle_sleep(const Environment& ge
   return std::chrono::microseconds(*time);
 }
 
-std::size_t processes_on_host(const Environment& get) {
+std::int32_t processes_on_host(const Environment& get) {
   for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
-    if (const auto count = parse_number<std::size_t>(text_of(get, variable)))
+    if (const auto count = parse_number<std::int32_t>(text_of(get, variable)))
       return *count;
   return 1;
 }
@@ -186,10 +186,13 @@ Settings read_settings(const Environment& get) {
 }
 
 std::chrono::microseconds idle_sleep(const Environment& get, std::size_t workers,
-                                     std::size_t cores) {
+                                     CoreShare cores) {
   if (const auto chosen = chosen_idle_sleep(get)) return *chosen;
-  const std::size_t processes = processes_on_host(get);
-  const bool crowded = processes > 1 && processes * (workers + 1) > cores;
+  const std::int32_t processes = processes_on_host(get);
+  // Beside the workers there is StarPU-MPI's thread.
+  const bool crowded =
+      processes > 1 &&
+      is_crowded(cores, processes, static_cast<std::int32_t>(workers) + 1);
   return std::chrono::microseconds(crowded ? 50 : 0);
 }
 

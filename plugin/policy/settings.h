@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "espalier/model/platform.h"
 #include "espalier/model/units.h"
 
 namespace espalier::policy {
@@ -55,15 +56,12 @@ using Environment = std::function<const char*(const char*)>;
 [[nodiscard]] std::optional<int> mpi_rank(const Environment& get);
 
 /// How long a worker that finds no task sleeps before it looks again: as
-/// ESPALIER_IDLE_SLEEP says, else 50 us where the processes of an MPI job on this host
-/// have more threads (their workers and one for messages each) than `cores`, and not at
-/// all elsewhere: looking without a pause starts tasks soonest, and takes cores from
-/// whoever computes.
-///
-/// @param workers  of this process, and as many of each of the others
+/// ESPALIER_IDLE_SLEEP says, else 50 us where an MPI job of several processes on this
+/// host, with `workers` and one thread for messages each, is_crowded(), and not at all
+/// elsewhere: looking without a pause starts tasks soonest, and takes cores from whoever
+/// computes.
 [[nodiscard]] std::chrono::microseconds idle_sleep(const Environment& get,
-                                                   std::size_t workers,
-                                                   std::size_t cores);
+                                                   std::size_t workers, CoreShare cores);
 
 /// Finds out before a run that a file could not be written after it. Creates the file if
 /// it does not exist and leaves it alone if it does.

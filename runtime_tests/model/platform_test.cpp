@@ -27,6 +27,22 @@ TEST(Platform, IsConsistent) {
   }
 }
 
+TEST(Platform, KnowsItsShareOfTheHostsCores) {
+  const CoreShare cores = core_share();
+  EXPECT_GE(cores.own, 1);
+  EXPECT_GE(cores.host, cores.own);
+}
+
+TEST(Platform, IsCrowdedByMoreThreadsThanCores) {
+  // Two processes with a worker and a thread for messages each, on four cores and on two.
+  EXPECT_FALSE(is_crowded({.own = 4, .host = 4}, 2, 2));
+  EXPECT_TRUE(is_crowded({.own = 2, .host = 2}, 2, 2));
+  // Of four cores, each has two to itself.
+  EXPECT_FALSE(is_crowded({.own = 2, .host = 4}, 2, 2));
+  EXPECT_TRUE(is_crowded({.own = 1, .host = 4}, 4, 2));
+  EXPECT_TRUE(is_crowded({.own = 64, .host = 64}, 1 << 30, 1 << 10));
+}
+
 TEST(Platform, IsDescribedForPeople) {
   Platform machine;
   machine.cores = 4;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "policy/starpu_run.h"
 
@@ -101,6 +102,33 @@ TEST(Interface, PlansInsideTheBoundWithEveryOrder) {
     options.memory_bound = 6;
     EXPECT_EQ(espalier_plan_create(&plan, objects.tree, &options, nullptr), -ENOMEM);
   }
+}
+
+// The second child first is the worse order: 3 bytes, then 1 + 6; the other way round 6.
+TEST(Interface, PlansTheOrderThatItIsGiven) {
+  constexpr std::int64_t kOnes[] = {1, 1, 1}, kLarge[] = {0, 5, 2};
+  espalier_tree* tree = nullptr;
+  ASSERT_EQ(espalier_tree_create(&tree, 3, kParents, kOnes, kLarge, nullptr, nullptr), 0);
+  const auto create = [&](std::vector<std::int32_t> order, std::int64_t bound) {
+    espalier_plan* plan = nullptr;
+    espalier_plan_options options = ESPALIER_PLAN_OPTIONS_INIT;
+    options.order = ESPALIER_ORDER_GIVEN;
+    options.given_order = order.empty() ? nullptr : order.data();
+    options.memory_bound = bound;
+    const int status = espalier_plan_create(&plan, tree, &options, nullptr);
+    const std::int64_t least = status == 0 ? espalier_plan_least_bytes(plan) : status;
+    espalier_plan_destroy(plan);
+    return least;
+  };
+  EXPECT_EQ(create({1, 2, 0}, 0), 6);
+  EXPECT_EQ(create({2, 1, 0}, 0), 7);
+  EXPECT_EQ(create({2, 1, 0}, 6), -ENOMEM);
+  EXPECT_EQ(create({}, 0), -EINVAL);
+  EXPECT_EQ(create({0, 1, 2}, 0), -EINVAL);  // a parent before its children
+  EXPECT_EQ(create({1, 1, 0}, 0), -EINVAL);
+  EXPECT_EQ(create({1, 3, 0}, 0), -EINVAL);
+  EXPECT_EQ(create({1, -1, 0}, 0), -EINVAL);
+  espalier_tree_destroy(tree);
 }
 
 TEST(Interface, RefusesOptionsThatCannotBe) {

@@ -39,8 +39,8 @@ std::string refusal(Variables variables) {
 TEST(Settings, AskForNothingByDefault) {
   for (const char* empty : {"unset", ""}) {
     Variables variables;
-    for (const char* name :
-         {"MEMORY", "ON_OVERFLOW", "SPILL_DIR", "WINDOW", "REPORT", "TRACE"}) {
+    for (const char* name : {"MEMORY", "ON_OVERFLOW", "SPILL_DIR", "WINDOW", "IDLE_SLEEP",
+                             "REPORT", "TRACE"}) {
       if (*empty == '\0') variables["ESPALIER_" + std::string(name)] = "";
     }
     const Settings settings = read(variables);
@@ -48,6 +48,7 @@ TEST(Settings, AskForNothingByDefault) {
     EXPECT_EQ(settings.on_overflow, Overflow::kAbort);
     EXPECT_EQ(settings.spill_directory, "/tmp");
     EXPECT_FALSE(settings.window);
+    EXPECT_FALSE(settings.idle_sleep);
     EXPECT_EQ(settings.report, "");
     EXPECT_EQ(settings.trace, "");
   }
@@ -59,12 +60,14 @@ TEST(Settings, TakeEveryVariable) {
                                   {"ESPALIER_SPILL_DIR", "/scratch/a b"},
                                   {"TMPDIR", "/elsewhere"},
                                   {"ESPALIER_WINDOW", "0"},
+                                  {"ESPALIER_IDLE_SLEEP", "250"},
                                   {"ESPALIER_REPORT", "-"},
                                   {"ESPALIER_TRACE", "run.json"}});
   EXPECT_EQ(settings.memory, Bytes{3} << 29);
   EXPECT_EQ(settings.on_overflow, Overflow::kDisk);
   EXPECT_EQ(settings.spill_directory, "/scratch/a b");
   EXPECT_EQ(settings.window, 0U);
+  EXPECT_EQ(settings.idle_sleep, std::chrono::microseconds(250));
   EXPECT_EQ(settings.report, "-");
   EXPECT_EQ(settings.trace, "run.json");
   EXPECT_EQ(read({{"TMPDIR", "/elsewhere"}}).spill_directory, "/elsewhere");
@@ -83,6 +86,9 @@ TEST(Settings, RefuseWhatTheyDoNotUnderstandByNameAndValue) {
       {"ESPALIER_WINDOW", "-1"},
       {"ESPALIER_WINDOW", "10k"},
       {"ESPALIER_WINDOW", "18446744073709551616"},
+      {"ESPALIER_IDLE_SLEEP", "-1"},
+      {"ESPALIER_IDLE_SLEEP", "1000001"},
+      {"ESPALIER_IDLE_SLEEP", "50us"},
       {"ESPALIER_REPORT", "run%d.json"},
       {"ESPALIER_REPORT", "100%"},
       {"ESPALIER_TRACE", "%"},
@@ -126,6 +132,27 @@ TEST(Settings, KeepProcessesOfAJobFromOverwritingEachOther) {
       << "a batch script without srun";
   EXPECT_EQ(trace({{"PMIX_RANK", "0"}}), "t.json") << "the size is not known";
   EXPECT_EQ(trace({{"PMIX_RANK", "1"}}), "t.1.json");
+}
+
+TEST(IdleSleep, IsForCrowdedHostsUnlessTheUserSays) {
+  using std::chrono::microseconds;
+  const auto sleep = [](Variables variables, CoreShare cores) {
+    return idle_sleep(environment(std::move(variables)), 2, cores);
+  };
+  const CoreShare two{.own = 2, .host = 2}, eight{.own = 8, .host = 8};
+  EXPECT_EQ(sleep({}, two), microseconds(0));
+  const Variables of_two = {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  EXPECT_GT(sleep(of_two, two), microseconds(0));
+  EXPECT_EQ(sleep(of_two, eight), microseconds(0));
+  EXPECT_GT(sleep({{"MPI_LOCALNRANKS", "4"}}, eight), microseconds(0));
+  // Three threads on four cores that are this process's alone.
+  EXPECT_EQ(sleep(of_two, {.own = 4, .host = 8}), microseconds(0));
+  for (const char* chosen : {"0", "7"}) {
+    Variables variables = of_two;
+    variables["ESPALIER_IDLE_SLEEP"] = chosen;
+    EXPECT_EQ(sleep(variables, two), microseconds(std::stoi(chosen)));
+    EXPECT_EQ(sleep(variables, eight), microseconds(std::stoi(chosen)));
+  }
 }
 
 TEST(MpiRank, ComesFromTheInnermostLauncher) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <starpu_mpi.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "espalier/model/platform.h"
 
 namespace espalier::solver {
 namespace {
@@ -31,17 +31,13 @@ void check(int status, const char* what) {
 thread_local bool rests = false;
 thread_local int idle_looks = 0;
 
-// More threads on this host than cores: workers, and one for messages, of each process.
-bool is_crowded(MPI_Comm comm, std::int32_t workers) {
+std::int32_t processes_on_host(MPI_Comm comm) {
   MPI_Comm host = MPI_COMM_NULL;
   int processes = 1;
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
   MPI_Comm_size(host, &processes);
   MPI_Comm_free(&host);
-  const auto mine = static_cast<std::int32_t>(std::thread::hardware_concurrency());
-  const auto all = static_cast<std::int32_t>(sysconf(_SC_NPROCESSORS_ONLN));
-  // Cores that were shared out are this process's alone.
-  return (mine < all ? 1 : processes) * (workers + 1) > mine;
+  return processes;
 }
 
 starpu_data_handle_t register_bytes(std::span<std::byte> bytes) {
@@ -88,7 +84,9 @@ struct Transport::State {
   };
 
   State(void* communicator, std::int32_t workers)
-      : comm(static_cast<MPI_Comm>(communicator)), crowded(is_crowded(comm, workers)) {
+      : comm(static_cast<MPI_Comm>(communicator)),
+        // Beside the workers there is StarPU-MPI's thread.
+        crowded(is_crowded(core_share(), processes_on_host(comm), workers + 1)) {
     check(starpu_mpi_init_comm(nullptr, nullptr, 0, comm), "start");
     starpu_mpi_comm_rank(comm, &rank);
     starpu_mpi_comm_size(comm, &size);

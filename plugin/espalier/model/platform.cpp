@@ -146,8 +146,7 @@ void add_topology(Platform& platform) {
 
 void add_topology(Platform& platform) {
   platform.source = "the operating system";
-  platform.cores =
-      std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
+  platform.cores = core_share().own;
   platform.hardware_threads = platform.cores;
 }
 
@@ -174,6 +173,19 @@ Platform this_machine() {
     platform.numa_nodes.push_back({std::move(cores), platform.memory_size});
   }
   return platform;
+}
+
+CoreShare core_share() {
+  CoreShare share;
+  share.own = std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
+  share.host =
+      std::max(share.own, static_cast<std::int32_t>(sysconf(_SC_NPROCESSORS_ONLN)));
+  return share;
+}
+
+bool is_crowded(CoreShare cores, std::int32_t processes, std::int32_t threads) {
+  const std::int64_t sharing = cores.own < cores.host ? 1 : processes;
+  return sharing * threads > cores.own;
 }
 
 std::string describe(const Platform& platform) {

@@ -37,6 +37,18 @@ struct Platform {
 /// hwloc cannot see the machine
 [[nodiscard]] Platform this_machine();
 
+/// Hardware threads that this process may use, of those of its host.
+struct CoreShare {
+  std::int32_t own = 1, host = 1;
+};
+[[nodiscard]] CoreShare core_share();
+
+/// Whether processes on one host, with so many busy threads each, have more threads than
+/// hardware threads. A part of the host is taken to be this process's alone: cores are
+/// shared out or not shared out among all.
+[[nodiscard]] bool is_crowded(CoreShare cores, std::int32_t processes,
+                              std::int32_t threads);
+
 /// A few lines for people.
 [[nodiscard]] std::string describe(const Platform& platform);
 
