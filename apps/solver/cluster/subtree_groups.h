@@ -17,7 +17,7 @@ namespace espalier::solver {
 /// @param may_share  of each task; the heaviest subtree that may not ends the cutting
 /// @return the processes of each task: one, or all of them
 /// @throws InvalidInput for processes < 1
-/// @par Cost  O(n + s (s + P)) for s subtrees in the end
+/// @par Cost  O(n (log n + log P))
 [[nodiscard]] std::vector<WorkerRange> subtree_groups(const TaskTree& tree,
                                                       std::int32_t processes,
                                                       const std::vector<bool>& may_share,
