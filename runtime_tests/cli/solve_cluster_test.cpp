@@ -18,8 +18,7 @@ using nlohmann::json;
 
 // The program of this test is mpirun (CMakeLists.txt).
 Outcome solve_with(int processes, std::vector<std::string> arguments) {
-  std::vector<std::string> all = {"-q", "-n", std::to_string(processes), ESPALIER,
-                                  "solve"};
+  std::vector<std::string> all = {"-n", std::to_string(processes), ESPALIER, "solve"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return run(all);
 }

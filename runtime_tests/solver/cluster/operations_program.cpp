@@ -73,6 +73,7 @@ class Operations {
            "an exact sum");
     expect(cluster_.largest(big - rank_) == big, "the largest whole number");
     expect(cluster_.largest(std::int64_t{-5} - rank_) == -5, "the largest of negatives");
+    expect(cluster_.smallest(big - rank_) == big - size_ + 1, "the smallest number");
     const std::int64_t most = std::numeric_limits<std::int64_t>::max();
     bool refused = false;
     try {
