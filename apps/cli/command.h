@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 
 namespace espalier::cli {
 
@@ -20,6 +21,14 @@ struct Command {
   CLI::App* app = nullptr;
   std::function<ExitStatus()> run;
 };
+
+/// How the exception that is being handled ends the program, and what it says. Only in a
+/// catch block.
+struct Failure {
+  ExitStatus status;
+  std::string message;
+};
+[[nodiscard]] Failure current_failure();
 
 // One per file of the same name. Options live as long as the returned `run`.
 [[nodiscard]] Command add_solve(CLI::App& program);

@@ -5,14 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
-#include <new>
 #include <string_view>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/termination.h"
-#include "espalier/model/error.h"
 #ifdef ESPALIER_WITH_MPI
 #include "solver/cluster/launch.h"
 #endif
@@ -38,14 +35,9 @@ int fail(ExitStatus status, std::string_view message) {
 int run(const Command& command) {
   try {
     return command.run();
-  } catch (const InvalidInput& error) {
-    return fail(kBadInput, error.what());
-  } catch (const OverflowError& error) {
-    return fail(kBadInput, error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(kInternal, "the system has no memory left to give");
-  } catch (const std::exception& error) {
-    return fail(kInternal, error.what());
+  } catch (...) {
+    const auto [status, message] = current_failure();
+    return fail(status, message);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <utility>
 
@@ -87,8 +86,8 @@ ExitStatus agreed(Cluster& cluster, int status) {
 ExitStatus run_on(Cluster& cluster, SolveOptions& options,
                   std::optional<ClusterSolver>& place) {
   if (!options.workers_given)  // cores are shared out by now
-    options.solver.workers = static_cast<std::int32_t>(
-        -cluster.largest(-std::int64_t{solver::default_workers()}));
+    options.solver.workers =
+        static_cast<std::int32_t>(cluster.smallest(solver::default_workers()));
   check(options);
   check_for_cluster(options);
   const bool first = cluster.rank() == 0;
@@ -147,14 +146,9 @@ ExitStatus solve_on_cluster(SolveOptions& options) {
   std::optional<ClusterSolver> solver;
   try {
     return run_on(cluster, options, solver);
-  } catch (const InvalidInput& error) {
-    cluster.fail(kBadInput, error.what());
-  } catch (const OverflowError& error) {
-    cluster.fail(kBadInput, error.what());
-  } catch (const std::bad_alloc&) {
-    cluster.fail(kInternal, "the system has no memory left to give");
-  } catch (const std::exception& error) {
-    cluster.fail(kInternal, error.what());
+  } catch (...) {
+    const auto [status, message] = current_failure();
+    cluster.fail(status, message);
   }
 }
 

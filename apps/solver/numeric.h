@@ -13,6 +13,11 @@ class SectionWriter;
 
 enum class Precision : std::int8_t { kDouble, kSingle };
 
+/// Of an entry of the factor.
+[[nodiscard]] constexpr Bytes bytes_of(Precision precision) {
+  return precision == Precision::kSingle ? sizeof(float) : sizeof(double);
+}
+
 /// A factorisation in either precision; right-hand sides are in double precision.
 class Numeric {
  public:
@@ -29,8 +34,7 @@ class Numeric {
   /// Prepares for blocks of `columns` right-hand sides at most.
   /// @throws InvalidInput when there is no factor
   /// @param read_limit  bytes of panels that may be read from the file at once; one
-  /// node's
-  ///                    are read in any case
+  ///                    node's are read in any case
   virtual void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
                           const Runtime& runtime, std::int32_t columns,
                           Bytes read_limit) = 0;

@@ -128,6 +128,10 @@ std::int64_t Cluster::largest(std::int64_t value) {
   return std::ranges::max(gather_all(value));
 }
 
+std::int64_t Cluster::smallest(std::int64_t value) {
+  return std::ranges::min(gather_all(value));
+}
+
 double Cluster::largest(double value) {
   double most = value;
   for (const double each : state_->transfer.gather_all(value))

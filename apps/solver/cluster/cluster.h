@@ -52,6 +52,7 @@ class Cluster {
   [[nodiscard]] std::int64_t sum(std::int64_t value);
   [[nodiscard]] std::int64_t largest(std::int64_t value);
   [[nodiscard]] double largest(double value);
+  [[nodiscard]] std::int64_t smallest(std::int64_t value);
   /// Of every process, by rank; everywhere.
   [[nodiscard]] std::vector<std::int64_t> gather_all(std::int64_t value);
   /// Of every process, by rank; at rank 0, empty elsewhere.

@@ -29,7 +29,7 @@ class ClusterNumeric : public NumericOf<T> {
     // one before.
     constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
     const std::int64_t failed =
-        -site_.cluster.largest(-(factor ? kNone : factor.error().column));
+        site_.cluster.smallest(factor ? kNone : factor.error().column);
     if (failed < kNone)
       return tl::make_unexpected(BadPivot{static_cast<std::int32_t>(failed)});
     PivotStatistics& pivots = report.pivots;

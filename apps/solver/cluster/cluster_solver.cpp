@@ -110,8 +110,7 @@ void ClusterSolver::share_analysis(std::optional<InputMatrix>&& matrix) {
   whole_.kind = tree_.kind = kind;
   whole_ = build_assembly_tree(analysis_.symbolic,
                                {.kind = kind,
-                                .entry_bytes = static_cast<Bytes>(
-                                    options_.precision == Precision::kSingle ? 4 : 8),
+                                .entry_bytes = bytes_of(options_.precision),
                                 .workers = options_.workers * cluster_.size(),
                                 .processes = cluster_.size()});
 }
@@ -292,7 +291,7 @@ MatrixPart ClusterSolver::matrix() const {
 }
 
 std::int32_t ClusterSolver::agree(std::int32_t value) const {
-  return static_cast<std::int32_t>(-cluster_.largest(-std::int64_t{value}));
+  return static_cast<std::int32_t>(cluster_.smallest(value));
 }
 
 void ClusterSolver::save(const std::string& /*path*/) const {
