@@ -184,9 +184,7 @@ AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& t
     child.first = tree.node_of_front[c];
     const Bytes all = tree.nodes[child.first].contribution_bytes;
     for (std::int32_t j = 0; j < blocks; ++j) {
-      const auto used = static_cast<std::int32_t>(
-          std::lower_bound(positions.begin(), positions.end(), first(j)) -
-          positions.begin());
+      const std::int32_t used = rows_before(positions, first(j));
       const Bytes drained =
           std::max<Bytes>(0, layout.entries_before(used) * tree.entry_bytes - page);
       child.second.push_back(all - sides * drained);

@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "solver/extend_add.h"
+
 namespace espalier::solver {
 
 template <class T>
@@ -42,11 +44,8 @@ void BlockAssembly<T>::assemble(std::int32_t block) {
       if (front_.has_delayed()) front_.add_delayed(child, positions, columns.first, end);
       continue;
     }
-    const auto column = [&, &at = positions](std::int32_t position) {
-      return static_cast<std::int32_t>(std::lower_bound(at.begin(), at.end(), position) -
-                                       at.begin());
-    };
-    const std::int32_t from = column(columns.first), to = column(end);
+    const std::int32_t from = rows_before(positions, columns.first);
+    const std::int32_t to = rows_before(positions, end);
     const std::int64_t entries =
         context_.tree.contribution(context_.symbolic, child).entries();
     for (const auto& [first, last] : held_[c])
@@ -72,11 +71,8 @@ template <class T>
 void BlockAssembly<T>::receive(const Columns& columns) {
   PageBuffer& buffer = *children_[columns.child].contribution;
   const std::scoped_lock lock(mutex_);
-  for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
-    const std::span<std::byte> place = memory(columns, side);
-    const Bytes begin = place.data() - buffer.data();
-    buffer.fill(begin, begin + static_cast<Bytes>(place.size()));
-  }
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+    buffer.fill(memory(columns, side));
 }
 
 template <class T>
@@ -89,11 +85,8 @@ void BlockAssembly<T>::add(const Columns& columns) {
                        child.contribution->template as<T>() + side * entries,
                        child.positions, columns.first, columns.last);
   const std::scoped_lock lock(mutex_);
-  for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
-    const std::span<std::byte> place = memory(columns, side);
-    const Bytes begin = place.data() - child.contribution->data();
-    child.contribution->drain(begin, begin + static_cast<Bytes>(place.size()));
-  }
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+    child.contribution->drain(memory(columns, side));
 }
 
 template <class T>
@@ -109,11 +102,10 @@ void BlockAssembly<T>::take_memory(const BlockColumn<T>& columns) {
   for (PageBuffer* buffer :
        {&context_.factor.storage[node_], &context_.contributions[node_]}) {
     for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
-      const auto* const data = reinterpret_cast<std::byte*>(columns.data[side]);
-      const Bytes begin = data - buffer->data();
-      if (std::less<>{}(data, buffer->data()) || begin >= buffer->size()) continue;
-      const Bytes bytes = static_cast<Bytes>(sizeof(T)) * columns.leading * columns.width;
-      buffer->fill(begin, begin + bytes);
+      const auto place = std::as_bytes(columns.entries(side));
+      if (!std::less<>{}(place.data(), buffer->data()) &&
+          place.data() - buffer->data() < buffer->size())
+        buffer->fill(place);
     }
   }
 }
@@ -138,9 +130,7 @@ void BlockAssembly<T>::finish(std::int32_t block) {
       continue;
     }
     const Trapezoid layout = tree.contribution(context_.symbolic, child.front);
-    const auto used = static_cast<std::int32_t>(
-        std::lower_bound(child.positions.begin(), child.positions.end(), next) -
-        child.positions.begin());
+    const std::int32_t used = rows_before(child.positions, next);
     const auto bytes = static_cast<Bytes>(sizeof(T));
     for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
       const Bytes start = side * layout.entries() * bytes;

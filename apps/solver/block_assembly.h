@@ -47,9 +47,6 @@ class BlockAssembly {
   /// Where columns lie, in one block column of the child's.
   [[nodiscard]] std::span<std::byte> memory(const Columns& columns,
                                             std::int32_t side) const;
-  [[nodiscard]] std::int32_t front_of(std::int32_t child) const {
-    return children_[child].front;
-  }
   /// So many blocks in a row are finished; all: the children's memory is gone.
   [[nodiscard]] std::int32_t finished();
 
@@ -60,7 +57,6 @@ class BlockAssembly {
     PageBuffer* contribution;
   };
   void take_memory(const BlockColumn<T>& columns);
-  void give_back(std::int32_t block);
 
   const FrontContext<T>& context_;
   Front<T>& front_;

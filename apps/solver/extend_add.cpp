@@ -44,6 +44,11 @@ void relative_indices(const Symbolic& symbolic, std::int32_t child, std::int32_t
   }
 }
 
+std::int32_t rows_before(std::span<const std::int32_t> indices, std::int32_t position) {
+  const auto first = std::lower_bound(indices.begin(), indices.end(), position);
+  return static_cast<std::int32_t>(first - indices.begin());
+}
+
 template <class T>
 void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t origin,
                 std::span<const std::int32_t> indices, std::int32_t begin,

@@ -17,6 +17,11 @@ namespace espalier::solver {
 void relative_indices(const Symbolic& symbolic, std::int32_t child, std::int32_t parent,
                       std::span<std::int32_t> indices);
 
+/// How many of the child's rows lie before a position of the parent.
+/// @par Cost  O(log c)
+[[nodiscard]] std::int32_t rows_before(std::span<const std::int32_t> indices,
+                                       std::int32_t position);
+
 /// Adds the columns [begin, end) of one side of a contribution block into that side of
 /// its parent. `indices`: position in the parent of each row, increasing.
 /// `contribution` points to entry `origin` of the block: a part of it that has the

@@ -75,11 +75,8 @@ template <class T>
 void Front<T>::add_child(std::int32_t child, const T* contribution,
                          std::span<const std::int32_t> positions, std::int32_t begin,
                          std::int32_t end) {
-  const auto column = [&](std::int32_t position) {
-    return static_cast<std::int32_t>(
-        std::lower_bound(positions.begin(), positions.end(), position) -
-        positions.begin());
-  };
+  const std::int32_t first = rows_before(positions, begin);
+  const std::int32_t last = rows_before(positions, end);
   const AssemblyTree& tree = context_.tree;
   const Trapezoid layout = tree.contribution(context_.symbolic, child);
   const std::int32_t node = tree.node_of_front[child];
@@ -88,13 +85,13 @@ void Front<T>::add_child(std::int32_t child, const T* contribution,
     const std::int64_t before = side * layout.entries();
     if (contribution == nullptr && at >= 0) {
       add_from_file(at + before * static_cast<Bytes>(sizeof(T)), layout, side, positions,
-                    column(begin), column(end));
+                    first, last);
       continue;
     }
     const T* const source = contribution != nullptr
                                 ? contribution
                                 : context_.contributions[node].template as<T>();
-    add_columns(child, side, source + before, positions, column(begin), column(end));
+    add_columns(child, side, source + before, positions, first, last);
   }
 }
 

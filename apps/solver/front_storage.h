@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "solver/trapezoid.h"
 
@@ -34,6 +35,10 @@ template <class T>
 struct BlockColumn {
   std::array<T*, 2> data;              ///< entry (first, first) of each side
   std::int32_t first, width, leading;  ///< first row and column, within the front
+
+  [[nodiscard]] std::span<T> entries(std::int32_t side) const {
+    return {data[side], static_cast<std::size_t>(leading) * width};
+  }
 };
 
 template <class T>

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -67,6 +69,15 @@ class PageBuffer {
   /// Gives back the pages that lie wholly inside [begin, end). They must not be used
   /// again.
   void drain(Bytes begin, Bytes end) noexcept;
+  /// The same for a part of the buffer.
+  void fill(std::span<const std::byte> part) {
+    const Bytes begin = part.data() - data_;
+    fill(begin, begin + std::ssize(part));
+  }
+  void drain(std::span<const std::byte> part) noexcept {
+    const Bytes begin = part.data() - data_;
+    drain(begin, begin + std::ssize(part));
+  }
 
   [[nodiscard]] std::byte* data() const { return data_; }
   template <class T>

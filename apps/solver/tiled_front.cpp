@@ -51,8 +51,7 @@ starpu_task* TiledFront<T>::create(Kind kind, std::int32_t target, std::int32_t 
   if (kind == Kind::kUpdate) access(source < panels_ ? source : blocks_, STARPU_R);
   if (kind == Kind::kFactor && may_delay_) access(blocks_, STARPU_RW);
   access(target, kind == Kind::kAssemble ? STARPU_W : STARPU_RW);
-  // What the next panels wait for goes first, and factoring before updating.
-  task->priority = 2 * std::max(0, blocks_ - target) + (kind == Kind::kUpdate ? 0 : 1);
+  task->priority = block_priority(blocks_ - target, kind == Kind::kUpdate);
   return task;
 }
 
@@ -139,15 +138,13 @@ template <class T>
 void TiledFront<T>::write(std::int32_t block) {
   const FrontStorage<T>& storage = front_.storage();
   const BlockColumn<T> column = block_column(storage, block);
-  const auto bytes = static_cast<std::size_t>(column.leading) *
-                     static_cast<std::size_t>(column.width) * sizeof(T);
   const Bytes at = context_.tree.nodes[index(task_)].factor_at;
   for (std::int32_t side = 0; side < storage.sides; ++side) {
-    const auto* const data = reinterpret_cast<const std::byte*>(column.data[side]);
+    const auto place = std::as_bytes(column.entries(side));
     const auto* const begin = reinterpret_cast<const std::byte*>(storage.panel[0]);
     const bool last = side + 1 == storage.sides;
     try {
-      context_.file->write(at + (data - begin), {data, bytes}, [this, last] {
+      context_.file->write(at + (place.data() - begin), place, [this, last] {
         if (last) end_one();
       });
     } catch (...) {

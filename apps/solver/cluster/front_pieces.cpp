@@ -18,15 +18,12 @@ std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyT
   return start;
 }
 
-std::vector<std::pair<std::int32_t, std::int32_t>> held_columns(const Symbolic& symbolic,
-                                                                const AssemblyTree& tree,
-                                                                const Shares& shares,
-                                                                std::int32_t front,
-                                                                std::int32_t process) {
+HeldColumns held_columns(const Symbolic& symbolic, const AssemblyTree& tree,
+                         const Shares& shares, std::int32_t front, std::int32_t process) {
   const Trapezoid layout = tree.contribution(symbolic, front);
   const std::int32_t node = tree.node_of_front[front];
   const std::int32_t panels = tree.panel(symbolic, front).blocks();
-  std::vector<std::pair<std::int32_t, std::int32_t>> held;
+  HeldColumns held;
   for (std::int32_t j = 0; j < layout.blocks(); ++j) {
     if (shares.owner_of(node, panels + j) != process) continue;
     const std::int32_t first = layout.first(j), last = first + layout.width(j);

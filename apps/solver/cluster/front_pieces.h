@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "solver/assembly_tree.h"
@@ -32,9 +33,12 @@ struct FrontPiece {
                                                      const AssemblyTree& tree,
                                                      std::int32_t front);
 
-/// Ranges [first, last) of columns of a front's contribution block that a process has.
-[[nodiscard]] std::vector<std::pair<std::int32_t, std::int32_t>> held_columns(
-    const Symbolic& symbolic, const AssemblyTree& tree, const Shares& shares,
-    std::int32_t front, std::int32_t process);
+/// Ranges [first, last) of columns, increasing.
+using HeldColumns = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+/// Columns of a front's contribution block that a process has.
+[[nodiscard]] HeldColumns held_columns(const Symbolic& symbolic, const AssemblyTree& tree,
+                                       const Shares& shares, std::int32_t front,
+                                       std::int32_t process);
 
 }  // namespace espalier::solver

@@ -44,16 +44,15 @@ class SharedPart {
         pieces_(front_pieces(symbolic, whole, shares, node)) {
     for (std::int32_t b = 0; b < blocks(); ++b)
       if (shares.owner_of(node, b) == process) own_.push_back(b);
+    for (auto c = whole.first_child[front_]; c >= 0; c = whole.next_sibling[c])
+      children_.push_back(c);
   }
 
   void add_traffic(Traffic& received) const {
     const std::int32_t sides = whole_.sides();
     for (const FrontPiece& piece : pieces_) {
       if (piece.to != process_) continue;
-      const Trapezoid layout = whole_.contribution(symbolic_, child_front(piece.child));
-      received.bytes +=
-          sides * entry_bytes() *
-          (layout.entries_before(piece.last) - layout.entries_before(piece.first));
+      received.bytes += sides * entry_bytes() * entries(piece);
       received.messages += sides;
     }
     for (std::int32_t k = 0; !own_.empty() && k < own_.back(); ++k) {
@@ -71,8 +70,8 @@ class SharedPart {
     node.contribution_bytes = own_bytes(panel_.blocks(), blocks());
     node.stack_entries = 0;
     node.index_entries = 0;
-    for (auto c = whole_.first_child[front_]; c >= 0; c = whole_.next_sibling[c])
-      node.index_entries += static_cast<std::int64_t>(symbolic_.rows_of(c).size());
+    for (const std::int32_t child : children_)
+      node.index_entries += std::ssize(symbolic_.rows_of(child));
     node.runtime_bytes = runtime_bytes();
     node.part = work_part();
     part.profile[node_] = profile(part);
@@ -83,6 +82,10 @@ class SharedPart {
     return panel_.blocks() + contribution_.blocks();
   }
   [[nodiscard]] Bytes entry_bytes() const { return whole_.entry_bytes; }
+  [[nodiscard]] std::int64_t entries(const FrontPiece& piece) const {
+    const Trapezoid layout = whole_.contribution(symbolic_, children_[piece.child]);
+    return layout.entries_before(piece.last) - layout.entries_before(piece.first);
+  }
 
   // Where block columns lie in the buffer of the panel or of the contribution block.
   [[nodiscard]] std::pair<Bytes, Bytes> place(std::int32_t block,
@@ -107,13 +110,13 @@ class SharedPart {
     return pages.bytes();
   }
 
-  // Of a child's contribution block here, what is left when the columns before `column`
-  // have gone: whole pages of them only, and none that reaches into the other side.
-  [[nodiscard]] Bytes child_bytes(std::int32_t child, std::int32_t column) const {
+  // Of a child's columns that are held here, what is left when those before `column` have
+  // gone: whole pages of them only, and none that reaches into the other side.
+  [[nodiscard]] Bytes child_bytes(std::int32_t child, const HeldColumns& held,
+                                  std::int32_t column) const {
     const Trapezoid layout = whole_.contribution(symbolic_, child);
     const Bytes page = PageBuffer::footprint(1);
     PageCount pages;
-    const auto held = held_columns(symbolic_, whole_, shares_, child, process_);
     for (std::int32_t side = 0; side < whole_.sides(); ++side) {
       const std::int64_t before = side * layout.entries();
       const Bytes gone = (before + layout.entries_before(column)) * entry_bytes();
@@ -132,10 +135,8 @@ class SharedPart {
     std::int64_t count = 0;
     for (const FrontPiece& piece : pieces_) {
       if (piece.to != process_) continue;
-      const Trapezoid layout = whole_.contribution(symbolic_, child_front(piece.child));
-      const std::int64_t entries =
-          layout.entries_before(piece.last) - layout.entries_before(piece.first);
-      largest = std::max(largest, PageBuffer::footprint(entries * entry_bytes()) + page);
+      const Bytes bytes = entries(piece) * entry_bytes();
+      largest = std::max(largest, PageBuffer::footprint(bytes) + page);
       ++count;
     }
     return sides * (SharedFrontRules::kPieces * largest + count * page);
@@ -152,12 +153,6 @@ class SharedPart {
     }
     return sides *
            (std::min<Bytes>(count, SharedFrontRules::kPanels) * largest + count * page);
-  }
-
-  [[nodiscard]] std::int32_t child_front(std::int32_t number) const {
-    auto c = whole_.first_child[front_];
-    while (number-- > 0) c = whole_.next_sibling[c];
-    return c;
   }
 
   // Own block number i begins when all blocks up to own block number i - window are
@@ -179,19 +174,18 @@ class SharedPart {
         own_bytes(0, panel_.blocks()) + own_bytes(panel_.blocks(), blocks())));
     finished.push_back(blocks());
     std::vector<std::int32_t> positions;
-    for (auto c = whole_.first_child[front_]; c >= 0; c = whole_.next_sibling[c]) {
+    for (const std::int32_t c : children_) {
       const std::int32_t child = whole_.node_of_front[c];
       if (!shares_.takes_part(child, process_)) continue;
       positions.resize(symbolic_.rows_of(c).size());
       relative_indices(symbolic_, c, front_, positions);
+      const HeldColumns held = held_columns(symbolic_, whole_, shares_, c, process_);
       auto& bytes = profile.children.emplace_back();
       bytes.first = child;
       for (const std::int32_t done : finished) {
-        const auto column = static_cast<std::int32_t>(
-            std::lower_bound(positions.begin(), positions.end(), starts_[done]) -
-            positions.begin());
+        const std::int32_t column = rows_before(positions, starts_[done]);
         bytes.second.push_back(
-            std::min(child_bytes(c, column), part.nodes[child].contribution_bytes));
+            std::min(child_bytes(c, held, column), part.nodes[child].contribution_bytes));
       }
     }
     return profile;
@@ -232,7 +226,8 @@ class SharedPart {
   Trapezoid panel_, contribution_;
   std::vector<std::int32_t> starts_;
   std::vector<FrontPiece> pieces_;
-  std::vector<std::int32_t> own_;  // blocks
+  std::vector<std::int32_t> own_;       // blocks
+  std::vector<std::int32_t> children_;  // fronts
 };
 
 }  // namespace

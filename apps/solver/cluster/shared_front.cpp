@@ -229,7 +229,7 @@ void SharedFront<T>::submit_work(Kind kind, std::int32_t target, std::int32_t so
   };
   if (kind == Kind::kUpdate && own(source)) access(source, STARPU_R);
   access(target, STARPU_RW);
-  task->priority = 2 * std::max(0, blocks_ - target) + (kind == Kind::kUpdate ? 0 : 1);
+  task->priority = block_priority(blocks_ - target, kind == Kind::kUpdate);
   submit_(task);
 }
 
@@ -358,11 +358,9 @@ Transport::Parts SharedFront<T>::piece_parts(
 template <class T>
 Transport::Parts SharedFront<T>::panel_parts(std::int32_t block) {
   const BlockColumn<T> column = block_column(front_.storage(), block);
-  const auto entries =
-      static_cast<std::size_t>(column.leading) * static_cast<std::size_t>(column.width);
   Transport::Parts parts;
   for (std::int32_t side = 0; side < front_.storage().sides; ++side)
-    parts.push_back(std::as_writable_bytes(std::span(column.data[side], entries)));
+    parts.push_back(std::as_writable_bytes(column.entries(side)));
   if (site_.context.tree.kind == FactorKind::kLdlt) {
     const std::int32_t first =
         site_.context.symbolic.first_column[front_.front()] + column.first;
@@ -378,10 +376,9 @@ template <class T>
 void SharedFront<T>::panel_memory(std::int32_t block, bool take) {
   const BlockColumn<T> column = block_column(front_.storage(), block);
   PageBuffer& buffer = site_.context.factor.storage[node_];
-  const Bytes bytes = static_cast<Bytes>(sizeof(T)) * column.leading * column.width;
   for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
-    const Bytes begin = reinterpret_cast<std::byte*>(column.data[side]) - buffer.data();
-    take ? buffer.fill(begin, begin + bytes) : buffer.drain(begin, begin + bytes);
+    const auto place = std::as_bytes(column.entries(side));
+    take ? buffer.fill(place) : buffer.drain(place);
   }
 }
 
@@ -393,10 +390,10 @@ void SharedFront<T>::drain_others() {
   for (std::int32_t side = 0; side < front_.storage().sides; ++side)
     for (const std::int32_t b : own_) {
       if (b >= panels_) continue;
-      const BlockColumn<T> column = block_column(front_.storage(), b);
-      const Bytes begin = reinterpret_cast<std::byte*>(column.data[side]) - buffer.data();
+      const auto place = std::as_bytes(block_column(front_.storage(), b).entries(side));
+      const Bytes begin = place.data() - buffer.data();
       buffer.drain(end, begin);
-      end = begin + static_cast<Bytes>(sizeof(T)) * column.leading * column.width;
+      end = begin + std::ssize(place);
     }
   buffer.drain(end, buffer.size());
   for (const std::int32_t b : own_) starpu_data_unregister_submit(handles_[b]);
