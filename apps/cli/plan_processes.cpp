@@ -120,27 +120,26 @@ ExitStatus plan_scalability(const PlanInput& input, const ProcessesRequest& requ
                             DistributionOptions options, Report report,
                             std::optional<Progress>& progress) {
   std::vector<ScalabilityRow> rows;
+  Bytes sequential = 0;
   for (const std::int32_t processes : request.processes) {
     progress->step(fmt::format("{} processes", processes));
     options.processes = processes;
     options.kind = DistributedMapping::kMemoryAware;
-    const Bytes least = distribute_least(*input.tree, options).bound;
+    const Distribution least = distribute_least(*input.tree, options);
     options.kind = DistributedMapping::kProportional;
     const Bytes proportional = distribute_least(*input.tree, options).bound;
-    rows.push_back(
-        {processes, least, proportional, distribution_lower_bound(*input.tree, options)});
+    rows.push_back({processes, least.bound, proportional, least.lower_bound});
+    sequential = least.sequential_least;
   }
   progress.reset();
-  const Bytes sequential = liu_traversal(*input.tree).peak;
   report.flag("feasible", "", true);
   report.bytes("sequential_least_bytes", "least of one process (Liu)", sequential);
   print_scalability(report, rows, sequential, request.json);
   return kDone;
 }
 
-void report_memory(Report& report, const Distribution& distribution, Bytes least,
-                   const DistributionOptions& options, const TaskTree& tree) {
-  const Bytes sequential = liu_traversal(tree).peak;
+void report_memory(Report& report, const Distribution& distribution, Bytes least) {
+  const Bytes sequential = distribution.sequential_least;
   const Bytes largest = distribution.largest_peak();
   double mean = 0;
   for (const Bytes peak : distribution.peak) mean += static_cast<double>(peak);
@@ -148,7 +147,7 @@ void report_memory(Report& report, const Distribution& distribution, Bytes least
   report.heading("Memory of each process");
   report.bytes("least_bytes", "least bound found", least);
   report.bytes("lower_bound_bytes", "no mapping needs less than",
-               distribution_lower_bound(tree, options));
+               distribution.lower_bound);
   report.bytes("sequential_least_bytes", "least of one process (Liu)", sequential);
   report.bytes("bound_bytes", "bound", distribution.bound);
   report.bytes("predicted_peak_bytes", "largest peak of the witness", largest);
@@ -285,15 +284,13 @@ ExitStatus plan_processes(const PlanInput& input, const ProcessesRequest& reques
     return kNo;
   }
   progress->step("simulating");
-  const DistributedRun run = simulate_distribution(tree, *distribution, options);
-  const DistributedRun columns =
-      simulate_distribution(tree, *distribution, options, FrontCut::kColumns);
+  const RunsByCut run = simulate_cuts(tree, *distribution, options);
   if (!request.schedule.empty()) write_groups(request.schedule, input, *distribution);
   progress.reset();
   report.flag("feasible", "", true);
-  report_memory(report, *distribution, least, options, tree);
-  report_run(report, run, columns, request.network.flop_rate);
-  report_shared(report, tree, *distribution, run);
+  report_memory(report, *distribution, least);
+  report_run(report, run.blocks, run.columns, request.network.flop_rate);
+  report_shared(report, tree, *distribution, run.blocks);
   if (!request.json) {
     report.print(false);
     return kDone;

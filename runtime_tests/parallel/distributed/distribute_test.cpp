@@ -144,9 +144,8 @@ TEST(Distribute, AnswersAHandCheckedExample) {
   EXPECT_NE(d->group[1].first, d->group[2].first);
   EXPECT_EQ(d->group[0], (WorkerRange{0, 2}));
   EXPECT_EQ(d->peak, (std::vector<Bytes>{7 * kMebi, 7 * kMebi}));
-  EXPECT_EQ(distribution_lower_bound(example.tree,
-                                     {.processes = 2, .most_parts = example.parts}),
-            5 * kMebi);
+  EXPECT_EQ(d->lower_bound, 5 * kMebi);
+  EXPECT_EQ(d->sequential_least, 10 * kMebi);
   EXPECT_EQ(distribute_least(example.tree, {.processes = 1}).bound, 10 * kMebi);
 }
 
@@ -268,11 +267,11 @@ TEST(Distribute, IsSeldomFarFromTheBestOfAllOrdersAndDeals) {
     std::vector<std::int32_t> parts(tree.size());
     for (std::int32_t& count : parts) count = 1 + static_cast<std::int32_t>(random() % 3);
     const DistributionOptions options{.processes = 2, .most_parts = parts};
-    const Bytes least = distribute_least(tree, options).bound;
+    const Distribution least = distribute_least(tree, options);
     const Bytes exact = brute_force_least(tree, parts);
-    EXPECT_GE(least, exact) << support::describe(tree);
-    EXPECT_GE(exact, distribution_lower_bound(tree, options)) << support::describe(tree);
-    if (least == exact) ++best;
+    EXPECT_GE(least.bound, exact) << support::describe(tree);
+    EXPECT_GE(exact, least.lower_bound) << support::describe(tree);
+    if (least.bound == exact) ++best;
   }
   EXPECT_GE(best, kInstances / 2);
 }
@@ -285,7 +284,8 @@ TEST(Distribute, IsNeverBelowItsLowerBound) {
     const DistributionOptions options{.processes = 2 + instance % 3, .most_parts = parts};
     const Distribution least = distribute_least(tree, options);
     EXPECT_EQ(least.bound, least.largest_peak());
-    EXPECT_GE(least.bound, distribution_lower_bound(tree, options));
+    EXPECT_GE(least.bound, least.lower_bound);
+    EXPECT_EQ(least.sequential_least, liu_traversal(tree).peak);
     EXPECT_LE(least.bound, liu_traversal(tree).peak) << "one process could do it alone";
   }
 }
@@ -431,7 +431,7 @@ TEST(Distribute, HandlesAChainOfAMillionOnAThousandProcesses) {
   const Distribution d = distribute_least(
       tree, {.processes = 1024, .kind = DistributedMapping::kProportional});
   EXPECT_EQ(d.group[0], (WorkerRange{0, d.group[0].count}));
-  EXPECT_GE(d.bound, distribution_lower_bound(tree, {.processes = 1024}));
+  EXPECT_GE(d.bound, d.lower_bound);
 }
 
 class LargeShapes : public testing::TestWithParam<support::Shape> {};
@@ -440,7 +440,7 @@ TEST_P(LargeShapes, AreDistributed) {
   const TaskTree tree(GetParam().make(21'000));
   const DistributionOptions options{.processes = 64};
   const Distribution d = distribute_least(tree, options);
-  EXPECT_GE(d.bound, distribution_lower_bound(tree, options));
+  EXPECT_GE(d.bound, d.lower_bound);
   EXPECT_LE(d.bound, liu_traversal(tree).peak);
 }
 

@@ -111,8 +111,14 @@ TEST(SimulateDistribution, KeepsTheBoundAndTheLowerBound) {
     options.memory_bound = least + least / 10;
     const auto d = distribute(tree, options);
     ASSERT_TRUE(d);
+    const RunsByCut both = simulate_cuts(tree, *d, options);
     for (const FrontCut cut : {FrontCut::kBlocks, FrontCut::kColumns}) {
       const DistributedRun run = simulate_distribution(tree, *d, options, cut);
+      const DistributedRun& same = cut == FrontCut::kBlocks ? both.blocks : both.columns;
+      EXPECT_EQ(run.makespan, same.makespan);
+      EXPECT_EQ(run.volume, same.volume);
+      EXPECT_EQ(run.messages, same.messages);
+      EXPECT_EQ(run.peak, same.peak);
       for (const Bytes peak : run.peak) EXPECT_LE(peak, options.memory_bound);
       EXPECT_GE(run.makespan * (1 + 1e-9), run.lower_bounds.best())
           << support::describe(tree);

@@ -18,6 +18,7 @@ struct Traffic {
   Bytes volume = 0;
   std::int64_t messages = 0;
   Seconds time = 0;  ///< of the process that takes longest
+  friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
 /// What tasks send before they can use workers. Local tasks send nothing. A shared task

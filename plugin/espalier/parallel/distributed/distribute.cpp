@@ -82,13 +82,12 @@ Distribution distribute_within(DistributionSearch& search, std::int32_t processe
   return shortest.found() ? search.make(*shortest.found()) : search.least(processes);
 }
 
-Expected<Distribution> within_bound(Distribution distribution, Bytes bound,
-                                    Bytes lower_bound) {
-  const Bytes peak = distribution.largest_peak();
+Expected<Distribution> within_bound(Distribution distribution, Bytes bound) {
+  const Bytes peak = distribution.largest_peak(), lower = distribution.lower_bound;
   if (peak > bound) {
-    const auto reason = bound < lower_bound ? Infeasible::Reason::kImpossible
-                                            : Infeasible::Reason::kNoneFound;
-    return tl::unexpected(Infeasible{reason, bound, peak, lower_bound});
+    const auto reason =
+        bound < lower ? Infeasible::Reason::kImpossible : Infeasible::Reason::kNoneFound;
+    return tl::unexpected(Infeasible{reason, bound, peak, lower});
   }
   distribution.bound = bound;
   return distribution;
@@ -108,8 +107,7 @@ Expected<Distribution> distribute(const TaskTree& tree,
       options.kind == DistributedMapping::kProportional
           ? proportional_distribution(search, options.processes)
           : distribute_within(search, options.processes, options.memory_bound);
-  return within_bound(std::move(found), options.memory_bound,
-                      search.lower_bound(options.processes));
+  return within_bound(std::move(found), options.memory_bound);
 }
 
 Distribution distribute_least(const TaskTree& tree, const DistributionOptions& options) {
@@ -120,11 +118,6 @@ Distribution distribute_least(const TaskTree& tree, const DistributionOptions& o
                            : search.least(options.processes);
   found.bound = found.largest_peak();
   return found;
-}
-
-Bytes distribution_lower_bound(const TaskTree& tree, const DistributionOptions& options) {
-  check(options);
-  return DistributionSearch(tree, options).lower_bound(options.processes);
 }
 
 }  // namespace espalier

@@ -66,6 +66,10 @@ struct Distribution {
   std::vector<Owner> owner;              ///< by task, then by process; pieces > 0
   std::vector<Bytes> peak;               ///< of each process, exact
   Bytes bound = 0;                       ///< of each process, as asked for
+  Bytes sequential_least = 0;            ///< of one process: Liu's peak
+  /// No distribution on so many processes has a smaller largest peak: Liu's peak / P, as
+  /// the parts of a task hold no less than the task, or the largest piece.
+  Bytes lower_bound = 0;
 
   /// Who has pieces of a task. A process of its group that has none may still hold
   /// output of its children.
@@ -109,10 +113,5 @@ struct Distribution {
 /// more, unless the search has ended for its length.
 [[nodiscard]] Distribution distribute_least(const TaskTree& tree,
                                             const DistributionOptions& options);
-
-/// No distribution on P processes has a smaller largest peak: Liu's peak / P, as the
-/// parts of a task hold no less than the task, or the largest piece.
-[[nodiscard]] Bytes distribution_lower_bound(const TaskTree& tree,
-                                             const DistributionOptions& options);
 
 }  // namespace espalier

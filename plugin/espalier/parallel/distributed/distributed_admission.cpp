@@ -5,7 +5,12 @@
 namespace espalier {
 
 PartForest::PartForest(std::span<const PartTree> processes) {
+  std::size_t parts = 0;
+  for (const PartTree& process : processes) parts += process.tree.size();
   std::vector<Task> tasks;
+  tasks.reserve(parts);
+  process_.reserve(parts);
+  task_.reserve(parts);
   for (std::size_t p = 0; p < processes.size(); ++p) {
     const TaskTree& tree = processes[p].tree;
     const std::size_t first = tasks.size();

@@ -48,6 +48,10 @@ void deal(const TaskTree& tree, std::span<const std::int32_t> counts, Bytes leve
     }
   }
   result.peak.assign(dealer.peaks().begin(), dealer.peaks().end());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < tree.size(); ++i) count += dealer.owners(task_id(i)).size();
+  result.owner.reserve(count);
+  result.first_owner.reserve(tree.size() + 1);
   result.first_owner.push_back(0);
   for (std::size_t i = 0; i < tree.size(); ++i) {
     const auto owners = dealer.owners(task_id(i));
@@ -129,6 +133,8 @@ void DistributionSearch::describe_units(std::span<const DistributionUnit> units,
   const SubtreePeaks& subtrees = groups_.subtrees();
   std::vector<Task> tasks(units.size());
   std::vector<std::int32_t> unit_of = unit_of_;
+  coarse.most_parts.reserve(units.size());
+  coarse.max_workers.reserve(units.size());
   for (std::size_t u = 0; u < units.size(); ++u) {
     unit_of[index(units[u].task)] = static_cast<std::int32_t>(u);
   }
@@ -171,6 +177,8 @@ Distribution DistributionSearch::make(const DistributionTrial& trial) {
   result.group = groups(units);
   result.witness = trial.liu_order ? liu_.order : order(units);
   deal(tree_, counts_, trial.level, result);
+  result.sequential_least = liu_.peak;
+  result.lower_bound = lower_bound(trial.processes);
   return result;
 }
 
@@ -236,6 +244,7 @@ Distribution DistributionSearch::least(std::int32_t processes) {
     if (other.largest_peak() < best.largest_peak()) best = std::move(other);
   }
   best.processes = processes;
+  best.lower_bound = lower_bound(processes);
   best.peak.resize(static_cast<std::size_t>(processes), 0);
   return best;
 }

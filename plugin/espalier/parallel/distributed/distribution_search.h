@@ -58,7 +58,7 @@ class DistributionSearch {
   /// what any subtree needs, coarsely first.
   [[nodiscard]] std::vector<double> budgets(std::int32_t processes) const;
 
-  /// See distribution_lower_bound().
+  /// See Distribution::lower_bound.
   [[nodiscard]] Bytes lower_bound(std::int32_t processes) const;
 
  private:

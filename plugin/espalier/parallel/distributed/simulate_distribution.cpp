@@ -52,31 +52,74 @@ std::vector<Flops> priorities(const TaskTree& tree, const Distribution& distribu
   return root_path_times(tree, all_workers(options), useful);
 }
 
-// What the simulation is told of each part.
-struct PartFacts {
-  std::vector<double> useful;
-  std::vector<Flops> priority;
-  std::vector<Seconds> delay;
-};
-
-PartFacts part_facts(const TaskTree& tree, const Distribution& distribution,
-                     const DistributionOptions& options, const PartForest& forest,
-                     const std::vector<Traffic>& traffic) {
-  const std::vector<double> useful = useful_workers_of(tree, options);
-  const std::vector<Flops> priority = priorities(tree, distribution, options, useful);
-  PartFacts facts;
-  for (std::size_t k = 0; k < forest.tree().size(); ++k) {
-    const TaskId part = task_id(k);
-    const TaskId task = forest.task(part);
-    // Work is in proportion to pieces.
-    const Flops whole = tree.work(task);
-    const double share = whole > 0 ? forest.tree().work(part) / whole : 1;
-    facts.useful.push_back(std::max(1.0, share * useful[index(task)]));
-    facts.priority.push_back(priority[index(task)]);
-    facts.delay.push_back(traffic[index(task)].time * options.network.flop_rate);
+/// What runs of one distribution have in common.
+class DistributionRuns {
+ public:
+  DistributionRuns(const TaskTree& tree, const Distribution& distribution,
+                   const DistributionOptions& options)
+      : tree_(tree),
+        distribution_(distribution),
+        options_(options),
+        processes_(part_trees(tree, distribution)),
+        forest_(processes_) {
+    const std::vector<double> useful = useful_workers_of(tree, options);
+    const std::vector<Flops> priority = priorities(tree, distribution, options, useful);
+    useful_.reserve(forest_.tree().size());
+    priority_.reserve(forest_.tree().size());
+    for (std::size_t k = 0; k < forest_.tree().size(); ++k) {
+      const TaskId part = task_id(k);
+      const TaskId task = forest_.task(part);
+      // Work is in proportion to pieces.
+      const Flops whole = tree.work(task);
+      const double share = whole > 0 ? forest_.tree().work(part) / whole : 1;
+      useful_.push_back(std::max(1.0, share * useful[index(task)]));
+      priority_.push_back(priority[index(task)]);
+    }
+    all_.lower_bounds = lower_bounds(tree, all_workers(options), std::nullopt, useful);
+    for (const TaskId task : tree.postorder()) {
+      all_.work += tree.work(task);
+      if (distribution.shared(task)) all_.shared_work += tree.work(task);
+    }
   }
-  return facts;
-}
+
+  [[nodiscard]] std::vector<Traffic> traffic(FrontCut cut) const {
+    return task_traffic(tree_, distribution_, options_.network, cut);
+  }
+
+  [[nodiscard]] DistributedRun run(const std::vector<Traffic>& traffic) const {
+    DistributedRun run = all_;
+    for (const TaskId task : tree_.postorder()) {
+      run.volume = checked_add(run.volume, traffic[index(task)].volume);
+      run.messages += traffic[index(task)].messages;
+    }
+    std::vector<Seconds> delay(forest_.tree().size());
+    for (std::size_t k = 0; k < delay.size(); ++k) {
+      const TaskId task = forest_.task(task_id(k));
+      delay[k] = traffic[index(task)].time * options_.network.flop_rate;
+    }
+    DistributedAdmission admission(processes_, forest_, distribution_.bound);
+    Simulation simulation = simulate(forest_.tree(), admission,
+                                     {.workers = options_.workers,
+                                      .max_workers = useful_,
+                                      .priority = priority_,
+                                      .pool = forest_.process(),
+                                      .pools = distribution_.processes,
+                                      .delay = delay});
+    run.makespan = simulation.makespan;
+    run.peak = std::move(simulation.pool_peak);
+    return run;
+  }
+
+ private:
+  const TaskTree& tree_;
+  const Distribution& distribution_;
+  const DistributionOptions& options_;
+  std::vector<PartTree> processes_;
+  PartForest forest_;
+  std::vector<double> useful_;   // by part
+  std::vector<Flops> priority_;  // by part
+  DistributedRun all_;           // what does not depend on the traffic
+};
 
 }  // namespace
 
@@ -84,31 +127,20 @@ DistributedRun simulate_distribution(const TaskTree& tree,
                                      const Distribution& distribution,
                                      const DistributionOptions& options, FrontCut cut) {
   check(options.network);
-  const std::vector<PartTree> processes = part_trees(tree, distribution);
-  const PartForest forest(processes);
-  const std::vector<Traffic> traffic =
-      task_traffic(tree, distribution, options.network, cut);
-  const PartFacts facts = part_facts(tree, distribution, options, forest, traffic);
-  DistributedAdmission admission(processes, forest, distribution.bound);
-  Simulation simulation = simulate(forest.tree(), admission,
-                                   {.workers = options.workers,
-                                    .max_workers = facts.useful,
-                                    .priority = facts.priority,
-                                    .pool = forest.process(),
-                                    .pools = distribution.processes,
-                                    .delay = facts.delay});
-  DistributedRun run;
-  run.makespan = simulation.makespan;
-  run.peak = std::move(simulation.pool_peak);
-  for (const TaskId task : tree.postorder()) {
-    run.volume = checked_add(run.volume, traffic[index(task)].volume);
-    run.messages += traffic[index(task)].messages;
-    run.work += tree.work(task);
-    if (distribution.shared(task)) run.shared_work += tree.work(task);
-  }
-  run.lower_bounds = lower_bounds(tree, all_workers(options), std::nullopt,
-                                  useful_workers_of(tree, options));
-  return run;
+  const DistributionRuns runs(tree, distribution, options);
+  return runs.run(runs.traffic(cut));
+}
+
+RunsByCut simulate_cuts(const TaskTree& tree, const Distribution& distribution,
+                        const DistributionOptions& options) {
+  check(options.network);
+  const DistributionRuns runs(tree, distribution, options);
+  const std::vector<Traffic> blocks = runs.traffic(FrontCut::kBlocks);
+  const std::vector<Traffic> columns = runs.traffic(FrontCut::kColumns);
+  RunsByCut result;
+  result.blocks = runs.run(blocks);
+  result.columns = blocks == columns ? result.blocks : runs.run(columns);
+  return result;
 }
 
 }  // namespace espalier

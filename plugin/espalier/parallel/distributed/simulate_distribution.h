@@ -36,4 +36,13 @@ struct DistributedRun {
                                                    const DistributionOptions& options,
                                                    FrontCut cut = FrontCut::kBlocks);
 
+struct RunsByCut {
+  DistributedRun blocks, columns;
+};
+
+/// With fronts cut in either way. Where both send the same, one run is both.
+[[nodiscard]] RunsByCut simulate_cuts(const TaskTree& tree,
+                                      const Distribution& distribution,
+                                      const DistributionOptions& options);
+
 }  // namespace espalier
