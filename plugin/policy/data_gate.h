@@ -13,6 +13,10 @@
 
 namespace espalier::policy {
 
+/// MPI libraries send smaller messages without waiting for the receiver, and programs may
+/// rely on it.
+inline constexpr Bytes kSentAtOnce = 4096;
+
 /// A datum that a task works on, as it is when the task is submitted.
 struct DataAccess {
   const void* handle = nullptr;
@@ -137,7 +141,9 @@ class DataGate {
   /// A block of memory; `for_task`: allocated while a worker fetched a task's data.
   void allocated(const void* block, Bytes bytes, bool for_task);
   /// A block of StarPU-MPI's own: a message that came before it was asked for, or that is
-  /// packed. Measured, not booked: nothing that is held could make it go away.
+  /// packed. Measured, not booked: nothing that is held could make it go away. Smaller
+  /// ones than kSentAtOnce are not part of what is allocated, either: they would else be
+  /// in buffers of MPI's.
   void allocated_for_message(const void* block, Bytes bytes);
   /// The block is about to be freed: its address may soon be another block's.
   [[nodiscard]] std::uint32_t freeing(const void* block);
@@ -208,6 +214,9 @@ class DataGate {
     Bytes bytes;
     Index datum;  // kNone: none
     enum : std::uint8_t { kForeign, kFetched, kOwned, kExtra, kMessage } owner;
+    [[nodiscard]] bool counts() const {  // as allocated
+      return owner != kForeign && (owner != kMessage || bytes >= kSentAtOnce);
+    }
   };
   /// Objects at indices that stay, those given back used again.
   template <class T>

@@ -16,8 +16,8 @@ DataGate::Index DataGate::adopt(const DataAccess& access) {
   if (block == kNone || blocks_[block].owner == Block::kOwned) return kNone;
   Block& b = blocks_[block];
   if (b.owner == Block::kExtra) book_extra(-b.bytes);
+  if (!b.counts()) note_allocated(b.bytes);
   if (b.owner == Block::kMessage) note_message(-b.bytes);
-  if (b.owner == Block::kForeign) note_allocated(b.bytes);
   promised_ += b.bytes;
   const Index datum =
       data_.take({access.handle, b.bytes, 0, 0, kNone, kNone, 0, State::kBooked, false});
@@ -55,8 +55,10 @@ void DataGate::allocated(const void* block, Bytes bytes, bool for_task) {
 }
 
 void DataGate::allocated_for_message(const void* block, Bytes bytes) {
-  allocated(block, bytes, true);
-  blocks_[block_at_.find(block)].owner = Block::kMessage;
+  allocated(block, bytes, false);
+  Block& b = blocks_[block_at_.find(block)];
+  b.owner = Block::kMessage;
+  if (b.counts()) note_allocated(bytes);
   note_message(bytes);
 }
 
@@ -132,7 +134,7 @@ void DataGate::put(const Access& access, Index block) {
 void DataGate::own(const Access& access, Index block) {
   Datum& d = data_[access.datum];
   Block& b = blocks_[block];
-  if (b.owner == Block::kForeign) note_allocated(b.bytes);
+  if (!b.counts()) note_allocated(b.bytes);
   if (b.owner == Block::kMessage) note_message(-b.bytes);
   b.owner = Block::kOwned;
   b.datum = access.datum;
@@ -166,7 +168,7 @@ std::uint32_t DataGate::freeing(const void* block) { return block_at_.erase(bloc
 void DataGate::left(Index block) {
   if (block == kNone) return;
   const Block& b = blocks_[block];
-  if (b.owner != Block::kForeign) report_.allocated -= b.bytes;
+  if (b.counts()) report_.allocated -= b.bytes;
   if (b.owner == Block::kMessage) note_message(-b.bytes);
 }
 

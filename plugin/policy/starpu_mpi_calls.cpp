@@ -33,9 +33,6 @@ namespace {
 
 using Callback = void (*)(void*);
 
-// MPI libraries send up to this size without waiting for the receiver, and programs may
-// rely on it: smaller messages stay as they are.
-constexpr std::size_t kSentAtOnce = 4096;
 constexpr Tag kDownwards = Tag{1} << 62;
 
 bool in_starpu_mpi(const void* address) {
@@ -45,7 +42,7 @@ bool in_starpu_mpi(const void* address) {
 }
 
 bool waits_for_room(starpu_data_handle_t handle) {
-  return bounded() && starpu_data_get_size(handle) >= kSentAtOnce;
+  return bounded() && static_cast<Bytes>(starpu_data_get_size(handle)) >= kSentAtOnce;
 }
 
 int rank_in(Comm comm) {

@@ -77,21 +77,39 @@ TEST(DataGateMessages, ReceivingAllocatesWhatIsNotThere) {
 }
 
 TEST(DataGateMessages, BlocksOfTheirOwnAreMeasuredAndNotBooked) {
-  DataGate gate(8, true);
-  gate.allocated_for_message(block(1), 5);
-  gate.allocated_for_message(block(2), 6);
+  constexpr Bytes kKib = 1024;
+  DataGate gate(8 * kKib, true);
+  gate.allocated_for_message(block(1), 5 * kKib);
+  gate.allocated_for_message(block(2), 6 * kKib);
   EXPECT_EQ(gate.booked(), 0);
-  EXPECT_EQ(gate.allocated_now(), 11);
+  EXPECT_EQ(gate.allocated_now(), 11 * kKib);
   free_block(gate, 1);
-  EXPECT_EQ(gate.allocated_now(), 6);
+  EXPECT_EQ(gate.allocated_now(), 6 * kKib);
   // A task works on the second: it is a datum like any other now.
-  submit(gate, 1, 1, 6, block(2));
-  EXPECT_EQ(gate.booked(), 6);
-  gate.allocated_for_message(block(3), 2);
-  EXPECT_EQ(gate.report().message_peak, 11);
+  submit(gate, 1, 1, 6 * kKib, block(2));
+  EXPECT_EQ(gate.booked(), 6 * kKib);
+  gate.allocated_for_message(block(3), 4 * kKib);
+  EXPECT_EQ(gate.report().message_peak, 11 * kKib);
   free_block(gate, 2);
   free_block(gate, 3);
   EXPECT_EQ(gate.allocated_now(), 0);
+}
+
+// A barrier's messages of four bytes may come before it is reached.
+TEST(DataGateMessages, SmallBlocksThatMpiCouldHaveBufferedAreNotAllocated) {
+  DataGate gate(8, true);
+  gate.allocated_for_message(block(1), kSentAtOnce - 1);
+  gate.allocated_for_message(block(2), 4);
+  EXPECT_EQ(gate.allocated_now(), 0);
+  EXPECT_EQ(gate.report().message_peak, kSentAtOnce + 3);
+  // A task works on one of them.
+  submit(gate, 1, 1, 4, block(2));
+  EXPECT_EQ(gate.booked(), 4);
+  EXPECT_EQ(gate.allocated_now(), 4);
+  free_block(gate, 1);
+  free_block(gate, 2);
+  EXPECT_EQ(gate.allocated_now(), 0);
+  EXPECT_EQ(gate.report().allocated_peak, 4);
 }
 
 }  // namespace

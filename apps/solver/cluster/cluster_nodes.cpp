@@ -28,7 +28,17 @@ void ClusterNodes<T>::open(std::int32_t node, std::function<void(starpu_task*)> 
   auto front = std::make_unique<SharedFront<T>>(
       typename SharedFront<T>::Site{*context_, shares_, cluster_.rank(), transport_,
                                     [this] { pivot_failed(); }},
-      node);
+      node, std::move(submit), [this, node, ended = std::move(ended)] {
+        std::unique_ptr<SharedFront<T>> done;  // goes after the lock
+        {
+          const std::scoped_lock lock(mutex_);
+          const auto place = fronts_.find(node);
+          done = std::move(place->second);
+          fronts_.erase(place);
+        }
+        done.reset();
+        ended();
+      });
   SharedFront<T>& open = *front;
   std::vector<Waiting> waiting;
   {
@@ -41,17 +51,7 @@ void ClusterNodes<T>::open(std::int32_t node, std::function<void(starpu_task*)> 
     }
   }
   for (const Waiting& one : waiting) open.serve(one.from, one.request);
-  open.run(std::move(submit), [this, node, ended = std::move(ended)] {
-    std::unique_ptr<SharedFront<T>> done;  // goes after the lock
-    {
-      const std::scoped_lock lock(mutex_);
-      const auto place = fronts_.find(node);
-      done = std::move(place->second);
-      fronts_.erase(place);
-    }
-    done.reset();
-    ended();
-  });
+  open.run();
 }
 
 // From the transport's thread.

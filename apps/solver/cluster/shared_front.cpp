@@ -48,7 +48,9 @@ typename BlockAssembly<T>::Held held_here(const FrontContext<T>& context,
 }  // namespace
 
 template <class T>
-SharedFront<T>::SharedFront(const Site& site, std::int32_t node)
+SharedFront<T>::SharedFront(const Site& site, std::int32_t node,
+                            std::function<void(starpu_task*)> submit,
+                            std::function<void()> ended)
     : site_(site),
       node_(node),
       front_(open_front(site.context, site.shares, site.process, node)),
@@ -57,6 +59,8 @@ SharedFront<T>::SharedFront(const Site& site, std::int32_t node)
       assembly_(site.context, front_,
                 held_here(site.context, site.shares, site.process, front_.front())),
       handles_(static_cast<std::size_t>(blocks_), nullptr),
+      submit_(std::move(submit)),
+      ended_(std::move(ended)),
       block_left_(static_cast<std::size_t>(blocks_), 0),
       panel_here_(static_cast<std::size_t>(panels_), 0),
       step_left_(static_cast<std::size_t>(panels_), 0) {
@@ -102,10 +106,7 @@ void SharedFront<T>::count_work() {
 }
 
 template <class T>
-void SharedFront<T>::run(std::function<void(starpu_task*)> submit,
-                         std::function<void()> ended) {
-  submit_ = std::move(submit);
-  ended_ = std::move(ended);
+void SharedFront<T>::run() {
   {
     const std::scoped_lock lock(mutex_);
     for (std::int32_t b = 0; b < blocks_; ++b)

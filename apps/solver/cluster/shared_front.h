@@ -42,14 +42,16 @@ class SharedFront {
     std::function<void()> pivot_failed;
   };
 
-  SharedFront(const Site& site, std::int32_t node);
+  /// `ended` is called when this part is done and has sent all that others need of it;
+  /// it may destroy this object.
+  SharedFront(const Site& site, std::int32_t node,
+              std::function<void(starpu_task*)> submit, std::function<void()> ended);
   SharedFront(const SharedFront&) = delete;
   SharedFront& operator=(const SharedFront&) = delete;
 
-  /// `ended` is called when this part is done and has sent all that others need of it;
-  /// it may destroy this object.
-  void run(std::function<void(starpu_task*)> submit, std::function<void()> ended);
-  /// A request from another process. Any thread, after run().
+  /// Begins; it has not ended before.
+  void run();
+  /// A request from another process. Any thread, also before run().
   void serve(std::int32_t from, const DataRequest& request);
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <starpu_mpi.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -178,22 +179,20 @@ struct Transport::State {
     state.end_one();
   }
 
+  // The batch may be gone when the last message has been posted: done() is never called
+  // here, where the caller may hold what it locks.
   template <class Post>
   void post(const Parts& parts, std::function<void()> done, Post post_one) {
+    const auto count =
+        std::ranges::count_if(parts, [](const auto& part) { return !part.empty(); });
+    ESPALIER_ASSERT(count > 0, "something is sent");
     begin_one();
-    auto* const batch = new Batch{this, {1}, std::move(done)};
+    auto* const batch = new Batch{this, {static_cast<int>(count)}, std::move(done)};
     std::int64_t offset = 0;
     for (const std::span<std::byte> part : parts) {
       const std::int64_t place = offset++;
-      if (part.empty()) continue;
-      ++batch->left;
-      auto* const message = new Message{batch, register_bytes(part)};
-      post_one(place, message);
+      if (!part.empty()) post_one(place, new Message{batch, register_bytes(part)});
     }
-    if (--batch->left > 0) return;
-    batch->done();
-    delete batch;
-    end_one();
   }
 
   void begin_one() {

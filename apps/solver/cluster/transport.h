@@ -45,10 +45,11 @@ class Transport {
   void serve_with(Handler handler);
 
   /// Posts receives of all parts from a process, then asks it for them. The parts' memory
-  /// stays until `done` is called.
+  /// stays until `done` is called. One part at least has bytes; those of none are left
+  /// out, here and by answer().
   void fetch(std::int32_t from, DataRequest request, const Parts& parts,
              std::function<void()> done);
-  /// Answers a request. Parts of no bytes are left out on both sides.
+  /// Answers a request, with parts of the same sizes.
   void answer(std::int32_t to, const DataRequest& request, const Parts& parts,
               std::function<void()> done);
   /// A request without an answer, to every other process.
