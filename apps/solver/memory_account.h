@@ -31,6 +31,10 @@ struct MemoryAccount {
   [[nodiscard]] Bytes least_out_of_core() const {
     return checked_add(needed_out_of_core(), kRunToRun);
   }
+  /// Whether a bound will do for this run: with half of that to spare.
+  [[nodiscard]] bool fits(Bytes bound) const {
+    return checked_add(needed(), kRunToRun / 2) <= bound;
+  }
   /// What an accepted bound on the process leaves for the tree.
   [[nodiscard]] Bytes tree_bound(Bytes bound) const { return bound - baseline - reserve; }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -185,9 +186,14 @@ void ClusterSolver::list_candidates() {
   least_ = memory_.least();
 }
 
+// A job occupies memory for a time. Memory is known and times are rough: it counts more.
+double ClusterSolver::cost(const Candidate& candidate) {
+  return candidate.seconds * std::pow(static_cast<double>(candidate.largest_peak), 1.5);
+}
+
 ClusterSolver::Candidate ClusterSolver::evaluate(std::vector<WorkerRange> group,
                                                  std::vector<TaskId> witness) {
-  Candidate candidate{std::move(group), std::move(witness), {}};
+  Candidate candidate{std::move(group), std::move(witness)};
   take(candidate);
   candidate.seconds = cluster_.largest(estimate_seconds());
   const FactorKind kind = tree_.kind;
@@ -197,6 +203,7 @@ ClusterSolver::Candidate ClusterSolver::evaluate(std::vector<WorkerRange> group,
   candidate.account.baseline = matrix_bytes();  // and what foresee_baselines() adds
   candidate.account.reserve = reserve_bytes() + kReservePerPeer * cluster_.size();
   candidate.account.tree_least = predicted_peak_;
+  candidate.largest_peak = cluster_.largest(predicted_peak_);
   candidate.account.solve = solve_bytes(1);
   tree_.kind = kind;
   return candidate;
@@ -244,17 +251,22 @@ void ClusterSolver::take(const Candidate& candidate) {
   predicted_peak_ = replay(tree_.tasks, candidate.witness).peak;
 }
 
+// Of those that fit, the one of least cost. Baselines are foreseen here: a mapping that
+// would just fit is the last resort.
+const ClusterSolver::Candidate* ClusterSolver::choose(std::optional<Bytes> bound) const {
+  const Candidate* chosen = nullptr;
+  for (const Candidate& candidate : candidates_) {
+    if (bound && !candidate.account.fits(*bound)) continue;
+    if (chosen == nullptr || cost(candidate) < cost(*chosen)) chosen = &candidate;
+  }
+  for (const Candidate& candidate : candidates_)
+    if (chosen == nullptr && candidate.account.needed() <= *bound) chosen = &candidate;
+  return chosen;
+}
+
 tl::expected<void, Infeasible> ClusterSolver::plan(std::optional<Bytes> bound) {
   if (planned_) throw InvalidInput("on several processes there is one plan only");
-  // Baselines are foreseen here: a mapping that would just fit is the last resort.
-  const Candidate* chosen = nullptr;
-  for (const bool roomy : {true, false})
-    for (const Candidate& candidate : candidates_) {
-      const Bytes need = roomy ? candidate.account.least() : candidate.account.needed();
-      if (bound && need > *bound) continue;
-      if (chosen != nullptr && (!roomy || chosen->seconds <= candidate.seconds)) continue;
-      chosen = &candidate;
-    }
+  const Candidate* const chosen = choose(bound);
   if (chosen == nullptr)
     return tl::make_unexpected(
         Infeasible{.reason = Infeasible::Reason::kNoneFound,

@@ -54,8 +54,9 @@ class ClusterSolver : public Solver {
   struct Candidate {
     std::vector<WorkerRange> group;
     std::vector<TaskId> witness;
-    MemoryAccount account;  ///< of this process; `elsewhere` is of all
-    Seconds seconds = 0;    ///< about: of the process that takes longest
+    MemoryAccount account = {};  ///< of this process; `elsewhere` is of all
+    Seconds seconds = 0;         ///< about: of the process that takes longest
+    Bytes largest_peak = 0;      ///< of fronts, of the process that needs most
   };
 
   [[nodiscard]] MatrixPart matrix() const override;
@@ -64,6 +65,8 @@ class ClusterSolver : public Solver {
   void start();
   void list_candidates();
   Candidate evaluate(std::vector<WorkerRange> group, std::vector<TaskId> witness);
+  [[nodiscard]] static double cost(const Candidate& candidate);
+  [[nodiscard]] const Candidate* choose(std::optional<Bytes> bound) const;
   void take(const Candidate& candidate);
   [[nodiscard]] Seconds estimate_seconds() const;
   void foresee_baselines();
