@@ -112,11 +112,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(OutOfCoreFactor, IsOfTheLeastInCore) {
   const TemporaryDirectory directory;
   const Outcome outcome =
-      solve({"--grid", kGrid, "--memory", "x0.75", "--out-of-core", directory.path()});
+      solve({"--grid", kGrid, "--memory", "x0.9", "--out-of-core", directory.path()});
   expect_solved(outcome);
   const json report = object(outcome);
   EXPECT_EQ(bytes(report, "bound_bytes"),
-            static_cast<std::int64_t>(std::ceil(0.75L * bytes(report, "least_bytes"))));
+            static_cast<std::int64_t>(std::ceil(0.9L * bytes(report, "least_bytes"))));
 }
 
 TEST(OutOfCoreFailure, LeavesTheOldSolutionAndNoFile) {
