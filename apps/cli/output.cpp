@@ -85,15 +85,19 @@ std::string Report::table() const {
   return text;
 }
 
-void Report::print(bool json) const {
-  using Json = nlohmann::ordered_json;
-  // A file name need not be UTF-8, but JSON has to be.
-  const std::string text =
-      json ? json_.dump(2, ' ', false, Json::error_handler_t::replace) + '\n' : table();
+void Report::print(bool json) const { cli::print(json ? dump(json_) : table()); }
+
+void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
       std::fflush(stdout) != 0) {
     throw Error("standard output cannot be written");
   }
+}
+
+// A file name need not be UTF-8, but JSON has to be.
+std::string dump(const nlohmann::ordered_json& object) {
+  return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+         '\n';
 }
 
 void print_infeasible(Report report, const Infeasible& answer, bool json,

@@ -51,6 +51,12 @@ class Report {
   nlohmann::ordered_json json_ = nlohmann::ordered_json::object();
 };
 
+/// Prints on standard output. @throws Error when that cannot be written
+void print(std::string_view text);
+
+/// An object as it is printed, with a line end.
+[[nodiscard]] std::string dump(const nlohmann::ordered_json& object);
+
 /// The answer "it does not fit": a line on standard error and, with `json`, the report's
 /// object with "feasible": false and the memory that would do. What `report` already
 /// holds stays in it.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "espalier/parallel/bounds.h"
@@ -109,12 +108,9 @@ void print(const Report& report, const std::vector<ComparedWorkers>& parts, bool
         object["comparison"].push_back(json_of(part, bound));
       }
     }
-    text = object.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+    text = dump(object);
   }
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-      std::fflush(stdout) != 0) {
-    throw Error("standard output cannot be written");
-  }
+  cli::print(text);
 }
 
 }  // namespace

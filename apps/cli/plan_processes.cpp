@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
-#include <numeric>
 #include <utility>
 
 #include "espalier/model/text_file.h"
 #include "espalier/parallel/distributed/simulate_distribution.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/parallel/distributed/task_cut.h"
 
 namespace espalier::cli {
 namespace {
@@ -52,13 +50,9 @@ double parse_bandwidth(std::string_view text) {
 
 std::vector<std::int32_t> most_parts(const PlanInput& input) {
   if (!input.matrix) return {};
-  std::vector<std::int32_t> parts(input.tree->size(), 1);
+  std::vector<std::int32_t> parts = piece_counts(*input.tree, {});
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (input.max_workers[i] <= 1) continue;
-    const Bytes whole =
-        input.tree->output_size(task_id(i)) + input.tree->retained_size(task_id(i));
-    parts[i] =
-        static_cast<std::int32_t>(std::clamp<Bytes>(whole / kLeastPiece, 1, 1 << 30));
+    if (input.max_workers[i] <= 1) parts[i] = 1;
   }
   return parts;
 }
@@ -67,17 +61,6 @@ std::vector<std::int32_t> most_parts(const PlanInput& input) {
 double spread(Bytes least, std::int32_t processes, Bytes sequential) {
   if (sequential == 0) return 1;
   return static_cast<double>(least) * processes / static_cast<double>(sequential);
-}
-
-void print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-      std::fflush(stdout) != 0) {
-    throw Error("standard output cannot be written");
-  }
-}
-
-std::string dump(const Json& object) {
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 struct ScalabilityRow {
