@@ -160,16 +160,11 @@ AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& t
   const std::int32_t s = node.last_front;
   const Trapezoid panel = tree.panel(symbolic, s);
   const Trapezoid contribution = tree.contribution(symbolic, s);
-  const std::int32_t blocks = panel.blocks() + contribution.blocks();
+  const std::vector<std::int32_t> first = block_starts(symbolic, tree, s);
+  const auto blocks = static_cast<std::int32_t>(first.size()) - 1;
   const Bytes page = PageBuffer::footprint(1), sides = tree.sides();
-  const auto first = [&](std::int32_t block) {
-    return block < panel.blocks()
-               ? panel.first(block)
-               : panel.columns() + contribution.first(block - panel.blocks());
-  };
   for (std::int32_t j = 0; j < blocks; ++j) {
-    const std::int32_t begun = j + tree.window;
-    const std::int32_t column = begun < blocks ? first(begun) : panel.rows();
+    const std::int32_t column = first[std::min(j + tree.window, blocks)];
     const std::int64_t entries =
         panel.entries_before(column) +
         contribution.entries_before(std::max(0, column - panel.columns()));
@@ -184,7 +179,7 @@ AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& t
     child.first = tree.node_of_front[c];
     const Bytes all = tree.nodes[child.first].contribution_bytes;
     for (std::int32_t j = 0; j < blocks; ++j) {
-      const std::int32_t used = rows_before(positions, first(j));
+      const std::int32_t used = rows_before(positions, first[j]);
       const Bytes drained =
           std::max<Bytes>(0, layout.entries_before(used) * tree.entry_bytes - page);
       child.second.push_back(all - sides * drained);
@@ -235,6 +230,18 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
 }
 
 }  // namespace
+
+std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyTree& tree,
+                                       std::int32_t front) {
+  const Trapezoid panel = tree.panel(symbolic, front);
+  const Trapezoid contribution = tree.contribution(symbolic, front);
+  std::vector<std::int32_t> start;
+  for (std::int32_t b = 0; b < panel.blocks(); ++b) start.push_back(panel.first(b));
+  for (std::int32_t b = 0; b < contribution.blocks(); ++b)
+    start.push_back(panel.columns() + contribution.first(b));
+  start.push_back(panel.rows());
+  return start;
+}
 
 Flops front_flops(std::int64_t order, std::int64_t pivots) {
   const auto squares = [](double n) { return n * (n + 1) * (2 * n + 1) / 6; };

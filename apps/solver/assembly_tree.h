@@ -107,4 +107,9 @@ void describe_tasks(const Symbolic& symbolic, AssemblyTree& tree);
 /// Flops of the partial factorisation of a front: sum over pivots of squared lengths.
 [[nodiscard]] Flops front_flops(std::int64_t order, std::int64_t pivots);
 
+/// First column of each block column of a front, and its order at the end.
+[[nodiscard]] std::vector<std::int32_t> block_starts(const Symbolic& symbolic,
+                                                     const AssemblyTree& tree,
+                                                     std::int32_t front);
+
 }  // namespace espalier::solver

@@ -46,13 +46,22 @@ void BlockAssembly<T>::assemble(std::int32_t block) {
     }
     const std::int32_t from = rows_before(positions, columns.first);
     const std::int32_t to = rows_before(positions, end);
-    const std::int64_t entries =
-        context_.tree.contribution(context_.symbolic, child).entries();
     for (const auto& [first, last] : held_[c])
-      for (std::int32_t side = 0; side < front_.storage().sides; ++side)
-        front_.add_columns(child, side, buffer->template as<T>() + side * entries,
-                           positions, std::max(first, from), std::min(last, to));
+      add_to_front(
+          {static_cast<std::int32_t>(c), std::max(first, from), std::min(last, to)});
   }
+}
+
+// Columns that are here.
+template <class T>
+void BlockAssembly<T>::add_to_front(const Columns& columns) {
+  const Child& child = children_[columns.child];
+  const std::int64_t entries =
+      context_.tree.contribution(context_.symbolic, child.front).entries();
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+    front_.add_columns(child.front, side,
+                       child.contribution->template as<T>() + side * entries,
+                       child.positions, columns.first, columns.last);
 }
 
 template <class T>
@@ -77,16 +86,11 @@ void BlockAssembly<T>::receive(const Columns& columns) {
 
 template <class T>
 void BlockAssembly<T>::add(const Columns& columns) {
-  const Child& child = children_[columns.child];
-  const std::int64_t entries =
-      context_.tree.contribution(context_.symbolic, child.front).entries();
-  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
-    front_.add_columns(child.front, side,
-                       child.contribution->template as<T>() + side * entries,
-                       child.positions, columns.first, columns.last);
+  add_to_front(columns);
+  PageBuffer& buffer = *children_[columns.child].contribution;
   const std::scoped_lock lock(mutex_);
   for (std::int32_t side = 0; side < front_.storage().sides; ++side)
-    child.contribution->drain(memory(columns, side));
+    buffer.drain(memory(columns, side));
 }
 
 template <class T>

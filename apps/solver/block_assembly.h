@@ -57,6 +57,7 @@ class BlockAssembly {
     PageBuffer* contribution;
   };
   void take_memory(const BlockColumn<T>& columns);
+  void add_to_front(const Columns& columns);
 
   const FrontContext<T>& context_;
   Front<T>& front_;

@@ -6,18 +6,6 @@
 
 namespace espalier::solver {
 
-std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyTree& tree,
-                                       std::int32_t front) {
-  const Trapezoid panel = tree.panel(symbolic, front);
-  const Trapezoid contribution = tree.contribution(symbolic, front);
-  std::vector<std::int32_t> start;
-  for (std::int32_t b = 0; b < panel.blocks(); ++b) start.push_back(panel.first(b));
-  for (std::int32_t b = 0; b < contribution.blocks(); ++b)
-    start.push_back(panel.columns() + contribution.first(b));
-  start.push_back(panel.rows());
-  return start;
-}
-
 HeldColumns held_columns(const Symbolic& symbolic, const AssemblyTree& tree,
                          const Shares& shares, std::int32_t front, std::int32_t process) {
   const Trapezoid layout = tree.contribution(symbolic, front);

@@ -28,11 +28,6 @@ struct FrontPiece {
                                                    const Shares& shares,
                                                    std::int32_t node);
 
-/// First column of each block column of a front, and its order at the end.
-[[nodiscard]] std::vector<std::int32_t> block_starts(const Symbolic& symbolic,
-                                                     const AssemblyTree& tree,
-                                                     std::int32_t front);
-
 /// Ranges [first, last) of columns, increasing.
 using HeldColumns = std::vector<std::pair<std::int32_t, std::int32_t>>;
 

@@ -106,24 +106,22 @@ void Transfer::sum(std::span<double> values) const {
   broadcast(std::as_writable_bytes(values), 0);
 }
 
-std::vector<std::int64_t> Transfer::gather_all(std::int64_t value) const {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(size_));
+template <class T>
+std::vector<T> Transfer::gather_numbers(T value, MPI_Datatype type) const {
+  std::vector<T> all(static_cast<std::size_t>(size_));
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T,
-                           communicator_, &request),
+  check_mpi(MPI_Iallgather(&value, 1, type, all.data(), 1, type, communicator_, &request),
             "gathering a number of every process");
   wait(request);
   return all;
 }
 
+std::vector<std::int64_t> Transfer::gather_all(std::int64_t value) const {
+  return gather_numbers(value, MPI_INT64_T);
+}
+
 std::vector<double> Transfer::gather_all(double value) const {
-  std::vector<double> all(static_cast<std::size_t>(size_));
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallgather(&value, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE,
-                           communicator_, &request),
-            "gathering a number of every process");
-  wait(request);
-  return all;
+  return gather_numbers(value, MPI_DOUBLE);
 }
 
 // Lengths first: a receiver must know them.

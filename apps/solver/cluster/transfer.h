@@ -59,6 +59,9 @@ class Transfer {
   void receive(std::span<std::byte> bytes, std::int32_t from, std::int32_t tag) const;
 
  private:
+  template <class T>
+  [[nodiscard]] std::vector<T> gather_numbers(T value, MPI_Datatype type) const;
+
   MPI_Comm communicator_ = MPI_COMM_NULL;
   std::size_t most_bytes_;
   std::int32_t rank_ = 0, size_ = 1;
