@@ -45,14 +45,6 @@ bool waits_for_room(starpu_data_handle_t handle) {
   return bounded() && static_cast<Bytes>(starpu_data_get_size(handle)) >= kSentAtOnce;
 }
 
-int rank_in(Comm comm) {
-  static const auto comm_rank =
-      reinterpret_cast<int (*)(Comm, int*)>(dlsym(RTLD_DEFAULT, "starpu_mpi_comm_rank"));
-  int rank = 0;
-  if (comm_rank != nullptr) comm_rank(comm, &rank);
-  return rank;
-}
-
 Tag tag_to(int receiver, Tag tag, Comm comm) {
   return bounded() && rank_in(comm) > receiver ? tag ^ kDownwards : tag;
 }
@@ -123,6 +115,14 @@ void message_ends(starpu_data_handle_t handle) {
 }
 
 }  // namespace
+
+int rank_in(Comm comm) {
+  static const auto comm_rank =
+      reinterpret_cast<int (*)(Comm, int*)>(dlsym(RTLD_DEFAULT, "starpu_mpi_comm_rank"));
+  int rank = 0;
+  if (comm_rank != nullptr) comm_rank(comm, &rank);
+  return rank;
+}
 
 bool bounded() {
   const std::shared_ptr<Run> run = Run::present();

@@ -31,6 +31,9 @@ inline MessageCounts message_counts;
 /// Whether this thread's messages are this library's own, which nobody counts.
 inline thread_local bool own_messages = false;
 
+/// Of this process, as StarPU-MPI says.
+[[nodiscard]] int rank_in(Comm comm);
+
 /// Whether a run with a bound is on.
 [[nodiscard]] bool bounded();
 

@@ -24,7 +24,6 @@ int starpu_mpi_wait(void** request, void* status);
 int starpu_mpi_test(void** request, int* flag, void* status);
 int starpu_mpi_isend(starpu_data_handle_t, void** request, int, std::int64_t, void* comm);
 int starpu_mpi_irecv(starpu_data_handle_t, void* request, int, std::int64_t, void* comm);
-int starpu_mpi_comm_rank(void* comm, int* rank);
 int starpu_mpi_comm_size(void* comm, int* size);
 int starpu_mpi_barrier(void* comm);
 int starpu_mpi_wait_for_all(void* comm);
@@ -62,10 +61,9 @@ int wait_by_asking(void** request, void* status) {
 // Each process tells those at distances of 1, 2, 4, … behind it.
 void gather_at_barrier(Comm comm) {
   static const auto send = next(&starpu_mpi_isend, "starpu_mpi_isend");
-  static const auto comm_rank = next(&starpu_mpi_comm_rank, "starpu_mpi_comm_rank");
   static const auto comm_size = next(&starpu_mpi_comm_size, "starpu_mpi_comm_size");
-  int rank = 0, size = 1;
-  comm_rank(comm, &rank);
+  const int rank = rank_in(comm);
+  int size = 1;
   comm_size(comm, &size);
   for (int distance = 1, round = 0; distance < size; distance *= 2, ++round) {
     int out = 0, in = 0;

@@ -49,14 +49,9 @@ class TrafficCounter {
 
   Traffic move_outputs(TaskId task) {
     who_.clear();
-    for (const TaskId child : tree_.children(task)) {
-      const Bytes output = tree_.output_size(child);
-      for_each_part(distribution_.owners(child),
-                    [&](const Owner& owner, std::int32_t first, std::int32_t all) {
-                      here(owner.process).held +=
-                          piece_bytes(output, first, owner.pieces, all);
-                    });
-    }
+    for_each_input(
+        tree_, task, [this](TaskId child) { return distribution_.owners(child); },
+        [this](std::int32_t process, Bytes bytes) { here(process).held += bytes; });
     std::int32_t pieces = 0;
     for (const Owner& owner : distribution_.owners(task)) {
       here(owner.process).pieces = owner.pieces;

@@ -47,19 +47,13 @@ void PieceDealer::run_shared(TaskId task, const WorkerRange& group) {
 // held_ and holders_: where the children's outputs are.
 void PieceDealer::gather_input(TaskId task) {
   holders_.clear();
-  const auto hold = [this](std::int32_t process, Bytes bytes) {
-    if (bytes == 0) return;
-    Bytes& held = held_[static_cast<std::size_t>(process)];
-    if (held == 0) holders_.push_back(process);
-    held += bytes;
-  };
-  for (const TaskId child : tree_.children(task)) {
-    for_each_part(
-        owners(child), [&](const Owner& owner, std::int32_t first, std::int32_t pieces) {
-          hold(owner.process,
-               piece_bytes(tree_.output_size(child), first, owner.pieces, pieces));
-        });
-  }
+  for_each_input(
+      tree_, task, [this](TaskId child) { return owners(child); },
+      [this](std::int32_t process, Bytes bytes) {
+        Bytes& held = held_[static_cast<std::size_t>(process)];
+        if (held == 0) holders_.push_back(process);
+        held += bytes;
+      });
 }
 
 void PieceDealer::list_candidates(const WorkerRange& group, std::int32_t pieces) {

@@ -51,7 +51,9 @@ class PartLister {
   void list(TaskId task) {
     who_.clear();
     std::int32_t all = 0;
-    for (const TaskId child : tree_.children(task)) hold_output(child);
+    for_each_input(
+        tree_, task, [this](TaskId child) { return distribution_.owners(child); },
+        [this](std::int32_t process, Bytes bytes) { here(process).held += bytes; });
     for_each_part(distribution_.owners(task),
                   [&](const Owner& owner, std::int32_t first, std::int32_t pieces) {
                     Here& at = here(owner.process);
@@ -67,15 +69,6 @@ class PartLister {
     for (const std::int32_t process : who_) add_part(task, cut, process);
     for (const TaskId child : tree_.children(task)) link(child);
     for (const std::int32_t process : who_) at_[static_cast<std::size_t>(process)] = {};
-  }
-
-  void hold_output(TaskId child) {
-    const Bytes output = tree_.output_size(child);
-    for_each_part(distribution_.owners(child),
-                  [&](const Owner& owner, std::int32_t first, std::int32_t pieces) {
-                    const Bytes bytes = piece_bytes(output, first, owner.pieces, pieces);
-                    if (bytes > 0) here(owner.process).held += bytes;
-                  });
   }
 
   void add_part(TaskId task, const TaskCut& cut, std::int32_t process) {

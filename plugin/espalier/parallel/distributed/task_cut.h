@@ -31,6 +31,22 @@ void for_each_part(std::span<const Owner> owners, Visit&& visit) {
   }
 }
 
+/// Calls visit(process, bytes) for what the owners of the children have of their outputs,
+/// child by child, where it is not nothing.
+/// @param owners_of  owners_of(child): of each child
+template <class OwnersOf, class Visit>
+void for_each_input(const TaskTree& tree, TaskId task, OwnersOf&& owners_of,
+                    Visit&& visit) {
+  for (const TaskId child : tree.children(task)) {
+    const Bytes output = tree.output_size(child);
+    for_each_part(owners_of(child),
+                  [&](const Owner& owner, std::int32_t first, std::int32_t pieces) {
+                    const Bytes bytes = piece_bytes(output, first, owner.pieces, pieces);
+                    if (bytes > 0) visit(owner.process, bytes);
+                  });
+  }
+}
+
 /// `most_parts` of the options or what takes its place when it is empty.
 /// @throws InvalidInput as distribute()
 [[nodiscard]] std::vector<std::int32_t> piece_counts(
