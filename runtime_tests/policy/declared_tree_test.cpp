@@ -292,14 +292,15 @@ TEST(DeclaredTree, RunsTheCriticalPathFirstAndWithinANodeByPriority) {
     ASSERT_EQ(espalier_bind(job, task, node), 0) << espalier_last_error();
     ASSERT_EQ(starpu_task_submit(task), 0);
   };
-  starpu_pause();
+  HeldWorker worker;
+  ASSERT_TRUE(worker.ok());
   submit(0, 1);
   submit(1, 9);
   submit(2, 1);
   submit(2, 3);
   submit(1, 8);
   for (const std::int32_t node : {0, 1, 2}) ASSERT_EQ(espalier_node_close(job, node), 0);
-  starpu_resume();
+  worker.let_go();
   ASSERT_EQ(starpu_task_wait_for_all(), 0);
   EXPECT_EQ(order, (std::vector<std::intptr_t>{23, 21, 19, 18, 1}));
   EXPECT_EQ(espalier_job_end(job, nullptr), 0);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <starpu.h>
 
+#include <semaphore>
+
 namespace espalier::policy {
 
 /// StarPU from construction to destruction, with CPU workers alone.
@@ -47,5 +49,27 @@ inline starpu_task* make_task(starpu_codelet& codelet, void* argument, int prior
   task->priority = priority;
   return task;
 }
+
+/// Keeps the only worker of a run in a task, so that what is submitted meanwhile is all
+/// queued before any of it runs. A worker that starpu_pause() finds on its way to the
+/// next task still runs that one.
+class HeldWorker {
+ public:
+  HeldWorker() {
+    status_ = starpu_task_submit(make_task(codelet_, this));
+    if (status_ == 0) begun_.acquire();
+  }
+  void let_go() { go_on_.release(); }
+
+  [[nodiscard]] bool ok() const { return status_ == 0; }
+
+ private:
+  std::binary_semaphore begun_{0}, go_on_{0};
+  starpu_codelet codelet_ = cpu_codelet([](void**, void* held) {
+    static_cast<HeldWorker*>(held)->begun_.release();
+    static_cast<HeldWorker*>(held)->go_on_.acquire();
+  });
+  int status_;
+};
 
 }  // namespace espalier::policy

@@ -57,12 +57,13 @@ TEST(Undeclared, GoesByPriorityAndThenByAge) {
     order.push_back(reinterpret_cast<std::intptr_t>(argument));
   });
   const int priorities[] = {0, 5, INT_MIN, 5, INT_MAX, -1, 0};
-  starpu_pause();
+  HeldWorker worker;
+  ASSERT_TRUE(worker.ok());
   for (std::intptr_t i = 0; i < 7; ++i)
     ASSERT_EQ(
         starpu_task_submit(make_task(codelet, reinterpret_cast<void*>(i), priorities[i])),
         0);
-  starpu_resume();
+  worker.let_go();
   ASSERT_EQ(starpu_task_wait_for_all(), 0);
   EXPECT_EQ(order, (std::vector<std::intptr_t>{4, 1, 3, 0, 6, 5, 2}));
 }
