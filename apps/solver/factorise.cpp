@@ -103,6 +103,8 @@ class Factorisation {
     } catch (...) {
       stop();
     }
+    // After a failure nodes end when their writes do, and submit their parents.
+    starpu_task_wait_for_all();
   }
 
   void finish(FactorReport& report) {
