@@ -53,7 +53,8 @@ ExitStatus solve_matrix(SolveOptions& options) {
   run.bound = bound_of(options, solver);
   if (const auto planned = solver.plan(run.bound); !planned) {
     progress.reset();
-    return report_infeasible(options, solver, run.entries, planned.error());
+    return report_infeasible(options, solver, run.entries, planned.error(),
+                             "with --out-of-core DIR less may do");
   }
   progress->step("factorising");
   const solver::FactorKind tried = solver.kind();
@@ -85,6 +86,12 @@ Command add_solve(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("solve", "Solve a sparse system inside a memory bound");
   add_solve_options(*app, *options);
+#ifdef ESPALIER_WITH_MPI
+  app->footer(
+      "On N processes: mpirun -n N espalier solve …; --memory and --workers are "
+      "then each process's.\n" +
+      app->get_footer());
+#endif
   return {app, [options, app] {
             options->workers_given = app->count("--workers") > 0;
             solver::keep_heap_small();

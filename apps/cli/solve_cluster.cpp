@@ -111,9 +111,10 @@ ExitStatus run_on(Cluster& cluster, SolveOptions& options,
   run.bound = bound_of(options, solver);
   if (const auto planned = solver.plan(run.bound); !planned) {
     progress.reset();
-    return agreed(
-        cluster,
-        first ? report_infeasible(options, solver, run.entries, planned.error()) : kDone);
+    return agreed(cluster,
+                  first ? report_infeasible(options, solver, run.entries, planned.error(),
+                                            "on more processes less may do for each")
+                        : kDone);
   }
   step("factorising");
   const solver::FactorKind tried = solver.kind();

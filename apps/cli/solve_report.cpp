@@ -70,8 +70,10 @@ void report_system(Report& report, const SolveOptions& options, const Solver& so
 void report_processes(Report& report, const ProcessFigures& figures) {
   const auto count = static_cast<double>(figures.peak.size());
   const auto efficiency = [&](std::span<const Bytes> peaks) {
-    return static_cast<double>(figures.sequential_least) /
-           (count * static_cast<double>(std::ranges::max(peaks)));
+    const Bytes largest = std::ranges::max(peaks);
+    return largest == 0 ? 1
+                        : static_cast<double>(figures.sequential_least) /
+                              (count * static_cast<double>(largest));
   };
   report.count("processes", "processes", std::ssize(figures.peak));
   report.count("shared_nodes", "nodes that several share", figures.shared_nodes);
@@ -278,12 +280,13 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
 }
 
 ExitStatus report_infeasible(const SolveOptions& options, const Solver& solver,
-                             std::int64_t entries, Infeasible answer) {
+                             std::int64_t entries, Infeasible answer,
+                             std::string_view advice) {
   Report report;
   report_system(report, options, solver, entries);
   const solver::MemoryAccount& memory = solver.memory();
   answer.least_bytes = solver.least();
-  std::string more = "; with --out-of-core DIR less may do";
+  std::string more = fmt::format("; {}", advice);
   if (!options.solver.out_of_core.empty()) {
     const Bytes least = memory.least_out_of_core();
     report.bytes("out_of_core_least_bytes", "", least);

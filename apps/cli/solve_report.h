@@ -43,9 +43,11 @@ struct SolveRun {
                                     const solver::Solver& solver, const SolveRun& run);
 
 /// The answer "it does not fit", with the least bound in core and out of core.
+/// @param advice  how less may do, where nothing is kept out of core
 [[nodiscard]] ExitStatus report_infeasible(const SolveOptions& options,
                                            const solver::Solver& solver,
-                                           std::int64_t entries, Infeasible answer);
+                                           std::int64_t entries, Infeasible answer,
+                                           std::string_view advice);
 
 /// The answer "not positive definite", which names the column as in the file: from 1.
 [[nodiscard]] ExitStatus report_not_definite(const SolveOptions& options,

@@ -134,6 +134,7 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   times.fronts = watch.lap();
 
   fill_rows(symbolic, rows, column_order);
+  symbolic = bundle_siblings(std::move(symbolic), options.bundles);
   times.rows = watch.lap();
   return symbolic;
 }

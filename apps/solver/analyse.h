@@ -6,6 +6,7 @@
 
 #include "espalier/model/units.h"
 #include "solver/amalgamate.h"
+#include "solver/bundle_siblings.h"
 #include "solver/ordering.h"
 #include "solver/prepare.h"
 #include "solver/sparse_matrix.h"
@@ -16,6 +17,7 @@ namespace espalier::solver {
 struct AnalyseOptions {
   OrderingKind ordering = default_ordering();
   AmalgamationOptions amalgamation;
+  BundleOptions bundles = {};
 };
 
 /// Wall-clock time of each step, and what the first one chose.
@@ -24,7 +26,7 @@ struct AnalyseTimes {
   Seconds elimination_tree = 0;
   Seconds column_counts = 0;
   Seconds fronts = 0;  ///< supernodes, amalgamation, numbering
-  Seconds rows = 0;
+  Seconds rows = 0;    ///< rows_of, bundles
   Seconds permute = 0;
   /// See choose_ordering(); none: not known, as of a saved factorisation.
   std::optional<OrderingKind> ordering_taken;

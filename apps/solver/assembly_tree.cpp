@@ -4,14 +4,13 @@
 
 #include "espalier/model/error.h"
 #include "solver/extend_add.h"
+#include "solver/front_cost.h"
 #include "solver/page_buffer.h"
 
 namespace espalier::solver {
 namespace {
 
-// Time of assembling an entry and of opening a front, in flops of dense work.
 constexpr std::int32_t kMostAssembled = 4;
-constexpr Flops kFlopsPerEntry = 10, kFlopsPerFront = 5000;
 
 // Few enough blocks that a block is worth a task, enough of them to keep workers busy.
 // L U has its diagonal blocks on both sides: with narrower ones it needs 4 % less memory
@@ -27,13 +26,6 @@ std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
                     std::max(options.block_width, 448));
 }
 
-Flops front_cost(const Symbolic& symbolic, std::int32_t front, std::int32_t sides) {
-  const Flops order = symbolic.front_order(front);
-  return sides * (front_flops(symbolic.front_order(front), symbolic.pivots(front)) +
-                  kFlopsPerEntry * order * order / 2) +
-         kFlopsPerFront;
-}
-
 void link_children(const Symbolic& symbolic, AssemblyTree& tree) {
   tree.first_child.assign(symbolic.fronts(), -1);
   tree.next_sibling.assign(symbolic.fronts(), -1);
@@ -45,26 +37,23 @@ void link_children(const Symbolic& symbolic, AssemblyTree& tree) {
   }
 }
 
-std::vector<Flops> subtree_costs(const Symbolic& symbolic, std::int32_t sides) {
-  std::vector<Flops> cost(symbolic.fronts(), 0);
-  for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
-    cost[s] += front_cost(symbolic, s, sides);
-    if (symbolic.parent[s] >= 0) cost[symbolic.parent[s]] += cost[s];
-  }
-  return cost;
-}
-
-// A front is the last of a node unless its parent's whole subtree is small.
+// A front is the last of a node unless its parent's whole subtree is small, or all from
+// the node's first front to the parent is tiny: parts of long chains.
 void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
                   AssemblyTree& tree) {
   const std::vector<Flops> cost = subtree_costs(symbolic, tree.sides());
-  Flops total = 0;
+  std::vector<Flops> until = {0};  // cost of the fronts before each
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
-    if (symbolic.parent[s] < 0) total += cost[s];
-  const Flops share = total / options.workers;
+    until.push_back(until.back() + front_cost(symbolic, s, tree.sides()));
+  const Flops share = until.back() / options.workers;
   const Flops small =
       std::max(options.subtree_fraction * share,
                std::min(options.subtree_floor, options.subtree_most * share));
+  const Flops tiny = std::min(options.chain_floor, small);
+  // What is one task has all that is below it on one process.
+  const Flops most_below = options.processes == 1
+                               ? until.back()
+                               : options.subtree_most * until.back() / options.processes;
 
   tree.node_of_front.resize(symbolic.fronts());
   tree.block_width.assign(symbolic.fronts(), options.block_width);
@@ -72,7 +61,10 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t parent = symbolic.parent[s];
     tree.node_of_front[s] = static_cast<std::int32_t>(tree.nodes.size());
-    if (parent >= 0 && cost[parent] <= small) continue;
+    if (parent >= 0 &&
+        (cost[parent] <= small ||
+         (until[parent + 1] - until[first] <= tiny && cost[parent] <= most_below)))
+      continue;
     AssemblyTree::Node node{.first_front = first, .last_front = s};
     node.tiled =
         first == s && cost[s] > small && symbolic.front_order(s) >= options.tiled_order;
@@ -241,12 +233,6 @@ std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyT
     start.push_back(panel.columns() + contribution.first(b));
   start.push_back(panel.rows());
   return start;
-}
-
-Flops front_flops(std::int64_t order, std::int64_t pivots) {
-  const auto squares = [](double n) { return n * (n + 1) * (2 * n + 1) / 6; };
-  return squares(static_cast<double>(order)) -
-         squares(static_cast<double>(order - pivots));
 }
 
 AssemblyTree build_assembly_tree(const Symbolic& symbolic,

@@ -22,6 +22,9 @@ struct AssemblyOptions {
   Flops subtree_floor = 2e7;
   /// … as long as it is less than this part of W/P
   double subtree_most = 0.125;
+  /// successive fronts of a path, with what hangs between them, are one task up to this,
+  /// in flops, where all below them is less than subtree_most of a process's work
+  Flops chain_floor = 1e6;
   /// fronts of fewer rows are not cut into tiles
   std::int32_t tiled_order = 256;
   /// tiled fronts that need less than this part of what the largest needs, with their
@@ -37,8 +40,10 @@ struct AssemblyOptions {
 /// The fronts of a factor grouped into the nodes that the runtime admits and runs, and
 /// the memory and work of each, as a TaskTree whose task i is node i.
 ///
-/// A node is a subtree of small fronts, run by one task on a private stack, or one front:
-/// run by one task when it is small, by a task for each tile when it is large.
+/// A node is a subtree of small fronts or a stretch of a path of tiny ones, run by one
+/// task on a private stack, or one front: run by one task when it is small, by a task for
+/// each tile when it is large. Other nodes may end in any of its fronts; its own last one
+/// alone goes on.
 ///
 /// Sizes of a node, each a whole number of pages:
 ///   f  the contribution block of its last front, a Trapezoid
@@ -103,9 +108,6 @@ struct AssemblyTree {
 
 /// Recomputes `tree.tasks` after factor_at or contribution_at of nodes have changed.
 void describe_tasks(const Symbolic& symbolic, AssemblyTree& tree);
-
-/// Flops of the partial factorisation of a front: sum over pivots of squared lengths.
-[[nodiscard]] Flops front_flops(std::int64_t order, std::int64_t pivots);
 
 /// First column of each block column of a front, and its order at the end.
 [[nodiscard]] std::vector<std::int32_t> block_starts(const Symbolic& symbolic,

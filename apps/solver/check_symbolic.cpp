@@ -50,9 +50,11 @@ void check_front(const Symbolic& s, std::int32_t front,
     last = row;
   }
   const auto rows = s.rows_of(front);
-  const std::int32_t parent = rows.empty() ? -1 : front_of_column[rows.front()];
-  require(s.parent[front] == parent, "front {}: parent {}, expected {}", front,
-          s.parent[front], parent);
+  const std::int32_t eliminates = rows.empty() ? -1 : front_of_column[rows.front()];
+  const std::int32_t parent = s.parent[front];
+  const bool before = parent > front && parent < (rows.empty() ? s.fronts() : eliminates);
+  require(parent == eliminates || before, "front {}: parent {}, expected {}", front,
+          parent, eliminates);
 }
 
 // In a postorder a front's children end right before it, each where the next begins.

@@ -7,9 +7,9 @@ namespace espalier::solver {
 
 /// Proves that the fronts can factorise the matrix, sharing no code with the analysis:
 /// the permutation is one; pivots cover every column once; fronts are in postorder;
-/// rows_of are increasing and their first gives the parent; every entry of the matrix
-/// lies in the front of its column; and every front's contribution block fits in its
-/// parent's front.
+/// rows_of are increasing; no parent is beyond the front of the first of them; every
+/// entry of the matrix lies in the front of its column; and every front's contribution
+/// block fits in its parent's front.
 ///
 /// @throws InvalidInput naming the first front or entry that breaks a rule
 /// @par Cost  O(nonzeros + rows_of)

@@ -14,6 +14,10 @@ namespace {
 // What grows beside the fronts: the heap of the runtime and the system's own rounding.
 constexpr Bytes kReserve = Bytes{2} << 20;
 constexpr Bytes kReservePerWorker = Bytes{512} << 10;
+// All leaves are submitted at the start: what the runtime keeps for the task of each, and
+// for how many of them the reserve does.
+constexpr Bytes kReservePerLeaf = 1536;
+constexpr std::int64_t kReservedLeaves = 512;
 // Steps of GMRES before a restart that every bound leaves room for: fewer did not make up
 // for perturbed pivots in single precision.
 constexpr std::int32_t kLeastBasis = 4;
@@ -25,7 +29,13 @@ Bytes Solver::reserve_bytes() {
   bound_ = 0;  // delays are paid for from the reserve
   const Bytes beside = numeric_->factor_bytes_beside(input(), options_.workers);
   bound_.reset();
-  return checked_add(kReserve + kReservePerWorker * options_.workers, beside);
+  std::int64_t leaves = 0;
+  for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
+    leaves += tree_.nodes[i].part > 0 && tree_.tasks.children(task_id(i)).empty();
+  const Bytes tasks =
+      kReservePerLeaf * std::max<std::int64_t>(0, leaves - kReservedLeaves);
+  return checked_add(kReserve + kReservePerWorker * options_.workers,
+                     checked_add(tasks, beside));
 }
 
 // What is needed beside the fronts, and the least that they can do with.

@@ -146,6 +146,30 @@ TEST(SolveOnCluster, RefusesABoundThatIsTooSmallWithTheLeast) {
   const json report = object(outcome);
   EXPECT_FALSE(report.value("feasible", true));
   EXPECT_GT(report.value("least_bytes", std::int64_t{0}), std::int64_t{5} << 20);
+  // Not what is refused here.
+  EXPECT_EQ(outcome.err.find("--out-of-core"), std::string::npos) << outcome.err;
+}
+
+TEST(SolveOnCluster, KeepsTheBoundOfVeryManySmallLeaves) {
+  for (const Entries& matrix : {arrow(60'000), points_and_cameras(100'000, 200)}) {
+    const TemporaryFile file(matrix.text("symmetric"));
+    for (const int processes : {2, 3})
+      expect_solved_by(processes, solve_with(processes, {file.path(), "--memory", "min",
+                                                         "--workers", "1", "--json"}));
+  }
+}
+
+TEST(SolveOnCluster, SolvesWhereNoProcessOrOneHasWork) {
+  for (const int size : {0, 1}) {
+    Entries matrix{size, {}};
+    for (int i = 0; i < size; ++i) matrix.add(i, i, 2);
+    const TemporaryFile file(matrix.text("general"));
+    const Outcome outcome = solve_with(3, {file.path(), "--memory", "min", "--json"});
+    const json report = expect_solved_by(3, outcome);
+    // A number, never the nothing of 0 / 0.
+    EXPECT_TRUE(report["memory_efficiency"].is_number()) << outcome.out;
+    EXPECT_TRUE(report["measured_memory_efficiency"].is_number()) << outcome.out;
+  }
 }
 
 // What goes wrong at one process or at all of them is said once.

@@ -149,6 +149,24 @@ TEST(Solve, TakesMatricesAtTheExtremes) {
   }
 }
 
+// A hundred thousand trees or leaves, of a page and a task each, would not fit, be slow
+// and be more mappings than the system allows.
+TEST(Solve, KeepsTheBoundOfVeryManySmallLeaves) {
+  Entries diagonal{100'000, {}};
+  for (int i = 0; i < diagonal.size; ++i) diagonal.add(i, i, 2);
+  for (const Entries& matrix :
+       {diagonal, arrow(100'000), points_and_cameras(60'000, 300)}) {
+    const TemporaryFile file(matrix.text("symmetric"));
+    const Outcome outcome = solve({file.path(), "--memory", "min"});
+    expect_solved(outcome);
+    const json report = object(outcome);
+    EXPECT_EQ(report["bound_kept"], true);
+    EXPECT_LE(report["peak_rss_bytes"], report["bound_bytes"]);
+    EXPECT_LE(report["nodes"], 5000);
+    EXPECT_LE(report["peak_bytes"], 40 << 20);
+  }
+}
+
 TEST(Solve, BlamesBadFilesOnTheirLine) {
   const std::string general = "%%MatrixMarket matrix coordinate real general\n";
   const std::vector<std::pair<std::string, std::string>> cases = {

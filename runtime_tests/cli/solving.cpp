@@ -84,4 +84,28 @@ std::vector<double> array_values(const std::string& text) {
   return values;
 }
 
+Entries arrow(int size) {
+  Entries matrix{size, {}};
+  for (int i = 0; i < size; ++i) {
+    matrix.add(i, i, size);
+    if (i + 1 < size) matrix.add(size - 1, i, -1);
+  }
+  return matrix;
+}
+
+Entries points_and_cameras(int points, int cameras) {
+  Entries matrix{points + cameras, {}};
+  for (int camera = 0; camera < cameras; ++camera)
+    matrix.add(points + camera, points + camera, 10.0 * points);
+  for (int point = 0; point < points; ++point) {
+    matrix.add(point, point, 10);
+    // Three different ones, without a pattern: Knuth's multiplicative hash.
+    const auto first = static_cast<int>((point * 2654435761ULL >> 16) % cameras);
+    const int step = 1 + point % (cameras / 3);
+    for (int k = 0; k < 3; ++k)
+      matrix.add(points + (first + k * step) % cameras, point, -1);
+  }
+  return matrix;
+}
+
 }  // namespace espalier::cli_test

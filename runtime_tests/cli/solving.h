@@ -40,6 +40,11 @@ struct Entries {
                                           bool transposed = false) const;
 };
 
+/// Lower triangles of matrices whose trees have very many small leaves: an arrow that
+/// points down, and points that each meet three of a few cameras. Positive definite.
+[[nodiscard]] Entries arrow(int size);
+[[nodiscard]] Entries points_and_cameras(int points, int cameras);
+
 /// A "matrix array real general" file of these values, by columns, and back.
 [[nodiscard]] std::string array_text(int rows, const std::vector<double>& values);
 [[nodiscard]] std::vector<double> array_values(const std::string& text);

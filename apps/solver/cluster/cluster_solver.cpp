@@ -40,6 +40,9 @@ constexpr std::array kSubtrees = {1.0, 0.85, 0.7, 0.5, 0.3};
 // a second into one process. Only their order of magnitude matters.
 constexpr double kFlopRate = 2e10, kLatency = 100e-6, kBandwidth = 1e9;
 
+// Part of the memory of program and libraries that counts in that choice.
+constexpr Bytes kOfAnyProcess = Bytes{8} << 20;
+
 // Block columns of each node's front; 1 where a node is a subtree.
 std::vector<std::int32_t> most_parts(const Symbolic& symbolic, const AssemblyTree& tree) {
   std::vector<std::int32_t> parts;
@@ -53,12 +56,21 @@ std::vector<std::int32_t> most_parts(const Symbolic& symbolic, const AssemblyTre
   return parts;
 }
 
-// A subtree that is one task cannot be shared.
+// Several fronts that are one task cannot be shared, nor what is below them.
 std::vector<WorkerRange> groups_of(const AssemblyTree& tree, const Distribution& found) {
   std::vector<WorkerRange> groups = found.group;
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i)
-    if (tree.nodes[i].first_front != tree.nodes[i].last_front && groups[i].count > 1)
+  std::vector<bool> together(groups.size(), false);
+  for (std::size_t i = groups.size(); i-- > 0;) {
+    const auto parent = tree.tasks.parent(task_id(i));
+    if (parent && together[index(*parent)]) {
+      groups[i] = groups[index(*parent)];
+      together[i] = true;
+    } else if (tree.nodes[i].first_front != tree.nodes[i].last_front &&
+               groups[i].count > 1) {
       groups[i] = {found.owners(task_id(i)).front().process, 1};
+      together[i] = true;
+    }
+  }
   return groups;
 }
 
@@ -186,9 +198,11 @@ void ClusterSolver::list_candidates() {
   least_ = memory_.least();
 }
 
-// A job occupies memory for a time. Memory is known and times are rough: it counts more.
+// A job occupies memory for a time. Memory is known and times are rough: it counts more,
+// but not where it is little beside what a process has anyway.
 double ClusterSolver::cost(const Candidate& candidate) {
-  return candidate.seconds * std::pow(static_cast<double>(candidate.largest_peak), 1.5);
+  return candidate.seconds *
+         std::pow(static_cast<double>(kOfAnyProcess + candidate.largest_peak), 1.5);
 }
 
 ClusterSolver::Candidate ClusterSolver::evaluate(std::vector<WorkerRange> group,

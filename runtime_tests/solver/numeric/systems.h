@@ -129,6 +129,9 @@ inline AnalyseOptions random_analysis(std::mt19937& random) {
   if (!available(options.ordering)) options.ordering = OrderingKind::kNatural;
   options.amalgamation.relaxed = draw(random, 0, 2) > 0;
   if (draw(random, 0, 3) == 0) options.amalgamation.zeros_beyond = 0.9;
+  constexpr Flops kBundles[] = {0, 2e4, 1e18};
+  options.bundles.parent_work = 0;
+  options.bundles.bundle_work = kBundles[draw(random, 0, 2)];
   return options;
 }
 
@@ -143,6 +146,7 @@ inline AssemblyOptions random_assembly(std::mt19937& random) {
           .subtree_fraction = kFractions[draw(random, 0, 3)],
           .subtree_floor = kFloors[draw(random, 0, 3)],
           .subtree_most = kMost[draw(random, 0, 1)],
+          .chain_floor = kFloors[draw(random, 0, 3)],
           .tiled_order = kTiled[draw(random, 0, 2)],
           .whole_part = kWhole[draw(random, 0, 3)]};
 }
