@@ -20,9 +20,9 @@ namespace espalier::solver {
 ///   rows_of  {1} {2} {}        parent       = 1 2 -1
 ///
 /// Fronts are numbered in a postorder of the assembly tree: children first, every subtree
-/// contiguous. The parent of s is the front that eliminates the first of rows_of(s), or one
-/// before it that has all of rows_of(s): bundle_siblings(). A front without rows has no
-/// parent, or one like that.
+/// contiguous. The parent of s is the front that eliminates the first of rows_of(s), or
+/// one before it that has all of rows_of(s): bundle_siblings(). A front without rows has
+/// no parent, or one like that.
 struct Symbolic {
   std::int32_t size = 0;                   ///< order of the matrix
   std::vector<std::int32_t> permutation;   ///< permutation[new] = old

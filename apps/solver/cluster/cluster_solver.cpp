@@ -189,6 +189,8 @@ void ClusterSolver::list_candidates() {
   for (const double most : kSubtrees)
     add_groups(subtree_groups(whole_.tasks, cluster_.size(), may_share, most),
                std::vector(liu.order));
+  // What is small, or one long path, is done sooner without messages.
+  add_groups(std::vector(whole_.nodes.size(), WorkerRange{0, 1}), std::vector(liu.order));
   foresee_baselines();
   memory_ = std::min_element(candidates_.begin(), candidates_.end(),
                              [](const Candidate& a, const Candidate& b) {
@@ -246,14 +248,18 @@ Bytes ClusterSolver::entry_bytes() const {
   return static_cast<Bytes>(values * sizeof(double) + sizeof(std::int32_t));
 }
 
-// Time of this process's work and of what it receives, one after the other.
+// Time of this process's work and of what it receives, one after the other. Opening a
+// shared front takes as long as a message.
 Seconds ClusterSolver::estimate_seconds() const {
   Flops work = 0;
-  for (std::size_t i = 0; i < tree_.tasks.size(); ++i)
+  std::int64_t waits = received_.messages;
+  for (std::size_t i = 0; i < tree_.tasks.size(); ++i) {
     work += tree_.tasks.work(task_id(i));
+    waits += tree_.nodes[i].shared && tree_.nodes[i].part > 0;
+  }
   return work / (kFlopRate * options_.workers) +
          static_cast<double>(received_.bytes) / kBandwidth +
-         static_cast<double>(received_.messages) * kLatency;
+         static_cast<double>(waits) * kLatency;
 }
 
 void ClusterSolver::take(const Candidate& candidate) {
