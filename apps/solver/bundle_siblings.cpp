@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace {
 
 class Bundler {
  public:
-  Bundler(const Symbolic& symbolic, const BundleOptions& options)
+  Bundler(Symbolic& symbolic, const BundleOptions& options)
       : symbolic_(symbolic),
         options_(options),
         work_(subtree_costs(symbolic, 1)),
@@ -38,28 +39,25 @@ class Bundler {
     }
   }
 
-  [[nodiscard]] Symbolic result(Symbolic symbolic) && {
+  // Puts them into the structure.
+  void apply() {
+    if (heads_.empty()) return;
     std::ranges::sort(heads_, {}, &Head::front);
     std::vector<std::int32_t> rows;
     std::vector<std::int64_t> start = {0};
-    rows.reserve(symbolic.rows.size());
+    rows.reserve(symbolic_.rows.size());
     auto head = heads_.begin();
-    for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
+    for (std::int32_t s = 0; s < symbolic_.fronts(); ++s) {
       const bool extended = head != heads_.end() && head->front == s;
-      const auto own = symbolic.rows_of(s);
-      if (extended)
-        rows.insert(rows.end(), head->rows.begin(), head->rows.end());
-      else
-        rows.insert(rows.end(), own.begin(), own.end());
+      const std::span<const std::int32_t> of_front =
+          extended ? std::span<const std::int32_t>((head++)->rows) : symbolic_.rows_of(s);
+      rows.insert(rows.end(), of_front.begin(), of_front.end());
       start.push_back(std::ssize(rows));
-      if (extended) ++head;
     }
-    symbolic.rows = std::move(rows);
-    symbolic.row_start = std::move(start);
-    symbolic.parent = std::move(parent_);
-    return symbolic;
+    symbolic_.rows = std::move(rows);
+    symbolic_.row_start = std::move(start);
+    symbolic_.parent = std::move(parent_);
   }
-  [[nodiscard]] bool empty() const { return heads_.empty(); }
 
  private:
   struct Head {
@@ -71,26 +69,28 @@ class Bundler {
     std::size_t first = 0;
     std::vector<std::int32_t> rows, wider;
     Flops work = 0;
+    double bytes = 0;  // of the open bundle
     for (std::size_t k = 0; k < siblings_.size(); ++k) {
       const std::int32_t c = siblings_[k];
       const auto own = symbolic_.rows_of(c);
       const auto members = static_cast<double>(k - first);
       wider.clear();
       std::ranges::set_union(rows, own, std::back_inserter(wider));
-      const double bytes = bytes_of(c, std::ssize(wider));
-      const double added = bytes - bytes_;
+      const double alone = bytes_of(c, std::ssize(own));
+      const double joined = bytes_of(c, std::ssize(wider));
+      const double added = joined - bytes;
       if (k > first && work + work_[c] <= options_.bundle_work &&
-          added * members <= bytes_ && added <= bytes_of(c, std::ssize(own))) {
+          added * members <= bytes && added <= alone) {
         rows.swap(wider);
         work += work_[c];
-        bytes_ = bytes;
+        bytes = joined;
         continue;
       }
       close(first, k, rows);
       first = k;
       rows.assign(own.begin(), own.end());
       work = work_[c];
-      bytes_ = bytes_of(c, std::ssize(own));
+      bytes = alone;
     }
     close(first, siblings_.size(), rows);
   }
@@ -112,12 +112,11 @@ class Bundler {
            static_cast<double>(options_.task_bytes);
   }
 
-  const Symbolic& symbolic_;
+  Symbolic& symbolic_;
   const BundleOptions& options_;
   std::vector<Flops> work_;  // of subtrees
   std::vector<std::int32_t> parent_;
   std::vector<std::int32_t> siblings_;
-  double bytes_ = 0;  // of the open bundle
   std::vector<Head> heads_;
 };
 
@@ -126,8 +125,8 @@ class Bundler {
 Symbolic bundle_siblings(Symbolic symbolic, const BundleOptions& options) {
   Bundler bundler(symbolic, options);
   bundler.run();
-  if (bundler.empty()) return symbolic;
-  return std::move(bundler).result(symbolic);
+  bundler.apply();
+  return symbolic;
 }
 
 }  // namespace espalier::solver

@@ -59,17 +59,12 @@ std::vector<std::int32_t> most_parts(const Symbolic& symbolic, const AssemblyTre
 // Several fronts that are one task cannot be shared, nor what is below them.
 std::vector<WorkerRange> groups_of(const AssemblyTree& tree, const Distribution& found) {
   std::vector<WorkerRange> groups = found.group;
-  std::vector<bool> together(groups.size(), false);
   for (std::size_t i = groups.size(); i-- > 0;) {
     const auto parent = tree.tasks.parent(task_id(i));
-    if (parent && together[index(*parent)]) {
+    if (parent && groups[index(*parent)].count == 1)
       groups[i] = groups[index(*parent)];
-      together[i] = true;
-    } else if (tree.nodes[i].first_front != tree.nodes[i].last_front &&
-               groups[i].count > 1) {
+    else if (tree.nodes[i].first_front != tree.nodes[i].last_front && groups[i].count > 1)
       groups[i] = {found.owners(task_id(i)).front().process, 1};
-      together[i] = true;
-    }
   }
   return groups;
 }
