@@ -8,6 +8,7 @@
 #include "policy/clock.h"
 #include "policy/one_writer.h"
 #include "policy/settings.h"
+#include "policy/starpu_mpi_lock.h"
 
 namespace espalier::policy {
 
@@ -52,7 +53,9 @@ Scheduler::Scheduler()
       unbound_(placement_.queue(everybody(workers_), everybody(workers_))),
       run_(Run::join(policy::enqueue_held)),
       waiting_(kWorkersSleep ? workers_ : 0),
-      idle_sleep_(idle_sleep(process_environment, workers_, core_share())) {}
+      idle_sleep_(idle_sleep(process_environment, workers_, core_share())) {
+  share_starpu_mpi_lock();
+}
 
 void Scheduler::submit(starpu_task* task) {
   if (run_) run_->submitted(*task, job_of(task) != nullptr);
