@@ -157,7 +157,11 @@ std::int32_t processes_on_host(const Environment& get) {
   for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
     if (const auto count = parse_number<std::int32_t>(text_of(get, variable)))
       return *count;
-  return 1;
+  // "4(x2),3": of the first hosts; the others have as many or one less.
+  if (!mpi_process(get)) return 1;
+  const std::string_view slurm = text_of(get, "SLURM_STEP_TASKS_PER_NODE");
+  return parse_number<std::int32_t>(slurm.substr(0, slurm.find_first_of("(,")))
+      .value_or(1);
 }
 
 }  // namespace

@@ -9,9 +9,10 @@
 //
 // - StarPU-MPI's own mutexes are taken in turns (turns.h);
 // - who holds one of them does not give up the core, but does so after it has unlocked
-//   it and before it locks it again;
+//   it and before it locks it again. StarPU-MPI's thread does so once for all messages
+//   that it asks for in between: on a busy host each time can take milliseconds;
 // - where there are more threads than cores, StarPU-MPI's thread sleeps there for a
-//   moment, when it has looked for messages for a while and found none.
+//   moment instead, when it has looked for messages for a while and found none.
 //
 // Only StarPU-MPI's calls come here: the entries for them in its own table of addresses
 // are changed, on loading, and when StarPU starts for a StarPU-MPI that came later. Other
@@ -49,6 +50,7 @@ std::atomic<const std::byte*> first_variable = nullptr, last_variable = nullptr;
 
 struct Holder {
   int mutexes = 0;         // of StarPU-MPI's that this thread has
+  bool looks = false;      // StarPU-MPI's thread asks for a message
   bool owes_core = false;  // it was to give it up meanwhile
   int idle_looks = 0;      // of StarPU-MPI's thread, since it last found something
 };
@@ -104,7 +106,9 @@ Test* mpi_test() {
 }
 
 int test(void* request, int* flag, void* status) {
+  holder.looks = true;
   const int result = mpi_test()(request, flag, status);
+  holder.looks = false;
   holder.idle_looks = *flag != 0 ? 0 : holder.idle_looks + 1;
   return result;
 }
@@ -129,8 +133,9 @@ void share_starpu_mpi_lock() {
 }  // namespace espalier::policy
 
 extern "C" ESPALIER_API int sched_yield(void) noexcept {
-  if (espalier::policy::holder.mutexes == 0)
+  espalier::policy::Holder& holder = espalier::policy::holder;
+  if (holder.mutexes == 0 && !holder.looks)
     return static_cast<int>(syscall(SYS_sched_yield));
-  espalier::policy::holder.owes_core = true;
+  holder.owes_core = true;
   return 0;
 }

@@ -145,6 +145,10 @@ TEST(IdleSleep, IsForCrowdedHostsUnlessTheUserSays) {
   EXPECT_GT(sleep(of_two, two), microseconds(0));
   EXPECT_EQ(sleep(of_two, eight), microseconds(0));
   EXPECT_GT(sleep({{"MPI_LOCALNRANKS", "4"}}, eight), microseconds(0));
+  const Variables srun = {{"PMIX_RANK", "0"}, {"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"}};
+  EXPECT_GT(sleep(srun, eight), microseconds(0));
+  const Variables batch = {{"SLURM_STEP_TASKS_PER_NODE", "4"}};
+  EXPECT_EQ(sleep(batch, eight), microseconds(0)) << "a batch script without srun";
   // Three threads on four cores that are this process's alone.
   EXPECT_EQ(sleep(of_two, {.own = 4, .host = 8}), microseconds(0));
   for (const char* chosen : {"0", "7"}) {

@@ -127,8 +127,7 @@ void ClusterSolver::start() {
   runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
   runtime_->warm_up();
   runtime_->wake();
-  transport_ =
-      std::make_unique<Transport>(cluster_.data_communicator(), options_.workers);
+  transport_ = std::make_unique<Transport>(cluster_.data_communicator());
   cluster_.barrier();
   runtime_->sleep();
   numeric_ =

@@ -5,16 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "espalier/model/error.h"
-#include "espalier/model/platform.h"
 
 namespace espalier::solver {
 namespace {
@@ -28,19 +25,6 @@ void check(int status, const char* what) {
     throw Error(fmt::format("StarPU-MPI cannot {}: status {}", what, status));
 }
 
-// Whether this is StarPU-MPI's thread, and it should rest: set by its first callback.
-thread_local bool rests = false;
-thread_local int idle_looks = 0;
-
-std::int32_t processes_on_host(MPI_Comm comm) {
-  MPI_Comm host = MPI_COMM_NULL;
-  int processes = 1;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  MPI_Comm_size(host, &processes);
-  MPI_Comm_free(&host);
-  return processes;
-}
-
 starpu_data_handle_t register_bytes(std::span<std::byte> bytes) {
   // In units of 8 bytes where possible: a vector has at most 2^32 elements.
   const std::size_t unit = bytes.size() % 8 == 0 ? 8 : 1;
@@ -52,14 +36,6 @@ starpu_data_handle_t register_bytes(std::span<std::byte> bytes) {
 }
 
 }  // namespace
-
-void rest_after_look(bool found) {
-  constexpr int kLooks = 100;
-  constexpr auto kRest = std::chrono::microseconds(50);
-  if (!rests) return;
-  idle_looks = found ? 0 : idle_looks + 1;
-  if (idle_looks > kLooks) std::this_thread::sleep_for(kRest);
-}
 
 struct Transport::State {
   /// Several messages that belong together: what to do when all have passed.
@@ -84,10 +60,7 @@ struct Transport::State {
     starpu_data_handle_t handle;
   };
 
-  State(void* communicator, std::int32_t workers)
-      : comm(static_cast<MPI_Comm>(communicator)),
-        // Beside the workers there is StarPU-MPI's thread.
-        crowded(is_crowded(core_share(), processes_on_host(comm), workers + 1)) {
+  explicit State(void* communicator) : comm(static_cast<MPI_Comm>(communicator)) {
     check(starpu_mpi_init_comm(nullptr, nullptr, 0, comm), "start");
     starpu_mpi_comm_rank(comm, &rank);
     starpu_mpi_comm_size(comm, &size);
@@ -122,7 +95,6 @@ struct Transport::State {
 
   static void arrived(void* argument) {
     auto& inbox = *static_cast<Inbox*>(argument);
-    rests = inbox.state->crowded;
     State& state = *inbox.state;
     const DataRequest request = inbox.request;
     if (request.kind == DataRequest::Kind::kBye) {
@@ -205,7 +177,6 @@ struct Transport::State {
   }
 
   MPI_Comm comm;
-  bool crowded;
   std::int32_t rank = 0, size = 1;
   std::vector<Inbox> inboxes;  // by process
   std::atomic<std::int64_t> next_tag{kRequestTag + 1};
@@ -221,8 +192,8 @@ struct Transport::State {
   std::int32_t farewells = 0;
 };
 
-Transport::Transport(void* communicator, std::int32_t workers)
-    : state_(std::make_unique<State>(communicator, workers)) {}
+Transport::Transport(void* communicator)
+    : state_(std::make_unique<State>(communicator)) {}
 
 Transport::~Transport() {
   if (std::uncaught_exceptions() > 0) {
@@ -265,12 +236,3 @@ void Transport::tell_all(const DataRequest& request) {
 Transport::Counters Transport::sent() const { return {state_->messages, state_->bytes}; }
 
 }  // namespace espalier::solver
-
-// StarPU-MPI's thread looks for messages without a pause, which costs a core. Where there
-// are more threads than cores it sleeps between looks that found nothing: MPI's profiling
-// interface lets a program stand between StarPU-MPI and MPI_Test.
-extern "C" int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  const int result = PMPI_Test(request, flag, status);
-  espalier::solver::rest_after_look(*flag != 0);
-  return result;
-}

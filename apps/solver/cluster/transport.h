@@ -32,9 +32,7 @@ class Transport {
   using Parts = std::vector<std::span<std::byte>>;
 
   /// Collective. @param communicator  a MPI_Comm; StarPU-MPI runs on it
-  /// @param workers  of this process: where the processes of a host have more threads
-  ///                 than cores, StarPU-MPI's thread sleeps between looks for messages
-  Transport(void* communicator, std::int32_t workers);
+  explicit Transport(void* communicator);
   /// Collective; says goodbye to the others and waits until they have. Not where an
   /// exception passes.
   ~Transport();

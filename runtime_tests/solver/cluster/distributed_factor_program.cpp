@@ -106,7 +106,7 @@ void check_system(Job& job, std::mt19937& random, SquareMatrix&& matrix,
 void run(Cluster& cluster, std::int32_t workers) {
   Runtime runtime({workers, "espalier"});
   runtime.wake();
-  std::optional<Transport> transport(std::in_place, cluster.data_communicator(), workers);
+  std::optional<Transport> transport(std::in_place, cluster.data_communicator());
   Job job{cluster, runtime, *transport, {}};
   job.options.workers = workers;
   std::mt19937 random(31);

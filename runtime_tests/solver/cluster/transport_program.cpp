@@ -90,7 +90,7 @@ void run(Cluster& cluster) {
   Runtime runtime({1, "espalier"});
   runtime.wake();
   {
-    Transport transport(cluster.data_communicator(), 1);
+    Transport transport(cluster.data_communicator());
     Exchange(cluster, transport).run();
   }
   runtime.sleep();
