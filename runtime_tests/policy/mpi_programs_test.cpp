@@ -169,6 +169,16 @@ INSTANTIATE_TEST_SUITE_P(Runs, MpiRandom,
                                          MpiRun{.processes = 3, .workers = 1},
                                          MpiRun{.processes = 3, .workers = 2}));
 
+// A wait must not end before the message has.
+TEST(MpiWaits, AreForMessagesThatComeLate) {
+  constexpr int kMessages = 5;
+  const MpiEnded ended = run_mpi({.processes = 3, .workers = 1, .bound = 2048 * kKiB},
+                                 kTasks + "waits " + std::to_string(kMessages));
+  ASSERT_EQ(ended.status, 0) << ended.output;
+  for (const int rank : {0, 1})
+    EXPECT_EQ(ended.number_after(rank, "sum "), kMessages * (kMessages + 1) / 2);
+}
+
 TEST(MpiFailure, AProcessThatDiesEndsTheJob) {
   const MpiEnded ended =
       run_mpi({.processes = 3, .workers = 1, .bound = 2048 * kKiB}, kTasks + "dies 7");

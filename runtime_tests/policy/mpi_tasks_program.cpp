@@ -5,6 +5,8 @@
 //   mpi_tasks_program cholesky TILES      a tiled Cholesky factorisation; received tiles
 //                                         are all that StarPU allocates
 //   mpi_tasks_program dies SEED           random; the last process ends in the middle
+//   mpi_tasks_program waits COUNT         messages that are waited for before they are
+//   sent
 //
 // Prints a sum over the results, and the most that StarPU had allocated for vectors in
 // any process, seen through their interface. Status 1 if a result is wrong.
@@ -15,6 +17,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +25,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -249,6 +253,36 @@ double cholesky(int tiles) {
   return sum;
 }
 
+// --- Waiting: rank 0 waits for messages of rank 1 long before that sends them, and all
+// others in a barrier for both.
+
+std::int64_t wait_for_messages(int count) {
+  constexpr std::uint32_t kValues = 16384;
+  constexpr auto kLate = std::chrono::milliseconds(50);
+  std::int64_t sum = 0;
+  for (int m = 0; m < count && rank < 2; ++m) {
+    std::vector<std::int64_t> values(kValues, rank == 1 ? m + 1 : 0);
+    starpu_data_handle_t handle;
+    starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
+                                reinterpret_cast<std::uintptr_t>(values.data()), kValues,
+                                sizeof(std::int64_t));
+    starpu_mpi_req request;
+    if (rank == 0) {
+      starpu_mpi_irecv(handle, &request, 1, m, MPI_COMM_WORLD);
+    } else {
+      std::this_thread::sleep_for(kLate);
+      starpu_mpi_isend(handle, &request, 0, m, MPI_COMM_WORLD);
+    }
+    if (starpu_mpi_wait(&request, MPI_STATUS_IGNORE) != 0) ++wrong;
+    starpu_data_unregister(handle);
+    for (const std::int64_t value : values)
+      if (value != m + 1) ++wrong;
+    sum += values[0];
+  }
+  starpu_mpi_barrier(MPI_COMM_WORLD);
+  return sum;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -265,6 +299,8 @@ int main(int argc, char** argv) {
   double sum = 0;
   if (kind == "cholesky") {
     sum = cholesky(number);
+  } else if (kind == "waits") {
+    sum = static_cast<double>(wait_for_messages(number));
   } else {
     const int count = argc > 3 ? std::atoi(argv[3]) : 1;
     for (int p = 0; p < count; ++p) {
