@@ -17,6 +17,7 @@
 #include "solver/cluster/cores.h"
 #include "solver/cluster/identity.h"
 #include "solver/cluster/launch.h"
+#include "solver/cluster/patience.h"
 #include "solver/cluster/transfer.h"
 #include "solver/cluster/watch.h"
 
@@ -42,7 +43,7 @@ void end_others_at_exit() {
 // MPI from its start to its end. Another user of MPI in this process is not expected.
 class Library {
  public:
-  Library(int& argc, char**& argv) {
+  Library(int& argc, char**& argv, double patience) : patience_(patience) {
     int started = 0, level = 0;
     MPI_Initialized(&started);
     if (started != 0) throw Error("MPI was started before the cluster job");
@@ -54,21 +55,36 @@ class Library {
           "this MPI does not let several threads communicate (MPI_THREAD_MULTIPLE)");
     }
   }
-  ~Library() { MPI_Finalize(); }
+  ~Library() {
+    const Patience ending("ended", patience_);
+    MPI_Finalize();
+  }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
+
+ private:
+  double patience_;
 };
 
 }  // namespace
 
 struct Cluster::State {
   State(int& argc, char**& argv, double timeout_seconds)
-      : library(argc, argv),
+      : starting(std::in_place, "started", patience(timeout_seconds)),
+        library(argc, argv, patience(timeout_seconds)),
         transfer(MPI_COMM_WORLD),
         data(MPI_COMM_WORLD),
         hosts(transfer.gather_all(host_name())),
-        watch(MPI_COMM_WORLD, hosts, timeout_seconds) {}
+        watch(MPI_COMM_WORLD, hosts, timeout_seconds) {
+    starting.reset();
+  }
 
+  // A process that is alone waits for nobody.
+  static double patience(double timeout_seconds) {
+    return launched_processes() > 1 ? patience_with_all(timeout_seconds) : 0;
+  }
+
+  std::optional<Patience> starting;
   Library library;
   Transfer transfer;
   Transfer data;

@@ -8,11 +8,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <utility>
 
+#include "solver/cluster/last_words.h"
 #include "solver/cluster/launcher_daemon.h"
 #include "solver/cluster/transfer.h"
 
@@ -30,23 +30,6 @@ constexpr int kInternal = 3;          // exit status
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// In one piece, and without the lock of a stream that the main thread may hold.
-void print(std::string_view message) {
-  const std::string line = fmt::format("espalier: {}\n", message);
-  std::string_view rest = line;
-  while (!rest.empty()) {
-    const ssize_t written = write(STDERR_FILENO, rest.data(), rest.size());
-    if (written <= 0) return;
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-// Other threads run on: nothing is destroyed under them.
-[[noreturn]] void end_process(int status) {
-  if (ftrylockfile(stdout) == 0) std::fflush(stdout);
-  _exit(status);
 }
 
 }  // namespace
@@ -113,7 +96,8 @@ void Watch::run() {
       wait_for_words();
     }
   } catch (const std::exception& error) {
-    print(fmt::format("{}: watching the others: {}", name(rank_), error.what()));
+    print_last_words(
+        fmt::format("{}: watching the others: {}", name(rank_), error.what()));
     end_process(kInternal);
   }
 }
@@ -254,7 +238,7 @@ bool Watch::done() {
 
 // At rank 0, and at one that rank 0 does not answer.
 void Watch::end_job(const Word& failed) {
-  print(failed.text.data());
+  print_last_words(failed.text.data());
   // Before the others end: the launcher may then end this process at once.
   if (failed.lost != 0) end_launcher_daemon();
   if (rank_ == 0) {

@@ -1,5 +1,6 @@
 // A program that fails in the way that its first argument names; started by mpirun.
 
+#include <mpi.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -67,15 +68,34 @@ const std::map<std::string, Way, std::less<>> kWays = {
     {"wait", [](Cluster& cluster) { cluster.barrier(); }},
 };
 
+// Where the last process stops, beside what it does in a job that has started.
+enum class Stop { kNowhere, kBeforeMpi, kAfterMpiStarted, kBeforeMpiEnds };
+Stop stop = Stop::kNowhere;
+
+void stop_at(Stop place) {
+  if (stop == place) raise(SIGSTOP);
+}
+
+Stop stop_of(std::string_view way) {
+  if (way == "stop before MPI") return Stop::kBeforeMpi;
+  if (way == "stop after MPI has started") return Stop::kAfterMpiStarted;
+  if (way == "stop before MPI ends") return Stop::kBeforeMpiEnds;
+  return Stop::kNowhere;
+}
+
 int run(int argc, char** argv) {
   const std::string_view way = argc > 1 ? argv[1] : "nothing";
   const std::string_view who = argc > 2 ? argv[2] : "last";
   const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  const std::int32_t processes = Cluster::launched_processes();
+  if (who == "first" ? std::atoi(rank) == 0 : std::atoi(rank) == processes - 1)
+    stop = stop_of(way);
+  stop_at(Stop::kBeforeMpi);
   const std::string identity =
       way == "differ" ? std::string("colour=") + rank + "\n" : "colour=red\n";
   Cluster cluster(argc, argv, identity);
   cluster.barrier();
-  if (way == "nothing") return 0;
+  if (way == "nothing" || stop_of(way) != Stop::kNowhere) return 0;
   if (cluster.rank() == 0) {
     std::puts("started");
     std::fflush(stdout);
@@ -89,6 +109,17 @@ int run(int argc, char** argv) {
 
 }  // namespace
 }  // namespace espalier::solver
+
+// The first and the last of the calls that all processes make together.
+extern "C" int MPI_Comm_dup(MPI_Comm communicator, MPI_Comm* copy) {
+  espalier::solver::stop_at(espalier::solver::Stop::kAfterMpiStarted);
+  return PMPI_Comm_dup(communicator, copy);
+}
+
+extern "C" int MPI_Finalize() {
+  espalier::solver::stop_at(espalier::solver::Stop::kBeforeMpiEnds);
+  return PMPI_Finalize();
+}
 
 int main(int argc, char** argv) {
   try {

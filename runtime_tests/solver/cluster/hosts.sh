@@ -21,11 +21,11 @@ a message and a status that is not 0, and leave nothing.
   --cut N           the host to cut off, from 1, where mpirun runs [the last]
   --when TEXT       cut as soon as the job has printed it [at once]
   --after SECONDS   and then some time later [0.5]
-  --within SECONDS  how long the job and all its processes may last after the cut [25]
+  --within SECONDS  how long the job and all its processes may last after the cut [60]
   --mpirun COMMAND  [mpirun]
   --mca "NAME VALUE"  a parameter for mpirun; may be given again
 
-Needs root rights or user namespaces, and ip. ESPALIER_CLUSTER_TIMEOUT is 3 where it is
+Needs root rights or user namespaces, and ip. ESPALIER_CLUSTER_TIMEOUT is 5 where it is
 not set.
 USAGE
 }
@@ -70,7 +70,7 @@ fi
 shift
 directory=$HOSTS_DIRECTORY
 
-mode=$1 hosts=4 cut='' when='' after=0.5 within=25 mpirun=mpirun parameters=()
+mode=$1 hosts=4 cut='' when='' after=0.5 within=60 mpirun=mpirun parameters=()
 shift
 while [[ ${1-} == --* ]]; do
   case $1 in
@@ -128,7 +128,7 @@ start_job() {
   list=$(seq -s , -f 'host%g' "$hosts")
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  export ESPALIER_CLUSTER_TIMEOUT=${ESPALIER_CLUSTER_TIMEOUT:-3}
+  export ESPALIER_CLUSTER_TIMEOUT=${ESPALIER_CLUSTER_TIMEOUT:-5}
   {
     "$self" --agent host1 exec "$mpirun" --mca plm_rsh_agent "'$self --agent'" \
       --mca btl tcp,self --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 \
@@ -140,12 +140,12 @@ start_job() {
 # Until the job has printed what was asked for.
 await() {
   local tenth
-  for (( tenth = 0; tenth < 300; tenth++ )); do
+  for (( tenth = 0; tenth < 1200; tenth++ )); do
     kill -0 "$job" 2>/dev/null || fail "the job ended before '$when'"
     ! cat "$directory/out" "$directory/err" | grep -qF -- "$when" || return 0
     sleep 0.1
   done
-  fail "no '$when' within 30 seconds"
+  fail "no '$when' within two minutes"
 }
 
 # Until the job is over, then until nothing is left of it.
@@ -171,7 +171,7 @@ status=0
 if [[ $mode == run ]]; then
   wait "$job" || status=$?
   (( status == 0 )) || fail "the job ended with status $status"
-  all_gone_within 50
+  all_gone_within 300
   nothing_left
   cat "$directory/out"
   printf 'Ran on %s hosts in %s s\n' "$hosts" "$(seconds_since "$start")"

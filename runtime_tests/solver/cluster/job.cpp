@@ -20,6 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
+constexpr unsigned kMostSeconds = 240;
+constexpr std::chrono::seconds kMostToLeave(30);
+
 std::string slurp(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -70,7 +73,7 @@ class Directory {
   const int out_fd = open(out, O_WRONLY | O_CREAT, 0600);
   const int err_fd = open(err, O_WRONLY | O_CREAT, 0600);
   if (dup2(in_fd, 0) == 0 && dup2(out_fd, 1) == 1 && dup2(err_fd, 2) == 2) {
-    alarm(50);  // one that hangs is ended by a signal
+    alarm(kMostSeconds);  // one that hangs is ended by a signal
     execve(arguments[0], arguments, environment);
   }
   _exit(127);
@@ -126,11 +129,15 @@ Job run_job(int processes, const std::vector<std::string>& arguments,
   Job job;
   job.status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
   job.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const Clock::time_point end = Clock::now();
+  do {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    job.processes_left = directory.processes();
+    job.files_left = directory.files();
+  } while (!(job.processes_left.empty() && job.files_left.empty()) &&
+           Clock::now() - end < kMostToLeave);
   job.out = slurp(directory.out());
   job.err = slurp(directory.err());
-  job.processes_left = directory.processes();
-  job.files_left = directory.files();
   return job;
 }
 
@@ -139,9 +146,7 @@ void PrintTo(const Job& job, std::ostream* out) {
 }
 
 testing::AssertionResult ended(const Job& job, int status) {
-  constexpr double kSeconds = 15;
-  if (job.status == status && job.seconds < kSeconds && job.processes_left.empty() &&
-      job.files_left.empty())
+  if (job.status == status && job.processes_left.empty() && job.files_left.empty())
     return testing::AssertionSuccess();
   testing::AssertionResult result = testing::AssertionFailure();
   result << testing::PrintToString(job) << "left:\n";

@@ -14,7 +14,7 @@ struct Job {
   int status = -1;  ///< of mpirun; 128 + signal where that ended it
   double seconds = 0;
   std::string out, err;
-  std::vector<std::string> processes_left;  ///< half a second after the end of mpirun
+  std::vector<std::string> processes_left;  ///< half a minute after the end of mpirun
   std::vector<std::string> files_left;      ///< in the job's directory for such files
 
   [[nodiscard]] int count(const std::string& text) const;  ///< how often in `err`
@@ -30,7 +30,8 @@ struct Job {
 
 void PrintTo(const Job& job, std::ostream* out);
 
-/// With the status, in less than 15 seconds, with no process and no file left.
+/// With the status, with no process and no file left. A job that does not end is ended by
+/// SIGALRM after minutes.
 [[nodiscard]] testing::AssertionResult ended(const Job& job, int status);
 
 }  // namespace espalier::cluster_test
