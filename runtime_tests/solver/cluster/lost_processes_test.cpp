@@ -22,7 +22,7 @@ TEST(LostProcess, CrashedEndsTheJob) {
 // The launcher does not notice; the other processes do.
 TEST(LostProcess, SilentEndsTheJobAfterTheTimeLimit) {
   for (const std::string who : {"last", "first"}) {
-    const Job job = run_job(3, {"stop", who}, {"ESPALIER_CLUSTER_TIMEOUT=2"});
+    const Job job = run_job(3, {"stop", who}, {"ESPALIER_CLUSTER_TIMEOUT=3"});
     EXPECT_TRUE(ended(job, 3));
     const std::string lost =
         who == "last" ? "no word from rank 2" : "no word from rank 0";
