@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <utility>
 
 #include "solver/cluster/last_words.h"
@@ -21,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr double kLongestLook = 0.5;  // seconds between looks that count
 constexpr double kTimes = 3;
+constexpr double kApart = 2;  // seconds between ranks, the first few
 constexpr std::int32_t kRanksApart = 3;
 constexpr int kInternal = 3;  // exit status
 
@@ -50,7 +52,7 @@ Patience::~Patience() {
 }
 
 void Patience::wait() {
-  const double most = seconds_ + std::min(launch().rank, kRanksApart);
+  const double most = seconds_ + kApart * std::min(launch().rank, kRanksApart);
   double waited = 0;
   Clock::time_point last = Clock::now();
   std::unique_lock lock(mutex_);

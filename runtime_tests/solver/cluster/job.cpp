@@ -133,9 +133,8 @@ Job run_job(int processes, const std::vector<std::string>& arguments,
   do {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     job.processes_left = directory.processes();
-    job.files_left = directory.files();
-  } while (!(job.processes_left.empty() && job.files_left.empty()) &&
-           Clock::now() - end < kMostToLeave);
+  } while (!job.processes_left.empty() && Clock::now() - end < kMostToLeave);
+  job.files_left = directory.files();
   job.out = slurp(directory.out());
   job.err = slurp(directory.err());
   return job;

@@ -14,7 +14,7 @@ struct Job {
   int status = -1;  ///< of mpirun; 128 + signal where that ended it
   double seconds = 0;
   std::string out, err;
-  std::vector<std::string> processes_left;  ///< half a minute after the end of mpirun
+  std::vector<std::string> processes_left;  ///< half a minute after mpirun
   std::vector<std::string> files_left;      ///< in the job's directory for such files
 
   [[nodiscard]] int count(const std::string& text) const;  ///< how often in `err`

@@ -45,9 +45,12 @@ TEST(LostProcess, SilentBeforeTheWatchBeginsEndsTheJob) {
   EXPECT_GE(job.count("not all processes of the job have started"), 1) << job.err;
 }
 
+// The mpirun of Open MPI 4.1 may crash itself when processes leave while MPI ends.
 TEST(LostProcess, SilentAfterTheWatchHasEndedEndsTheJob) {
   const Job job = run_job(3, {"stop before MPI ends"}, {"ESPALIER_CLUSTER_TIMEOUT=2"});
-  EXPECT_TRUE(ended(job, 3));
+  EXPECT_NE(job.status, 0);
+  EXPECT_NE(job.status, 128 + SIGALRM);
+  EXPECT_EQ(job.processes_left, std::vector<std::string>());
   EXPECT_GE(job.count("not all processes of the job have ended"), 1) << job.err;
 }
 
