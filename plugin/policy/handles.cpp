@@ -17,6 +17,20 @@ const void* place_of(starpu_data_handle_t handle) {
   return pointer != nullptr ? pointer : handle;
 }
 
+// Whether it has been evicted to the disk that StarPU swaps to.
+bool on_swap_disk(starpu_data_handle_t handle) {
+  if (starpu_disk_swap_node < 0) return false;
+  int allocated = 0, valid = 0, requested = 0;
+  starpu_data_query_status(handle, starpu_disk_swap_node, &allocated, &valid, &requested);
+  return valid != 0;
+}
+
+// A datum by itself.
+DataAccess access_to(starpu_data_handle_t handle, Bytes size) {
+  return {handle, size, place_of(handle), starpu_data_get_ooc_flag(handle) == 0,
+          on_swap_disk(handle)};
+}
+
 bool at_home_in_memory(starpu_data_handle_t handle) {
   const int home = starpu_data_get_home_node(handle);
   return home >= 0 && starpu_node_get_kind(static_cast<unsigned>(home)) == STARPU_CPU_RAM;
@@ -60,8 +74,11 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
     const bool itself = !scratch && !at_home_in_memory(handle);
     if (!copies && !itself) continue;
     const auto size = static_cast<Bytes>(starpu_data_get_alloc_size(handle));
-    if (copies) data.push_back({copies_of(handle), checked_mul(size, workers), nullptr});
-    if (itself) data.push_back({handle, size, place_of(handle)});
+    // Those for reductions are not evicted.
+    if (copies)
+      data.push_back({copies_of(handle), checked_mul(size, workers), nullptr,
+                      reduction || starpu_data_get_ooc_flag(handle) == 0});
+    if (itself) data.push_back(access_to(handle, size));
   }
   if (data.size() > 1) remove_duplicates(data);
 }
@@ -69,7 +86,7 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
 std::optional<DataAccess> datum_of(starpu_data_handle_t handle) {
   if (at_home_in_memory(handle)) return std::nullopt;
   const auto size = static_cast<Bytes>(starpu_data_get_alloc_size(handle));
-  return DataAccess{handle, size, place_of(handle)};
+  return access_to(handle, size);
 }
 
 void places_of(const starpu_task& task, std::vector<DataAccess>& places) {

@@ -12,6 +12,7 @@
 #include "policy/clock.h"
 #include "policy/handles.h"
 #include "policy/one_writer.h"
+#include "policy/spill.h"
 
 namespace espalier::policy {
 
@@ -24,10 +25,9 @@ std::weak_ptr<Run> current;
 std::optional<RunReport> last;  // of a run that has ended
 std::mutex last_mutex;
 
-// StarPU registers its swap after its policies, from these variables. Its own limit makes
-// it evict; it is read before: see preload.cpp.
+// StarPU's own limit makes it evict; it is read before: see preload.cpp.
 void prepare_disk(const Settings& settings) {
-  setenv("STARPU_DISK_SWAP", settings.spill_directory.c_str(), 0);
+  prepare_spilling(settings.spill_directory);
   const starpu_ssize_t limit = starpu_memory_get_total(STARPU_MAIN_RAM);
   if (limit <= 0 || limit > *settings.memory)
     throw InvalidInput(fmt::format(
@@ -99,9 +99,7 @@ Run::Run(Settings settings, TransparentGate::Place place)
   }
   if (settings_.memory)
     gate_.emplace(settings_, starpu_worker_get_count(), throttle_,
-                  trace_ ? &*trace_ : nullptr, place, [] {
-                    if (const std::shared_ptr<Run> run = current.lock()) run->write(true);
-                  });
+                  trace_ ? &*trace_ : nullptr, place, [this] { write(true); });
 }
 
 Run::~Run() {

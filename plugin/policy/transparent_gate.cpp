@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "espalier/model/error.h"
 #include "policy/clock.h"
 #include "policy/handles.h"
@@ -29,6 +32,19 @@ thread_local Running running;
 
 bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) > 0; }
 
+// With a disk, what StarPU itself keeps: it counts in MiB.
+Bytes bound_of(const Settings& settings) {
+  if (settings.on_overflow != Overflow::kDisk) return *settings.memory;
+  return std::min<Bytes>(*settings.memory, starpu_memory_get_total(STARPU_MAIN_RAM));
+}
+
+// With a limit, StarPU 1.3 keeps the blocks of released data for others. There is no
+// telling from blocks what has been freed.
+bool frees_are_seen(const Settings& settings) {
+  constexpr bool kKeepsBlocks = STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION == 3;
+  return !kKeepsBlocks || settings.on_overflow != Overflow::kDisk;
+}
+
 }  // namespace
 
 TransparentGate::TransparentGate(const Settings& settings, unsigned workers,
@@ -39,10 +55,9 @@ TransparentGate::TransparentGate(const Settings& settings, unsigned workers,
       throttle_(throttle),
       trace_(trace),
       place_(place),
-      last_words_(last_words),
+      last_words_(std::move(last_words)),
       measured_(observe_allocation(this)),
-      // With a disk StarPU evicts and caches: what it frees then is not the gate's.
-      gate_(*settings.memory, measured_ && settings.on_overflow != Overflow::kDisk) {
+      gate_(bound_of(settings), measured_ && frees_are_seen(settings)) {
 #ifndef STARPU_SIMGRID
   watcher_ = std::thread([this] { watch(); });
 #endif
@@ -209,10 +224,10 @@ void TransparentGate::allocated_for_message(const void* block, std::size_t bytes
   gate_.allocated_for_message(block, static_cast<Bytes>(bytes));
 }
 
-std::uint32_t TransparentGate::freeing(const void* block) {
+std::uint32_t TransparentGate::freeing(const void* block, bool evicted) {
   ++frees_;
   const std::scoped_lock lock(mutex_);
-  return gate_.freeing(block);
+  return gate_.freeing(block, evicted);
 }
 
 void TransparentGate::freed(std::uint32_t token) {

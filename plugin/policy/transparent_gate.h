@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,7 +36,7 @@ namespace espalier::policy {
 class TransparentGate final : private AllocationObserver {
  public:
   /// What to do before the process is stopped.
-  using LastWords = void (*)();
+  using LastWords = std::function<void()>;
   /// Queues a task that was held.
   using Place = void (*)(starpu_task* task);
 
@@ -72,6 +73,7 @@ class TransparentGate final : private AllocationObserver {
   /// By a worker that looks for a task: queues held tasks that may start since memory was
   /// freed. Without any, one load.
   void place_admitted() {
+    looks_for_task();
     settle();
     if (room_.load(std::memory_order_relaxed)) place_all();
   }
@@ -84,7 +86,7 @@ class TransparentGate final : private AllocationObserver {
  private:
   void allocated(const void* block, std::size_t bytes) override;
   void allocated_for_message(const void* block, std::size_t bytes) override;
-  std::uint32_t freeing(const void* block) override;
+  std::uint32_t freeing(const void* block, bool evicted) override;
   void freed(std::uint32_t token) override;
 
   void follow(const starpu_task& task);
@@ -103,8 +105,10 @@ class TransparentGate final : private AllocationObserver {
   void end(std::unique_lock<BriefMutex>& lock, DataGate::Op op);
   [[nodiscard]] Seconds patience() const;  // with the lock
   void act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds still);
-  void tell_of_messages();  // with the lock
+  void go_on(std::vector<void*>& admitted);  // with the lock
+  void tell_of_messages();                   // with the lock
   [[nodiscard]] std::string overflow_text() const;
+  [[nodiscard]] std::string needs_text() const;
   [[noreturn]] void stop(const std::string& text);  // without the lock
 
   const Settings& settings_;

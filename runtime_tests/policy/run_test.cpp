@@ -78,8 +78,10 @@ TEST_F(RunStops, WhenDataAreNeverReleased) {
                   }),
       testing::KilledBySignal(SIGABRT),
       "cannot be kept: task .* needs 3.0 MiB more, and 6.0 MiB are held by data "
-      "that nothing submitted so far frees. What has been submitted needs at least "
-      "12.0 MiB. ESPALIER_ON_OVERFLOW=warn goes on over the bound, =disk spills");
+      "that nothing submitted so far frees. What has been submitted so far needs "
+      "12.0 MiB; the whole program needs that at least, and perhaps more. "
+      "ESPALIER_ON_OVERFLOW=warn goes on over the bound, and with ESPALIER_REPORT=- says "
+      "at the end what would have sufficed; =disk spills");
   const auto report = read_json(report_file());
   ASSERT_FALSE(report.is_discarded());
   EXPECT_EQ(report["bound_kept"], true) << report;
