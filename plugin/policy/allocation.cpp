@@ -88,7 +88,7 @@ bool from_malloc() {
 
 }  // namespace
 
-bool observe_allocation(AllocationObserver* observer) {
+bool observe_allocation(AllocationObserver* observer, bool promptly) {
   if (observer == nullptr) {
     if (current_observer.exchange(nullptr) != nullptr)
       starpu_malloc_set_hooks(nullptr, nullptr);
@@ -97,7 +97,7 @@ bool observe_allocation(AllocationObserver* observer) {
   if (!from_malloc()) return false;
   // Otherwise glibc raises the threshold as blocks are freed, and keeps freed blocks of
   // up to 32 MiB resident.
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  if (promptly) mallopt(M_MMAP_THRESHOLD, 1 << 20);
   current_observer = observer;
   starpu_malloc_set_hooks(allocate, release);
   return true;

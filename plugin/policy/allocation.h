@@ -31,9 +31,10 @@ class AllocationObserver {
   ~AllocationObserver() = default;
 };
 
-/// From now on, or with nullptr never more. @return false where blocks cannot come from
+/// From now on, or with nullptr never more. With `promptly` freed blocks of 1 MiB and
+/// more leave the resident set at once. @return false where blocks cannot come from
 /// malloc: pinned memory for GPUs, several NUMA nodes, simulated memory
-bool observe_allocation(AllocationObserver* observer);
+bool observe_allocation(AllocationObserver* observer, bool promptly = true);
 
 /// From now on all blocks are aligned to that, a power of two, if not to more already.
 void align_blocks(std::size_t alignment);

@@ -16,13 +16,14 @@ namespace {
 // fills memory with data that nobody can use yet.
 constexpr std::size_t kTried = 8;
 
-constexpr Bytes kMostPromised = Bytes{1} << 62;
+constexpr Bytes kMostPromised = DataGate::kUnlimited;
 
 }  // namespace
 
 DataGate::DataGate(Bytes bound, bool measured)
     : bound_(bound),
       measured_(measured),
+      unlimited_(bound >= kUnlimited),
       limit_(bound),
       witness_([this](Index op, WitnessTree::Place p) { ops_[op].place = p; }) {}
 
@@ -57,8 +58,8 @@ DataGate::Op DataGate::submit(const void* task, std::span<const DataAccess> acce
     alloc += link(op, datum);
     if (loose(data_[datum])) free += data_[datum].size;
   }
-  ops_[op].place = witness_.append(op, alloc);
-  if (free > 0) witness_.change(ops_[op].place, 0, free);
+  if (!unlimited_) ops_[op].place = witness_.append(op, alloc);
+  if (free > 0) change(ops_[op], 0, free);
   steps_.emplace_back().alloc = sequential;
   tasks_.put(task, op);
   if (message)
@@ -133,7 +134,7 @@ void DataGate::release(const void* handle) {
   dying_.put(handle, datum);
   step_frees(d, d.size);
   if (d.newest != kNone) {
-    if (!loose(d)) witness_.change(ops_[accesses_[d.newest].op].place, 0, d.size);
+    if (!loose(d)) change(ops_[accesses_[d.newest].op], 0, d.size);
     return;
   }
   if (d.state == State::kBooked && !loose(d)) base_ -= d.size;
@@ -192,7 +193,7 @@ bool DataGate::awaits_message() const {
 bool DataGate::try_start(Index op) {
   const Task& task = ops_[op];
   const Bytes more = to_allocate(task);
-  if (more == 0) {
+  if (more == 0 || unlimited_) {
     apply(op);
     return true;
   }
@@ -254,15 +255,14 @@ void DataGate::note_peak() {
 // costs nothing.
 void DataGate::apply(Index op) {
   Task& task = ops_[op];
-  witness_.remove(task.place);
+  if (!unlimited_) witness_.remove(task.place);
   for (Index i = task.first_access; i != kNone; i = accesses_[i].next) {
     Access& a = accesses_[i];
     Datum& d = data_[a.datum];
     a.booked = d.state == State::kAbsent ? 1 : 0;
     a.refetched = d.state == State::kEvicted ? 1 : 0;
     if (loose(d)) ++d.running;
-    if (a.booked != 0 && !loose(d))
-      witness_.change(ops_[accesses_[d.oldest].op].place, -d.size, 0);
+    if (a.booked != 0 && !loose(d)) change(ops_[accesses_[d.oldest].op], -d.size, 0);
     if (d.state != State::kBooked) {
       book(d, d.size);
       d.state = State::kBooked;
@@ -270,9 +270,9 @@ void DataGate::apply(Index op) {
     (a.older != kNone ? accesses_[a.older].newer : d.oldest) = a.newer;
     (a.newer != kNone ? accesses_[a.newer].older : d.newest) = a.older;
     if (!d.released || a.newer != kNone || loose(d)) continue;
-    witness_.change(task.place, 0, -d.size);
+    change(task, 0, -d.size);
     if (d.newest != kNone)
-      witness_.change(ops_[accesses_[d.newest].op].place, 0, d.size);
+      change(ops_[accesses_[d.newest].op], 0, d.size);
     else
       base_ -= d.size;
   }
@@ -292,18 +292,17 @@ void DataGate::revert(Index op) {
     if (loose(d)) --d.running;
     if (d.released && a.newer == kNone && !loose(d)) {
       if (d.newest != kNone)
-        witness_.change(ops_[accesses_[d.newest].op].place, 0, -d.size);
+        change(ops_[accesses_[d.newest].op], 0, -d.size);
       else
         base_ += d.size;
-      witness_.change(task.place, 0, d.size);
+      change(task, 0, d.size);
     }
     (a.older != kNone ? accesses_[a.older].newer : d.oldest) = i;
     (a.newer != kNone ? accesses_[a.newer].older : d.newest) = i;
     if (a.booked == 0 && a.refetched == 0) continue;
     book(d, -d.size);
     d.state = a.booked != 0 ? State::kAbsent : State::kEvicted;
-    if (a.booked != 0 && !loose(d))
-      witness_.change(ops_[accesses_[d.oldest].op].place, d.size, 0);
+    if (a.booked != 0 && !loose(d)) change(ops_[accesses_[d.oldest].op], d.size, 0);
   }
   witness_.restore(task.place);
 }

@@ -94,6 +94,8 @@ struct DataGateReport {
 class DataGate {
  public:
   enum class Op : std::uint32_t { kNone = PointerMap::kNone };
+  /// A bound with which nothing is ever held, and no order kept: only followed.
+  static constexpr Bytes kUnlimited = Bytes{1} << 62;
 
   /// `measured`: allocated() and freed() will be called. Otherwise data count as freed
   /// when they are released and their last task has ended, and blocks are only counted.
@@ -274,6 +276,9 @@ class DataGate {
   void book(Datum& datum, Bytes bytes);
   void note_peak();
   void raise_limit();
+  void change(const Task& task, Bytes more_alloc, Bytes more_free) {
+    if (!unlimited_) witness_.change(task.place, more_alloc, more_free);
+  }
   void count_held(Seconds now);
   void hold(Index op);
   Index take_first_held();
@@ -302,7 +307,7 @@ class DataGate {
   void retire_steps();
 
   const Bytes bound_;
-  const bool measured_;
+  const bool measured_, unlimited_;
   Bytes limit_;  // the bound, or more once it is exceeded
   bool evicting_ = false, exceeding_ = false;
   Bytes base_ = 0;            // booked that remain when what has started has ended

@@ -157,8 +157,7 @@ void DataGate::own(const Access& access, Index block) {
   steps_[ops_[access.op].sequence - first_step_].alloc += excess;
   if (!d.released) return;
   step_frees(d, excess);
-  if (d.newest != kNone && !loose(d))
-    witness_.change(ops_[accesses_[d.newest].op].place, 0, excess);
+  if (d.newest != kNone && !loose(d)) change(ops_[accesses_[d.newest].op], 0, excess);
 }
 
 bool DataGate::unplaced(Op op) const {

@@ -49,11 +49,10 @@ void DataGate::let_evict() {
 // that was given back has no tasks, and nothing is booked for it.
 void DataGate::loosen(Datum& d) {
   if (d.state == State::kAbsent && d.oldest != kNone)
-    witness_.change(ops_[accesses_[d.oldest].op].place, -d.size, 0);
-  if (d.released && d.newest != kNone)
-    witness_.change(ops_[accesses_[d.newest].op].place, 0, -d.size);
+    change(ops_[accesses_[d.oldest].op], -d.size, 0);
+  if (d.released && d.newest != kNone) change(ops_[accesses_[d.newest].op], 0, -d.size);
   for (Index a = d.oldest; a != kNone; a = accesses_[a].newer)
-    witness_.change(ops_[accesses_[a].op].place, d.size, d.size);
+    change(ops_[accesses_[a].op], d.size, d.size);
   if (d.state != State::kBooked) return;
   report_.booked -= d.size;
   if (!doomed(d)) base_ -= d.size;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "policy/allocation.h"
+#include "policy/application_data.h"
 #include "policy/brief_mutex.h"
 #include "policy/data_gate.h"
 #include "policy/settings.h"
@@ -40,7 +41,8 @@ class TransparentGate final : private AllocationObserver {
   /// Queues a task that was held.
   using Place = void (*)(starpu_task* task);
 
-  /// `settings.memory` is set. `trace` may be nullptr. Both and `throttle` outlive it.
+  /// Without `settings.memory` nothing is held: what the program needs is found out.
+  /// `trace` may be nullptr. Both and `throttle` outlive it.
   TransparentGate(const Settings& settings, unsigned workers, const Throttle& throttle,
                   Trace* trace, Place place, LastWords last_words);
   ~TransparentGate();
@@ -80,6 +82,8 @@ class TransparentGate final : private AllocationObserver {
 
   [[nodiscard]] DataGateReport report() const;
   [[nodiscard]] bool measured() const { return measured_; }
+  /// Data of tasks that the application allocated itself.
+  [[nodiscard]] ApplicationData application_data() const;
   /// Tasks on workers of their own choice, which could not be held.
   [[nodiscard]] std::int64_t bypassed() const { return bypassed_; }
 
@@ -139,6 +143,7 @@ class TransparentGate final : private AllocationObserver {
   };
   std::unordered_map<starpu_data_handle_t, std::deque<std::unique_ptr<Message>>>
       messages_;
+  ApplicationData application_data_;
   std::uint64_t changes_ = 0;       // of the gate's state
   bool application_waits_ = false;  // since the last submission
   bool warned_ = false;
