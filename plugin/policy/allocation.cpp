@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <starpu.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,15 +20,40 @@ std::atomic<AllocationObserver*> current_observer = nullptr;
 
 struct Fetch {
   bool open = false;
+  bool between_tasks = false;  // of this worker; never in other threads
   std::vector<FetchedBlock> blocks;
 };
 thread_local Fetch fetch;
 
 constexpr std::size_t kPage = 4096, kPageAligned = 16384, kCacheLine = 64;
+constexpr std::size_t kMalloc = alignof(std::max_align_t);
+
+// As for STARPU_MALLOC_ALIGN: StarPU remembers the most that was asked for, and so do we.
+std::atomic<std::size_t> asked_alignment = kMalloc;
+
+// A disk of the program's, beside the one that StarPU swaps to: StarPU asks for pages
+// where it is one that needs them, but that is heard only where this library was loaded
+// with the program. Reads what StarPU sets before it uses a disk; takes no lock.
+bool has_disks() {
+  const unsigned nodes = starpu_memory_nodes_get_count();
+  for (unsigned node = 1; node < nodes; ++node)
+    if (starpu_node_get_kind(node) == STARPU_DISK_RAM &&
+        static_cast<int>(node) != starpu_disk_swap_node)
+      return true;
+  return false;
+}
+
+std::size_t alignment_of(std::size_t bytes) {
+  const std::size_t usual = bytes >= kPageAligned ? kPage
+                            : bytes >= kCacheLine ? kCacheLine
+                                                  : kMalloc;
+  const std::size_t asked = std::max(usual, asked_alignment.load());
+  return asked < kPage && has_disks() ? kPage : asked;
+}
 
 int allocate(unsigned, void** block, std::size_t bytes, int) noexcept {
-  const std::size_t alignment = bytes >= kPageAligned ? kPage : kCacheLine;
-  if (bytes < kCacheLine)
+  const std::size_t alignment = alignment_of(bytes);
+  if (alignment <= kMalloc)
     *block = std::malloc(bytes > 0 ? bytes : 1);
   else if (posix_memalign(block, alignment, bytes) != 0)
     *block = nullptr;
@@ -44,7 +71,8 @@ int allocate(unsigned, void** block, std::size_t bytes, int) noexcept {
 
 int release(unsigned, void* block, std::size_t, int) noexcept {
   AllocationObserver* const observer = current_observer;
-  const std::uint32_t token = observer != nullptr ? observer->freeing(block) : 0;
+  const std::uint32_t token =
+      observer != nullptr ? observer->freeing(block, fetch.between_tasks) : 0;
   std::free(block);
   if (observer != nullptr) observer->freed(token);
   return 0;
@@ -60,7 +88,7 @@ bool from_malloc() {
 
 }  // namespace
 
-bool observe_allocation(AllocationObserver* observer) {
+bool observe_allocation(AllocationObserver* observer, bool promptly) {
   if (observer == nullptr) {
     if (current_observer.exchange(nullptr) != nullptr)
       starpu_malloc_set_hooks(nullptr, nullptr);
@@ -69,7 +97,7 @@ bool observe_allocation(AllocationObserver* observer) {
   if (!from_malloc()) return false;
   // Otherwise glibc raises the threshold as blocks are freed, and keeps freed blocks of
   // up to 32 MiB resident.
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  if (promptly) mallopt(M_MMAP_THRESHOLD, 1 << 20);
   current_observer = observer;
   starpu_malloc_set_hooks(allocate, release);
   return true;
@@ -85,6 +113,15 @@ bool in_message_thread() {
   return is;
 }
 
+void align_blocks(std::size_t alignment) {
+  std::size_t before = asked_alignment;
+  while (before < alignment &&
+         !asked_alignment.compare_exchange_weak(before, alignment)) {
+  }
+}
+
+void looks_for_task() { fetch.between_tasks = true; }
+
 void fetch_begins() {
   fetch.blocks.clear();
   fetch.open = true;
@@ -92,7 +129,7 @@ void fetch_begins() {
 
 const std::vector<FetchedBlock>& fetch_ends() {
   if (!fetch.open) fetch.blocks.clear();  // those of the last one that was begun
-  fetch.open = false;
+  fetch.open = fetch.between_tasks = false;
   return fetch.blocks;
 }
 

@@ -1,4 +1,5 @@
-// Submission and admission. What becomes of data in memory is in data_gate_memory.cpp.
+// Submission and admission. What becomes of data in memory is in data_gate_memory.cpp,
+// and what happens when the bound does not suffice in data_gate_overflow.cpp.
 
 #include "policy/data_gate.h"
 
@@ -15,13 +16,15 @@ namespace {
 // fills memory with data that nobody can use yet.
 constexpr std::size_t kTried = 8;
 
-constexpr Bytes kMostPromised = Bytes{1} << 62;
+constexpr Bytes kMostPromised = DataGate::kUnlimited;
 
 }  // namespace
 
 DataGate::DataGate(Bytes bound, bool measured)
     : bound_(bound),
       measured_(measured),
+      unlimited_(bound >= kUnlimited),
+      limit_(bound),
       witness_([this](Index op, WitnessTree::Place p) { ops_[op].place = p; }) {}
 
 DataGate::Op DataGate::submit(const void* task, std::span<const DataAccess> accesses) {
@@ -50,9 +53,13 @@ DataGate::Op DataGate::submit(const void* task, std::span<const DataAccess> acce
   if (needed_.empty()) return Op::kNone;
   const Index op = ops_.take(
       {const_cast<void*>(task), next_sequence_ & kNumber, 0, message, kNone, 0});
-  Bytes alloc = 0;
-  for (const Index datum : needed_) alloc += link(op, datum);
-  ops_[op].place = witness_.append(op, alloc);
+  Bytes alloc = 0, free = 0;
+  for (const Index datum : needed_) {
+    alloc += link(op, datum);
+    if (loose(data_[datum])) free += data_[datum].size;
+  }
+  if (!unlimited_) ops_[op].place = witness_.append(op, alloc);
+  if (free > 0) change(ops_[op], 0, free);
   steps_.emplace_back().alloc = sequential;
   tasks_.put(task, op);
   if (message)
@@ -85,7 +92,8 @@ DataGate::Index DataGate::datum_for(const DataAccess& access, Bytes& sequential)
     const Datum& d = data_[known];
     // A handle of the same address can be another one, when the first was unregistered
     // without notice. Where frees are seen, that has been noticed.
-    if (d.unended > 0 || d.allocated > 0 || access.block != nullptr) return known;
+    if (d.unended > 0 || d.allocated > 0 || access.block != nullptr || access.on_disk)
+      return known;
     drop(known);
   }
   // What is in memory of a handle that was released is on its way out.
@@ -97,8 +105,8 @@ DataGate::Index DataGate::datum_for(const DataAccess& access, Bytes& sequential)
   if (access.size <= 0) return kNone;
   promised_ += access.size;
   sequential += access.size;
-  const Index datum = data_.take(
-      {access.handle, access.size, 0, 0, kNone, kNone, 0, State::kAbsent, false});
+  const Index datum = data_.take({access.handle, access.size, 0, 0, kNone, kNone, 0,
+                                  State::kAbsent, false, access.stays});
   handles_.put(access.handle, datum);
   return datum;
 }
@@ -115,7 +123,7 @@ Bytes DataGate::link(Index op, Index datum) {
   d.newest = access;
   d.last = task.sequence;
   ++d.unended;
-  return first && d.state == State::kAbsent ? d.size : 0;
+  return loose(d) || (first && d.state == State::kAbsent) ? d.size : 0;
 }
 
 void DataGate::release(const void* handle) {
@@ -126,10 +134,10 @@ void DataGate::release(const void* handle) {
   dying_.put(handle, datum);
   step_frees(d, d.size);
   if (d.newest != kNone) {
-    witness_.change(ops_[accesses_[d.newest].op].place, 0, d.size);
+    if (!loose(d)) change(ops_[accesses_[d.newest].op], 0, d.size);
     return;
   }
-  if (d.state == State::kBooked) base_ -= d.size;
+  if (d.state == State::kBooked && !loose(d)) base_ -= d.size;
   if (d.unended == 0 && d.allocated == 0) give_back(datum);
 }
 
@@ -182,50 +190,20 @@ bool DataGate::awaits_message() const {
          *messages_.begin() < ops_[held_.front()].sequence;
 }
 
-void* DataGate::admit_unproven(Seconds now) {
-  count_held(now);
-  std::vector<Index> refused;
-  void* task = nullptr;
-  while (!held_.empty() && task == nullptr) {
-    const Index op = take_first_held();
-    if (report_.booked + to_allocate(ops_[op]) > bound_) {
-      refused.push_back(op);
-      continue;
-    }
-    apply(op);
-    ++report_.unproven;
-    task = ops_[op].task;
-  }
-  for (const Index op : refused) hold(op);
-  return task;
-}
-
-void* DataGate::admit_over_bound(Seconds now) {
-  ESPALIER_ASSERT(!held_.empty(), "no task is held");
-  count_held(now);
-  const Index op = take_first_held();
-  apply(op);
-  return ops_[op].task;
-}
-
 bool DataGate::try_start(Index op) {
   const Task& task = ops_[op];
-  if (evicting_) {
-    if (started_ > 0 && running_footprint_ + footprint(Op{op}) > bound_) return false;
-    apply(op);
-    return true;
-  }
   const Bytes more = to_allocate(task);
-  if (more > 0 && report_.booked + more > bound_) return false;
-  if (more == 0) {
+  if (more == 0 || unlimited_) {
     apply(op);
     return true;
   }
-  const auto before = witness_.first_above(bound_ - base_);
+  if (exceeding_) raise_limit();
+  if (report_.booked + more > limit_) return false;
+  const auto before = witness_.first_above(limit_ - base_);
   if (before && *before <= task.place) return false;
   const DataGateReport kept = report_;
   apply(op);
-  const auto after = witness_.first_above(bound_ - base_);
+  const auto after = witness_.first_above(limit_ - base_);
   if (!after || (before && *after >= *before)) return true;
   revert(op);
   report_ = kept;
@@ -263,14 +241,13 @@ bool DataGate::first_is_held() const {
 
 void DataGate::book(Datum& datum, Bytes bytes) {
   report_.booked += bytes;
-  if (!doomed(datum)) base_ += bytes;
+  if (!doomed(datum) && !loose(datum)) base_ += bytes;
   note_peak();
 }
 
 void DataGate::note_peak() {
-  const Bytes needed = evicting_ ? running_footprint_ : report_.booked;
-  report_.booked_peak = std::max(report_.booked_peak, needed);
-  report_.over_bound = std::max(report_.over_bound, needed - bound_);
+  report_.booked_peak = std::max(report_.booked_peak, report_.booked);
+  report_.over_bound = std::max(report_.over_bound, report_.booked - bound_);
 }
 
 // The task starts: its data are booked, and it no longer stands in the order of those
@@ -278,31 +255,29 @@ void DataGate::note_peak() {
 // costs nothing.
 void DataGate::apply(Index op) {
   Task& task = ops_[op];
-  witness_.remove(task.place);
+  if (!unlimited_) witness_.remove(task.place);
   for (Index i = task.first_access; i != kNone; i = accesses_[i].next) {
     Access& a = accesses_[i];
     Datum& d = data_[a.datum];
     a.booked = d.state == State::kAbsent ? 1 : 0;
     a.refetched = d.state == State::kEvicted ? 1 : 0;
-    if (a.booked != 0) witness_.change(ops_[accesses_[d.oldest].op].place, -d.size, 0);
+    if (loose(d)) ++d.running;
+    if (a.booked != 0 && !loose(d)) change(ops_[accesses_[d.oldest].op], -d.size, 0);
     if (d.state != State::kBooked) {
       book(d, d.size);
       d.state = State::kBooked;
     }
     (a.older != kNone ? accesses_[a.older].newer : d.oldest) = a.newer;
     (a.newer != kNone ? accesses_[a.newer].older : d.newest) = a.older;
-    if (!d.released || a.newer != kNone) continue;
-    witness_.change(task.place, 0, -d.size);
+    if (!d.released || a.newer != kNone || loose(d)) continue;
+    change(task, 0, -d.size);
     if (d.newest != kNone)
-      witness_.change(ops_[accesses_[d.newest].op].place, 0, d.size);
+      change(ops_[accesses_[d.newest].op], 0, d.size);
     else
       base_ -= d.size;
   }
   task.started = 1;
   ++started_;
-  if (!evicting_) return;
-  running_footprint_ += footprints_[op] = footprint(Op{op});
-  note_peak();
 }
 
 // Undoes apply(), nothing having come between: the same steps backwards. An access that
@@ -314,19 +289,20 @@ void DataGate::revert(Index op) {
   for (Index i = task.first_access; i != kNone; i = accesses_[i].next) {
     const Access& a = accesses_[i];
     Datum& d = data_[a.datum];
-    if (d.released && a.newer == kNone) {
+    if (loose(d)) --d.running;
+    if (d.released && a.newer == kNone && !loose(d)) {
       if (d.newest != kNone)
-        witness_.change(ops_[accesses_[d.newest].op].place, 0, -d.size);
+        change(ops_[accesses_[d.newest].op], 0, -d.size);
       else
         base_ += d.size;
-      witness_.change(task.place, 0, d.size);
+      change(task, 0, d.size);
     }
     (a.older != kNone ? accesses_[a.older].newer : d.oldest) = i;
     (a.newer != kNone ? accesses_[a.newer].older : d.newest) = i;
     if (a.booked == 0 && a.refetched == 0) continue;
     book(d, -d.size);
     d.state = a.booked != 0 ? State::kAbsent : State::kEvicted;
-    if (a.booked != 0) witness_.change(ops_[accesses_[d.oldest].op].place, d.size, 0);
+    if (a.booked != 0 && !loose(d)) change(ops_[accesses_[d.oldest].op], d.size, 0);
   }
   witness_.restore(task.place);
 }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <set>
 #include <span>
 #include <vector>
@@ -22,11 +21,13 @@ struct DataAccess {
   const void* handle = nullptr;
   Bytes size = 0;               ///< to be allocated for it, in all
   const void* block = nullptr;  ///< where it is allocated already; nullptr: nowhere
+  bool stays = false;           ///< in memory until it is freed: it is never evicted
+  bool on_disk = false;         ///< it has been evicted
 };
 
 /// What the gate has seen so far.
 struct DataGateReport {
-  Bytes booked = 0;  ///< while others can be evicted: for the tasks that run
+  Bytes booked = 0;  ///< once data are evicted: for tasks that run, and what stays
   Bytes booked_peak = 0;
   Bytes allocated = 0, allocated_peak = 0;  ///< measured, data of tasks alone
   Bytes extra_peak = 0;                     ///< measured, belonging to no known datum
@@ -72,6 +73,18 @@ struct DataGateReport {
 /// attributed to data when the task that fetched them starts, and booked bytes are given
 /// back when the blocks are really freed.
 ///
+/// Where that is not enough there are two ways to go on.
+///
+/// let_evict(): whoever allocates has data written to a disk that no running task needs.
+/// From then on such a datum is in memory for sure only while tasks that work on it run:
+/// each of them has it in its alloc_i and its free_i, and while several run it is booked
+/// once. Data that stay are in memory as before. So the rule above holds with other
+/// numbers: every task starts some time if it fits beside what stays at its place in the
+/// order (docs/decisions/0053).
+///
+/// let_exceed(): the bound is raised, whenever a task is refused for the sake of those
+/// behind the horizon, to what all that has been submitted needs (docs/decisions/0054).
+///
 /// Handles, blocks and tasks are opaque. Not thread-safe; calls nothing outside.
 ///
 /// @par Cost    O(k log n) a task with k data; at most 200 bytes for each task that has
@@ -81,6 +94,8 @@ struct DataGateReport {
 class DataGate {
  public:
   enum class Op : std::uint32_t { kNone = PointerMap::kNone };
+  /// A bound with which nothing is ever held, and no order kept: only followed.
+  static constexpr Bytes kUnlimited = Bytes{1} << 62;
 
   /// `measured`: allocated() and freed() will be called. Otherwise data count as freed
   /// when they are released and their last task has ended, and blocks are only counted.
@@ -123,9 +138,11 @@ class DataGate {
   [[nodiscard]] void* admit_unproven(Seconds now);
   /// Lets in the first held task, over the bound. Something must be held.
   [[nodiscard]] void* admit_over_bound(Seconds now);
-  /// From now on tasks start when the data of all that run fit in the bound together:
-  /// enough where all else can be evicted. When stalled() only.
-  void let_evict() { evicting_ = true; }
+  /// From now on data are evicted. When stalled() only.
+  void let_evict();
+  [[nodiscard]] bool evicts() const { return evicting_; }
+  /// From now on the bound is raised where it does not suffice.
+  void let_exceed() { exceeding_ = true; }
 
   /// The task's data are in memory: which blocks were allocated for it, and where its
   /// data begin, handle by handle. kNone: for a task that needs no memory.
@@ -146,7 +163,8 @@ class DataGate {
   /// in buffers of MPI's.
   void allocated_for_message(const void* block, Bytes bytes);
   /// The block is about to be freed: its address may soon be another block's.
-  [[nodiscard]] std::uint32_t freeing(const void* block);
+  /// `evicted`: for the sake of another datum, and not because it was released.
+  [[nodiscard]] std::uint32_t freeing(const void* block, bool evicted = false);
   /// It is no longer allocated; with what freeing() returned.
   void left(std::uint32_t block);
   /// Its bytes may be used for others. @return true: booked bytes were given back
@@ -157,6 +175,8 @@ class DataGate {
   [[nodiscard]] Bytes allocated_now() const { return report_.allocated; }
   /// All that the task works on.
   [[nodiscard]] Bytes footprint(Op op) const;
+  /// In memory until they are freed, once others are evicted.
+  [[nodiscard]] Bytes staying() const { return evicting_ ? base_ : 0; }
   /// Booked now and what the first held task needs on top; 0 when none is held.
   [[nodiscard]] Bytes needed_now() const;
   [[nodiscard]] const void* first_held() const;
@@ -181,6 +201,8 @@ class DataGate {
     std::uint32_t unended;  // tasks
     State state;
     bool released;
+    bool stays;
+    std::uint32_t running = 0;  // tasks that have started; once data are evicted
   };
   // There can be millions of the next three: no byte is wasted.
   struct Access {
@@ -214,6 +236,7 @@ class DataGate {
     Bytes bytes;
     Index datum;  // kNone: none
     enum : std::uint8_t { kForeign, kFetched, kOwned, kExtra, kMessage } owner;
+    bool evicted = false;                // when it is freed
     [[nodiscard]] bool counts() const {  // as allocated
       return owner != kForeign && (owner != kMessage || bytes >= kSentAtOnce);
     }
@@ -252,6 +275,10 @@ class DataGate {
   void revert(Index op);
   void book(Datum& datum, Bytes bytes);
   void note_peak();
+  void raise_limit();
+  void change(const Task& task, Bytes more_alloc, Bytes more_free) {
+    if (!unlimited_) witness_.change(task.place, more_alloc, more_free);
+  }
   void count_held(Seconds now);
   void hold(Index op);
   Index take_first_held();
@@ -271,19 +298,20 @@ class DataGate {
   [[nodiscard]] static bool doomed(const Datum& d) {
     return d.released && d.newest == kNone;
   }
+  /// In memory for sure only while a task that works on it runs.
+  [[nodiscard]] bool loose(const Datum& d) const { return evicting_ && !d.stays; }
+  void loosen(Datum& datum);
 
   // The sequential run.
   void step_frees(const Datum& datum, Bytes bytes);
   void retire_steps();
 
   const Bytes bound_;
-  const bool measured_;
-  bool evicting_ = false;
-  Bytes base_ = 0;      // booked that remain when what has started has ended
-  Bytes promised_ = 0;  // sizes of all data known, against overflow
-  /// What the running tasks work on, once others are evicted: op to bytes, and the sum.
-  std::map<Index, Bytes> footprints_;
-  Bytes running_footprint_ = 0;
+  const bool measured_, unlimited_;
+  Bytes limit_;  // the bound, or more once it is exceeded
+  bool evicting_ = false, exceeding_ = false;
+  Bytes base_ = 0;            // booked that remain when what has started has ended
+  Bytes promised_ = 0;        // sizes of all data known, against overflow
   std::int64_t started_ = 0;  // and not ended
   WitnessTree witness_;
   std::vector<Index> needed_;  // by the task being submitted

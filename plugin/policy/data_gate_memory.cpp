@@ -20,11 +20,13 @@ DataGate::Index DataGate::adopt(const DataAccess& access) {
   if (b.owner == Block::kMessage) note_message(-b.bytes);
   promised_ += b.bytes;
   const Index datum =
-      data_.take({access.handle, b.bytes, 0, 0, kNone, kNone, 0, State::kBooked, false});
+      data_.take({access.handle, b.bytes, 0, 0, kNone, kNone, 0,
+                  evicting_ && !access.stays ? State::kEvicted : State::kBooked, false,
+                  access.stays});
   b.owner = measured_ ? Block::kOwned : Block::kFetched;
   b.datum = datum;
   if (measured_) data_[datum].allocated = b.bytes;
-  book(data_[datum], b.bytes);
+  if (data_[datum].state == State::kBooked) book(data_[datum], b.bytes);
   handles_.put(access.handle, datum);
   return datum;
 }
@@ -121,12 +123,14 @@ void DataGate::put(const Access& access, Index block) {
     // The handle's datum from before it was released, if that did not free it after all
     // (starpu_data_deinitialize_submit), gives it up. A part of another datum does not.
     const Index before = b.datum;
+    // Where data are evicted, another of the same size may have been given its block.
     Datum& old = data_[before];
-    if (before == datum || old.handle != data_[datum].handle) return;
+    const bool handed_on = loose(old) && b.bytes == data_[datum].size;
+    if (before == datum || (old.handle != data_[datum].handle && !handed_on)) return;
     old.allocated -= b.bytes;
     report_.allocated -= b.bytes;
     b.owner = Block::kForeign;
-    if (old.allocated == 0 && old.unended == 0) give_back(before);
+    if (old.allocated == 0 && old.unended == 0 && old.released) give_back(before);
   }
   own(access, block);
 }
@@ -139,7 +143,7 @@ void DataGate::own(const Access& access, Index block) {
   b.owner = Block::kOwned;
   b.datum = access.datum;
   d.allocated += b.bytes;
-  if (d.state == State::kEvicted) {
+  if (d.state == State::kEvicted && !loose(d)) {
     d.state = State::kBooked;
     book(d, d.size);
   }
@@ -149,11 +153,11 @@ void DataGate::own(const Access& access, Index block) {
   report_.underestimated_bytes = std::max(report_.underestimated_bytes, excess);
   d.size += excess;
   promised_ += excess;
-  book(d, excess);
+  if (d.state == State::kBooked) book(d, excess);
   steps_[ops_[access.op].sequence - first_step_].alloc += excess;
   if (!d.released) return;
   step_frees(d, excess);
-  if (d.newest != kNone) witness_.change(ops_[accesses_[d.newest].op].place, 0, excess);
+  if (d.newest != kNone && !loose(d)) change(ops_[accesses_[d.newest].op], 0, excess);
 }
 
 bool DataGate::unplaced(Op op) const {
@@ -163,7 +167,11 @@ bool DataGate::unplaced(Op op) const {
   return false;
 }
 
-std::uint32_t DataGate::freeing(const void* block) { return block_at_.erase(block); }
+std::uint32_t DataGate::freeing(const void* block, bool evicted) {
+  const Index index = block_at_.erase(block);
+  if (index != kNone) blocks_[index].evicted = evicted;
+  return index;
+}
 
 void DataGate::left(Index block) {
   if (block == kNone) return;
@@ -184,11 +192,13 @@ bool DataGate::freed(Index block) {
   Datum& d = data_[b.datum];
   d.allocated -= b.bytes;
   if (d.allocated > 0) return false;
+  if (b.evicted && loose(d) && !(d.released && d.unended == 0))
+    return false;  // it comes back from the disk
   if (d.unended == 0) {
     drop(b.datum);
     return true;
   }
-  if (d.state == State::kBooked) {
+  if (d.state == State::kBooked && !loose(d)) {
     book(d, -d.size);
     d.state = State::kEvicted;
   }
@@ -207,6 +217,10 @@ void DataGate::end(Op op) {
     accesses_.give_back(a);
     a = access.next;
     Datum& d = data_[access.datum];
+    if (loose(d) && --d.running == 0) {
+      report_.booked -= d.size;
+      d.state = State::kEvicted;
+    }
     if (--d.unended == 0 && d.released && (d.allocated == 0 || !measured_))
       give_back(access.datum);
   }
@@ -214,10 +228,6 @@ void DataGate::end(Op op) {
   steps_[task.sequence - first_step_].end();
   retire_steps();
   tasks_.erase(task.task);
-  if (const auto found = footprints_.find(i); found != footprints_.end()) {
-    running_footprint_ -= found->second;
-    footprints_.erase(found);
-  }
   --started_;
   ops_.give_back(i);
 }
@@ -226,7 +236,7 @@ void DataGate::end(Op op) {
 void DataGate::drop(Index datum) {
   Datum& d = data_[datum];
   if (!d.released) {
-    if (d.state == State::kBooked) base_ -= d.size;
+    if (d.state == State::kBooked && !loose(d)) base_ -= d.size;
     forget(d);
   }
   give_back(datum);

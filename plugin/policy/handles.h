@@ -31,6 +31,16 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
 /// costs nothing.
 [[nodiscard]] std::optional<DataAccess> datum_of(starpu_data_handle_t handle);
 
+/// Something in the application's memory.
+struct OwnDatum {
+  const void* begin;
+  Bytes extent;  ///< to its last byte
+  Bytes bytes;   ///< of these, those that belong to it
+};
+/// The task's data that the application allocated itself. Those that this thread was told
+/// of lately may be left out.
+void application_data_of(const starpu_task& task, std::vector<OwnDatum>& data);
+
 /// Where the task's data are in main memory now, for those that are.
 void places_of(const starpu_task& task, std::vector<DataAccess>& places);
 

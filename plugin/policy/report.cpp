@@ -28,9 +28,21 @@ Bytes excess(const RunReport& report) {
   return std::max({Bytes{0}, report.over_bound_bytes, measured});
 }
 
+// All that the bound is about.
+Bytes counted(const RunReport& report) {
+  return std::max(report.booked_peak, report.allocated_peak.value_or(0));
+}
+
 std::string headline(const RunReport& report) {
   if (!report.bound) return "espalier: no memory bound was set (ESPALIER_MEMORY)\n";
   const std::string bound = "the memory bound of " + format_size(*report.bound);
+  if (counted(report) == 0 && report.jobs == 0)
+    return fmt::format(
+        "espalier: {} bounds NOTHING here: StarPU allocated no data for tasks{}\n", bound,
+        report.application_bytes > 0
+            ? fmt::format("; {} are in the application's own memory",
+                          format_size(report.application_bytes))
+            : "");
   if (const Bytes over = excess(report); over > 0) {
     return fmt::format("espalier: {} was NOT kept: exceeded by {}\n", bound,
                        format_size(over));
@@ -38,6 +50,10 @@ std::string headline(const RunReport& report) {
   std::string text = fmt::format("espalier: {} was kept", bound);
   if (report.stopped) text += " by stopping the program";
   if (!report.allocated_peak) text += " by what was booked; no measurement";
+  if (report.application_bytes > counted(report))
+    text += fmt::format(
+        " for the smaller part of the data: {} more are in the application's own memory",
+        format_size(report.application_bytes));
   if (!report.outside.empty()) text += "; not all was accounted for, see below";
   return text + '\n';
 }
@@ -56,7 +72,7 @@ class Table {
 };
 
 void add_memory(Table& table, const RunReport& report) {
-  table.row("booked, at most", format_size(report.booked_peak));
+  if (report.bound) table.row("booked, at most", format_size(report.booked_peak));
   table.row("allocated, at most",
             report.allocated_peak ? format_size(*report.allocated_peak) : "not measured");
   if (report.overruns > 0) {
@@ -65,7 +81,19 @@ void add_memory(Table& table, const RunReport& report) {
         fmt::format("{} time{}, by {} at most", report.overruns,
                     report.overruns == 1 ? "" : "s", format_size(report.overrun_bytes)));
   }
-  table.row("would have sufficed", format_size(report.least_bytes));
+  if (report.least_bytes && report.stopped)
+    table.row("needed so far", format_size(*report.least_bytes) + ", and perhaps more");
+  else if (report.least_bytes)
+    table.row("would have sufficed", format_size(*report.least_bytes));
+  if (report.application_bytes > 0)
+    table.row("not StarPU's", fmt::format("{} in {} data in the application's own memory",
+                                          format_size(report.application_bytes),
+                                          report.application_data));
+  if (report.spill)
+    table.row(
+        "spilled",
+        fmt::format("{} written, {} read; in {}", format_size(report.spill->written),
+                    format_size(report.spill->read), report.spill->directory));
   if (report.vm_hwm) {
     std::string text = format_size(*report.vm_hwm) + " at most (VmHWM)";
     if (report.vm_rss_at_start) {
@@ -127,6 +155,16 @@ void add_outside(Table& table, std::vector<RunReport::Outside> outside) {
   }
 }
 
+nlohmann::ordered_json spill_of(const RunReport& report) {
+  if (!report.spill) return {};
+  const RunReport::Spill& spill = *report.spill;
+  return {{"directory", spill.directory},
+          {"written_bytes", spill.written},
+          {"read_bytes", spill.read},
+          {"writes", spill.writes},
+          {"reads", spill.reads}};
+}
+
 template <class T>
 nlohmann::ordered_json json_of(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
@@ -150,7 +188,7 @@ bool put(const std::string& path, const std::string& text) {
 }  // namespace
 
 std::optional<bool> bound_kept(const RunReport& report) {
-  if (!report.bound) return std::nullopt;
+  if (!report.bound || (counted(report) == 0 && report.jobs == 0)) return std::nullopt;
   return excess(report) == 0;
 }
 
@@ -187,7 +225,10 @@ std::string to_json(const RunReport& report) {
                      {"allocated_peak_bytes", json_of(report.allocated_peak)},
                      {"overruns", report.overruns},
                      {"overrun_bytes", report.overrun_bytes},
-                     {"least_bytes", report.least_bytes},
+                     {"least_bytes", json_of(report.least_bytes)},
+                     {"application_data", report.application_data},
+                     {"application_bytes", report.application_bytes},
+                     {"spill", spill_of(report)},
                      {"baseline_rss_bytes", json_of(report.vm_rss_at_start)},
                      {"peak_rss_bytes", json_of(report.vm_hwm)},
                      {"tasks", report.tasks},

@@ -20,6 +20,12 @@ struct RunReport {
     std::int64_t count = 0;
     Bytes bytes = 0;  ///< 0: not known
   };
+  /// Data that StarPU wrote to a disk, and read again.
+  struct Spill {
+    std::string directory;
+    Bytes written = 0, read = 0;
+    std::int64_t writes = 0, reads = 0;
+  };
 
   std::string program;
   std::string policy_version;
@@ -35,7 +41,12 @@ struct RunReport {
   std::int64_t overruns = 0;            ///< times that more was allocated than booked
   Bytes overrun_bytes = 0;              ///< largest excess of allocated over booked
   std::int64_t unsafe_admissions = 0;   ///< tasks let in without proof that all can end
-  Bytes least_bytes = 0;                ///< would have sufficed, in order of submission
+  /// Would have sufficed, in order of submission; for a program that was stopped, as far
+  /// as it came. nullopt: not known
+  std::optional<Bytes> least_bytes;
+  std::int64_t application_data = 0;  ///< data of tasks in the application's own memory
+  Bytes application_bytes = 0;        ///< their sum: not counted in anything else here
+  std::optional<Spill> spill;         ///< where there is a disk
   std::vector<Outside> outside;
   std::optional<Bytes> vm_rss_at_start;  ///< resident in the process, in all
   std::optional<Bytes> vm_hwm;           ///< peak of that over the life of the process

@@ -12,6 +12,7 @@
 #include "policy/clock.h"
 #include "policy/handles.h"
 #include "policy/one_writer.h"
+#include "policy/spill.h"
 
 namespace espalier::policy {
 
@@ -24,10 +25,9 @@ std::weak_ptr<Run> current;
 std::optional<RunReport> last;  // of a run that has ended
 std::mutex last_mutex;
 
-// StarPU registers its swap after its policies, from these variables. Its own limit makes
-// it evict; it is read before: see preload.cpp.
+// StarPU's own limit makes it evict; it is read before: see preload.cpp.
 void prepare_disk(const Settings& settings) {
-  setenv("STARPU_DISK_SWAP", settings.spill_directory.c_str(), 0);
+  prepare_spilling(settings.spill_directory);
   const starpu_ssize_t limit = starpu_memory_get_total(STARPU_MAIN_RAM);
   if (limit <= 0 || limit > *settings.memory)
     throw InvalidInput(fmt::format(
@@ -97,11 +97,9 @@ Run::Run(Settings settings, TransparentGate::Place place)
       trace_->name_worker(worker, name);
     }
   }
-  if (settings_.memory)
+  if (settings_.memory || !settings_.report.empty())
     gate_.emplace(settings_, starpu_worker_get_count(), throttle_,
-                  trace_ ? &*trace_ : nullptr, place, [] {
-                    if (const std::shared_ptr<Run> run = current.lock()) run->write(true);
-                  });
+                  trace_ ? &*trace_ : nullptr, place, [this] { write(true); });
 }
 
 Run::~Run() {
@@ -130,6 +128,19 @@ void Run::submitted(const starpu_task& task, bool bound) {
     throttle_.wait();
 #endif
   throttle_.submitted();
+}
+
+void Run::asks(const starpu_task& task) {
+  if (trace_) held_.asks(&task, now());
+}
+
+void Run::passes(const starpu_task& task) {
+  if (trace_) held_.passes(&task);
+}
+
+void Run::placed(const starpu_task& task) {
+  if (trace_) held_.goes_on(&task, now());
+  throttle_.ready();
 }
 
 bool Run::ready(starpu_task& task, bool bound) {
@@ -177,7 +188,8 @@ void Run::ended(const starpu_task& task, bool bound) {
     const Seconds end = timed_ ? now() : 0;
     if (timed_) add<Seconds>(tally.busy, end - tally.start);
     if (trace_)
-      trace_->task(static_cast<std::size_t>(worker), name_of(task), tally.start, end);
+      trace_->task(static_cast<std::size_t>(worker), name_of(task), tally.start, end,
+                   held_.take(&task));
   }
   throttle_.ended();
   if (gate_ && !bound) gate_->ended(task);
@@ -192,11 +204,11 @@ void Run::message_begins(starpu_data_handle_t handle, bool receives) {
     ++received_;
     received_bytes_ += static_cast<Bytes>(starpu_data_get_size(handle));
   }
-  if (gate_) gate_->message_begins(handle, receives);
+  if (bounded()) gate_->message_begins(handle, receives);
 }
 
 void Run::message_ended(starpu_data_handle_t handle) {
-  if (gate_) gate_->message_ended(handle);
+  if (bounded()) gate_->message_ended(handle);
 }
 
 void Run::job_ended(const GateReport& job, Bytes bound) {
@@ -237,17 +249,27 @@ RunReport Run::report() const {
   report.received_bytes = received_bytes_;
   report.idle_seconds =
       report.elapsed_seconds * static_cast<Seconds>(report.workers) - report.busy_seconds;
-  if (!gate_) return report;
+  if (gate_) add_gate(report);
+  return report;
+}
+
+// What is known of programs that declare nothing.
+void Run::add_gate(RunReport& report) const {
   const DataGateReport gate = gate_->report();
+  const ApplicationData own = gate_->application_data();
+  report.application_data = own.count();
+  report.application_bytes = own.bytes();
+  if (gate_->measured()) report.allocated_peak = gate.allocated_peak;
+  report.gated_tasks = gate.tasks;
+  // Without a bound it is of use only if all frees were seen.
+  if (settings_.memory || gate_->measured()) report.least_bytes = gate.least;
+  if (!settings_.memory) return;
   report.bound = settings_.memory;
   report.booked_peak = std::max(report.booked_peak, gate.booked_peak);
   report.over_bound_bytes = std::max<Bytes>(0, gate.over_bound);
-  if (gate_->measured()) report.allocated_peak = gate.allocated_peak;
   report.overruns += gate.underestimates;
   report.overrun_bytes = std::max(report.overrun_bytes, gate.underestimated_bytes);
   report.unsafe_admissions = gate.unproven;
-  report.least_bytes = gate.least;
-  report.gated_tasks = gate.tasks;
   report.held_tasks += gate.held_tasks;
   report.held_seconds += gate.held_time;
   if (gate.extra_peak > 0)
@@ -260,7 +282,10 @@ RunReport Run::report() const {
         {"tasks on a worker of their own choice", gate_->bypassed(), 0});
   if (jobs_.jobs > 0)
     report.outside.push_back({"declared trees, with bounds of their own", jobs_.jobs, 0});
-  return report;
+  if (settings_.on_overflow != Overflow::kDisk) return;
+  const SpillFigures spilled = spill_figures();
+  report.spill = RunReport::Spill{spilled.directory, spilled.written, spilled.read,
+                                  spilled.writes, spilled.reads};
 }
 
 void Run::write(bool stopped) const {

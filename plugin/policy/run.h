@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policy/gate.h"
+#include "policy/held_times.h"
 #include "policy/report.h"
 #include "policy/settings.h"
 #include "policy/throttle.h"
@@ -43,8 +44,11 @@ class Run {
   // The hooks, in order. `bound` tasks belong to a declared tree, with a gate of its own.
   void submitted(const starpu_task& task, bool bound);
   [[nodiscard]] bool ready(starpu_task& task, bool bound);
-  /// A task that the gate let in, or that no gate held, is queued.
-  void placed() { throttle_.ready(); }
+  /// A gate is about to be asked for a task, and did not hold it: both for the trace.
+  void asks(const starpu_task& task);
+  void passes(const starpu_task& task);
+  /// A task that a gate let in, or that no gate held, is queued.
+  void placed(const starpu_task& task);
   void bypasses(const starpu_task& task);
   void taken(const starpu_task& task);
   void starts(const starpu_task& task);
@@ -58,7 +62,7 @@ class Run {
   }
 
   /// Whether there is a bound for what declares nothing.
-  [[nodiscard]] bool bounded() const { return gate_.has_value(); }
+  [[nodiscard]] bool bounded() const { return settings_.memory.has_value(); }
   /// StarPU-MPI acquires the handle for a message, and gives it back.
   void message_begins(starpu_data_handle_t handle, bool receives);
   void message_ended(starpu_data_handle_t handle);
@@ -76,6 +80,7 @@ class Run {
   };
   void end_unseen(Tally& tally);
   void write(bool stopped) const;
+  void add_gate(RunReport& report) const;
 
   const Settings settings_;
   const bool timed_;  // somebody wants to know
@@ -83,6 +88,7 @@ class Run {
   const std::optional<Bytes> rss_at_start_;
   Throttle throttle_;
   std::optional<Trace> trace_;
+  HeldTimes held_;  // with a trace
   std::vector<Tally> tallies_;
   std::optional<TransparentGate> gate_;
   std::atomic<std::int64_t> received_ = 0;  // messages

@@ -74,12 +74,16 @@ void Scheduler::push(starpu_task* task) {
   // First: another worker may run and destroy the task as soon as it is passed on.
   starpu_push_task_end(task);
   Job* const job = job_of(task);
+  if (run_) run_->asks(*task);
   if (job == nullptr) {
-    if (!run_ || run_->ready(*task, false)) place(task, unbound_, kUnboundRank);
+    if (run_ && !run_->ready(*task, false)) return;
+    if (run_) run_->passes(*task);
+    place(task, unbound_, kUnboundRank);
     return;
   }
   const TaskId node = job->gate().node_of(task->sched_data);
   if (!job->gate().started(node) && !job->gate().admit(node, task, now())) return;
+  if (run_) run_->passes(*task);
   const Job::Destination& destination = job->destination(node);
   place(task, *destination.queue, destination.path);
 }
@@ -152,7 +156,7 @@ void Scheduler::enqueue(const Job& job, const std::vector<Released>& released) {
 }
 
 void Scheduler::place(starpu_task* task, Placement::Queue& queue, std::uint32_t path) {
-  if (run_) run_->placed();
+  if (run_) run_->placed(*task);
   Placement::Queue& chosen =
       all_can_execute(task)
           ? queue

@@ -44,6 +44,7 @@ void Throttle::wait() {
     if (running_.load() > 0) last_running = Clock::now();
     if (since(last_progress) > kRunningPatience || since(last_running) > kReadyPatience) {
       gave_up_at_ = ended;
+      ++gave_up_;
       break;
     }
     // A moment at a time: that nothing is active any more is not announced.
@@ -56,6 +57,11 @@ void Throttle::wait() {
 Seconds Throttle::waited() const {
   const std::scoped_lock lock(mutex_);
   return waited_;
+}
+
+std::int64_t Throttle::gave_up() const {
+  const std::scoped_lock lock(mutex_);
+  return gave_up_;
 }
 
 }  // namespace espalier::policy

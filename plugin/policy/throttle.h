@@ -42,6 +42,8 @@ class Throttle {
   [[nodiscard]] std::int64_t pending() const { return pending_.load(); }
   /// Time that submission waited, summed over threads.
   [[nodiscard]] Seconds waited() const;
+  /// Times that it went on though the window was more than half full.
+  [[nodiscard]] std::int64_t gave_up() const;
 
  private:
   const std::int64_t window_, resume_;
@@ -53,6 +55,7 @@ class Throttle {
   mutable std::mutex mutex_;
   std::condition_variable room_;
   Seconds waited_ = 0;
+  std::int64_t gave_up_ = 0;
 };
 
 }  // namespace espalier::policy

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "espalier/model/error.h"
 #include "policy/clock.h"
 #include "policy/handles.h"
@@ -29,6 +32,20 @@ thread_local Running running;
 
 bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) > 0; }
 
+// With a disk, what StarPU itself keeps: it counts in MiB.
+Bytes bound_of(const Settings& settings) {
+  if (!settings.memory) return DataGate::kUnlimited;
+  if (settings.on_overflow != Overflow::kDisk) return *settings.memory;
+  return std::min<Bytes>(*settings.memory, starpu_memory_get_total(STARPU_MAIN_RAM));
+}
+
+// With a limit, StarPU 1.3 keeps the blocks of released data for others. There is no
+// telling from blocks what has been freed.
+bool frees_are_seen(const Settings& settings) {
+  constexpr bool kKeepsBlocks = STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION == 3;
+  return !kKeepsBlocks || !settings.memory || settings.on_overflow != Overflow::kDisk;
+}
+
 }  // namespace
 
 TransparentGate::TransparentGate(const Settings& settings, unsigned workers,
@@ -39,10 +56,9 @@ TransparentGate::TransparentGate(const Settings& settings, unsigned workers,
       throttle_(throttle),
       trace_(trace),
       place_(place),
-      last_words_(last_words),
-      measured_(observe_allocation(this)),
-      // With a disk StarPU evicts and caches: what it frees then is not the gate's.
-      gate_(*settings.memory, measured_ && settings.on_overflow != Overflow::kDisk) {
+      last_words_(std::move(last_words)),
+      measured_(observe_allocation(this, settings.memory.has_value())),
+      gate_(bound_of(settings), measured_ && frees_are_seen(settings)) {
 #ifndef STARPU_SIMGRID
   watcher_ = std::thread([this] { watch(); });
 #endif
@@ -78,6 +94,12 @@ void TransparentGate::submitted(const starpu_task& task) {
 
 // The task takes its place in the order of submission.
 void TransparentGate::follow(const starpu_task& task) {
+  thread_local std::vector<OwnDatum> own;
+  application_data_of(task, own);
+  if (!own.empty()) {
+    const std::scoped_lock lock(mutex_);
+    for (const OwnDatum& d : own) application_data_.add(d.begin, d.extent, d.bytes);
+  }
   std::unique_lock lock = lock_with(data, [&] { data_of(task, workers_, data); });
   if (data.empty()) return;
   const DataGate::Op op = gate_.submit(&task, data);
@@ -209,10 +231,10 @@ void TransparentGate::allocated_for_message(const void* block, std::size_t bytes
   gate_.allocated_for_message(block, static_cast<Bytes>(bytes));
 }
 
-std::uint32_t TransparentGate::freeing(const void* block) {
+std::uint32_t TransparentGate::freeing(const void* block, bool evicted) {
   ++frees_;
   const std::scoped_lock lock(mutex_);
-  return gate_.freeing(block);
+  return gate_.freeing(block, evicted);
 }
 
 void TransparentGate::freed(std::uint32_t token) {
@@ -247,6 +269,11 @@ void TransparentGate::settle_locked(const void* thread, Seconds before) {
   if (!given_back) return;
   changed();
   if (gate_.holds()) room_ = true;
+}
+
+ApplicationData TransparentGate::application_data() const {
+  const std::scoped_lock lock(mutex_);
+  return application_data_;
 }
 
 DataGateReport TransparentGate::report() const {

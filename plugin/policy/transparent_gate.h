@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "policy/allocation.h"
+#include "policy/application_data.h"
 #include "policy/brief_mutex.h"
 #include "policy/data_gate.h"
 #include "policy/settings.h"
@@ -35,11 +37,12 @@ namespace espalier::policy {
 class TransparentGate final : private AllocationObserver {
  public:
   /// What to do before the process is stopped.
-  using LastWords = void (*)();
+  using LastWords = std::function<void()>;
   /// Queues a task that was held.
   using Place = void (*)(starpu_task* task);
 
-  /// `settings.memory` is set. `trace` may be nullptr. Both and `throttle` outlive it.
+  /// Without `settings.memory` nothing is held: what the program needs is found out.
+  /// `trace` may be nullptr. Both and `throttle` outlive it.
   TransparentGate(const Settings& settings, unsigned workers, const Throttle& throttle,
                   Trace* trace, Place place, LastWords last_words);
   ~TransparentGate();
@@ -72,19 +75,22 @@ class TransparentGate final : private AllocationObserver {
   /// By a worker that looks for a task: queues held tasks that may start since memory was
   /// freed. Without any, one load.
   void place_admitted() {
+    looks_for_task();
     settle();
     if (room_.load(std::memory_order_relaxed)) place_all();
   }
 
   [[nodiscard]] DataGateReport report() const;
   [[nodiscard]] bool measured() const { return measured_; }
+  /// Data of tasks that the application allocated itself.
+  [[nodiscard]] ApplicationData application_data() const;
   /// Tasks on workers of their own choice, which could not be held.
   [[nodiscard]] std::int64_t bypassed() const { return bypassed_; }
 
  private:
   void allocated(const void* block, std::size_t bytes) override;
   void allocated_for_message(const void* block, std::size_t bytes) override;
-  std::uint32_t freeing(const void* block) override;
+  std::uint32_t freeing(const void* block, bool evicted) override;
   void freed(std::uint32_t token) override;
 
   void follow(const starpu_task& task);
@@ -103,8 +109,10 @@ class TransparentGate final : private AllocationObserver {
   void end(std::unique_lock<BriefMutex>& lock, DataGate::Op op);
   [[nodiscard]] Seconds patience() const;  // with the lock
   void act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds still);
-  void tell_of_messages();  // with the lock
+  void go_on(std::vector<void*>& admitted);  // with the lock
+  void tell_of_messages();                   // with the lock
   [[nodiscard]] std::string overflow_text() const;
+  [[nodiscard]] std::string needs_text() const;
   [[noreturn]] void stop(const std::string& text);  // without the lock
 
   const Settings& settings_;
@@ -135,6 +143,7 @@ class TransparentGate final : private AllocationObserver {
   };
   std::unordered_map<starpu_data_handle_t, std::deque<std::unique_ptr<Message>>>
       messages_;
+  ApplicationData application_data_;
   std::uint64_t changes_ = 0;       // of the gate's state
   bool application_waits_ = false;  // since the last submission
   bool warned_ = false;

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "policy/clock.h"
 #include "policy/handles.h"
+#include "policy/spill.h"
 #include "policy/transparent_gate.h"
 
 namespace espalier::policy {
@@ -30,6 +32,11 @@ constexpr Seconds kPatienceForMessages = 30;
 constexpr Seconds kSettled = 0.01;
 constexpr auto kWatchInterval = std::chrono::milliseconds(10);
 
+constexpr std::string_view kHowToLearn =
+    ". ESPALIER_ON_OVERFLOW=warn goes on over the bound, and with ESPALIER_REPORT=- says "
+    "at "
+    "the end what would have sufficed; =disk spills";
+
 }  // namespace
 
 void TransparentGate::refuse_if_too_large(std::unique_lock<BriefMutex>& lock,
@@ -41,13 +48,19 @@ void TransparentGate::refuse_if_too_large(std::unique_lock<BriefMutex>& lock,
   // No disk helps: a task needs all its data in memory.
   if (settings_.on_overflow != Overflow::kWarn) {
     lock.unlock();
-    stop(text);
+    stop(text + std::string(kHowToLearn));
   }
   if (!warned_) std::fprintf(stderr, "%s; going on over the bound.\n", text.c_str());
   warned_ = true;
+  gate_.let_exceed();
 }
 
 Seconds TransparentGate::patience() const {
+  // Without a way back there is no point in waiting. Nothing is lost by spilling early
+  // but the time that it takes.
+  if (warned_ && settings_.on_overflow == Overflow::kWarn) return 0;
+  if (settings_.on_overflow == Overflow::kDisk && !gate_.evicts())
+    return kPatienceWhenClear;
   if (gate_.awaits_frees()) return kPatienceForFrees;
   if (!application_waits_) return kPatience;
   return gate_.first_is_held() ? kPatienceWhenClear : kPatienceWhenWaiting;
@@ -88,32 +101,44 @@ void TransparentGate::watch() {
 // be followed, as with tags whose predecessor comes later.
 void TransparentGate::act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds still) {
   std::vector<void*> admitted;
-  if (void* const task = gate_.admit_unproven(now())) {
-    admitted.push_back(task);
-  } else if (!warned_ && still < kPatience) {
+  const bool spills = settings_.on_overflow == Overflow::kDisk && !gate_.evicts();
+  const bool in_order = spills && gate_.first_is_held();
+  void* const fits = in_order ? nullptr : gate_.admit_unproven(now());
+  if (fits != nullptr) {
+    admitted.push_back(fits);
+  } else if (still < kPatience && !spills && settings_.on_overflow != Overflow::kWarn) {
     // That the program waits is known of its start alone: it may have waited for one
-    // task, and be working.
+    // task, and be working. To stop it then would be wrong.
     return;
-  } else if (settings_.on_overflow == Overflow::kAbort) {
-    const std::string text = overflow_text();
+  } else if (settings_.on_overflow == Overflow::kAbort || gate_.evicts()) {
+    const std::string text =
+        overflow_text() + (gate_.evicts() ? "" : std::string(kHowToLearn));
     lock.unlock();
-    stop(text + ". ESPALIER_ON_OVERFLOW=warn goes on over the bound, =disk spills");
+    stop(text);
   } else {
-    const bool to_disk = settings_.on_overflow == Overflow::kDisk;
-    if (!warned_)
-      std::fprintf(stderr, "%s; %s.\n", overflow_text().c_str(),
-                   to_disk
-                       ? fmt::format("spilling to {}", settings_.spill_directory).c_str()
-                       : "going on over the bound");
-    warned_ = true;
-    if (to_disk) gate_.let_evict();
-    gate_.admit_held(now(), admitted);
-    if (admitted.empty()) admitted.push_back(gate_.admit_over_bound(now()));
+    go_on(admitted);
   }
   changed();
   lock.unlock();
   hand_on(admitted);
   lock.lock();
+}
+
+// Over the bound, or at the cost of others.
+void TransparentGate::go_on(std::vector<void*>& admitted) {
+  const bool spills = settings_.on_overflow == Overflow::kDisk;
+  if (!warned_)
+    std::fprintf(stderr, "%s; %s.\n", overflow_text().c_str(),
+                 spills ? fmt::format("spilling to {}", spill_figures().directory).c_str()
+                        : "going on over the bound");
+  warned_ = true;
+  if (spills)
+    gate_.let_evict();
+  else
+    gate_.let_exceed();
+  gate_.admit_held(now(), admitted);
+  // What stays may be too much: then the next stall is the last.
+  if (admitted.empty() && !spills) admitted.push_back(gate_.admit_over_bound(now()));
 }
 
 // Another process may be computing, or may wait for this one.
@@ -128,19 +153,31 @@ void TransparentGate::tell_of_messages() {
 
 std::string TransparentGate::overflow_text() const {
   const auto* const task = static_cast<const starpu_task*>(gate_.first_held());
-  const DataGateReport report = gate_.report();
-  return fmt::format(
+  const Bytes booked = gate_.booked();
+  const Bytes missing = gate_.needed_now() - booked;
+  const std::string text = fmt::format(
       "espalier: the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
-      "needs {} more, and {} are held by data that nothing submitted so far frees. What "
-      "has been submitted needs at least {}",
-      format_size(gate_.bound()), name_of(*task),
-      format_size(gate_.needed_now() - report.booked), format_size(report.booked),
-      format_size(report.least));
+      "needs {} more, and {} are held by data that ",
+      format_size(gate_.bound()), name_of(*task), format_size(missing),
+      format_size(booked));
+  if (gate_.evicts())
+    return text + "the program keeps in memory (starpu_data_set_ooc_flag): no disk helps";
+  return text + "nothing submitted so far frees. " + needs_text();
+}
+
+// More may be submitted.
+std::string TransparentGate::needs_text() const {
+  return fmt::format(
+      "What has been submitted so far needs {}; the whole program needs that at least, "
+      "and "
+      "perhaps more",
+      format_size(gate_.report().least));
 }
 
 void TransparentGate::stop(const std::string& text) {
   std::fprintf(stderr, "%s.\n", text.c_str());
   last_words_();
+  remove_spilled();
   std::abort();
 }
 

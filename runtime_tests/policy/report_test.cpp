@@ -101,13 +101,52 @@ TEST(RunReport, IsReadableText) {
 )");
 }
 
+TEST(RunReport, DoesNotCallItASuccessWhenNextToNothingWasCounted) {
+  RunReport report = example();
+  report.application_bytes = 162 * kMiB;
+  report.application_data = 40;
+  EXPECT_EQ(first_line(report), "espalier: the memory bound of 256.0 MiB was kept")
+      << "the larger part was";
+  report.booked_peak = report.allocated_peak.emplace(kMiB);
+  EXPECT_EQ(
+      first_line(report),
+      "espalier: the memory bound of 256.0 MiB was kept for the smaller part of the "
+      "data: 162.0 MiB more are in the application's own memory");
+  EXPECT_NE(to_text(report).find("\n  not StarPU's          162.0 MiB in 40 data in the "
+                                 "application's own memory\n"),
+            std::string::npos)
+      << to_text(report);
+  report.booked_peak = report.allocated_peak.emplace(0);
+  EXPECT_EQ(
+      first_line(report),
+      "espalier: the memory bound of 256.0 MiB bounds NOTHING here: StarPU allocated "
+      "no data for tasks; 162.0 MiB are in the application's own memory");
+  EXPECT_EQ(bound_kept(report), std::nullopt);
+}
+
+TEST(RunReport, SaysThatAStoppedProgramMayNeedMore) {
+  RunReport report = example();
+  report.stopped = true;
+  EXPECT_NE(
+      to_text(report).find("\n  needed so far         64.0 MiB, and perhaps more\n"),
+      std::string::npos)
+      << to_text(report);
+}
+
+TEST(RunReport, SaysWhatWasSpilledWhere) {
+  RunReport report = example();
+  report.spill = RunReport::Spill{"/tmp/x", 3 * kMiB, 2 * kMiB, 17, 18};
+  EXPECT_NE(to_text(report).find(
+                "\n  spilled               3.0 MiB written, 2.0 MiB read; in /tmp/x\n"),
+            std::string::npos)
+      << to_text(report);
+}
+
 TEST(RunReport, IsReadableTextOfARunWithoutAnything) {
   EXPECT_EQ(to_text({}), R"(espalier: no memory bound was set (ESPALIER_MEMORY)
   program               
   versions              espalier , StarPU 
-  booked, at most       0 B
   allocated, at most    not measured
-  would have sufficed   0 B
   tasks                 0 run, 0 submitted that need memory
   waited at the gate    no task
   workers               0, busy 0.000 s (0 %), idle 0.000 s
@@ -152,6 +191,9 @@ TEST(RunReport, IsOneJsonObject) {
   report.received_messages = 11;
   report.received_bytes = 12;
   report.jobs = 9;
+  report.application_bytes = 13;
+  report.application_data = 14;
+  report.spill = RunReport::Spill{"/tmp/x", 15, 16, 17, 18};
   report.outside.push_back({"scratch buffers", 2, 10});
   EXPECT_EQ(json::parse(to_json(report)), json::parse(R"({
     "program": "chains", "mpi_rank": 3,
@@ -159,7 +201,10 @@ TEST(RunReport, IsOneJsonObject) {
     "bound_bytes": 268435456, "bound_kept": false, "stopped": false,
     "booked_peak_bytes": 201326592, "over_bound_bytes": 7,
     "allocated_peak_bytes": 199229440, "overruns": 5, "overrun_bytes": 6,
-    "least_bytes": 67108864, "baseline_rss_bytes": 46137344, "peak_rss_bytes": 247463936,
+    "least_bytes": 67108864, "application_data": 14, "application_bytes": 13,
+    "spill": {"directory": "/tmp/x", "written_bytes": 15, "read_bytes": 16,
+              "writes": 17, "reads": 18},
+    "baseline_rss_bytes": 46137344, "peak_rss_bytes": 247463936,
     "tasks": 32, "gated_tasks": 16, "held_tasks": 12, "held_seconds": 24.0,
     "unsafe_admissions": 8, "throttled_seconds": 0.25,
     "received_messages": 11, "received_bytes": 12, "jobs": 9, "workers": 4,

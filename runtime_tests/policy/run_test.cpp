@@ -5,6 +5,7 @@
 
 #include <array>
 #include <csignal>
+#include <vector>
 
 #include "policy/bounded_run.h"
 
@@ -78,8 +79,10 @@ TEST_F(RunStops, WhenDataAreNeverReleased) {
                   }),
       testing::KilledBySignal(SIGABRT),
       "cannot be kept: task .* needs 3.0 MiB more, and 6.0 MiB are held by data "
-      "that nothing submitted so far frees. What has been submitted needs at least "
-      "12.0 MiB. ESPALIER_ON_OVERFLOW=warn goes on over the bound, =disk spills");
+      "that nothing submitted so far frees. What has been submitted so far needs "
+      "12.0 MiB; the whole program needs that at least, and perhaps more. "
+      "ESPALIER_ON_OVERFLOW=warn goes on over the bound, and with ESPALIER_REPORT=- says "
+      "at the end what would have sufficed; =disk spills");
   const auto report = read_json(report_file());
   ASSERT_FALSE(report.is_discarded());
   EXPECT_EQ(report["bound_kept"], true) << report;
@@ -169,8 +172,48 @@ TEST(Run, ReportsWithoutABound) {
   const auto report = read_json(report_file());
   EXPECT_EQ(report["tasks"], 2 * Pressure::kChains);
   EXPECT_TRUE(report["bound_kept"].is_null());
-  EXPECT_EQ(report["gated_tasks"], 0);
+  EXPECT_EQ(report["gated_tasks"], 2 * Pressure::kChains);
+  EXPECT_EQ(report["held_tasks"], 0);
+  EXPECT_EQ(report["least_bytes"], 3 * kMiB) << "the user learns what to set";
+  EXPECT_GE(report["allocated_peak_bytes"], 3 * kMiB);
   EXPECT_EQ(report["workers"], 2);
+}
+
+// A matrix of the application's, its tiles, and a little that StarPU allocates.
+TEST(Run, ReportsDataInTheMemoryOfTheApplication) {
+  constexpr unsigned kSide = 256;
+  std::vector<double> matrix(kSide * kSide);
+  const auto program = [&](bool with_temporary) {
+    static starpu_codelet update = reading_codelet();
+    static std::atomic<int> sum;
+    starpu_data_handle_t handle;
+    starpu_matrix_data_register(&handle, STARPU_MAIN_RAM,
+                                reinterpret_cast<std::uintptr_t>(matrix.data()), kSide,
+                                kSide, kSide, sizeof(double));
+    starpu_data_filter rows{}, columns{};
+    rows.filter_func = starpu_matrix_filter_block;
+    columns.filter_func = starpu_matrix_filter_vertical_block;
+    rows.nchildren = columns.nchildren = 4;
+    ASSERT_EQ(submit(update, &sum, {handle}), 0);
+    ASSERT_EQ(starpu_task_wait_for_all(), 0);
+    starpu_data_map_filters(handle, 2, &rows, &columns);
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 4; ++j)
+        ASSERT_EQ(submit(update, &sum, {starpu_data_get_sub_data(handle, 2, i, j)}), 0);
+    ASSERT_EQ(starpu_task_wait_for_all(), 0);
+    starpu_data_unpartition(handle, STARPU_MAIN_RAM);
+    starpu_data_unregister(handle);
+    if (!with_temporary) return;
+    Pressure chains;
+    chains.submit_all();
+    ASSERT_EQ(starpu_task_wait_for_all(), 0);
+  };
+  auto report = run_bounded("8MiB", [&] { program(true); });
+  EXPECT_EQ(report["application_bytes"], kSide * kSide * sizeof(double)) << report;
+  EXPECT_EQ(report["bound_kept"], true);
+  report = run_bounded("8MiB", [&] { program(false); });
+  EXPECT_EQ(report["application_bytes"], kSide * kSide * sizeof(double)) << report;
+  EXPECT_TRUE(report["bound_kept"].is_null()) << "nothing was counted";
 }
 
 TEST(Run, TracesTasksAndMemory) {
@@ -185,13 +228,19 @@ TEST(Run, TracesTasksAndMemory) {
   }
   const auto trace = read_json(path);
   ASSERT_TRUE(trace.contains("traceEvents")) << trace;
-  int tasks = 0, counters = 0;
+  int tasks = 0, counters = 0, held = 0;
   for (const auto& event : trace["traceEvents"]) {
     tasks += event["ph"] == "X" ? 1 : 0;
+    held += event["ph"] == "X" && event.contains("args") &&
+                    event["args"].value("held_us", 0.0) > 0
+                ? 1
+                : 0;
     counters += event["ph"] == "C" ? 1 : 0;
   }
   EXPECT_EQ(tasks, 2 * Pressure::kChains);
   EXPECT_GT(counters, 0);
+  EXPECT_GT(held, 0) << "two chains fit at a time";
+  EXPECT_LT(held, 2 * Pressure::kChains);
 }
 
 // Of 20 000 tasks, submitted as fast as can be, a few hundred are there at a time. (When

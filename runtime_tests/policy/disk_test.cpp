@@ -1,0 +1,144 @@
+// Programs that need more memory than they get, with a disk; and what StarPU's
+// allocations have to look like where there are disks.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+
+#include "policy/loaded_program.h"
+
+namespace espalier::policy {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+// A program under a bound in a directory of its own.
+class WithADisk : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = testing::TempDir() + "espalier-disk-XXXXXX";
+    ASSERT_NE(mkdtemp(directory_.data()), nullptr);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  Ended run(const std::string& bound, const std::string& program,
+            const std::string& on_overflow = "disk") {
+    std::filesystem::create_directory(directory_ + "/spill");
+    return run_program(
+        kTwoWorkers + kBothLoaded + "STARPU_SCHED=espalier ESPALIER_MEMORY=" + bound +
+            " ESPALIER_ON_OVERFLOW=" + on_overflow + " ESPALIER_SPILL_DIR=" + directory_ +
+            "/spill ESPALIER_REPORT=" + report_path(),
+        program);
+  }
+  [[nodiscard]] std::string report_path() const { return directory_ + "/report.json"; }
+  [[nodiscard]] bool nothing_left() const {
+    return std::filesystem::is_empty(directory_ + "/spill");
+  }
+
+  std::string directory_;
+};
+
+struct Pattern {
+  const char *name, *arguments;
+};
+
+class DiskPattern : public WithADisk, public testing::WithParamInterface<Pattern> {};
+
+TEST_P(DiskPattern, EndsUnderHalfOfItsLeastWithTheRightResult) {
+  const Ended ended =
+      run("3MiB", std::string(PATTERNS_PROGRAM) + " " + GetParam().arguments);
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_NE(ended.output.find("all right"), std::string::npos) << ended.output;
+  const auto report = read_report(report_path());
+  ASSERT_FALSE(report.is_discarded()) << ended.output;
+  EXPECT_GE(report["least_bytes"], 6 * kMiB) << report;
+  EXPECT_EQ(report["bound_kept"], true) << report;
+  EXPECT_LE(report["allocated_peak_bytes"], 3 * kMiB) << report;
+  EXPECT_GE(report["spill"]["written_bytes"], 3 * kMiB) << report;
+  EXPECT_GE(report["spill"]["read_bytes"], 3 * kMiB) << report;
+  const std::string place = report["spill"]["directory"];
+  EXPECT_EQ(place.find(directory_ + "/spill/"), 0) << place;
+  EXPECT_TRUE(nothing_left());
+}
+
+INSTANTIATE_TEST_SUITE_P(Disk, DiskPattern,
+                         testing::Values(Pattern{"Cholesky", "cholesky 128 10"},
+                                         Pattern{"Lu", "lu 128 8"},
+                                         Pattern{"Qr", "qr 128 7"},
+                                         Pattern{"Training", "training 256 25"}),
+                         [](const auto& instance) { return instance.param.name; });
+
+// The disk is there and not needed: released data are seen to be free, also those that no
+// task worked on any more, of which StarPU 1.4 tells nobody.
+TEST_F(WithADisk, ReleasesOfIdleDataAreSeen) {
+  for (const std::string how : {"invalidate", "unregister"}) {
+    const Ended ended = run("4MiB", std::string(RELEASES_PROGRAM) + " 20 " + how);
+    EXPECT_EQ(ended.status, 0) << ended.output;
+    const auto report = read_report(report_path());
+    ASSERT_FALSE(report.is_discarded()) << ended.output;
+    EXPECT_EQ(report["least_bytes"], kMiB) << how << report;
+    EXPECT_EQ(report["spill"]["written_bytes"], 0) << how << report;
+    EXPECT_EQ(ended.output.find("spilling"), std::string::npos) << ended.output;
+  }
+}
+
+TEST_F(WithADisk, IdleDataThatStayAreSeenToBeReleased) {
+  const Ended ended = run("2MiB", std::string(RELEASES_PROGRAM) + " 20 unregister stay");
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_EQ(read_report(report_path())["least_bytes"], kMiB);
+}
+
+TEST_F(WithADisk, DataThatMustStayEndTheProgramWithAMessage) {
+  const Ended ended = run("4MiB", std::string(RELEASES_PROGRAM) + " 8 keep stay");
+  EXPECT_EQ(ended.status, 128 + SIGABRT) << ended.output;
+  EXPECT_NE(ended.output.find("4.0 MiB are held by data that the program keeps in memory "
+                              "(starpu_data_set_ooc_flag): no disk helps"),
+            std::string::npos)
+      << ended.output;
+  EXPECT_TRUE(nothing_left());
+  EXPECT_EQ(run("4MiB", std::string(RELEASES_PROGRAM) + " 8 keep").status, 0);
+}
+
+// StarPU counts in MiB.
+TEST_F(WithADisk, ABoundBetweenTwoMebibytesIsRoundedDown) {
+  const Ended ended = run("3700KiB", std::string(PATTERNS_PROGRAM) + " cholesky 900 4");
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_NE(ended.output.find("all right"), std::string::npos) << ended.output;
+}
+
+TEST_F(WithADisk, ADirectoryThatIsNotThereIsRefusedAtTheStart) {
+  const Ended ended = run_program(kTwoWorkers + kBothLoaded +
+                                      "STARPU_SCHED=espalier ESPALIER_MEMORY=4MiB "
+                                      "ESPALIER_ON_OVERFLOW=disk "
+                                      "ESPALIER_SPILL_DIR=/nowhere/at/all",
+                                  RELEASES_PROGRAM " 8 keep");
+  EXPECT_EQ(ended.status, 2) << ended.output;
+  EXPECT_NE(ended.output.find("/nowhere/at/all"), std::string::npos) << ended.output;
+}
+
+// What was said to be needed so far is not all: with "warn" the program learns it.
+TEST_F(WithADisk, WithWarningsTheReportSaysWhatWouldHaveSufficed) {
+  const Ended ended = run("2MiB", std::string(RELEASES_PROGRAM) + " 40 keep", "warn");
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  const auto report = read_report(report_path());
+  ASSERT_FALSE(report.is_discarded()) << ended.output;
+  EXPECT_EQ(report["least_bytes"], 40 * kMiB);
+  EXPECT_EQ(report["over_bound_bytes"], 38 * kMiB);
+  EXPECT_TRUE(report["spill"].is_null());
+  EXPECT_EQ(run("40MiB", std::string(RELEASES_PROGRAM) + " 40 keep", "abort").status, 0);
+}
+
+TEST_F(WithADisk, BlocksAreAlignedAsTheProgramAsks) {
+  for (const std::string what : {"align ", "disk "}) {
+    const Ended ended =
+        run("16MiB", MEMORY_PLACE_PROGRAM " " + what + directory_, "abort");
+    EXPECT_EQ(ended.status, 0) << what << ended.output;
+    EXPECT_NE(ended.output.find("blocks aligned"), std::string::npos) << ended.output;
+  }
+}
+
+}  // namespace
+}  // namespace espalier::policy
