@@ -130,7 +130,8 @@ ESPALIER_API void espalier_plan_destroy(espalier_plan* plan);
 /** Bound in bytes that the plan was made for. */
 ESPALIER_API int64_t espalier_plan_bound(const espalier_plan* plan);
 
-/** Least bound in bytes for which a plan of this tree exists, or -EINVAL. */
+/** Least bound in bytes for which a plan of this tree exists, in whatever order, or
+ *  -EINVAL. An order that is given may need more: see `least` above. */
 ESPALIER_API int64_t espalier_plan_least_bytes(const espalier_plan* plan);
 
 /* -------------------------------------------------------------------------- jobs --- */

@@ -1,8 +1,6 @@
 // The C interface: errors, the policy, trees and plans.
 
-#include "espalier/model/replay.h"
 #include "espalier/parallel/make_plan.h"
-#include "espalier/sequential/best_postorder.h"
 #include "policy/exports.h"
 #include "policy/scheduler.h"
 
@@ -41,7 +39,7 @@ PlanOptions plan_options(const espalier_plan_options& from, std::size_t nodes) {
   if (from.workers > 0) options.workers = from.workers;
   switch (from.order) {
     case ESPALIER_ORDER_LIU:
-    case ESPALIER_ORDER_GIVEN:  // orders_of() gives it in the place of Liu's
+    case ESPALIER_ORDER_GIVEN:  // not looked at beside given_order_of()
       options.order = OrderKind::kLiu;
       break;
     case ESPALIER_ORDER_POSTORDER:
@@ -71,15 +69,32 @@ PlanOptions plan_options(const espalier_plan_options& from, std::size_t nodes) {
   return options;
 }
 
-SequentialOrders orders_of(const TaskTree& tree, const espalier_plan_options* options) {
-  if (options == nullptr || options->order != ESPALIER_ORDER_GIVEN)
-    return sequential_orders(tree);
-  Traversal given;
-  const std::int32_t* const order = options->given_order;
+std::vector<TaskId> given_order_of(const TaskTree& tree,
+                                   const espalier_plan_options& options) {
+  const std::int32_t* const order = options.given_order;
   if (order == nullptr && !tree.empty()) throw InvalidInput("given_order is NULL");
-  for (std::size_t k = 0; k < tree.size(); ++k) given.order.push_back(TaskId{order[k]});
-  given.peak = replay(tree, given.order).peak;
-  return {std::move(given), best_postorder(tree)};
+  std::vector<TaskId> given;
+  for (std::size_t k = 0; k < tree.size(); ++k) given.push_back(TaskId{order[k]});
+  return given;
+}
+
+Expected<Plan> plan_of(const std::shared_ptr<const TaskTree>& tree,
+                       const espalier_plan_options* given) {
+  PlanOptions options;
+  options.order = OrderKind::kLiu;  // ESPALIER_PLAN_OPTIONS_INIT
+  if (given != nullptr) options = plan_options(*given, tree->size());
+  if (given == nullptr || given->order != ESPALIER_ORDER_GIVEN)
+    return make_plan(tree, options);
+  return make_plan(tree, given_witness(*tree, given_order_of(*tree, *given)), options);
+}
+
+// What suffices for these options, whether the bound did or not.
+Bytes least_of(const Expected<Plan>& made, const espalier_plan_options* options) {
+  if (!made) return made.error().least_bytes;
+  const std::int32_t order = options != nullptr ? options->order : ESPALIER_ORDER_LIU;
+  return order == ESPALIER_ORDER_GIVEN || order == ESPALIER_ORDER_POSTORDER
+             ? made->witness_peak
+             : made->least_bytes;
 }
 
 }  // namespace
@@ -117,11 +132,8 @@ int espalier_plan_create(espalier_plan** plan, const espalier_tree* tree,
   return guarded([&] {
     need(plan, "plan") = nullptr;
     const auto& task_tree = need(tree, "tree").tree;
-    PlanOptions given;
-    given.order = OrderKind::kLiu;  // ESPALIER_PLAN_OPTIONS_INIT
-    if (options != nullptr) given = plan_options(*options, task_tree->size());
-    Expected<Plan> made = make_plan(task_tree, given, orders_of(*task_tree, options));
-    if (least != nullptr) *least = made ? made->least_bytes : made.error().least_bytes;
+    Expected<Plan> made = plan_of(task_tree, options);
+    if (least != nullptr) *least = least_of(made, options);
     if (!made) return fail(ENOMEM, made.error().message());
     *plan = new espalier_plan{std::make_shared<const Plan>(std::move(*made))};
     return 0;

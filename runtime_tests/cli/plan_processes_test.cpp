@@ -41,6 +41,19 @@ TEST(PlanProcesses, SaysWhatEachProcessNeeds) {
   EXPECT_GE(plan["makespan_seconds"], plan["lower_bound_seconds"]);
 }
 
+// 9.0e18 bytes in all fit in 64 bits, but not with the buffers of a task that is cut.
+TEST(PlanProcesses, NamesFileAndTaskWhereSizesLeaveTheRange) {
+  const TemporaryFile tree(
+      "10 -1 4000000000000000000 0 1 0\n"
+      "11 10 4000000000000000000 0 1 0\n"
+      "12 10 1000000000000000000 0 1 0\n");
+  const Outcome refused = run({"plan", tree.path(), "--processes", "3"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find(tree.path() + ": task 10: "), std::string::npos)
+      << refused.err;
+  EXPECT_NE(refused.err.find("leaves the 64-bit range"), std::string::npos);
+}
+
 TEST(PlanProcesses, FitsInItsOwnLeastAndNotInLess) {
   const TemporaryFile tree(kTwoLeaves);
   const std::vector<std::string> ask = {"plan", tree.path(), "--processes", "2",

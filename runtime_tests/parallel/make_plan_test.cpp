@@ -60,9 +60,45 @@ TEST(MakePlan, SaysWhyABoundIsTooSmall) {
   const auto none = make_plan(tree, options(2, postorder - 1, OrderKind::kPostorder));
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().reason, Infeasible::Reason::kNoneFound);
-  EXPECT_EQ(none.error().least_bytes, liu);
+  EXPECT_EQ(none.error().least_bytes, postorder);
+  EXPECT_EQ(none.error().lower_bound_bytes, liu);
   EXPECT_TRUE(make_plan(tree, options(2, liu)));
   EXPECT_TRUE(make_plan(tree, options(2, postorder, OrderKind::kPostorder)));
+}
+
+// A bound in which another order fits is not impossible, and the bound of the answer is
+// one in which the given order does fit.
+TEST(MakePlan, DoesNotTakeAGivenOrderForLius) {
+  const auto tree = share(harpoon());
+  const Traversal liu = liu_traversal(*tree), postorder = best_postorder(*tree);
+  const Witness witness = given_witness(*tree, postorder.order);
+  EXPECT_EQ(witness.origin, Witness::Origin::kGiven);
+  EXPECT_FALSE(witness.proves_least);
+  const auto none = make_plan(tree, witness, options(2, postorder.peak - 1));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().reason, Infeasible::Reason::kNoneFound);
+  EXPECT_EQ(none.error().least_bytes, postorder.peak);
+  EXPECT_EQ(none.error().lower_bound_bytes, liu.peak);
+  const auto impossible = make_plan(tree, witness, options(2, liu.peak - 1));
+  ASSERT_FALSE(impossible);
+  EXPECT_EQ(impossible.error().reason, Infeasible::Reason::kImpossible);
+  EXPECT_EQ(impossible.error().least_bytes, postorder.peak);
+  const auto plan = make_plan(tree, witness, options(2, std::nullopt));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(validate(*plan), Violations{});
+  EXPECT_EQ(plan->memory_bound, postorder.peak);
+  EXPECT_EQ(plan->witness, postorder.order);
+  EXPECT_EQ(plan->least_bytes, liu.peak);
+}
+
+TEST(MakePlan, RefusesWitnessesThatProveNothing) {
+  const auto tree = share(worked_example());
+  Witness witness = given_witness(*tree, liu_traversal(*tree).order);
+  --witness.peak;
+  EXPECT_THROW((void)make_plan(tree, witness, options(2, std::nullopt)), InvalidInput);
+  witness.order.pop_back();
+  EXPECT_THROW((void)make_plan(tree, witness, options(2, std::nullopt)), InvalidInput);
+  EXPECT_THROW((void)given_witness(*tree, {}), InvalidInput);
 }
 
 TEST(MakePlan, MakesValidPlansOnRandomTrees) {

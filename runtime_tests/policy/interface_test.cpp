@@ -109,20 +109,32 @@ TEST(Interface, PlansTheOrderThatItIsGiven) {
   constexpr std::int64_t kOnes[] = {1, 1, 1}, kLarge[] = {0, 5, 2};
   espalier_tree* tree = nullptr;
   ASSERT_EQ(espalier_tree_create(&tree, 3, kParents, kOnes, kLarge, nullptr, nullptr), 0);
+  std::int64_t suffices = 0;
   const auto create = [&](std::vector<std::int32_t> order, std::int64_t bound) {
     espalier_plan* plan = nullptr;
     espalier_plan_options options = ESPALIER_PLAN_OPTIONS_INIT;
     options.order = ESPALIER_ORDER_GIVEN;
     options.given_order = order.empty() ? nullptr : order.data();
     options.memory_bound = bound;
-    const int status = espalier_plan_create(&plan, tree, &options, nullptr);
-    const std::int64_t least = status == 0 ? espalier_plan_least_bytes(plan) : status;
+    const int status = espalier_plan_create(&plan, tree, &options, &suffices);
+    if (status == 0) {
+      EXPECT_EQ(espalier_plan_least_bytes(plan), 6);  // in any order
+    }
+    const std::int64_t result = status == 0 ? espalier_plan_bound(plan) : status;
     espalier_plan_destroy(plan);
-    return least;
+    return result;
   };
   EXPECT_EQ(create({1, 2, 0}, 0), 6);
+  EXPECT_EQ(suffices, 6);
   EXPECT_EQ(create({2, 1, 0}, 0), 7);
+  EXPECT_EQ(suffices, 7);
   EXPECT_EQ(create({2, 1, 0}, 6), -ENOMEM);
+  EXPECT_EQ(suffices, 7);
+  EXPECT_TRUE(says("no schedule found inside a bound of 6 B"));
+  EXPECT_TRUE(says("no schedule needs less than 6 B"));
+  EXPECT_EQ(create({2, 1, 0}, 5), -ENOMEM);
+  EXPECT_TRUE(says("a bound of 5 B (5 bytes) is too small"));
+  EXPECT_TRUE(says("7 B (7 bytes) suffices"));
   EXPECT_EQ(create({}, 0), -EINVAL);
   EXPECT_EQ(create({0, 1, 2}, 0), -EINVAL);  // a parent before its children
   EXPECT_EQ(create({1, 1, 0}, 0), -EINVAL);

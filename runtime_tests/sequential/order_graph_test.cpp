@@ -2,9 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "espalier/model/graph_builder.h"
 #include "espalier/model/replay_graph.h"
 #include "espalier/model/validate_graph.h"
+#include "espalier/sequential/bounded_search.h"
+#include "espalier/sequential/greedy_order.h"
+#include "espalier/sequential/least_peak.h"
+#include "espalier/sequential/linearise.h"
+#include "espalier/sequential/lowest_downset.h"
+#include "espalier/sequential/memory_lower_bound.h"
 #include "support/exact_graph.h"
 #include "support/network_graphs.h"
 #include "support/random_graphs.h"
@@ -128,6 +136,40 @@ TEST(OrderGraph, StopsWhenItsCallerSaysSo) {
   EXPECT_GE(best, found.least_bytes);
   EXPECT_LE(bound, found.lower_bound_bytes);
   EXPECT_EQ(validate(graph, Traversal{found.order, found.least_bytes}), Violations());
+}
+
+// Every phase asks; what none has improved is the order that was given.
+TEST(OrderGraph, SearchesNothingWithoutTime) {
+  const TaskGraph graph = layers(12, 25);
+  const GraphOrder found = order_graph(graph, {.time = 0});
+  EXPECT_TRUE(found.stopped);
+  EXPECT_TRUE(std::ranges::equal(found.order, graph.topological_order()));
+  EXPECT_EQ(validate(graph, Traversal{found.order, found.least_bytes}), Violations());
+  EXPECT_GE(found.lower_bound_bytes, graph.initial_bytes());
+}
+
+TEST(OrderGraph, StopsInsideEachPhase) {
+  const Block block = block_of(layers(60, 25));
+  const BlockIndex index(block);
+  int asked = 0;
+  const auto stop = [&asked] { return ++asked > 1; };
+  EXPECT_TRUE(
+      greedy_order(index, DownsetWalk::Direction::kForwards, GreedyRule::kLatest, stop)
+          .empty());
+  asked = 1;
+  EXPECT_EQ(memory_lower_bound(index, kMostTasksByPrecedence, stop),
+            memory_lower_bound(index, 0));
+  asked = 1;
+  EXPECT_TRUE(lowest_downset(index, stop).empty());
+  asked = 1;
+  EXPECT_EQ(first_order(index, stop).order, index.topological_order());
+  asked = 1;
+  EXPECT_EQ(linearise(block, {.stop = stop}).block.size(), block.size());
+  asked = 1;
+  const BoundedOrder found =
+      bounded_search(index, first_order(index).peak - 1,
+                     DownsetWalk::Direction::kForwards, {.stop = stop});
+  EXPECT_EQ(found.answer, BoundedOrder::Answer::kUnknown);
 }
 
 TEST(OrderGraph, TakesExtremes) {

@@ -1,5 +1,7 @@
 #include "espalier/parallel/make_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +13,8 @@
 #include "espalier/parallel/parallel_order.h"
 #include "espalier/parallel/simulate.h"
 #include "espalier/parallel/worker_share.h"
+#include "espalier/sequential/best_postorder.h"
+#include "espalier/sequential/liu_traversal.h"
 
 namespace espalier {
 namespace {
@@ -31,44 +35,39 @@ Mapping make_mapping(const TaskTree& tree, const PlanOptions& options,
       .mapping;
 }
 
-Traversal make_witness(const TaskTree& tree, const PlanOptions& options,
-                       SequentialOrders& orders, Bytes bound) {
+Witness witness_of(Traversal&& traversal, Witness::Origin origin, bool proves_least) {
+  return {std::move(traversal.order), traversal.peak, origin, proves_least};
+}
+
+// @param bound  of kParallel, whose order depends on it: at least Liu's peak
+Witness make_witness(const TaskTree& tree, const PlanOptions& options,
+                     const SequentialOrders& orders, Bytes bound) {
+  using Origin = Witness::Origin;
   switch (options.order) {
     case OrderKind::kLiu:
       break;
     case OrderKind::kPostorder:
-      return std::move(orders.postorder);
+      return witness_of(Traversal(orders.postorder), Origin::kPostorder, false);
     case OrderKind::kParallel:
-      return parallel_order(tree, orders, {options.workers, bound, options.max_workers});
+      return witness_of(
+          parallel_order(tree, orders, {options.workers, bound, options.max_workers}),
+          Origin::kParallel, false);
   }
-  return std::move(orders.liu);
+  return witness_of(Traversal(orders.liu), Origin::kLiu, true);
 }
 
-}  // namespace
-
-Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,
-                         const PlanOptions& options) {
-  check_workers(options.workers);
-  SequentialOrders orders = sequential_orders(*tree);
-  return make_plan(std::move(tree), options, std::move(orders));
+tl::unexpected<Infeasible> too_small(Bytes bound, Bytes needed, Bytes least) {
+  const auto reason =
+      bound < least ? Infeasible::Reason::kImpossible : Infeasible::Reason::kNoneFound;
+  return tl::unexpected(Infeasible{reason, bound, needed, least});
 }
 
-Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree, const PlanOptions& options,
-                         SequentialOrders orders) {
-  check_workers(options.workers);
-  const Bytes least = orders.liu.peak;
-  const Bytes needed =
-      options.order == OrderKind::kPostorder ? orders.postorder.peak : least;
-  const Bytes bound = options.memory_bound.value_or(needed);
-  if (needed > bound) {
-    const auto reason =
-        bound < least ? Infeasible::Reason::kImpossible : Infeasible::Reason::kNoneFound;
-    return tl::unexpected(Infeasible{reason, bound, least, least});
-  }
-
+// The witness fits in the bound.
+Plan complete_plan(std::shared_ptr<const TaskTree> tree, Witness&& witness,
+                   const PlanOptions& options, const Traversal& postorder, Bytes bound,
+                   Bytes least) {
   Plan plan;
-  plan.mapping = make_mapping(*tree, options, orders.postorder, bound);
-  Traversal witness = make_witness(*tree, options, orders, bound);
+  plan.mapping = make_mapping(*tree, options, postorder, bound);
   plan.witness = std::move(witness.order);
   plan.priority = root_path_times(*tree, options.workers, options.max_workers);
   plan.workers = options.workers;
@@ -84,6 +83,47 @@ Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree, const PlanOptions
   plan.makespan = run.makespan;
   plan.tree = std::move(tree);
   return plan;
+}
+
+}  // namespace
+
+Witness given_witness(const TaskTree& tree, std::vector<TaskId> order) {
+  const Bytes peak = replay(tree, order).peak;
+  return {std::move(order), peak, Witness::Origin::kGiven, false};
+}
+
+Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree, Witness witness,
+                         const PlanOptions& options) {
+  check_workers(options.workers);
+  if (const Bytes peak = replay(*tree, witness.order).peak; peak != witness.peak)
+    throw InvalidInput(
+        fmt::format("a witness of peak {} B whose order needs {} B", witness.peak, peak));
+  const Bytes bound = options.memory_bound.value_or(witness.peak);
+  const Bytes least = witness.proves_least ? witness.peak : liu_traversal(*tree).peak;
+  if (witness.peak > bound) return too_small(bound, witness.peak, least);
+  const Traversal postorder = best_postorder(*tree);
+  return complete_plan(std::move(tree), std::move(witness), options, postorder, bound,
+                       least);
+}
+
+Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,
+                         const PlanOptions& options) {
+  check_workers(options.workers);
+  SequentialOrders orders = sequential_orders(*tree);
+  return make_plan(std::move(tree), options, std::move(orders));
+}
+
+Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree, const PlanOptions& options,
+                         SequentialOrders orders) {
+  check_workers(options.workers);
+  const Bytes least = orders.liu.peak;
+  const Bytes needed =
+      options.order == OrderKind::kPostorder ? orders.postorder.peak : least;
+  const Bytes bound = options.memory_bound.value_or(needed);
+  if (needed > bound) return too_small(bound, needed, least);
+  Witness witness = make_witness(*tree, options, orders, bound);
+  return complete_plan(std::move(tree), std::move(witness), options, orders.postorder,
+                       bound, least);
 }
 
 }  // namespace espalier

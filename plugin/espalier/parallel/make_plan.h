@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "espalier/model/error.h"
 #include "espalier/model/plan.h"
@@ -26,12 +27,40 @@ struct PlanOptions {
   std::vector<double> max_workers = {};
 };
 
-/// Tree + options -> witness order, mapping, priorities, simulated run and bounds.
+/// A sequential order that proves that a tree can finish inside a bound of its peak, and
+/// what is known about that peak.
+struct Witness {
+  enum class Origin { kLiu, kPostorder, kParallel, kGiven };
+  std::vector<TaskId> order;  ///< all tasks, children before parents
+  Bytes peak = 0;             ///< of the order
+  Origin origin = Origin::kGiven;
+  bool proves_least = false;  ///< no order at all needs less than `peak`
+};
+
+/// An order of the caller's own. It proves that its peak suffices, and nothing more.
+/// @throws InvalidInput when it is not each task once, children before parents
+/// @par Cost  O(n)
+[[nodiscard]] Witness given_witness(const TaskTree& tree, std::vector<TaskId> order);
+
+/// Tree + witness -> mapping, priorities, simulated run and bounds; options.order is not
+/// looked at. Without options.memory_bound the bound is the witness's peak.
 ///
-/// kLiu and kParallel fall back on nothing: Liu's peak is the least bound there is.
-/// kPostorder with a bound below its peak but not below Liu's is Infeasible::kNoneFound.
+/// A bound below the witness's peak is Infeasible: kImpossible where it is below Liu's
+/// peak, which no order undercuts, and kNoneFound where another order would fit. The
+/// least bound that suffices is in both cases the witness's peak, and the lower bound
+/// Liu's.
 ///
-/// @return the plan, or Infeasible with the least bound that suffices
+/// @throws InvalidInput for workers < 1, for an order that is none of the tree's, and for
+///         a witness whose peak is not that of its order
+/// @par Cost  O((n + P) log n)
+/// @par Test  MakePlan.DoesNotTakeAGivenOrderForLius
+[[nodiscard]] Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,
+                                       Witness witness, const PlanOptions& options);
+
+/// The same with the order that the options name as witness: kLiu and kParallel answer no
+/// only to an impossible bound, kPostorder also to one between Liu's peak and its own.
+///
+/// @return the plan, or Infeasible with the least bound that suffices for that order
 /// @throws InvalidInput for workers < 1
 /// @par Cost  O((n + P) log n), for kParallel times the simulations of parallel_order():
 ///            seconds for 10^6 tasks and 1024 workers

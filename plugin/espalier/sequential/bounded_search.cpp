@@ -20,7 +20,7 @@ class Search {
         bound_(bound),
         limits_(limits),
         written_(block.size(), 0),
-        lowest_(block),
+        lowest_(block, [this] { return is_stopped(); }),
         is_passed_(block.size(), false) {}
 
   BoundedOrder run() {
@@ -53,6 +53,7 @@ class Search {
       return BoundedOrder::Answer::kImpossible;
     }
     if (!enter(0)) return BoundedOrder::Answer::kFits;
+    if (stopped_) return BoundedOrder::Answer::kUnknown;
     while (!frames_.empty()) {
       if (limit_met()) return BoundedOrder::Answer::kUnknown;
       const std::size_t trail = trail_.size();
@@ -91,6 +92,7 @@ class Search {
     for (bool again = true; again;) {
       again = false;
       for (std::size_t k = 0; k < walk_.ready().size();) {
+        if (++looked_at_ % 1024 == 0 && is_stopped()) return;
         const std::int32_t task = walk_.ready()[k];
         if (walk_.change(task) <= 0 && walk_.hill(task) <= bound_) {
           take(task);
@@ -112,6 +114,7 @@ class Search {
       take_what_helps();
     }
     if (walk_.at_end()) return false;
+    if (stopped_) return true;  // limit_met() tells
     list_steps();
     if (steps_.size() > 1 && known_.contains(sorted_ready())) steps_.clear();
     if (steps_.empty()) {
@@ -196,9 +199,14 @@ class Search {
   }
 
   bool limit_met() {
-    if (states_ > limits_.states) return true;
+    if (stopped_ || states_ > limits_.states) return true;
     if (++asked_ % 16 != 0) return false;
-    return known_.bytes() > limits_.bytes || (limits_.stop && limits_.stop());
+    return known_.bytes() > limits_.bytes || is_stopped();
+  }
+
+  bool is_stopped() {
+    if (!stopped_ && limits_.stop) stopped_ = limits_.stop();
+    return stopped_;
   }
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
@@ -220,7 +228,8 @@ class Search {
   std::vector<std::int32_t> ready_;
   DownsetMemory known_;
   Bytes least_blocked_ = kNone;
-  std::int64_t states_ = 0, asked_ = 0;
+  std::int64_t states_ = 0, asked_ = 0, looked_at_ = 0;
+  bool stopped_ = false;
 };
 
 }  // namespace

@@ -127,6 +127,7 @@ std::vector<TaskSet> consecutive_parts(const BlockIndex& block) {
 std::optional<Profile> dominant_profile(const Block& block, std::span<const TaskId> names,
                                         std::span<TaskId> next,
                                         const ProfileLimits& limits) {
+  if (limits.stop && limits.stop()) return std::nullopt;
   const BlockIndex index(block);
   std::vector<TaskSet> parts = independent_parts(index);
   const bool independent = parts.size() > 1;
@@ -138,8 +139,9 @@ std::optional<Profile> dominant_profile(const Block& block, std::span<const Task
   std::vector<bool> has_run(block.size(), false);
   std::vector<Profile> profiles;
   for (const TaskSet& tasks : parts) {
-    auto profile = dominant_profile(cutter.part(tasks, has_run), names_of(tasks, names),
-                                    next, {limits.downsets, limits.depth - 1});
+    auto profile =
+        dominant_profile(cutter.part(tasks, has_run), names_of(tasks, names), next,
+                         {limits.downsets, limits.depth - 1, limits.stop});
     if (!profile) return std::nullopt;
     profiles.push_back(std::move(*profile));
     for (const std::int32_t task : tasks) has_run[at(task)] = !independent;

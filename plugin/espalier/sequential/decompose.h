@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,8 +32,9 @@ using TaskSet = std::vector<std::int32_t>;
 
 /// What limits dominant_profile().
 struct ProfileLimits {
-  std::size_t downsets = 1 << 14;  ///< of a piece that does not decompose
-  int depth = 12;                  ///< of pieces inside pieces
+  std::size_t downsets = 1 << 14;   ///< of a piece that does not decompose
+  int depth = 12;                   ///< of pieces inside pieces
+  std::function<bool()> stop = {};  ///< asked before every piece
 };
 
 /// The dominant schedule of a block as a profile: pieces that do not touch in parallel,

@@ -51,6 +51,8 @@ DownsetLattice::DownsetLattice(const BlockIndex& block)
 
 std::optional<DownsetLattice> DownsetLattice::of(const BlockIndex& block,
                                                  std::size_t most_downsets) {
+  // n tasks have at least n + 1 downsets, those along any order.
+  if (block.size() >= most_downsets) return std::nullopt;
   DownsetLattice lattice(block);
   if (!lattice.enumerate(block, most_downsets)) return std::nullopt;
   lattice.list_down();

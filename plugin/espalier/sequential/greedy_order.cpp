@@ -13,7 +13,8 @@ class Greedy {
   Greedy(const BlockIndex& block, DownsetWalk::Direction direction, GreedyRule rule)
       : walk_(block, direction), rule_(rule), ready_since_(block.size(), 0) {}
 
-  std::vector<std::int32_t> run() {
+  std::vector<std::int32_t> run(const std::function<bool()>& stop) {
+    constexpr std::size_t kAskEvery = 1024;
     std::vector<std::int32_t> order;
     order.reserve(walk_.block().size());
     for (const std::int32_t task : walk_.ready()) push(task);
@@ -22,6 +23,7 @@ class Greedy {
       open_.pop();
       const std::int32_t task = entry.task;
       if (!walk_.is_ready(task) || entry.key != key(task)) continue;  // replaced
+      if (stop && order.size() % kAskEvery == 0 && stop()) return {};
       step(task, static_cast<std::int64_t>(order.size()) + 1);
       order.push_back(task);
     }
@@ -82,9 +84,9 @@ class Greedy {
 }  // namespace
 
 std::vector<std::int32_t> greedy_order(const BlockIndex& block,
-                                       DownsetWalk::Direction direction,
-                                       GreedyRule rule) {
-  return Greedy(block, direction, rule).run();
+                                       DownsetWalk::Direction direction, GreedyRule rule,
+                                       const std::function<bool()>& stop) {
+  return Greedy(block, direction, rule).run(stop);
 }
 
 OrderCost cost_of(const BlockIndex& block, const std::vector<std::int32_t>& order) {

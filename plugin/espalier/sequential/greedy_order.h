@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "espalier/sequential/downset_walk.h"
@@ -17,10 +18,11 @@ enum class GreedyRule : std::uint8_t {
 /// An order of the tasks of a block, as it is to be run, found by one walk forwards or
 /// backwards. No promise of quality: a start for searches, and an answer for graphs that
 /// are too large for them.
+/// @param stop  asked at every 1024th task; when true, the result is empty
 /// @par Cost  O((n + reads) log n)
-[[nodiscard]] std::vector<std::int32_t> greedy_order(const BlockIndex& block,
-                                                     DownsetWalk::Direction direction,
-                                                     GreedyRule rule);
+[[nodiscard]] std::vector<std::int32_t> greedy_order(
+    const BlockIndex& block, DownsetWalk::Direction direction, GreedyRule rule,
+    const std::function<bool()>& stop = {});
 
 /// What one order of a block needs.
 struct OrderCost {

@@ -80,16 +80,17 @@ class Narrowing {
 
 }  // namespace
 
-PeakOrder first_order(const BlockIndex& block) {
+PeakOrder first_order(const BlockIndex& block, const std::function<bool()>& stop) {
   PeakOrder best;
   best.order = block.topological_order();
   best.peak = cost_of(block, best.order).peak;
-  best.lower_bound = memory_lower_bound(block);
+  best.lower_bound = memory_lower_bound(block, kMostTasksByPrecedence, stop);
   for (const Direction direction : {Direction::kForwards, Direction::kBackwards}) {
     for (const GreedyRule rule :
          {GreedyRule::kLeastChange, GreedyRule::kLatest, GreedyRule::kLeastCost}) {
       if (best.peak == best.lower_bound) return best;
-      std::vector<std::int32_t> order = greedy_order(block, direction, rule);
+      std::vector<std::int32_t> order = greedy_order(block, direction, rule, stop);
+      if (order.empty()) return best;
       const Bytes peak = cost_of(block, order).peak;
       if (peak < best.peak) {
         best.peak = peak;

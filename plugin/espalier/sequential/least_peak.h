@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "espalier/sequential/downset_block.h"
@@ -15,8 +16,10 @@ struct PeakOrder {
 };
 
 /// A first order: the best of the greedy ones and of the one by number; a first bound.
+/// @param stop  asked now and then; when true, the best of what there is by then
 /// @par Cost  that of greedy_order() and memory_lower_bound()
-[[nodiscard]] PeakOrder first_order(const BlockIndex& block);
+[[nodiscard]] PeakOrder first_order(const BlockIndex& block,
+                                    const std::function<bool()>& stop = {});
 
 /// Narrows the gap between peak and lower bound until none is left, or no more than
 /// `floor` asks for, or the budget is spent.

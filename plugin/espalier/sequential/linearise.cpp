@@ -32,6 +32,7 @@ class Lineariser {
     const std::vector<std::int32_t> first_common = post_dominators(index);
     const std::vector<std::int32_t> order = index.topological_order();
     for (auto task = order.rbegin(); task != order.rend(); ++task) {
+      if (limits_.stop && limits_.stop()) return;
       const std::int32_t end = first_common[at(*task)];
       if (index.successors(*task).size() < 2 || end < 0) continue;
       node(*task).is_hard = !shorten_chains(*task, end) || !replace_between(*task, end);
@@ -193,12 +194,11 @@ class Lineariser {
   // other tasks touch them. False: too many downsets.
   bool replace(std::int32_t start, const TaskSet& tasks, std::int32_t end) {
     Region region;
-    if (limits_.stop && limits_.stop()) return false;
     if (!make_region(start, tasks, end, region)) return true;
     std::vector<TaskId> names(tasks.size()), next(tasks.size());
     for (std::size_t k = 0; k < names.size(); ++k) names[k] = task_id(k);
-    const auto profile =
-        dominant_profile(region.block, names, next, {.downsets = limits_.downsets});
+    const auto profile = dominant_profile(
+        region.block, names, next, {.downsets = limits_.downsets, .stop = limits_.stop});
     if (!profile) return false;
     remove(tasks, region);
     std::vector<std::int32_t> path;

@@ -19,7 +19,7 @@ struct LinearisedBlock {
 struct LineariseLimits {
   std::size_t tasks = 1 << 9;      ///< between the two ends of a region
   std::size_t downsets = 1 << 11;  ///< of a piece of it that does not decompose
-  /// Asked before every region. When true, the region is left as it is.
+  /// Asked at every task. Once true, what is left of the regions stays as it is.
   std::function<bool()> stop = {};
 };
 

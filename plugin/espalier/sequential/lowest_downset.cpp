@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace espalier {
 namespace {
@@ -11,8 +12,11 @@ constexpr std::int32_t kSource = 0, kSink = 1;
 
 }  // namespace
 
-LowestDownset::LowestDownset(const BlockIndex& block)
-    : block_(&block), node_(block.size(), -1), seen_in_(block.data(), 0) {}
+LowestDownset::LowestDownset(const BlockIndex& block, std::function<bool()> stop)
+    : block_(&block),
+      stop_(std::move(stop)),
+      node_(block.size(), -1),
+      seen_in_(block.data(), 0) {}
 
 std::int32_t LowestDownset::add_node() {
   leaving_.emplace_back();
@@ -79,11 +83,14 @@ bool LowestDownset::layer() {
   return depth_[at(kSink)] >= 0;
 }
 
-// A blocking flow: paths by depth-first search, each arc given up once.
-void LowestDownset::push_through_layers() {
+// A blocking flow: paths by depth-first search, each arc given up once. False: stopped.
+bool LowestDownset::push_through_layers() {
+  constexpr std::size_t kAskEvery = 1024;
+  std::size_t steps = 0;
   next_arc_.assign(leaving_.size(), 0);
   std::vector<std::int32_t> path;  // arcs from the source on
   for (;;) {
+    if (stop_ && steps++ % kAskEvery == 0 && stop_()) return false;
     const std::int32_t node = path.empty() ? kSource : arcs_[at(path.back())].to;
     if (node == kSink) {
       Bytes room = kInfinite;
@@ -106,7 +113,7 @@ void LowestDownset::push_through_layers() {
     if (k < arcs.size()) {
       path.push_back(arcs[k]);
     } else if (path.empty()) {
-      return;
+      return true;
     } else {
       const std::int32_t from = arcs_[at(path.back()) ^ 1].to;
       path.pop_back();
@@ -136,8 +143,10 @@ std::vector<bool> LowestDownset::source_side(bool largest) const {
 std::vector<std::int32_t> LowestDownset::between(const DownsetInterval& interval,
                                                  bool largest) {
   build(interval);
-  while (layer()) push_through_layers();
-  const std::vector<bool> inside = source_side(largest);
+  bool is_cut = true;
+  while (is_cut && layer()) is_cut = push_through_layers();
+  const std::vector<bool> inside =
+      is_cut ? source_side(largest) : std::vector<bool>(leaving_.size(), false);
   std::vector<std::int32_t> downset;
   for (const std::int32_t task : interval.tasks) {
     if (inside[at(node_of(task))]) downset.push_back(task);
@@ -146,9 +155,11 @@ std::vector<std::int32_t> LowestDownset::between(const DownsetInterval& interval
   return downset;
 }
 
-std::vector<std::int32_t> lowest_downset(const BlockIndex& block) {
+std::vector<std::int32_t> lowest_downset(const BlockIndex& block,
+                                         const std::function<bool()>& stop) {
   const std::vector<std::int32_t> tasks = block.topological_order();
-  return LowestDownset(block).between({tasks, [](std::int32_t) { return 0; }}, false);
+  return LowestDownset(block, stop)
+      .between({tasks, [](std::int32_t) { return 0; }}, false);
 }
 
 }  // namespace espalier

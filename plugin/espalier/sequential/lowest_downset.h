@@ -30,7 +30,8 @@ struct DownsetInterval {
 /// @par Test  LowestDownset.MatchesBruteForceBetweenAnyTwoDownsets
 class LowestDownset {
  public:
-  explicit LowestDownset(const BlockIndex& block);
+  /// @param stop  asked now and then; when true, between() finds an empty downset
+  explicit LowestDownset(const BlockIndex& block, std::function<bool()> stop = {});
 
   /// The tasks of the interval that belong to the downset, in the order of the interval.
   /// @param largest  of all such downsets the one that holds the others; else the one
@@ -49,13 +50,14 @@ class LowestDownset {
   void connect(std::int32_t from, std::int32_t to, Bytes room);
   std::int32_t add_node();
   [[nodiscard]] bool layer();
-  void push_through_layers();
+  [[nodiscard]] bool push_through_layers();
   [[nodiscard]] std::vector<bool> source_side(bool largest) const;
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
   [[nodiscard]] std::int32_t node_of(std::int32_t task) const { return node_[at(task)]; }
 
   const BlockIndex* block_;
+  std::function<bool()> stop_;
   std::vector<std::int32_t> node_;     // by task, -1: outside the interval
   std::vector<std::int32_t> seen_in_;  // by datum: the last build that met it
   std::int32_t builds_ = 0;
@@ -66,6 +68,8 @@ class LowestDownset {
 };
 
 /// Of the downsets of least level the smallest.
-[[nodiscard]] std::vector<std::int32_t> lowest_downset(const BlockIndex& block);
+/// @param stop  asked now and then; when true, the result is empty
+[[nodiscard]] std::vector<std::int32_t> lowest_downset(
+    const BlockIndex& block, const std::function<bool()>& stop = {});
 
 }  // namespace espalier

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace espalier {
@@ -36,6 +38,7 @@ struct Reach {
   TaskSets up_to, from;
 
   explicit Reach(const BlockIndex& block) : up_to(block.size()), from(block.size()) {
+    // About 10^8 operations at most: not asked to stop in between.
     const std::vector<std::int32_t> order = block.topological_order();
     for (const std::int32_t task : order) {
       up_to[task][at(task) / 64] |= std::uint64_t{1} << (at(task) % 64);
@@ -70,12 +73,16 @@ void list_holders(const BlockIndex& block, std::int32_t datum, Reach& reach,
   holders[at(producer) / 64] &= ~(std::uint64_t{1} << (at(producer) % 64));
 }
 
-std::vector<Bytes> held_by_precedence(const BlockIndex& block) {
+// @return nullopt when asked to stop
+std::optional<std::vector<Bytes>> held_by_precedence(const BlockIndex& block,
+                                                     const std::function<bool()>& stop) {
+  constexpr std::size_t kAskEvery = 64;
   Reach reach(block);
   std::vector<Bytes> held(block.size(), 0);
   std::vector<std::uint64_t> holders;
   for (std::size_t d = 0; d < block.data(); ++d) {
     const auto datum = static_cast<std::int32_t>(d);
+    if (stop && d % kAskEvery == 0 && stop()) return std::nullopt;
     if (block.datum_size(datum) == 0) continue;
     list_holders(block, datum, reach, holders);
     for (std::size_t word = 0; word < holders.size(); ++word) {
@@ -108,9 +115,13 @@ std::vector<Bytes> held_as_inputs(const BlockIndex& block) {
 
 }  // namespace
 
-Bytes memory_lower_bound(const BlockIndex& block, std::size_t most_tasks) {
+Bytes memory_lower_bound(const BlockIndex& block, std::size_t most_tasks,
+                         const std::function<bool()>& stop) {
+  std::optional<std::vector<Bytes>> by_precedence;
+  if (block.size() <= most_tasks && !(stop && stop()))
+    by_precedence = held_by_precedence(block, stop);
   const std::vector<Bytes> held =
-      block.size() <= most_tasks ? held_by_precedence(block) : held_as_inputs(block);
+      by_precedence ? std::move(*by_precedence) : held_as_inputs(block);
   Bytes bound = std::max(block.start_level(), block.end_level());
   for (std::size_t i = 0; i < block.size(); ++i) {
     bound = std::max(bound, held[i] + block.cost(static_cast<std::int32_t>(i)));

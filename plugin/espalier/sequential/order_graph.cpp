@@ -35,10 +35,12 @@ GraphOrder proved_order(const TaskGraph& graph, std::vector<TaskId> order,
 }
 
 std::optional<std::vector<TaskId>> order_by_profiles(const TaskGraph& graph,
-                                                     const Block& block) {
+                                                     const Block& block,
+                                                     SearchBudget& budget) {
   std::vector<TaskId> names(graph.size()), next(graph.size());
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = task_id(i);
-  const auto profile = dominant_profile(block, names, next);
+  const auto profile = dominant_profile(
+      block, names, next, {.stop = [&budget] { return budget.is_spent(); }});
   if (!profile) return std::nullopt;
   return rope(whole(*profile, next), next);
 }
@@ -57,8 +59,9 @@ struct Piece {
 // Pieces of a graph in the order in which they run.
 class Pieces {
  public:
-  explicit Pieces(const BlockIndex& whole)
+  Pieces(const BlockIndex& whole, SearchBudget& budget)
       : whole_(whole),
+        stop_([&budget] { return budget.is_spent(); }),
         cutter_(whole),
         walk_(whole, DownsetWalk::Direction::kForwards),
         has_run_(whole.size(), false) {
@@ -104,10 +107,11 @@ class Pieces {
  private:
   // Below and above a downset of least level, which a best order passes through.
   void add_halves(const TaskSet& tasks) {
-    if (tasks.size() == 1 || tasks.size() > kLargestCut) return add(tasks);
+    if (tasks.size() == 1 || tasks.size() > kLargestCut || stop_()) return add(tasks);
     const BlockIndex block(cutter_.part(tasks, has_run_));
     std::vector<bool> is_below(tasks.size(), false);
-    for (const std::int32_t task : lowest_downset(block)) is_below[at(task)] = true;
+    for (const std::int32_t task : lowest_downset(block, stop_))
+      is_below[at(task)] = true;
     TaskSet below, above;
     for (std::size_t k = 0; k < tasks.size(); ++k) {
       (is_below[k] ? below : above).push_back(tasks[k]);
@@ -117,20 +121,26 @@ class Pieces {
   }
 
   void add(const TaskSet& tasks) {
-    if (tasks.size() == 1) return add_task(tasks.front());
+    if (tasks.size() == 1 || stop_()) return add_as_given(tasks);
     std::optional<BlockIndex> block(cutter_.part(tasks, has_run_));
-    PeakOrder found = first_order(*block);
+    PeakOrder found = first_order(*block, stop_);
     const Bytes base = walk_.level() - block->start_level();
     if (found.peak == found.lower_bound) block.reset();
     pieces_.push_back({tasks, std::move(block), base, std::move(found)});
     for (const std::int32_t task : tasks) run(task);
   }
 
-  void add_task(std::int32_t task) {
-    const Bytes hill = walk_.hill(task);
-    run(task);
-    const Bytes peak = std::max(hill, walk_.level());
-    pieces_.push_back({{task}, std::nullopt, 0, {{0}, peak, peak}});
+  // One task, or several without looking for a better order.
+  void add_as_given(const TaskSet& tasks) {
+    Piece piece{tasks, std::nullopt, 0, {{}, walk_.level(), 0}};
+    for (const std::int32_t task : tasks) {
+      piece.found.order.push_back(static_cast<std::int32_t>(piece.found.order.size()));
+      piece.found.peak = std::max(piece.found.peak, walk_.hill(task));
+      run(task);
+    }
+    piece.found.peak = std::max(piece.found.peak, walk_.level());
+    piece.found.lower_bound = tasks.size() == 1 ? piece.found.peak : walk_.level();
+    pieces_.push_back(std::move(piece));
   }
 
   void run(std::int32_t task) {
@@ -144,6 +154,7 @@ class Pieces {
   }
 
   const BlockIndex& whole_;
+  std::function<bool()> stop_;
   BlockCutter cutter_;
   DownsetWalk walk_;
   std::vector<bool> has_run_;
@@ -164,14 +175,28 @@ std::optional<std::vector<TaskId>> order_if_series_parallel(const TaskGraph& gra
   return std::move(found->order);
 }
 
-GraphOrder search_order(const TaskGraph& graph, const Block& block,
-                        const OrderLimits& limits) {
-  SearchBudget budget(limits);
-  const LinearisedBlock linearised =
-      linearise(block, {.stop = [&budget] { return budget.is_spent(); }});
+// What is known without any search.
+GraphOrder given_order(const TaskGraph& graph) {
+  GraphOrder result;
+  result.order.assign(graph.topological_order().begin(), graph.topological_order().end());
+  result.least_bytes = replay(graph, result.order).peak;
+  result.lower_bound_bytes = std::max(graph.initial_bytes(), graph.final_bytes());
+  for (const TaskId task : result.order)
+    result.lower_bound_bytes =
+        std::max(result.lower_bound_bytes, graph.memory_requirement(task));
+  return result;
+}
+
+// @return what was found; nullopt when the budget was spent before there was an order
+std::optional<GraphOrder> search_order(const TaskGraph& graph, const Block& block,
+                                       SearchBudget& budget) {
+  const auto stop = [&budget] { return budget.is_spent(); };
+  const LinearisedBlock linearised = linearise(block, {.stop = stop});
+  if (stop()) return std::nullopt;
   const BlockIndex index(linearised.block);
-  Pieces pieces(index);
-  if (pieces.peak() > pieces.lower_bound() && !budget.is_spent()) {
+  if (stop()) return std::nullopt;
+  Pieces pieces(index, budget);
+  if (pieces.peak() > pieces.lower_bound() && !stop()) {
     if (auto order = order_if_series_parallel(graph, budget)) {
       return proved_order(graph, std::move(*order), OrderMethod::kSeriesParallel);
     }
@@ -186,9 +211,34 @@ GraphOrder search_order(const TaskGraph& graph, const Block& block,
   result.least_bytes = pieces.peak();
   result.lower_bound_bytes = pieces.lower_bound();
   result.states = budget.states();
-  result.stopped = budget.was_spent();
   result.method = result.states > 0 ? OrderMethod::kSearch : OrderMethod::kGreedy;
   return result;
+}
+
+// The given order where none better was found.
+GraphOrder order_by_search(const TaskGraph& graph, SearchBudget& budget) {
+  GraphOrder given = given_order(graph);
+  budget.best_bytes = given.least_bytes;
+  budget.lower_bound_bytes = given.lower_bound_bytes;
+  const auto finished = [&](GraphOrder result) {
+    result.stopped = budget.was_spent() && !result.proved();
+    return result;
+  };
+  if (given.proved() || budget.is_spent()) return finished(std::move(given));
+  const Block block = block_of(graph);
+  if (independent_parts(BlockIndex(block)).size() > 1) {
+    if (auto order = order_by_profiles(graph, block, budget))
+      return proved_order(graph, std::move(*order), OrderMethod::kProfiles);
+  }
+  if (budget.is_spent()) return finished(std::move(given));
+  std::optional<GraphOrder> found = search_order(graph, block, budget);
+  if (!found) return finished(std::move(given));
+  found->lower_bound_bytes = std::max(found->lower_bound_bytes, given.lower_bound_bytes);
+  if (found->least_bytes <= given.least_bytes) return finished(std::move(*found));
+  given.lower_bound_bytes = found->lower_bound_bytes;
+  given.method = found->method;
+  given.states = found->states;
+  return finished(std::move(given));
 }
 
 }  // namespace
@@ -220,13 +270,8 @@ GraphOrder order_graph(const TaskGraph& graph, const OrderLimits& limits) {
   if (const auto tree = in_forest(graph)) {
     return proved_order(graph, liu_traversal(*tree).order, OrderMethod::kTree);
   }
-  const Block block = block_of(graph);
-  if (independent_parts(BlockIndex(block)).size() > 1) {
-    if (auto order = order_by_profiles(graph, block)) {
-      return proved_order(graph, std::move(*order), OrderMethod::kProfiles);
-    }
-  }
-  return search_order(graph, block, limits);
+  SearchBudget budget(limits);
+  return order_by_search(graph, budget);
 }
 
 }  // namespace espalier

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "espalier/parallel/distributed/task_cut.h"
+#include "espalier/parallel/distributed/task_overflow.h"
 
 namespace espalier {
 namespace {
@@ -119,7 +120,7 @@ std::vector<Traffic> task_traffic(const TaskTree& tree, const Distribution& dist
   TrafficCounter counter(tree, distribution, network, cut);
   std::vector<Traffic> result(tree.size());
   for (const TaskId task : distribution.witness) {
-    result[index(task)] = counter.of(task);
+    result[index(task)] = naming(task, [&] { return counter.of(task); });
   }
   return result;
 }

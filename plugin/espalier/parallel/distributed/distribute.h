@@ -100,6 +100,7 @@ struct Distribution {
 ///         to suffice: that of distribute_least()
 /// @throws InvalidInput for processes or workers < 1, `most_parts` of another length than
 ///                      the tree or with a value below 1
+/// @throws TaskOverflow when parts and buffers leave the 64-bit range, naming the task
 /// @par Cost  O(n log n), and O((units + pieces) log n) for each of 27 budgets and 6 ways
 ///            to deal, units being shared tasks and largest local subtrees, until some
 ///            millions of parts have been dealt or run; subtrees of large trees that no

@@ -9,6 +9,7 @@
 
 #include "espalier/parallel/bounds.h"
 #include "espalier/parallel/distributed/simulate_distribution.h"
+#include "espalier/parallel/distributed/task_overflow.h"
 #include "espalier/sequential/liu_traversal.h"
 
 namespace espalier {
@@ -41,11 +42,13 @@ void deal(const TaskTree& tree, std::span<const std::int32_t> counts, Bytes leve
   PieceDealer dealer(tree, counts, result.processes, level);
   for (const TaskId task : result.witness) {
     const WorkerRange& group = result.group[index(task)];
-    if (group.count == 1) {
-      dealer.run_local(task, group.first);
-    } else {
-      dealer.run_shared(task, group);
-    }
+    naming(task, [&] {
+      if (group.count == 1) {
+        dealer.run_local(task, group.first);
+      } else {
+        dealer.run_shared(task, group);
+      }
+    });
   }
   result.peak.assign(dealer.peaks().begin(), dealer.peaks().end());
   std::size_t count = 0;

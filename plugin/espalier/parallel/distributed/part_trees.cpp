@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "espalier/parallel/distributed/task_cut.h"
+#include "espalier/parallel/distributed/task_overflow.h"
 
 namespace espalier {
 namespace {
@@ -21,10 +22,11 @@ class PartLister {
         places_(tree.size(), 0),
         parts_(static_cast<std::size_t>(distribution.processes)),
         tasks_(parts_.size()),
+        total_(parts_.size(), 0),
         at_(parts_.size()) {}
 
   std::vector<PartTree> run() {
-    for (const TaskId task : distribution_.witness) list(task);
+    for (const TaskId task : distribution_.witness) naming(task, [&] { list(task); });
     std::vector<PartTree> result(parts_.size());
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       result[p] = {TaskTree(parts_[p]), std::move(tasks_[p])};
@@ -75,6 +77,10 @@ class PartLister {
     const auto p = static_cast<std::size_t>(process);
     const Here& at = at_[p];
     const TaskCut::Part part = cut.part(at.first, at.pieces, at.held);
+    // As TaskTree does, which does not know whose parts they are.
+    for (const Bytes size :
+         {part.output, std::max<Bytes>(part.execution, 0), part.retained})
+      total_[p] = checked_add(total_[p], size);
     place_.push_back({process, static_cast<std::int32_t>(parts_[p].size())});
     parts_[p].push_back({.output_size = part.output,
                          .execution_size = part.execution,
@@ -102,7 +108,8 @@ class PartLister {
   std::vector<std::int32_t> places_;      // by task: how many
   std::vector<std::vector<Task>> parts_;  // by process
   std::vector<std::vector<TaskId>> tasks_;
-  std::vector<Here> at_;  // by process
+  std::vector<Bytes> total_;  // by process: of all sizes
+  std::vector<Here> at_;      // by process
   std::vector<std::int32_t> who_;
 };
 

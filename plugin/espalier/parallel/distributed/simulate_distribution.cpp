@@ -9,6 +9,7 @@
 #include "espalier/parallel/distributed/distributed_admission.h"
 #include "espalier/parallel/distributed/part_trees.h"
 #include "espalier/parallel/distributed/task_cut.h"
+#include "espalier/parallel/distributed/task_overflow.h"
 #include "espalier/parallel/simulate.h"
 
 namespace espalier {
@@ -89,7 +90,8 @@ class DistributionRuns {
   [[nodiscard]] DistributedRun run(const std::vector<Traffic>& traffic) const {
     DistributedRun run = all_;
     for (const TaskId task : tree_.postorder()) {
-      run.volume = checked_add(run.volume, traffic[index(task)].volume);
+      naming(task,
+             [&] { run.volume = checked_add(run.volume, traffic[index(task)].volume); });
       run.messages += traffic[index(task)].messages;
     }
     std::vector<Seconds> delay(forest_.tree().size());
