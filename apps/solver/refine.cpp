@@ -22,7 +22,7 @@ class Refiner {
         x_(x),
         solve_(solve),
         options_(options),
-        measure_(a, options.operation),
+        measure_(a, options.operation, options.given),
         errors_(columns),
         best_(n_),
         r_(b.size()) {}
@@ -127,7 +127,8 @@ Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<doub
 Bytes refinement_bytes(std::int32_t size, std::int32_t columns,
                        const RefineOptions& options) {
   constexpr Bytes kPerColumn = sizeof(double) + sizeof(std::size_t);
-  const Bytes vectors = checked_mul(Bytes{columns} + 3, size);
+  // The norms of independent systems are two for each row at most.
+  const Bytes vectors = checked_mul(Bytes{columns} + 5, size);
   const Bytes gmres =
       options.gmres_basis > 0 ? Gmres::bytes(size, options.gmres_basis) : 0;
   return checked_add(checked_mul(vectors, Bytes{sizeof(double)}),
