@@ -154,7 +154,10 @@ BackwardError ErrorMeasure::operator()(std::span<const double> x,
     const Block& own = block(i);
     const double row = row_sum_[i] * own.x_norm;
     const bool first = w[i] > own.small * (row + std::abs(b[i])) || !std::isfinite(row);
-    if (!first) w[i] += row - std::abs(b[i]);
+    if (!first) {
+      if (r[i] != 0) error.strict = std::max(error.strict, std::abs(r[i]) / w[i]);
+      w[i] += row - std::abs(b[i]);
+    }
     if (r[i] == 0) continue;
     double& omega = first ? error.omega1 : error.omega2;
     omega = std::max(omega, std::abs(r[i]) / w[i]);

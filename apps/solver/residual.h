@@ -57,6 +57,9 @@ struct GivenUnknowns {
 struct BackwardError {
   double omega1 = 0;
   double omega2 = 0;
+  /// max |r_i| / w_i over the rows that are not of class 1: where it can be made small it
+  /// should be, but where all that row i meets of x is zero it need not mean anything.
+  double strict = 0;
   [[nodiscard]] double total() const { return omega1 + omega2; }
 };
 

@@ -34,16 +34,16 @@ class NullVectors {
       if (!iterate(solve_transposed_, w_)) return {0, 0};
     }
     const double first = quotient();
-    double least = first;
-    for (int step = 0; step < kCorrections && least > 0; ++step) {
+    double last = first;
+    for (int step = 0; step < kCorrections; ++step) {
       if (!correct(Operation::kPlain, solve_, v_)) break;
       if (!symmetric_ && !correct(Operation::kTransposed, solve_transposed_, w_)) break;
       const double next = quotient();
-      const bool better = next < least / 2;
-      least = std::min(least, next);
-      if (!better) break;
+      const bool settled = step > 0 && next >= last / 2 && next <= 2 * last;
+      last = next;
+      if (settled) break;
     }
-    return {first, least};
+    return {first, last};
   }
 
  private:

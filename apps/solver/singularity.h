@@ -12,7 +12,7 @@ namespace espalier::solver {
 /// What null_quotient() finds.
 struct NullQuotient {
   double first = 1;  ///< after inverse iteration
-  double least = 1;  ///< that was met; 0: a vector was not finite
+  double last = 1;   ///< after corrections; 0: a vector was not finite
 };
 
 /// How near a matrix is to a singular one, in units that no scaling of rows or columns
@@ -26,11 +26,14 @@ struct NullQuotient {
 /// not singular to working precision, however small the pivot.
 ///
 /// The vectors are those of inverse iteration from a vector drawn at random, the same in
-/// every run, then corrected by v -= solve(A v): a null vector of A itself, not of what
-/// was factored in its place. Collective where the matrix is a part of one.
+/// every run, then corrected by v -= solve(A v) until the quotient settles: null vectors
+/// of A itself, not of what was factored in its place, without what inverse iteration
+/// leaves of other vectors. Those may weigh more than the null vector in rows of large
+/// entries, where they make the quotient look small. Collective where the matrix is a
+/// part of one.
 ///
 /// @param symmetric  then w is v, and solve_transposed is not called
-/// @return ones at order 0. Where the least is zero and the first is too, it is the
+/// @return ones at order 0. Where the last is zero and the first is too, it is the
 ///         smallest pivot that was taken as it is which is rounding.
 /// @par Cost    3 solves and, up to six times, 2 more and 4 products; symmetric: half
 /// @par Memory  singularity_bytes(), allocated inside

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "solver/process_memory.h"
@@ -17,6 +18,7 @@ constexpr int kTries = 3;
 // Of the largest entry: pivots above this part of it are never taken for rounding.
 constexpr double kMostDoubtful = 1e-3;
 constexpr double kHugeSolution = 1e10;
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
@@ -80,7 +82,7 @@ tl::expected<FactorReport, BadPivot> Solver::factorise_until_clear(
   for (int left = kTries; run && left > 0; --left) {
     if (facts_.null_space == 0 && !facts_.perturbed && !facts_.doubtful) break;
     const NullQuotient quotient = null_vector_quotient();
-    facts_.null_vector = quotient.least <= kZeroQuotient;
+    facts_.null_vector = quotient.last <= kZeroQuotient;
     const double smallest = run->pivots.smallest;
     if (facts_.null_vector) {
       const bool taken = facts_.doubtful && quotient.first <= kZeroQuotient;
@@ -92,8 +94,9 @@ tl::expected<FactorReport, BadPivot> Solver::factorise_until_clear(
         zero = 2 * smallest;
       }
     } else {
-      if (facts_.null_space == 0 || options_.precision == Precision::kSingle || lowered)
-        break;
+      const bool clear =
+          quotient.last > kZeroQuotient * (numeric_->epsilon() / kEpsilon);
+      if (facts_.null_space == 0 || !clear || lowered) break;
       zero = 0;
       lowered = true;
     }
