@@ -14,17 +14,6 @@ using solver::FactorKind;
 using solver::Precision;
 using solver::Solver;
 
-constexpr double kGoodForwardError = 0.1;
-
-// A backward error beyond this is a solution that must not be trusted. Refinement is in
-// double precision whatever the factor is in.
-double good_backward_error(const SolveOptions& options, Precision precision) {
-  const bool rough = precision == Precision::kSingle && !options.solver.refine;
-  return rough ? 1e-12 * std::numeric_limits<float>::epsilon() /
-                     std::numeric_limits<double>::epsilon()
-               : 1e-12;
-}
-
 // L U has two triangles, and works on both.
 double sides(const Solver& solver) { return solver.kind() == FactorKind::kLu ? 2 : 1; }
 
@@ -209,25 +198,34 @@ void report_result(Report& report, const SolveOptions& options, const SolveRun& 
     report.number("forward_error", "error of the known solution", *run.forward_error);
 }
 
+// How it is known that the matrix is singular.
+std::string singularity(const Solver& solver) {
+  if (solver.null_space() > 0)
+    return fmt::format(
+        "singular{}: estimated null space of dimension {}",
+        solver.precision() == Precision::kSingle ? " in single precision" : "",
+        solver.null_space());
+  const std::int32_t size = solver.analysis().symbolic.size,
+                     rank = solver.prepared().structural_rank;
+  if (rank < size) return fmt::format("singular: structural rank {} of {}", rank, size);
+  return "singular to working precision: it has a null vector";
+}
+
 // Why the solution is not to be trusted; empty: it is.
-std::vector<std::string> doubts(const SolveOptions& options, Precision precision,
-                                const SolveRun& run) {
+std::vector<std::string> reasons(const SolveOptions& options, const Solver& solver,
+                                 const SolveRun& run) {
   std::vector<std::string> list;
-  const double error = run.solution.refinement.backward_error;
-  const bool good =
-      error <= good_backward_error(options, precision);  // false: not a number, too
-  const std::int64_t deficiency = run.factor.pivots.null_space;
-  if (deficiency > 0)
-    list.push_back(fmt::format(
-        "singular: estimated null space of dimension {}; {}", deficiency,
-        good                    ? "the solution is one of many"
-        : options.solver.refine ? "the right-hand side seems to be outside the range"
-                                : "there may be no solution, or many"));
-  if (!good)
-    list.push_back(
-        fmt::format("the solution is not to be trusted: backward error {:.1e}", error));
-  if (run.solution.errors &&
-      !(run.solution.errors->forward_error_bound <= kGoodForwardError))
+  const solver::Doubts& doubts = run.solution.doubts;
+  if (doubts.singular)
+    list.push_back(fmt::format("{}; {}", singularity(solver),
+                               !doubts.backward_error ? "the solution is one of many"
+                               : options.solver.refine
+                                   ? "the right-hand side seems to be outside the range"
+                                   : "there may be no solution, or many"));
+  if (doubts.backward_error)
+    list.push_back(fmt::format("the solution is not to be trusted: backward error {:.1e}",
+                               run.solution.refinement.backward_error));
+  if (doubts.forward_error)
     list.push_back(fmt::format(
         "the solution is not to be trusted: its error may be {:.1e} of it "
         "(condition number {:.1e})",
@@ -256,7 +254,7 @@ Bytes SolveRun::peak_resident(const Solver& solver) const {
 
 ExitStatus report_run(const SolveOptions& options, const Solver& solver,
                       const SolveRun& run) {
-  const std::vector<std::string> why = doubts(options, solver.precision(), run);
+  const std::vector<std::string> why = reasons(options, solver, run);
   Report report;
   report_system(report, options, solver, run.entries);
   if (options.factor.empty())
@@ -266,7 +264,9 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
   report_time(report, options, solver, run);
   report_pivots(report, options, solver, run);
   report_result(report, options, run);
-  report.flag("trusted", "to be trusted", why.empty());
+  report.flag("singular", run.solution.doubts.singular ? "singular" : "",
+              run.solution.doubts.singular);
+  report.flag("trusted", "to be trusted", !run.solution.doubts.any());
   report.print(options.json);
 
   print_notes(options, run);

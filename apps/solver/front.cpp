@@ -128,21 +128,27 @@ void Front<T>::add_from_file(Bytes at, const Trapezoid& layout, std::int32_t sid
   }
 }
 
-// Columns of a Cholesky block before the first whose pivot is rounding.
+// Columns of a Cholesky block before the first whose pivot is rounding, out of those that
+// were factored. The log gets the least of them.
 template <class T>
-std::int32_t Front<T>::clear_pivots(const BlockColumn<T>& column) const {
+std::int32_t Front<T>::clear_pivots(const BlockColumn<T>& column,
+                                    std::int32_t factored) const {
   const double least = context_.pivoting.least_part;
-  if (least == 0) return column.width;
   const SymmetricMatrix& a = context_.permuted.lower;
   const std::int32_t first = context_.symbolic.first_column[front_] + column.first;
-  for (std::int32_t k = 0; k < column.width; ++k) {
+  PivotStatistics statistics;
+  std::int32_t k = 0;
+  for (; k < factored; ++k) {
     const double root = column.data[0][k * (std::int64_t{column.leading} + 1)];
     const std::int64_t diagonal = a.column_start[first + k];
     const bool stored =
         diagonal < a.column_start[first + k + 1] && a.row[diagonal] == first + k;
-    if (stored && root * root <= least * a.value[diagonal]) return k;
+    const double part = stored ? root * root / a.value[diagonal] : 1;
+    if (part <= least) break;
+    statistics.smallest = std::min(statistics.smallest, part);
   }
-  return column.width;
+  context_.log.add(statistics);
+  return k;
 }
 
 template <class T>
@@ -159,7 +165,7 @@ bool Front<T>::factor(std::int32_t block) {
     const auto counts =
         kernels::factor_pivot_block(FactorKind::kCholesky, pivots, kernels::PivotRule{},
                                     context_.scratch.template as<T>());
-    const std::int32_t good = std::min(counts.eliminated, clear_pivots(column));
+    const std::int32_t good = clear_pivots(column, counts.eliminated);
     if (good == column.width) return true;
     context_.log.fail(context_.symbolic.first_column[front_] + column.first + good);
     return false;

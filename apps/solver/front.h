@@ -113,7 +113,8 @@ class Front {
   void add_from_file(Bytes at, const Trapezoid& layout, std::int32_t side,
                      std::span<const std::int32_t> positions, std::int32_t begin,
                      std::int32_t end);
-  [[nodiscard]] std::int32_t clear_pivots(const BlockColumn<T>& column) const;
+  [[nodiscard]] std::int32_t clear_pivots(const BlockColumn<T>& column,
+                                          std::int32_t factored) const;
   void open_delays();
   void add_entry(std::int32_t i, std::int32_t j, T value, std::int32_t begin,
                  std::int32_t end);

@@ -163,6 +163,7 @@ void Front<T>::log_counts(const PivotCounts& counts, bool last_resort) {
   (root && last_resort ? statistics.null_space : statistics.perturbed) = counts.perturbed;
   statistics.negative = counts.negative;
   statistics.two_by_two = counts.two_by_two;
+  statistics.smallest = counts.smallest;
   context_.log.add(statistics);
 }
 

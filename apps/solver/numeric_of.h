@@ -6,6 +6,7 @@
 #include "solver/numeric.h"
 #include "solver/save_factor.h"
 #include "solver/solve_vectors.h"
+#include "solver/system_map.h"
 #include "solver/tree_solve.h"
 
 namespace espalier::solver {
@@ -30,7 +31,9 @@ class NumericOf : public Numeric {
                   Bytes read_limit) override {
     need_factor(symbolic);
     open({symbolic, tree, factor_}, runtime, columns, read_limit);
-    vectors_ = SolveVectors<T>(symbolic.size, tree.kind, columns);
+    vectors_ = SolveVectors<T>(symbolic.size, tree.kind, columns,
+                               sizeof(T) < sizeof(double) ? independent_systems(symbolic)
+                                                          : std::vector<std::int32_t>{});
   }
 
   void solve(bool transposed, std::span<double> block, std::int32_t columns,

@@ -20,11 +20,15 @@ void PivotLog::add(const PivotStatistics& counts) noexcept {
   null_space_ += counts.null_space;
   negative_ += counts.negative;
   two_by_two_ += counts.two_by_two;
+  double seen = smallest_.load();
+  while (counts.smallest < seen &&
+         !smallest_.compare_exchange_weak(seen, counts.smallest)) {
+  }
 }
 
 PivotStatistics PivotLog::statistics() const {
-  return {delayed_.load(), perturbed_.load(), null_space_.load(), negative_.load(),
-          two_by_two_.load()};
+  return {delayed_.load(),  perturbed_.load(),  null_space_.load(),
+          negative_.load(), two_by_two_.load(), smallest_.load()};
 }
 
 }  // namespace espalier::solver

@@ -39,6 +39,18 @@ struct PivotStatistics {
   std::int64_t null_space = 0;  ///< zero pivots left at the end: estimated deficiency
   std::int64_t negative = 0;    ///< LDL^T: negative eigenvalues
   std::int64_t two_by_two = 0;  ///< LDL^T: pivots of order 2
+  /// Least pivot that was taken as it is. LDL^T, LU: its modulus, see
+  /// kernels::PivotCounts; Cholesky: which part it is of the diagonal entry of A that it
+  /// came from. Infinite: there was none.
+  double smallest = std::numeric_limits<double>::infinity();
+};
+
+/// What a factorisation leaves to those who judge its solutions.
+struct PivotFacts {
+  std::int64_t null_space = 0;  ///< PivotStatistics::null_space
+  bool perturbed = false;       ///< some pivots were
+  bool doubtful = false;        ///< some were so small that they may be rounding
+  bool null_vector = false;     ///< one was found: singular to working precision
 };
 
 /// Adds up what the pivots were, and keeps the earliest bad one. Safe from any thread.
@@ -58,6 +70,7 @@ class PivotLog {
   std::atomic<std::int32_t> column_{kNone};
   std::atomic<std::int64_t> delayed_{0}, perturbed_{0}, null_space_{0}, negative_{0},
       two_by_two_{0};
+  std::atomic<double> smallest_{std::numeric_limits<double>::infinity()};
 };
 
 }  // namespace espalier::solver

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -19,6 +20,19 @@ namespace {
 using Scaling = PrepareOptions::Scaling;
 
 constexpr double kWideDiagonal = 1e8;
+// Entries beyond this, or below its inverse, are brought to where single precision has
+// them and their squares.
+constexpr double kFarFromOne = 1e15;
+
+bool diagonal_is_far_from_one(const SymmetricMatrix& matrix) {
+  double largest = 0;
+  for (std::int32_t j = 0; j < matrix.size; ++j) {
+    const auto at = matrix.column_start[j];
+    if (at < matrix.column_start[j + 1] && matrix.row[at] == j)
+      largest = std::max(largest, std::abs(matrix.value[at]));
+  }
+  return largest > kFarFromOne || (largest > 0 && largest < 1 / kFarFromOne);
+}
 
 Scaling chosen(Scaling asked, FactorKind kind, const SquareMatrix& matrix) {
   if (kind != FactorKind::kCholesky) {
@@ -26,14 +40,26 @@ Scaling chosen(Scaling asked, FactorKind kind, const SquareMatrix& matrix) {
   }
   if (asked == Scaling::kMatching) return Scaling::kEquilibrate;
   if (asked != Scaling::kAuto) return asked;
-  return diagonal_spread(matrix.lower) > kWideDiagonal ? Scaling::kEquilibrate
-                                                       : Scaling::kNone;
+  return diagonal_spread(matrix.lower) > kWideDiagonal ||
+                 diagonal_is_far_from_one(matrix.lower)
+             ? Scaling::kEquilibrate
+             : Scaling::kNone;
 }
 
-void set_scales(PreparedMatrix& prepared, const std::vector<double>& row_log,
+// Factors after which every entry has all its digits; none where some would leave the
+// range of double precision: what is scaled must stay what was given.
+template <class Matrix>
+void set_scales(PreparedMatrix& prepared, const Matrix& matrix,
+                const std::vector<double>& row_log,
                 const std::vector<double>& column_log) {
-  prepared.row_scale = powers_of_two(row_log);
-  prepared.column_scale = powers_of_two(column_log);
+  std::vector<double> row = powers_of_two(row_log), column = powers_of_two(column_log);
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    for (auto at = matrix.column_start[j]; at < matrix.column_start[j + 1]; ++at) {
+      const double value = matrix.value[at];
+      if (value != 0 && !std::isnormal(value * (row[matrix.row[at]] * column[j]))) return;
+    }
+  prepared.row_scale = std::move(row);
+  prepared.column_scale = std::move(column);
 }
 
 void multiply(GeneralMatrix& matrix, const PreparedMatrix& prepared) {
@@ -95,7 +121,7 @@ void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) 
     default:
       return;
   }
-  set_scales(prepared, log, log);
+  set_scales(prepared, lower, log, log);
   multiply(lower, prepared.row_scale);
 }
 
@@ -103,10 +129,10 @@ void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix, Scaling a
   const Scaling scaling = chosen(asked, prepared.kind, prepared.matrix);
   if (scaling == Scaling::kEquilibrate) {
     const ScalingLogs logs = equilibration(matrix);
-    set_scales(prepared, logs.row, logs.column);
+    set_scales(prepared, matrix, logs.row, logs.column);
   } else if (scaling == Scaling::kMatching) {
     Matching matching = maximum_product_matching(matrix);
-    set_scales(prepared, matching.row_log, matching.column_log);
+    set_scales(prepared, matrix, matching.row_log, matching.column_log);
     prepared.row_of = std::move(matching.row_of_column);
     prepared.structural_rank = matching.rank;
   }

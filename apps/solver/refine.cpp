@@ -12,6 +12,8 @@ namespace espalier::solver {
 namespace {
 
 constexpr double kTarget = std::numeric_limits<double>::epsilon() / 2;
+// Rows whose r_i / w_i is small by itself need no excuse.
+constexpr double kGoodStrict = 1e-12;
 
 class Refiner {
  public:
@@ -22,7 +24,7 @@ class Refiner {
         x_(x),
         solve_(solve),
         options_(options),
-        measure_(a, options.operation),
+        measure_(a, options.operation, options.given),
         errors_(columns),
         best_(n_),
         r_(b.size()) {}
@@ -32,10 +34,10 @@ class Refiner {
     refine_plainly();
     r_.resize(n_);
     for (std::size_t c = 0; c < errors_.size(); ++c)
-      if (options_.gmres_basis > 0 && errors_[c] > options_.gmres_above)
+      if (options_.gmres_basis > 0 && errors_[c].total() > options_.gmres_above)
         refine_by_gmres(c);
-    for (const double error : errors_)
-      result_.backward_error = std::max(result_.backward_error, error);
+    for (const BackwardError& error : errors_)
+      result_.backward_error = std::max(result_.backward_error, error.total());
     return result_;
   }
 
@@ -46,19 +48,31 @@ class Refiner {
     return std::span(r_).subspan(place * n_, n_);
   }
 
+  // Whether `after` is better, and if so, by the factor that is worth another step.
+  static bool better(const BackwardError& after, const BackwardError& before) {
+    if (before.total() > kTarget) return after.total() < before.total();
+    return after.total() <= kTarget && after.strict < before.strict;
+  }
+  static bool halved(const BackwardError& after, const BackwardError& before) {
+    if (after.total() > kTarget) return after.total() <= before.total() / 2;
+    return after.strict > kGoodStrict &&
+           (before.total() > kTarget || after.strict <= before.strict / 2);
+  }
+
   // The columns to be refined have their residuals at the first places of r_.
   void measure_start(std::size_t c) {
     const auto residual = r(active_.size());
-    errors_[c] = measure_(x(c), b(c), residual).total();
-    if (!std::isfinite(errors_[c])) try_zero(c, residual);
-    if (errors_[c] > kTarget) active_.push_back(c);
+    errors_[c] = measure_(x(c), b(c), residual);
+    if (!std::isfinite(errors_[c].total())) try_zero(c, residual);
+    if (errors_[c].total() > kTarget || errors_[c].strict > kGoodStrict)
+      active_.push_back(c);
   }
 
   void try_zero(std::size_t c, std::span<double> residual) {
     std::ranges::copy(x(c), best_.begin());
     std::ranges::fill(x(c), 0.0);
-    errors_[c] = measure_(x(c), b(c), residual).total();
-    if (!std::isfinite(errors_[c])) std::ranges::copy(best_, x(c).begin());
+    errors_[c] = measure_(x(c), b(c), residual);
+    if (!std::isfinite(errors_[c].total())) std::ranges::copy(best_, x(c).begin());
   }
 
   void refine_plainly() {
@@ -68,10 +82,10 @@ class Refiner {
       std::size_t kept = 0;
       for (std::size_t place = 0; place < active_.size(); ++place) {
         const std::size_t c = active_[place];
-        const double before = errors_[c];
+        const BackwardError before = errors_[c];
         if (!correct(c, r(place), r(kept))) continue;
         result_.steps = step;
-        if (errors_[c] <= before / 2 && errors_[c] > kTarget) active_[kept++] = c;
+        if (halved(errors_[c], before)) active_[kept++] = c;
       }
       active_.resize(kept);
     }
@@ -82,24 +96,24 @@ class Refiner {
     const auto x = this->x(c);
     std::ranges::copy(x, best_.begin());
     for (std::size_t i = 0; i < n_; ++i) x[i] += d[i];
-    const double error = measure_(x, b(c), residual).total();
-    const bool better = error < errors_[c];
-    if (better) {
+    const BackwardError error = measure_(x, b(c), residual);
+    const bool keep = better(error, errors_[c]);
+    if (keep) {
       errors_[c] = error;
     } else {
       std::ranges::copy(best_, x.begin());
     }
-    return better;
+    return keep;
   }
 
   void refine_by_gmres(std::size_t c) {
     if (!gmres_) gmres_.emplace(static_cast<std::int32_t>(n_), options_.gmres_basis);
     measure_(x(c), b(c), r(0));
     for (std::int32_t cycle = 0; cycle < options_.gmres_cycles; ++cycle) {
-      const double before = errors_[c];
+      const double before = errors_[c].total();
       result_.gmres_steps += gmres_->correct(measure_, r(0), solve_, kTarget);
       if (!correct(c, r(0), r(0))) return;
-      if (errors_[c] > before / 2 || errors_[c] <= kTarget) return;
+      if (errors_[c].total() > before / 2 || errors_[c].total() <= kTarget) return;
     }
   }
 
@@ -109,7 +123,7 @@ class Refiner {
   const BlockOperator& solve_;
   const RefineOptions& options_;
   ErrorMeasure measure_;
-  std::vector<double> errors_;  // of each column's x
+  std::vector<BackwardError> errors_;  // of each column's x
   std::vector<std::size_t> active_;
   std::vector<double> best_, r_;
   std::optional<Gmres> gmres_;
@@ -126,8 +140,9 @@ Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<doub
 
 Bytes refinement_bytes(std::int32_t size, std::int32_t columns,
                        const RefineOptions& options) {
-  constexpr Bytes kPerColumn = sizeof(double) + sizeof(std::size_t);
-  const Bytes vectors = checked_mul(Bytes{columns} + 3, size);
+  constexpr Bytes kPerColumn = sizeof(BackwardError) + sizeof(std::size_t);
+  // The norms of independent systems are two for each row at most.
+  const Bytes vectors = checked_mul(Bytes{columns} + 5, size);
   const Bytes gmres =
       options.gmres_basis > 0 ? Gmres::bytes(size, options.gmres_basis) : 0;
   return checked_add(checked_mul(vectors, Bytes{sizeof(double)}),

@@ -72,6 +72,16 @@ void multiply(const MatrixPart& a, Operation operation, std::span<const double> 
   a.sum(y);
 }
 
+void multiply_moduli(const MatrixPart& a, Operation operation, std::span<const double> x,
+                     std::span<double> y) {
+  std::fill(y.begin(), y.end(), 0.0);
+  for_each_entry({a.here(), operation},
+                 [&](std::int32_t i, std::int32_t j, double value) {
+                   y[i] += std::abs(value * x[j]);
+                 });
+  a.sum(y);
+}
+
 void residual(const MatrixPart& a, Operation operation, std::span<const double> x,
               std::span<const double> b, std::span<double> r) {
   std::transform(b.begin(), b.end(), r.begin(), [&](double v) { return a.start(v); });
@@ -94,23 +104,39 @@ void residual_rounding(const MatrixPart& a, Operation operation,
   for (std::size_t i = 0; i < bound.size(); ++i) bound[i] *= (entries[i] + 1) * kRoundoff;
 }
 
-ErrorMeasure::ErrorMeasure(const MatrixPart& a, Operation operation)
-    : a_(a), operation_(operation), row_sum_(a.size()), denominator_(a.size()) {
-  for_each_entry({a.here(), operation}, [&](std::int32_t i, std::int32_t, double value) {
-    row_sum_[i] += std::abs(value);
-  });
+ErrorMeasure::ErrorMeasure(const MatrixPart& a, Operation operation,
+                           const GivenUnknowns& given)
+    : a_(a),
+      operation_(operation),
+      given_(given),
+      row_sum_(a.size()),
+      denominator_(a.size()) {
+  const View view(a.here(), operation);
+  if (given.scale.empty())
+    for_each_entry(view, [&](std::int32_t i, std::int32_t, double value) {
+      row_sum_[i] += std::abs(value);
+    });
+  else
+    for_each_entry(view, [&](std::int32_t i, std::int32_t j, double value) {
+      row_sum_[i] += std::abs(value) / given.scale[j];
+    });
   a.sum(row_sum_);
+  const std::int32_t last =
+      given.block.empty() ? 0 : *std::ranges::max_element(given.block);
+  blocks_.resize(static_cast<std::size_t>(last) + 1);
+  for (std::size_t i = 0; i < row_sum_.size(); ++i) block(i).small += 1000 * kRoundoff;
 }
 
 BackwardError ErrorMeasure::operator()(std::span<const double> x,
                                        std::span<const double> b, std::span<double> r) {
   std::vector<double>& w = denominator_;
-  double x_norm = 0;
+  for (Block& each : blocks_) each.x_norm = 0;
   bool finite = true;
   for (std::size_t i = 0; i < w.size(); ++i) {
     r[i] = a_.start(b[i]);
     w[i] = a_.start(std::abs(b[i]));
-    x_norm = std::max(x_norm, std::abs(x[i]));
+    double& x_norm = block(i).x_norm;
+    x_norm = std::max(x_norm, std::abs(x[i]) * scale(i));
     finite = finite && std::isfinite(x[i]);
   }
   for_each_entry({a_.here(), operation_},
@@ -123,12 +149,15 @@ BackwardError ErrorMeasure::operator()(std::span<const double> x,
   a_.sum(w);
   if (!finite) return {kInfinity, 0};  // an empty column of A would not show it
   BackwardError error;
-  const double small = 1000 * static_cast<double>(w.size()) * kRoundoff;
   for (std::size_t i = 0; i < w.size(); ++i) {
     if (!std::isfinite(w[i])) return {kInfinity, 0};
-    const double row = row_sum_[i] * x_norm;
-    const bool first = w[i] > small * (row + std::abs(b[i])) || !std::isfinite(row);
-    if (!first) w[i] += row - std::abs(b[i]);
+    const Block& own = block(i);
+    const double row = row_sum_[i] * own.x_norm;
+    const bool first = w[i] > own.small * (row + std::abs(b[i])) || !std::isfinite(row);
+    if (!first) {
+      if (r[i] != 0) error.strict = std::max(error.strict, std::abs(r[i]) / w[i]);
+      w[i] += row - std::abs(b[i]);
+    }
     if (r[i] == 0) continue;
     double& omega = first ? error.omega1 : error.omega2;
     omega = std::max(omega, std::abs(r[i]) / w[i]);

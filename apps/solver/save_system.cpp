@@ -21,6 +21,9 @@ enum Fact : std::uint8_t {
   kSize,
   kFactorEntries,
   kNullSpace,
+  kPerturbed,
+  kDoubtful,
+  kNullVector,
   kFacts
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
@@ -101,7 +104,10 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
                  "pivot threshold");
   checks.require(facts[kNullSpace] >= 0 && facts[kNullSpace] <= facts[kSize],
                  "null space");
-  result.null_space = facts[kNullSpace];
+  result.pivots = {.null_space = facts[kNullSpace],
+                   .perturbed = facts[kPerturbed] != 0,
+                   .doubtful = facts[kDoubtful] != 0,
+                   .null_vector = facts[kNullVector] != 0};
   result.pivot_threshold = figures[kThreshold];
   result.largest_entry = figures[kLargestEntry];
   return result;
@@ -162,7 +168,10 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   counts[kStructuralRank] = prepared.structural_rank;
   counts[kSize] = symbolic.size;
   counts[kFactorEntries] = symbolic.factor_entries;
-  counts[kNullSpace] = facts.null_space;
+  counts[kNullSpace] = facts.pivots.null_space;
+  counts[kPerturbed] = facts.pivots.perturbed ? 1 : 0;
+  counts[kDoubtful] = facts.pivots.doubtful ? 1 : 0;
+  counts[kNullVector] = facts.pivots.null_vector ? 1 : 0;
   file.put("facts", counts);
   const std::vector<double> figures = {facts.pivot_threshold, facts.largest_entry,
                                        symbolic.factor_flops};

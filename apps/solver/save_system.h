@@ -20,7 +20,7 @@ struct SystemFacts {
   std::int32_t workers = 1;  ///< that the assembly tree was built for
   double pivot_threshold = 0;
   double largest_entry = 0;
-  std::int64_t null_space = 0;  ///< PivotStatistics::null_space
+  PivotFacts pivots;
 };
 
 struct SavedSystem {

@@ -94,32 +94,6 @@ FactorInput Solver::input() const {
           bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least};
 }
 
-tl::expected<FactorReport, BadPivot> Solver::factorise(
-    const std::function<void(double)>& progress) {
-  file_.reset();
-  if (spill_bytes_ > 0)
-    file_ = std::make_shared<SpillFile>(options_.out_of_core, spill_bytes_);
-  peak_resident_ = std::max(peak_resident_, peak_resident_bytes());
-  const bool reset = reset_peak_resident();
-  auto run = numeric_->factorise(input(), *runtime_, plan_.get(), progress);
-  if (!run && !options_.kind) {
-    // Not positive definite after all; sizes are the same, so the plan holds.
-    tree_.kind = FactorKind::kLdlt;
-    run = numeric_->factorise(input(), *runtime_, plan_.get(), progress);
-  }
-  // Where the peak cannot be reset, it includes the analysis and is all that is known.
-  factor_growth_ = std::max<Bytes>(0, peak_resident_bytes() - memory_.baseline);
-  if (!reset) peak_resident_ = 0;
-  if (!run)
-    return tl::make_unexpected(
-        BadPivot{analysis_.symbolic.permutation[run.error().column]});
-  // After perturbations what is small at a root may come of them: no estimate then.
-  if (run->pivots.perturbed > 0)
-    run->pivots.perturbed += std::exchange(run->pivots.null_space, 0);
-  null_space_ = run->pivots.null_space;
-  return run;
-}
-
 void Solver::replace_values(const InputMatrix& matrix) {
   refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix);
   measure_entries();
@@ -153,26 +127,16 @@ Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation oper
   while (bound_ && block > 1 && solve_bytes(block) > memory_.tree_bound(*bound_)) --block;
   block = agree(block);
   const auto start = Clock::now();
-  const Bytes limit =
-      bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(block))
-             : Bytes{1} << 62;
-  numeric_->open_solve(analysis_.symbolic, tree_, *runtime_, block, limit);
-  runtime_->wake();
-  solution.seconds = since(start);
-  try {
+  with_open_solve(block, [&] {
+    solution.seconds = since(start);
     for (std::int32_t k = 0; k < columns; k += block) {
       const std::int32_t count = std::min(block, columns - k);
       solve_block(
           b.subspan(static_cast<std::size_t>(k * n), static_cast<std::size_t>(count * n)),
           count, operation, inner_rows, solution);
     }
-  } catch (...) {
-    runtime_->sleep();
-    numeric_->close_solve();
-    throw;
-  }
-  runtime_->sleep();
-  numeric_->close_solve();
+  });
+  judge(solution);
   return solution;
 }
 
@@ -195,50 +159,25 @@ void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation op
   RefineOptions refine_options{.operation = operation, .gmres_basis = 0};
   if (!options_.refine) {
     refine_options.max_steps = 0;
-  } else if (null_space_ == 0 && (kind() != FactorKind::kCholesky ||
-                                  options_.precision == Precision::kSingle)) {
+  } else if (!singular() && least_basis() > 0) {
     refine_options.gmres_basis = agree(gmres_basis());
   }
-  const Refinement one = solver::refine(
-      matrix(), rhs, x, columns,
-      [&](std::span<double> block, std::int32_t count) {
-        numeric_->solve(transposed, block, count, {});
-      },
-      refine_options);
+  const std::vector<double> scale = map.solution_scale();
+  const std::vector<std::int32_t> systems = independent_systems(analysis_.symbolic);
+  refine_options.given = {scale, systems};
+  const Refinement one =
+      solver::refine(matrix(), rhs, x, columns, factored(transposed), refine_options);
   Refinement& worst = solution.refinement;
   worst.steps = std::max(worst.steps, one.steps);
   worst.gmres_steps += one.gmres_steps;
   worst.backward_error = std::max(worst.backward_error, one.backward_error);
-  if (options_.estimate_errors)
-    for (std::size_t k = 0; k < b.size(); k += n)
-      estimate(std::span(rhs).subspan(k, n), std::span(x).subspan(k, n), operation,
-               solution);
+  for (std::size_t k = 0; k < b.size(); k += n) {
+    const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
+    if (needs_estimate(side, found)) estimate(side, found, operation, solution);
+  }
   for (std::size_t k = 0; k < b.size(); k += n)
     map.solution_to_outer(std::span(x).subspan(k, n), b.subspan(k, n));
   solution.refine_seconds += since(refining);
-}
-
-void Solver::estimate(std::span<const double> b, std::span<const double> x,
-                      Operation operation, Solution& solution) {
-  const auto apply = [&](bool transposed) {
-    return [this, transposed](std::span<double> block, std::int32_t count) {
-      const std::size_t n = block.size() / static_cast<std::size_t>(count);
-      for (std::size_t k = 0; k < block.size(); k += n)
-        numeric_->solve(transposed, block.subspan(k, n), 1, {});
-    };
-  };
-  const bool transposed = operation == Operation::kTransposed;
-  const SystemMap map(prepared_, analysis_.symbolic, Operation::kPlain);
-  const std::vector<double> rows = map.inner_row_scale(),
-                            columns = map.inner_column_scale();
-  const ErrorEstimate one = estimate_errors(
-      matrix(), b, x, apply(transposed), apply(!transposed),
-      {.operation = operation, .row_scale = rows, .column_scale = columns});
-  ErrorEstimate worst = solution.errors.value_or(ErrorEstimate{});
-  worst.condition_1norm = std::max(worst.condition_1norm, one.condition_1norm);
-  worst.forward_error_bound =
-      std::max(worst.forward_error_bound, one.forward_error_bound);
-  solution.errors = worst;
 }
 
 SpillFile::Counters Solver::spilled() const {

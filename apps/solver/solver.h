@@ -17,6 +17,8 @@
 #include "solver/numeric.h"
 #include "solver/prepare.h"
 #include "solver/refine.h"
+#include "solver/singularity.h"
+#include "solver/trust.h"
 
 struct espalier_plan;
 
@@ -42,13 +44,18 @@ struct SolverOptions {
   /// Directory for what does not fit in the bound; empty: everything stays in memory.
   std::string out_of_core;
   bool refine = true;
-  bool estimate_errors = false;  ///< condition and forward error: a few more solves
+  /// Condition and forward error: a few more solves. They are made anyhow where pivots
+  /// were perturbed or nearly zero, or where solutions are huge.
+  bool estimate_errors = false;
 };
 
 struct Solution {
   Refinement refinement;
-  std::optional<ErrorEstimate> errors;  ///< the worst of the columns
-  Seconds seconds = 0;                  ///< forward and backward substitution
+  /// The worst of the columns. Where they were asked for, or where the factorisation or
+  /// the size of a solution gives reason to doubt it.
+  std::optional<ErrorEstimate> errors;
+  Doubts doubts;               ///< of all columns
+  Seconds seconds = 0;         ///< forward and backward substitution
   Seconds refine_seconds = 0;  ///< residuals, error estimates, further substitutions
 };
 
@@ -123,7 +130,11 @@ class Solver {
   /// Bytes that plan() sends to the spill file.
   [[nodiscard]] Bytes bytes_to_spill() const { return spill_bytes_; }
   /// Dimension of the null space as the last factorise() estimated it; kept by save().
-  [[nodiscard]] std::int64_t null_space() const { return null_space_; }
+  [[nodiscard]] std::int64_t null_space() const { return facts_.null_space; }
+  /// Whether the matrix is singular to working precision: by its structure, by zero
+  /// pivots, or by a null vector that was found where pivots were doubtful. Kept
+  /// likewise.
+  [[nodiscard]] bool singular() const;
 
  protected:
   /// For a solver that makes its parts in another way.
@@ -148,10 +159,21 @@ class Solver {
   void build(FactorKind kind);
   void account();
   void spill_to(Bytes tree_bound);
+  [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise_once(
+      double zero, const std::function<void(double)>& progress);
+  [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise_until_clear(
+      const std::function<void(double)>& progress);
+  [[nodiscard]] double doubtful_pivot() const;
+  [[nodiscard]] NullQuotient null_vector_quotient();
+  void with_open_solve(std::int32_t columns, const std::function<void()>& body);
+  [[nodiscard]] BlockOperator factored(bool transposed);
   void solve_block(std::span<double> b, std::int32_t columns, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
   void estimate(std::span<const double> b, std::span<const double> x, Operation operation,
                 Solution& solution);
+  [[nodiscard]] bool needs_estimate(std::span<const double> b,
+                                    std::span<const double> x) const;
+  void judge(Solution& solution) const;
 
  protected:
   SolverOptions options_;
@@ -171,7 +193,7 @@ class Solver {
   Bytes spill_bytes_ = 0;
   std::shared_ptr<SpillFile> file_;
   Bytes factor_growth_ = 0, peak_resident_ = 0;
-  std::int64_t null_space_ = 0;  // of the last factorise()
+  PivotFacts facts_;  // of the last factorise()
 };
 
 }  // namespace espalier::solver

@@ -16,7 +16,7 @@ void Solver::save(const std::string& path) const {
                .workers = tree_workers_,
                .pivot_threshold = options_.pivot_threshold,
                .largest_entry = largest_entry_,
-               .null_space = null_space_},
+               .pivots = facts_},
               prepared_, analysis_, tree_, file);
   numeric_->save(analysis_.symbolic, tree_, file);
   file.commit();
@@ -33,7 +33,7 @@ Solver::Solver(SavedSystem&& saved, const SolverOptions& options)
   options_.kind = saved.facts.asked_kind;
   options_.precision = saved.facts.precision;
   options_.pivot_threshold = saved.facts.pivot_threshold;
-  null_space_ = saved.facts.null_space;
+  facts_ = saved.facts.pivots;
 }
 
 std::unique_ptr<Solver> Solver::load(const std::string& path,

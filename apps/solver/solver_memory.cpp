@@ -70,10 +70,15 @@ Bytes Solver::solve_bytes(std::int32_t columns) const {
       largest = std::max(largest, node.factor_bytes);
   }
   const std::int32_t n = analysis_.symbolic.size;
+  // Estimates come after refinement, but where pivots were perturbed each of their solves
+  // is refined, too. Beside both: what maps the vectors to the given system.
+  const Bytes a_vector = static_cast<Bytes>(sizeof(double)) * n;
+  const Bytes refining = refinement_bytes(n, columns, {.gmres_basis = least_basis()});
+  const Bytes estimating = checked_add(estimate_errors_bytes(n), 3 * a_vector);
   const Bytes vectors = checked_add(
       checked_mul(2 * std::int64_t{n} * columns, sizeof(double)),
-      checked_add(refinement_bytes(n, columns, {.gmres_basis = least_basis()}),
-                  options_.estimate_errors ? estimate_errors_bytes(n) : 0));
+      checked_add(2 * a_vector, least_basis() > 0 ? checked_add(refining, estimating)
+                                                  : std::max(refining, estimating)));
   return checked_add(checked_add(resident, largest),
                      checked_add(vectors, numeric_->solve_bytes_beside(
                                               input(), options_.workers, columns)));

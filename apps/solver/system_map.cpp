@@ -56,6 +56,11 @@ std::vector<std::int32_t> SystemMap::inner_rows(
   return result;
 }
 
+std::vector<double> SystemMap::solution_scale() const {
+  if (prepared_.row_scale.empty()) return {};
+  return transposed_ ? inner_row_scale() : inner_column_scale();
+}
+
 std::vector<double> SystemMap::inner_row_scale() const {
   std::vector<double> scale(permutation_.size());
   for (std::size_t k = 0; k < scale.size(); ++k)
@@ -67,6 +72,23 @@ std::vector<double> SystemMap::inner_column_scale() const {
   std::vector<double> scale(permutation_.size());
   for (std::size_t k = 0; k < scale.size(); ++k) scale[k] = column_scale(permutation_[k]);
   return scale;
+}
+
+// A front without rows ends a system: that it has a parent all the same is for the sake
+// of its neighbours in memory.
+std::vector<std::int32_t> independent_systems(const Symbolic& symbolic) {
+  const std::int32_t fronts = symbolic.fronts();
+  std::vector<std::int32_t> system(static_cast<std::size_t>(fronts));
+  std::int32_t count = 0;
+  for (std::int32_t s = fronts; s-- > 0;)
+    system[s] = symbolic.rows_of(s).empty() ? count++ : system[symbolic.parent[s]];
+  std::vector<std::int32_t> result;
+  if (count <= 1) return result;
+  result.resize(static_cast<std::size_t>(symbolic.size));
+  for (std::int32_t s = 0; s < fronts; ++s)
+    std::fill(result.begin() + symbolic.first_column[s],
+              result.begin() + symbolic.first_column[s + 1], system[s]);
+  return result;
 }
 
 }  // namespace espalier::solver

@@ -29,6 +29,8 @@ class SystemMap {
   /// Places in c of the given rows of b, increasing.
   [[nodiscard]] std::vector<std::int32_t> inner_rows(
       std::span<const std::int64_t> rows) const;
+  /// What y is multiplied by to become x, in the order of y; empty: ones.
+  [[nodiscard]] std::vector<double> solution_scale() const;
   /// Diagonals of Dr and Dc in elimination order.
   [[nodiscard]] std::vector<double> inner_row_scale() const;
   [[nodiscard]] std::vector<double> inner_column_scale() const;
@@ -51,5 +53,9 @@ class SystemMap {
   std::span<const std::int32_t> permutation_;
   bool transposed_;
 };
+
+/// Which of the independent systems each column, in elimination order, belongs to, from
+/// 0: those whose matrices have no entry in common rows or columns. Empty: there is one.
+[[nodiscard]] std::vector<std::int32_t> independent_systems(const Symbolic& symbolic);
 
 }  // namespace espalier::solver

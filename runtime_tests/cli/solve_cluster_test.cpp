@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -192,6 +193,43 @@ TEST(SolveOnCluster, SaysOnceWhatIsWrong) {
     EXPECT_EQ(outcome.err.find(words, first + words.size()), std::string::npos)
         << outcome.err;
   }
+}
+
+// As in one process: solver/numeric/trust_test.cpp.
+TEST(SolveOnCluster, TrustsWhatOneProcessTrusts) {
+  Entries scaled{41, {}};
+  scaled.add(0, 0, 1e100);
+  for (int i = 1; i < 41; ++i)
+    for (int j = std::max(1, i - 3); j < std::min(41, i + 4); ++j)
+      scaled.add(i, j, 1. / (i % 7 + j % 7 + 1));
+  const TemporaryFile large(scaled.text("general"));
+  const TemporaryFile out("");
+  const Outcome outcome = solve_with(2, {large.path(), "--precision", "single", "--out",
+                                         out.path(), "--json", "--workers", "1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::vector<double> x = array_values(out.text());
+  ASSERT_EQ(x.size(), 41U);
+  const std::vector<double> b = scaled.times(std::vector<double>(41, 1.0), false);
+  const std::vector<double> product = scaled.times(x, false);
+  for (int i = 0; i < 41; ++i) EXPECT_NEAR(product[i] / b[i], 1, 1e-13) << i;
+
+  const int k = 94;  // free boundaries: rows sum to zero, the last pivot is rounding
+  Entries laplacian{k * k, {}};
+  for (int i = 0; i < k * k; ++i) {
+    const bool right = i % k + 1 < k, up = i + k < k * k;
+    laplacian.add(i, i, right + up + (i % k > 0) + (i >= k));
+    if (right) laplacian.add(i + 1, i, -1);
+    if (up) laplacian.add(i + k, i, -1);
+  }
+  std::vector<double> unit(k * k, 0.0);
+  unit[0] = 1;
+  const TemporaryFile matrix(laplacian.text("symmetric"));
+  const TemporaryFile rhs(array_text(k * k, unit));
+  const Outcome none =
+      solve_with(2, {matrix.path(), "--rhs", rhs.path(), "--json", "--workers", "1"});
+  EXPECT_EQ(none.status, 1) << none.err;
+  expect_says(none, "singular: estimated null space of dimension 1");
+  EXPECT_EQ(object(none)["trusted"], false);
 }
 
 }  // namespace

@@ -86,6 +86,10 @@ void fill(const Solution& solution, espalier_solver_statistics& out) {
   out.refinement_steps = solution.refinement.steps;
   out.gmres_steps = solution.refinement.gmres_steps;
   out.backward_error = solution.refinement.backward_error;
+  const Doubts& doubts = solution.doubts;
+  out.doubts = (doubts.singular ? ESPALIER_SOLVER_DOUBT_SINGULAR : 0) +
+               (doubts.backward_error ? ESPALIER_SOLVER_DOUBT_BACKWARD_ERROR : 0) +
+               (doubts.forward_error ? ESPALIER_SOLVER_DOUBT_FORWARD_ERROR : 0);
   if (!solution.errors) return;
   out.condition_1norm = solution.errors->condition_1norm;
   out.forward_error_bound = solution.errors->forward_error_bound;

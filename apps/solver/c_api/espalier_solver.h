@@ -176,6 +176,13 @@ ESPALIER_SOLVER_API int espalier_solver_load(espalier_solver** solver, const cha
 
 /* -------------------------------------------------------------------- statistics --- */
 
+/** Why a solution is not to be trusted. */
+enum {
+  ESPALIER_SOLVER_DOUBT_SINGULAR = 1,       /**< the matrix is, to working precision */
+  ESPALIER_SOLVER_DOUBT_BACKWARD_ERROR = 2, /**< it is not the solution of this system */
+  ESPALIER_SOLVER_DOUBT_FORWARD_ERROR = 4   /**< its error may be a tenth of it or more */
+};
+
 /** What is not known yet is 0. Fields may be added at the end; `size` keeps old callers
  *  working. */
 typedef struct espalier_solver_statistics {
@@ -205,9 +212,12 @@ typedef struct espalier_solver_statistics {
   int32_t failed_column;      /**< that had no positive pivot; -1: none */
   int32_t refinement_steps;   /**< of the last solve, of its worst column */
   int32_t gmres_steps;        /**< of the last solve, of all columns */
-  int32_t reserved;           /**< 0 */
-  double backward_error;      /**< componentwise, of the last solve's worst column */
-  double condition_1norm;     /**< with estimate_errors */
+  int32_t doubts;             /**< of the last solve: a sum of ESPALIER_SOLVER_DOUBT_…;
+                                   0: to be trusted */
+  double backward_error;      /**< componentwise, of the system as it was given; of the
+                                   last solve's worst column */
+  double condition_1norm;     /**< with estimate_errors, and where there was reason to
+                                   doubt the solution; else 0 */
   double forward_error_bound; /**< likewise, of the worst column */
 } espalier_solver_statistics;
 

@@ -36,6 +36,7 @@ class ClusterNumeric : public NumericOf<T> {
     for (std::int64_t* count : {&pivots.delayed, &pivots.perturbed, &pivots.null_space,
                                 &pivots.negative, &pivots.two_by_two})
       *count = site_.cluster.sum(*count);
+    pivots.smallest = -site_.cluster.largest(-pivots.smallest);
     report.seconds = site_.cluster.largest(report.seconds);
     return factor;
   }

@@ -28,8 +28,9 @@ struct InnerFactor {
   std::int32_t rank = 0;       ///< pivots found; they come first
   std::int32_t order[kInner];  ///< the column now at place k was at place order[k]
   bool perturbed[kInner];
-  bool symmetric = false;    ///< LDL^T: upper = D lower^T
-  T d[2 * kInner];           ///< LDL^T, as PivotBlock::d
+  double size[kInner];     ///< moduli of pivots, as PivotCounts::smallest; of 2 x 2: both
+  bool symmetric = false;  ///< LDL^T: upper = D lower^T
+  T d[2 * kInner];         ///< LDL^T, as PivotBlock::d
   T lower[kInner * kInner];  ///< LDL^T: unit lower; ld kInner, columns up to rank
   T upper[kInner * kInner];  ///< ld kInner, rows up to rank, zeros below the pivots
 

@@ -136,6 +136,7 @@ void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness
     const bool zero = !(choice.size > tiny);
     if (zero && strictness != Strictness::kForced) break;
     inner.perturbed[k] = zero;
+    inner.size[k] = choice.size;
     if (zero || choice.row == choice.column) {
       exchange(inner, k, choice.column);
       const T own = at(s, k, k), pivot = zero ? std::copysign(replacement, own) : own;
@@ -154,6 +155,7 @@ void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness
     inner.d[2 * k + 2] = c;
     inner.d[2 * k + 3] = 0;
     inner.perturbed[k + 1] = false;
+    inner.size[k + 1] = choice.size;
     k += 2;
   }
   inner.rank = k;

@@ -63,6 +63,7 @@ void factor_inner_lu(InnerFactor<T>& inner, std::int32_t m, T* panel, std::int32
       for (std::int32_t j = 0; j < inner.count; ++j)
         std::swap(panel[k + std::int64_t{j} * ld], panel[row + std::int64_t{j} * ld]);
     inner.perturbed[k] = zero;
+    inner.size[k] = std::abs(double(column[k]));
     if (zero) column[k] = std::copysign(replacement, column[k]);
     eliminate(k, m, inner.count, panel, ld);
     ++k;

@@ -4,6 +4,7 @@
 // against every row of the block column.
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -58,6 +59,9 @@ struct PivotCounts {
   std::int32_t perturbed = 0;   ///< pivots replaced (static pivoting)
   std::int32_t negative = 0;    ///< LDL^T: negative eigenvalues of D
   std::int32_t two_by_two = 0;  ///< LDL^T: 2 x 2 pivots, two columns each
+  /// LDL^T, LU: least modulus of a pivot that was taken as it is (2 x 2: a lower bound of
+  /// its smaller singular value); infinite: there was none.
+  double smallest = std::numeric_limits<double>::infinity();
 };
 
 /// Factors a block column in place.

@@ -52,7 +52,11 @@ PivotCounts PivotLoop<T>::run() {
     inner.count = compose(done, end);
     for (std::int32_t k = 0; k < inner.count; ++k) inner.order[k] = k;
     const std::int32_t kept = eliminate(done, inner);
-    for (std::int32_t k = 0; k < kept; ++k) counts_.perturbed += inner.perturbed[k];
+    for (std::int32_t k = 0; k < kept; ++k) {
+      counts_.perturbed += inner.perturbed[k];
+      if (!inner.perturbed[k])
+        counts_.smallest = std::min(counts_.smallest, inner.size[k]);
+    }
     progress |= kept > 0;
     end = set_aside(done, end, kept, inner);
     done += kept;

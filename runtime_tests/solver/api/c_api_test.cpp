@@ -276,6 +276,31 @@ TEST(CInterface, NamesTheColumnThatIsNotPositive) {
   EXPECT_NEAR(b[1], 3, 1e-14);
 }
 
+TEST(CInterface, SaysWhyASolutionIsNotToBeTrusted) {
+  // [1 2; 2 4] and b outside its range, then inside; then another matrix.
+  const std::int64_t starts[] = {0, 2, 4};
+  const std::int32_t rows[] = {0, 1, 0, 1};
+  double values[] = {1, 2, 2, 4};
+  const espalier_solver_matrix matrix{2, ESPALIER_SOLVER_GENERAL, starts, rows, values};
+  const Handle solver = create(matrix);
+  ASSERT_EQ(espalier_solver_plan(solver.get(), 0), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+  const auto doubts_of = [&](double first, double second) {
+    double b[] = {first, second};
+    EXPECT_EQ(espalier_solver_solve(solver.get(), 0, 1, b), 0);
+    espalier_solver_statistics facts{};
+    facts.size = sizeof facts;
+    EXPECT_EQ(espalier_solver_read_statistics(solver.get(), &facts), 0);
+    return facts.doubts;
+  };
+  EXPECT_EQ(doubts_of(1, 0),
+            ESPALIER_SOLVER_DOUBT_SINGULAR + ESPALIER_SOLVER_DOUBT_BACKWARD_ERROR);
+  EXPECT_EQ(doubts_of(1, 2), ESPALIER_SOLVER_DOUBT_SINGULAR);
+  values[3] = 5;
+  ASSERT_EQ(espalier_solver_refactorise(solver.get(), &matrix), 0);
+  EXPECT_EQ(doubts_of(1, 0), 0);
+}
+
 TEST(CInterface, GivesTheFactorUpWhenValuesDoNotFit) {
   const Tridiagonal matrix(true);
   const Handle handle = create(matrix.view());

@@ -161,5 +161,42 @@ TEST(BackwardError, DoesNotChangeWithTheScaling) {
   }
 }
 
+TEST(BackwardError, IsThatOfTheGivenSystemWhateverItsColumnsWereScaledBy) {
+  // Columns of any size: rows change their class in the scaled system, not in this.
+  std::mt19937 random(9);
+  for (int instance = 0; instance < 300; ++instance) {
+    const std::int32_t n = draw(random, 1, 20);
+    SquareMatrix a = random_square(random, n);
+    if (a.symmetric()) a.upper = a.lower.value;
+    Vector x = random_vector(random, n), scale(n);
+    const Vector b = random_vector(random, n);
+    const BackwardError before = error_of(a, x, b);
+    for (std::int32_t j = 0; j < n; ++j) {
+      const int exponent = draw(random, -200, 200);
+      scale[j] = std::ldexp(1.0, exponent);  // of the given unknown
+      x[j] = std::ldexp(x[j], -exponent);
+      for (std::int32_t column = 0; column < n; ++column)
+        for (auto k = a.lower.column_start[column]; k < a.lower.column_start[column + 1];
+             ++k) {
+          if (column == j) a.lower.value[k] = std::ldexp(a.lower.value[k], exponent);
+          if (a.lower.row[k] == j) a.upper[k] = std::ldexp(a.upper[k], exponent);
+        }
+    }
+    Vector r(n);
+    ErrorMeasure measure(a, Operation::kPlain, {scale, {}});
+    EXPECT_EQ(measure(x, b, r).total(), before.total()) << describe(a);
+  }
+}
+
+TEST(BackwardError, ExcusesARowByUnknownsOfItsOwnSystemAlone) {
+  // x_0 = 1e100 has nothing to do with rows 1 and 2, where x is wrong by a half.
+  const SquareMatrix a{{3, {0, 1, 3, 4}, {0, 1, 2, 2}, {1, 2, 1, 2}}, {}};
+  const Vector x{1e100, 0.5, 0.5}, b{1e100, 3, 3};
+  EXPECT_LT(error_of(a, x, b).total(), 1e-90);
+  const std::vector<std::int32_t> systems{0, 1, 1};
+  Vector r(3);
+  EXPECT_EQ(ErrorMeasure(a, Operation::kPlain, {{}, systems})(x, b, r).omega1, 1.5 / 4.5);
+}
+
 }  // namespace
 }  // namespace espalier::solver
