@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "espalier/model/blas_kernel.h"
 #include "solver/clock.h"
 #include "solver/kind_of.h"
 #include "solver/process_memory.h"
@@ -117,6 +118,7 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   if (run->pivots.perturbed > 0)
     run->pivots.perturbed += std::exchange(run->pivots.null_space, 0);
   null_space_ = run->pivots.null_space;
+  run->advice = blas_advice();
   return run;
 }
 

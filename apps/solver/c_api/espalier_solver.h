@@ -209,6 +209,8 @@ typedef struct espalier_solver_statistics {
   double backward_error;      /**< componentwise, of the last solve's worst column */
   double condition_1norm;     /**< with estimate_errors */
   double forward_error_bound; /**< likewise, of the worst column */
+  const char* advice;         /**< a sentence on what would make factorisations faster on
+                                   this machine, valid for ever; NULL: nothing */
 } espalier_solver_statistics;
 
 /** What is known so far. Set `statistics->size` before. */
