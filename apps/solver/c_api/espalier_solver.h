@@ -76,8 +76,8 @@ enum {
   ESPALIER_SOLVER_SCALING_MATCHING = 3
 };
 enum {
-  ESPALIER_SOLVER_ORDERING_DEFAULT = 0, /**< the best that this build has */
-  ESPALIER_SOLVER_ORDERING_AUTO = 1,    /**< the cheaper one of AMD and the default */
+  ESPALIER_SOLVER_ORDERING_DEFAULT = 0, /**< as _AUTO */
+  ESPALIER_SOLVER_ORDERING_AUTO = 1,    /**< AMD, or nested dissection where it pays */
   ESPALIER_SOLVER_ORDERING_METIS = 2,
   ESPALIER_SOLVER_ORDERING_SCOTCH = 3,
   ESPALIER_SOLVER_ORDERING_AMD = 4,
