@@ -139,6 +139,7 @@ void write_results(const std::vector<Point>& points, const Options& options) {
 }
 
 int measure_curve(const Options& options) {
+  fmt::print("Kernels of OpenBLAS: {}\n", choose_blas_kernel());
   std::vector<Point> points = our_points(options);
   for (Point& point : mumps_points(options)) points.push_back(std::move(point));
   for (int i = 0; i < options.repeat; ++i)

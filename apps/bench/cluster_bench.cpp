@@ -60,8 +60,9 @@ void print_legend(const Options& options) {
       "MiB: growth of the\nresident set while factorising, of the process that grows "
       "most. M: MUMPS on as many processes with\nthe same ordering; M/ours: seconds; "
       "ours/M: bytes; M flops: over ours. e(P): growth with one\nprocess / (P x growth), "
-      "the same bound. error: the largest.\n\n",
-      options.repeat);
+      "the same bound. error: the largest.\nKernels of OpenBLAS, ours and theirs: "
+      "{}.\n\n",
+      options.repeat, choose_blas_kernel());
   print_cluster_row(cluster_header());
 }
 

@@ -119,6 +119,8 @@ PeerResult solve(const PeerOptions& options, const Processes& processes) {
   Mumps mumps(options.kind, processes.rank());
   mumps.take(options.kind == "general" ? entries : matrix);
   const auto start = Clock::now();
+  ProcessorTimer timer;
+  timer.resume();
   if (options.ordering == "given")
     mumps.take_ordering(host ? metis_ordering(matrix) : std::vector<std::int32_t>{});
   result.ordering_seconds = seconds_since(start);
@@ -133,11 +135,15 @@ PeerResult solve(const PeerOptions& options, const Processes& processes) {
 
   const std::vector<double> b = host ? row_sums(matrix) : std::vector<double>{};
   std::vector<double> x = b;
+  timer.pause();
   result.solve_seconds = solve_once(mumps, x, 0);
   x = b;
+  timer.resume();
   if (mumps.failure().empty())
     result.refine_seconds =
         std::max(0.0, solve_once(mumps, x, kRefinements) - result.solve_seconds);
+  timer.pause();
+  result.processor_seconds = timer.seconds();
   if (result.failure = mumps.failure(); !result.failure.empty()) return result;
   if (host) result.backward_error = backward_error(matrix, x, b);
   return result;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "patterns.h"
 #include "solver/grid.h"
 #include "solver/matrix_market.h"
 #include "solver/ordering.h"
@@ -78,6 +79,7 @@ solver::SymmetricMatrix symmetric_pattern(const PeerMatrix& a) {
 PeerMatrix read_input(const std::string& input) {
   if (input.starts_with("grid:"))
     return from(solver::make_grid(solver::parse_grid(input.substr(5))));
+  if (input.starts_with("pattern:")) return make_pattern(input.substr(8));
   return std::visit([](auto&& matrix) { return from(std::move(matrix)); },
                     solver::read_matrix(input));
 }

@@ -16,7 +16,8 @@ struct PeerMatrix {
   std::vector<double> value;
 };
 
-/// A Matrix Market file, or "grid:NXxNYxNZ". @throws espalier::Error as the readers do
+/// A Matrix Market file, "grid:NXxNYxNZ" or "pattern:NAME" of patterns.h. @throws
+/// espalier::Error as the readers do
 [[nodiscard]] PeerMatrix read_input(const std::string& input);
 
 /// Both triangles of a symmetric matrix; any other as it is.

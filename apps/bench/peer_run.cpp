@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,12 @@ std::int64_t bytes_written() {
   return 0;
 }
 
+double process_time() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 nlohmann::json to_json(const PeerResult& result) {
   if (!result.failure.empty())
     return {{"failure", result.failure}, {"note", result.note}};
@@ -31,6 +38,7 @@ nlohmann::json to_json(const PeerResult& result) {
           {"factor_seconds", result.factor_seconds},
           {"solve_seconds", result.solve_seconds},
           {"refine_seconds", result.refine_seconds},
+          {"processor_seconds", result.processor_seconds},
           {"factor_rss_bytes", result.factor_rss_bytes},
           {"factor_rss_sum_bytes", result.factor_rss_sum_bytes},
           {"counted_peak_bytes", result.counted_peak_bytes},
@@ -44,6 +52,20 @@ nlohmann::json to_json(const PeerResult& result) {
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void ProcessorTimer::resume() {
+  since_ = process_time();
+  runs_ = true;
+}
+
+void ProcessorTimer::pause() {
+  total_ = seconds();
+  runs_ = false;
+}
+
+double ProcessorTimer::seconds() const {
+  return total_ + (runs_ ? process_time() - since_ : 0);
 }
 
 void set_blas_threads(int threads) {
@@ -68,7 +90,9 @@ int peer_main(int argc, char** argv, const std::function<PeerResult(PeerOptions)
               bool prints) {
   PeerOptions options;
   CLI::App app("One solver on one system; prints JSON");
-  app.add_option("INPUT", options.input, "Matrix Market file, grid:NXxNYxNZ")->required();
+  app.add_option("INPUT", options.input,
+                 "Matrix Market file, grid:NXxNYxNZ, pattern:NAME")
+      ->required();
   app.add_option("--kind", options.kind)
       ->check(CLI::IsMember({"spd", "symmetric", "general"}));
   app.add_option("--threads", options.threads, "BLAS threads of a process")

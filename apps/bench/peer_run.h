@@ -23,6 +23,8 @@ struct PeerOptions {
 struct PeerResult {
   std::string failure;  ///< the library's own code, such as "-9"; empty: solved
   double ordering_seconds = 0, analyse_seconds = 0, factor_seconds = 0, solve_seconds = 0;
+  /// Of all threads, from the start of the analysis to the solution, refined if it is.
+  double processor_seconds = 0;
   double refine_seconds = 0;  ///< what the library's own refinement adds to the solve
   std::int64_t factor_rss_bytes = 0;      ///< growth of VmHWM while factorising
   std::int64_t factor_rss_sum_bytes = 0;  ///< the same of all processes
@@ -35,6 +37,18 @@ struct PeerResult {
 
 using Clock = std::chrono::steady_clock;
 [[nodiscard]] double seconds_since(Clock::time_point start);
+
+/// Processor time of this process, all threads, while it runs.
+class ProcessorTimer {
+ public:
+  void resume();
+  void pause();
+  [[nodiscard]] double seconds() const;
+
+ private:
+  double total_ = 0, since_ = 0;
+  bool runs_ = false;
+};
 
 /// Sets the threads of a BLAS that is OpenBLAS; does nothing to any other.
 void set_blas_threads(int threads);

@@ -87,8 +87,8 @@ int compare(const Options& options) {
       "its ordering. MiB:\ngrowth of the resident set while factorising, all processes. "
       "/dgemm: of two matrices of order 2048.\ntime/p, mem/p: over the better peer's. "
       "error: after refinement, which CHOLMOD has not; above 1e-10 a peer "
-      "counts for none.\n\n",
-      options.repeat, options.workers);
+      "counts for none. Kernels of OpenBLAS, ours and theirs: {}.\n\n",
+      options.repeat, options.workers, choose_blas_kernel());
   print_row(table_header());
   bool good = true;
   std::vector<Case> cases;

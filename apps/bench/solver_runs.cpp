@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <stdexcept>
@@ -25,11 +26,15 @@ const std::vector<Peer>& peers() {
   static const std::vector<std::string> all = {"spd", "symmetric", "general"};
   static const std::vector<Peer> list = {
       {"cholmod", "CHOLMOD", "cholmod_peer", "", {"spd"}},
+      {"cholmod-own", "CHOLMOD, own ordering", "cholmod_peer", "--ordering own", {"spd"}},
       {"mumps", "MUMPS, threads", "mumps_peer", "", all},
       {"mumps-mpi", "MUMPS, processes", "mumps_mpi_peer", "", all, true},
       {"mumps-own", "MUMPS, own ordering", "mumps_peer", "--ordering own", all},
       {"mumps-relaxed", "MUMPS, ICNTL(14)=200", "mumps_peer", "--relax 200", all},
       {"umfpack", "UMFPACK", "umfpack_peer", "", {"general"}},
+      {"umfpack-own", "UMFPACK, own ordering", "umfpack_peer", "--ordering own", all},
+      {"superlu", "SuperLU", "superlu_peer", "--ordering own", all},
+      {"library", "Espalier, library", "espalier_peer", "--ordering own", all},
   };
   return list;
 }
@@ -119,6 +124,18 @@ std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
+}
+
+std::string choose_blas_kernel() {
+  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
+  if (const char* chosen = std::getenv(kVariable)) return chosen;
+  const Outcome info =
+      run_command(quoted(program_folder()) + "/espalier info --json", 60);
+  if (!info.json || !info.json->contains("blas_kernel")) return "of its own choice";
+  // The program may have started itself again: what it then runs, the peers shall too.
+  const std::string kernel = info.json->at("blas_kernel");
+  setenv(kVariable, kernel.c_str(), 0);
+  return kernel;
 }
 
 std::string our_command(const System& system, const std::string& options) {

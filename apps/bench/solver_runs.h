@@ -50,6 +50,10 @@ struct System {
 [[nodiscard]] std::string program_folder();
 [[nodiscard]] std::string quoted(const std::string& text);
 
+/// Makes all programs that are run from here on take the same kernels of OpenBLAS: those
+/// that the user has chosen, else those that espalier takes. @return their name
+std::string choose_blas_kernel();
+
 /// `espalier solve` with more options, such as "--memory min".
 [[nodiscard]] std::string our_command(const System& system, const std::string& options);
 /// A peer program with more options; OpenMP's threads asleep, as they would spin against

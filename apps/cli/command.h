@@ -20,6 +20,7 @@ enum ExitStatus : int {
 struct Command {
   CLI::App* app = nullptr;
   std::function<ExitStatus()> run;
+  bool uses_blas = false;  ///< worth starting again for: see restart.h
 };
 
 /// How the exception that is being handled ends the program, and what it says. Only in a

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -11,7 +12,9 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "espalier/model/blas_kernel.h"
 #include "espalier/model/platform.h"
+#include "solver/kernels/dgemm_rate.h"
 #include "solver/ordering.h"
 #ifdef ESPALIER_WITH_STARPU
 #include <starpu.h>
@@ -27,6 +30,21 @@ std::string blas_name() {
   void* symbol = dlsym(RTLD_DEFAULT, "openblas_get_config");
   if (symbol == nullptr) return "unknown";
   return reinterpret_cast<const char* (*)()>(symbol)();
+}
+
+void report_blas(Report& report) {
+  report.text("blas", "BLAS", blas_name());
+  const auto suitable = suitable_blas_kernel(this_processor());
+  if (const auto kernel = blas_kernel()) {
+    report.text("blas_kernel", "its kernel", *kernel);
+    if (suitable) report.text("blas_kernel_suitable", "for this processor", *suitable);
+    const char* const chosen = std::getenv(kBlasKernelVariable);
+    report.text("blas_kernel_chosen_by", "chosen by",
+                chosen != nullptr ? fmt::format("{}={}", kBlasKernelVariable, chosen)
+                                  : "OpenBLAS");
+  }
+  report.flops("dgemm_flops_per_second", "dgemm, flop/s of a core",
+               solver::kernels::dgemm_rate());
 }
 
 std::string orderings() {
@@ -107,7 +125,7 @@ ExitStatus run_info(bool json) {
   report.text("kinds", "kinds of matrix", "spd, symmetric, general");
   report.text("precisions", "precisions", "double, single");
 #endif
-  report.text("blas", "BLAS", blas_name());
+  report_blas(report);
   report.print(json);
   return kDone;
 }
@@ -119,7 +137,7 @@ Command add_info(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "info", "The machine, the StarPU found, how to load Espalier");
   add_json(*app, *json);
-  return {app, [json] { return run_info(*json); }};
+  return {app, [json] { return run_info(*json); }, true};
 }
 
 }  // namespace espalier::cli

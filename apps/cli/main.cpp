@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/restart.h"
 #include "cli/termination.h"
 #ifdef ESPALIER_WITH_MPI
 #include "solver/cluster/launch.h"
@@ -27,8 +28,14 @@ bool speaks() {
 #endif
 }
 
+void say(std::string_view message) {
+  // Not by fmt::print(), which throws where standard error is closed.
+  if (!message.empty() && speaks())
+    std::fputs(fmt::format("espalier: {}\n", message).c_str(), stderr);
+}
+
 int fail(ExitStatus status, std::string_view message) {
-  if (speaks()) fmt::print(stderr, "espalier: {}\n", message);
+  say(message);
   return status;
 }
 
@@ -57,7 +64,9 @@ int parse_and_run(int argc, char** argv) {
     return fail(kBadInput, fmt::format("{} (see espalier --help)", error.what()));
   }
   for (const Command& command : commands) {
-    if (command.app->parsed()) return run(command);
+    if (!command.app->parsed()) continue;
+    if (command.uses_blas) say(restart_with_suitable_blas(argv));
+    return run(command);
   }
   return fail(kBadInput, "a subcommand is required (see espalier --help)");
 }

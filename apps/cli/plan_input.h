@@ -14,7 +14,7 @@ namespace espalier::cli {
 /// What the assembly tree of a matrix depends on, beside the matrix.
 struct AssemblyRequest {
   std::optional<solver::FactorKind> kind;  ///< none: found from the matrix
-  solver::OrderingKind ordering = solver::default_ordering();
+  solver::OrderingKind ordering = solver::OrderingKind::kAuto;
   std::int32_t workers = 1;
 };
 

@@ -92,7 +92,8 @@ Command add_solve(CLI::App& program) {
       "then each process's.\n" +
       app->get_footer());
 #endif
-  return {app, [options, app] {
+  return {app,
+          [options, app] {
             options->workers_given = app->count("--workers") > 0;
             solver::keep_heap_small();
 #ifdef ESPALIER_WITH_MPI
@@ -102,7 +103,8 @@ Command add_solve(CLI::App& program) {
             check(*options);
             return options->factor.empty() ? solve_matrix(*options)
                                            : solve_saved(*options);
-          }};
+          },
+          true};
 }
 
 }  // namespace espalier::cli

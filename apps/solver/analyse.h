@@ -15,7 +15,7 @@
 namespace espalier::solver {
 
 struct AnalyseOptions {
-  OrderingKind ordering = default_ordering();
+  OrderingKind ordering = OrderingKind::kAuto;
   AmalgamationOptions amalgamation;
   BundleOptions bundles = {};
 };

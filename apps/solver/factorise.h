@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "espalier/model/error.h"
 #include "solver/assembly_tree.h"
@@ -41,6 +42,7 @@ struct FactorReport {
   std::int64_t stolen_tasks = 0;
   double busy_seconds = 0;  ///< in tasks, summed over workers; 0 likewise
   PivotStatistics pivots;
+  std::string advice;  ///< a sentence on what would make this faster here; or empty
 };
 
 /// Numerical factorisation on StarPU: P A P^T = L L^T, L D L^T or L U up to the pivoting

@@ -12,6 +12,7 @@
 #include "solver/graph.h"
 #include "solver/ordering_libraries.h"
 #include "solver/permute.h"
+#include "solver/reduce_graph.h"
 
 namespace espalier::solver {
 namespace {
@@ -56,6 +57,7 @@ const Library& library(OrderingKind kind) {
 using Permutation = std::vector<std::int32_t>;
 
 constexpr double kWorthCompressing = 0.9;  // vertices left, of those before
+constexpr double kBad = 0.1;               // of another order's operations do
 constexpr double kFlopsPerEntry = 8000;    // done in the microsecond that METIS takes
 
 Permutation natural_order(std::int32_t size) {
@@ -64,44 +66,25 @@ Permutation natural_order(std::int32_t size) {
   return permutation;
 }
 
-// The library's order. Vertices without neighbours, which the libraries do not all
-// accept, come first.
-Permutation without_isolated(Graph&& graph, OrderingKind kind) {
-  Permutation order, connected, number(graph.size(), 0);
-  for (std::int32_t vertex = 0; vertex < graph.size(); ++vertex) {
-    const bool isolated = graph.neighbours(vertex).empty();
-    number[vertex] = static_cast<std::int32_t>(connected.size());
-    (isolated ? order : connected).push_back(vertex);
-  }
-  if (connected.empty()) return order;
-  if (!order.empty()) {
-    std::vector<std::int32_t> start(1, 0), weight;
-    for (std::int32_t vertex : connected) {
-      start.push_back(graph.start[vertex + 1]);
-      if (!graph.weight.empty()) weight.push_back(graph.weight[vertex]);
-    }
-    for (std::int32_t& vertex : graph.neighbour) vertex = number[vertex];
-    graph.start = std::move(start);
-    graph.weight = std::move(weight);
-  }
-  for (std::int32_t vertex : library_order(std::move(graph), kind)) {
-    order.push_back(connected[vertex]);
-  }
-  return order;
+Permutation order_of_core(ReducedGraph&& reduced, OrderingKind kind) {
+  Permutation core;
+  if (!reduced.core.empty()) core = library_order(std::move(reduced.graph), kind);
+  return whole_order(reduced, core);
 }
 
 // Orders equal vertices as one where that makes the graph clearly smaller. AMD does so
-// itself.
+// itself, and puts hubs last.
 Permutation compressed_order(Graph&& graph, OrderingKind kind) {
   if (kind == OrderingKind::kNatural) return natural_order(graph.size());
-  if (kind != OrderingKind::kAmd) {
-    const Groups groups = indistinguishable_vertices(graph);
-    if (groups.count < kWorthCompressing * graph.size()) {
-      graph = quotient(graph, groups);
-      return expanded_order(without_isolated(std::move(graph), kind), groups);
-    }
-  }
-  return without_isolated(std::move(graph), kind);
+  if (kind == OrderingKind::kAmd)
+    return order_of_core(reduce_graph(std::move(graph), false), kind);
+  ReducedGraph reduced = reduce_graph(std::move(graph), true);
+  const Groups groups = indistinguishable_vertices(reduced.graph);
+  if (groups.count >= kWorthCompressing * reduced.graph.size())
+    return order_of_core(std::move(reduced), kind);
+  const Permutation of_groups =
+      order_of_core(reduce_graph(quotient(reduced.graph, groups), true), kind);
+  return whole_order(reduced, expanded_order(of_groups, groups));
 }
 
 Permutation paired_order(const SymmetricMatrix& matrix, OrderingKind kind,
@@ -148,6 +131,18 @@ Ordering best_order(const SymmetricMatrix& matrix,
   return flops_of(matrix, dissected.permutation) < flops ? dissected : by_degree;
 }
 
+// On graphs of hubs SCOTCH may need a million times the operations of any other.
+Ordering checked_order(const SymmetricMatrix& matrix, OrderingKind kind,
+                       std::span<const std::int32_t> partner) {
+  Ordering asked{paired_order(matrix, kind, partner), kind};
+  if (kind != OrderingKind::kScotch || !kHaveAmd) return asked;
+  const double flops = flops_of(matrix, asked.permutation);
+  if (flops < kFlopsPerEntry * static_cast<double>(matrix.row.size())) return asked;
+  Ordering by_degree{paired_order(matrix, OrderingKind::kAmd, partner),
+                     OrderingKind::kAmd};
+  return flops_of(matrix, by_degree.permutation) < kBad * flops ? by_degree : asked;
+}
+
 }  // namespace
 
 std::string_view name(OrderingKind kind) { return library(kind).name; }
@@ -176,7 +171,7 @@ Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,
   }
   if (matrix.row.empty()) return {natural_order(matrix.size), OrderingKind::kNatural};
   if (kind == OrderingKind::kAuto) return best_order(matrix, partner);
-  return {paired_order(matrix, kind, partner), kind};
+  return checked_order(matrix, kind, partner);
 }
 
 std::vector<std::int32_t> compute_ordering(const SymmetricMatrix& matrix,

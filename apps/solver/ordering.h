@@ -31,10 +31,13 @@ enum class OrderingKind {
 /// A fill-reducing permutation of the matrix: result[new] = old. The same matrix gives
 /// the same permutation in every run. Values are not read.
 ///
-/// Columns of equal structure are ordered as one when that leaves less than nine tenths
-/// of the vertices. kAuto keeps AMD's order when its factor takes fewer than 8000
-/// operations an entry of the matrix, which costs less time than nested dissection takes;
-/// otherwise it computes both and keeps the one with fewer operations.
+/// Hubs, leaves and the trees that hang from a graph are put in their places before the
+/// library sees it (reduce_graph.h). Columns of equal structure are ordered as one when
+/// that leaves less than nine tenths of the vertices. kAuto keeps AMD's order when its
+/// factor takes fewer than 8000 operations an entry of the matrix, which costs less time
+/// than nested dissection takes; otherwise it computes both and keeps the one with fewer
+/// operations. An order of SCOTCH's that costs more than that is replaced where AMD's
+/// needs less than a tenth.
 ///
 /// Memory beside the matrix: the library's own and the graph with every edge twice, four
 /// bytes each, once more while it is compressed; all freed on return.
@@ -48,8 +51,8 @@ enum class OrderingKind {
     const SymmetricMatrix& matrix, OrderingKind kind,
     std::span<const std::int32_t> partner = {});
 
-/// compute_ordering(), and which it was: for kAuto the one that was kept, for a matrix
-/// without entries kNatural.
+/// compute_ordering(), and which it was: the one that was kept; for a matrix without
+/// entries kNatural.
 struct Ordering {
   std::vector<std::int32_t> permutation;
   OrderingKind kind = OrderingKind::kNatural;

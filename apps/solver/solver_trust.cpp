@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "espalier/model/blas_kernel.h"
 #include "solver/process_memory.h"
 #include "solver/singularity.h"
 #include "solver/solver.h"
@@ -47,6 +48,7 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   if (!run)
     return tl::make_unexpected(
         BadPivot{analysis_.symbolic.permutation[run.error().column]});
+  run->advice = blas_advice();
   return run;
 }
 

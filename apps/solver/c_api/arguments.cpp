@@ -122,7 +122,7 @@ SolverOptions options_from(const espalier_solver_options* given) {
                                               Scaling::kEquilibrate, Scaling::kMatching});
   options.analysis.ordering = choice(
       "ordering", given->ordering,
-      std::array{default_ordering(), OrderingKind::kAuto, OrderingKind::kMetis,
+      std::array{OrderingKind::kAuto, OrderingKind::kAuto, OrderingKind::kMetis,
                  OrderingKind::kScotch, OrderingKind::kAmd, OrderingKind::kNatural});
   if (given->workers != 0) options.workers = given->workers;
   check(RuntimeOptions{options.workers, options.scheduler});

@@ -1,6 +1,7 @@
 // The C interface: arguments are checked, exceptions become codes.
 
 #include "espalier_solver.h"
+#include "espalier/model/blas_kernel.h"
 
 #include <starpu.h>
 
@@ -78,6 +79,8 @@ void fill(const FactorReport& run, espalier_solver_statistics& out) {
   out.null_space = run.pivots.null_space;
   out.negative_pivots = run.pivots.negative;
   out.two_by_two_pivots = run.pivots.two_by_two;
+  // The text of this run goes with it; that of the process stays.
+  out.advice = run.advice.empty() ? nullptr : blas_advice().c_str();
 }
 
 void fill(const Solution& solution, espalier_solver_statistics& out) {

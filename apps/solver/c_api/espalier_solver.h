@@ -76,8 +76,8 @@ enum {
   ESPALIER_SOLVER_SCALING_MATCHING = 3
 };
 enum {
-  ESPALIER_SOLVER_ORDERING_DEFAULT = 0, /**< the best that this build has */
-  ESPALIER_SOLVER_ORDERING_AUTO = 1,    /**< the cheaper one of AMD and the default */
+  ESPALIER_SOLVER_ORDERING_DEFAULT = 0, /**< as _AUTO */
+  ESPALIER_SOLVER_ORDERING_AUTO = 1,    /**< AMD, or nested dissection where it pays */
   ESPALIER_SOLVER_ORDERING_METIS = 2,
   ESPALIER_SOLVER_ORDERING_SCOTCH = 3,
   ESPALIER_SOLVER_ORDERING_AMD = 4,
@@ -219,6 +219,8 @@ typedef struct espalier_solver_statistics {
   double condition_1norm;     /**< with estimate_errors, and where there was reason to
                                    doubt the solution; else 0 */
   double forward_error_bound; /**< likewise, of the worst column */
+  const char* advice;         /**< a sentence on what would make factorisations faster on
+                                   this machine, valid for ever; NULL: nothing */
 } espalier_solver_statistics;
 
 /** What is known so far. Set `statistics->size` before. */

@@ -1,0 +1,133 @@
+// Families of sparsity patterns, each solved by the library and by its peers as their
+// users have them, every one with its own ordering: processor time from the analysis to
+// the refined solution, and ours over that of the best peer.
+//
+//   pattern_bench [--repeat N] [--workers N] [--timeout SECONDS] [--json FILE] [NAME…]
+//
+// Exit status 1 when ours failed or left a backward error above 1e-10. Ratios above 1.5
+// are marked; they are a measurement, never a failure.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "patterns.h"
+#include "solver_inputs.h"
+#include "solver_runs.h"
+
+namespace {
+
+using namespace espalier::bench;
+using nlohmann::json;
+
+constexpr double kCliff = 1.5, kUseless = 1e-10;
+const std::vector<std::string> kPeers = {"cholmod-own", "mumps-own", "umfpack-own",
+                                         "superlu"};
+
+struct Options {
+  int repeat = 3, workers = 2, timeout = 120;
+  std::vector<std::string> names;
+  std::string json_file;
+};
+
+bool useful(const Series& s) {
+  return s.solved() && s.largest("backward_error") <= kUseless;
+}
+
+std::string cell(const Series* s) {
+  if (s == nullptr) return "-";
+  if (!s->solved()) return s->failure;
+  const std::string text = fmt::format("{:.4f}", s->median("processor_seconds"));
+  return useful(*s) ? text : text + "!";
+}
+
+std::vector<Series> run_all(const Pattern& pattern, const Options& options) {
+  const System system{.input = fmt::format("pattern:{}", pattern.name),
+                      .kind = std::string(pattern.kind),
+                      .workers = options.workers};
+  std::vector<std::string> names = {"library"};
+  names.insert(names.end(), kPeers.begin(), kPeers.end());
+  std::vector<Series> series;
+  for (const std::string& name : names)
+    if (const auto way = peer(name, system)) series.push_back({*way, {}, {}});
+  for (int i = 0; i < options.repeat; ++i)
+    for (Series& s : series) s.run_again(options.timeout);
+  return series;
+}
+
+// Prints the row of a pattern. @return whether ours solved it
+bool print_row(const Pattern& pattern, const std::vector<Series>& series) {
+  const Series& ours = series.front();
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < series.size(); ++i)
+    if (useful(series[i])) best = std::min(best, series[i].median("processor_seconds"));
+  std::string line =
+      fmt::format("{:<15} {:<9} {:>9}", pattern.name, pattern.kind, cell(&ours));
+  for (const std::string& name : kPeers) {
+    const auto found = std::find_if(series.begin(), series.end(),
+                                    [&](const Series& s) { return s.way.name == name; });
+    line += fmt::format(" {:>9}", cell(found == series.end() ? nullptr : &*found));
+  }
+  if (ours.solved() && best < std::numeric_limits<double>::infinity()) {
+    const double ratio = ours.median("processor_seconds") / best;
+    line += fmt::format(" {:>7.2f}{}", ratio, ratio > kCliff ? " *" : "  ");
+  }
+  if (ours.solved()) line += "  " + ours.runs.back().value("note", "");
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+  return useful(ours);
+}
+
+int compare(const Options& options) {
+  fmt::print(
+      "Processor seconds, medians of {} runs, {} workers or BLAS threads, kernels of "
+      "OpenBLAS: {}.\n!: backward error above {:.0e}, counts for none. *: over {} times "
+      "the best peer.\n\n{:<15} {:<9} {:>9}",
+      options.repeat, options.workers, choose_blas_kernel(), kUseless, kCliff, "pattern",
+      "kind", "ours");
+  for (const char* name : {"CHOLMOD", "MUMPS", "UMFPACK", "SuperLU"})
+    fmt::print(" {:>9}", name);
+  fmt::print(" {:>7}\n", "ratio");
+  bool good = true;
+  json all = json::array();
+  for (const Pattern& pattern : patterns()) {
+    const auto& names = options.names;
+    if (!names.empty() &&
+        std::find(names.begin(), names.end(), pattern.name) == names.end())
+      continue;
+    const std::vector<Series> series = run_all(pattern, options);
+    good = print_row(pattern, series) && good;
+    json ways = json::object();
+    for (const Series& s : series)
+      ways[s.way.name] = {{"failure", s.failure}, {"runs", s.runs}};
+    all.push_back({{"pattern", pattern.name}, {"kind", pattern.kind}, {"ways", ways}});
+    write_file(options.json_file, all.dump(1));
+  }
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Patterns of sparse matrices: the library beside its peers");
+  app.add_option("--repeat", options.repeat, "Runs of each")->check(CLI::Range(1, 99));
+  app.add_option("--workers", options.workers, "Workers or BLAS threads")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--timeout", options.timeout, "Seconds of one run")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--json", options.json_file, "Also write every run to this file");
+  app.add_option("NAME", options.names, "Patterns; none: all");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return compare(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "pattern_bench: {}\n", error.what());
+    return 3;
+  }
+}
