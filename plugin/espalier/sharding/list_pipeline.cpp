@@ -1,0 +1,187 @@
+#include "espalier/sharding/list_pipeline.h"
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+#include <utility>
+
+#include "espalier/model/error.h"
+
+namespace espalier {
+
+namespace {
+
+using enum PipelineKind;
+
+class ListScheduler {
+ public:
+  ListScheduler(const Pipeline& pipeline, const PipelineListRule& rule)
+      : pipeline_(pipeline),
+        rule_(rule),
+        chunks_(static_cast<std::size_t>(pipeline.chunks())),
+        devices_(static_cast<std::size_t>(pipeline.devices())) {
+    for (std::int32_t c = 0; c < pipeline.chunks(); ++c) device_of(c).chunks.push_back(c);
+    for (std::int32_t d = 0; d < pipeline.devices(); ++d)
+      devices_[static_cast<std::size_t>(d)].held = pipeline.persistent(d);
+    chunks_.front().forwards_ready = pipeline.micro_batches();
+  }
+
+  PipelineSchedule run() {
+    decide_all(0);
+    while (!events_.empty()) {
+      const Nanoseconds now = events_.top().time;
+      // All that happens at this time, before anything is decided.
+      for (; !events_.empty() && events_.top().time == now; events_.pop())
+        happen(events_.top());
+      decide_all(now);
+    }
+    PipelineSchedule schedule;
+    for (Device& device : devices_) schedule.orders.push_back(std::move(device.order));
+    return schedule;
+  }
+
+ private:
+  // Micro-batches pass a chunk in order: counts say all.
+  struct Chunk {
+    std::int32_t forwards_ready = 0, forwards = 0;  // arrived, begun
+    std::int32_t backwards_ready = 0, backwards = 0;
+    std::int32_t weights_ready = 0, weights = 0;
+    std::int32_t forwards_ended = 0, gradients = 0;  // of B: own forward, chunk after it
+  };
+  struct Device {
+    std::vector<std::int32_t> chunks;
+    std::vector<PipelineOperation> order;
+    Bytes held = 0;
+    bool busy = false;
+  };
+  struct Event {
+    Nanoseconds time;
+    PipelineKind kind;
+    std::int32_t chunk;
+    bool arrival;  // at this chunk, from a neighbour; else the end of its own operation
+    bool operator<(const Event& other) const { return time > other.time; }
+  };
+
+  Device& device_of(std::int32_t c) {
+    return devices_[static_cast<std::size_t>(pipeline_.chunk(c).device)];
+  }
+  Chunk& at(std::int32_t c) { return chunks_[static_cast<std::size_t>(c)]; }
+
+  void happen(const Event& event) {
+    Chunk& chunk = at(event.chunk);
+    if (event.arrival) {
+      if (event.kind == kForward)
+        ++chunk.forwards_ready;
+      else
+        ++chunk.gradients;
+    } else {
+      end(event, chunk);
+    }
+    const bool last = event.chunk + 1 == pipeline_.chunks();
+    chunk.backwards_ready =
+        last ? chunk.forwards_ended : std::min(chunk.forwards_ended, chunk.gradients);
+  }
+
+  void end(const Event& event, Chunk& chunk) {
+    Device& device = device_of(event.chunk);
+    const PipelineChunk& sizes = pipeline_.chunk(event.chunk);
+    device.busy = false;
+    if (event.kind == kForward) {
+      ++chunk.forwards_ended;
+      if (event.chunk + 1 < pipeline_.chunks()) send(event, event.chunk + 1);
+    } else if (event.kind == kBackward) {
+      ++chunk.weights_ready;
+      device.held -= sizes.until_backward;
+      if (event.chunk > 0) send(event, event.chunk - 1);
+    } else {
+      device.held -= sizes.until_weight;
+    }
+  }
+
+  void send(const Event& event, std::int32_t to) {
+    const Nanoseconds time = event.time + pipeline_.transfer(event.chunk, to);
+    events_.push({time, event.kind, to, true});
+  }
+
+  // What takes no time may make room for more at the same time: happen() sees to it.
+  void decide_all(Nanoseconds now) {
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      if (devices_[d].busy) continue;
+      if (const std::optional<PipelineOperation> next = choose(d)) begin(d, *next, now);
+    }
+  }
+
+  std::optional<PipelineOperation> choose(std::size_t d) {
+    if (rule_.weights_at_once)
+      if (const auto found = weight(d)) return found;
+    const auto first = rule_.forward_first ? forward(d) : backward(d);
+    if (first) return first;
+    const auto second = rule_.forward_first ? backward(d) : forward(d);
+    return second ? second : weight(d);
+  }
+
+  std::optional<PipelineOperation> backward(std::size_t d) {
+    const auto& chunks = devices_[d].chunks;
+    for (auto c = chunks.rbegin(); c != chunks.rend(); ++c)
+      if (at(*c).backwards < at(*c).backwards_ready)
+        return PipelineOperation{kBackward, *c, at(*c).backwards};
+    return std::nullopt;
+  }
+
+  std::optional<PipelineOperation> forward(std::size_t d) {
+    const Device& device = devices_[d];
+    Bytes room = 0;  // for the chunks after this one
+    for (auto c = device.chunks.rbegin(); c != device.chunks.rend(); ++c) {
+      const PipelineChunk& sizes = pipeline_.chunk(*c);
+      room += sizes.until_backward + sizes.until_weight;
+      const bool in_window =
+          *c > 0 || at(0).forwards - at(0).weights_ready < rule_.window;
+      if (at(*c).forwards < at(*c).forwards_ready && in_window &&
+          device.held + room <= rule_.memory[d])
+        return PipelineOperation{kForward, *c, at(*c).forwards};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<PipelineOperation> weight(std::size_t d) {
+    const auto& chunks = devices_[d].chunks;
+    for (auto c = chunks.rbegin(); c != chunks.rend(); ++c)
+      if (at(*c).weights < at(*c).weights_ready)
+        return PipelineOperation{kWeight, *c, at(*c).weights};
+    return std::nullopt;
+  }
+
+  void begin(std::size_t d, const PipelineOperation& operation, Nanoseconds now) {
+    Device& device = devices_[d];
+    Chunk& chunk = at(operation.chunk);
+    const PipelineChunk& sizes = pipeline_.chunk(operation.chunk);
+    device.busy = true;
+    device.order.push_back(operation);
+    if (operation.kind == kForward) {
+      ++chunk.forwards;
+      device.held += sizes.until_backward + sizes.until_weight;
+    } else if (operation.kind == kBackward) {
+      ++chunk.backwards;
+    } else {
+      ++chunk.weights;
+    }
+    events_.push(
+        {now + duration(pipeline_, operation), operation.kind, operation.chunk, false});
+  }
+
+  const Pipeline& pipeline_;
+  const PipelineListRule& rule_;
+  std::vector<Chunk> chunks_;
+  std::vector<Device> devices_;
+  std::priority_queue<Event> events_;
+};
+
+}  // namespace
+
+PipelineSchedule list_pipeline(const Pipeline& pipeline, const PipelineListRule& rule) {
+  ESPALIER_ASSERT(rule.memory.size() == static_cast<std::size_t>(pipeline.devices()),
+                  "a bound for each device");
+  return ListScheduler(pipeline, rule).run();
+}
+
+}  // namespace espalier

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "espalier/model/pipeline.h"
+
+namespace espalier {
+
+/// How a list schedule chooses.
+struct PipelineListRule {
+  std::vector<Bytes> memory;   ///< by device, persistent bytes included
+  std::int32_t window = 1;     ///< micro-batches under way at chunk 0, at most
+  bool forward_first = false;  ///< a forward before an input gradient, inside the window
+  bool weights_at_once = false;  ///< W right after B; else where there is nothing better
+};
+
+/// List schedule: whenever a device is free it takes, of what is there by then, an input
+/// gradient (of the last chunk first), else a forward (of the last chunk first) that its
+/// memory and the window admit, else a weight gradient. A forward of chunk c is admitted
+/// when room for the device's chunks after c remains, so that what is under way always
+/// comes to its end.
+///
+/// @param rule  its memory holds one micro-batch on each device
+/// @par Cost  O(operations log operations)
+[[nodiscard]] PipelineSchedule list_pipeline(const Pipeline& pipeline,
+                                             const PipelineListRule& rule);
+
+}  // namespace espalier

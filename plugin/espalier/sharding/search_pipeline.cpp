@@ -1,0 +1,237 @@
+#include "espalier/sharding/search_pipeline.h"
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <utility>
+
+#include "espalier/sharding/list_pipeline.h"
+#include "espalier/sharding/named_pipelines.h"
+
+namespace espalier {
+
+namespace {
+
+__extension__ using Wide = __int128;
+
+/// The least that a device needs: one micro-batch, whose forwards have all run before its
+/// first backward.
+std::vector<Bytes> least_bytes(const Pipeline& pipeline) {
+  std::vector<Bytes> least;
+  for (std::int32_t d = 0; d < pipeline.devices(); ++d)
+    least.push_back(pipeline.persistent(d));
+  for (std::int32_t c = 0; c < pipeline.chunks(); ++c) {
+    const PipelineChunk& chunk = pipeline.chunk(c);
+    least[static_cast<std::size_t>(chunk.device)] +=
+        chunk.until_backward + chunk.until_weight;
+  }
+  return least;
+}
+
+/// Ways of one micro-batch through the chunks, without waiting.
+struct Ways {
+  std::vector<Nanoseconds> to_forward;       ///< by chunk: until its F begins
+  std::vector<Nanoseconds> to_backward_end;  ///< from there until its B has ended
+  std::vector<Nanoseconds> back;             ///< from there until B of chunk 0 has ended
+  Nanoseconds forth_and_back = 0;            ///< until the last operation has ended
+};
+
+Ways ways_of(const Pipeline& pipeline) {
+  const std::int32_t count = pipeline.chunks();
+  const auto n = static_cast<std::size_t>(count);
+  Ways ways{std::vector<Nanoseconds>(n), std::vector<Nanoseconds>(n),
+            std::vector<Nanoseconds>(n), 0};
+  for (std::int32_t c = 1; c < count; ++c) {
+    const auto k = static_cast<std::size_t>(c);
+    const Nanoseconds moved = pipeline.transfer(c - 1, c);
+    ways.to_forward[k] = ways.to_forward[k - 1] + pipeline.chunk(c - 1).forward + moved;
+    ways.back[k] = ways.back[k - 1] + pipeline.chunk(c - 1).backward + moved;
+  }
+  for (std::int32_t c = count - 1; c >= 0; --c) {
+    const auto k = static_cast<std::size_t>(c);
+    const Nanoseconds beyond =
+        c + 1 == count ? 0
+                       : 2 * pipeline.transfer(c, c + 1) + ways.to_backward_end[k + 1];
+    ways.to_backward_end[k] =
+        pipeline.chunk(c).forward + beyond + pipeline.chunk(c).backward;
+    ways.forth_and_back = std::max(ways.forth_and_back,
+                                   ways.to_forward[k] + ways.to_backward_end[k] +
+                                       std::max(ways.back[k], pipeline.chunk(c).weight));
+  }
+  return ways;
+}
+
+/// The value of a run, and what tells two runs of the same value apart.
+using Value = std::pair<Nanoseconds, Nanoseconds>;
+
+Value value_of(const PipelineRun& run, PipelineObjective objective) {
+  Nanoseconds longest = 0, sum = 0;
+  for (const PipelineRun::Device& device : run.devices) {
+    const Nanoseconds span = device.last - device.first;
+    longest = std::max(longest, span);
+    sum += objective == PipelineObjective::kSpan ? span : device.last;
+  }
+  return {objective == PipelineObjective::kSpan ? longest : run.makespan, sum};
+}
+
+class Search {
+ public:
+  Search(const Pipeline& pipeline, const PipelineSearchOptions& options)
+      : pipeline_(pipeline), options_(options) {
+    answer_.lower_bound =
+        pipeline_lower_bound(pipeline, options.memory_bound, options.objective);
+  }
+
+  PipelineAnswer run() {
+    try_named();
+    try_lists();
+    climb();
+    answer_.value = best_.first;
+    return std::move(answer_);
+  }
+
+ private:
+  [[nodiscard]] bool ended() const {
+    return best_.first == answer_.lower_bound || (options_.stop && options_.stop());
+  }
+
+  [[nodiscard]] bool fits(const PipelineRun& run) const {
+    return !options_.memory_bound ||
+           std::all_of(run.devices.begin(), run.devices.end(), [&](const auto& device) {
+             return device.peak_bytes <= *options_.memory_bound;
+           });
+  }
+
+  /// @return whether it is no worse than the best, whose place it takes
+  bool take(PipelineSchedule& schedule, std::string_view origin) {
+    std::optional<PipelineRun> run = replay_pipeline(pipeline_, schedule);
+    if (!run || !fits(*run)) return false;
+    const Value value = value_of(*run, options_.objective);
+    if (value > best_) return false;
+    if (value < best_) answer_.origin = origin;
+    best_ = value;
+    answer_.run = std::move(*run);
+    answer_.schedule = schedule;
+    return true;
+  }
+
+  void try_named() {
+    for (const PipelineScheme scheme :
+         {PipelineScheme::kZeroBubbleH1, PipelineScheme::kZeroBubbleH2,
+          PipelineScheme::kZeroBubbleV}) {
+      const std::int32_t v = scheme == PipelineScheme::kZeroBubbleV ? 2 : 1;
+      std::vector<std::int32_t> lie;
+      for (std::int32_t c = 0; c < pipeline_.chunks(); ++c)
+        lie.push_back(pipeline_.chunk(c).device);
+      if (lie != chunk_devices(scheme, pipeline_.devices(), v)) continue;
+      PipelineSchedule schedule = named_pipeline(pipeline_, scheme);
+      take(schedule, name(scheme));
+    }
+  }
+
+  void try_lists() {
+    const std::int32_t widest =
+        std::min(pipeline_.micro_batches(), 2 * pipeline_.chunks() + 1);
+    const Bytes most = std::numeric_limits<Bytes>::max();
+    PipelineListRule rule;
+    rule.memory.assign(static_cast<std::size_t>(pipeline_.devices()),
+                       options_.memory_bound.value_or(most));
+    for (rule.window = 1; rule.window <= widest; ++rule.window) {
+      for (const bool forward_first : {false, true}) {
+        for (const bool weights_at_once : {false, true}) {
+          if (ended()) return;
+          rule.forward_first = forward_first;
+          rule.weights_at_once = weights_at_once;
+          PipelineSchedule schedule = list_pipeline(pipeline_, rule);
+          take(schedule, "list");
+        }
+      }
+    }
+  }
+
+  // Moves of one operation by a few places in the order of its device.
+  void climb() {
+    std::mt19937_64 random(options_.seed);
+    PipelineSchedule schedule = answer_.schedule;
+    const auto below = [&](std::size_t n) {
+      return static_cast<std::size_t>(random() % static_cast<std::uint64_t>(n));
+    };
+    for (std::int64_t k = 0; k < options_.replays && !ended(); ++k) {
+      auto& order = schedule.orders[below(schedule.orders.size())];
+      if (order.size() < 2) continue;
+      const std::size_t first = below(order.size() - 1);
+      const std::size_t last =
+          std::min(first + 1 + below(kFarthestMove), order.size() - 1);
+      const bool later = below(2) == 0;
+      const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto end = order.begin() + static_cast<std::ptrdiff_t>(last) + 1;
+      std::rotate(begin, later ? begin + 1 : end - 1, end);
+      if (!take(schedule, "local search"))
+        std::rotate(begin, later ? end - 1 : begin + 1, end);
+    }
+  }
+
+  static constexpr std::size_t kFarthestMove = 6;
+
+  const Pipeline& pipeline_;
+  const PipelineSearchOptions& options_;
+  Value best_ = {std::numeric_limits<Nanoseconds>::max(),
+                 std::numeric_limits<Nanoseconds>::max()};
+  PipelineAnswer answer_;
+};
+
+/// Time in which the memory of a device can hold what m micro-batches occupy on it.
+Nanoseconds time_of_memory(const Pipeline& pipeline, const Ways& ways, std::int32_t d,
+                           Bytes bound) {
+  Wide area = 0;
+  for (std::int32_t c = 0; c < pipeline.chunks(); ++c) {
+    const PipelineChunk& chunk = pipeline.chunk(c);
+    if (chunk.device != d) continue;
+    const Wide stay = ways.to_backward_end[static_cast<std::size_t>(c)];
+    area += chunk.until_backward * stay + chunk.until_weight * (stay + chunk.weight);
+  }
+  const Wide room = bound - pipeline.persistent(d);
+  if (room <= 0) return 0;
+  const Wide time = (area * pipeline.micro_batches() + room - 1) / room;
+  return static_cast<Nanoseconds>(
+      std::min<Wide>(time, std::numeric_limits<Nanoseconds>::max() / 4));
+}
+
+}  // namespace
+
+Nanoseconds pipeline_lower_bound(const Pipeline& pipeline,
+                                 std::optional<Bytes> memory_bound,
+                                 PipelineObjective objective) {
+  const Ways ways = ways_of(pipeline);
+  const bool whole = objective == PipelineObjective::kMakespan;
+  const std::int64_t m = pipeline.micro_batches();
+  const Nanoseconds most = std::numeric_limits<Nanoseconds>::max();
+  Nanoseconds bound = whole ? ways.forth_and_back : 0;
+  for (std::int32_t d = 0; d < pipeline.devices(); ++d) {
+    Nanoseconds head = most, back = most, weights = 0;
+    for (std::int32_t c = 0; c < pipeline.chunks(); ++c) {
+      if (pipeline.chunk(c).device != d) continue;
+      head = std::min(head, ways.to_forward[static_cast<std::size_t>(c)]);
+      back = std::min(back, ways.back[static_cast<std::size_t>(c)]);
+      weights += pipeline.chunk(c).weight;
+    }
+    if (!whole) head = back = 0;
+    const Nanoseconds work = m * pipeline.work(d);
+    bound = std::max({bound, head + work, head + work - m * weights + back});
+    if (memory_bound)
+      bound = std::max(bound, head + time_of_memory(pipeline, ways, d, *memory_bound));
+  }
+  return bound;
+}
+
+Expected<PipelineAnswer> search_pipeline(const Pipeline& pipeline,
+                                         const PipelineSearchOptions& options) {
+  const std::vector<Bytes> least = least_bytes(pipeline);
+  const Bytes needed = *std::max_element(least.begin(), least.end());
+  if (options.memory_bound && *options.memory_bound < needed)
+    return tl::unexpected(Infeasible{Infeasible::Reason::kImpossible,
+                                     *options.memory_bound, needed, needed});
+  return Search(pipeline, options).run();
+}
+
+}  // namespace espalier
