@@ -13,6 +13,7 @@ namespace espalier {
 struct Piece {
   std::int32_t first = 0, last = 0;
   Bytes size = 0;
+  std::int64_t length = 1;  ///< of its life in time: for orders of preference only
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
