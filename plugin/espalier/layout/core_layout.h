@@ -8,8 +8,8 @@
 
 namespace espalier {
 
-/// The sections whose load is a share of the largest or more, and the pieces alive in one of
-/// them: what is hard in a large instance. In those sections alone many lifetimes are
+/// The sections whose load is a share of the largest or more, and the pieces alive in one
+/// of them: what is hard in a large instance. In those sections alone many lifetimes are
 /// equal, so that stacks of equal ones (join_pieces.h) leave an instance small enough for
 /// ExactLayout.
 struct Core {

@@ -145,8 +145,8 @@ void ExactLayout::open(std::int32_t number) {
   }
   for (std::size_t k = part.begin; k < part.end; ++k) {
     const std::size_t p = at(pool_[k]);
-    const bool later = least_[p] > part.offset ||
-                       (least_[p] == part.offset && rank_[p] > part.rank);
+    const bool later =
+        least_[p] > part.offset || (least_[p] == part.offset && rank_[p] > part.rank);
     if (later && least_[p] < lowest_end) candidates_.push_back(pool_[k]);
   }
   frame.candidates_end = candidates_.size();
@@ -302,7 +302,8 @@ std::int32_t ExactLayout::cut_off(const Frame& frame) {
     std::vector<std::pair<double, std::int32_t>> keyed;
     for (const std::int32_t number : fresh) keyed.emplace_back(slack(number), number);
     std::ranges::sort(keyed, std::greater<>());
-    std::ranges::transform(keyed, fresh.begin(), &std::pair<double, std::int32_t>::second);
+    std::ranges::transform(keyed, fresh.begin(),
+                           &std::pair<double, std::int32_t>::second);
   }
   std::int32_t next = part.next;
   for (const std::int32_t number : fresh) {

@@ -24,9 +24,9 @@ namespace espalier {
 /// nothing unplaced crosses a section any more, the parts are searched by themselves,
 /// the tightest first, and one that fails sends the search back to where it was cut off.
 ///
-/// The rank decides how soon a layout is found, not whether. Each restart takes the next of
-/// four ranks (by lifetime, by fullest section, by both, by the sections where branches
-/// ended so far), shaken, and a larger limit of steps.
+/// The rank decides how soon a layout is found, not whether. Each restart takes the next
+/// of four ranks (by lifetime, by fullest section, by both, by the sections where
+/// branches ended so far), shaken, and a larger limit of steps.
 class ExactLayout {
  public:
   enum class Answer : std::uint8_t { kFound, kNone, kUnknown };

@@ -85,7 +85,8 @@ std::optional<Bytes> fit_layout(const Pieces& pieces, std::span<const std::int32
   for (const std::int32_t p : order) {
     if (budget.spend(1 + static_cast<std::int64_t>(placed.size() / kEntriesAStep)))
       return std::nullopt;
-    offsets[at(p)] = pieces.list[at(p)].size == 0 ? 0 : placed.add(pieces.list[at(p)], fit);
+    offsets[at(p)] =
+        pieces.list[at(p)].size == 0 ? 0 : placed.add(pieces.list[at(p)], fit);
   }
   return capacity(pieces, offsets);
 }

@@ -88,9 +88,10 @@ bool JoinedPieces::row() {
   bool changed = false;
   for (std::size_t i = roots_.size(); i-- > 0;) {
     const Piece piece = nodes_[at(roots_[i])].piece;
-    auto next = std::ranges::lower_bound(roots_, std::pair(piece.last + 1, piece.size), {},
-                                         start_key);
-    for (; next != roots_.end() && start_key(*next) == std::pair(piece.last + 1, piece.size);
+    auto next = std::ranges::lower_bound(roots_, std::pair(piece.last + 1, piece.size),
+                                         {}, start_key);
+    for (; next != roots_.end() &&
+           start_key(*next) == std::pair(piece.last + 1, piece.size);
          ++next) {
       std::int32_t& follower = grown[static_cast<std::size_t>(next - roots_.begin())];
       if (follower < 0) continue;

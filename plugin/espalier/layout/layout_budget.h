@@ -9,8 +9,8 @@
 namespace espalier {
 
 /// What is left of the limits of a layout while its searches run. Steps are counted in
-/// every search, each for about the same work, so that an answer that ended by steps is the
-/// same everywhere.
+/// every search, each for about the same work, so that an answer that ended by steps is
+/// the same everywhere.
 class LayoutBudget {
  public:
   explicit LayoutBudget(const LayoutOptions& options) : options_(&options) {}

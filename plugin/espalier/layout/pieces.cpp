@@ -41,7 +41,8 @@ Pieces pieces_of(std::span<const Buffer> buffers, Bytes alignment) {
         rest == 0 ? buffers[i].size : checked_add(buffers[i].size, alignment - rest);
     total = checked_add(total, size);
     pieces.list[i].size = size;
-    if (__builtin_sub_overflow(buffers[i].upper, buffers[i].lower, &pieces.list[i].length))
+    if (__builtin_sub_overflow(buffers[i].upper, buffers[i].lower,
+                               &pieces.list[i].length))
       pieces.list[i].length = std::numeric_limits<std::int64_t>::max();
     keyed.emplace_back(buffers[i].lower, 2 * i + 1);
     keyed.emplace_back(buffers[i].upper, 2 * i);
