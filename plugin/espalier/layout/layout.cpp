@@ -80,15 +80,18 @@ Layout layout(const BufferSet& buffers, const LayoutOptions& options) {
   return best;
 }
 
+Infeasible infeasible(const Layout& best, Bytes capacity) {
+  using Reason = Infeasible::Reason;
+  return {best.lower_bound_bytes > capacity ? Reason::kImpossible : Reason::kNoneFound,
+          capacity, best.capacity_bytes, best.lower_bound_bytes};
+}
+
 Expected<Layout> layout_within(const BufferSet& buffers, Bytes capacity,
                                LayoutOptions options) {
   options.capacity = capacity;
   Layout best = layout(buffers, options);
-  if (best.capacity_bytes <= capacity) return best;
-  using Reason = Infeasible::Reason;
-  return tl::unexpected(Infeasible{
-      best.lower_bound_bytes > capacity ? Reason::kImpossible : Reason::kNoneFound,
-      capacity, best.capacity_bytes, best.lower_bound_bytes});
+  if (best.capacity_bytes > capacity) return tl::unexpected(infeasible(best, capacity));
+  return best;
 }
 
 }  // namespace espalier

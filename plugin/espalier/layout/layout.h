@@ -41,6 +41,10 @@ struct LayoutOptions {
 ///         rounded up to it, leaves the 64-bit range
 [[nodiscard]] Layout layout(const BufferSet& buffers, const LayoutOptions& options = {});
 
+/// The answer that a layout does not fit in a capacity: impossible where the capacity is
+/// below its lower bound, else none was found. `least_bytes` is what it needs.
+[[nodiscard]] Infeasible infeasible(const Layout& best, Bytes capacity);
+
 /// A layout inside a capacity, or the answer no: impossible where the lower bound is
 /// above it, else none was found.
 [[nodiscard]] Expected<Layout> layout_within(const BufferSet& buffers, Bytes capacity,

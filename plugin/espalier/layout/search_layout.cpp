@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -21,16 +20,17 @@ constexpr std::size_t kMostExact = 1500;    // pieces of an exact search
 constexpr std::size_t kMostFit = 100'000;   // pieces that are put one by one
 constexpr std::int64_t kFirstSteps = 4000;  // of an exact search, doubled every round
 
-// Exact searches of the pieces as they are, and with equal lifetimes stacked: fewer to
-// place, but a layout may be missed.
-struct ExactPair {
-  ExactPair(const Pieces& pieces, std::uint64_t seed)
-      : whole(pieces, seed),
-        stacked(JoinedPieces::stacked(pieces)),
-        stacks(stacked.pieces(), seed) {}
-  ExactLayout whole;
-  JoinedPieces stacked;
-  ExactLayout stacks;
+// Exact searches of joined pieces, of those of equal lifetimes stacked, and of the pieces
+// as they are: the fewer there are the sooner a layout is found, but one may be missed.
+struct ExactSearches {
+  ExactSearches(const Pieces& pieces, std::uint64_t seed)
+      : rows(JoinedPieces::stacked_and_in_rows(pieces)),
+        stacks(JoinedPieces::stacked(pieces)),
+        of_rows(rows.pieces(), seed),
+        of_stacks(stacks.pieces(), seed),
+        of_all(pieces, seed) {}
+  JoinedPieces rows, stacks;
+  ExactLayout of_rows, of_stacks, of_all;
 };
 
 }  // namespace
@@ -153,20 +153,18 @@ void SearchLayout::try_core(double share, Bytes capacity, std::uint64_t round,
 void SearchLayout::try_exact(std::uint64_t round, LayoutBudget& budget) {
   using Answer = ExactLayout::Answer;
   const std::int64_t steps = kFirstSteps << std::min<std::uint64_t>(round, 40);
-  ExactPair exact(pieces_, seed_ + round);
+  ExactSearches exact(pieces_, seed_ + round);
   const auto decide = [&](Bytes target) {
-    Answer answer = exact.stacks.search(target, steps, budget);
-    if (answer == Answer::kFound) {
-      consider(exact.stacked.expand(exact.stacks.offsets()));
-      return true;
-    }
-    answer = exact.whole.search(target, steps, budget);
-    if (answer == Answer::kFound)
-      consider({exact.whole.offsets().begin(), exact.whole.offsets().end()});
+    if (exact.of_rows.search(target, steps, budget) == Answer::kFound)
+      return consider(exact.rows.expand(exact.of_rows.offsets()));
+    if (exact.of_stacks.search(target, steps, budget) == Answer::kFound)
+      return consider(exact.stacks.expand(exact.of_stacks.offsets()));
+    const Answer answer = exact.of_all.search(target, steps, budget);
     // Every capacity that matters is a sum of sizes.
     if (answer == Answer::kNone)
       lower_bound_ = std::max(lower_bound_, (target / unit_ + 1) * unit_);
-    return answer == Answer::kFound;
+    const auto found = exact.of_all.offsets();
+    return answer == Answer::kFound && consider({found.begin(), found.end()});
   };
   if (!decide(std::max(lower_bound_, goal_ / unit_ * unit_))) {
     for (int part = 8; part > 0 && !done() && !budget.was_spent(); part /= 2) {
