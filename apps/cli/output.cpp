@@ -101,8 +101,8 @@ std::string dump(const nlohmann::ordered_json& object) {
 }
 
 void print_infeasible(Report report, const Infeasible& answer, bool json,
-                      std::string_view more) {
-  fmt::print(stderr, "espalier: {}{}\n", answer.message(), more);
+                      std::string_view more, std::string_view what) {
+  fmt::print(stderr, "espalier: {}{}\n", answer.message(what), more);
   if (!json) return;
   report.flag("feasible", "", false);
   report.text(

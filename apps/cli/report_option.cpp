@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "espalier/report/graph_page.h"
+#include "espalier/report/layout_page.h"
 #include "espalier/report/page.h"
 
 namespace espalier::cli {
@@ -45,6 +46,11 @@ void write_report(const std::string& path, const std::string& title,
   page.lower_bound_bytes = order.lower_bound_bytes;
   page.facts.emplace_back("method", name(order.method));
   report::write_page(path, page);
+}
+
+void write_report(const std::string& path, const std::string& title,
+                  const LayoutFile& file, const Layout& layout) {
+  report::write_page(path, {&file.buffers, &layout, &file.ids, title, {}});
 }
 
 }  // namespace espalier::cli

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "cli/plan_input.h"
+#include "espalier/io/layout_csv.h"
+#include "espalier/model/layout.h"
 #include "espalier/model/plan.h"
 #include "espalier/sequential/order_graph.h"
 
@@ -25,5 +27,8 @@ void write_report(const std::string& path, const PlanInput& input, const Plan& p
 
 void write_report(const std::string& path, const std::string& title,
                   const TaskGraph& graph, const GraphOrder& order);
+
+void write_report(const std::string& path, const std::string& title,
+                  const LayoutFile& file, const Layout& layout);
 
 }  // namespace espalier::cli

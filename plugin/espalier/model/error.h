@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 
 #include "espalier/model/units.h"
@@ -52,7 +53,8 @@ struct Infeasible {
   Bytes bound_bytes = 0;
   Bytes least_bytes = 0;        ///< the least bound that is known to suffice
   Bytes lower_bound_bytes = 0;  ///< no schedule needs less
-  [[nodiscard]] std::string message() const;
+  /// @param what  does or does not fit: "schedule", "layout"
+  [[nodiscard]] std::string message(std::string_view what = "schedule") const;
 };
 
 template <class T>

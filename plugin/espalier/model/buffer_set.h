@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "espalier/model/units.h"
+
+namespace espalier {
+
+/// Index of a buffer in its set: 0 … n-1.
+enum class BufferId : std::int32_t {};
+
+[[nodiscard]] constexpr std::size_t index(BufferId buffer) {
+  return static_cast<std::size_t>(buffer);
+}
+[[nodiscard]] constexpr BufferId buffer_id(std::size_t position) {
+  return static_cast<BufferId>(position);
+}
+
+/// Memory that is needed during [lower, upper). Of times only the order matters.
+struct Buffer {
+  std::int64_t lower = 0;  ///< below `upper`
+  std::int64_t upper = 0;
+  Bytes size = 0;  ///< not negative
+  friend bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+/// Whether there is a time at which both are needed.
+[[nodiscard]] constexpr bool meet(const Buffer& a, const Buffer& b) {
+  return a.lower < b.upper && b.lower < a.upper;
+}
+
+/// The question of a memory layout: buffers that want offsets in one piece of memory,
+/// such that no two that meet in time share a byte.
+///
+///     address
+///     3 |  +---------+        a: [0, 2), 1 byte     offsets: a 0, b 0, c 1
+///     2 |  |    c    |        b: [2, 4), 1 byte     capacity: 3
+///     1 +--+----+----+        c: [1, 3), 2 bytes
+///       | a     | b  |
+///     0 +-------+----+--> time
+///
+/// Immutable, and without answers.
+class BufferSet {
+ public:
+  BufferSet() = default;
+
+  /// @throws InvalidInput naming the buffer whose lifetime is empty or whose size is
+  ///         negative, or for more than 2^31 - 1 buffers; OverflowError when the sum of
+  ///         all sizes leaves the 64-bit range: no layout that stacks buffers on one
+  ///         another can then overflow
+  explicit BufferSet(std::vector<Buffer> buffers);
+
+  [[nodiscard]] std::size_t size() const { return buffers_.size(); }
+  [[nodiscard]] bool empty() const { return buffers_.empty(); }
+  [[nodiscard]] const Buffer& operator[](BufferId buffer) const {
+    return buffers_[index(buffer)];
+  }
+  [[nodiscard]] std::span<const Buffer> buffers() const { return buffers_; }
+  [[nodiscard]] Bytes total_bytes() const { return total_bytes_; }
+
+ private:
+  std::vector<Buffer> buffers_;
+  Bytes total_bytes_ = 0;
+};
+
+}  // namespace espalier
