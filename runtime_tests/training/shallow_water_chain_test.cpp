@@ -25,7 +25,7 @@ Outcome run(const ShallowWaterCase& test, std::int64_t steps, std::int32_t bands
     return Field(values.begin(), values.end());
   };
   outcome.gradient.initial = copy(water.initial_gradient());
-  outcome.gradient.drag = copy(water.drag_gradient());
+  outcome.gradient.drag = copy(water.parameter_gradient());
   return outcome;
 }
 

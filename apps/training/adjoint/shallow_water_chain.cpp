@@ -76,11 +76,13 @@ Chain ShallowWaterChain::chain_of(const Basin& basin, std::int64_t steps,
   return chain;
 }
 
-Bytes ShallowWaterChain::bytes_beside(const Basin& basin, std::int32_t workers) {
+Bytes ShallowWaterChain::bytes_beside(const Basin& basin, std::int32_t bands,
+                                      std::int32_t workers) {
   const Bytes fields =
       checked_add(checked_mul(field_bytes(basin, 3), 4), field_bytes(basin, 1));
   const Bytes lines = checked_mul(static_cast<Bytes>(Lines::bytes(basin.nx)), workers);
-  return checked_add(checked_add(fields, lines), row_bytes(basin, 1));
+  const Bytes handles = checked_mul(5 * std::int64_t{bands}, handle_bytes());
+  return checked_add(checked_add(fields, lines), handles);
 }
 
 std::int32_t ShallowWaterChain::default_bands(const Basin& basin, std::int32_t workers) {
@@ -281,7 +283,7 @@ double ShallowWaterChain::misfit() const {
 std::span<const double> ShallowWaterChain::initial_gradient() const {
   return {adjoint_.data, test_.basin.state_size()};
 }
-std::span<const double> ShallowWaterChain::drag_gradient() const {
+std::span<const double> ShallowWaterChain::parameter_gradient() const {
   return {drag_.data, test_.basin.cells()};
 }
 

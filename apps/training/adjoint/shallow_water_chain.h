@@ -10,6 +10,7 @@
 #include "solver/page_buffer.h"
 #include "training/adjoint/shallow_water.h"
 #include "training/chain/chain.h"
+#include "training/chain/gradient_chain.h"
 #include "training/chain/submit_task.h"
 
 namespace espalier::training {
@@ -19,29 +20,29 @@ namespace espalier::training {
 ///
 /// Beside the states of the chain there are three buffers of a state's size for the
 /// stages of a step, the adjoint state and the gradient by drag. While StarPU runs.
-class ShallowWaterChain {
+class ShallowWaterChain final : public GradientChain {
  public:
   /// @param test   outlives this
   /// @param bands  >= 1: of rows, of nearly equal height; at most one a row
   ShallowWaterChain(const ShallowWaterCase& test, std::int64_t steps, std::int32_t bands,
                     std::int32_t workers, FirstError& errors);
-  ~ShallowWaterChain();
+  ~ShallowWaterChain() override;
   ShallowWaterChain(const ShallowWaterChain&) = delete;
   ShallowWaterChain& operator=(const ShallowWaterChain&) = delete;
 
-  [[nodiscard]] const Chain& chain() const { return chain_; }
-  [[nodiscard]] ChainCallbacks callbacks();
-
-  // After the run, when its tasks have ended.
-  [[nodiscard]] double misfit() const;
-  [[nodiscard]] std::span<const double> initial_gradient() const;  ///< a state
-  [[nodiscard]] std::span<const double> drag_gradient() const;     ///< nx * ny
+  [[nodiscard]] const Chain& chain() const override { return chain_; }
+  [[nodiscard]] ChainCallbacks callbacks() override;
+  [[nodiscard]] double misfit() const override;
+  [[nodiscard]] std::span<const double> initial_gradient() const override;
+  /// By the drag, nx * ny.
+  [[nodiscard]] std::span<const double> parameter_gradient() const override;
 
   /// How a run of that many bands is made up, before anything is allocated.
   [[nodiscard]] static Chain chain_of(const Basin& basin, std::int64_t steps,
                                       std::int32_t bands);
-  /// Bytes beside the buffers of the chain. @throws OverflowError
-  [[nodiscard]] static Bytes bytes_beside(const Basin& basin, std::int32_t workers);
+  /// Bytes beside the buffers of the chain. While StarPU runs. @throws OverflowError
+  [[nodiscard]] static Bytes bytes_beside(const Basin& basin, std::int32_t bands,
+                                          std::int32_t workers);
   /// Enough for the workers to overlap one stage with the next, and tall enough that the
   /// rows computed twice at the edges of bands do not matter.
   [[nodiscard]] static std::int32_t default_bands(const Basin& basin,

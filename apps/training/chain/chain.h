@@ -55,11 +55,16 @@ struct ChainCallbacks {
   std::function<bool(std::int64_t advances)> stop;
 };
 
+/// Where states may be. The levels of a schedule are those that have slots: memory before
+/// disk.
 struct ChainLimits {
-  std::int64_t memory_slots = 1;  ///< of level 0: >= 1
-  std::int64_t disk_slots = 0;    ///< of level 1
-  std::string directory = {};     ///< of the file that holds them
-  std::int32_t window = 64;       ///< tasks that may be submitted ahead, about
+  std::int64_t memory_slots = 1;
+  std::int64_t disk_slots = 0;
+  std::string directory = {};  ///< of the file that holds disk_slots
+  /// With a disk: one buffer more, so that a state is written or read while the next is
+  /// computed.
+  bool overlap = true;
+  std::int32_t window = 64;  ///< tasks that may be submitted ahead, about
 };
 
 /// What a run did.
@@ -74,12 +79,13 @@ struct ChainReport {
 };
 
 /// Buffers for states that a run uses: one a slot in memory, the working state, one more
-/// where a step cannot overwrite its input, and with a disk one more still, so that a
-/// state is written or read while the next is computed.
+/// where a step cannot overwrite its input, and one for overlap with the disk.
 [[nodiscard]] std::int64_t buffers_of(const Chain& chain, const ChainLimits& limits);
-/// Memory of a run, fixed before its first step: whole pages for each buffer.
-/// @throws OverflowError
+/// Memory of a run, fixed before its first step: whole pages for each buffer, and what
+/// StarPU keeps for the handle of each part. While StarPU runs. @throws OverflowError
 [[nodiscard]] Bytes memory_of(const Chain& chain, const ChainLimits& limits);
+/// What StarPU keeps for a handle, in bytes of the heap.
+[[nodiscard]] Bytes handle_bytes();
 
 /// Runs a schedule. StarPU runs and is awake. All memory is taken and resident, and the
 /// disk's space reserved, before the first step; actions are taken from the stream as

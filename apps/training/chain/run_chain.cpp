@@ -149,15 +149,16 @@ class Run {
     }
   }
 
+  // A level that has no slots is none.
+  [[nodiscard]] std::int32_t disk_level() const { return slots_.empty() ? 0 : 1; }
+  [[nodiscard]] bool on_disk(const Place& place) const {
+    return place.level == disk_level() && place.slot >= 0 && place.slot < disk_slots_;
+  }
   std::int32_t& slot(const Place& place) {
     if (place.level != 0 || place.slot < 0 || place.slot >= std::ssize(slots_))
-      throw InvalidInput(
-          fmt::format("the schedule uses slot {} of level {}: there is none", place.slot,
-                      place.level));
+      throw InvalidInput(fmt::format(
+          "the schedule uses slot {} of level {}: there is none", place.slot, place.level));
     return slots_[static_cast<std::size_t>(place.slot)];
-  }
-  [[nodiscard]] bool on_disk(const Place& place) const {
-    return place.level == 1 && place.slot >= 0 && place.slot < disk_slots_;
   }
 
   // In memory the state stays where it is, and the next goes into another buffer.
@@ -237,7 +238,7 @@ void check(const Chain& chain, const ChainLimits& limits) {
   if (chain.parts.empty()) throw InvalidInput("a chain whose states have no parts");
   for (const Bytes part : chain.parts)
     if (part < 1) throw InvalidInput(fmt::format("a part of a state of {} bytes", part));
-  if (limits.memory_slots < 1 || limits.disk_slots < 0)
+  if (limits.memory_slots < 0 || limits.disk_slots < 0)
     throw InvalidInput(fmt::format("{} slots in memory, {} on disk", limits.memory_slots,
                                    limits.disk_slots));
 }
@@ -253,12 +254,14 @@ Bytes Chain::state_bytes() const {
 std::int64_t buffers_of(const Chain& chain, const ChainLimits& limits) {
   // No chain has more states to store than steps.
   return std::min(limits.memory_slots, chain.steps) + (chain.in_place ? 1 : 2) +
-         (limits.disk_slots > 0 ? 1 : 0);
+         (limits.disk_slots > 0 && limits.overlap ? 1 : 0);
 }
 
 Bytes memory_of(const Chain& chain, const ChainLimits& limits) {
-  return checked_mul(solver::PageBuffer::footprint(chain.state_bytes()),
-                     buffers_of(chain, limits));
+  const Bytes each =
+      checked_add(solver::PageBuffer::footprint(chain.state_bytes()),
+                  checked_mul(handle_bytes(), std::ssize(chain.parts)));
+  return checked_mul(each, buffers_of(chain, limits));
 }
 
 ChainReport run_chain(const Chain& chain, ActionStream& schedule,

@@ -1,8 +1,32 @@
 #include "training/chain/state_buffers.h"
 
+#include <malloc.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "espalier/model/error.h"
 
 namespace espalier::training {
+
+// Measured: it depends on what StarPU was built for. A part's share of dependencies, of
+// the lists of readers and of what the heap rounds up comes on top.
+Bytes handle_bytes() {
+  static const Bytes measured = [] {
+    constexpr Bytes kLeast = 2048, kBeside = 512;
+    std::array<starpu_data_handle_t, 17> handles;
+    starpu_void_data_register(&handles[0]);  // what comes with the first only
+    const std::size_t before = mallinfo2().uordblks;
+    for (std::size_t i = 1; i < handles.size(); ++i)
+      starpu_void_data_register(&handles[i]);
+    const std::size_t after = mallinfo2().uordblks;
+    for (const starpu_data_handle_t handle : handles) starpu_data_unregister(handle);
+    const auto grown = static_cast<Bytes>(after > before ? after - before : 0);
+    return std::max(kLeast, grown / 16) + kBeside;
+  }();
+  return measured;
+}
 
 StateBuffers::StateBuffers(const Chain& chain, std::int64_t count)
     : each_(solver::PageBuffer::footprint(chain.state_bytes())),
