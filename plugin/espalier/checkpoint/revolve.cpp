@@ -100,23 +100,28 @@ std::int64_t revolve_cost(std::int64_t steps, std::int64_t slots) {
 }
 
 std::int64_t revolve_split(std::int64_t n, std::int64_t c, const RevolveRank& rank) {
-  const std::int64_t r = rank.repetitions;
-  const std::int64_t right_most = scaled(rank.below, c, r);  // β(c-1, r)
-  const std::int64_t right_least = below_with_one_slot_less(c, rank);
-  std::int64_t flat = right_most;  // F(c-1, r)
-  if (c >= 3 && right_most < kMost) {
-    const std::int64_t two_slots_less = scaled(right_most, c - 1, c - 1 + r);
-    flat -= scaled(two_slots_less, c - 2, c - 2 + r);
-  }
+  const std::int64_t right_least = below_with_one_slot_less(c, rank);  // β(c-1, r-1)
+  const std::int64_t flat =
+      right_least + scaled(right_least, c - 1, c + rank.repetitions - 2);
   const std::int64_t least = std::max({std::int64_t{1}, two_below(c, rank), n - flat});
   const std::int64_t most = std::min({n - 1, rank.below, n - right_least});
   return std::min(least, most);
 }
 
-RevolveStream::RevolveStream(std::int64_t steps, std::int64_t slots)
-    : slots_(std::min(slots, steps)), end_(steps - 1) {
+std::int64_t revolve_stores(std::int64_t steps, std::int64_t slots) {
   check(steps, slots);
-  stack_.push_back({0, rank_of(steps, slots_), false});
+  const std::int64_t c = std::min(slots, steps);
+  if (c == 1) return 0;
+  const RevolveRank rank = rank_of(steps, c);
+  const std::int64_t right_least = below_with_one_slot_less(c, rank);
+  return right_least - 1 + std::max<std::int64_t>(0, steps - rank.below - right_least);
+}
+
+RevolveStream::RevolveStream(const RevolvePart& part)
+    : first_(part.first), slots_(std::min(part.slots, part.steps)), end_(part.steps - 1) {
+  check(part.steps, part.slots);
+  stack_.push_back({0, rank_of(part.steps, slots_), part.stored});
+  if (part.stored) next_ = Next::kRestore;
 }
 
 Action RevolveStream::advance() {
@@ -135,7 +140,7 @@ Action RevolveStream::advance() {
     position_ += j;
     stack_.push_back({position_, right, false});  // `from` is no longer valid
   }
-  return Action::forward(start, position_, target);
+  return Action::forward(first_ + start, first_ + position_, target);
 }
 
 Action RevolveStream::restore() {
@@ -145,17 +150,18 @@ Action RevolveStream::restore() {
   next_ = Next::kGoOn;
   top.stored = position_ < end_;
   const Place slot{0, static_cast<std::int64_t>(stack_.size()) - 1};
-  return top.stored ? Action::copy(position_, slot) : Action::move(position_, slot);
+  return top.stored ? Action::copy(first_ + position_, slot)
+                    : Action::move(first_ + position_, slot);
 }
 
 Action RevolveStream::turn() {
   if (!turned_) {
     turned_ = true;
-    return Action::end_forward(position_);
+    return Action::end_forward(first_ + position_);
   }
   next_ = end_ == 0 ? Next::kEnd : Next::kRestore;
   --end_;
-  return Action::reverse(position_);
+  return Action::reverse(first_ + position_);
 }
 
 std::optional<Action> RevolveStream::next() {

@@ -41,16 +41,27 @@ struct RevolveRank {
 /// The optimal first stops are exactly
 ///   lo = max(1, β(c,r-2), n-β(c-1,r)) … hi = min(n-1, β(c,r-1), n-β(c-1,r-1)),
 /// and they differ in how often states are stored later. What a part of n states stores
-/// at least is flat in n up to F(c,r) = β(c,r) - β(c-2,r) and grows by one a state above
-/// it, so the first stop that stores least often keeps the right part flat:
-///   min(hi, max(lo, n - F(c-1,r))).
-/// (docs/decisions/0062; 10 % fewer stores than lo, 19 % fewer than hi on chains of 60 to
-/// 160 steps.)
+/// at least is flat in n up to F(c,r) = β(c,r) - β(c-2,r) = β(c,r-1) + β(c-1,r-1) and
+/// grows by one a state above it, so the first stop that stores least often keeps the
+/// right part flat: min(hi, max(1, β(c,r-2), n - F(c-1,r))). (docs/decisions/0062; 10 %
+/// fewer stores than lo, 19 % fewer than hi on chains of 60 to 160 steps.)
 ///
 /// @pre n >= 2, c >= 2, `rank` is that of (n, c)
 /// @par Test  cost and number of stores equal to an exhaustive recurrence over both
 [[nodiscard]] std::int64_t revolve_split(std::int64_t n, std::int64_t c,
                                          const RevolveRank& rank);
+
+/// How often the best schedule that stores least often stores a state, x_0 not counted:
+/// β(c-1, r-1) - 1 + max(0, N - F(c,r)). (It restores one before every Reverse but the
+/// first.) @throws InvalidInput as above
+[[nodiscard]] std::int64_t revolve_stores(std::int64_t steps, std::int64_t slots);
+
+/// States x_first … x_{first+steps-1} of a longer chain, to be reversed with `slots`
+/// slots, numbered from 0.
+struct RevolvePart {
+  std::int64_t first = 0, steps = 1, slots = 1;
+  bool stored = false;  ///< x_first is in slot 0 and is restored at first; else working
+};
 
 /// The actions of the best schedule, and of the best ones one that stores least often.
 /// Slots are those of level 0. A state is stored when something will read it: the last
@@ -61,7 +72,9 @@ struct RevolveRank {
 class RevolveStream final : public ActionStream {
  public:
   /// @throws InvalidInput unless 1 <= steps <= 2^62 and slots >= 1
-  RevolveStream(std::int64_t steps, std::int64_t slots);
+  RevolveStream(std::int64_t steps, std::int64_t slots)
+      : RevolveStream(RevolvePart{0, steps, slots}) {}
+  explicit RevolveStream(const RevolvePart& part);
   [[nodiscard]] std::optional<Action> next() override;
 
  private:
@@ -78,9 +91,9 @@ class RevolveStream final : public ActionStream {
   [[nodiscard]] Action restore();
   [[nodiscard]] Action turn();
 
-  std::int64_t slots_;
-  std::int64_t end_;           // the last step that is not yet reversed
-  std::int64_t position_ = 0;  // of the working state
+  std::int64_t first_, slots_;
+  std::int64_t end_;           // from first_ on: the last step that is not yet reversed
+  std::int64_t position_ = 0;  // of the working state, from first_ on
   Next next_ = Next::kGoOn;
   bool turned_ = false;
   std::vector<Entry> stack_;

@@ -1,0 +1,93 @@
+#include "espalier/checkpoint/split_search.h"
+
+#include <algorithm>
+
+namespace espalier {
+namespace {
+
+__extension__ using Wide = __int128;
+
+// Is the point b above the line from a to c? (Points on it stay vertices: a long straight
+// stretch is not gone over again each time that it grows.)
+bool above(const std::vector<Nanoseconds>& y, std::size_t a, std::size_t b,
+           std::size_t c) {
+  const Wide left = static_cast<Wide>(y[b] - y[a]) * static_cast<Wide>(c - b);
+  const Wide right = static_cast<Wide>(y[c] - y[b]) * static_cast<Wide>(b - a);
+  return left > right;
+}
+
+// e is a sum of doubles. Where that is exact to less than a quarter, only e <= best - 1
+// can hide something better, values being whole; above that the margin covers the error.
+double limit(Nanoseconds best) {
+  const auto value = static_cast<double>(best);
+  return value < 0x1p48 ? value - 0.5 : value * (1 + 0x1p-48);
+}
+
+}  // namespace
+
+HullRow::HullRow(std::size_t capacity) {
+  value_.reserve(capacity);
+  hull_.reserve(capacity);
+}
+
+void HullRow::append(Nanoseconds value) {
+  const std::size_t last = value_.size();
+  value_.push_back(value);
+  hull_.push_back(static_cast<double>(value));
+  while (vertex_.size() >= 2 &&
+         above(value_, vertex_[vertex_.size() - 2], vertex_.back(), last)) {
+    vertex_.pop_back();
+  }
+  if (!vertex_.empty() && vertex_.back() + 1 < last) {
+    const std::size_t from = vertex_.back();
+    const auto start = static_cast<double>(value_[from]);
+    const double slope =
+        static_cast<double>(value - value_[from]) / static_cast<double>(last - from);
+    for (std::size_t i = from + 1; i < last; ++i)
+      hull_[i] = start + slope * static_cast<double>(i - from);
+  }
+  vertex_.push_back(last);
+}
+
+SplitSearch::Best SplitSearch::least(std::int64_t l, Nanoseconds base,
+                                     const HullRow& right, const HullRow& left) {
+  const auto step = static_cast<double>(step_), constant = static_cast<double>(constant_);
+  const auto e = [&](std::int64_t j) {
+    return static_cast<double>(j) * step + constant +
+           right.hull(static_cast<std::size_t>(l - j)) +
+           left.hull(static_cast<std::size_t>(j - 1));
+  };
+  const auto f = [&](std::int64_t j) {
+    return j * step_ + constant_ + right.value(static_cast<std::size_t>(l - j)) +
+           left.value(static_cast<std::size_t>(j - 1));
+  };
+  std::int64_t low = std::min(lowest_, l);
+  double e_low = e(low);
+  const auto walk = [&](std::int64_t by, std::int64_t end) {
+    while (low != end) {
+      const double next = e(low + by);
+      if (next >= e_low) return;
+      low += by;
+      e_low = next;
+    }
+  };
+  walk(1, l);
+  walk(-1, 1);
+  lowest_ = low;
+  Best best{base, 0};
+  double stop = limit(base);
+  const auto sweep = [&](std::int64_t first, std::int64_t end, std::int64_t by) {
+    for (std::int64_t j = first; j != end; j += by) {
+      if (e(j) >= stop) return;
+      const Nanoseconds value = f(j);
+      if (value >= best.value) continue;
+      best = {value, static_cast<std::int32_t>(j)};
+      stop = limit(value);
+    }
+  };
+  sweep(low, l + 1, 1);
+  sweep(low - 1, 0, -1);
+  return best;
+}
+
+}  // namespace espalier

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "espalier/model/units.h"
+
+namespace espalier {
+
+/// Time of plans whose costs are compared for equality.
+using Nanoseconds = std::int64_t;
+
+/// One stage of a heterogeneous chain.
+struct Stage {
+  Bytes input = 0;  ///< x_i: what it reads, and with that what the stage before writes
+  Bytes saved = 0;  ///< x̄_{i+1}: all that its backward needs but x_i; its output is in it
+  Nanoseconds forward = 0, backward = 0;
+  Bytes forward_workspace = 0;
+  /// the adjoint that it writes counts here, where it does not replace the one it reads
+  Bytes backward_workspace = 0;
+};
+
+/// A chain of stages with sizes and costs of their own, the last of them usually the
+/// loss. Immutable.
+class Chain {
+ public:
+  /// @param output  bytes of what the last stage writes, and of its adjoint
+  /// @throws InvalidInput for no stage, a negative value, or a saved set smaller than the
+  ///         output in it; OverflowError when a sum of all sizes or costs, twice, leaves
+  ///         64 bits
+  explicit Chain(std::vector<Stage> stages, Bytes output = 0);
+
+  [[nodiscard]] std::int64_t size() const {
+    return static_cast<std::int64_t>(stages_.size());
+  }
+  [[nodiscard]] const Stage& stage(std::int64_t i) const {
+    return stages_[static_cast<std::size_t>(i)];
+  }
+  [[nodiscard]] std::span<const Stage> stages() const { return stages_; }
+  /// x_i, i up to and with size(): the state between stage i-1 and stage i.
+  [[nodiscard]] Bytes state(std::int64_t i) const {
+    return i < size() ? stage(i).input : output_;
+  }
+  [[nodiscard]] Bytes output() const { return output_; }
+
+ private:
+  std::vector<Stage> stages_;
+  Bytes output_;
+};
+
+}  // namespace espalier

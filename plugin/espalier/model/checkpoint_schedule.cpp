@@ -1,0 +1,24 @@
+#include "espalier/model/checkpoint_schedule.h"
+
+#include <fmt/format.h>
+
+namespace espalier {
+
+std::string_view name(CheckpointProof proof) {
+  switch (proof) {
+    case CheckpointProof::kOptimal:
+      return "optimal";
+    case CheckpointProof::kOptimalPersistent:
+      return "optimal among persistent schedules";
+    case CheckpointProof::kBestFound:
+      break;
+  }
+  return "best found";
+}
+
+std::string TooFewSlots::message() const {
+  return fmt::format("{} slots are too few to reverse the chain; {} suffice{}", slots,
+                     least_slots, least_slots == 1 ? "s" : "");
+}
+
+}  // namespace espalier
