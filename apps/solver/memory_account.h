@@ -4,6 +4,7 @@
 
 #include "espalier/model/error.h"
 #include "espalier/model/units.h"
+#include "solver/process_account.h"
 
 namespace espalier::solver {
 
@@ -25,25 +26,24 @@ struct MemoryAccount {
   [[nodiscard]] Bytes needed_out_of_core() const {
     return needed(tree_least_out_of_core, solve_out_of_core);
   }
-  /// What users are told: needed() and 2 MiB, since two runs on the same input differ by
-  /// pages here and there, and what one prints as the least must do for the next.
-  [[nodiscard]] Bytes least() const { return checked_add(needed(), kRunToRun); }
+  /// What users are told: see ProcessAccount::least().
+  [[nodiscard]] Bytes least() const { return checked_add(needed(), ProcessAccount::kRunToRun); }
   [[nodiscard]] Bytes least_out_of_core() const {
-    return checked_add(needed_out_of_core(), kRunToRun);
+    return checked_add(needed_out_of_core(), ProcessAccount::kRunToRun);
   }
   /// Whether a bound will do for this run: with half of that to spare.
   [[nodiscard]] bool fits(Bytes bound) const {
-    return checked_add(needed(), kRunToRun / 2) <= bound;
+    return checked_add(needed(), ProcessAccount::kRunToRun / 2) <= bound;
   }
   /// What an accepted bound on the process leaves for the tree.
-  [[nodiscard]] Bytes tree_bound(Bytes bound) const { return bound - baseline - reserve; }
+  [[nodiscard]] Bytes tree_bound(Bytes bound) const { return process().left(bound); }
 
  private:
-  static constexpr Bytes kRunToRun = Bytes{2} << 20;
+  [[nodiscard]] ProcessAccount process() const {
+    return {.peak_before = analysis_peak, .baseline = baseline, .reserve = reserve};
+  }
   [[nodiscard]] Bytes needed(Bytes tree, Bytes solving) const {
-    const Bytes beside = checked_add(baseline, reserve);
-    return std::max({analysis_peak, checked_add(tree, beside),
-                     checked_add(solving, beside), elsewhere});
+    return std::max(process().needed(std::max(tree, solving)), elsewhere);
   }
 };
 

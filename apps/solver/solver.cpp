@@ -45,9 +45,9 @@ void Solver::start_runtime() {
   runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
   runtime_->warm_up();
   account();
-  trim_heap();
-  memory_.analysis_peak = peak_resident_bytes();
-  memory_.baseline = resident_bytes();
+  const ProcessAccount now = measure_process(memory_.reserve);
+  memory_.analysis_peak = now.peak_before;
+  memory_.baseline = now.baseline;
 }
 
 Solver::Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric)

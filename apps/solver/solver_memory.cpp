@@ -11,9 +11,6 @@
 namespace espalier::solver {
 namespace {
 
-// What grows beside the fronts: the heap of the runtime and the system's own rounding.
-constexpr Bytes kReserve = Bytes{2} << 20;
-constexpr Bytes kReservePerWorker = Bytes{512} << 10;
 // All leaves are submitted at the start: what the runtime keeps for the task of each, and
 // for how many of them the reserve does.
 constexpr Bytes kReservePerLeaf = 1536;
@@ -34,7 +31,7 @@ Bytes Solver::reserve_bytes() {
     leaves += tree_.nodes[i].part > 0 && tree_.tasks.children(task_id(i)).empty();
   const Bytes tasks =
       kReservePerLeaf * std::max<std::int64_t>(0, leaves - kReservedLeaves);
-  return checked_add(kReserve + kReservePerWorker * options_.workers,
+  return checked_add(runtime_reserve(options_.workers),
                      checked_add(tasks, beside));
 }
 

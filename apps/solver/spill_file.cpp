@@ -116,10 +116,20 @@ void SpillFile::reserve() {
 void SpillFile::write(Bytes offset, std::span<const std::byte> data,
                       std::function<void()> done) {
   ESPALIER_ASSERT(offset >= 0 && offset + std::ssize(data) <= size_, "beyond the file");
+  queue({offset, data, {}, std::move(done)});
+}
+
+void SpillFile::fetch(Bytes offset, std::span<std::byte> data,
+                      std::function<void()> done) {
+  ESPALIER_ASSERT(offset >= 0 && offset + std::ssize(data) <= size_, "beyond the file");
+  queue({offset, {}, data, std::move(done)});
+}
+
+void SpillFile::queue(Request&& request) {
   {
     const std::lock_guard lock(mutex_);
     if (failed_) rethrow();
-    queue_.push_back({offset, data, std::move(done)});
+    queue_.push_back(std::move(request));
   }
   more_.notify_one();
 }
@@ -135,7 +145,10 @@ void SpillFile::run() noexcept {
       const Request request = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      if (!leave_out) put(request.offset, request.data);
+      if (!leave_out) {
+        put(request.offset, request.data);
+        get(request.offset, request.target);
+      }
       if (request.done) request.done();
     }
     lock.lock();
@@ -165,16 +178,18 @@ void SpillFile::put(Bytes offset, std::span<const std::byte> data) noexcept {
 void SpillFile::read(Bytes offset, std::span<std::byte> data) {
   ESPALIER_ASSERT(offset >= 0 && offset + std::ssize(data) <= size_, "beyond the file");
   if (failed_) rethrow();
+  get(offset, data);
+  if (failed_) rethrow();
+}
+
+void SpillFile::get(Bytes offset, std::span<std::byte> data) noexcept {
   while (!data.empty()) {
     const std::size_t chunk = std::min(data.size(), kChunkBytes);
     const auto start = Clock::now();
     const ssize_t got = pread(file_.number, data.data(), chunk, offset);
     const int error = got < 0 ? errno : EIO;  // the file has its full size: cannot end
     if (got < 0 && error == EINTR) continue;
-    if (got <= 0) {
-      fail({"read", offset, data.size(), error});
-      rethrow();
-    }
+    if (got <= 0) return fail({"read", offset, data.size(), error});
     {
       const std::lock_guard lock(mutex_);
       counters_.bytes_read += got;

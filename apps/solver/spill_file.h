@@ -23,11 +23,11 @@ namespace espalier::solver {
 /// any work. A file system that cannot reserve (NFS before 4.2) is asked for its free
 /// space instead; then writes may still fail later.
 ///
-/// Writes are made by one thread of the object, in the order of the calls, through the
-/// system's page cache. All functions may be called from any thread. The first failure
-/// of a write or a read is kept: from then on failed() is true, write(), read() and
-/// wait() throw it, and requests accepted before are not written, but their callbacks
-/// still run, so that nobody waits for ever.
+/// Writes, and the reads that fetch() asks for, are made by one thread of the object, in
+/// the order of the calls, through the system's page cache. All functions may be called
+/// from any thread. The first failure of a write or a read is kept: from then on failed()
+/// is true, write(), fetch(), read() and wait() throw it, and requests accepted before
+/// are not carried out, but their callbacks still run, so that nobody waits for ever.
 class SpillFile {
  public:
   /// @throws FileError naming the directory when no file can be made in it or `bytes` do
@@ -36,7 +36,7 @@ class SpillFile {
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
-  /// Leaves out the writes not begun (nobody can read them any more), but runs their
+  /// Leaves out the requests not begun (nobody can read them any more), but runs their
   /// callbacks.
   ~SpillFile();
 
@@ -53,7 +53,13 @@ class SpillFile {
   /// @throws Error naming the directory, offset and size, and an earlier failure
   void read(Bytes offset, std::span<std::byte> data);
 
-  /// Returns when no write is queued or under way and the callbacks have run.
+  /// Queues a read() like a write: it sees all writes queued before it. When `done` runs
+  /// after a failure, `data` is not what it should be.
+  ///
+  /// @throws Error as write()
+  void fetch(Bytes offset, std::span<std::byte> data, std::function<void()> done);
+
+  /// Returns when no request is queued or under way and the callbacks have run.
   ///
   /// @throws Error the first failure
   void wait();
@@ -79,7 +85,8 @@ class SpillFile {
   };
   struct Request {
     Bytes offset;
-    std::span<const std::byte> data;
+    std::span<const std::byte> data;  // to write
+    std::span<std::byte> target;      // or to be filled
     std::function<void()> done;
   };
 
@@ -91,7 +98,9 @@ class SpillFile {
   };
 
   void reserve();
+  void queue(Request&& request);
   void run() noexcept;
+  void get(Bytes offset, std::span<std::byte> data) noexcept;
   void put(Bytes offset, std::span<const std::byte> data) noexcept;
   void fail(const Failure& failure) noexcept;
   [[noreturn]] void rethrow() const;

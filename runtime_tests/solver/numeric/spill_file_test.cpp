@@ -178,6 +178,22 @@ TEST(SpillFile, WritesInTheOrderOfTheCalls) {
   EXPECT_EQ(back, data.back());
 }
 
+TEST(SpillFile, FetchesWhatWasQueuedBefore) {
+  const TemporaryDirectory directory;
+  SpillFile file(directory.path(), 4096);
+  std::vector<std::byte> first(4096, std::byte{1}), second(4096, std::byte{2});
+  std::vector<std::byte> got(4096), later(4096);
+  int done = 0;  // of the file's one thread
+  file.write(0, first, [&] { EXPECT_EQ(++done, 1); });
+  file.fetch(0, got, [&] { EXPECT_EQ(++done, 2); });
+  file.write(0, second, [&] { EXPECT_EQ(++done, 3); });
+  file.fetch(0, later, [&] { EXPECT_EQ(++done, 4); });
+  file.wait();
+  EXPECT_EQ(got, first);
+  EXPECT_EQ(later, second);
+  EXPECT_EQ(file.counters().bytes_read, 8192);
+}
+
 TEST(SpillFile, LetsACallbackWriteOn) {
   const TemporaryDirectory directory;
   SpillFile file(directory.path(), 10);
