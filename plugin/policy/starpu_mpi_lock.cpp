@@ -118,6 +118,7 @@ int test(void* request, int* flag, void* status) {
 }  // namespace
 
 void share_starpu_mpi_lock() {
+  if (first_variable != nullptr) return;
   const Redirection redirections[] = {
       {"pthread_mutex_lock", reinterpret_cast<void*>(lock)},
       {"pthread_mutex_unlock", reinterpret_cast<void*>(unlock)},
@@ -126,8 +127,8 @@ void share_starpu_mpi_lock() {
   const std::size_t count = mpi_test() != nullptr ? 3 : 2;
   const Variables found =
       redirect_calls("libstarpumpi", std::span(redirections).first(count));
-  first_variable = found.first;
   last_variable = found.last;
+  first_variable = found.first;
 }
 
 }  // namespace espalier::policy
