@@ -200,9 +200,8 @@ class DataGate {
     Index oldest, newest;   // accesses of tasks not started, in order of submission
     std::uint32_t unended;  // tasks
     State state;
-    bool released;
-    bool stays;
-    std::uint32_t running = 0;  // tasks that have started; once data are evicted
+    bool released : 1, stays : 1;
+    std::uint16_t running = 0;  // tasks that have started; once data are evicted
   };
   // There can be millions of the next three: no byte is wasted.
   struct Access {
@@ -231,7 +230,8 @@ class DataGate {
   };
   static constexpr Index kDatum = (Index{1} << 30) - 1;  // bits of an index
   static constexpr std::uint64_t kNumber = (std::uint64_t{1} << 62) - 1;  // of the others
-  static_assert(sizeof(Access) == 20 && sizeof(Task) == 24 && sizeof(Step) == 16);
+  static_assert(sizeof(Datum) == 48 && sizeof(Access) == 20 && sizeof(Task) == 24 &&
+                sizeof(Step) == 16);
   struct Block {
     Bytes bytes;
     Index datum;  // kNone: none

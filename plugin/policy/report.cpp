@@ -188,7 +188,7 @@ bool put(const std::string& path, const std::string& text) {
 }  // namespace
 
 std::optional<bool> bound_kept(const RunReport& report) {
-  if (!report.bound || (counted(report) == 0 && report.jobs == 0)) return std::nullopt;
+  if (!report.bound) return std::nullopt;
   return excess(report) == 0;
 }
 

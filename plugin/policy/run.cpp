@@ -259,6 +259,8 @@ void Run::add_gate(RunReport& report) const {
   const ApplicationData own = gate_->application_data();
   report.application_data = own.count();
   report.application_bytes = own.bytes();
+  // Without a bound of the process the report is about the declared trees.
+  if (!settings_.memory && report.jobs > 0) return;
   if (gate_->measured()) report.allocated_peak = gate.allocated_peak;
   report.gated_tasks = gate.tasks;
   // Without a bound it is of use only if all frees were seen.

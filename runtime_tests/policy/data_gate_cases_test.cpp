@@ -218,7 +218,8 @@ TEST(DataGate, WhereDataCanBeEvictedCountsThoseOfRunningTasks) {
   const Op large = submit(gate, 3, 3, 120);
   EXPECT_FALSE(gate.ready(large, 0));
   gate.end(ops[2]);
-  EXPECT_EQ(admit(gate), tasks({3})) << "alone";
+  EXPECT_TRUE(admit(gate).empty()) << "StarPU would look for memory for ever";
+  EXPECT_EQ(gate.admit_over_bound(0), task(3));
   EXPECT_EQ(gate.report().over_bound, 20);
 }
 

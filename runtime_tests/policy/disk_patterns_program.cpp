@@ -91,6 +91,7 @@ void call(Word kind, const std::vector<Access>& accesses,
   auto* const argument = static_cast<Call*>(std::calloc(1, sizeof(Call)));
   starpu_task* const task = starpu_task_create();
   argument->kind = kind;
+  task->cl = &codelet;
   Word result = kind;
   for (const Access& a : accesses) {
     if ((a.mode & STARPU_R) != 0) result = mixed(result, a.datum.word);
@@ -107,7 +108,6 @@ void call(Word kind, const std::vector<Access>& accesses,
     STARPU_TASK_SET_HANDLE(task, scratch, argument->count);
     STARPU_TASK_SET_MODE(task, STARPU_SCRATCH, argument->count);
   }
-  task->cl = &codelet;
   task->nbuffers = static_cast<int>(argument->count + argument->scratch);
   task->cl_arg = argument;
   task->cl_arg_size = sizeof(Call);
