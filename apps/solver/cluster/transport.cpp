@@ -84,8 +84,9 @@ struct Transport::State {
     starpu_data_handle_t handle;
   };
 
-  State(void* communicator, std::int32_t workers)
-      : comm(static_cast<MPI_Comm>(communicator)),
+  State(void* communicator, std::int32_t workers, std::function<void()> on_failure)
+      : failed(std::move(on_failure)),
+        comm(static_cast<MPI_Comm>(communicator)),
         // Beside the workers there is StarPU-MPI's thread.
         crowded(is_crowded(core_share(), processes_on_host(comm), workers + 1)) {
     check(starpu_mpi_init_comm(nullptr, nullptr, 0, comm), "start");
@@ -120,7 +121,7 @@ struct Transport::State {
           "receive");
   }
 
-  static void arrived(void* argument) {
+  static void arrived(void* argument) noexcept try {
     auto& inbox = *static_cast<Inbox*>(argument);
     rests = inbox.state->crowded;
     State& state = *inbox.state;
@@ -137,6 +138,14 @@ struct Transport::State {
       state.handler(inbox.from, request);
     else
       state.backlog.emplace_back(inbox.from, request);
+  } catch (...) {
+    static_cast<Inbox*>(argument)->state->give_up();
+  }
+
+  // In a catch block. Nothing may pass through StarPU-MPI, whose thread holds its locks.
+  void give_up() const noexcept {
+    if (!failed) std::terminate();
+    failed();
   }
 
   void serve_with(Handler next) {
@@ -157,7 +166,7 @@ struct Transport::State {
         "send");
   }
   // The memory of the message goes when StarPU has let go of it.
-  static void told(void* argument) {
+  static void told(void* argument) noexcept {
     auto* const message = static_cast<Outgoing*>(argument);
     starpu_data_unregister_submit(message->handle);
     State& state = *message->state;
@@ -166,7 +175,7 @@ struct Transport::State {
   }
 
   // The last message of a batch calls done().
-  static void passed(void* argument) {
+  static void passed(void* argument) noexcept {
     auto* const message = static_cast<Message*>(argument);
     Batch* const batch = message->batch;
     starpu_data_unregister_submit(message->handle);
@@ -175,7 +184,11 @@ struct Transport::State {
     const std::function<void()> done = std::move(batch->done);
     State& state = *batch->state;
     delete batch;
-    done();
+    try {
+      done();
+    } catch (...) {
+      state.give_up();
+    }
     state.end_one();
   }
 
@@ -204,6 +217,7 @@ struct Transport::State {
     if (--under_way == 0) idle.notify_all();
   }
 
+  std::function<void()> failed;
   MPI_Comm comm;
   bool crowded;
   std::int32_t rank = 0, size = 1;
@@ -221,8 +235,9 @@ struct Transport::State {
   std::int32_t farewells = 0;
 };
 
-Transport::Transport(void* communicator, std::int32_t workers)
-    : state_(std::make_unique<State>(communicator, workers)) {}
+Transport::Transport(void* communicator, std::int32_t workers,
+                     std::function<void()> failed)
+    : state_(std::make_unique<State>(communicator, workers, std::move(failed))) {}
 
 Transport::~Transport() {
   if (std::uncaught_exceptions() > 0) {

@@ -34,7 +34,10 @@ class Transport {
   /// Collective. @param communicator  a MPI_Comm; StarPU-MPI runs on it
   /// @param workers  of this process: where the processes of a host have more threads
   ///                 than cores, StarPU-MPI's thread sleeps between looks for messages
-  Transport(void* communicator, std::int32_t workers);
+  /// @param failed  called in a catch block when a handler or what is called when parts
+  ///                have passed throws: nothing may pass through StarPU-MPI. Without it
+  ///                the program is terminated then
+  Transport(void* communicator, std::int32_t workers, std::function<void()> failed = {});
   /// Collective; says goodbye to the others and waits until they have. Not where an
   /// exception passes.
   ~Transport();
