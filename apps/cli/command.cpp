@@ -1,11 +1,35 @@
 #include "cli/command.h"
 
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <exception>
+#include <limits>
 #include <new>
+#include <stdexcept>
+#include <system_error>
 
 #include "espalier/model/error.h"
 
 namespace espalier::cli {
+
+namespace {
+
+// " (ulimit -v: 292.9 MiB)"
+std::string limit_of_address_space() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
+  return fmt::format(" (ulimit -v: {})",
+                     format_size(static_cast<Bytes>(std::min<rlim_t>(
+                         limit.rlim_cur, std::numeric_limits<Bytes>::max()))));
+}
+
+std::string out_of_memory() {
+  return "the system has no memory left to give" + limit_of_address_space();
+}
+
+}  // namespace
 
 Failure current_failure() {
   try {
@@ -15,7 +39,12 @@ Failure current_failure() {
   } catch (const OverflowError& error) {
     return {kBadInput, error.what()};
   } catch (const std::bad_alloc&) {
-    return {kInternal, "the system has no memory left to give"};
+    return {kInternal, out_of_memory()};
+  } catch (const std::length_error&) {
+    return {kInternal, out_of_memory()};
+  } catch (const std::system_error& error) {
+    return {kInternal, fmt::format("the system refuses a thread or a file: {}{}",
+                                   error.what(), limit_of_address_space())};
   } catch (const std::exception& error) {
     return {kInternal, error.what()};
   } catch (...) {

@@ -17,10 +17,10 @@ Interrupt::Interrupt() {
   struct sigaction action = {};
   action.sa_handler = note_interrupt;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGINT, &action, &before_);
 }
 
-Interrupt::~Interrupt() { signal(SIGINT, SIG_DFL); }
+Interrupt::~Interrupt() { sigaction(SIGINT, &before_, nullptr); }
 
 bool Interrupt::came() const { return interrupted != 0; }
 

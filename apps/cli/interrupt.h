@@ -1,5 +1,7 @@
 #pragma once
 
+#include <signal.h>
+
 namespace espalier::cli {
 
 /// While one exists, the first SIGINT is noted instead of ending the program; the second
@@ -11,6 +13,9 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
   ~Interrupt();
   [[nodiscard]] bool came() const;
+
+ private:
+  struct sigaction before_ {};
 };
 
 }  // namespace espalier::cli

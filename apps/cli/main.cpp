@@ -75,7 +75,14 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 }  // namespace espalier::cli
 
+// What cannot even be started ends here too, so that nothing goes uncaught.
 int main(int argc, char** argv) {
-  espalier::cli::end_by_termination_signal();
-  return espalier::cli::parse_and_run(argc, argv);
+  using namespace espalier::cli;
+  try {
+    end_by_termination_signal();
+    return parse_and_run(argc, argv);
+  } catch (...) {
+    const auto [status, message] = current_failure();
+    return fail(status, message);
+  }
 }

@@ -114,6 +114,15 @@ void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "One JSON object on standard output, nothing else");
 }
 
+CLI::Option* add_path(CLI::App& app, const std::string& option, std::string& path,
+                      const std::string& help) {
+  const auto check = [option](const std::string& text) {
+    if (text.empty()) throw CLI::ValidationError(option, "an empty name");
+    return std::string();
+  };
+  return app.add_option(option, path, help)->check(check);
+}
+
 std::string_view name(OrderKind order) { return name_among(kOrders, order); }
 std::string_view name(MappingKind mapping) { return name_among(kMappings, mapping); }
 

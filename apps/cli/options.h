@@ -43,6 +43,10 @@ void add_mapping(CLI::App& app, MappingKind& mapping);
 void add_workers(CLI::App& app, std::int32_t& workers);
 void add_json(CLI::App& app, bool& json);
 
+/// The name of a file or a directory, which must not be empty.
+CLI::Option* add_path(CLI::App& app, const std::string& option, std::string& path,
+                      const std::string& help);
+
 [[nodiscard]] std::string_view name(OrderKind order);
 [[nodiscard]] std::string_view name(MappingKind mapping);
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "cli/options.h"
 #include "espalier/model/error.h"
 #include "espalier/model/graph_io.h"
 #ifdef ESPALIER_WITH_ONNX
@@ -53,9 +54,9 @@ TaskGraph read_onnx(const GraphSource& source) {
 }  // namespace
 
 void add_graph(CLI::App& app, GraphSource& source) {
-  app.add_option("GRAPH", source.file,
-                 "Computation graph: an ONNX model (.onnx), JSON (.json) or DOT\n"
-                 "(.dot, .gv) with sizes; docs/planning.md has the formats")
+  add_path(app, "GRAPH", source.file,
+           "Computation graph: an ONNX model (.onnx), JSON (.json) or DOT\n"
+           "(.dot, .gv) with sizes; docs/planning.md has the formats")
       ->required();
   app.add_option_function<std::vector<std::string>>(
          "--dim",

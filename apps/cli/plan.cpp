@@ -20,6 +20,7 @@
 #include "cli/report_option.h"
 #include "espalier/model/platform.h"
 #include "espalier/model/text_file.h"
+#include "espalier/parallel/distributed/task_overflow.h"
 #include "espalier/parallel/make_plan.h"
 
 namespace espalier::cli {
@@ -192,6 +193,18 @@ ExitStatus plan_one(PlanCommand& command, const PlanInput& input, Report report,
   return kDone;
 }
 
+// Sizes that do not fit in 64 bits: by the file and the id there.
+template <class Plan>
+ExitStatus naming_the_task(const PlanCommand& command, const PlanInput& input,
+                           Plan&& plan) {
+  try {
+    return plan();
+  } catch (const TaskOverflow& error) {
+    throw OverflowError(fmt::format("{}: task {}: {}", command.source.name(),
+                                    input.id(error.task()), error.why()));
+  }
+}
+
 ExitStatus run_plan(PlanCommand command) {
   check(command);
   std::optional<Progress> progress(std::in_place, "reading");
@@ -205,7 +218,9 @@ ExitStatus run_plan(PlanCommand command) {
                             std::move(report), progress);
   }
   if (!command.cluster.processes.empty()) {
-    return plan_processes(input, cluster_request(command), std::move(report), progress);
+    return naming_the_task(command, input, [&] {
+      return plan_processes(input, cluster_request(command), std::move(report), progress);
+    });
   }
   if (!command.compare) return plan_one(command, input, std::move(report), progress);
   const Comparison comparison = compare(input, {command.workers, command.memory});
@@ -230,7 +245,7 @@ void add_compare(CLI::App& app, PlanCommand& command) {
       app.add_flag("--compare", command.compare,
                    "Instead of one plan: makespans of all strategies over lists of\n"
                    "--workers and --memory, beside what no schedule can beat");
-  app.add_option("--picture", command.picture, "Draw the comparison here (SVG)")
+  add_path(app, "--picture", command.picture, "Draw the comparison here (SVG)")
       ->needs(compare);
   for (const char* other : {"--schedule", "--rate", "--order", "--mapping", "--report"}) {
     compare->excludes(app.get_option(other));
@@ -252,9 +267,9 @@ Command add_plan(CLI::App& program) {
   command->workers = {core_share().own};
   CLI::App* app = program.add_subcommand(
       "plan", "Plan a task tree, or the assembly tree of a matrix, in a memory bound");
-  app->add_option("FILE", command->source.file,
-                  "Tree (lines: id parent output_size execution_size work\n"
-                  "[retained_size]), Matrix Market or Rutherford-Boeing file");
+  add_path(*app, "FILE", command->source.file,
+           "Tree (lines: id parent output_size execution_size work\n"
+           "[retained_size]), Matrix Market or Rutherford-Boeing file");
   app->add_option("--grid", command->source.grid,
                   "Instead of a file: the Laplacian of a grid, as 40x40x40");
   add_memory_list(*app, command->memory);
@@ -272,8 +287,8 @@ Command add_plan(CLI::App& program) {
                   "with --processes 1e10 if it is not given")
       ->check(CLI::PositiveNumber)
       ->default_str("");
-  app->add_option("--schedule", command->schedule,
-                  "Write order, mapping and simulated times of the tasks here");
+  add_path(*app, "--schedule", command->schedule,
+           "Write order, mapping and simulated times of the tasks here");
   add_report(*app, command->page);
   add_compare(*app, *command);
   add_out_of_core(*app, *command);

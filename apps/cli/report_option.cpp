@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/options.h"
 #include "espalier/report/graph_page.h"
 #include "espalier/report/layout_page.h"
 #include "espalier/report/page.h"
@@ -9,8 +10,7 @@
 namespace espalier::cli {
 
 CLI::Option* add_report(CLI::App& app, std::string& path) {
-  return app
-      .add_option("--report", path,
+  return add_path(app, "--report", path,
                   "Write a page with pictures of the answer here (HTML, opens\n"
                   "without a network)")
       ->type_name("FILE");

@@ -11,6 +11,7 @@
 #include "cli/solve_steps.h"
 #include "solver/clock.h"
 #include "solver/process_memory.h"
+#include "solver/vector_io.h"
 #ifdef ESPALIER_WITH_MPI
 #include "solver/cluster/cluster.h"
 #endif
@@ -28,7 +29,7 @@ ExitStatus finish(const SolveOptions& options, Solver& solver, Vectors&& vectors
   progress->step("solving");
   solve(options, solver, vectors, run);
   if (!options.out.empty())
-    write_solutions(options.out, vectors.values, solver.analysis().symbolic.size);
+    solver::write_vectors(options.out, vectors.values, solver.analysis().symbolic.size);
   if (!options.save.empty()) {
     progress->step("saving");
     const Clock::time_point start = Clock::now();

@@ -13,6 +13,7 @@
 #include "solver/cluster/cluster.h"
 #include "solver/cluster/cluster_solver.h"
 #include "solver/process_memory.h"
+#include "solver/vector_io.h"
 
 namespace espalier::cli {
 namespace {
@@ -132,7 +133,7 @@ ExitStatus run_on(Cluster& cluster, SolveOptions& options,
   step("solving");
   solve(options, solver, vectors, run);
   if (first && !options.out.empty())
-    write_solutions(options.out, vectors.values, solver.analysis().symbolic.size);
+    solver::write_vectors(options.out, vectors.values, solver.analysis().symbolic.size);
   progress.reset();
   run.processes = figures_of(cluster, solver, run);
   return agreed(cluster, first ? report_run(options, solver, run) : kDone);

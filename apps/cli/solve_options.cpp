@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "espalier/model/error.h"
+#include "espalier/model/output_file.h"
 #include "solver/runtime.h"
 
 namespace espalier::cli {
@@ -18,19 +19,19 @@ using solver::Precision;
 using Scaling = solver::PrepareOptions::Scaling;
 
 void add_input(CLI::App& app, SolveOptions& options) {
-  app.add_option("MATRIX", options.source.file,
-                 "Matrix Market or Rutherford-Boeing file, plain or gzip");
+  add_path(app, "MATRIX", options.source.file,
+           "Matrix Market or Rutherford-Boeing file, plain or gzip");
   app.add_option("--grid", options.source.grid,
                  "Instead of a file: the Laplacian of a grid, as 40x40x40");
-  app.add_option("--factor", options.factor,
-                 "Instead of a matrix: a factorisation that --save wrote")
+  add_path(app, "--factor", options.factor,
+           "Instead of a matrix: a factorisation that --save wrote")
       ->type_name("FILE");
-  app.add_option("--rhs", options.rhs,
-                 "Right-hand sides: a Matrix Market array, or coordinate\n"
-                 "for sparse ones (default: A times ones)");
-  app.add_option("--out", options.out, "Write the solutions to this file");
-  app.add_option("--save", options.save,
-                 "Write the factorisation to this file, for --factor")
+  add_path(app, "--rhs", options.rhs,
+           "Right-hand sides: a Matrix Market array, or coordinate\n"
+           "for sparse ones (default: A times ones)");
+  add_path(app, "--out", options.out, "Write the solutions to this file");
+  add_path(app, "--save", options.save,
+           "Write the factorisation to this file, for --factor")
       ->type_name("FILE");
   app.add_flag("--transposed", options.transposed,
                "Solve with the transposed matrix: A^T x = b");
@@ -78,10 +79,10 @@ void add_bound(CLI::App& app, SolveOptions& options) {
          "Part of the bound kept for pivots that have to be delayed;\n"
          "beyond it they are taken as they are (static pivoting)")
       ->type_name("SIZE");
-  app.add_option("--out-of-core", options.solver.out_of_core,
-                 "Directory for what does not fit in the bound; with it,\n"
-                 "--memory min is the least out of core, xFACTOR is of the\n"
-                 "least in core")
+  add_path(app, "--out-of-core", options.solver.out_of_core,
+           "Directory for what does not fit in the bound; with it,\n"
+           "--memory min is the least out of core, xFACTOR is of the\n"
+           "least in core")
       ->type_name("DIR");
 }
 
@@ -127,10 +128,12 @@ void check_combinations(const SolveOptions& options) {
                     options.solver.scheduler));
 }
 
-void check_writable(const std::string& path, const std::filesystem::path& folder,
-                    const char* problem) {
-  if (access(folder.c_str(), W_OK | X_OK) != 0)
-    throw FileError(path, 0, fmt::format("{}: {}", problem, std::strerror(errno)));
+void check_file(const char* option, const std::string& path) {
+  try {
+    check_output(path);
+  } catch (const FileError& error) {
+    throw InvalidInput(fmt::format("{} {}", option, error.what()));
+  }
 }
 
 // The file takes the place of what has its name: no device and no result of this run.
@@ -144,13 +147,11 @@ void check_save(const std::string& save, const std::string& out) {
   };
   if (!out.empty() && place(save) == place(out))
     throw InvalidInput(fmt::format("--save {}: is the file of --out", save));
-  check_writable("--save " + save, fs::absolute(save).parent_path(), "cannot be written");
+  check_file("--save", save);
 }
 
 void check_paths(const SolveOptions& options) {
-  if (!options.out.empty())
-    check_writable(options.out, std::filesystem::absolute(options.out).parent_path(),
-                   "cannot be written");
+  if (!options.out.empty()) check_file("--out", options.out);
   if (!options.save.empty()) check_save(options.save, options.out);
   const std::string& directory = options.solver.out_of_core;
   if (directory.empty()) return;
@@ -158,7 +159,9 @@ void check_paths(const SolveOptions& options) {
   if (std::filesystem::exists(directory, ignored) &&
       !std::filesystem::is_directory(directory, ignored))
     throw FileError("--out-of-core " + directory, 0, "is not a directory");
-  check_writable("--out-of-core " + directory, directory, "cannot be written to");
+  if (access(directory.c_str(), W_OK | X_OK) != 0)
+    throw FileError("--out-of-core " + directory, 0,
+                    fmt::format("cannot be written to: {}", std::strerror(errno)));
 }
 
 }  // namespace

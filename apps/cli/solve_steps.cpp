@@ -1,10 +1,7 @@
 #include "cli/solve_steps.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <utility>
 #include <variant>
 
@@ -26,24 +23,6 @@ Vectors right_hand_sides(const SolveOptions& options, std::int32_t size) {
   if (std::ssize(read.rows_with_entries) < size)
     vectors.rows.assign(read.rows_with_entries.begin(), read.rows_with_entries.end());
   return vectors;
-}
-
-void write_solutions(const std::string& path, std::span<const double> values,
-                     std::int64_t size) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
-    return solver::write_vectors(path, values, size);
-  const fs::path target = fs::weakly_canonical(path);
-  const fs::path unfinished = target.parent_path() / ("." + std::to_string(getpid()) +
-                                                      "-" + target.filename().string());
-  try {
-    solver::write_vectors(unfinished.string(), values, size);
-    fs::rename(unfinished, target);
-  } catch (const std::exception& failure) {
-    fs::remove(unfinished, error);
-    throw FileError(path, 0, failure.what());
-  }
 }
 
 std::optional<Bytes> bound_of(const SolveOptions& options, const Solver& solver) {

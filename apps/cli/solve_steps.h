@@ -36,11 +36,6 @@ struct Vectors {
 void solve(const SolveOptions& options, solver::Solver& solver, Vectors& vectors,
            SolveRun& run);
 
-/// Writes --out, the whole file or none: it appears under its name when it is complete.
-/// What is not a plain file, such as /dev/stdout, is written as it is. @throws FileError
-void write_solutions(const std::string& path, std::span<const double> values,
-                     std::int64_t size);
-
 /// The whole of `espalier solve` on the processes that an MPI launcher started; does not
 /// return where the job fails. @throws nothing of the work's own
 [[nodiscard]] ExitStatus solve_on_cluster(SolveOptions& options);

@@ -249,7 +249,11 @@ class Factorisation {
       if (!progress) continue;
       const double part = work_ > 0 ? std::min(1.0, done_ / work_) : 1;
       lock.unlock();
-      progress(part);
+      try {
+        progress(part);
+      } catch (...) {
+        stop();  // the tasks that run refer to this object: they are waited for
+      }
       lock.lock();
     }
   }
@@ -293,9 +297,10 @@ tl::expected<Factor<T>, BadPivot> factorise(const FactorInput& input,
     throw InvalidInput("a plan goes with the scheduler espalier, and only with it");
   const auto start = Clock::now();
   Factorisation<T> factorisation(input, runtime, plan, shared);
-  runtime.wake();
-  factorisation.run(progress);
-  runtime.sleep();
+  {
+    const Awake awake(runtime);
+    factorisation.run(progress);
+  }
   report.seconds = since(start);
   factorisation.finish(report);
   return factorisation.result();

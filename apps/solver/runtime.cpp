@@ -9,11 +9,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <new>
 #include <string_view>
 #include <thread>
 
 #include "espalier/model/error.h"
 #include "espalier/model/platform.h"
+#include "solver/address_space.h"
 #include "solver/kernels/dense.h"
 #include "solver/page_buffer.h"
 #include "solver/starpu_tasks.h"
@@ -40,6 +43,7 @@ constexpr auto kWarmTime = std::chrono::milliseconds(10);
 struct WarmUp {
   std::int32_t workers;
   std::atomic<std::int32_t> arrived{0}, done{0};
+  std::atomic<bool> has_failed{false};
 };
 
 void wait_for(const std::atomic<std::int32_t>& count, std::int32_t workers) {
@@ -48,8 +52,7 @@ void wait_for(const std::atomic<std::int32_t>& count, std::int32_t workers) {
 
 // BLAS hands its buffers out call by call: only calls at the same time use several of
 // them. Operands are touched before and freed after, so that the peak is always the same.
-void warm_up_task(void* /*buffers*/[], void* argument) {
-  auto& warm = *static_cast<WarmUp*>(argument);
+void call_blas(WarmUp& warm) {
   PageBuffer panel(Bytes{kWarmRows} * kWarmColumns * sizeof(double));
   PageBuffer target(panel.size());
   std::memset(panel.data(), 0, static_cast<std::size_t>(panel.size()));
@@ -66,8 +69,63 @@ void warm_up_task(void* /*buffers*/[], void* argument) {
     kernels::update_lower(kWarmRows, kWarmColumns, kWarmColumns, a, kWarmRows,
                           target.as<double>(), kWarmRows);
   } while (std::chrono::steady_clock::now() - start < kWarmTime);
+}
+
+void warm_up_task(void* /*buffers*/[], void* argument) noexcept {
+  auto& warm = *static_cast<WarmUp*>(argument);
+  try {
+    call_blas(warm);
+  } catch (...) {  // no memory for the operands: the others do not wait for this one
+    warm.has_failed = true;
+    ++warm.arrived;
+  }
   ++warm.done;
   wait_for(warm.done, warm.workers);
+}
+
+// What the Runtimes of the process share: StarPU is one.
+struct Shared {
+  std::mutex mutex;
+  int users = 0, awake = 0;
+  RuntimeOptions options;
+};
+Shared& shared() {
+  static Shared of_the_process;
+  return of_the_process;
+}
+
+void start(const RuntimeOptions& options) {
+  if (starpu_is_initialized() != 0) throw Busy("StarPU runs in this process already");
+  setenv("STARPU_SILENT", "1", 0);
+  const bool espalier = options.scheduler == "espalier";
+  starpu_conf conf;
+  starpu_conf_init(&conf);
+  conf.precedence_over_environment_variables = 1;
+  conf.ncpus = options.workers;
+  conf.ncuda = 0;
+  conf.nopencl = 0;
+  conf.sched_policy = espalier ? espalier_sched_policy() : nullptr;
+  conf.sched_policy_name = espalier ? nullptr : options.scheduler.c_str();
+  if (const int status = starpu_init(&conf); status != 0)
+    throw Error(fmt::format("StarPU does not start: {}", std::strerror(-status)));
+  const auto started = static_cast<std::int32_t>(starpu_cpu_worker_get_count());
+  if (started < options.workers) {
+    starpu_shutdown();
+    throw InvalidInput(fmt::format("{} workers: StarPU gives at most {} on this machine",
+                                   options.workers, started));
+  }
+  kernels::use_one_blas_thread();
+  starpu_pause();
+}
+
+// Of a second sharer.
+void check_same(const RuntimeOptions& options, const RuntimeOptions& running) {
+  if (options.workers == running.workers && options.scheduler == running.scheduler)
+    return;
+  throw Busy(
+      fmt::format("StarPU runs in this process already, with {} workers and "
+                  "scheduler '{}': another solver exists",
+                  running.workers, running.scheduler));
 }
 
 }  // namespace
@@ -79,36 +137,43 @@ void check(const RuntimeOptions& options) {
     throw InvalidInput(fmt::format("{} workers: this build of StarPU has from 1 to {}",
                                    options.workers, STARPU_MAXCPUS));
   check_scheduler(options.scheduler);
+  {
+    const std::scoped_lock lock(shared().mutex);
+    if (shared().users > 0) return;  // they have their room
+  }
+  const Bytes needed = runtime_address_space(options.workers);
+  check_address_space(needed,
+                      fmt::format("{} worker{} need {} more", options.workers,
+                                  options.workers == 1 ? "" : "s", format_size(needed)));
 }
 
 Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
   check(options);
-  setenv("STARPU_SILENT", "1", 0);
-  starpu_conf conf;
-  starpu_conf_init(&conf);
-  conf.precedence_over_environment_variables = 1;
-  conf.ncpus = options.workers;
-  conf.ncuda = 0;
-  conf.nopencl = 0;
-  conf.sched_policy = espalier() ? espalier_sched_policy() : nullptr;
-  conf.sched_policy_name = espalier() ? nullptr : options_.scheduler.c_str();
-  if (const int status = starpu_init(&conf); status != 0)
-    throw Error(fmt::format("StarPU does not start: {}", std::strerror(-status)));
-  const auto started = static_cast<std::int32_t>(starpu_cpu_worker_get_count());
-  if (started < options.workers) {
-    starpu_shutdown();
-    throw InvalidInput(fmt::format("{} workers: StarPU gives at most {} on this machine",
-                                   options.workers, started));
+  const std::scoped_lock lock(shared().mutex);
+  if (shared().users == 0) {
+    start(options);
+    shared().options = options;
+    shared().awake = 0;
+  } else {
+    check_same(options, shared().options);
   }
-  kernels::use_one_blas_thread();
-  sleep();
+  ++shared().users;
 }
 
-void Runtime::wake() const { starpu_resume(); }
-void Runtime::sleep() const { starpu_pause(); }
+void Runtime::wake() const {
+  const std::scoped_lock lock(shared().mutex);
+  if (shared().awake++ == 0) starpu_resume();
+}
+
+void Runtime::sleep() const {
+  const std::scoped_lock lock(shared().mutex);
+  if (--shared().awake == 0) starpu_pause();
+}
 
 Runtime::~Runtime() {
-  wake();  // StarPU does not shut down otherwise
+  const std::scoped_lock lock(shared().mutex);
+  if (--shared().users > 0) return;
+  if (shared().awake == 0) starpu_resume();  // StarPU does not shut down otherwise
   starpu_shutdown();
 }
 
@@ -126,6 +191,7 @@ void Runtime::warm_up() {
   wake();
   starpu_task_wait_for_all();
   sleep();
+  if (warm.has_failed) throw std::bad_alloc();
 }
 
 }  // namespace espalier::solver

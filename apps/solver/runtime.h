@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "espalier/model/error.h"
+
 namespace espalier::solver {
 
 /// One worker a core that this process may use, and no more than StarPU was built for.
@@ -17,16 +19,24 @@ struct RuntimeOptions {
 /// @throws InvalidInput for workers that are not between 1 and what this build of StarPU
 ///         has, and for an unknown scheduler: the message lists those there are; StarPU
 ///         itself would silently take another
+/// @throws MemoryLimit where a limit of the process leaves no room for the workers
 void check(const RuntimeOptions& options);
 
-/// StarPU, running on CPU workers for the life of this object. One at a time in a
-/// process.
+/// StarPU is taken: by the program, or by another Runtime of other options.
+class Busy : public Error {
+ public:
+  using Error::Error;
+};
+
+/// StarPU, running on CPU workers for the life of this object. There is one StarPU in a
+/// process: several of these objects, which must have the same options, share it, and the
+/// last one ends it. They may be used from different threads.
 class Runtime {
  public:
   /// @throws InvalidInput for workers < 1 or an unknown scheduler (the message lists
-  /// those
-  ///         there are; StarPU itself would silently take another), Error when StarPU
-  ///         does not start or gives fewer workers than asked for
+  ///         those there are; StarPU itself would silently take another), Error when
+  ///         StarPU does not start or gives fewer workers than asked for, Busy,
+  ///         MemoryLimit as check()
   explicit Runtime(const RuntimeOptions& options);
   ~Runtime();
   Runtime(const Runtime&) = delete;
@@ -37,7 +47,8 @@ class Runtime {
   [[nodiscard]] bool espalier() const { return options_.scheduler == "espalier"; }
 
   /// Workers poll for tasks, at the cost of whatever else wants their cores: between
-  /// factorisations they sleep. A Runtime starts asleep.
+  /// factorisations they sleep. A Runtime starts asleep; workers sleep when all sharers
+  /// do.
   void wake() const;
   void sleep() const;
 
@@ -47,6 +58,18 @@ class Runtime {
 
  private:
   RuntimeOptions options_;
+};
+
+/// Workers are awake while one exists.
+class Awake {
+ public:
+  explicit Awake(const Runtime& runtime) : runtime_(runtime) { runtime.wake(); }
+  Awake(const Awake&) = delete;
+  Awake& operator=(const Awake&) = delete;
+  ~Awake() { runtime_.sleep(); }
+
+ private:
+  const Runtime& runtime_;
 };
 
 }  // namespace espalier::solver

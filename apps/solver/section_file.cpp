@@ -2,17 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 #include <system_error>
 
 #include "espalier/model/error.h"
@@ -49,40 +46,15 @@ std::string_view text(const std::array<char, 8>& name) {
   return {name.data(), strnlen(name.data(), name.size())};
 }
 
-std::uint64_t largest_file() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-    return std::numeric_limits<std::uint64_t>::max();
-  return limit.rlim_cur;
-}
-
 }  // namespace
 
-SectionWriter::SectionWriter(const std::string& path)
-    : path_(path), limit_(largest_file()) {
+SectionWriter::SectionWriter(const std::string& path) : file_(path) {
   struct stat known {};
   if (stat(path.c_str(), &known) == 0 && !S_ISREG(known.st_mode))
     throw FileError(path, 0, "is not a regular file");
-  static std::atomic<unsigned> next{0};
-  do {
-    temporary_ = fmt::format("{}.{}-{}.part", path, getpid(), next++);
-    file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (file_ < 0 && errno == EEXIST);
-  if (file_ < 0)
-    throw FileError(path, 0, fmt::format("cannot be written: {}", text_of(errno)));
   buffer_.reserve(kBufferBytes);
   const Header later{};
   append(std::as_bytes(std::span(&later, 1)));
-}
-
-SectionWriter::~SectionWriter() {
-  if (file_ < 0) return;
-  close(file_);
-  unlink(temporary_.c_str());
-}
-
-void SectionWriter::fail(const char* what, int error) const {
-  throw FileError(path_, 0, fmt::format("cannot be {}: {}", what, text_of(error)));
 }
 
 void SectionWriter::put_bytes(std::string_view name, std::size_t entry_bytes,
@@ -108,15 +80,7 @@ void SectionWriter::append(std::span<const std::byte> bytes) {
 }
 
 void SectionWriter::flush() {
-  // Asked first: going beyond the limit raises a signal that ends the process.
-  if (buffer_.size() > limit_ - written_) fail("written", EFBIG);
-  for (std::span<const std::byte> left = buffer_; !left.empty();) {
-    const ssize_t put = write(file_, left.data(), left.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) fail("written", put < 0 ? errno : ENOSPC);
-    left = left.subspan(static_cast<std::size_t>(put));
-    written_ += static_cast<std::uint64_t>(put);
-  }
+  file_.write(buffer_);
   buffer_.clear();
 }
 
@@ -125,17 +89,12 @@ void SectionWriter::commit() {
   Header header{SectionFormat::kMagic,
                 SectionFormat::kByteOrder,
                 SectionFormat::kFormat,
-                written_,
+                file_.written(),
                 0,
                 0};
   header.crc = own_crc(header);
-  const ssize_t put = pwrite(file_, &header, sizeof header, 0);
-  if (put != static_cast<ssize_t>(sizeof header))
-    fail("written", put < 0 ? errno : ENOSPC);
-  if (fsync(file_) != 0) fail("written", errno);
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("put in place", errno);
-  close(file_);
-  file_ = -1;
+  file_.write_at(0, std::as_bytes(std::span(&header, 1)));
+  file_.commit();
 }
 
 SectionReader::SectionReader(const std::string& path)

@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "espalier/model/output_file.h"
+
 namespace espalier::solver {
 
 /// A binary file of named arrays, the sections, read in the order in which they were
@@ -36,15 +38,14 @@ struct SectionFormat {
 };
 static_assert(sizeof(SectionFormat::Header) == 32 && sizeof(SectionFormat::Head) == 32);
 
-/// Writes to a temporary file beside the target; commit() puts it in the target's place.
-/// Until then, and whenever anything fails, an older file of that name stays as it is.
+/// Writes an OutputFile: until commit(), and whenever anything fails, an older file of
+/// that name stays as it is.
 class SectionWriter {
  public:
   /// @throws FileError naming the path when nothing can be written there
   explicit SectionWriter(const std::string& path);
   SectionWriter(const SectionWriter&) = delete;
   SectionWriter& operator=(const SectionWriter&) = delete;
-  ~SectionWriter();  ///< without commit(): the temporary file is removed
 
   /// @param name  at most 8 characters
   /// @throws FileError when the disk is full, or the limit of file size is reached
@@ -58,7 +59,7 @@ class SectionWriter {
     put(name, std::span<const T>(entries));
   }
 
-  /// Waits until all is on the disk, then renames. @throws FileError
+  /// @throws FileError as OutputFile::commit()
   void commit();
 
  private:
@@ -66,11 +67,8 @@ class SectionWriter {
                  std::span<const std::byte> bytes);
   void append(std::span<const std::byte> bytes);
   void flush();
-  [[noreturn]] void fail(const char* what, int error) const;
 
-  std::string path_, temporary_;
-  int file_ = -1;
-  std::uint64_t limit_, written_ = 0;  // bytes; of which are in the file
+  OutputFile file_;
   std::vector<std::byte> buffer_;
 };
 

@@ -1,12 +1,14 @@
 #include "solver/solver.h"
 
 #include <espalier.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "solver/check_matrix.h"
 #include "solver/clock.h"
 #include "solver/kind_of.h"
 #include "solver/process_memory.h"
@@ -21,12 +23,27 @@ constexpr std::int32_t kBlock = 16;
 
 }  // namespace
 
+void check(const SolverOptions& options) {
+  if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 1))
+    throw InvalidInput(fmt::format("options.pivot_threshold is {}: not in (0, 1]",
+                                   options.pivot_threshold));
+  if (options.delay_reserve < 0)
+    throw InvalidInput(
+        fmt::format("options.delay_reserve is {}: negative", options.delay_reserve));
+  if (options.prepare.weak_diagonal < 0 || std::isnan(options.prepare.weak_diagonal))
+    throw InvalidInput(fmt::format("options.prepare.weak_diagonal is {}: negative",
+                                   options.prepare.weak_diagonal));
+}
+
 Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
                const std::function<void(std::string_view)>& step)
     : options_(options),
       numeric_(Numeric::create(options.precision)),
       plan_(nullptr, espalier_plan_destroy) {
   tree_workers_ = options.workers;
+  check(options);
+  check(RuntimeOptions{options.workers, options.scheduler});
+  check(view_of(matrix));
   if (step) step("analysing");
   const auto start = Clock::now();
   const FactorKind kind = options.kind.value_or(kind_of(matrix));
@@ -95,8 +112,11 @@ FactorInput Solver::input() const {
 }
 
 void Solver::replace_values(const InputMatrix& matrix) {
+  check(view_of(matrix));
+  factored_ = has_values_ = false;
   refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix);
   measure_entries();
+  has_values_ = true;
 }
 
 void Solver::measure_entries() {
@@ -119,6 +139,9 @@ std::vector<double> Solver::row_sums(Operation operation) const {
 
 Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation operation,
                        std::span<const std::int64_t> rows) {
+  if (!factored_) throw InvalidInput("solve: factorise first");
+  check_vectors(analysis_.symbolic.size, columns, b);
+  check_rows(analysis_.symbolic.size, rows);
   Solution solution;
   const std::int64_t n = analysis_.symbolic.size;
   const SystemMap map(prepared_, analysis_.symbolic, operation);

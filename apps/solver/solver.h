@@ -49,6 +49,10 @@ struct SolverOptions {
   bool estimate_errors = false;
 };
 
+/// @throws InvalidInput naming the option and the value; what depends on this machine is
+///         for Runtime to say
+void check(const SolverOptions& options);
+
 struct Solution {
   Refinement refinement;
   /// The worst of the columns. Where they were asked for, or where the factorisation or
@@ -64,9 +68,13 @@ struct Solution {
 /// number of times; refactorise() with other values on the same pattern.
 class Solver {
  public:
-  /// Analyses the matrix, starts the runtime and measures what is resident.
+  /// Analyses the matrix, starts the runtime and measures what is resident. Several
+  /// solvers may exist in a process: they share one runtime and so need the same workers
+  /// and scheduler, and each has a bound on the whole process.
   /// @param step  told what is being done; may be empty
-  /// @throws InvalidInput as Runtime, analyse() and require_kind() do, Error
+  /// @throws InvalidInput for a matrix or options that cannot be (check_matrix.h,
+  ///         check()), and as analyse() and require_kind() do; Busy, MemoryLimit, Error
+  ///         as Runtime
   Solver(InputMatrix&& matrix, const SolverOptions& options,
          const std::function<void(std::string_view)>& step = {});
   virtual ~Solver();
@@ -103,17 +111,23 @@ class Solver {
   [[nodiscard]] virtual tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
 
   /// After plan(). BadPivot::column is a column of the matrix as it was read, 0-based.
-  /// @throws Error, FileError when the runtime, the system or the spill file fails
+  /// @param progress  told the part that is done, now and then; what it throws ends the
+  ///                  factorisation and is thrown here when no task runs any more
+  /// @throws Error, FileError when the runtime, the system or the spill file fails;
+  ///         InvalidInput before plan() and after values that did not fit
   [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise(
       const std::function<void(double)>& progress = {});
 
   /// Takes new values for the next factorise(): same pattern, same plan, same scaling.
-  /// @throws InvalidInput when the matrix has an entry outside the pattern
+  /// @throws InvalidInput for a matrix that cannot be, or that has an entry outside the
+  ///         pattern: there are no values then until others do fit
   virtual void replace_values(const InputMatrix& matrix);
 
   /// b := A^-1 b, or A^-T b, for `columns` vectors one after the other, after
   /// factorise(); in the order of the matrix as it was read.
   /// @param rows  where b may have entries, increasing; empty: anywhere
+  /// @throws InvalidInput before factorise(), for b of another length than n times
+  ///         `columns` or with an entry that is not finite, and for rows that cannot be
   [[nodiscard]] Solution solve(std::span<double> b, std::int32_t columns = 1,
                                Operation operation = Operation::kPlain,
                                std::span<const std::int64_t> rows = {});
@@ -142,6 +156,8 @@ class Solver {
 
   /// The matrix, or what of it is at this process.
   [[nodiscard]] virtual MatrixPart matrix() const { return analysis_.permuted; }
+  /// The factor is given up: by a plan, by new values.
+  void forget_factor();
   /// Of a number that decides how to go on: the least that any process has.
   [[nodiscard]] virtual std::int32_t agree(std::int32_t value) const { return value; }
   [[nodiscard]] Bytes reserve_bytes();
@@ -158,6 +174,7 @@ class Solver {
   void start_runtime();
   void build(FactorKind kind);
   void account();
+  void check_room(std::optional<Bytes> bound) const;
   void spill_to(Bytes tree_bound);
   [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise_once(
       double zero, const std::function<void(double)>& progress);
@@ -188,6 +205,9 @@ class Solver {
   std::unique_ptr<espalier_plan, void (*)(espalier_plan*)> plan_;
   MemoryAccount memory_;
   std::optional<Bytes> bound_;
+  bool planned_ = false;
+  bool has_values_ = true;  // false: those that were given did not fit
+  bool factored_ = false;
 
  private:
   Bytes spill_bytes_ = 0;

@@ -9,6 +9,7 @@
 namespace espalier::solver {
 
 void Solver::save(const std::string& path) const {
+  if (!factored_) throw InvalidInput("save: factorise first");
   SectionWriter file(path);
   save_system({.asked_kind = options_.kind,
                .kind = tree_.kind,
@@ -38,6 +39,7 @@ Solver::Solver(SavedSystem&& saved, const SolverOptions& options)
 
 std::unique_ptr<Solver> Solver::load(const std::string& path,
                                      const SolverOptions& options) {
+  check(options);
   SectionReader file(path);
   SavedSystem saved = load_system(file);
   const std::vector<std::int32_t> block_width = saved.block_width;
@@ -49,6 +51,7 @@ std::unique_ptr<Solver> Solver::load(const std::string& path,
   solver->start_runtime();
   solver->numeric_->load(solver->analysis_.symbolic, solver->tree_, file);
   file.finish();
+  solver->factored_ = true;
   return solver;
 }
 

@@ -1,8 +1,11 @@
 // What a solver needs of its bound, and what it sends out of core to stay inside it.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
+#include "solver/address_space.h"
 #include "solver/front_tasks.h"
 #include "solver/solver.h"
 #include "solver/spill_plan.h"
@@ -91,6 +94,13 @@ void Solver::spill_to(Bytes tree_bound) {
   }
 }
 
+// What a limit of the process leaves is found out before anything starts.
+void Solver::check_room(std::optional<Bytes> bound) const {
+  const Bytes needed = bound ? memory_.tree_bound(*bound) : memory_.tree_least;
+  check_address_space(needed,
+                      fmt::format("the fronts need {} more", format_size(needed)));
+}
+
 tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
   const bool spill = !options_.out_of_core.empty();
   const Bytes needed =
@@ -102,16 +112,19 @@ tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
                    .least_bytes = spill ? memory_.least_out_of_core() : memory_.least(),
                    .lower_bound_bytes = memory_.baseline});
   }
-  numeric_->forget();
+  forget_factor();
+  check_room(bound);
   bound_ = bound;
   file_.reset();
   spill_bytes_ = 0;
   if (bound && spill) spill_to(memory_.tree_bound(*bound));
+  planned_ = true;
   if (!runtime_->espalier()) return {};
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
   plan_ = make_tree_plan(tree_.tasks, tree_.max_workers, options_, tree_bound);
-  if (plan_ == nullptr) throw Error("the tree does not fit in its own least bound");
+  planned_ = plan_ != nullptr;
+  if (!planned_) throw Error("the tree does not fit in its own least bound");
   return {};
 }
 

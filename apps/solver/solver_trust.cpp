@@ -36,6 +36,10 @@ bool Solver::singular() const {
 
 tl::expected<FactorReport, BadPivot> Solver::factorise(
     const std::function<void(double)>& progress) {
+  if (!planned_) throw InvalidInput("factorise: plan first");
+  if (!has_values_)
+    throw InvalidInput("factorise: the last values did not fit; replace them");
+  factored_ = false;
   file_.reset();
   if (spill_bytes_ > 0)
     file_ = std::make_shared<SpillFile>(options_.out_of_core, spill_bytes_);
@@ -48,6 +52,7 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   if (!run)
     return tl::make_unexpected(
         BadPivot{analysis_.symbolic.permutation[run.error().column]});
+  factored_ = true;
   run->advice = blas_advice();
   return run;
 }
@@ -133,15 +138,13 @@ void Solver::with_open_solve(std::int32_t columns, const std::function<void()>& 
       bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(columns))
              : Bytes{1} << 62;
   numeric_->open_solve(analysis_.symbolic, tree_, *runtime_, columns, limit);
-  runtime_->wake();
   try {
+    const Awake awake(*runtime_);
     body();
   } catch (...) {
-    runtime_->sleep();
     numeric_->close_solve();
     throw;
   }
-  runtime_->sleep();
   numeric_->close_solve();
 }
 

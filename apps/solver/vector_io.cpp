@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "espalier/model/output_file.h"
 #include "solver/matrix_market_entries.h"
 #include "solver/matrix_market_header.h"
 #include "solver/text_reader.h"
@@ -155,33 +156,63 @@ DenseVectors read_vectors(const std::string& path, std::int64_t rows) {
   return Reader(path).read(rows);
 }
 
-void write_vectors(const std::string& path, std::span<const double> values,
-                   std::int64_t rows) {
-  errno = 0;
-  const auto fail = [&path] {
-    throw FileError(
-        path, 0,
-        fmt::format("cannot write: {}", errno ? std::strerror(errno) : "unknown reason"));
-  };
-  gzFile file = gzopen(path.c_str(), path.ends_with(".gz") ? "wb" : "wbT");
-  if (file == nullptr) fail();
-  constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
+namespace {
+
+// zlib's end of a file; the descriptor is a copy, which gzclose() closes.
+class Compressed {
+ public:
+  Compressed(OutputFile& file, const std::string& path)
+      : path_(path), file_(gzdopen(file.copy_of_descriptor(), "wb")) {
+    if (file_ == nullptr) fail();
+  }
+  Compressed(const Compressed&) = delete;
+  Compressed& operator=(const Compressed&) = delete;
+  ~Compressed() {
+    if (file_ != nullptr) gzclose(file_);
+  }
+  void write(std::string_view text) {
+    if (gzwrite(file_, text.data(), static_cast<unsigned>(text.size())) <= 0) fail();
+  }
+  void close() {
+    if (gzclose(std::exchange(file_, nullptr)) != Z_OK) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw FileError(path_, 0, fmt::format("cannot be written: {}", std::strerror(errno)));
+  }
+  const std::string& path_;
+  gzFile file_;
+};
+
+template <class Write>
+void format_vectors(std::span<const double> values, std::int64_t rows, Write&& write) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
   std::string text = "%%MatrixMarket matrix array real general\n";
   fmt::format_to(std::back_inserter(text), "{} {}\n", rows,
                  rows > 0 ? std::ssize(values) / rows : 1);
-  bool written = true;
-  const auto flush = [&] {
-    if (!text.empty()) {
-      written &= gzwrite(file, text.data(), static_cast<unsigned>(text.size())) > 0;
-    }
-    text.clear();
-  };
   for (double value : values) {
     fmt::format_to(std::back_inserter(text), "{}\n", value);
-    if (text.size() > kFlushBytes) flush();
+    if (text.size() <= kBlock) continue;
+    write(std::string_view(text));
+    text.clear();
   }
-  flush();
-  if (gzclose(file) != Z_OK || !written) fail();
+  if (!text.empty()) write(std::string_view(text));
+}
+
+}  // namespace
+
+void write_vectors(const std::string& path, std::span<const double> values,
+                   std::int64_t rows) {
+  OutputFile file(path);
+  if (path.ends_with(".gz")) {
+    Compressed compressed(file, path);
+    format_vectors(values, rows, [&](std::string_view text) { compressed.write(text); });
+    compressed.close();
+  } else {
+    format_vectors(values, rows, [&](std::string_view text) { file.write(text); });
+  }
+  file.commit();
 }
 
 }  // namespace espalier::solver

@@ -94,7 +94,9 @@ enum {
   ESPALIER_MAPPING_ALL_TO_ALL = 2
 };
 
-/** Zero it, set `size`, set what you need: zeros are the defaults. */
+/** Zero it, set `size`, set what you need: zeros are the defaults. Fields may be added at
+ *  the end: a smaller struct of an older version goes on working, and a larger one of a
+ *  newer version as long as what this one does not know is zero. */
 typedef struct espalier_plan_options {
   size_t size;          /**< sizeof(espalier_plan_options): the caller's version */
   int64_t memory_bound; /**< bytes; 0: the least that suffices; INT64_MAX: unbounded */

@@ -1,5 +1,6 @@
 // The C interface: jobs.
 
+#include "espalier/model/versioned_struct.h"
 #include "policy/clock.h"
 #include "policy/exports.h"
 #include "policy/handles.h"
@@ -60,11 +61,13 @@ void fill(const espalier_job& handle, espalier_report& out) {
   out.reserved = 0;
 }
 
+constexpr std::size_t kReportSizes[] = {sizeof(espalier_report)};
+
+// @throws InvalidInput
 int fill_checked(const espalier_job& job, espalier_report& report) {
-  if (report.size != sizeof report)
-    return fail(EINVAL,
-                fmt::format("report.size is {}, not {}", report.size, sizeof report));
-  fill(job, report);
+  espalier_report all{};
+  fill(job, all);
+  give_versioned(all, kReportSizes, "report", report);
   return 0;
 }
 

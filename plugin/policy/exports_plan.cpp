@@ -1,5 +1,6 @@
 // The C interface: errors, the policy, trees and plans.
 
+#include "espalier/model/versioned_struct.h"
 #include "espalier/parallel/make_plan.h"
 #include "policy/exports.h"
 #include "policy/scheduler.h"
@@ -28,10 +29,12 @@ std::vector<Task> tasks_from(std::int32_t n, const std::int32_t* parents,
   return tasks;
 }
 
+// The first version had no given_order.
+constexpr std::size_t kPlanOptionsSizes[] = {offsetof(espalier_plan_options, given_order),
+                                             sizeof(espalier_plan_options)};
+
 PlanOptions plan_options(const espalier_plan_options& from, std::size_t nodes) {
   PlanOptions options;
-  if (from.size != sizeof(espalier_plan_options))
-    throw InvalidInput(fmt::format("options.size is {}, not {}", from.size, sizeof from));
   if (from.memory_bound < 0 || from.workers < 0)
     throw InvalidInput(fmt::format("memory_bound {} or workers {} is negative",
                                    from.memory_bound, from.workers));
@@ -82,10 +85,11 @@ Expected<Plan> plan_of(const std::shared_ptr<const TaskTree>& tree,
                        const espalier_plan_options* given) {
   PlanOptions options;
   options.order = OrderKind::kLiu;  // ESPALIER_PLAN_OPTIONS_INIT
-  if (given != nullptr) options = plan_options(*given, tree->size());
-  if (given == nullptr || given->order != ESPALIER_ORDER_GIVEN)
-    return make_plan(tree, options);
-  return make_plan(tree, given_witness(*tree, given_order_of(*tree, *given)), options);
+  if (given == nullptr) return make_plan(tree, options);
+  const espalier_plan_options request = versioned(*given, kPlanOptionsSizes, "options");
+  options = plan_options(request, tree->size());
+  if (request.order != ESPALIER_ORDER_GIVEN) return make_plan(tree, options);
+  return make_plan(tree, given_witness(*tree, given_order_of(*tree, request)), options);
 }
 
 // What suffices for these options, whether the bound did or not.

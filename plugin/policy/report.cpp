@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "espalier/model/error.h"
+#include "espalier/model/output_file.h"
 
 namespace espalier::policy {
 namespace {
@@ -175,16 +175,6 @@ bool put(std::FILE* file, const std::string& text) {
          std::fflush(file) == 0;
 }
 
-bool put(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) return false;
-  const bool written = put(file, text);
-  const int error = errno;
-  const bool closed = std::fclose(file) == 0;
-  if (!written) errno = error;
-  return written && closed;
-}
-
 }  // namespace
 
 std::optional<bool> bound_kept(const RunReport& report) {
@@ -255,13 +245,14 @@ void write_report(const RunReport& report, const std::string& destination) noexc
     put(stderr, to_text(report));
     return;
   }
-  errno = 0;
-  if (put(destination,
-          destination.ends_with(".json") ? to_json(report) : to_text(report))) {
-    return;
+  try {
+    OutputFile file(destination);
+    file.write(destination.ends_with(".json") ? to_json(report) : to_text(report));
+    file.commit();
+  } catch (const FileError& error) {
+    put(stderr,
+        fmt::format("espalier: the report: {}\n{}", error.what(), to_text(report)));
   }
-  put(stderr, fmt::format("espalier: the report cannot be written to {}: {}\n{}",
-                          destination, std::strerror(errno), to_text(report)));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "espalier: the report cannot be made: %s\n", error.what());
 }

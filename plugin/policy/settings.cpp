@@ -4,15 +4,13 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
 #include "espalier/model/error.h"
+#include "espalier/model/output_file.h"
 
 namespace espalier::policy {
 namespace {
@@ -200,11 +198,6 @@ std::chrono::microseconds idle_sleep(const Environment& get, std::size_t workers
   return std::chrono::microseconds(crowded ? 50 : 0);
 }
 
-void check_writable(const std::string& path) {
-  errno = 0;
-  if (!std::ofstream(path, std::ios::binary | std::ios::app)) {
-    throw FileError(path, 0, fmt::format("cannot be written: {}", std::strerror(errno)));
-  }
-}
+void check_writable(const std::string& path) { check_output(path); }
 
 }  // namespace espalier::policy

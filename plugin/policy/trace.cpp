@@ -7,12 +7,13 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "espalier/model/text_file.h"
 
 namespace espalier::policy {
 namespace {
@@ -26,10 +27,6 @@ double mebibytes(Bytes bytes) { return static_cast<double>(bytes) / (1024.0 * 10
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false,
                                    nlohmann::json::error_handler_t::replace);
-}
-
-[[noreturn]] void fail(const std::string& path) {
-  throw FileError(path, 0, fmt::format("cannot be written: {}", std::strerror(errno)));
 }
 
 }  // namespace
@@ -239,10 +236,10 @@ void Trace::Writer::left_out(const Events<Event>& events, const char* what) {
 
 void Trace::write(const std::string& path, std::optional<Bytes> bound,
                   int process) const {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  if (!out) fail(path);
+  write_file(path, [&](std::ostream& out) { write(out, bound, process); });
+}
 
+void Trace::write(std::ostream& out, std::optional<Bytes> bound, int process) const {
   Seconds first = kNever, last = -kNever;
   const auto extend = [&](const auto& events) {
     first = std::min(first, events.first);
@@ -277,8 +274,6 @@ void Trace::write(const std::string& path, std::optional<Bytes> bound,
   if (bound) writer.put(",\"bound_bytes\":{}", *bound);
   writer.put("}}}}\n");
   writer.flush();
-  out.close();
-  if (!out) fail(path);
 }
 
 }  // namespace espalier::policy

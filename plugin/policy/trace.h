@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iosfwd>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -56,6 +57,7 @@ class Trace {
   ///
   /// @throws FileError
   void write(const std::string& path, std::optional<Bytes> bound, int process) const;
+  void write(std::ostream& out, std::optional<Bytes> bound, int process) const;
 
  private:
   struct Writer;

@@ -22,7 +22,13 @@ std::string slurp(const std::string& path) {
 
 // Between fork() and exec(): only calls that are safe there.
 [[noreturn]] void become(char* const* arguments, const char* out, const char* err,
-                         std::optional<std::int64_t> most_file_bytes) {
+                         std::optional<std::int64_t> most_file_bytes,
+                         std::optional<std::int64_t> most_address_space) {
+  if (most_address_space) {
+    const auto most = static_cast<rlim_t>(*most_address_space);
+    const rlimit limit{most, most};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(126);
+  }
   if (most_file_bytes) {
     const auto most = static_cast<rlim_t>(*most_file_bytes);
     const rlimit limit{most, most};
@@ -43,7 +49,8 @@ std::string slurp(const std::string& path) {
 class Process {
  public:
   Process(const std::vector<std::string>& arguments,
-          std::optional<std::int64_t> most_file_bytes) {
+          std::optional<std::int64_t> most_file_bytes,
+          std::optional<std::int64_t> most_address_space = std::nullopt) {
     std::vector<std::string> words = {"espalier"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
@@ -52,7 +59,8 @@ class Process {
     id_ = fork();
     if (id_ < 0) throw std::runtime_error("fork failed");
     if (id_ == 0)
-      become(argv.data(), out_.path().c_str(), err_.path().c_str(), most_file_bytes);
+      become(argv.data(), out_.path().c_str(), err_.path().c_str(), most_file_bytes,
+             most_address_space);
   }
 
   [[nodiscard]] pid_t id() const { return id_; }
@@ -79,8 +87,9 @@ class Process {
 }  // namespace
 
 Outcome run(const std::vector<std::string>& arguments,
-            std::optional<std::int64_t> most_file_bytes) {
-  Process process(arguments, most_file_bytes);
+            std::optional<std::int64_t> most_file_bytes,
+            std::optional<std::int64_t> most_address_space) {
+  Process process(arguments, most_file_bytes, most_address_space);
   process.ended(true);
   return process.outcome();
 }

@@ -17,8 +17,10 @@ struct Outcome {
 };
 
 /// @param most_file_bytes  of any file that the program writes (RLIMIT_FSIZE)
+/// @param most_address_space  of the program, in bytes (RLIMIT_AS)
 [[nodiscard]] Outcome run(const std::vector<std::string>& arguments,
-                          std::optional<std::int64_t> most_file_bytes = std::nullopt);
+                          std::optional<std::int64_t> most_file_bytes = std::nullopt,
+                          std::optional<std::int64_t> most_address_space = std::nullopt);
 
 /// The same; `disturb` is called with the process id again and again, until it answers
 /// that it has done what it wanted or the program has ended.

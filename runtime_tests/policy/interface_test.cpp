@@ -143,6 +143,22 @@ TEST(Interface, PlansTheOrderThatItIsGiven) {
   espalier_tree_destroy(tree);
 }
 
+// As compiled with the first version, which had no given_order.
+TEST(Interface, TakesTheOptionsOfAnOlderCaller) {
+  const Objects objects;
+  alignas(espalier_plan_options)
+      std::byte old[offsetof(espalier_plan_options, given_order)];
+  const espalier_plan_options options = {sizeof old, 0, 3, 0, 0, 0, nullptr, nullptr};
+  std::memcpy(old, &options, sizeof old);
+  espalier_plan* plan = nullptr;
+  ASSERT_EQ(espalier_plan_create(&plan, objects.tree,
+                                 reinterpret_cast<espalier_plan_options*>(old), nullptr),
+            0)
+      << espalier_last_error();
+  EXPECT_EQ(espalier_plan_bound(plan), 7);
+  espalier_plan_destroy(plan);
+}
+
 TEST(Interface, RefusesOptionsThatCannotBe) {
   const Objects objects;
   const auto create = [&](auto change) {

@@ -249,13 +249,13 @@ TEST(WriteReport, IsNotLostWhenTheFileCannotBeWritten) {
   testing::internal::CaptureStderr();
   write_report(report, "/nonexistent/report.json");
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "espalier: the report cannot be written to /nonexistent/report.json: No such "
+            "espalier: the report: /nonexistent/report.json: cannot be written: No such "
             "file or directory\n" +
                 to_text(report));
   testing::internal::CaptureStderr();
   write_report(report, "/dev/full");
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "espalier: the report cannot be written to /dev/full: No space left on "
+            "espalier: the report: /dev/full: cannot be written: No space left on "
             "device\n" +
                 to_text(report));
 }

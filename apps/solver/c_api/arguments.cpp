@@ -1,13 +1,10 @@
 #include "solver/c_api/arguments.h"
 
-#include <starpu.h>
-
-#include <algorithm>
 #include <array>
-#include <atomic>
-#include <cmath>
 #include <cstdio>
 
+#include "espalier/model/versioned_struct.h"
+#include "solver/check_matrix.h"
 #include "solver/runtime.h"
 
 namespace espalier::solver::c_api {
@@ -15,9 +12,6 @@ namespace {
 
 // Of a fixed size: an explanation needs no memory. Longer ones are cut.
 thread_local std::array<char, 1024> text_of_last_error{};
-
-// StarPU has one state a process: a solver has it all to itself.
-std::atomic<bool> solver_exists{false};
 
 // The value of one of an option's constants, which are 0 … values.size() - 1.
 template <class T, std::size_t kCount>
@@ -32,69 +26,36 @@ bool flag(const char* option, std::int32_t given) {
   return choice(option, given, std::array{false, true});
 }
 
-void check_column(const espalier_solver_matrix& matrix, std::int32_t j) {
-  const std::int64_t begin = matrix.column_start[j], end = matrix.column_start[j + 1];
-  const bool symmetric = matrix.storage == ESPALIER_SOLVER_SYMMETRIC;
-  const std::int32_t first = symmetric ? j : 0;
-  std::int32_t last = first - 1;
-  for (std::int64_t k = begin; k < end; ++k) {
-    const std::int32_t row = matrix.rows[k];
-    if (row < first || row >= matrix.order)
-      throw InvalidInput(fmt::format("entry {} in column {}: row {} is not in {} … {}", k,
-                                     j, row, first, matrix.order - 1));
-    if (row <= last)
-      throw InvalidInput(fmt::format("entry {} in column {}: row {} comes after row {}",
-                                     k, j, row, last));
-    if (!std::isfinite(matrix.values[k]))
-      throw InvalidInput(
-          fmt::format("entry ({}, {}) is {}: not finite", row, j, matrix.values[k]));
-    last = row;
-  }
-}
-
-void check_matrix(const espalier_solver_matrix& matrix) {
+MatrixView view_of(const espalier_solver_matrix& matrix) {
   if (matrix.order < 0)
     throw InvalidInput(fmt::format("a matrix of order {}", matrix.order));
   choice("storage", matrix.storage, std::array{0, 1});
   need(matrix.column_start, "matrix.column_start");
-  if (matrix.column_start[0] != 0)
-    throw InvalidInput(
-        fmt::format("column_start[0] is {}, not 0", matrix.column_start[0]));
-  for (std::int32_t j = 0; j < matrix.order; ++j) {
-    const std::int64_t begin = matrix.column_start[j], end = matrix.column_start[j + 1];
-    // In this order: begin is in range, so nothing overflows.
-    if (end < begin || end - begin > matrix.order)
-      throw InvalidInput(fmt::format("column {} of a matrix of order {} is from {} to {}",
-                                     j, matrix.order, begin, end));
-  }
-  if (matrix.column_start[matrix.order] == 0) return;
-  need(matrix.rows, "matrix.rows");
-  need(matrix.values, "matrix.values");
-  for (std::int32_t j = 0; j < matrix.order; ++j) check_column(matrix, j);
+  MatrixView view{
+      matrix.order,
+      matrix.storage == ESPALIER_SOLVER_SYMMETRIC,
+      std::span(matrix.column_start, static_cast<std::size_t>(matrix.order) + 1),
+      {},
+      {}};
+  check_columns(view.order, view.column_start);
+  const auto entries = static_cast<std::size_t>(view.column_start.back());
+  if (entries == 0) return view;
+  view.rows = {&need(matrix.rows, "matrix.rows"), entries};
+  view.values = {&need(matrix.values, "matrix.values"), entries};
+  return view;
 }
 
 template <class Matrix>
-Matrix copy_of(const espalier_solver_matrix& matrix) {
-  const std::int64_t entries = matrix.column_start[matrix.order];
+Matrix copy_of(const MatrixView& view) {
   Matrix result;
-  result.size = matrix.order;
-  result.column_start.assign(matrix.column_start, matrix.column_start + matrix.order + 1);
-  if (entries == 0) return result;
-  result.row.assign(matrix.rows, matrix.rows + entries);
-  result.value.assign(matrix.values, matrix.values + entries);
+  result.size = view.order;
+  result.column_start.assign(view.column_start.begin(), view.column_start.end());
+  result.row.assign(view.rows.begin(), view.rows.end());
+  result.value.assign(view.values.begin(), view.values.end());
   return result;
 }
 
 }  // namespace
-
-OnlySolver::OnlySolver() {
-  if (solver_exists.exchange(true)) throw Busy("a solver exists in this process");
-  if (starpu_is_initialized() == 0) return;
-  solver_exists = false;
-  throw Busy("StarPU runs in this process already");
-}
-
-OnlySolver::~OnlySolver() { solver_exists = false; }
 
 int fail(int code, const char* text) noexcept {
   std::snprintf(text_of_last_error.data(), text_of_last_error.size(), "%s", text);
@@ -108,9 +69,8 @@ SolverOptions options_from(const espalier_solver_options* given) {
   SolverOptions options;
   options.workers = default_workers();
   if (given == nullptr) return options;
-  if (given->size != sizeof *given)
-    throw InvalidInput(
-        fmt::format("options.size is {}, not {}", given->size, sizeof *given));
+  const espalier_solver_options copy = versioned(*given, kOptionsSizes, "options");
+  given = &copy;
   options.kind = choice<std::optional<FactorKind>>(
       "kind", given->kind,
       std::array<std::optional<FactorKind>, 4>{std::nullopt, FactorKind::kCholesky,
@@ -130,23 +90,18 @@ SolverOptions options_from(const espalier_solver_options* given) {
   options.refine = !flag("no_refinement", given->no_refinement);
   if (given->reserved != 0)
     throw InvalidInput(fmt::format("options.reserved is {}, not 0", given->reserved));
-  if (!(given->pivot_threshold >= 0 && given->pivot_threshold <= 1))
-    throw InvalidInput(fmt::format("options.pivot_threshold is {}: not in [0, 1]",
-                                   given->pivot_threshold));
-  if (given->pivot_threshold > 0) options.pivot_threshold = given->pivot_threshold;
-  if (given->delay_reserve < 0)
-    throw InvalidInput(
-        fmt::format("options.delay_reserve is {}: negative", given->delay_reserve));
-  if (given->delay_reserve > 0) options.delay_reserve = given->delay_reserve;
+  if (given->pivot_threshold != 0) options.pivot_threshold = given->pivot_threshold;
+  if (given->delay_reserve != 0) options.delay_reserve = given->delay_reserve;
+  check(options);
   if (given->out_of_core != nullptr) options.out_of_core = given->out_of_core;
   return options;
 }
 
 InputMatrix matrix_from(const espalier_solver_matrix& matrix) {
-  check_matrix(matrix);
-  if (matrix.storage == ESPALIER_SOLVER_SYMMETRIC)
-    return copy_of<SymmetricMatrix>(matrix);
-  return copy_of<GeneralMatrix>(matrix);
+  const MatrixView view = view_of(matrix);
+  check(view);
+  if (view.symmetric) return copy_of<SymmetricMatrix>(view);
+  return copy_of<GeneralMatrix>(view);
 }
 
 std::span<double> vectors_from(std::int32_t order, std::int32_t columns,
@@ -155,13 +110,7 @@ std::span<double> vectors_from(std::int32_t order, std::int32_t columns,
   const std::int64_t entries = checked_mul(order, columns);
   if (entries == 0) return {};
   need(vectors, "vectors");
-  const std::span<double> result(vectors, static_cast<std::size_t>(entries));
-  const auto bad = std::find_if_not(result.begin(), result.end(),
-                                    [](double value) { return std::isfinite(value); });
-  if (bad != result.end())
-    throw InvalidInput(fmt::format("entry {} of the vectors is {}: not finite",
-                                   bad - result.begin(), *bad));
-  return result;
+  return {vectors, static_cast<std::size_t>(entries)};
 }
 
 }  // namespace espalier::solver::c_api

@@ -13,24 +13,15 @@
 #include "espalier/model/c_interface.h"
 #include "espalier/model/error.h"
 #include "espalier_solver.h"
+#include "solver/address_space.h"
 #include "solver/solver.h"
 
 namespace espalier::solver::c_api {
 
-/// StarPU is taken, by another solver or by the program.
-class Busy : public Error {
- public:
-  using Error::Error;
-};
-
-/// Held by the one solver of the process.
-class OnlySolver {
- public:
-  OnlySolver();  ///< @throws Busy
-  ~OnlySolver();
-  OnlySolver(const OnlySolver&) = delete;
-  OnlySolver& operator=(const OnlySolver&) = delete;
-};
+// Sizes that the structs have had, in order; the last one is the present one. A version
+// that appends fields appends its size.
+inline constexpr std::size_t kOptionsSizes[] = {64};
+inline constexpr std::size_t kStatisticsSizes[] = {208};
 
 /// Keeps the text for espalier_solver_last_error(). @return -code
 int fail(int code, const char* text) noexcept;
@@ -51,6 +42,8 @@ int guarded(Function&& function) noexcept {
           return fail(EIO, e.what());
         } catch (const Busy& e) {
           return fail(EBUSY, e.what());
+        } catch (const MemoryLimit& e) {
+          return fail(ENOMEM, e.what());
         } catch (const std::length_error&) {
           return fail(ENOMEM, "out of memory");
         }
@@ -65,7 +58,7 @@ int guarded(Function&& function) noexcept {
 /// A copy. @throws InvalidInput naming the column or the entry that cannot be
 [[nodiscard]] InputMatrix matrix_from(const espalier_solver_matrix& matrix);
 
-/// @throws InvalidInput naming the first entry that is not finite
+/// Solver::solve() looks at the entries. @throws InvalidInput
 [[nodiscard]] std::span<double> vectors_from(std::int32_t order, std::int32_t columns,
                                              double* vectors);
 

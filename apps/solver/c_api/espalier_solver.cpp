@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "espalier/model/versioned_struct.h"
 #include "solver/c_api/arguments.h"
 #include "solver/runtime.h"
 #include "solver/solver.h"
@@ -17,7 +18,6 @@ using namespace espalier::solver;
 using namespace espalier::solver::c_api;
 
 struct espalier_solver {
-  OnlySolver only;  // before the solver: it is released when StarPU has ended
   std::unique_ptr<Solver> solver;
   bool planned = false, factored = false;
   bool has_values = true;  // false: those that were given did not fit
@@ -214,15 +214,12 @@ int espalier_solver_read_statistics(const espalier_solver* solver,
   return guarded([&] {
     const espalier_solver& handle = need(solver, "solver");
     espalier_solver_statistics& out = need(statistics, "statistics");
-    if (out.size != sizeof out)
-      throw InvalidInput(
-          fmt::format("statistics.size is {}, not {}", out.size, sizeof out));
-    out = {};
-    out.size = sizeof out;
-    fill(*handle.solver, out);
-    fill(handle.run, out);
-    fill(handle.solution, out);
-    out.failed_column = handle.failed_column;
+    espalier_solver_statistics all{};
+    fill(*handle.solver, all);
+    fill(handle.run, all);
+    fill(handle.solution, all);
+    all.failed_column = handle.failed_column;
+    give_versioned(all, kStatisticsSizes, "statistics", out);
     return 0;
   });
 }

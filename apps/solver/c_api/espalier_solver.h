@@ -16,12 +16,14 @@
  *   -EINVAL     an argument that cannot be, or a call out of turn
  *   -ENOMEM     the bound is too small, or the system has no memory left
  *   -EDOM       not positive definite, where Cholesky was asked for
- *   -EBUSY      a solver exists in this process, or StarPU runs already
+ *   -EBUSY      the program runs StarPU itself, or a solver exists in this process that
+ *               has other workers
  *   -EOVERFLOW  sizes leave the 64-bit range
  *   -EIO        a file cannot be read or written, or the runtime fails
  *
- * Nothing throws. A solver runs StarPU, so a process has one at a time; its functions may
- * be called from any thread, one call at a time. NULL is refused wherever a pointer is
+ * Nothing throws. Solvers run StarPU, which they share: those that exist in a process at
+ * the same time need the same number of workers, and the bound of each is one on the whole
+ * process. A solver's functions may be called from any thread, one call at a time. NULL is refused wherever a pointer is
  * not said to be optional.
  */
 
@@ -84,7 +86,12 @@ enum {
   ESPALIER_SOLVER_ORDERING_NATURAL = 5
 };
 
-/** Start from ESPALIER_SOLVER_OPTIONS_INIT: zeros are the defaults. */
+/** Start from ESPALIER_SOLVER_OPTIONS_INIT: zeros are the defaults.
+ *
+ *  Fields may be added at the end of this struct and of espalier_solver_statistics; `size`
+ *  tells the caller's version. An older, smaller one goes on working, the rest being the
+ *  defaults. A newer, larger one works as long as what this version does not know is zero
+ *  (in the options), and is filled with zeros there (in the statistics). */
 typedef struct espalier_solver_options {
   size_t size;             /**< sizeof(espalier_solver_options): the caller's version */
   int32_t kind;            /**< ESPALIER_SOLVER_KIND_… */
@@ -114,7 +121,7 @@ ESPALIER_SOLVER_API int espalier_solver_create(espalier_solver** solver,
                                                const espalier_solver_matrix* matrix,
                                                const espalier_solver_options* options);
 
-/** Ends StarPU. NULL is allowed. */
+/** The last solver ends StarPU. NULL is allowed. */
 ESPALIER_SOLVER_API void espalier_solver_destroy(espalier_solver* solver);
 
 /**
@@ -183,8 +190,8 @@ enum {
   ESPALIER_SOLVER_DOUBT_FORWARD_ERROR = 4   /**< its error may be a tenth of it or more */
 };
 
-/** What is not known yet is 0. Fields may be added at the end; `size` keeps old callers
- *  working. */
+/** What is not known yet is 0. `size` is left as the caller has set it: see
+ *  espalier_solver_options. */
 typedef struct espalier_solver_statistics {
   size_t size;                /**< sizeof(espalier_solver_statistics), by the caller */
   int32_t order;              /**< of the matrix */

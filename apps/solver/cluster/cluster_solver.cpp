@@ -12,6 +12,7 @@
 #include "espalier/model/replay.h"
 #include "espalier/parallel/distributed/distribute.h"
 #include "espalier/sequential/liu_traversal.h"
+#include "solver/check_matrix.h"
 #include "solver/clock.h"
 #include "solver/cluster/assign_shares.h"
 #include "solver/cluster/cluster_numeric.h"
@@ -101,6 +102,7 @@ ClusterSolver::~ClusterSolver() {
 void ClusterSolver::share_analysis(std::optional<InputMatrix>&& matrix) {
   FactorKind kind = FactorKind::kCholesky;
   if (matrix) {
+    check(view_of(*matrix));
     kind = options_.kind.value_or(kind_of(*matrix));
     if (options_.kind) require_kind(*matrix, kind);
     prepared_ = prepare(std::move(*matrix), kind, options_.prepare);
@@ -123,11 +125,23 @@ void ClusterSolver::share_analysis(std::optional<InputMatrix>&& matrix) {
                                 .processes = cluster_.size()});
 }
 
+// In a catch block of StarPU-MPI's thread: the other processes wait for this one.
+void ClusterSolver::end_the_job() noexcept {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    cluster_.fail(3, error.what());
+  } catch (...) {
+    cluster_.fail(3, "unknown error");
+  }
+}
+
 void ClusterSolver::start() {
   runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
   runtime_->warm_up();
   runtime_->wake();
-  transport_ = std::make_unique<Transport>(cluster_.data_communicator());
+  transport_ = std::make_unique<Transport>(cluster_.data_communicator(),
+                                           [this] { end_the_job(); });
   cluster_.barrier();
   runtime_->sleep();
   numeric_ =
@@ -326,11 +340,14 @@ void ClusterSolver::save(const std::string& /*path*/) const {
 
 void ClusterSolver::replace_values(const InputMatrix& matrix) {
   if (!planned_) throw InvalidInput("new values before the plan");
+  if (cluster_.rank() == 0) check(view_of(matrix));
+  factored_ = has_values_ = false;
   replace_columns(peers_, column_ranges(analysis_.symbolic, whole_, shares_),
                   analysis_.symbolic.permutation, prepared_,
                   cluster_.rank() == 0 ? &matrix : nullptr, analysis_.permuted);
   measure_entries();
   largest_entry_ = cluster_.largest(largest_entry_);
+  has_values_ = true;
 }
 
 }  // namespace espalier::solver

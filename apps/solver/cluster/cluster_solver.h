@@ -63,6 +63,7 @@ class ClusterSolver : public Solver {
   [[nodiscard]] std::int32_t agree(std::int32_t value) const override;
   void share_analysis(std::optional<InputMatrix>&& matrix);
   void start();
+  void end_the_job() noexcept;
   void list_candidates();
   Candidate evaluate(std::vector<WorkerRange> group, std::vector<TaskId> witness);
   [[nodiscard]] static double cost(const Candidate& candidate);
@@ -82,7 +83,6 @@ class ClusterSolver : public Solver {
   std::vector<Candidate> candidates_;
   Traffic received_;  // under the shares at hand
   Bytes least_ = 0, predicted_peak_ = 0, sequential_least_ = 0;
-  bool planned_ = false;
 };
 
 }  // namespace espalier::solver

@@ -60,7 +60,8 @@ struct Transport::State {
     starpu_data_handle_t handle;
   };
 
-  explicit State(void* communicator) : comm(static_cast<MPI_Comm>(communicator)) {
+  State(void* communicator, std::function<void()> on_failure)
+      : failed(std::move(on_failure)), comm(static_cast<MPI_Comm>(communicator)) {
     check(starpu_mpi_init_comm(nullptr, nullptr, 0, comm), "start");
     starpu_mpi_comm_rank(comm, &rank);
     starpu_mpi_comm_size(comm, &size);
@@ -93,7 +94,7 @@ struct Transport::State {
           "receive");
   }
 
-  static void arrived(void* argument) {
+  static void arrived(void* argument) noexcept try {
     auto& inbox = *static_cast<Inbox*>(argument);
     State& state = *inbox.state;
     const DataRequest request = inbox.request;
@@ -109,6 +110,14 @@ struct Transport::State {
       state.handler(inbox.from, request);
     else
       state.backlog.emplace_back(inbox.from, request);
+  } catch (...) {
+    static_cast<Inbox*>(argument)->state->give_up();
+  }
+
+  // In a catch block. Nothing may pass through StarPU-MPI, whose thread holds its locks.
+  void give_up() const noexcept {
+    if (!failed) std::terminate();
+    failed();
   }
 
   void serve_with(Handler next) {
@@ -129,7 +138,7 @@ struct Transport::State {
         "send");
   }
   // The memory of the message goes when StarPU has let go of it.
-  static void told(void* argument) {
+  static void told(void* argument) noexcept {
     auto* const message = static_cast<Outgoing*>(argument);
     starpu_data_unregister_submit(message->handle);
     State& state = *message->state;
@@ -138,7 +147,7 @@ struct Transport::State {
   }
 
   // The last message of a batch calls done().
-  static void passed(void* argument) {
+  static void passed(void* argument) noexcept {
     auto* const message = static_cast<Message*>(argument);
     Batch* const batch = message->batch;
     starpu_data_unregister_submit(message->handle);
@@ -147,7 +156,11 @@ struct Transport::State {
     const std::function<void()> done = std::move(batch->done);
     State& state = *batch->state;
     delete batch;
-    done();
+    try {
+      done();
+    } catch (...) {
+      state.give_up();
+    }
     state.end_one();
   }
 
@@ -176,6 +189,7 @@ struct Transport::State {
     if (--under_way == 0) idle.notify_all();
   }
 
+  std::function<void()> failed;
   MPI_Comm comm;
   std::int32_t rank = 0, size = 1;
   std::vector<Inbox> inboxes;  // by process
@@ -192,8 +206,8 @@ struct Transport::State {
   std::int32_t farewells = 0;
 };
 
-Transport::Transport(void* communicator)
-    : state_(std::make_unique<State>(communicator)) {}
+Transport::Transport(void* communicator, std::function<void()> failed)
+    : state_(std::make_unique<State>(communicator, std::move(failed))) {}
 
 Transport::~Transport() {
   if (std::uncaught_exceptions() > 0) {

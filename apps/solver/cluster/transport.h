@@ -32,7 +32,10 @@ class Transport {
   using Parts = std::vector<std::span<std::byte>>;
 
   /// Collective. @param communicator  a MPI_Comm; StarPU-MPI runs on it
-  explicit Transport(void* communicator);
+  /// @param failed  called in a catch block when a handler or what is called when parts
+  ///                have passed throws: nothing may pass through StarPU-MPI. Without it
+  ///                the program is terminated then
+  explicit Transport(void* communicator, std::function<void()> failed = {});
   /// Collective; says goodbye to the others and waits until they have. Not where an
   /// exception passes.
   ~Transport();

@@ -38,8 +38,8 @@ class TextOutput {
   fmt::memory_buffer text_;
 };
 
-/// Calls `write` with a stream to the file. @throws FileError with the system's reason
-/// when the file cannot be opened or written in full
+/// Calls `write` with a stream to the file, which appears when it is whole (OutputFile).
+/// @throws FileError with the system's reason when it cannot be opened or written in full
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 /// Calls `read` with a stream of the file. @throws FileError with the system's reason

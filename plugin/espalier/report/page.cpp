@@ -1,10 +1,6 @@
 #include "espalier/report/page.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
-#include "espalier/model/error.h"
+#include "espalier/model/text_file.h"
 #include "espalier/report/page_files.h"
 
 namespace espalier::report {
@@ -41,12 +37,7 @@ std::string html(const std::string& data) {
 
 void write_html(const std::string& path, const std::string& data) {
   const std::string text = html(data);
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  if (!out) throw FileError(path, 0, std::strerror(errno));
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
-  out.close();
-  if (!out) throw FileError(path, 0, "cannot be written");
+  write_file(path, [&](std::ostream& out) { out << text; });
 }
 
 void write_page(const std::string& path, const PlanPage& page) {

@@ -224,14 +224,24 @@ TEST(CInterface, RefusesNullSolvers) {
   espalier_solver_destroy(nullptr);
 }
 
-TEST(CInterface, HasOneSolverAtATime) {
+TEST(CInterface, HasSeveralSolversOfTheSameWorkers) {
   const Tridiagonal matrix(true);
   const espalier_solver_matrix view = matrix.view();
   espalier_solver* second = nullptr;
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  options.workers = 1;
   {
-    const Handle first = create(view);
-    expect_error(espalier_solver_create(&second, &view, nullptr), EBUSY, "solver exists");
-    expect_error(espalier_solver_load(&second, "none", nullptr), EBUSY, "solver exists");
+    const Handle first = create(view, &options);
+    const Handle other = create(view, &options);
+    for (espalier_solver* const solver : {first.get(), other.get()}) {
+      ASSERT_EQ(espalier_solver_plan(solver, INT64_MAX), 0);
+      ASSERT_EQ(espalier_solver_factorise(solver), 0) << espalier_solver_last_error();
+      double b[4] = {1, 1, 1, 1};
+      ASSERT_EQ(espalier_solver_solve(solver, 0, 1, b), 0);
+      EXPECT_NEAR(b[0], 2, 1e-14);
+    }
+    options.workers = 2;
+    expect_error(espalier_solver_create(&second, &view, &options), EBUSY, "1 workers");
   }
   ASSERT_EQ(starpu_init(nullptr), 0);
   expect_error(espalier_solver_create(&second, &view, nullptr), EBUSY, "StarPU runs");
@@ -357,6 +367,35 @@ TEST(CInterface, KeepsErrorsOfThreadsApart) {
   expect_error(espalier_solver_plan(nullptr, 0), EINVAL, "solver is NULL");
   std::thread([] { EXPECT_STREQ(espalier_solver_last_error(), ""); }).join();
   EXPECT_STREQ(espalier_solver_last_error(), "solver is NULL");
+}
+
+// A caller that was compiled with a later version, which has more fields.
+TEST(CInterface, TakesLargerStructsWhoseRestIsZero) {
+  const Tridiagonal matrix(true);
+  const espalier_solver_matrix view = matrix.view();
+  struct Larger {
+    espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+    std::int64_t later = 0;
+  } larger;
+  larger.options.size = sizeof larger;
+  espalier_solver* solver = nullptr;
+  larger.later = 1;
+  expect_error(espalier_solver_create(&solver, &view, &larger.options), EINVAL,
+               "options.size is 72 and byte 64 is not zero");
+  larger.later = 0;
+  const Handle handle = create(view, &larger.options);
+  struct LargerFacts {
+    espalier_solver_statistics facts{};
+    std::int64_t later = 7;
+  } facts;
+  facts.facts.size = sizeof facts;
+  ASSERT_EQ(espalier_solver_read_statistics(handle.get(), &facts.facts), 0);
+  EXPECT_EQ(facts.facts.order, 4);
+  EXPECT_EQ(facts.facts.size, sizeof facts);
+  EXPECT_EQ(facts.later, 0);
+  facts.facts.size = sizeof facts.facts - 8;
+  expect_error(espalier_solver_read_statistics(handle.get(), &facts.facts), EINVAL,
+               "no version had that");
 }
 
 TEST(CInterface, TakesAMatrixOfOrderZero) {

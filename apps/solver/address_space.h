@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "espalier/model/error.h"
+#include "espalier/model/units.h"
+
+// Limits that count what a process has mapped, resident or not: RLIMIT_AS (ulimit -v) and
+// RLIMIT_DATA (ulimit -d), which batch systems set. BLAS asks again for ever when it gets
+// no buffer, and StarPU aborts when it gets no thread, so that both are asked for before.
+
+namespace espalier::solver {
+
+/// The system gives no more memory: a limit of the process is in the way.
+class MemoryLimit : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What StarPU and its workers map when they start: for each a buffer of BLAS, a stack,
+/// what StarPU and the heap keep for a thread.
+[[nodiscard]] Bytes runtime_address_space(std::int32_t workers);
+
+/// @param bytes  that are to be mapped beside what is there
+/// @param what   "2 workers take 290.0 MiB"
+/// @throws MemoryLimit naming the limit, what is left and what is needed; nothing where
+///         no limit is set
+/// @par Test  AddressSpace.IsFoundOutBeforeAnythingStarts
+void check_address_space(Bytes bytes, const std::string& what);
+
+}  // namespace espalier::solver

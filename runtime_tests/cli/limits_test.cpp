@@ -1,0 +1,93 @@
+// What the program does where the system gives less than it needs.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cli/program.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ESPALIER_SKIP_SANITIZED GTEST_SKIP() << "sanitizers map more than any limit"
+#else
+#define ESPALIER_SKIP_SANITIZED (void)0
+#endif
+
+namespace espalier::cli_test {
+namespace {
+
+constexpr std::int64_t kMebi = std::int64_t{1} << 20;
+
+Outcome solve_in(std::int64_t mebibytes, std::vector<std::string> more = {}) {
+  std::vector<std::string> words = {"solve", "--grid", "5x5x5", "--workers", "2"};
+  words.insert(words.end(), more.begin(), more.end());
+  return run(words, {}, mebibytes * kMebi);
+}
+
+// BLAS used to ask again for ever, and StarPU to abort.
+TEST(AddressSpace, IsFoundOutBeforeAnythingStarts) {
+  ESPALIER_SKIP_SANITIZED;
+  const TemporaryDirectory results;
+  const Outcome outcome = solve_in(300, {"--out", results.path() + "/x.mtx"});
+  EXPECT_EQ(outcome.status, 3) << outcome.signal;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("ulimit -v) is 300.0 MiB"), std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find("2 workers need"), std::string::npos) << outcome.err;
+  EXPECT_EQ(results.names().size(), 0U);
+}
+
+TEST(AddressSpace, NeverEndsTheProgramByASignal) {
+  ESPALIER_SKIP_SANITIZED;
+  // Below the first the libraries cannot be loaded: the loader says so, with status 127.
+  for (const int mebibytes : {40, 80, 120, 160, 200, 240, 360, 480, 560, 640}) {
+    const Outcome outcome = solve_in(mebibytes);
+    EXPECT_TRUE(outcome.status == 127 || outcome.status == 3 || outcome.status == 0)
+        << mebibytes << ": " << outcome.status << " " << outcome.signal << outcome.err;
+    if (outcome.status != 0) EXPECT_NE(outcome.err, "") << mebibytes;
+  }
+}
+
+TEST(AddressSpace, IsEnoughWhereThereIsRoom) {
+  ESPALIER_SKIP_SANITIZED;
+  const Outcome outcome = solve_in(1000);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+}
+
+TEST(FileOptions, AreNotEmpty) {
+  for (const char* option : {"--out", "--save", "--out-of-core", "--rhs", "--factor"}) {
+    const Outcome outcome =
+        run({"solve", "--grid", "5x5x5", "--memory", "min", option, ""});
+    EXPECT_EQ(outcome.status, 2) << option;
+    EXPECT_NE(outcome.err.find(option), std::string::npos) << outcome.err;
+  }
+  for (const char* option : {"--schedule", "--report", "--picture"}) {
+    const Outcome outcome = run({"plan", "--grid", "5x5x5", option, ""});
+    EXPECT_EQ(outcome.status, 2) << option;
+    EXPECT_NE(outcome.err.find(option), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(FileOptions, KeepTheModeOfWhatIsReplaced) {
+  const TemporaryDirectory results;
+  const std::string out = results.path() + "/x.mtx", save = results.path() + "/factor";
+  for (const std::string& file : {out, save}) {
+    std::ofstream(file) << "older";
+    ASSERT_EQ(chmod(file.c_str(), 0600), 0);
+  }
+  const Outcome outcome =
+      run({"solve", "--grid", "5x5x5", "--workers", "1", "--out", out, "--save", save});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(results.names().size(), 2U);
+  for (const std::string& file : {out, save}) {
+    struct stat known {};
+    ASSERT_EQ(stat(file.c_str(), &known), 0);
+    EXPECT_EQ(known.st_mode & 07777, 0600U) << file;
+    EXPECT_GT(known.st_size, 1000) << file;
+  }
+}
+
+}  // namespace
+}  // namespace espalier::cli_test
