@@ -94,8 +94,7 @@ tl::expected<FactorReport, BadPivot> Solver::factorise_until_clear(
         zero = 2 * smallest;
       }
     } else {
-      const bool clear =
-          quotient.last > kZeroQuotient * (numeric_->epsilon() / kEpsilon);
+      const bool clear = quotient.last > kZeroQuotient * (numeric_->epsilon() / kEpsilon);
       if (facts_.null_space == 0 || !clear || lowered) break;
       zero = 0;
       lowered = true;
@@ -161,22 +160,22 @@ bool Solver::needs_estimate(std::span<const double> b, std::span<const double> x
 // the inverse by itself may be too small by orders of magnitude.
 void Solver::estimate(std::span<const double> b, std::span<const double> x,
                       Operation operation, Solution& solution) {
-  const std::int32_t basis = facts_.perturbed ? agree(gmres_basis()) : 0;
+  const bool rough = facts_.perturbed || facts_.doubtful;
+  const std::int32_t basis = rough && least_basis() > 0 ? agree(gmres_basis()) : 0;
+  const std::vector<std::int32_t> systems = independent_systems(analysis_.symbolic);
   const auto apply = [&](bool transposed) {
-    return [this, transposed, basis](std::span<double> block, std::int32_t count) {
+    return [this, transposed, rough, basis, &systems](std::span<double> block,
+                                                      std::int32_t count) {
       const std::size_t n = block.size() / static_cast<std::size_t>(count);
       const BlockOperator solve = factored(transposed);
       for (std::size_t k = 0; k < block.size(); k += n) {
         const std::span<double> y = block.subspan(k, n);
-        if (!facts_.perturbed && !facts_.doubtful) {
-          solve(y, 1);
-          continue;
-        }
-        const std::vector<double> side(y.begin(), y.end());
+        const std::vector<double> side(rough ? y.begin() : y.end(), y.end());
         solve(y, 1);
+        if (!rough) continue;
         refine(matrix(), side, y, 1, solve,
                {.operation = transposed ? Operation::kTransposed : Operation::kPlain,
-                .given = {},
+                .given = {.scale = {}, .block = systems},
                 .max_steps = 3,
                 .gmres_basis = basis,
                 .gmres_cycles = 1});
