@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "solver/process_memory.h"
+#include "solver/residual.h"
 #include "solver/singularity.h"
 #include "solver/solver.h"
 #include "solver/system_map.h"
@@ -18,7 +19,19 @@ constexpr int kTries = 3;
 // Of the largest entry: pivots above this part of it are never taken for rounding.
 constexpr double kMostDoubtful = 1e-3;
 constexpr double kHugeSolution = 1e10;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
+// Whether a row or column has a sum of moduli of less than `size`.
+bool has_less_than(const MatrixPart& a, double size) {
+  const std::vector<double> ones(static_cast<std::size_t>(a.size()), 1.0);
+  std::vector<double> sum(ones.size());
+  for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+    multiply_moduli(a, operation, ones, sum);
+    if (std::ranges::any_of(sum, [&](double each) { return each < size; })) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -189,10 +202,14 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
   const ErrorEstimate one = estimate_errors(
       matrix(), b, x, apply(transposed), apply(!transposed),
       {.operation = operation, .row_scale = rows, .column_scale = columns});
+  // What replaced a pivot must not be more than all there was in its row or column: the
+  // factor, and whatever is estimated with it, knows nothing of that then.
+  const bool blind =
+      facts_.perturbed && has_less_than(matrix(), 10 * pivot_options().perturbation);
   ErrorEstimate worst = solution.errors.value_or(ErrorEstimate{});
   worst.condition_1norm = std::max(worst.condition_1norm, one.condition_1norm);
   worst.forward_error_bound =
-      std::max(worst.forward_error_bound, one.forward_error_bound);
+      blind ? kInfinity : std::max(worst.forward_error_bound, one.forward_error_bound);
   solution.errors = worst;
 }
 

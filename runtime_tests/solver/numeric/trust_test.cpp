@@ -198,6 +198,22 @@ TEST(Trust, KnowsThatAStructurallySingularMatrixIsSingular) {
     }
 }
 
+TEST(Trust, IsNotGivenWherePivotsWereReplacedByMoreThanTheirColumns) {
+  // Columns 1 and 2 are parallel, and far below what a small pivot is replaced by.
+  Given a{3, {}};
+  for (std::int32_t i = 0; i < 3; ++i) {
+    a.add(i, 0, i == 0 ? 4 : 1);
+    a.add(i, 1, 1e-40 * (i + 1));
+    a.add(i, 2, 1e-50 * (i + 1));
+  }
+  SolverOptions options = of_kind(FactorKind::kLu);
+  options.delay_reserve = 0;
+  options.prepare.scaling = PrepareOptions::Scaling::kNone;
+  const Answer answer = solve(a.matrix(false), options, product(a, Vector(3, 1.0)), 1,
+                              Operation::kPlain, true);
+  EXPECT_TRUE(answer.solution.doubts.any());
+}
+
 struct System {
   std::string name;
   Given a;
