@@ -22,7 +22,7 @@ using Vector = std::vector<double>;
 
 // A matrix by its entries, in the order of columns.
 struct Given {
-  std::int32_t size;
+  std::int32_t size = 0;
   std::map<std::pair<std::int32_t, std::int32_t>, double> entry;  // (column, row)
 
   void add(std::int32_t row, std::int32_t column, double value) {
@@ -220,26 +220,33 @@ struct System {
   Vector x;
 };
 
+System& add_system(std::vector<System>& systems, const std::string& name,
+                   std::int32_t size) {
+  System& system = systems.emplace_back();
+  system.name = name;
+  system.a.size = size;
+  system.x.assign(static_cast<std::size_t>(size), 1.0);
+  return system;
+}
+
 std::vector<System> ill_conditioned() {
   std::vector<System> systems;
-  systems.push_back({"hilbert", {8, {}}, Vector(8, 1.0)});
-  add_hilbert(systems.back().a, 0, 8);
+  add_hilbert(add_system(systems, "hilbert", 8).a, 0, 8);
   // D H D with H tridiagonal and d_i = 100^-i; x = D^-1 (1, ..., 1).
-  systems.push_back({"graded", {13, {}}, Vector(13)});
+  System& graded = add_system(systems, "graded", 13);
   for (std::int32_t i = 0; i < 13; ++i) {
-    Given& a = systems.back().a;
-    a.add(i, i, std::pow(10., -4 * i));
-    systems.back().x[i] = std::pow(10., 2 * i);
+    graded.a.add(i, i, std::pow(10., -4 * i));
+    graded.x[i] = std::pow(10., 2 * i);
     if (i == 0) continue;
-    a.add(i, i - 1, 0.3 * std::pow(10., -4 * i + 2));
-    a.add(i - 1, i, 0.3 * std::pow(10., -4 * i + 2));
+    graded.a.add(i, i - 1, 0.3 * std::pow(10., -4 * i + 2));
+    graded.a.add(i - 1, i, 0.3 * std::pow(10., -4 * i + 2));
   }
-  systems.push_back({"diagonal", {2, {}}, {1, 1}});
-  systems.back().a.add(0, 0, 1);
-  systems.back().a.add(1, 1, 1e-20);
-  systems.push_back({"tiny shift", {900, {}}, Vector(900, 1.0)});
-  add_neumann(systems.back().a, 0, 30);
-  for (std::int32_t i = 0; i < 900; ++i) systems.back().a.add(i, i, 1e-9);
+  Given& diagonal = add_system(systems, "diagonal", 2).a;
+  diagonal.add(0, 0, 1);
+  diagonal.add(1, 1, 1e-20);
+  Given& shifted = add_system(systems, "tiny shift", 900).a;
+  add_neumann(shifted, 0, 30);
+  for (std::int32_t i = 0; i < 900; ++i) shifted.add(i, i, 1e-9);
   return systems;
 }
 
