@@ -11,6 +11,9 @@ namespace espalier::solver {
 namespace {
 
 constexpr int kCorrections = 6;
+// Entries of w below this part of its largest may be rounding, with rows that dwarf those
+// that matter; no row is missed where v is a null vector, which is one in every row.
+constexpr double kSmall = 1e-8;
 
 class NullVectors {
  public:
@@ -79,8 +82,10 @@ class NullVectors {
     multiply(a_, Operation::kPlain, v_, product_);
     multiply_moduli(a_, Operation::kPlain, v_, moduli_);
     const std::vector<double>& w = symmetric_ ? v_ : w_;
+    const double rounding = kSmall * norm(w);
     double above = 0, below = 0;
     for (std::size_t i = 0; i < w.size(); ++i) {
+      if (std::abs(w[i]) < rounding) continue;
       above += std::abs(w[i]) * std::abs(product_[i]);
       below += std::abs(w[i]) * moduli_[i];
     }

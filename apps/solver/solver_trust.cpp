@@ -7,6 +7,7 @@
 
 #include "espalier/model/blas_kernel.h"
 #include "solver/process_memory.h"
+#include "solver/residual.h"
 #include "solver/singularity.h"
 #include "solver/solver.h"
 #include "solver/system_map.h"
@@ -19,7 +20,19 @@ constexpr int kTries = 3;
 // Of the largest entry: pivots above this part of it are never taken for rounding.
 constexpr double kMostDoubtful = 1e-3;
 constexpr double kHugeSolution = 1e10;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
+// Whether a row or column has a sum of moduli of less than `size`.
+bool has_less_than(const MatrixPart& a, double size) {
+  const std::vector<double> ones(static_cast<std::size_t>(a.size()), 1.0);
+  std::vector<double> sum(ones.size());
+  for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+    multiply_moduli(a, operation, ones, sum);
+    if (std::ranges::any_of(sum, [&](double each) { return each < size; })) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -101,8 +114,7 @@ tl::expected<FactorReport, BadPivot> Solver::factorise_until_clear(
         zero = 2 * smallest;
       }
     } else {
-      const bool clear =
-          quotient.last > kZeroQuotient * (numeric_->epsilon() / kEpsilon);
+      const bool clear = quotient.last > kZeroQuotient * (numeric_->epsilon() / kEpsilon);
       if (facts_.null_space == 0 || !clear || lowered) break;
       zero = 0;
       lowered = true;
@@ -166,22 +178,22 @@ bool Solver::needs_estimate(std::span<const double> b, std::span<const double> x
 // the inverse by itself may be too small by orders of magnitude.
 void Solver::estimate(std::span<const double> b, std::span<const double> x,
                       Operation operation, Solution& solution) {
-  const std::int32_t basis = facts_.perturbed ? agree(gmres_basis()) : 0;
+  const bool rough = facts_.perturbed || facts_.doubtful;
+  const std::int32_t basis = rough && least_basis() > 0 ? agree(gmres_basis()) : 0;
+  const std::vector<std::int32_t> systems = independent_systems(analysis_.symbolic);
   const auto apply = [&](bool transposed) {
-    return [this, transposed, basis](std::span<double> block, std::int32_t count) {
+    return [this, transposed, rough, basis, &systems](std::span<double> block,
+                                                      std::int32_t count) {
       const std::size_t n = block.size() / static_cast<std::size_t>(count);
       const BlockOperator solve = factored(transposed);
       for (std::size_t k = 0; k < block.size(); k += n) {
         const std::span<double> y = block.subspan(k, n);
-        if (!facts_.perturbed && !facts_.doubtful) {
-          solve(y, 1);
-          continue;
-        }
-        const std::vector<double> side(y.begin(), y.end());
+        const std::vector<double> side(rough ? y.begin() : y.end(), y.end());
         solve(y, 1);
+        if (!rough) continue;
         refine(matrix(), side, y, 1, solve,
                {.operation = transposed ? Operation::kTransposed : Operation::kPlain,
-                .given = {},
+                .given = {.scale = {}, .block = systems},
                 .max_steps = 3,
                 .gmres_basis = basis,
                 .gmres_cycles = 1});
@@ -195,10 +207,14 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
   const ErrorEstimate one = estimate_errors(
       matrix(), b, x, apply(transposed), apply(!transposed),
       {.operation = operation, .row_scale = rows, .column_scale = columns});
+  // What replaced a pivot must not be more than all there was in its row or column: the
+  // factor, and whatever is estimated with it, knows nothing of that then.
+  const bool blind =
+      facts_.perturbed && has_less_than(matrix(), 10 * pivot_options().perturbation);
   ErrorEstimate worst = solution.errors.value_or(ErrorEstimate{});
   worst.condition_1norm = std::max(worst.condition_1norm, one.condition_1norm);
   worst.forward_error_bound =
-      std::max(worst.forward_error_bound, one.forward_error_bound);
+      blind ? kInfinity : std::max(worst.forward_error_bound, one.forward_error_bound);
   solution.errors = worst;
 }
 

@@ -22,7 +22,7 @@ using Vector = std::vector<double>;
 
 // A matrix by its entries, in the order of columns.
 struct Given {
-  std::int32_t size;
+  std::int32_t size = 0;
   std::map<std::pair<std::int32_t, std::int32_t>, double> entry;  // (column, row)
 
   void add(std::int32_t row, std::int32_t column, double value) {
@@ -116,9 +116,9 @@ void add_neumann(Given& a, std::int32_t first, std::int32_t k) {
     }
 }
 
-Vector times_ones(const Given& a) {
+Vector product(const Given& a, const Vector& x) {
   Vector b(a.size);
-  for (const auto& [place, value] : a.entry) b[place.second] += value;
+  for (const auto& [place, value] : a.entry) b[place.second] += value * x[place.first];
   return b;
 }
 
@@ -133,7 +133,7 @@ TEST(Trust, FollowsTheErrorOfTheSystemAsItWasGiven) {
           Given a{5, {}};
           a.add(0, 0, by_rows ? big : 1);
           add_hilbert(a, 1, 4);
-          Vector b = times_ones(a);
+          Vector b = product(a, Vector(5, 1.0));
           if (!by_rows) b[0] = big;
           b.insert(b.end(), b.begin(), b.end());
           for (std::size_t i = 5; i < 10; ++i) b[i] *= static_cast<double>(i);
@@ -198,48 +198,82 @@ TEST(Trust, KnowsThatAStructurallySingularMatrixIsSingular) {
     }
 }
 
-TEST(Trust, DoesNotTakeIllConditionedMatricesForSingularOnes) {
-  std::vector<std::pair<std::string, Given>> systems;
-  systems.emplace_back("hilbert", Given{8, {}});
-  add_hilbert(systems.back().second, 0, 8);
-  systems.emplace_back("graded", Given{13, {}});
-  for (std::int32_t i = 0; i < 13; ++i) {
-    Given& a = systems.back().second;
-    a.add(i, i, std::pow(10., -4 * i));
-    if (i > 0) {
-      a.add(i, i - 1, 0.3 * std::pow(10., -4 * i + 2));
-      a.add(i - 1, i, 0.3 * std::pow(10., -4 * i + 2));
-    }
+TEST(Trust, IsNotGivenWherePivotsWereReplacedByMoreThanTheirColumns) {
+  // Columns 1 and 2 are parallel, and far below what a small pivot is replaced by.
+  Given a{3, {}};
+  for (std::int32_t i = 0; i < 3; ++i) {
+    a.add(i, 0, i == 0 ? 4 : 1);
+    a.add(i, 1, 1e-40 * (i + 1));
+    a.add(i, 2, 1e-50 * (i + 1));
   }
-  systems.emplace_back("diagonal", Given{2, {}});
-  systems.back().second.add(0, 0, 1);
-  systems.back().second.add(1, 1, 1e-20);
-  systems.emplace_back("tiny shift", Given{900, {}});
-  add_neumann(systems.back().second, 0, 30);
-  for (std::int32_t i = 0; i < 900; ++i) systems.back().second.add(i, i, 1e-9);
-  for (const auto& [name, a] : systems)
+  SolverOptions options = of_kind(FactorKind::kLu);
+  options.delay_reserve = 0;
+  options.prepare.scaling = PrepareOptions::Scaling::kNone;
+  const Answer answer = solve(a.matrix(false), options, product(a, Vector(3, 1.0)), 1,
+                              Operation::kPlain, true);
+  EXPECT_TRUE(answer.solution.doubts.any());
+}
+
+struct System {
+  std::string name;
+  Given a;
+  Vector x;
+};
+
+System& add_system(std::vector<System>& systems, const std::string& name,
+                   std::int32_t size) {
+  System& system = systems.emplace_back();
+  system.name = name;
+  system.a.size = size;
+  system.x.assign(static_cast<std::size_t>(size), 1.0);
+  return system;
+}
+
+std::vector<System> ill_conditioned() {
+  std::vector<System> systems;
+  add_hilbert(add_system(systems, "hilbert", 8).a, 0, 8);
+  // D H D with H tridiagonal and d_i = 100^-i; x = D^-1 (1, ..., 1).
+  System& graded = add_system(systems, "graded", 13);
+  for (std::int32_t i = 0; i < 13; ++i) {
+    graded.a.add(i, i, std::pow(10., -4 * i));
+    graded.x[i] = std::pow(10., 2 * i);
+    if (i == 0) continue;
+    graded.a.add(i, i - 1, 0.3 * std::pow(10., -4 * i + 2));
+    graded.a.add(i - 1, i, 0.3 * std::pow(10., -4 * i + 2));
+  }
+  Given& diagonal = add_system(systems, "diagonal", 2).a;
+  diagonal.add(0, 0, 1);
+  diagonal.add(1, 1, 1e-20);
+  Given& shifted = add_system(systems, "tiny shift", 900).a;
+  add_neumann(shifted, 0, 30);
+  for (std::int32_t i = 0; i < 900; ++i) shifted.add(i, i, 1e-9);
+  return systems;
+}
+
+TEST(Trust, IsNotRefusedToIllConditionedSystemsAsSingular) {
+  for (const auto& [name, a, x] : ill_conditioned())
     for (const FactorKind kind : {FactorKind::kLdlt, FactorKind::kLu})
       for (const auto scaling :
-           {PrepareOptions::Scaling::kAuto, PrepareOptions::Scaling::kNone,
-            PrepareOptions::Scaling::kEquilibrate}) {
+           {PrepareOptions::Scaling::kAuto, PrepareOptions::Scaling::kNone}) {
         SCOPED_TRACE(fmt::format("{} {} {}", name, int(kind), int(scaling)));
         SolverOptions options = of_kind(kind);
         options.prepare.scaling = scaling;
-        const Answer answer =
-            solve(a.matrix(kind == FactorKind::kLdlt), options, times_ones(a));
+        const Vector b = product(a, x);
+        const Answer answer = solve(a.matrix(kind == FactorKind::kLdlt), options, b);
         EXPECT_FALSE(answer.solution.doubts.any());
         EXPECT_EQ(answer.pivots.null_space, 0);
-        EXPECT_LE(strict_error(a, false, answer.x, times_ones(a)), 1e-14);
+        EXPECT_LE(strict_error(a, false, answer.x, b), 1e-14);
       }
 }
 
+// Every row times a power of two, and every column; the right-hand side as the rows.
 TEST(Trust, OfSmallSystemsOfAnyScaleIsNeverWrong) {
   std::mt19937 random(13);
   const auto draw = [&](int first, int last) {
     return std::uniform_int_distribution<int>(first, last)(random);
   };
   int trusted = 0;
-  for (int instance = 0; instance < 80; ++instance) {
+  for (int instance = 0; instance < 30; ++instance) {
     const std::int32_t n = draw(1, 12);
     Given a{n, {}};
     std::vector<int> row(n), column(n);
@@ -273,7 +307,7 @@ TEST(Trust, OfSmallSystemsOfAnyScaleIsNeverWrong) {
     EXPECT_FALSE(is_singular) << a.text();
     EXPECT_LE(strict_error(a, false, answer.x, b), 1e-10) << a.text();
   }
-  EXPECT_GE(trusted, 30);
+  EXPECT_GE(trusted, 10);
 }
 
 }  // namespace
