@@ -6,6 +6,12 @@
 namespace espalier::solver {
 namespace {
 
+// A narrow front: so many pivots at most, and so many times as many rows in its
+// contribution block. Adding that to the parent costs as much as some hundred pivots do,
+// so it may hold more zeros where that saves a front.
+constexpr std::int64_t kNarrowPivots = 256, kRowsPerPivot = 4;
+constexpr double kNarrowZeros = 0.15;
+
 // Fronts grouped by parent: those of parent p are child[start[p]] … child[start[p+1]-1].
 struct Children {
   std::vector<std::int32_t> start, child;
@@ -52,12 +58,14 @@ class Merger {
     return tree_.order[front] - tree_.pivots[front];
   }
 
-  [[nodiscard]] double most_zeros(std::int64_t pivots) const {
+  [[nodiscard]] double most_zeros(std::int64_t pivots, std::int64_t order) const {
     if (!options_.relaxed) return 0;
+    const bool narrow = pivots <= kNarrowPivots && order >= (kRowsPerPivot + 1) * pivots;
+    const double least = narrow ? std::max(kNarrowZeros, options_.zeros_beyond) : 0;
     for (const auto& limit : options_.limits) {
-      if (pivots <= limit.pivots) return limit.zeros;
+      if (pivots <= limit.pivots) return std::max(least, limit.zeros);
     }
-    return options_.zeros_beyond;
+    return std::max(least, options_.zeros_beyond);
   }
 
   bool merge(std::int32_t child, std::int32_t parent) {
@@ -67,7 +75,7 @@ class Merger {
     const std::int64_t zeros = zeros_[child] + zeros_[parent] +
                                added * (tree_.order[parent] - contribution(child));
     const auto panel = static_cast<double>(panel_entries(pivots, order));
-    if (static_cast<double>(zeros) > most_zeros(pivots) * panel) return false;
+    if (static_cast<double>(zeros) > most_zeros(pivots, order) * panel) return false;
     tree_.pivots[parent] = static_cast<std::int32_t>(pivots);
     tree_.order[parent] = static_cast<std::int32_t>(order);
     zeros_[parent] = zeros;

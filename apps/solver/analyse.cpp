@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "espalier/model/error.h"
-#include "solver/elimination_tree.h"
+#include "solver/elimination_order.h"
 #include "solver/front_postorder.h"
 #include "solver/graph.h"
 #include "solver/permute.h"
@@ -108,29 +108,23 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   const SymmetricMatrix paired =
       partner.empty() ? SymmetricMatrix{} : paired_pattern(given, partner);
   const SymmetricMatrix& matrix = partner.empty() ? given : paired;
-  auto [permutation, taken] = choose_ordering(matrix, options.ordering, partner);
-  times.ordering_taken = taken;
+  ChosenOrder chosen = choose_order(matrix, options.ordering, partner);
+  times.ordering_taken = chosen.ordering.kind;
   times.ordering = watch.lap();
 
-  std::vector<std::int32_t> parent = elimination_tree(permuted_rows(matrix, permutation));
-  const std::vector<std::int32_t> postorder = forest_postorder(parent);
-  parent = renumbered(parent, postorder);
-  permutation = composed(permutation, postorder);
+  if (!chosen.eliminated)
+    chosen.eliminated = elimination_order(matrix, chosen.ordering.permutation);
+  const auto& [permutation, parent, counts, rows, flops] = *chosen.eliminated;
   times.elimination_tree = watch.lap();
-
-  const LowerRows rows = permuted_rows(matrix, permutation);
-  const std::vector<std::int32_t> counts = column_counts(rows, parent);
-  times.column_counts = watch.lap();
 
   const SupernodeTree tree =
       amalgamate(fundamental_supernodes(parent, counts), options.amalgamation);
   std::vector<std::int32_t> column_order;
   Symbolic symbolic = numbered(tree, front_postorder(tree), column_order);
   symbolic.permutation = composed(permutation, column_order);
-  for (std::int64_t count : counts) {
-    symbolic.factor_entries += count;
-    symbolic.factor_flops += static_cast<double>(count) * static_cast<double>(count);
-  }
+  symbolic.factor_entries =
+      std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  symbolic.factor_flops = flops;
   times.fronts = watch.lap();
 
   fill_rows(symbolic, rows, column_order);

@@ -1,6 +1,7 @@
 #include "solver/extend_add.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "espalier/model/error.h"
 
@@ -20,6 +21,31 @@ std::size_t gallop(std::span<const std::int32_t> rows, std::size_t from,
   const auto begin = rows.begin();
   return static_cast<std::size_t>(
       std::lower_bound(begin + from, begin + std::min(high, rows.size()), row) - begin);
+}
+
+// Rows whose indices are consecutive, up to `end`: row i goes to i + shift. Where the
+// rows of a large child nearly fill the parent, runs are long, and vector additions do.
+struct Run {
+  std::int32_t end, shift;
+};
+
+// From row `begin` on; empty where there are few rows or runs are short.
+std::vector<Run> long_runs(std::span<const std::int32_t> indices, std::int32_t begin) {
+  constexpr std::int32_t kFewRows = 16, kShortRun = 4;
+  const auto rows = static_cast<std::int32_t>(indices.size());
+  if (rows - begin < kFewRows) return {};
+  std::int32_t count = 1;
+  for (std::int32_t i = begin + 1; i < rows; ++i)
+    count += indices[i] != indices[i - 1] + 1;
+  if (count * kShortRun > rows - begin) return {};
+  std::vector<Run> runs;
+  runs.reserve(count);
+  for (std::int32_t i = begin; i < rows; ++i) {
+    const std::int32_t shift = indices[i] - i;
+    if (runs.empty() || runs.back().shift != shift) runs.push_back({i, shift});
+    runs.back().end = i + 1;
+  }
+  return runs;
 }
 
 }  // namespace
@@ -54,16 +80,18 @@ void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t ori
                 std::span<const std::int32_t> indices, std::int32_t begin,
                 std::int32_t end, const FrontStorage<T>& parent, std::int32_t side) {
   const auto rows = static_cast<std::int32_t>(indices.size());
-  // From `tail` on the indices are consecutive: plain vector additions there.
-  std::int32_t tail = rows - 1;
-  while (tail > 0 && indices[tail - 1] + 1 == indices[tail]) --tail;
+  const std::vector<Run> runs = long_runs(indices, begin);
+  auto first = runs.begin();  // the run of row j
   for (std::int32_t j = begin; j < end; ++j) {
     const T* const source = contribution + (layout.column_offset(j) - origin);
     T* const target = parent.column(side, indices[j]);
-    for (std::int32_t i = j; i < tail; ++i) target[indices[i]] += source[i];
-    const std::int32_t from = std::max(j, tail);
-    T* const consecutive = target + indices[from] - from;
-    for (std::int32_t i = from; i < rows; ++i) consecutive[i] += source[i];
+    std::int32_t i = j;
+    if (first != runs.end() && j == first->end) ++first;
+    for (auto run = first; run != runs.end(); ++run) {
+      T* const consecutive = target + run->shift;
+      for (; i < run->end; ++i) consecutive[i] += source[i];
+    }
+    for (; i < rows; ++i) target[indices[i]] += source[i];
   }
 }
 

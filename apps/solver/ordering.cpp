@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "espalier/model/error.h"
-#include "solver/elimination_tree.h"
+#include "solver/elimination_order.h"
 #include "solver/graph.h"
 #include "solver/ordering_libraries.h"
-#include "solver/permute.h"
 #include "solver/reduce_graph.h"
 
 namespace espalier::solver {
@@ -98,49 +98,41 @@ Permutation paired_order(const SymmetricMatrix& matrix, OrderingKind kind,
                         pairs);
 }
 
-double flops_of(const SymmetricMatrix& matrix, const Permutation& order) {
-  std::vector<std::int32_t> parent = elimination_tree(permuted_rows(matrix, order));
-  const std::vector<std::int32_t> postorder = forest_postorder(parent);
-  const std::vector<std::int32_t> number = inverse_permutation(postorder);
-  Permutation composed(order.size()), tree(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    composed[k] = order[postorder[k]];
-    const std::int32_t above = parent[postorder[k]];
-    tree[k] = above < 0 ? above : number[above];
-  }
-  double flops = 0;
-  for (double count : column_counts(permuted_rows(matrix, composed), tree)) {
-    flops += count * count;
-  }
-  return flops;
+bool is_cheap(const SymmetricMatrix& matrix, Flops flops) {
+  return flops < kFlopsPerEntry * static_cast<double>(matrix.row.size());
 }
 
 // AMD takes a tenth of the time of nested dissection. It stays where its factor costs
 // less than that time; otherwise the better of both.
-Ordering best_order(const SymmetricMatrix& matrix,
-                    std::span<const std::int32_t> partner) {
+ChosenOrder best_order(const SymmetricMatrix& matrix,
+                       std::span<const std::int32_t> partner) {
   const OrderingKind dissection = default_ordering();
-  if (dissection == OrderingKind::kAmd || !kHaveAmd) {
-    return {paired_order(matrix, dissection, partner), dissection};
-  }
+  if (dissection == OrderingKind::kAmd || !kHaveAmd)
+    return {{paired_order(matrix, dissection, partner), dissection}, {}};
   Ordering by_degree{paired_order(matrix, OrderingKind::kAmd, partner),
                      OrderingKind::kAmd};
-  const double flops = flops_of(matrix, by_degree.permutation);
-  if (flops < kFlopsPerEntry * static_cast<double>(matrix.row.size())) return by_degree;
+  std::optional found = elimination_order(matrix, by_degree.permutation);
+  if (is_cheap(matrix, found->flops)) return {std::move(by_degree), std::move(found)};
+  const Flops flops = found->flops;
+  found.reset();  // its memory, while the other library runs
   Ordering dissected{paired_order(matrix, dissection, partner), dissection};
-  return flops_of(matrix, dissected.permutation) < flops ? dissected : by_degree;
+  found = elimination_order(matrix, dissected.permutation);
+  if (found->flops < flops) return {std::move(dissected), std::move(found)};
+  return {std::move(by_degree), {}};
 }
 
 // On graphs of hubs SCOTCH may need a million times the operations of any other.
-Ordering checked_order(const SymmetricMatrix& matrix, OrderingKind kind,
-                       std::span<const std::int32_t> partner) {
+ChosenOrder checked_order(const SymmetricMatrix& matrix, OrderingKind kind,
+                          std::span<const std::int32_t> partner) {
   Ordering asked{paired_order(matrix, kind, partner), kind};
-  if (kind != OrderingKind::kScotch || !kHaveAmd) return asked;
-  const double flops = flops_of(matrix, asked.permutation);
-  if (flops < kFlopsPerEntry * static_cast<double>(matrix.row.size())) return asked;
+  if (kind != OrderingKind::kScotch || !kHaveAmd) return {std::move(asked), {}};
+  std::optional found = elimination_order(matrix, asked.permutation);
+  if (is_cheap(matrix, found->flops)) return {std::move(asked), std::move(found)};
   Ordering by_degree{paired_order(matrix, OrderingKind::kAmd, partner),
                      OrderingKind::kAmd};
-  return flops_of(matrix, by_degree.permutation) < kBad * flops ? by_degree : asked;
+  std::optional other = elimination_order(matrix, by_degree.permutation);
+  if (other->flops < kBad * found->flops) return {std::move(by_degree), std::move(other)};
+  return {std::move(asked), std::move(found)};
 }
 
 }  // namespace
@@ -163,15 +155,21 @@ OrderingKind default_ordering() {
       ->kind;
 }
 
-Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,
+ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
                          std::span<const std::int32_t> partner) {
   if (!available(kind)) {
     throw InvalidInput(fmt::format("ordering '{}': this build lacks {}", name(kind),
                                    library(kind).package));
   }
-  if (matrix.row.empty()) return {natural_order(matrix.size), OrderingKind::kNatural};
+  if (matrix.row.empty())
+    return {{natural_order(matrix.size), OrderingKind::kNatural}, {}};
   if (kind == OrderingKind::kAuto) return best_order(matrix, partner);
   return checked_order(matrix, kind, partner);
+}
+
+Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,
+                         std::span<const std::int32_t> partner) {
+  return choose_order(matrix, kind, partner).ordering;
 }
 
 std::vector<std::int32_t> compute_ordering(const SymmetricMatrix& matrix,

@@ -167,6 +167,29 @@ TEST(Amalgamation, MergesAnyChildThatFillsTheParent) {
   EXPECT_EQ(merged.parent, (Ints{1, -1}));
 }
 
+// A chain of fronts whose contribution blocks are much larger than their panels: `pivots`
+// each, the contribution block of each a few rows short of the whole of its parent.
+SupernodeTree narrow_chain(std::int32_t fronts, std::int32_t pivots, std::int32_t rows,
+                           std::int32_t missing) {
+  SupernodeTree tree;
+  for (std::int32_t s = 0; s < fronts; ++s) {
+    tree.front_of_column.insert(tree.front_of_column.end(), pivots, s);
+    tree.pivots.push_back(pivots);
+    tree.order.push_back(pivots + rows + missing * s);
+    tree.parent.push_back(s + 1 < fronts ? s + 1 : -1);
+  }
+  return tree;
+}
+
+// Such fronts cost more in additions than in operations.
+TEST(Amalgamation, JoinsNarrowFrontsWithLargeContributionBlocks) {
+  const SupernodeTree merged = amalgamate(narrow_chain(24, 30, 2000, 60), {});
+  EXPECT_LE(merged.fronts(), 24 / 3);
+  for (const std::int32_t pivots : merged.pivots) EXPECT_LE(pivots, 256);
+  // Where the blocks are no larger than the panels, zeros are as few as ever.
+  EXPECT_EQ(amalgamate(narrow_chain(6, 100, 200, 60), {}).fronts(), 6);
+}
+
 class CheckSymbolic : public testing::Test {
  protected:
   void expect_fault(const std::string& words) {
