@@ -1,4 +1,4 @@
-// espalier: solve, plan, order, info. A file per subcommand; this one parses, runs and
+// espalier: solve, plan, order, checkpoint, info. A file per subcommand; this one parses, runs and
 // turns what went wrong into an exit status and one line on standard error.
 
 #include <fmt/format.h>
@@ -48,7 +48,8 @@ int parse_and_run(int argc, char** argv) {
   program.footer(
       "Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 internal.");
   const std::vector<Command> commands = {add_solve(program), add_plan(program),
-                                         add_order(program), add_info(program)};
+                                         add_order(program), add_checkpoint(program),
+                                         add_info(program)};
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
