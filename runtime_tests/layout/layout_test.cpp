@@ -86,8 +86,9 @@ TEST(Layout, ReachesTheLoadOfEqualSizes) {
   std::mt19937 random(2);
   std::vector<Buffer> buffers;
   for (int k = 0; k < 3000; ++k) {
-    const std::int64_t lower = random() % 5000;
-    buffers.push_back({lower, lower + 1 + random() % 700, 64});
+    const auto lower = static_cast<std::int64_t>(random() % 5000);
+    const auto length = static_cast<std::int64_t>(random() % 700);
+    buffers.push_back({lower, lower + 1 + length, 64});
   }
   const Layout answer = checked(BufferSet(std::move(buffers)), {.time = 0});
   EXPECT_EQ(answer.capacity_bytes, answer.load_bytes);

@@ -11,6 +11,7 @@
 #include "espalier/layout/fit_layout.h"
 #include "espalier/layout/join_pieces.h"
 #include "espalier/layout/random.h"
+#include "espalier/layout/rise_layout.h"
 #include "espalier/layout/sweep_layout.h"
 
 namespace espalier {
@@ -63,8 +64,9 @@ void SearchLayout::search(Bytes goal, LayoutBudget& budget) {
   if (pieces_.size() <= kMostExact && !done()) try_exact(0, budget);
   for (std::uint64_t round = 0; !done() && !budget.was_spent(); ++round) {
     if (pieces_.size() > kMostFit) break;
-    try_cores(round, budget);
+    try_rises(round, budget);
     try_orders(round, budget);
+    try_cores(round, budget);
     if (pieces_.size() <= kMostExact && !done()) try_exact(round + 1, budget);
   }
 }
@@ -109,6 +111,22 @@ void SearchLayout::try_orders(std::uint64_t round, LayoutBudget& budget) {
                      fit, offsets, budget))
         consider(std::move(offsets));
     }
+  }
+}
+
+// From the bottom up, the pieces of the fullest sections first, by area and by size.
+void SearchLayout::try_rises(std::uint64_t round, LayoutBudget& budget) {
+  constexpr std::size_t kQuick = 30'000;  // pieces that rise in about a second
+  Random random(seed_ + round);
+  for (const double exponent : {0.0, 1.0, 0.5, -1.0}) {
+    if (done() || budget.was_spent()) return;
+    if (pieces_.size() > kQuick) return;
+    const double spread = round == 0 ? 0 : 0.5 * random.unit();
+    if (exponent < 0 && round > 0) return;
+    const auto order = exponent < 0
+                           ? order_by_crowd(pieces_)
+                           : order_by_extent(pieces_, exponent, spread, random.next());
+    if (auto offsets = rise_layout(pieces_, order, budget)) consider(*std::move(offsets));
   }
 }
 
