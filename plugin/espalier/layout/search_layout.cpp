@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMostExact = 1500;    // pieces of an exact search
 constexpr std::size_t kMostFit = 100'000;   // pieces that are put one by one
+constexpr std::size_t kMostRise = 30'000;   // pieces that rise in about a second
 constexpr std::int64_t kFirstSteps = 4000;  // of an exact search, doubled every round
 
 // Exact searches of joined pieces, of those of equal lifetimes stacked, and of the pieces
@@ -64,8 +65,10 @@ void SearchLayout::search(Bytes goal, LayoutBudget& budget) {
   if (pieces_.size() <= kMostExact && !done()) try_exact(0, budget);
   for (std::uint64_t round = 0; !done() && !budget.was_spent(); ++round) {
     if (pieces_.size() > kMostFit) break;
-    try_rises(round, budget);
+    const bool quick = pieces_.size() <= kMostRise;
+    if (quick) try_rises(round, budget);
     try_orders(round, budget);
+    if (!quick) try_rises(round, budget);
     try_cores(round, budget);
     if (pieces_.size() <= kMostExact && !done()) try_exact(round + 1, budget);
   }
@@ -116,11 +119,9 @@ void SearchLayout::try_orders(std::uint64_t round, LayoutBudget& budget) {
 
 // From the bottom up, the pieces of the fullest sections first, by area and by size.
 void SearchLayout::try_rises(std::uint64_t round, LayoutBudget& budget) {
-  constexpr std::size_t kQuick = 30'000;  // pieces that rise in about a second
   Random random(seed_ + round);
   for (const double exponent : {0.0, 1.0, 0.5, -1.0}) {
     if (done() || budget.was_spent()) return;
-    if (pieces_.size() > kQuick) return;
     const double spread = round == 0 ? 0 : 0.5 * random.unit();
     if (exponent < 0 && round > 0) return;
     const auto order = exponent < 0
