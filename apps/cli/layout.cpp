@@ -91,6 +91,23 @@ void report_answer(Report& report, const LayoutCommand& command,
   report.seconds("seconds", "searched", answer.seconds);
 }
 
+// "Proved impossible" and "not found" are different answers.
+std::string refusal(const Infeasible& answer) {
+  const auto both = [](Bytes bytes) {
+    return fmt::format("{} ({} bytes)", format_size(bytes), bytes);
+  };
+  if (answer.reason == Infeasible::Reason::kImpossible)
+    return fmt::format(
+        "a capacity of {} is too small: no layout needs less than {}; {} "
+        "suffices",
+        both(answer.bound_bytes), both(answer.lower_bound_bytes),
+        both(answer.least_bytes));
+  return fmt::format(
+      "no layout found inside a capacity of {}; {} suffices, and no layout "
+      "needs less than {}",
+      both(answer.bound_bytes), both(answer.least_bytes), both(answer.lower_bound_bytes));
+}
+
 ExitStatus run_layout(const LayoutCommand& command) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
@@ -116,8 +133,8 @@ ExitStatus run_layout(const LayoutCommand& command) {
     report.print(command.json);
     return kDone;
   }
-  print_infeasible(std::move(report), infeasible(best, *command.capacity), command.json,
-                   {}, "layout");
+  const Infeasible answer_no = infeasible(best, *command.capacity);
+  print_refusal(std::move(report), answer_no, command.json, refusal(answer_no));
   return kNo;
 }
 

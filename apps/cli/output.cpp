@@ -101,8 +101,14 @@ std::string dump(const nlohmann::ordered_json& object) {
 }
 
 void print_infeasible(Report report, const Infeasible& answer, bool json,
-                      std::string_view more, std::string_view what) {
-  fmt::print(stderr, "espalier: {}{}\n", answer.message(what), more);
+                      std::string_view more) {
+  print_refusal(std::move(report), answer, json,
+                fmt::format("{}{}", answer.message(), more));
+}
+
+void print_refusal(Report report, const Infeasible& answer, bool json,
+                   std::string_view message) {
+  fmt::print(stderr, "espalier: {}\n", message);
   if (!json) return;
   report.flag("feasible", "", false);
   report.text(

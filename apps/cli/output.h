@@ -61,9 +61,12 @@ void print(std::string_view text);
 /// object with "feasible": false and the memory that would do. What `report` already
 /// holds stays in it.
 /// @param more  goes on the end of the line
-/// @param what  as in Infeasible::message()
 void print_infeasible(Report report, const Infeasible& answer, bool json,
-                      std::string_view more = {}, std::string_view what = "schedule");
+                      std::string_view more = {});
+
+/// The same with a line in words of its own.
+void print_refusal(Report report, const Infeasible& answer, bool json,
+                   std::string_view message);
 
 /// What is being done, on standard error, for steps that take over a second. Nothing is
 /// written unless standard error is a terminal; the line is erased at the end.

@@ -10,7 +10,7 @@
 namespace espalier {
 
 /// Decides whether pieces fit in a capacity, by depth-first search; after the search of
-/// minimalloc [MMBDH23], with restarts.
+/// minimalloc [Mof23], with restarts.
 ///
 /// Pieces are placed by nondecreasing (offset, rank), each on the highest of those placed
 /// that it meets: every layout that cannot be pushed down is met this way. With

@@ -11,6 +11,7 @@
 #include "espalier/layout/fit_layout.h"
 #include "espalier/layout/join_pieces.h"
 #include "espalier/layout/random.h"
+#include "espalier/layout/rise_layout.h"
 #include "espalier/layout/sweep_layout.h"
 
 namespace espalier {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMostExact = 1500;    // pieces of an exact search
 constexpr std::size_t kMostFit = 100'000;   // pieces that are put one by one
+constexpr std::size_t kMostRise = 30'000;   // pieces that rise in about a second
 constexpr std::int64_t kFirstSteps = 4000;  // of an exact search, doubled every round
 
 // Exact searches of joined pieces, of those of equal lifetimes stacked, and of the pieces
@@ -63,8 +65,11 @@ void SearchLayout::search(Bytes goal, LayoutBudget& budget) {
   if (pieces_.size() <= kMostExact && !done()) try_exact(0, budget);
   for (std::uint64_t round = 0; !done() && !budget.was_spent(); ++round) {
     if (pieces_.size() > kMostFit) break;
-    try_cores(round, budget);
+    const bool quick = pieces_.size() <= kMostRise;
+    if (quick) try_rises(round, budget);
     try_orders(round, budget);
+    if (!quick) try_rises(round, budget);
+    try_cores(round, budget);
     if (pieces_.size() <= kMostExact && !done()) try_exact(round + 1, budget);
   }
 }
@@ -109,6 +114,20 @@ void SearchLayout::try_orders(std::uint64_t round, LayoutBudget& budget) {
                      fit, offsets, budget))
         consider(std::move(offsets));
     }
+  }
+}
+
+// From the bottom up, the pieces of the fullest sections first, by area and by size.
+void SearchLayout::try_rises(std::uint64_t round, LayoutBudget& budget) {
+  Random random(seed_ + round);
+  for (const double exponent : {0.0, 1.0, 0.5, -1.0}) {
+    if (done() || budget.was_spent()) return;
+    const double spread = round == 0 ? 0 : 0.5 * random.unit();
+    if (exponent < 0 && round > 0) return;
+    const auto order = exponent < 0
+                           ? order_by_crowd(pieces_)
+                           : order_by_extent(pieces_, exponent, spread, random.next());
+    if (auto offsets = rise_layout(pieces_, order, budget)) consider(*std::move(offsets));
   }
 }
 

@@ -13,19 +13,20 @@ FileError::FileError(const std::string& path, std::int64_t line,
                             : fmt::format("{}: {}", path, message)),
       line_(line) {}
 
-std::string Infeasible::message(std::string_view what) const {
+std::string Infeasible::message() const {
   const auto both = [](Bytes bytes) {
     return fmt::format("{} ({} bytes)", format_size(bytes), bytes);
   };
   if (reason == Reason::kImpossible) {
     return fmt::format(
-        "a bound of {} is too small: no {} needs less than {}; {} "
+        "a bound of {} is too small: no schedule needs less than {}; {} "
         "suffices",
-        both(bound_bytes), what, both(lower_bound_bytes), both(least_bytes));
+        both(bound_bytes), both(lower_bound_bytes), both(least_bytes));
   }
   return fmt::format(
-      "no {} found inside a bound of {}; {} suffices, and no {} needs less than {}", what,
-      both(bound_bytes), both(least_bytes), what, both(lower_bound_bytes));
+      "no schedule found inside a bound of {}; {} suffices, and no "
+      "schedule needs less than {}",
+      both(bound_bytes), both(least_bytes), both(lower_bound_bytes));
 }
 
 namespace detail {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <tl/expected.hpp>
 
 #include "espalier/model/units.h"
@@ -53,8 +52,7 @@ struct Infeasible {
   Bytes bound_bytes = 0;
   Bytes least_bytes = 0;        ///< the least bound that is known to suffice
   Bytes lower_bound_bytes = 0;  ///< no schedule needs less
-  /// @param what  does or does not fit: "schedule", "layout"
-  [[nodiscard]] std::string message(std::string_view what = "schedule") const;
+  [[nodiscard]] std::string message() const;
 };
 
 template <class T>

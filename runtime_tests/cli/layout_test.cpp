@@ -1,0 +1,86 @@
+// espalier layout: answers, files and refusals.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/program.h"
+
+namespace espalier::cli_test {
+namespace {
+
+using nlohmann::json;
+
+// Load 9, optimum 10.
+constexpr const char* kAboveItsLoad =
+    "id,lower,upper,size\na,0,1,3\nb,0,2,4\nc,1,3,2\nd,2,3,2\ne,1,4,1\nf,2,4,2\n"
+    "g,4,5,3\nh,0,6,2\ni,3,6,4\nj,5,6,3\n";
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(Layout, ProvesTheLeastCapacityAndWritesOffsets) {
+  const TemporaryFile file(kAboveItsLoad);
+  const TemporaryDirectory directory;
+  const std::string out = directory.path() + "/offsets.csv";
+  const Outcome outcome = run({"layout", file.path(), "--json", "--out", out});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["buffers"], 10);
+  EXPECT_EQ(report["load_bytes"], 9);
+  EXPECT_EQ(report["capacity_bytes"], 10);
+  EXPECT_EQ(report["lower_bound_bytes"], 10);
+  EXPECT_EQ(report["proved"], true);
+  EXPECT_TRUE(report["seconds"].is_number());
+  const std::string text = text_of(out);
+  EXPECT_EQ(text.substr(0, text.find('\n')), "id,lower,upper,size,offset");
+  // What was written is read again, and laid out the same.
+  EXPECT_EQ(run({"layout", out}).status, 0);
+}
+
+TEST(Layout, TellsImpossibleFromNotFound) {
+  const TemporaryFile file(kAboveItsLoad);
+  const Outcome proved = run({"layout", file.path(), "--capacity", "9", "--json"});
+  EXPECT_EQ(proved.status, 1);
+  EXPECT_EQ(proved.err,
+            "espalier: a capacity of 9 B (9 bytes) is too small: no layout needs less "
+            "than 10 B (10 bytes); 10 B (10 bytes) suffices\n");
+  EXPECT_EQ(json::parse(proved.out)["reason"], "impossible");
+  const Outcome open =
+      run({"layout", file.path(), "--capacity", "9", "--timeout", "0s", "--json"});
+  EXPECT_EQ(open.status, 1);
+  EXPECT_EQ(json::parse(open.out)["reason"], "none_found");
+  EXPECT_EQ(run({"layout", file.path(), "--capacity", "10"}).status, 0);
+}
+
+TEST(Layout, AlignsAndDrawsAPage) {
+  const TemporaryFile file("id,lower,upper,size\n1,0,2,65\n2,1,3,1\n");
+  const TemporaryDirectory directory;
+  const std::string page = directory.path() + "/p.html";
+  const Outcome outcome =
+      run({"layout", file.path(), "--alignment", "64", "--json", "--report", page});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["capacity_bytes"], 192);
+  EXPECT_NE(text_of(page).find("\"kind\":\"layout\""), std::string::npos);
+}
+
+TEST(Layout, RefusesWhatItCannotRead) {
+  const TemporaryFile file("id,lower,upper,size\na,5,5,1\n");
+  const Outcome outcome = run({"layout", file.path()});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err, "espalier: " + file.path() +
+                             ":2: buffer 'a': the lifetime [5, 5) is empty\n");
+  EXPECT_EQ(run({"layout", file.path() + ".none"}).status, 2);
+  EXPECT_EQ(run({"layout", file.path(), "--alignment", "0"}).status, 2);
+  EXPECT_EQ(run({"layout", file.path(), "--timeout", "soon"}).status, 2);
+}
+
+}  // namespace
+}  // namespace espalier::cli_test
