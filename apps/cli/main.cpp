@@ -1,4 +1,4 @@
-// espalier: solve, plan, order, info. A file per subcommand; this one parses, runs and
+// espalier: solve, plan, order, adjoint, info. A file per subcommand; this one parses, runs and
 // turns what went wrong into an exit status and one line on standard error.
 
 #include <fmt/format.h>
@@ -15,6 +15,9 @@
 #endif
 
 namespace espalier::cli {
+
+[[nodiscard]] Command add_adjoint(CLI::App& program);
+
 namespace {
 
 // What is wrong before the processes of a job know each other is wrong with all of them:
@@ -48,7 +51,8 @@ int parse_and_run(int argc, char** argv) {
   program.footer(
       "Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 internal.");
   const std::vector<Command> commands = {add_solve(program), add_plan(program),
-                                         add_order(program), add_info(program)};
+                                         add_order(program), add_adjoint(program),
+                                         add_info(program)};
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

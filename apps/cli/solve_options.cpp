@@ -1,12 +1,10 @@
 #include "cli/solve_options.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
+#include "cli/paths.h"
 #include "espalier/model/error.h"
 #include "solver/runtime.h"
 
@@ -127,12 +125,6 @@ void check_combinations(const SolveOptions& options) {
                     options.solver.scheduler));
 }
 
-void check_writable(const std::string& path, const std::filesystem::path& folder,
-                    const char* problem) {
-  if (access(folder.c_str(), W_OK | X_OK) != 0)
-    throw FileError(path, 0, fmt::format("{}: {}", problem, std::strerror(errno)));
-}
-
 // The file takes the place of what has its name: no device and no result of this run.
 void check_save(const std::string& save, const std::string& out) {
   namespace fs = std::filesystem;
@@ -154,11 +146,7 @@ void check_paths(const SolveOptions& options) {
   if (!options.save.empty()) check_save(options.save, options.out);
   const std::string& directory = options.solver.out_of_core;
   if (directory.empty()) return;
-  std::error_code ignored;
-  if (std::filesystem::exists(directory, ignored) &&
-      !std::filesystem::is_directory(directory, ignored))
-    throw FileError("--out-of-core " + directory, 0, "is not a directory");
-  check_writable("--out-of-core " + directory, directory, "cannot be written to");
+  check_directory("--out-of-core", directory);
 }
 
 }  // namespace
