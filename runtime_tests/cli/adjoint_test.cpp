@@ -54,6 +54,7 @@ TEST(Adjoint, GradientIsThatOfStoreAllInsideEveryBound) {
            {"--memory", "x1.1", "--out-of-core", out_of_core},
            {"--memory", "x1.2", "--out-of-core", out_of_core, "--disk-slots", "4"},
            {"--slots", "3"},
+           {"--slots", "0", "--out-of-core", out_of_core},
            {"--slots", "2", "--out-of-core", out_of_core, "--disk-write", "3"}}) {
     SCOPED_TRACE(testing::PrintToString(more));
     const json part = answer(run(with(kWater, more)));
@@ -134,16 +135,26 @@ TEST(Adjoint, AnInterruptSaysHowFarItWasAndLeavesNothing) {
 
 TEST(Adjoint, TerminationLeavesNothing) { end_at_work(SIGTERM, ""); }
 
+// Status 2, nothing on standard output, one line that holds all of `words`.
+void expect_bad_input(const Arguments& arguments, const std::vector<std::string>& words) {
+  const Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  for (const std::string& each : words) expect_says(outcome, each);
+}
+
 TEST(Adjoint, RefusesWhatCannotBe) {
   const Arguments water = {"adjoint", "shallow-water"};
-  expect_refused(with(water, {"--steps", "0"}), {"--steps 0"});
-  expect_refused(with(water, {"--grid", "2x80"}), {"--grid 2x80"});
-  expect_refused(with(water, {"--slots", "0"}), {"--slots 0", "--out-of-core"});
-  expect_refused(with(water, {"--disk-slots", "3"}), {"--disk-slots 3"});
-  expect_refused(with(water, {"--out-of-core", "/nowhere"}), {"--out-of-core /nowhere"});
-  expect_refused(with(water, {"--memory", "lots"}), {"--memory"});
-  expect_refused(with(water, {"--grid", "30x30", "--bands", "31"}), {"31 bands"});
-  expect_refused({"adjoint"}, {"ubcommand"});
+  expect_bad_input(with(water, {"--steps", "0"}), {"--steps 0"});
+  expect_bad_input(with(water, {"--grid", "2x80"}), {"--grid 2x80"});
+  expect_bad_input(with(water, {"--slots", "0"}), {"--slots 0", "--out-of-core"});
+  expect_bad_input(with(water, {"--disk-slots", "3"}), {"--disk-slots 3"});
+  expect_bad_input(with(water, {"--out-of-core", "/nowhere"}),
+                   {"--out-of-core /nowhere"});
+  expect_bad_input(with(water, {"--memory", "lots"}), {"--memory"});
+  expect_bad_input(with(water, {"--grid", "30x30", "--bands", "31"}), {"31 bands"});
+  expect_bad_input({"adjoint"}, {"ubcommand"});
 }
 
 }  // namespace

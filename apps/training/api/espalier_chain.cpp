@@ -206,8 +206,9 @@ int espalier_chain_run(const espalier_chain* chain,
       [&] {
         try {
           if (report != nullptr) need_sized(report, "report");
-          run(need_sized(chain, "chain"), need_sized(callbacks, "callbacks"),
-              need_sized(limits, "limits"), report);
+          const espalier_chain& what = need_sized(chain, "chain");
+          const espalier_chain_callbacks& user = need_sized(callbacks, "callbacks");
+          run(what, user, need_sized(limits, "limits"), report);
         } catch (const Cancelled& cancelled) {
           return fail(ECANCELED, cancelled.what());
         } catch (const InfeasibleChain& infeasible) {
