@@ -15,9 +15,6 @@
 #endif
 
 namespace espalier::cli {
-
-[[nodiscard]] Command add_adjoint(CLI::App& program);
-
 namespace {
 
 // What is wrong before the processes of a job know each other is wrong with all of them:
