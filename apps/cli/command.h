@@ -34,6 +34,7 @@ struct Failure {
 [[nodiscard]] Command add_solve(CLI::App& program);
 [[nodiscard]] Command add_plan(CLI::App& program);
 [[nodiscard]] Command add_order(CLI::App& program);
+[[nodiscard]] Command add_checkpoint(CLI::App& program);
 [[nodiscard]] Command add_adjoint(CLI::App& program);
 [[nodiscard]] Command add_info(CLI::App& program);
 

@@ -1,5 +1,6 @@
-// espalier: solve, plan, order, adjoint, info. A file per subcommand; this one parses, runs and
-// turns what went wrong into an exit status and one line on standard error.
+// espalier: solve, plan, order, checkpoint, adjoint, info. A file per subcommand; this
+// one parses, runs and turns what went wrong into an exit status and one line on standard
+// error.
 
 #include <fmt/format.h>
 
@@ -47,9 +48,9 @@ int parse_and_run(int argc, char** argv) {
   program.require_subcommand(0, 1);  // none: below, so that an unknown name is named
   program.footer(
       "Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 internal.");
-  const std::vector<Command> commands = {add_solve(program), add_plan(program),
-                                         add_order(program), add_adjoint(program),
-                                         add_info(program)};
+  const std::vector<Command> commands = {add_solve(program),   add_plan(program),
+                                         add_order(program),   add_checkpoint(program),
+                                         add_adjoint(program), add_info(program)};
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -170,7 +170,12 @@ class Run {
       ++report_.disk_stores;
       return;
     }
-    slot(target) = working_;
+    std::int32_t& place = slot(target);
+    if (place != kNone) {  // what is there is given up
+      held_[static_cast<std::size_t>(place)] = false;
+      buffers_.give(place);
+    }
+    place = working_;
     held_[static_cast<std::size_t>(working_)] = true;
     ++report_.stores;
   }

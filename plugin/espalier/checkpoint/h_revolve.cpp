@@ -68,8 +68,8 @@ HierarchyTables::HierarchyTables(std::int64_t steps, std::vector<CheckpointLevel
 }
 
 // Tables count in the greatest common divisor of all costs: smaller numbers, and so fewer
-// values that doubles cannot tell apart. Backward steps are the same in every schedule and
-// are left out.
+// values that doubles cannot tell apart. Backward steps are the same in every schedule
+// and are left out.
 Nanoseconds HierarchyTables::take_unit() {
   Nanoseconds unit = forward_;
   for (const CheckpointLevel& level : levels_)

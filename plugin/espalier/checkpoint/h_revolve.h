@@ -97,6 +97,9 @@ class HierarchyTables {
 class HierarchyStream final : public ActionStream {
  public:
   explicit HierarchyStream(std::shared_ptr<const HierarchyTables> tables);
+  /// Of the first `steps` states alone, x_0 in the first slot of the last level, from
+  /// where it is restored.
+  HierarchyStream(std::shared_ptr<const HierarchyTables> tables, std::int64_t steps);
   ~HierarchyStream() override;
   [[nodiscard]] std::optional<Action> next() override;
 

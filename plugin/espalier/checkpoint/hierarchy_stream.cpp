@@ -17,9 +17,10 @@ struct HierarchyStream::Impl {
     bool stored;
   };
 
-  explicit Impl(std::shared_ptr<const HierarchyTables> of) : tables(std::move(of)) {
+  Impl(std::shared_ptr<const HierarchyTables> of, std::int64_t steps, bool stored)
+      : tables(std::move(of)) {
     const std::int32_t last = tables->count() - 1;
-    parts.push_back({0, tables->steps() - 1, last, slots(last), false});
+    parts.push_back({0, steps - 1, last, slots(last), stored});
   }
 
   [[nodiscard]] std::int64_t slots(std::int32_t level) const {
@@ -103,7 +104,11 @@ struct HierarchyStream::Impl {
 };
 
 HierarchyStream::HierarchyStream(std::shared_ptr<const HierarchyTables> tables)
-    : impl_(std::make_unique<Impl>(std::move(tables))) {}
+    : impl_(std::make_unique<Impl>(tables, tables->steps(), false)) {}
+
+HierarchyStream::HierarchyStream(std::shared_ptr<const HierarchyTables> tables,
+                                 std::int64_t steps)
+    : impl_(std::make_unique<Impl>(std::move(tables), steps, true)) {}
 
 HierarchyStream::~HierarchyStream() = default;
 

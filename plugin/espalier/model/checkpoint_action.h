@@ -20,11 +20,13 @@ namespace espalier {
 // is and goes on into another buffer, so that `c` slots take c + 1 buffers when a step
 // can overwrite its input, and c + 2 when it reads one buffer and writes another.
 
-/// A place for one state: a slot of a level, or the working state.
+/// A place for one state: a slot of a level, the working state, or, in schedules with
+/// tapes, the tape of the step that made the state.
 struct Place {
-  static constexpr std::int32_t kWorking = -1;  ///< no slot
-  std::int32_t level = kWorking;                ///< 0 is the fastest
-  std::int64_t slot = 0;                        ///< from 0, of that level
+  static constexpr std::int32_t kWorking = -1;
+  static constexpr std::int32_t kTape = -2;
+  std::int32_t level = kWorking;  ///< 0 is the fastest
+  std::int64_t slot = 0;          ///< from 0, of that level; kTape: the step
   [[nodiscard]] bool is_slot() const { return level >= 0; }
   auto operator<=>(const Place&) const = default;
 };
@@ -32,17 +34,19 @@ struct Place {
 /// What to do next. The names are those of the Python package checkpoint_schedules.
 ///
 /// kForward     The working state is x_first. When `target` is a slot, it is free and
-///              x_first is stored there first. Then steps first … last-1 run, and the
+///              x_first is stored there first (online schedules: the slot may hold a
+///              state that is given up). Then steps first … last-1 run, and the
 ///              working state is x_last. With `keeps_tape` it is one step, run with what
 ///              its Reverse needs (the tape), which stays until that.
 /// kCopy        `source` holds x_first; it becomes the working state, whatever that was.
-///              The slot keeps it. (last = first.)
+///              The slot, or the tape of step first - 1, keeps it. (last = first.)
 /// kMove        The same for the last time: the slot is free afterwards, so a slot in
 ///              memory can become the working buffer as it is.
 /// kReverse     Backward steps last-1 … first; every planner here gives one at a time,
 ///              last = first + 1. The adjoint is that of x_last before and of x_first
-///              after. The working state is x_first and is not needed afterwards, or the
-///              tape of the step is held and is freed.
+///              after. The working state is x_first and is not needed afterwards. Or
+///              the tape of the step is held; it is freed, and with it the slot that
+///              holds x_first, if one does.
 /// kEndForward  Once, before the first Reverse: the first sweep is over. The working
 ///              state is x_{N-1}; its step belongs to its Reverse (in a schedule with
 ///              tapes it has run and x_N is there).

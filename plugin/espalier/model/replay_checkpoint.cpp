@@ -118,6 +118,14 @@ void CheckpointReplayer::forward(const Action& action) {
 
 void CheckpointReplayer::restore(const Action& action) {
   const auto [level, slot] = action.source;
+  if (level == Place::kTape) {
+    if (action.kind == ActionKind::kMove || slot != action.first - 1 || slot < 0 ||
+        chain_ == nullptr || !taped_[at(slot)])
+      refuse(action, "the tape is not held");
+    working_ = action.first;
+    has_working_ = true;
+    return;
+  }
   if (level < 0 || at(level) >= held_.size()) refuse(action, "there is no such level");
   const auto held = held_[at(level)].find(slot);
   if (held == held_[at(level)].end()) refuse(action, "the slot is empty");

@@ -96,6 +96,13 @@ class Checker {
   }
 
   void check_restore(const Action& action) {
+    if (action.source.level == Place::kTape) {
+      if (!tapes_.contains(action.first - 1) || action.source.slot != action.first - 1 ||
+          action.kind == ActionKind::kMove)
+        say(action, "the tape of the step before is not held");
+      working_ = action.first;
+      return;
+    }
     const auto slot = slots_.find({action.source.level, action.source.slot});
     if (slot == slots_.end() || slot->second != action.first)
       return say(action, fmt::format("slot {} of level {} does not hold that state",

@@ -1,7 +1,7 @@
 // Shows what the data are of.
 
 addHead();
-({ plan: showPlan, graph: showGraph })[data.kind]();
+({ plan: showPlan, graph: showGraph, checkpoint: showCheckpoint })[data.kind]();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const chart of charts) chart.redraw();
 });

@@ -1,0 +1,167 @@
+// espalier checkpoint: which states of a chain to store, where, and when to compute them
+// again, so that it can be reversed.
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/checkpoint_answer.h"
+#include "cli/checkpoint_options.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "espalier/checkpoint/h_revolve.h"
+#include "espalier/checkpoint/online_checkpoints.h"
+#include "espalier/checkpoint/rotor.h"
+#include "espalier/model/checkpoint_io.h"
+#include "espalier/model/text_file.h"
+#include "espalier/model/validate_checkpoint.h"
+#include "espalier/report/checkpoint_page.h"
+
+namespace espalier::cli {
+namespace {
+
+constexpr std::int64_t kMostChecked = 2'000'000;  // steps: what a second allows
+constexpr std::int64_t kMostDrawn = 5'000'000;
+
+// A file that is not whole is not left behind; an interrupt ends the program as always.
+void write_actions(const std::string& path, const CheckpointSchedule& schedule) {
+  bool interrupted = false;
+  try {
+    const Interrupt interrupt;
+    write_file(path, [&](std::ostream& out) {
+      write_schedule(out, schedule, [&] { return !interrupt.came(); });
+    });
+    interrupted = interrupt.came();
+  } catch (const Error&) {
+    if (std::filesystem::is_regular_file(path)) std::filesystem::remove(path);
+    throw;
+  }
+  if (!interrupted) return;
+  if (std::filesystem::is_regular_file(path)) std::filesystem::remove(path);
+  (void)std::raise(SIGINT);
+}
+
+// Every schedule that is handed out has been checked, but those too long for that.
+void finish(const CheckpointRequest& request, const CheckpointSchedule& schedule,
+            const CheckpointAnswer& answer, std::optional<Progress>& progress) {
+  if (schedule.steps <= kMostChecked) {
+    progress->step("checking");
+    const Violations wrong = validate_checkpoint(schedule);
+    if (!wrong.empty())
+      throw Error(fmt::format("the schedule is not valid: {}", wrong.front()));
+  }
+  if (!request.schedule.empty()) {
+    progress->step("writing the schedule");
+    write_actions(request.schedule, schedule);
+  }
+  if (!request.page.empty()) {
+    if (schedule.steps > kMostDrawn) {
+      throw InvalidInput(
+          fmt::format("--report: {} steps are too many to draw, at most {}",
+                      schedule.steps, kMostDrawn));
+    }
+    progress->step("writing the report");
+    report::write_page(request.page,
+                       {&schedule, answer.input, answer.unit, answer.curve});
+  }
+  progress.reset();
+  print_schedule(schedule, answer, request.json);
+}
+
+ExitStatus refuse(const CheckpointAnswer& answer, const TooFewSlots& no, bool json) {
+  fmt::print(stderr, "espalier: {}\n", no.message());
+  if (json) {
+    print(dump({{"input", answer.input},
+                {"feasible", false},
+                {"slots", no.slots},
+                {"least_slots", no.least_slots}}));
+  }
+  return kNo;
+}
+
+// States that are all alike.
+ExitStatus run_steps(const CheckpointRequest& request) {
+  std::vector<CheckpointLevel> levels = request.levels;
+  if (request.slots) levels = {{"ram", *request.slots}};
+  bool timed = request.step || request.backward;
+  for (const CheckpointLevel& level : levels) timed |= (level.write | level.read) != 0;
+  StepCosts costs;
+  costs.forward = request.step.value_or(timed ? 1'000'000'000 : 1);
+  costs.backward = request.backward.value_or(0);
+  CheckpointAnswer answer;
+  answer.input = fmt::format("{} steps", *request.length);
+  answer.unit = timed ? 1e-9 : 1;
+  std::optional<Progress> progress(std::in_place, "planning");
+  const auto show = [&](double part) { progress->update(part); };
+  const auto schedule = request.online
+                            ? plan_online(*request.length, levels, costs, show)
+                            : plan_checkpoints(*request.length, levels, costs, show);
+  if (!schedule) {
+    progress.reset();
+    return refuse(answer, schedule.error(), request.json);
+  }
+  finish(request, *schedule, answer, progress);
+  return kDone;
+}
+
+// Stages with sizes and costs of their own.
+ExitStatus run_chain(const CheckpointRequest& request) {
+  std::optional<Bytes> bound;
+  const bool curve_only = request.memory == "curve";
+  if (!curve_only && request.memory != "min" && !request.memory.empty())
+    bound = parse_size(request.memory);
+  if (curve_only && !request.schedule.empty())
+    throw InvalidInput("--schedule needs a --memory other than curve");
+  const auto chain = std::make_shared<const Chain>(read_chain(request.chain));
+  std::optional<Progress> progress(std::in_place, "planning");
+  const auto table = std::make_shared<const RotorTable>(
+      chain, [&](double part) { progress->update(part); });
+  const std::vector<BudgetPoint> curve = table->curve();
+  CheckpointAnswer answer;
+  answer.input = request.chain;
+  answer.least_bytes = curve.front().bytes;
+  answer.curve = curve;
+  if (curve_only && request.page.empty()) {
+    progress.reset();
+    print_curve(*chain, answer, request.json);
+    return kDone;
+  }
+  const auto schedule = plan_chain(table, bound.value_or(answer.least_bytes));
+  if (!schedule) {
+    progress.reset();
+    Report report;
+    report.text("input", "input", request.chain);
+    report.count("steps", "steps to reverse", chain->size());
+    print_infeasible(std::move(report), schedule.error(), request.json);
+    return kNo;
+  }
+  if (curve_only) {  // with a page: of the least bound
+    report::write_page(request.page, {&*schedule, answer.input, answer.unit, curve});
+    progress.reset();
+    print_curve(*chain, answer, request.json);
+    return kDone;
+  }
+  finish(request, *schedule, answer, progress);
+  return kDone;
+}
+
+ExitStatus run_checkpoint(const CheckpointRequest& request) {
+  check(request);
+  return request.chain.empty() ? run_steps(request) : run_chain(request);
+}
+
+}  // namespace
+
+Command add_checkpoint(CLI::App& program) {
+  auto request = std::make_shared<CheckpointRequest>();
+  CLI::App* app = program.add_subcommand(
+      "checkpoint", "Plan which states of a chain to store so that it can be reversed");
+  add_checkpoint_options(*app, *request);
+  return {app, [request] { return run_checkpoint(*request); }};
+}
+
+}  // namespace espalier::cli

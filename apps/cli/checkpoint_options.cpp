@@ -1,0 +1,146 @@
+#include "cli/checkpoint_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/options.h"
+#include "cli/report_option.h"
+#include "espalier/model/checkpoint_io.h"
+#include "espalier/model/error.h"
+
+namespace espalier::cli {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::int64_t parse_count(std::string_view text, std::string_view of) {
+  std::int64_t count = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc() || stop != end || count < 0)
+    throw InvalidInput(fmt::format("{}: '{}' is not a number of slots", of, text));
+  return count;
+}
+
+CheckpointLevel parse_level(std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, ':');
+  if (parts.size() < 2 || parts[0].empty()) {
+    throw InvalidInput(
+        fmt::format("'{}' is not a level: expected NAME:SLOTS[:w=TIME][:r=TIME]", text));
+  }
+  CheckpointLevel level{std::string(parts[0]), parse_count(parts[1], text)};
+  for (std::size_t k = 2; k < parts.size(); ++k) {
+    if (parts[k].starts_with("w=")) {
+      level.write = parse_duration(parts[k].substr(2));
+    } else if (parts[k].starts_with("r=")) {
+      level.read = parse_duration(parts[k].substr(2));
+    } else {
+      throw InvalidInput(
+          fmt::format("level '{}': '{}' is neither w=TIME nor r=TIME", text, parts[k]));
+    }
+  }
+  return level;
+}
+
+void add_time(CLI::App& app, const std::string& option, std::optional<Nanoseconds>& value,
+              const std::string& help) {
+  const auto read = [option, &value](const std::string& text) {
+    try {
+      value = parse_duration(text);
+    } catch (const Error& error) {
+      throw CLI::ValidationError(option, error.what());
+    }
+  };
+  app.add_option_function<std::string>(option, read, help)->type_name("TIME");
+}
+
+void add_count(CLI::App& app, const std::string& option,
+               std::optional<std::int64_t>& value, std::int64_t least,
+               const std::string& help) {
+  const auto read = [option, least, &value](const std::int64_t& count) {
+    if (count < least)
+      throw CLI::ValidationError(option,
+                                 fmt::format("{} is not {} or more", count, least));
+    value = count;
+  };
+  app.add_option_function<std::int64_t>(option, read, help)->type_name("N");
+}
+
+}  // namespace
+
+std::vector<CheckpointLevel> parse_levels(std::string_view text) {
+  std::vector<CheckpointLevel> levels;
+  for (const std::string_view part : split(text, ',')) {
+    levels.push_back(parse_level(part));
+    const auto same = [&](const CheckpointLevel& level) {
+      return level.name == levels.back().name;
+    };
+    if (std::count_if(levels.begin(), levels.end(), same) > 1)
+      throw InvalidInput(fmt::format("there are two levels '{}'", levels.back().name));
+  }
+  return levels;
+}
+
+void add_checkpoint_options(CLI::App& app, CheckpointRequest& request) {
+  app.add_option("CHAIN", request.chain,
+                 "Stages with sizes and costs of their own, one a line:\n"
+                 "x xbar f b ftmp btmp (docs/checkpointing.md)")
+      ->type_name("FILE");
+  add_count(app, "--length", request.length, 1,
+            "Steps to reverse, of states that are all alike");
+  add_count(app, "--slots", request.slots, 0, "States that memory holds, x_0 among them");
+  const auto read_levels = [&request](const std::string& text) {
+    try {
+      request.levels = parse_levels(text);
+    } catch (const Error& error) {
+      throw CLI::ValidationError("--levels", error.what());
+    }
+  };
+  app.add_option_function<std::string>(
+         "--levels", read_levels,
+         "Where states can be stored, from fast to slow, with what a\n"
+         "store and a restore take: ram:20,disk:200:w=5ms:r=4ms")
+      ->type_name("NAME:SLOTS[:w=TIME][:r=TIME],…");
+  add_time(app, "--step", request.step,
+           "What a step forward takes; without it, a unit of cost");
+  add_time(app, "--backward", request.backward,
+           "What a step backward takes, its own forward step with it");
+  app.add_flag("--online", request.online,
+               "Decide as if the length were not known before the end");
+  app.add_option("--memory", request.memory,
+                 "Bound for a chain: a size, min for the least that suffices, or\n"
+                 "curve for the least cost of every bound")
+      ->type_name("SIZE|min|curve");
+  app.add_option("--schedule", request.schedule,
+                 "Write the actions here, one a line (docs/checkpointing.md)")
+      ->type_name("FILE");
+  add_report(app, request.page);
+  add_json(app, request.json);
+}
+
+void check(const CheckpointRequest& request) {
+  const bool alike = request.length || request.slots || !request.levels.empty() ||
+                     request.step || request.backward || request.online;
+  if (!request.chain.empty() && alike) {
+    throw InvalidInput(
+        "a CHAIN has its own steps and costs: --length, --slots, --levels, --step, "
+        "--backward and --online do not go with it");
+  }
+  if (!request.chain.empty()) return;
+  if (!request.memory.empty()) throw InvalidInput("--memory needs a CHAIN");
+  if (!request.length) throw InvalidInput("a CHAIN or --length is needed");
+  if (request.slots.has_value() != request.levels.empty())
+    throw InvalidInput("--length needs either --slots or --levels");
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/model/checkpoint_schedule.h"
+
+namespace espalier::cli {
+
+/// What `espalier checkpoint` is asked.
+struct CheckpointRequest {
+  std::string chain;   ///< file; empty: states that are all alike
+  std::string memory;  ///< of a chain: SIZE, min or curve
+  std::optional<std::int64_t> length, slots;
+  std::vector<CheckpointLevel> levels;
+  std::optional<Nanoseconds> step, backward;
+  bool online = false, json = false;
+  std::string schedule, page;
+};
+
+/// "ram:20,disk:200:w=5ms:r=4ms"
+/// @throws InvalidInput that names the level and what is wrong with it
+[[nodiscard]] std::vector<CheckpointLevel> parse_levels(std::string_view text);
+
+void add_checkpoint_options(CLI::App& app, CheckpointRequest& request);
+
+/// What is asked belongs together. @throws InvalidInput naming the option
+void check(const CheckpointRequest& request);
+
+}  // namespace espalier::cli

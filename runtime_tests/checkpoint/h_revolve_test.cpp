@@ -1,0 +1,244 @@
+#include "espalier/checkpoint/h_revolve.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "espalier/checkpoint/revolve.h"
+#include "espalier/checkpoint/split_search.h"
+#include "espalier/model/replay_checkpoint.h"
+#include "espalier/model/validate_checkpoint.h"
+#include "support/exact_checkpoints.h"
+
+namespace espalier {
+namespace {
+
+struct Instance {
+  std::int64_t steps;
+  std::vector<CheckpointLevel> levels;
+  StepCosts costs;
+};
+
+std::string describe(const Instance& in) {
+  std::string text =
+      fmt::format("{} steps of {} and {}", in.steps, in.costs.forward, in.costs.backward);
+  for (const Nanoseconds cost : in.costs.forwards) text += fmt::format(" {}", cost);
+  for (const CheckpointLevel& level : in.levels)
+    text += fmt::format(", {} slots w {} r {}", level.slots, level.write, level.read);
+  return text;
+}
+
+std::int64_t exact_cost(const Instance& in) {
+  support::ExactChain chain;
+  for (std::int64_t i = 0; i < in.steps; ++i)
+    chain.forward.push_back(in.costs.forward_of(i));
+  chain.backward = in.costs.backward;
+  for (const CheckpointLevel& level : in.levels) {
+    chain.levels.push_back({static_cast<int>(std::min<std::int64_t>(level.slots, 13)),
+                            level.write, level.read});
+  }
+  chain.starts_stored = in.levels.size() == 1;
+  return support::ExactCheckpoints(chain).cost();
+}
+
+// Levels of costs that do not fall, from nothing to some steps.
+Instance random_instance(std::mt19937& random, std::int64_t most_steps, int most_levels,
+                         int most_slots) {
+  const auto draw = [&random](std::int64_t first, std::int64_t last) {
+    return std::uniform_int_distribution<std::int64_t>(first, last)(random);
+  };
+  Instance in{draw(1, most_steps), {}, {}};
+  in.costs.forward = draw(0, 4);
+  in.costs.backward = draw(0, 3);
+  Nanoseconds write = draw(0, 1) * draw(0, 3), read = draw(0, 1) * draw(0, 3);
+  for (std::int64_t k = draw(1, most_levels); k > 0; --k) {
+    in.levels.push_back({"level", draw(1, most_slots), write, read});
+    write += draw(0, 5);
+    read += draw(0, 5);
+  }
+  if (draw(0, 5) == 0) in.levels.back().slots = in.steps + draw(0, 3);
+  return in;
+}
+
+void expect_optimal(const Instance& in) {
+  const auto plan = plan_checkpoints(in.steps, in.levels, in.costs);
+  ASSERT_TRUE(plan) << describe(in);
+  ASSERT_EQ(plan->cost, exact_cost(in)) << describe(in);
+  const Violations wrong = validate_checkpoint(*plan);
+  ASSERT_TRUE(wrong.empty()) << describe(in) << ": " << wrong.front();
+  const CheckpointReplay replay = replay_checkpoint(*plan);
+  ASSERT_EQ(replay.cost, plan->cost) << describe(in);
+  ASSERT_EQ(replay.use, plan->use) << describe(in);
+  ASSERT_EQ(replay.advances, plan->advances) << describe(in);
+}
+
+TEST(HRevolve, EqualsExhaustiveSearchOnSmallChains) {
+  std::mt19937 random(20);
+  for (int k = 0; k < 2000; ++k) {
+    expect_optimal(random_instance(random, 6, 2, 3));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(HRevolve, EqualsExhaustiveSearchOnThreeLevels) {
+  std::mt19937 random(21);
+  for (int k = 0; k < 400; ++k) {
+    expect_optimal(random_instance(random, 6, 3, 2));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(HRevolve, EqualsExhaustiveSearchUpToThirteenSteps) {
+  std::mt19937 random(22);
+  for (int k = 0; k < 25; ++k) {
+    Instance in = random_instance(random, 13, 2, 2);
+    in.steps = 11 + k % 3;
+    for (CheckpointLevel& level : in.levels)
+      level.slots = std::min<std::int64_t>(level.slots, 2);
+    expect_optimal(in);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(UnevenRevolve, EqualsExhaustiveSearch) {
+  std::mt19937 random(23);
+  for (int k = 0; k < 600; ++k) {
+    Instance in = random_instance(random, k < 500 ? 8 : 12, 1, 4);
+    in.levels[0].write = in.levels[0].read = 0;
+    for (std::int64_t i = 0; i < in.steps; ++i)
+      in.costs.forwards.push_back(std::uniform_int_distribution<int>(0, 9)(random));
+    expect_optimal(in);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(UnevenRevolve, EqualStepsAreRevolve) {
+  StepCosts costs;
+  costs.forwards.assign(120, 7);
+  for (const std::int64_t slots : {1, 2, 3, 5, 9, 200}) {
+    const auto plan = plan_checkpoints(120, {{"ram", slots}}, costs);
+    EXPECT_EQ(plan->cost, 7 * revolve_cost(120, slots)) << slots;
+    EXPECT_TRUE(validate_checkpoint(*plan).empty());
+  }
+}
+
+// The recurrence as it is written, trying every j.
+std::int64_t by_recurrence(const Instance& in) {
+  constexpr std::int64_t kInfinite = std::numeric_limits<std::int64_t>::max() / 8;
+  const auto length = static_cast<std::size_t>(in.steps);
+  const std::int64_t uf = in.costs.forward, ub = in.costs.backward;
+  std::vector<std::int64_t> below(length, kInfinite);
+  below[0] = ub;
+  for (const CheckpointLevel& level : in.levels) {
+    std::vector<std::int64_t> right = below;
+    for (std::int64_t m = 1; m <= level.slots; ++m) {
+      std::vector<std::int64_t> stored(length, ub), fresh(length, ub);
+      for (std::size_t l = 1; l < length; ++l) {
+        stored[l] = below[l];
+        for (std::size_t j = 1; j <= l; ++j) {
+          stored[l] = std::min(stored[l], static_cast<std::int64_t>(j) * uf +
+                                              right[l - j] + level.read + stored[j - 1]);
+        }
+        fresh[l] = std::min(below[l], level.write + stored[l]);
+      }
+      right = fresh;
+    }
+    below = right;
+  }
+  return below.back();
+}
+
+TEST(HRevolve, EqualsTheFullRecurrenceOnLongerChains) {
+  std::mt19937 random(24);
+  for (int k = 0; k < 60; ++k) {
+    Instance in = random_instance(random, 3, 4, 9);
+    in.steps = std::uniform_int_distribution<std::int64_t>(50, 260)(random);
+    in.costs.forward = std::uniform_int_distribution<int>(1, 3)(random);
+    for (CheckpointLevel& level : in.levels) {
+      level.write *= 3;
+      level.slots = std::min<std::int64_t>(level.slots, 12);
+    }
+    if (in.levels.size() == 1) in.levels.push_back({"disk", 6, 9, 7});
+    if (!in.levels.empty() && k % 4 == 0) in.levels.back().slots = in.steps;
+    const auto plan = plan_checkpoints(in.steps, in.levels, in.costs);
+    ASSERT_EQ(plan->cost, by_recurrence(in)) << describe(in);
+    ASSERT_TRUE(validate_checkpoint(*plan).empty()) << describe(in);
+  }
+}
+
+// Large figures: doubles of the hulls no longer tell neighbours apart.
+TEST(HRevolve, ScalesWithItsCosts) {
+  const std::vector<CheckpointLevel> levels = {{"a", 3}, {"b", 4, 7, 5}, {"c", 2, 11, 9}};
+  StepCosts costs{.forward = 3, .backward = 1, .forwards = {}};
+  const Nanoseconds small = plan_checkpoints(300, levels, costs)->cost;
+  const Nanoseconds times = (Nanoseconds{1} << 40) + 1;
+  std::vector<CheckpointLevel> large = levels;
+  for (CheckpointLevel& level : large) level.write *= times, level.read *= times;
+  costs = {.forward = 3 * times, .backward = times, .forwards = {}};
+  EXPECT_EQ(plan_checkpoints(300, large, costs)->cost, small * times);
+  ++large[2].read;  // no common divisor is left
+  const Nanoseconds odd = plan_checkpoints(300, large, costs)->cost;
+  EXPECT_EQ(odd, by_recurrence({300, large, costs}));
+}
+
+TEST(HRevolve, TwoLevelsByHand) {
+  // x_0 … x_3. The slot in memory alone: sweeps of 3, 2 and 1 steps. A state on disk
+  // saves two steps at most, and costs a store and a restore.
+  const auto plan = plan_checkpoints(4, {{"ram", 1}, {"disk", 1, 1, 1}}, {});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->cost, 6);
+  EXPECT_EQ(plan_checkpoints(4, {{"ram", 1}, {"disk", 1}}, {})->cost, revolve_cost(4, 2));
+}
+
+TEST(HRevolve, CostsThatFallAreNotProved) {
+  const auto plan = plan_checkpoints(40, {{"slow", 3, 9, 9}, {"fast", 3, 1, 1}}, {});
+  ASSERT_TRUE(plan);
+  EXPECT_LE(plan->lower_bound, plan->cost);
+  EXPECT_EQ(plan->proof == CheckpointProof::kOptimal, plan->lower_bound == plan->cost);
+  EXPECT_TRUE(validate_checkpoint(*plan).empty());
+}
+
+TEST(HRevolve, RefusesWithTheLeastThatSuffices) {
+  const auto plan = plan_checkpoints(5, {{"ram", 0}}, {});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().least_slots, 1);
+  EXPECT_TRUE(plan_checkpoints(1, {{"ram", 0}}, {}));
+  EXPECT_THROW((void)plan_checkpoints(5, {}, {}), InvalidInput);
+  EXPECT_THROW((void)plan_checkpoints(5, {{"ram", 2}, {"disk", 0, 1, 1}}, {}),
+               InvalidInput);
+  EXPECT_THROW((void)plan_checkpoints(5, {{"ram", 2, -1, 0}}, {}), InvalidInput);
+  EXPECT_THROW((void)plan_checkpoints(1 << 30, {{"ram", 2}, {"disk", 9, 1, 1}},
+                                      {.forward = Nanoseconds{1} << 50, .forwards = {}}),
+               OverflowError);
+}
+
+TEST(SplitSearch, EqualsTryingAll) {
+  std::mt19937 random(25);
+  for (int k = 0; k < 200; ++k) {
+    const int bend = std::uniform_int_distribution<int>(1, 40)(random);
+    HullRow right(80), left(80);
+    Nanoseconds a = 0, b = 0;
+    for (int i = 0; i < 80; ++i) {
+      right.append(a += i / bend + std::uniform_int_distribution<int>(0, 5)(random));
+      left.append(b += i / 9 + std::uniform_int_distribution<int>(0, 9)(random));
+    }
+    SplitSearch search(2, 3);
+    for (std::int64_t l = 1; l < 80; ++l) {
+      const auto cost = [&](std::int64_t j) {
+        return 2 * j + 3 + right.value(static_cast<std::size_t>(l - j)) +
+               left.value(static_cast<std::size_t>(j - 1));
+      };
+      Nanoseconds least = 5 * l;
+      for (std::int64_t j = 1; j <= l; ++j) least = std::min(least, cost(j));
+      const auto best = search.least(l, 5 * l, right, left);
+      ASSERT_EQ(best.value, least) << "instance " << k << ", l = " << l;
+      ASSERT_EQ(best.split == 0 ? 5 * l : cost(best.split), least);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace espalier

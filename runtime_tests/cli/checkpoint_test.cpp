@@ -1,0 +1,170 @@
+// espalier checkpoint: its forms, what it writes and what it refuses.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/program.h"
+
+namespace espalier::cli_test {
+namespace {
+
+using nlohmann::json;
+
+json answer(std::vector<std::string> arguments, int status = 0) {
+  arguments.insert(arguments.begin(), "checkpoint");
+  arguments.push_back("--json");
+  const Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.status, status) << outcome.err;
+  return json::parse(outcome.out, nullptr, false);
+}
+
+constexpr const char* kChain =
+    "# x xbar f b ftmp btmp\n"
+    "1 2 1s 2s\n1 2 1s 2s\r\n\n1 1 1s 2s 0 0 # the last\n";
+
+TEST(Checkpoint, OneLevelCountsAdvances) {
+  const json report = answer({"--length", "1000000", "--slots", "20"});
+  EXPECT_EQ(report["steps"], 1'000'000);
+  EXPECT_EQ(report["advances"], 6'815'960);
+  EXPECT_EQ(report["cost_seconds"], 6'815'960.0);
+  EXPECT_EQ(report["lower_bound_seconds"], report["cost_seconds"]);
+  EXPECT_EQ(report["proved"], true);
+  ASSERT_EQ(report["levels"].size(), 1U);
+  EXPECT_EQ(report["levels"][0]["slots"], 20);
+  EXPECT_EQ(report["levels"][0]["reads"], 999'999);
+  EXPECT_EQ(answer({"--length", "1000000000", "--slots", "50"})["advances"],
+            7'699'325'912);
+}
+
+TEST(Checkpoint, LevelsTakeTimes) {
+  const json report = answer({"--length", "6", "--levels", "ram:1,disk:9:w=1ms:r=500us",
+                              "--step", "2ms", "--backward", "4ms"});
+  double cost = 0.024 + 0.002 * report["advances"].get<double>();
+  cost += 0.001 * report["levels"][1]["writes"].get<double>() +
+          0.0005 * report["levels"][1]["reads"].get<double>();
+  EXPECT_NEAR(report["cost_seconds"], cost, 1e-12);
+  EXPECT_EQ(report["levels"][1]["name"], "disk");
+  EXPECT_EQ(report["proved"], true);
+}
+
+TEST(Checkpoint, OnlineHasTheOptimumAsItsBound) {
+  const json report = answer({"--length", "900", "--slots", "3", "--online"});
+  EXPECT_EQ(report["proved"], false);
+  EXPECT_GT(report["cost_seconds"], report["lower_bound_seconds"]);
+  EXPECT_LT(report["cost_seconds"].get<double>(),
+            1.07 * report["lower_bound_seconds"].get<double>());
+}
+
+TEST(Checkpoint, ChainsWithSizes) {
+  const TemporaryFile chain(kChain);
+  const json least = answer({chain.path(), "--memory", "min"});
+  EXPECT_EQ(least["bound_bytes"], least["least_bytes"]);
+  EXPECT_LE(least["peak_bytes"], least["bound_bytes"]);
+  const json curve = answer({chain.path(), "--memory", "curve"});
+  EXPECT_EQ(curve["curve"][0]["bytes"], least["least_bytes"]);
+  EXPECT_EQ(curve["curve"][0]["cost_seconds"], least["cost_seconds"]);
+  EXPECT_EQ(curve["curve"].back()["cost_seconds"], 9.0);
+  const json all = answer({chain.path(), "--memory", "1KiB"});
+  EXPECT_EQ(all["cost_seconds"], 9.0);
+  EXPECT_EQ(all["proved"], true);
+  const json no = answer({chain.path(), "--memory", "1"}, 1);
+  EXPECT_EQ(no["feasible"], false);
+  EXPECT_EQ(no["least_bytes"], least["least_bytes"]);
+}
+
+TEST(Checkpoint, TooFewSlotsNamesTheLeast) {
+  const Outcome outcome = run({"checkpoint", "--length", "9", "--slots", "0"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.err,
+            "espalier: 0 slots are too few to reverse the chain; 1 suffices\n");
+  EXPECT_EQ(answer({"--length", "9", "--slots", "0"}, 1)["least_slots"], 1);
+  EXPECT_EQ(answer({"--length", "1", "--slots", "0"})["advances"], 0);
+}
+
+TEST(Checkpoint, WritesTheScheduleAndAPage) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path() + "/s.txt",
+                    page = directory.path() + "/p.html";
+  answer({"--length", "40", "--levels", "ram:2,disk:3:w=1s:r=1s", "--schedule", file,
+          "--report", page});
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  EXPECT_TRUE(text.str().starts_with(
+      "# steps 40\n# level ram 2\n# level disk 3\n# action first last level slot\n"
+      "Forward 0 "))
+      << text.str();
+  EXPECT_TRUE(text.str().ends_with("Reverse 0 1 -1 0\nEndReverse 0 0 -1 0\n"));
+  std::ifstream html(page);
+  std::stringstream drawn;
+  drawn << html.rdbuf();
+  EXPECT_NE(drawn.str().find("\"kind\":\"checkpoint\""), std::string::npos);
+}
+
+TEST(Checkpoint, AFullDiskLeavesNoScheduleBehind) {
+  const TemporaryDirectory directory;
+  const Outcome outcome = run({"checkpoint", "--length", "300000", "--slots", "9",
+                               "--schedule", directory.path() + "/s.txt"},
+                              100'000);
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_NE(outcome.err.find("s.txt"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(directory.names().empty());
+}
+
+TEST(Checkpoint, RefusesBadUsage) {
+  const TemporaryFile chain(kChain), empty("# nothing\n"), few("1 2 3s\n"),
+      small("1 2 1s 1s\n9 1 1s 1s\n1 1 1s 1s\n");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{}, "a CHAIN or --length is needed"},
+      {{"--length", "5"}, "either --slots or --levels"},
+      {{"--length", "0", "--slots", "3"}, "0 is not 1 or more"},
+      {{"--length", "5", "--slots", "3", "--levels", "ram:1"}, "either --slots"},
+      {{"--length", "5", "--levels", "ram"}, "'ram' is not a level"},
+      {{"--length", "5", "--levels", "ram:x"}, "'x' is not a number of slots"},
+      {{"--length", "5", "--levels", "ram:1:q=2"}, "'q=2' is neither"},
+      {{"--length", "5", "--levels", "ram:1:w=2x"}, "'2x' is not a time"},
+      {{"--length", "5", "--levels", "a:1,a:2"}, "two levels 'a'"},
+      {{"--length", "5", "--slots", "2", "--step", "-1ms"}, "'-1ms' is not a time"},
+      {{"--length", "5", "--slots", "2", "--memory", "1GB"}, "--memory needs a CHAIN"},
+      {{chain.path(), "--length", "5"}, "do not go with it"},
+      {{chain.path(), "--memory", "much"}, "'much' is not a size"},
+      {{empty.path()}, "holds no stage"},
+      {{few.path()}, ":1: 3 fields"},
+      {{small.path()}, "stage 0 saves 2 bytes, less than its output of 9"},
+      {{"/nonexistent/chain"}, "/nonexistent/chain"}};
+  for (const auto& [arguments, message] : cases) {
+    std::vector<std::string> all = arguments;
+    all.insert(all.begin(), "checkpoint");
+    const Outcome outcome = run(all);
+    EXPECT_EQ(outcome.status, 2) << message;
+    EXPECT_NE(outcome.err.find(message), std::string::npos)
+        << message << ": " << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+}
+
+#ifdef ESPALIER_PYTHON
+// The example that gives a schedule as the classes of another package.
+TEST(Checkpoint, TheExampleReaderReplaysTheSchedule) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path() + "/s.txt";
+  for (const char* levels : {"ram:3", "ram:2,disk:4:w=2s:r=1s"}) {
+    const json report =
+        answer({"--length", "60", "--levels", levels, "--schedule", file});
+    const std::string command = fmt::format("{} {} {} > {}/out", ESPALIER_PYTHON,
+                                            ESPALIER_EXAMPLE, file, directory.path());
+    ASSERT_EQ(std::system(command.c_str()), 0) << levels;
+    std::int64_t forwards = 0;
+    std::ifstream(directory.path() + "/out") >> forwards;
+    EXPECT_EQ(forwards, report["advances"]) << levels;
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace espalier::cli_test
