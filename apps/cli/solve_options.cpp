@@ -1,12 +1,10 @@
 #include "cli/solve_options.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
+#include "cli/paths.h"
 #include "espalier/model/error.h"
 #include "espalier/model/output_file.h"
 #include "solver/runtime.h"
@@ -155,13 +153,7 @@ void check_paths(const SolveOptions& options) {
   if (!options.save.empty()) check_save(options.save, options.out);
   const std::string& directory = options.solver.out_of_core;
   if (directory.empty()) return;
-  std::error_code ignored;
-  if (std::filesystem::exists(directory, ignored) &&
-      !std::filesystem::is_directory(directory, ignored))
-    throw FileError("--out-of-core " + directory, 0, "is not a directory");
-  if (access(directory.c_str(), W_OK | X_OK) != 0)
-    throw FileError("--out-of-core " + directory, 0,
-                    fmt::format("cannot be written to: {}", std::strerror(errno)));
+  check_directory("--out-of-core", directory);
 }
 
 }  // namespace

@@ -30,12 +30,14 @@ TEST_P(EverySubcommand, HasHelp) {
   EXPECT_EQ(outcome.err, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Cli, EverySubcommand, Values("solve", "plan", "order", "info"));
+INSTANTIATE_TEST_SUITE_P(Cli, EverySubcommand,
+                         Values("solve", "plan", "order", "checkpoint", "adjoint",
+                                "info"));
 
 TEST(Usage, HelpNamesTheSubcommands) {
   const Outcome outcome = run({"--help"});
   EXPECT_EQ(outcome.status, 0);
-  for (const char* name : {"solve", "plan", "order", "info"}) {
+  for (const char* name : {"solve", "plan", "order", "checkpoint", "adjoint", "info"}) {
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
   }
 }

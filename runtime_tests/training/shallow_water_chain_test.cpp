@@ -2,60 +2,87 @@
 
 #include <gtest/gtest.h>
 
-#include "espalier/checkpoint/revolve.h"
 #include "solver/runtime.h"
+#include "training/chain_runs.h"
 #include "training/shallow_water_steps.h"
 
 namespace espalier::training {
 namespace {
 
-struct Outcome {
-  ChainReport report;
-  Gradient gradient;
-};
+constexpr std::int64_t kSteps = 25;
 
-Outcome run(const ShallowWaterCase& test, std::int64_t steps, std::int32_t bands,
-            std::int32_t workers, ActionStream& schedule, const ChainLimits& limits) {
-  FirstError errors;
-  Outcome outcome;
-  ShallowWaterChain water(test, steps, bands, workers, errors);
-  outcome.report = run_chain(water.chain(), schedule, water.callbacks(), limits, errors);
-  outcome.gradient.misfit = water.misfit();
-  const auto copy = [](std::span<const double> values) {
-    return Field(values.begin(), values.end());
-  };
-  outcome.gradient.initial = copy(water.initial_gradient());
-  outcome.gradient.drag = copy(water.parameter_gradient());
-  return outcome;
+Result store_all(const ShallowWaterCase& test) {
+  Gradient gradient = store_all_gradient(test, kSteps);
+  return {{}, gradient.misfit, std::move(gradient.initial), std::move(gradient.drag)};
 }
 
-void expect_same(const Gradient& one, const Gradient& other) {
-  EXPECT_EQ(one.misfit, other.misfit);
-  EXPECT_EQ(one.initial, other.initial);
-  EXPECT_EQ(one.drag, other.drag);
+struct Levels {
+  std::int64_t memory, disk;
+  bool overlap = true;
+};
+
+void expect_store_all(const ShallowWaterCase& test, const Result& expected,
+                      std::int32_t workers, std::int32_t bands, const Levels& levels) {
+  SCOPED_TRACE(testing::Message()
+               << workers << " workers, " << bands << " bands, " << levels.memory
+               << " slots in memory, " << levels.disk << " on disk");
+  const TemporaryDirectory directory;
+  FirstError errors;
+  ShallowWaterChain water(test, kSteps, bands, workers, errors);
+  const CheckpointSchedule schedule = schedule_for(kSteps, levels.memory, levels.disk);
+  const Result result = run(water, *schedule.actions(),
+                            {.memory_slots = levels.memory,
+                             .disk_slots = levels.disk,
+                             .directory = directory.path(),
+                             .overlap = levels.overlap},
+                            errors);
+  result.expect_equal(expected);
+  EXPECT_EQ(result.report.advances, schedule.advances);
+  EXPECT_EQ(result.report.reverses, kSteps);
+  if (levels.disk == 0) return;
+  const LevelUse use = schedule.use.back();
+  EXPECT_EQ(result.report.disk_restores, use.reads);
+  EXPECT_EQ(result.report.bytes_read, use.reads * water.chain().state_bytes());
+  EXPECT_EQ(result.report.bytes_written,
+            result.report.disk_stores * water.chain().state_bytes());
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
 TEST(ShallowWaterChain, GradientIsThatOfStoreAllWhateverTheSlotsBandsAndWorkers) {
-  constexpr std::int64_t kSteps = 25;
   const ShallowWaterCase test = shallow_water_case(16, 12);
-  const Gradient expected = store_all_gradient(test, kSteps);
+  const Result expected = store_all(test);
   for (const std::int32_t workers : {1, 2}) {
     solver::Runtime runtime({.workers = workers});
     runtime.wake();
-    for (const std::int32_t bands : {1, 2, 3, 5, 12}) {
-      for (const std::int64_t slots : {1, 2, 3, 7, 25}) {
-        SCOPED_TRACE(testing::Message() << workers << " workers, " << bands << " bands, "
-                                        << slots << " slots");
-        RevolveStream schedule(kSteps, slots);
-        const Outcome outcome =
-            run(test, kSteps, bands, workers, schedule, {.memory_slots = slots});
-        expect_same(outcome.gradient, expected);
-        EXPECT_EQ(outcome.report.advances, revolve_cost(kSteps, slots));
-        EXPECT_EQ(outcome.report.reverses, kSteps);
-      }
-    }
+    for (const std::int32_t bands : {1, 2, 3, 12})
+      for (const std::int64_t slots : {1, 2, 7, 25})
+        expect_store_all(test, expected, workers, bands, {slots, 0});
     runtime.sleep();
   }
+}
+
+TEST(ShallowWaterChain, GradientIsThatOfStoreAllWithStatesOnDisk) {
+  const ShallowWaterCase test = shallow_water_case(16, 12);
+  const Result expected = store_all(test);
+  for (const std::int32_t workers : {1, 2}) {
+    solver::Runtime runtime({.workers = workers});
+    runtime.wake();
+    for (const bool overlap : {true, false})
+      for (const Levels levels :
+           {Levels{0, 1}, {0, 3}, {0, 25}, {1, 1}, {1, 25}, {2, 3}, {3, 25}})
+        expect_store_all(test, expected, workers, 3,
+                         {levels.memory, levels.disk, overlap});
+    runtime.sleep();
+  }
+}
+
+TEST(ShallowWaterChain, RunsUnderOtherSchedulers) {
+  const ShallowWaterCase test = shallow_water_case(16, 12);
+  const Result expected = store_all(test);
+  solver::Runtime runtime({.workers = 2, .scheduler = "lws"});
+  runtime.wake();
+  expect_store_all(test, expected, 2, 4, {2, 2});
+  runtime.sleep();
 }
 
 }  // namespace

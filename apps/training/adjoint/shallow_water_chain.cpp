@@ -175,11 +175,16 @@ void ShallowWaterChain::compute(const Task& task) {
   }
 }
 
+void ShallowWaterChain::for_bands(
+    const std::function<void(std::int32_t, std::size_t)>& each) {
+  for (std::size_t k = 0; k < bands_.size(); ++k) each(static_cast<std::int32_t>(k), k);
+}
+
 void ShallowWaterChain::start(const StateBuffer& to) {
   auto* const out = reinterpret_cast<double*>(to.data);
-  for (std::size_t b = 0; b < bands_.size(); ++b)
-    submit({.kind = Task::Kind::kStart, .out = out}, static_cast<std::int32_t>(b),
-           {{to.parts[b], STARPU_W}}, {});
+  for_bands([&](std::int32_t band, std::size_t k) {
+    submit({.kind = Task::Kind::kStart, .out = out}, band, {{to.parts[k], STARPU_W}}, {});
+  });
 }
 
 namespace {
@@ -190,89 +195,87 @@ const double* values(const StateBuffer& state) {
 
 // y1 and y2 of a step, in first_ and second_.
 void ShallowWaterChain::stages(const StateBuffer& from) {
-  for (std::size_t b = 0; b < bands_.size(); ++b)
-    submit({.kind = Task::Kind::kStage,
-            .alpha = 1. / 3,
-            .x = values(from),
-            .y = values(from),
-            .out = first_.data},
-           static_cast<std::int32_t>(b), {{first_.parts[b], STARPU_W}}, {from.parts});
-  for (std::size_t b = 0; b < bands_.size(); ++b)
-    submit({.kind = Task::Kind::kStage,
-            .alpha = 0.5,
-            .x = values(from),
-            .y = first_.data,
-            .out = second_.data},
-           static_cast<std::int32_t>(b),
-           {{from.parts[b], STARPU_R}, {second_.parts[b], STARPU_W}}, {first_.parts});
+  const Task first{.kind = Task::Kind::kStage,
+                   .alpha = 1. / 3,
+                   .x = values(from),
+                   .y = values(from),
+                   .out = first_.data};
+  const Task second{.kind = Task::Kind::kStage,
+                    .alpha = 0.5,
+                    .x = values(from),
+                    .y = first_.data,
+                    .out = second_.data};
+  for_bands([&](std::int32_t band, std::size_t k) {
+    submit(first, band, {{first_.parts[k], STARPU_W}}, {from.parts});
+  });
+  for_bands([&](std::int32_t band, std::size_t k) {
+    submit(second, band, {{from.parts[k], STARPU_R}, {second_.parts[k], STARPU_W}},
+           {first_.parts});
+  });
 }
 
 void ShallowWaterChain::advance(const StateBuffer& from, const StateBuffer& to) {
   stages(from);
   const bool in_place = from.data == to.data;
-  for (std::size_t b = 0; b < bands_.size(); ++b) {
-    std::vector<Access> own = {{to.parts[b], in_place ? STARPU_RW : STARPU_W}};
-    if (!in_place) own.push_back({from.parts[b], STARPU_R});
-    submit({.kind = Task::Kind::kStage,
-            .alpha = 1,
-            .x = values(from),
-            .y = second_.data,
-            .out = reinterpret_cast<double*>(to.data)},
-           static_cast<std::int32_t>(b), std::move(own), {second_.parts});
-  }
+  const Task third{.kind = Task::Kind::kStage,
+                   .alpha = 1,
+                   .x = values(from),
+                   .y = second_.data,
+                   .out = reinterpret_cast<double*>(to.data)};
+  for_bands([&](std::int32_t band, std::size_t k) {
+    std::vector<Access> own = {{to.parts[k], in_place ? STARPU_RW : STARPU_W}};
+    if (!in_place) own.push_back({from.parts[k], STARPU_R});
+    submit(third, band, std::move(own), {second_.parts});
+  });
 }
 
+// The end of the chain, which nothing else reaches, in third_, and the adjoint there.
+void ShallowWaterChain::begin_backward(const StateBuffer& at) {
+  advance(at, third_.buffer());
+  const Task misfit{.kind = Task::Kind::kMisfit, .x = third_.data, .out = adjoint_.data};
+  for_bands([&](std::int32_t band, std::size_t k) {
+    submit(misfit, band,
+           {{third_.parts[k], STARPU_R},
+            {adjoint_.parts[k], STARPU_W},
+            {drag_.parts[k], STARPU_W}},
+           {});
+  });
+}
+
+// The adjoint of y2 goes into third_, that of y1 into second_, where y2 was.
 void ShallowWaterChain::backward(std::int64_t step, const StateBuffer& at) {
-  using Kind = Task::Kind;
-  const auto count = static_cast<std::int32_t>(bands_.size());
-  if (step == chain_.steps - 1) {  // the end of the chain is not reached otherwise
-    advance(at, third_.buffer());
-    for (std::int32_t b = 0; b < count; ++b) {
-      const auto k = static_cast<std::size_t>(b);
-      submit({.kind = Kind::kMisfit, .x = third_.data, .out = adjoint_.data}, b,
-             {{third_.parts[k], STARPU_R},
-              {adjoint_.parts[k], STARPU_W},
-              {drag_.parts[k], STARPU_W}},
-             {});
-    }
-  } else {
+  if (step == chain_.steps - 1)
+    begin_backward(at);
+  else
     stages(at);
-  }
-  for (std::int32_t b = 0; b < count; ++b) {  // y2's, into third_
-    const auto k = static_cast<std::size_t>(b);
-    submit({.kind = Kind::kAdjoint,
-            .alpha = 1,
-            .y = second_.data,
-            .bar = adjoint_.data,
-            .out = third_.data},
-           b, {{third_.parts[k], STARPU_W}, {drag_.parts[k], STARPU_RW}},
+  const auto adjoint = [](double alpha, const double* y, const Field& bar,
+                          const Field& out) {
+    return Task{.kind = Task::Kind::kAdjoint,
+                .alpha = alpha,
+                .y = y,
+                .bar = bar.data,
+                .out = out.data};
+  };
+  const Task of_second = adjoint(1, second_.data, adjoint_, third_);
+  for_bands([&](std::int32_t band, std::size_t k) {
+    submit(of_second, band, {{third_.parts[k], STARPU_W}, {drag_.parts[k], STARPU_RW}},
            {second_.parts, adjoint_.parts});
-  }
-  for (std::int32_t b = 0; b < count; ++b) {  // y1's, into second_
-    const auto k = static_cast<std::size_t>(b);
-    submit({.kind = Kind::kAdjoint,
-            .alpha = 0.5,
-            .y = first_.data,
-            .bar = third_.data,
-            .out = second_.data},
-           b, {{second_.parts[k], STARPU_W}, {drag_.parts[k], STARPU_RW}},
+  });
+  const Task of_first = adjoint(0.5, first_.data, third_, second_);
+  for_bands([&](std::int32_t band, std::size_t k) {
+    submit(of_first, band, {{second_.parts[k], STARPU_W}, {drag_.parts[k], STARPU_RW}},
            {first_.parts, third_.parts});
-  }
-  for (std::int32_t b = 0; b < count; ++b) {
-    const auto k = static_cast<std::size_t>(b);
-    submit({.kind = Kind::kAdjoint,
-            .alpha = 1. / 3,
-            .y = values(at),
-            .bar = second_.data,
-            .out = adjoint_.data,
-            .add = {adjoint_.data, third_.data, second_.data},
-            .adds = 3},
-           b,
+  });
+  Task of_state = adjoint(1. / 3, values(at), second_, adjoint_);
+  of_state.add = {adjoint_.data, third_.data, second_.data};
+  of_state.adds = 3;
+  for_bands([&](std::int32_t band, std::size_t k) {
+    submit(of_state, band,
            {{third_.parts[k], STARPU_R},
             {adjoint_.parts[k], STARPU_RW},
             {drag_.parts[k], STARPU_RW}},
            {at.parts, second_.parts});
-  }
+  });
 }
 
 double ShallowWaterChain::misfit() const {

@@ -3,6 +3,7 @@
 #include <starpu.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -62,8 +63,11 @@ class ShallowWaterChain final : public GradientChain {
     }
   };
   Field make_field(std::size_t row_size);
+  // each(band, the same as an index)
+  void for_bands(const std::function<void(std::int32_t, std::size_t)>& each);
   void start(const StateBuffer& to);
   void advance(const StateBuffer& from, const StateBuffer& to);
+  void begin_backward(const StateBuffer& at);
   void backward(std::int64_t step, const StateBuffer& at);
   void stages(const StateBuffer& from);
   void submit(const Task& task, std::int32_t band, std::vector<Access> own,

@@ -156,8 +156,9 @@ class Run {
   }
   std::int32_t& slot(const Place& place) {
     if (place.level != 0 || place.slot < 0 || place.slot >= std::ssize(slots_))
-      throw InvalidInput(fmt::format(
-          "the schedule uses slot {} of level {}: there is none", place.slot, place.level));
+      throw InvalidInput(
+          fmt::format("the schedule uses slot {} of level {}: there is none", place.slot,
+                      place.level));
     return slots_[static_cast<std::size_t>(place.slot)];
   }
 
@@ -169,7 +170,12 @@ class Run {
       ++report_.disk_stores;
       return;
     }
-    slot(target) = working_;
+    std::int32_t& place = slot(target);
+    if (place != kNone) {  // what is there is given up
+      held_[static_cast<std::size_t>(place)] = false;
+      buffers_.give(place);
+    }
+    place = working_;
     held_[static_cast<std::size_t>(working_)] = true;
     ++report_.stores;
   }
@@ -258,9 +264,8 @@ std::int64_t buffers_of(const Chain& chain, const ChainLimits& limits) {
 }
 
 Bytes memory_of(const Chain& chain, const ChainLimits& limits) {
-  const Bytes each =
-      checked_add(solver::PageBuffer::footprint(chain.state_bytes()),
-                  checked_mul(handle_bytes(), std::ssize(chain.parts)));
+  const Bytes each = checked_add(solver::PageBuffer::footprint(chain.state_bytes()),
+                                 checked_mul(handle_bytes(), std::ssize(chain.parts)));
   return checked_mul(each, buffers_of(chain, limits));
 }
 

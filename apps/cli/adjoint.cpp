@@ -1,0 +1,157 @@
+// espalier adjoint: the gradient of a model's misfit inside a memory bound.
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "cli/adjoint_options.h"
+#include "cli/adjoint_report.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "solver/clock.h"
+#include "solver/grid.h"
+#include "solver/kernels/dense.h"
+#include "solver/process_memory.h"
+#include "training/adjoint/ice_sheet_chain.h"
+#include "training/adjoint/shallow_water_chain.h"
+
+namespace espalier::cli {
+namespace {
+
+using solver::Clock;
+using solver::since;
+using training::AdjointJob;
+using training::AdjointModel;
+
+solver::GridShape grid_of(const AdjointOptions& options) {
+  const solver::GridShape shape = solver::parse_grid(options.grid);
+  if (shape.nx < 3 || shape.ny < 3 || shape.nz != 1)
+    throw InvalidInput(
+        fmt::format("--grid {}: two sizes of at least 3 each, as 512x512", options.grid));
+  return shape;
+}
+
+AdjointModel shallow_water(const AdjointOptions& options) {
+  using training::ShallowWaterChain;
+  const solver::GridShape shape = grid_of(options);
+  const auto test = std::make_shared<training::ShallowWaterCase>(
+      training::shallow_water_case(shape.nx, shape.ny));
+  const std::int32_t workers = options.job.runtime.workers;
+  const std::int32_t bands = options.bands > 0
+                                 ? options.bands
+                                 : ShallowWaterChain::default_bands(test->basin, workers);
+  return {
+      .chain = ShallowWaterChain::chain_of(test->basin, options.steps, bands),
+      .step_costs = {},
+      .uses_blas = false,
+      .bytes_beside =
+          [test, bands, workers] {
+            return ShallowWaterChain::bytes_beside(test->basin, bands, workers);
+          },
+      .build =
+          [test, bands, workers, steps = options.steps](training::FirstError& errors) {
+            return std::make_unique<ShallowWaterChain>(*test, steps, bands, workers,
+                                                       errors);
+          }};
+}
+
+AdjointModel ice_sheet(const AdjointOptions& options) {
+  using training::IceSheetChain;
+  constexpr std::int32_t kMostTurns = 12;
+  constexpr double kTolerance = 1e-8;
+  const solver::GridShape shape = grid_of(options);
+  const auto test = std::make_shared<training::IceSheetCase>(
+      training::ice_sheet_case(shape.nx, shape.ny));
+  const auto sheet = std::make_shared<training::IceSheet>(*test, kMostTurns);
+  solver::kernels::use_one_blas_thread();
+  const std::vector<std::int32_t> turns =
+      training::sound_ice_sheet(*test, *sheet, options.steps, kTolerance);
+  return {.chain = IceSheetChain::chain_of(*test, options.steps),
+          .step_costs = {turns.begin(), turns.end()},
+          .uses_blas = true,
+          .bytes_beside = [test,
+                           sheet] { return IceSheetChain::bytes_beside(*test, *sheet); },
+          .build =
+              [test, sheet, turns](training::FirstError& errors) {
+                return std::make_unique<IceSheetChain>(*test, *sheet, turns, errors);
+              }};
+}
+
+// The bound that was asked for; no value: none.
+std::optional<Bytes> bound_of(const AdjointOptions& options, const AdjointJob& job) {
+  if (!options.bounded()) return std::nullopt;
+  const bool factor = options.memory.kind == MemoryRequest::Kind::kFactor;
+  return options.memory.resolve(factor ? job.budget().least(false) : job.least(), 0);
+}
+
+// Ends as the signal would have ended the program, having said how far it was.
+ExitStatus interrupted(const AdjointOptions& options, const training::ChainReport& run,
+                       std::int64_t planned) {
+  fmt::print(stderr, "espalier: adjoint {}: interrupted after {} of {} forward steps\n",
+             options.model, run.advances, planned);
+  std::raise(SIGINT);
+  return kInternal;
+}
+
+ExitStatus run_adjoint(const AdjointOptions& options,
+                       AdjointModel (*make)(const AdjointOptions&)) {
+  check(options);
+  std::optional<Progress> progress(std::in_place, "preparing");
+  AdjointRun run;
+  Clock::time_point start = Clock::now();
+  AdjointJob job(make(options), options.job);
+  run.prepare_seconds = since(start);
+  if (job.unequal_steps()) run.sounding_steps = options.steps;
+  progress->step("planning");
+  start = Clock::now();
+  run.bound = bound_of(options, job);
+  if (const auto planned = job.plan(run.bound); !planned) {
+    progress.reset();
+    return report_infeasible(options, job, planned.error());
+  }
+  run.plan_seconds = since(start);
+  progress->step("forwards and backwards");
+  {
+    const Interrupt interrupt;
+    run.result = job.run([&](double part) {
+      progress->update(part);
+      return interrupt.came();
+    });
+  }
+  progress.reset();
+  if (run.result.run.stopped)
+    return interrupted(options, run.result.run, job.schedule().advances);
+  return report_run(options, job, run);
+}
+
+}  // namespace
+
+Command add_adjoint(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "adjoint", "Gradient of a time-stepping model inside a memory bound");
+  app->require_subcommand(1);
+  const auto water = std::make_shared<AdjointOptions>();
+  CLI::App* water_app = app->add_subcommand(
+      "shallow-water", "Waves in a closed basin, by the initial state and the drag");
+  add_adjoint_options(*water_app, *water, "512x512", 2000);
+  water_app
+      ->add_option("--bands", water->bands,
+                   "Bands of rows that a step is divided into (default: by workers)")
+      ->type_name("N");
+  const auto ice = std::make_shared<AdjointOptions>();
+  CLI::App* ice_app = app->add_subcommand(
+      "ice-sheet",
+      "Shallow ice with implicit steps, by the initial thickness and the rate factor");
+  add_adjoint_options(*ice_app, *ice, "64x64", 100);
+  return {app, [water, ice, ice_app]() -> ExitStatus {
+            solver::keep_heap_small();
+            return ice_app->parsed() ? run_adjoint(*ice, ice_sheet)
+                                     : run_adjoint(*water, shallow_water);
+          }};
+}
+
+}  // namespace espalier::cli

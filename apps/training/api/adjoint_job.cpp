@@ -1,0 +1,99 @@
+#include "training/api/adjoint_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "solver/process_memory.h"
+#include "training/chain/chain_schedule.h"
+
+namespace espalier::training {
+namespace {
+
+double norm(std::span<const double> values) {
+  double sum = 0;
+  for (const double each : values) sum += each * each;
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+AdjointJob::AdjointJob(AdjointModel model, const AdjointOptions& options)
+    : model_(std::move(model)), options_(options), runtime_(options.runtime) {
+  if (model_.uses_blas) runtime_.warm_up();
+  budget_ = {.chain = model_.chain, .beside = model_.bytes_beside(), .account = {}};
+  static_cast<void>(handle_bytes());
+  budget_.account =
+      solver::measure_process(solver::runtime_reserve(options.runtime.workers));
+}
+
+Bytes AdjointJob::least() const {
+  return budget_.least(!options_.wish.directory.empty());
+}
+
+Bytes AdjointJob::disk_bytes() const {
+  return checked_mul(limits_.disk_slots, model_.chain.state_bytes());
+}
+
+Expected<void> AdjointJob::plan(std::optional<Bytes> bound) {
+  ChainBudget now = budget_;
+  const ScheduleCosts costs{.steps = model_.step_costs,
+                            .disk_write = options_.disk_write,
+                            .disk_read = options_.disk_read};
+  std::int64_t most = useful_slots(model_.chain);
+  for (;;) {
+    auto limits = fit_slots(now, options_.wish, bound);
+    if (!limits) return tl::make_unexpected(limits.error());
+    limits_ = *limits;
+    limits_.memory_slots = std::min(limits_.memory_slots, most);
+    schedule_ = make_schedule(model_.chain, limits_, costs);
+    if (!bound) return {};
+    // The tables of the schedule stay as long as it is carried out.
+    now.account = solver::measure_process(budget_.account.reserve);
+    const Bytes inside = checked_add(budget_.beside, memory_of(model_.chain, limits_));
+    if (now.account.needed(inside) <= *bound) return {};
+    const std::int64_t fewest = limits_.disk_slots > 0 ? 0 : 1;
+    if (options_.wish.memory_slots || limits_.memory_slots <= fewest)
+      return tl::make_unexpected(
+          Infeasible{.reason = Infeasible::Reason::kNoneFound,
+                     .bound_bytes = *bound,
+                     .least_bytes = now.account.least(inside),
+                     .lower_bound_bytes = budget_.account.needed(inside)});
+    most = limits_.memory_slots - 1;
+    schedule_ = {};
+  }
+}
+
+AdjointResult AdjointJob::run(const std::function<bool(double)>& progress) {
+  FirstError errors;
+  const std::unique_ptr<GradientChain> model = model_.build(errors);
+  ChainCallbacks callbacks = model->callbacks();
+  if (progress) {
+    const double all = static_cast<double>(std::max<std::int64_t>(1, schedule_.advances));
+    callbacks.stop = [&progress, all](std::int64_t advances) {
+      return progress(static_cast<double>(advances) / all);
+    };
+  }
+  const auto actions = schedule_.actions();
+  AdjointResult result;
+  runtime_.wake();
+  try {
+    result.run = run_chain(model->chain(), *actions, callbacks, limits_, errors);
+  } catch (...) {
+    runtime_.sleep();
+    throw;
+  }
+  runtime_.sleep();
+  result.peak_resident = solver::peak_resident_bytes();
+  if (result.run.stopped) return result;
+  result.misfit = model->misfit();
+  result.initial_norm = norm(model->initial_gradient());
+  result.parameter_norm = norm(model->parameter_gradient());
+  result.checksum = gradient_checksum(*model);
+  if (!std::isfinite(result.misfit + result.initial_norm + result.parameter_norm))
+    throw InvalidInput(
+        "the model leaves the range of numbers: it is unstable with these sizes");
+  return result;
+}
+
+}  // namespace espalier::training

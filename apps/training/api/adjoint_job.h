@@ -1,0 +1,79 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "espalier/model/checkpoint_schedule.h"
+#include "espalier/model/error.h"
+#include "solver/runtime.h"
+#include "training/chain/chain_budget.h"
+#include "training/chain/gradient_chain.h"
+
+namespace espalier::training {
+
+/// A model whose gradient is asked for.
+struct AdjointModel {
+  Chain chain;
+  /// Forward costs of the steps, in any unit; empty: all the same.
+  std::vector<Nanoseconds> step_costs;
+  bool uses_blas = false;
+  /// Bytes beside the states of the chain. While StarPU runs.
+  std::function<Bytes()> bytes_beside;
+  std::function<std::unique_ptr<GradientChain>(FirstError&)> build;
+};
+
+struct AdjointOptions {
+  solver::RuntimeOptions runtime;
+  ChainWish wish;
+  /// What it costs to store a state on disk and to restore it, in forward steps.
+  double disk_write = 1, disk_read = 1;
+};
+
+struct AdjointResult {
+  ChainReport run;
+  double misfit = 0;
+  double initial_norm = 0, parameter_norm = 0;  ///< Euclidean, of the gradients
+  std::uint64_t checksum = 0;                   ///< gradient_checksum()
+  Bytes peak_resident = 0;                      ///< VmHWM of the process
+};
+
+/// The gradient of a model inside a bound on the resident set of the process. Phases in
+/// order: construction starts the runtime and measures what is resident; plan(); run().
+class AdjointJob {
+ public:
+  /// @param model  what it refers to outlives this
+  /// @throws InvalidInput, Error as solver::Runtime
+  AdjointJob(AdjointModel model, const AdjointOptions& options);
+
+  [[nodiscard]] const ChainBudget& budget() const { return budget_; }
+  [[nodiscard]] bool unequal_steps() const { return !model_.step_costs.empty(); }
+  /// The least bound for what is wanted: in memory, or with the directory that is given.
+  [[nodiscard]] Bytes least() const;
+
+  /// The slots that fit, and the best schedule for them. What planning takes is taken off
+  /// the bound too.
+  /// @param bound  no value: none
+  [[nodiscard]] Expected<void> plan(std::optional<Bytes> bound);
+
+  // After plan().
+  [[nodiscard]] const ChainLimits& limits() const { return limits_; }
+  [[nodiscard]] const CheckpointSchedule& schedule() const { return schedule_; }
+  [[nodiscard]] Bytes disk_bytes() const;
+
+  /// @param progress  told the part that is done, 0 … 1; true gives up
+  /// @throws FileError, Error; InvalidInput when the model leaves the numbers
+  [[nodiscard]] AdjointResult run(const std::function<bool(double)>& progress = {});
+
+ private:
+  AdjointModel model_;
+  AdjointOptions options_;
+  solver::Runtime runtime_;
+  ChainBudget budget_;
+  ChainLimits limits_;
+  CheckpointSchedule schedule_;
+};
+
+}  // namespace espalier::training

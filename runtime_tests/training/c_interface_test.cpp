@@ -1,0 +1,75 @@
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "solver/runtime.h"
+#include "training/chain_example.h"
+#include "training/chain_runs.h"
+
+namespace espalier::training {
+namespace {
+
+// What the example's backward steps add up, every state stored.
+double expected_sum(std::int64_t steps) {
+  std::vector<double> x = {1};
+  for (std::int64_t i = 0; i + 1 < steps; ++i)
+    x.push_back(0.5 * x.back() + static_cast<double>(i));
+  double sum = 0;
+  for (std::size_t i = x.size(); i-- > 0;) sum = 0.25 * sum + x[i];
+  return sum;
+}
+
+class ChainInC : public testing::Test {
+ protected:
+  ChainInC() : runtime_({.workers = 2}) { runtime_.wake(); }
+  ~ChainInC() override { runtime_.sleep(); }
+  solver::Runtime runtime_;
+  chain_example example_{40, -1, 0, 0};
+  espalier_chain_limits limits_{};
+  espalier_chain_report report_{};
+};
+
+TEST_F(ChainInC, RunsBackwards) {
+  const TemporaryDirectory directory;
+  for (const std::int64_t slots : {1, 3, 100})
+    for (const std::int64_t disk : {0, 4}) {
+      limits_.memory_slots = slots;
+      limits_.disk_slots = disk;
+      limits_.directory = disk > 0 ? directory.path().c_str() : nullptr;
+      ASSERT_EQ(run_chain_example(&example_, limits_, &report_), 0)
+          << espalier_chain_last_error();
+      EXPECT_EQ(example_.sum, expected_sum(40));
+      EXPECT_EQ(example_.backward_steps, 40);
+      EXPECT_EQ(report_.executed_steps, report_.planned_steps);
+    }
+}
+
+TEST_F(ChainInC, FitsSlotsIntoBytes) {
+  limits_.memory_bytes = 1;
+  EXPECT_EQ(run_chain_example(&example_, limits_, &report_), -ENOMEM);
+  EXPECT_NE(std::string(espalier_chain_last_error()).find("at least"), std::string::npos);
+  limits_.memory_bytes = 100 << 10;
+  ASSERT_EQ(run_chain_example(&example_, limits_, &report_), 0);
+  EXPECT_EQ(example_.sum, expected_sum(40));
+  EXPECT_GT(report_.memory_slots, 1);
+  EXPECT_LE(report_.memory_bytes, limits_.memory_bytes);
+}
+
+TEST_F(ChainInC, SaysWhichCallbackFailed) {
+  example_.fails_at = 7;
+  limits_.memory_slots = 3;
+  EXPECT_EQ(run_chain_example(&example_, limits_, &report_), -ECANCELED);
+  EXPECT_STREQ(espalier_chain_last_error(), "advance returns 5 in step 7");
+}
+
+TEST_F(ChainInC, RefusesArgumentsThatCannotBe) {
+  EXPECT_EQ(espalier_chain_run(nullptr, nullptr, nullptr, nullptr), -EINVAL);
+  EXPECT_STREQ(espalier_chain_last_error(), "chain is NULL");
+  example_.steps = 0;
+  limits_.memory_slots = 3;
+  EXPECT_EQ(run_chain_example(&example_, limits_, &report_), -EINVAL);
+}
+
+}  // namespace
+}  // namespace espalier::training
