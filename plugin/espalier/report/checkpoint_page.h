@@ -17,8 +17,7 @@ struct CheckpointPage {
 };
 
 /// What the page draws, as one JSON object: slots in use over time by level (of a chain
-/// with sizes: bytes), where the working state is, and the curve. docs/report.md has the
-/// keys.
+/// with sizes: bytes), where the working state is, and the curve.
 /// @throws InvalidInput when the schedule cannot be replayed
 /// @par Cost  two replays; 16 bytes an action while it is made
 [[nodiscard]] std::string data_of(const CheckpointPage& page);
