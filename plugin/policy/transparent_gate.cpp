@@ -146,11 +146,13 @@ void TransparentGate::taken(const starpu_task& task) {
 
 void TransparentGate::fetched(const starpu_task& task) {
   const std::vector<FetchedBlock>& blocks = fetch_ends();
-  if (blocks.empty()) return;
+  const bool spills = settings_.memory && settings_.on_overflow == Overflow::kDisk;
+  if (!has_data(task) || (blocks.empty() && !spills)) return;
   std::unique_lock lock(mutex_);
   settle_own();
   const DataGate::Op op = gate_.find(&task);
   running = {&task, op};
+  // There blocks also pass from datum to datum without having been freed.
   if (gate_.evicts()) {
     thread_local std::vector<FetchedBlock> own;
     own = blocks;
@@ -164,6 +166,7 @@ void TransparentGate::fetched(const starpu_task& task) {
     changed();
     return;
   }
+  if (blocks.empty()) return;
   for (const FetchedBlock& b : blocks)
     gate_.allocated(b.block, static_cast<Bytes>(b.bytes), true);
   if (!gate_.fetched_alone(op, blocks.front().block, blocks.size())) {
