@@ -140,6 +140,13 @@ void DataGate::own(const Access& access, Index block) {
   Block& b = blocks_[block];
   if (!b.counts()) note_allocated(b.bytes);
   if (b.owner == Block::kMessage) note_message(-b.bytes);
+  if (loose(d) && d.allocated > 0 && d.allocated + b.bytes > d.size) {
+    // It has been evicted since, and what it had given to others that have not said so.
+    for (Block& former : blocks_.items)
+      if (former.owner == Block::kOwned && former.datum == access.datum)
+        former.owner = Block::kFetched;
+    d.allocated = 0;
+  }
   b.owner = Block::kOwned;
   b.datum = access.datum;
   d.allocated += b.bytes;

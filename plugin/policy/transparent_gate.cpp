@@ -30,6 +30,16 @@ struct Running {
 };
 thread_local Running running;
 
+// Where data are evicted a worker also fetches for others, and such a block may have been
+// freed by now: those that hold the task's own data are certain.
+void keep_those_at(std::vector<FetchedBlock>& blocks,
+                   const std::vector<DataAccess>& places) {
+  std::erase_if(blocks, [&](const FetchedBlock& b) {
+    return std::none_of(places.begin(), places.end(),
+                        [&](const DataAccess& place) { return place.block == b.block; });
+  });
+}
+
 bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) > 0; }
 
 // With a disk, what StarPU itself keeps: it counts in MiB.
@@ -136,11 +146,27 @@ void TransparentGate::taken(const starpu_task& task) {
 
 void TransparentGate::fetched(const starpu_task& task) {
   const std::vector<FetchedBlock>& blocks = fetch_ends();
-  if (blocks.empty()) return;
+  const bool spills = settings_.memory && settings_.on_overflow == Overflow::kDisk;
+  if (!has_data(task) || (blocks.empty() && !spills)) return;
   std::unique_lock lock(mutex_);
   settle_own();
   const DataGate::Op op = gate_.find(&task);
   running = {&task, op};
+  // There blocks also pass from datum to datum without having been freed.
+  if (gate_.evicts()) {
+    thread_local std::vector<FetchedBlock> own;
+    own = blocks;
+    lock.unlock();
+    places_of(task, data);
+    keep_those_at(own, data);
+    lock.lock();
+    for (const FetchedBlock& b : own)
+      gate_.allocated(b.block, static_cast<Bytes>(b.bytes), true);
+    gate_.fetched(op, {}, data);
+    changed();
+    return;
+  }
+  if (blocks.empty()) return;
   for (const FetchedBlock& b : blocks)
     gate_.allocated(b.block, static_cast<Bytes>(b.bytes), true);
   if (!gate_.fetched_alone(op, blocks.front().block, blocks.size())) {

@@ -121,6 +121,25 @@ TEST(DataGateOverflow, BlocksAreHandedOnFromDatumToDatum) {
   EXPECT_EQ(s.gate.report().allocated, 0);
 }
 
+// The block of datum 0 is datum 1's when datum 0 comes back to another one.
+TEST(DataGateOverflow, DataThatComeBackAreNotTakenForLargerOnes) {
+  Stalled s(true);
+  s.gate.let_evict();
+  EXPECT_EQ(admit(s.gate), tasks({1}));
+  s.gate.end(s.second);
+  const Op reader = submit(s.gate, 2, 0, 60);
+  EXPECT_TRUE(s.gate.ready(reader, 0));
+  fetch(s.gate, reader, 0, 1, 60);
+  EXPECT_EQ(s.gate.report().underestimates, 0);
+  EXPECT_EQ(s.gate.booked(), 60);
+  s.gate.end(reader);
+  s.gate.release(handle(0));
+  free_block(s.gate, 1);
+  free_block(s.gate, 0);
+  EXPECT_EQ(s.gate.booked(), 0);
+  EXPECT_EQ(s.gate.report().allocated, 0);
+}
+
 TEST(DataGateOverflow, ExceedingGoesAsFarAsAllThatIsSubmittedNeedsAndAsksNobody) {
   DataGate gate(100, false);
   const Op first = submit(gate, 0, 0, 60), second = submit(gate, 1, 1, 60);
