@@ -14,6 +14,8 @@ constexpr int kCorrections = 6;
 // Entries of w below this part of its largest may be rounding, with rows that dwarf those
 // that matter; no row is missed where v is a null vector, which is one in every row.
 constexpr double kSmall = 1e-8;
+// Part of a null vector that a correction leaves, at least.
+constexpr double kPersists = 1e-3;
 
 class NullVectors {
  public:
@@ -39,9 +41,12 @@ class NullVectors {
     const double first = quotient();
     double last = first;
     for (int step = 0; step < kCorrections; ++step) {
-      if (!correct(Operation::kPlain, solve_, v_)) break;
-      if (!symmetric_ && !correct(Operation::kTransposed, solve_transposed_, w_)) break;
-      const double next = quotient();
+      double kept = correct(Operation::kPlain, solve_, v_);
+      if (!symmetric_)
+        kept = std::min(kept, correct(Operation::kTransposed, solve_transposed_, w_));
+      if (!(kept > 0)) return {first, 1};
+      // What is left of one that was no null vector is rounding, and no pair.
+      const double next = kept < kPersists ? 1 : quotient();
       const bool settled = step > 0 && next >= last / 2 && next <= 2 * last;
       last = next;
       if (settled) break;
@@ -70,12 +75,13 @@ class NullVectors {
     return normalise(x);
   }
 
-  // x -= solve(op(A) x). @return false: nothing is left of x
-  bool correct(Operation operation, const BlockOperator& solve, std::span<double> x) {
+  // x -= solve(op(A) x). @return the part of x that is left
+  double correct(Operation operation, const BlockOperator& solve, std::span<double> x) {
     multiply(a_, operation, x, product_);
     solve(product_, 1);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] -= product_[i];
-    return normalise(x);
+    const double left = norm(x);
+    return normalise(x) ? left : 0;
   }
 
   double quotient() {
