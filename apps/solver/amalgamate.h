@@ -12,7 +12,10 @@ namespace espalier::solver {
 /// not below those of the merged front.
 ///
 /// The time of a sequential factorisation hardly depends on limits near the defaults, so
-/// these keep zeros few: 4 to 5 % of the factor on 7-point grids, 12 % on 5-point grids.
+/// these keep zeros few. Narrow fronts, of at most 256 pivots with at least four rows of
+/// contribution block for each, may hold 15 % whatever the limits: there the additions
+/// into parents cost more. Zeros: 4 to 5 % of the factor on 7-point grids, 12 % on
+/// 5-point grids.
 struct AmalgamationOptions {
   struct Limit {
     std::int32_t pivots;
