@@ -62,6 +62,7 @@ void add_adjoint_options(CLI::App& app, AdjointOptions& options, const char* gri
 void check(const AdjointOptions& options) {
   if (options.steps < 1 || options.steps > 100'000'000)
     throw InvalidInput(fmt::format("--steps {}: from 1 to 10^8", options.steps));
+  if (options.bands < 0) throw InvalidInput(fmt::format("--bands {}", options.bands));
   const auto& wish = options.job.wish;
   if (wish.disk_slots && !options.on_disk())
     throw InvalidInput(
