@@ -190,8 +190,8 @@ using Case = std::tuple<FactorKind, Precision>;
 class HardSystems : public testing::TestWithParam<Case> {
  protected:
   // Solves without a bound and at the least one, and holds the answer against the law.
-  // The solver measures the scaled system, and there rows far below the norm by the norm
-  // [ADD89]: where scales differ wildly, that is not row by row what was asked for.
+  // Rows far below the norm are measured by the norm [ADD89]: where scales differ wildly,
+  // that is not row by row what was asked for.
   void check(const Known& known, double most_error, bool row_by_row = true) const {
     const bool ldlt = kind() == FactorKind::kLdlt;
     SolverOptions options;
@@ -245,7 +245,8 @@ TEST_P(HardSystems, GradedAndBadlyScaledSaddlePoints) {
     std::vector<int> column = row;
     if (kind() == FactorKind::kLu) column = random_scales(random, known.a.size, binary);
     known.a.scale(row, column);
-    check(known, 1e-14, false);
+    // Of the given system; of the scaled one it is 1e-14 in either precision.
+    check(known, most(1e-14, 1e-11), false);
     Known graded = saddle_point(random, 150, 90);
     std::vector<int> grade(graded.a.size);
     for (std::int32_t i = 0; i < graded.a.size; ++i)
