@@ -2,6 +2,7 @@
 // an exit status and one line on standard error.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -79,11 +80,17 @@ int parse_and_run(int argc, char** argv) {
 // What cannot even be started ends here too, so that nothing goes uncaught.
 int main(int argc, char** argv) {
   using namespace espalier::cli;
+  int status = kInternal;
   try {
     end_by_termination_signal();
-    return parse_and_run(argc, argv);
+    status = parse_and_run(argc, argv);
   } catch (...) {
-    const auto [status, message] = current_failure();
-    return fail(status, message);
+    const auto [failed, message] = current_failure();
+    status = fail(failed, message);
   }
+  if (status != kInternal) return status;
+  // OpenBLAS waits at the end for its threads, which ask for memory for ever when a limit
+  // leaves them none.
+  std::fflush(nullptr);
+  _exit(status);
 }

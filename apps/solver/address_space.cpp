@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -51,8 +52,11 @@ Bytes stack_of_a_thread() {
 }  // namespace
 
 Bytes runtime_address_space(std::int32_t workers) {
-  return checked_add(
-      kRuntime, checked_mul(workers, kBlasBuffer + stack_of_a_thread() + kBesideBlas));
+  // OpenBLAS's own threads, one a further core, take a buffer some time after loading:
+  // whether VmSize has it already is not known.
+  const Bytes of_blas = checked_mul(sysconf(_SC_NPROCESSORS_ONLN) - 1, kBlasBuffer);
+  const Bytes of_a_worker = kBlasBuffer + stack_of_a_thread() + kBesideBlas;
+  return checked_add(kRuntime + of_blas, checked_mul(workers, of_a_worker));
 }
 
 void check_address_space(Bytes bytes, const std::string& what) {

@@ -46,7 +46,9 @@ TEST(AddressSpace, NeverEndsTheProgramByASignal) {
     const Outcome outcome = solve_in(mebibytes);
     EXPECT_TRUE(outcome.status == 127 || outcome.status == 3 || outcome.status == 0)
         << mebibytes << ": " << outcome.status << " " << outcome.signal << outcome.err;
-    if (outcome.status != 0) EXPECT_NE(outcome.err, "") << mebibytes;
+    if (outcome.status != 0) {
+      EXPECT_NE(outcome.err, "") << mebibytes;
+    }
   }
 }
 

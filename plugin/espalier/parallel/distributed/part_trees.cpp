@@ -22,7 +22,6 @@ class PartLister {
         places_(tree.size(), 0),
         parts_(static_cast<std::size_t>(distribution.processes)),
         tasks_(parts_.size()),
-        total_(parts_.size(), 0),
         at_(parts_.size()) {}
 
   std::vector<PartTree> run() {
@@ -80,7 +79,7 @@ class PartLister {
     // As TaskTree does, which does not know whose parts they are.
     for (const Bytes size :
          {part.output, std::max<Bytes>(part.execution, 0), part.retained})
-      total_[p] = checked_add(total_[p], size);
+      total_ = checked_add(total_, size);
     place_.push_back({process, static_cast<std::int32_t>(parts_[p].size())});
     parts_[p].push_back({.output_size = part.output,
                          .execution_size = part.execution,
@@ -108,7 +107,7 @@ class PartLister {
   std::vector<std::int32_t> places_;      // by task: how many
   std::vector<std::vector<Task>> parts_;  // by process
   std::vector<std::vector<TaskId>> tasks_;
-  std::vector<Bytes> total_;  // by process: of all sizes
+  Bytes total_ = 0;  // of all sizes: the simulation joins the trees
   std::vector<Here> at_;      // by process
   std::vector<std::int32_t> who_;
 };
