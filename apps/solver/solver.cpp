@@ -111,6 +111,11 @@ FactorInput Solver::input() const {
           bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least};
 }
 
+void Solver::forget_factor() {
+  factored_ = planned_ = false;
+  numeric_->forget();
+}
+
 void Solver::replace_values(const InputMatrix& matrix) {
   check(view_of(matrix));
   factored_ = has_values_ = false;
