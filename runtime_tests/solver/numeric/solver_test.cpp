@@ -141,7 +141,7 @@ TEST_P(SolverKinds, SolvesWithoutABoundAndAtTheLeastOne) {
     ASSERT_TRUE(run);
     if (bounded) {
       EXPECT_LE(run->allocated_peak, run->booked_peak);
-      EXPECT_EQ(run->pivots.delayed, 0);
+      EXPECT_EQ(run->pivots.perturbed, 0);
     }
     expect_solved(solver, bounded ? "bounded" : "unbounded");
   }
