@@ -92,16 +92,16 @@ void expect_optimal(int seed, int instances, std::int64_t most_steps, int levels
   }
 }
 
-TEST(HRevolve, EqualsExhaustiveSearchOnOneLevel) { expect_optimal(19, 4000, 13, 1, 3); }
+TEST(HRevolve, EqualsExhaustiveSearchOnOneLevel) { expect_optimal(19, 3000, 13, 1, 3); }
 
 TEST(HRevolve, EqualsExhaustiveSearchOnTwoLevels) {
   expect_optimal(20, 4000, 7, 2, 3);
-  expect_optimal(22, 60, 12, 2, 2);
+  expect_optimal(22, 30, 12, 2, 2);
 }
 
 TEST(HRevolve, EqualsExhaustiveSearchOnThreeLevels) {
   expect_optimal(21, 3000, 6, 3, 2);
-  expect_optimal(26, 20, 9, 3, 2);
+  expect_optimal(26, 10, 9, 3, 2);
 }
 
 TEST(HRevolve, ReadOnceEqualsExhaustiveSearch) {
@@ -135,7 +135,7 @@ TEST(HRevolve, ReadOnceByHand) {
 
 TEST(UnevenRevolve, EqualsExhaustiveSearch) {
   std::mt19937 random(23);
-  for (int k = 0; k < 4000; ++k) {
+  for (int k = 0; k < 3000; ++k) {
     Instance in = random_instance(random, 13, 1, 4);
     in.levels[0].write = in.levels[0].read = 0;
     for (std::int64_t i = 0; i < in.steps; ++i)

@@ -32,8 +32,8 @@ namespace espalier {
 [[nodiscard]] Chain read_chain(const std::string& path);
 [[nodiscard]] Chain read_chain(std::istream& in, const std::string& name);
 
-/// Reads what steps take, one time a line in their order, as parse_duration() has it. '#'
-/// starts a comment, blank lines are skipped.
+/// Reads what steps take, one time a line in their order, as parse_duration() has it,
+/// without a blank. '#' starts a comment, blank lines are skipped.
 /// @throws FileError with the line for anything else; also for a file that cannot be read
 ///         or holds no step
 [[nodiscard]] std::vector<Nanoseconds> read_step_times(const std::string& path);
