@@ -1,5 +1,6 @@
 // Checkpointing: actions a second of a Revolve stream, tables of H-Revolve and
-// Disk-Revolve for 10^5 steps, the exact curve of chains with sizes.
+// Disk-Revolve for 10^5 steps, the exact curve of chains with sizes. Peers are beside it:
+// planner_bench_checkpoint_peers.cpp; --benchmark_filter='revolve|peer' prints both.
 
 #include <benchmark/benchmark.h>
 
@@ -73,6 +74,7 @@ BENCHMARK_CAPTURE(bench_revolve, slots_100, 100)
     ->Unit(benchmark::kMillisecond)
     ->Name("revolve_stream_100_slots");
 BENCHMARK_CAPTURE(bench_levels, two, std::vector<std::int64_t>{10, 20})
+    ->Arg(400)
     ->Arg(10'000)
     ->Arg(100'001)
     ->Unit(benchmark::kMillisecond)
@@ -81,6 +83,10 @@ BENCHMARK_CAPTURE(bench_levels, large, std::vector<std::int64_t>{50, 100})
     ->Arg(100'001)
     ->Unit(benchmark::kMillisecond)
     ->Name("h_revolve_50_100");
+BENCHMARK_CAPTURE(bench_levels, late, std::vector<std::int64_t>{20, 200})
+    ->Arg(100'000)
+    ->Unit(benchmark::kMillisecond)
+    ->Name("h_revolve_20_200");
 BENCHMARK_CAPTURE(bench_levels, three, std::vector<std::int64_t>{10, 20, 8})
     ->Arg(100'001)
     ->Unit(benchmark::kMillisecond)

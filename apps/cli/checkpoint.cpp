@@ -3,15 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "cli/checkpoint_answer.h"
 #include "cli/checkpoint_options.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "espalier/checkpoint/h_revolve.h"
 #include "espalier/checkpoint/online_checkpoints.h"
@@ -27,24 +24,6 @@ namespace {
 constexpr std::int64_t kMostChecked = 2'000'000;  // steps: what a second allows
 constexpr std::int64_t kMostDrawn = 5'000'000;
 
-// A file that is not whole is not left behind; an interrupt ends the program as always.
-void write_actions(const std::string& path, const CheckpointSchedule& schedule) {
-  bool interrupted = false;
-  try {
-    const Interrupt interrupt;
-    write_file(path, [&](std::ostream& out) {
-      write_schedule(out, schedule, [&] { return !interrupt.came(); });
-    });
-    interrupted = interrupt.came();
-  } catch (const Error&) {
-    if (std::filesystem::is_regular_file(path)) std::filesystem::remove(path);
-    throw;
-  }
-  if (!interrupted) return;
-  if (std::filesystem::is_regular_file(path)) std::filesystem::remove(path);
-  (void)std::raise(SIGINT);
-}
-
 // Every schedule that is handed out has been checked, but those too long for that.
 void finish(const CheckpointRequest& request, const CheckpointSchedule& schedule,
             const CheckpointAnswer& answer, std::optional<Progress>& progress) {
@@ -56,7 +35,8 @@ void finish(const CheckpointRequest& request, const CheckpointSchedule& schedule
   }
   if (!request.schedule.empty()) {
     progress->step("writing the schedule");
-    write_actions(request.schedule, schedule);
+    write_file(request.schedule,
+               [&](std::ostream& out) { write_schedule(out, schedule); });
   }
   if (!request.page.empty()) {
     if (schedule.steps > kMostDrawn) {
@@ -83,23 +63,37 @@ ExitStatus refuse(const CheckpointAnswer& answer, const TooFewSlots& no, bool js
   return kNo;
 }
 
+ExpectedSlots<CheckpointSchedule> plan(const CheckpointRequest& request,
+                                       const std::vector<CheckpointLevel>& levels,
+                                       const StepCosts& costs,
+                                       const CheckpointProgress& progress) {
+  const auto steps =
+      costs.forwards.empty() ? *request.length : std::ssize(costs.forwards);
+  if (request.online) return plan_online(steps, levels, costs, progress);
+  if (request.read_once) return plan_read_once(steps, levels, costs, progress);
+  return plan_checkpoints(steps, levels, costs, progress);
+}
+
 // States that are all alike.
 ExitStatus run_steps(const CheckpointRequest& request) {
   std::vector<CheckpointLevel> levels = request.levels;
   if (request.slots) levels = {{"ram", *request.slots}};
-  bool timed = request.step || request.backward;
+  bool timed = request.step || request.backward || !request.step_times.empty();
   for (const CheckpointLevel& level : levels) timed |= (level.write | level.read) != 0;
   StepCosts costs;
   costs.forward = request.step.value_or(timed ? 1'000'000'000 : 1);
   costs.backward = request.backward.value_or(0);
   CheckpointAnswer answer;
-  answer.input = fmt::format("{} steps", *request.length);
+  if (request.step_times.empty()) {
+    answer.input = fmt::format("{} steps", *request.length);
+  } else {
+    costs.forwards = read_step_times(request.step_times);
+    answer.input = request.step_times;
+  }
   answer.unit = timed ? 1e-9 : 1;
   std::optional<Progress> progress(std::in_place, "planning");
-  const auto show = [&](double part) { progress->update(part); };
-  const auto schedule = request.online
-                            ? plan_online(*request.length, levels, costs, show)
-                            : plan_checkpoints(*request.length, levels, costs, show);
+  const auto schedule =
+      plan(request, levels, costs, [&](double part) { progress->update(part); });
   if (!schedule) {
     progress.reset();
     return refuse(answer, schedule.error(), request.json);

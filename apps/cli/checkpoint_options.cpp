@@ -113,10 +113,17 @@ void add_checkpoint_options(CLI::App& app, CheckpointRequest& request) {
       ->type_name("NAME:SLOTS[:w=TIME][:r=TIME],…");
   add_time(app, "--step", request.step,
            "What a step forward takes; without it, a unit of cost");
+  app.add_option("--step-times", request.step_times,
+                 "What each step forward takes, one time a line: steps of unequal\n"
+                 "cost, in place of --length and --step")
+      ->type_name("FILE");
   add_time(app, "--backward", request.backward,
            "What a step backward takes, its own forward step with it");
   app.add_flag("--online", request.online,
                "Decide as if the length were not known before the end");
+  app.add_flag("--read-once", request.read_once,
+               "Store on the last level in the first sweep alone and read each\n"
+               "of these states once (1D-Revolve)");
   app.add_option("--memory", request.memory,
                  "Bound for a chain: a size, min for the least that suffices, or\n"
                  "curve for the least cost of every bound")
@@ -130,17 +137,25 @@ void add_checkpoint_options(CLI::App& app, CheckpointRequest& request) {
 
 void check(const CheckpointRequest& request) {
   const bool alike = request.length || request.slots || !request.levels.empty() ||
-                     request.step || request.backward || request.online;
+                     request.step || request.backward || request.online ||
+                     request.read_once || !request.step_times.empty();
   if (!request.chain.empty() && alike) {
     throw InvalidInput(
         "a CHAIN has its own steps and costs: --length, --slots, --levels, --step, "
-        "--backward and --online do not go with it");
+        "--step-times, --backward, --online and --read-once do not go with it");
   }
   if (!request.chain.empty()) return;
   if (!request.memory.empty()) throw InvalidInput("--memory needs a CHAIN");
-  if (!request.length) throw InvalidInput("a CHAIN or --length is needed");
-  if (request.slots.has_value() != request.levels.empty())
-    throw InvalidInput("--length needs either --slots or --levels");
+  if (!request.step_times.empty() && (request.length || request.step))
+    throw InvalidInput("--step-times takes the place of --length and --step");
+  if (!request.length && request.step_times.empty())
+    throw InvalidInput("a CHAIN or --length is needed");
+  if (request.slots.has_value() != request.levels.empty()) {
+    throw InvalidInput(fmt::format("{} needs either --slots or --levels",
+                                   request.length ? "--length" : "--step-times"));
+  }
+  if (request.online && request.read_once)
+    throw InvalidInput("--online and --read-once do not go together");
 }
 
 }  // namespace espalier::cli

@@ -18,7 +18,8 @@ struct CheckpointRequest {
   std::optional<std::int64_t> length, slots;
   std::vector<CheckpointLevel> levels;
   std::optional<Nanoseconds> step, backward;
-  bool online = false, json = false;
+  std::string step_times;  ///< file: what each step takes
+  bool online = false, read_once = false, json = false;
   std::string schedule, page;
 };
 

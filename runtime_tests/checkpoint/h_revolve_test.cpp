@@ -31,7 +31,7 @@ std::string describe(const Instance& in) {
   return text;
 }
 
-std::int64_t exact_cost(const Instance& in) {
+std::int64_t exact_cost(const Instance& in, bool last_read_once = false) {
   support::ExactChain chain;
   for (std::int64_t i = 0; i < in.steps; ++i)
     chain.forward.push_back(in.costs.forward_of(i));
@@ -41,6 +41,7 @@ std::int64_t exact_cost(const Instance& in) {
                             level.write, level.read});
   }
   chain.starts_stored = in.levels.size() == 1;
+  chain.last_read_once = last_read_once;
   return support::ExactCheckpoints(chain).cost();
 }
 
@@ -63,10 +64,10 @@ Instance random_instance(std::mt19937& random, std::int64_t most_steps, int most
   return in;
 }
 
-void expect_optimal(const Instance& in) {
-  const auto plan = plan_checkpoints(in.steps, in.levels, in.costs);
+void expect_cost(const ExpectedSlots<CheckpointSchedule>& plan, std::int64_t cost,
+                 const Instance& in) {
   ASSERT_TRUE(plan) << describe(in);
-  ASSERT_EQ(plan->cost, exact_cost(in)) << describe(in);
+  ASSERT_EQ(plan->cost, cost) << describe(in);
   const Violations wrong = validate_checkpoint(*plan);
   ASSERT_TRUE(wrong.empty()) << describe(in) << ": " << wrong.front();
   const CheckpointReplay replay = replay_checkpoint(*plan);
@@ -75,38 +76,67 @@ void expect_optimal(const Instance& in) {
   ASSERT_EQ(replay.advances, plan->advances) << describe(in);
 }
 
-TEST(HRevolve, EqualsExhaustiveSearchOnSmallChains) {
-  std::mt19937 random(20);
-  for (int k = 0; k < 2000; ++k) {
-    expect_optimal(random_instance(random, 6, 2, 3));
-    if (HasFatalFailure()) return;
+void expect_optimal(const Instance& in) {
+  expect_cost(plan_checkpoints(in.steps, in.levels, in.costs), exact_cost(in), in);
+}
+
+void expect_optimal(int seed, int instances, std::int64_t most_steps, int levels,
+                    int most_slots) {
+  std::mt19937 random(static_cast<unsigned>(seed));
+  for (int k = 0; k < instances; ++k) {
+    Instance in = random_instance(random, most_steps, levels, most_slots);
+    while (std::ssize(in.levels) != levels)
+      in = random_instance(random, most_steps, levels, most_slots);
+    expect_optimal(in);
+    if (testing::Test::HasFatalFailure()) return;
   }
+}
+
+TEST(HRevolve, EqualsExhaustiveSearchOnOneLevel) { expect_optimal(19, 3000, 13, 1, 3); }
+
+TEST(HRevolve, EqualsExhaustiveSearchOnTwoLevels) {
+  expect_optimal(20, 4000, 7, 2, 3);
+  expect_optimal(22, 30, 12, 2, 2);
 }
 
 TEST(HRevolve, EqualsExhaustiveSearchOnThreeLevels) {
-  std::mt19937 random(21);
-  for (int k = 0; k < 400; ++k) {
-    expect_optimal(random_instance(random, 6, 3, 2));
+  expect_optimal(21, 3000, 6, 3, 2);
+  expect_optimal(26, 10, 9, 3, 2);
+}
+
+TEST(HRevolve, ReadOnceEqualsExhaustiveSearch) {
+  std::mt19937 random(27);
+  for (int k = 0; k < 4000; ++k) {
+    Instance in = random_instance(random, k < 3900 ? 7 : 10, k % 8 == 0 ? 3 : 2, 2);
+    if (in.levels.size() == 1) continue;
+    if (in.levels.size() == 3) in.steps = std::min<std::int64_t>(in.steps, 5);
+    const auto plan = plan_read_once(in.steps, in.levels, in.costs);
+    expect_cost(plan, exact_cost(in, true), in);
     if (HasFatalFailure()) return;
+    ASSERT_EQ(plan->use.back().reads, plan->use.back().writes) << describe(in);
+    ASSERT_EQ(plan->lower_bound, plan_checkpoints(in.steps, in.levels, in.costs)->cost);
   }
 }
 
-TEST(HRevolve, EqualsExhaustiveSearchUpToThirteenSteps) {
-  std::mt19937 random(22);
-  for (int k = 0; k < 25; ++k) {
-    Instance in = random_instance(random, 13, 2, 2);
-    in.steps = 11 + k % 3;
-    for (CheckpointLevel& level : in.levels)
-      level.slots = std::min<std::int64_t>(level.slots, 2);
-    expect_optimal(in);
-    if (HasFatalFailure()) return;
-  }
+TEST(HRevolve, ReadOnceByHand) {
+  // x_0 … x_3, one slot in memory, on disk two of w = r = 1. The sweep stores x_0 and x_2
+  // there; x_3 takes one step more, then x_2 and x_0 are read, and x_1 is a step from
+  // x_0, which memory keeps: 3 + 2 + 2 + 1. Memory alone: 3 + 2 + 1.
+  const std::vector<CheckpointLevel> levels = {{"ram", 1}, {"disk", 2, 1, 1}};
+  EXPECT_EQ(plan_read_once(4, levels, {})->cost, 6);
+  const auto plan = plan_read_once(40, levels, {});
+  EXPECT_EQ(plan->proof, CheckpointProof::kOptimalReadOnce);
+  EXPECT_EQ(plan->use[1], (LevelUse{2, 2}));
+  EXPECT_THROW((void)plan_read_once(4, {{"ram", 1}}, {}), InvalidInput);
+  EXPECT_THROW((void)plan_read_once(4, {{"ram", 1}, {"disk", 0, 1, 1}}, {}),
+               InvalidInput);
+  EXPECT_FALSE(plan_read_once(4, {{"ram", 0}, {"disk", 0, 1, 1}}, {}));
 }
 
 TEST(UnevenRevolve, EqualsExhaustiveSearch) {
   std::mt19937 random(23);
-  for (int k = 0; k < 600; ++k) {
-    Instance in = random_instance(random, k < 500 ? 8 : 12, 1, 4);
+  for (int k = 0; k < 3000; ++k) {
+    Instance in = random_instance(random, 13, 1, 4);
     in.levels[0].write = in.levels[0].read = 0;
     for (std::int64_t i = 0; i < in.steps; ++i)
       in.costs.forwards.push_back(std::uniform_int_distribution<int>(0, 9)(random));
@@ -215,15 +245,22 @@ TEST(HRevolve, RefusesWithTheLeastThatSuffices) {
                OverflowError);
 }
 
+// Rows of steps that are all different; and straight ones, with turns of either kind.
 TEST(SplitSearch, EqualsTryingAll) {
   std::mt19937 random(25);
-  for (int k = 0; k < 200; ++k) {
+  for (int k = 0; k < 600; ++k) {
     const int bend = std::uniform_int_distribution<int>(1, 40)(random);
+    const int stretch =
+        k % 3 == 0 ? 1 : std::uniform_int_distribution<int>(2, 30)(random);
     HullRow right(80), left(80);
-    Nanoseconds a = 0, b = 0;
+    Nanoseconds a = 0, b = 0, right_step = 0, left_step = 0;
     for (int i = 0; i < 80; ++i) {
-      right.append(a += i / bend + std::uniform_int_distribution<int>(0, 5)(random));
-      left.append(b += i / 9 + std::uniform_int_distribution<int>(0, 9)(random));
+      if (i % stretch == 0)
+        right_step = i / bend + std::uniform_int_distribution<int>(0, 5)(random);
+      if (i % (stretch + k % 2) == 0)
+        left_step = i / 9 + std::uniform_int_distribution<int>(0, 9)(random);
+      right.append(a += right_step);
+      left.append(b += left_step);
     }
     SplitSearch search(2, 3);
     for (std::int64_t l = 1; l < 80; ++l) {

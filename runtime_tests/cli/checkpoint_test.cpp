@@ -61,6 +61,32 @@ TEST(Checkpoint, OnlineHasTheOptimumAsItsBound) {
             1.07 * report["lower_bound_seconds"].get<double>());
 }
 
+TEST(Checkpoint, StatesOfTheLastLevelReadOnce) {
+  const std::vector<std::string> question = {"--length", "400", "--levels",
+                                             "ram:2,disk:9:w=1s:r=1s"};
+  std::vector<std::string> once = question;
+  once.emplace_back("--read-once");
+  const json best = answer(question), report = answer(once);
+  EXPECT_EQ(report["levels"][1]["reads"], report["levels"][1]["writes"]);
+  EXPECT_GT(best["levels"][1]["reads"], best["levels"][1]["writes"]);
+  EXPECT_EQ(report["lower_bound_seconds"], best["cost_seconds"]);
+  EXPECT_GT(report["cost_seconds"], best["cost_seconds"]);
+  EXPECT_EQ(report["proof"],
+            "optimal among schedules that read each state of the last level once");
+}
+
+TEST(Checkpoint, StepsOfUnequalCost) {
+  // Beside x_0 the state x_2 is stored: the long step runs once, the first one twice.
+  const TemporaryFile times("1s # the first\n\n  10s\n1\n1s\n");
+  const json report = answer({"--step-times", times.path(), "--slots", "2"});
+  EXPECT_EQ(report["steps"], 4);
+  EXPECT_EQ(report["cost_seconds"], 13.0);
+  EXPECT_EQ(report["proved"], true);
+  EXPECT_EQ(answer({"--step-times", times.path(), "--slots", "9", "--backward",
+                    "1s"})["cost_seconds"],
+            16.0);
+}
+
 TEST(Checkpoint, ChainsWithSizes) {
   const TemporaryFile chain(kChain);
   const json least = answer({chain.path(), "--memory", "min"});
@@ -117,14 +143,33 @@ TEST(Checkpoint, AFullDiskLeavesNoScheduleBehind) {
   EXPECT_TRUE(directory.names().empty());
 }
 
+TEST(Checkpoint, AFullDiskLeavesAnOlderScheduleAsItIs) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path() + "/s.txt";
+  std::ofstream(file) << "older";
+  const Outcome outcome = run(
+      {"checkpoint", "--length", "300000", "--slots", "9", "--schedule", file}, 100'000);
+  EXPECT_NE(outcome.status, 0);
+  std::string text;
+  std::ifstream(file) >> text;
+  EXPECT_EQ(text, "older");
+}
+
 TEST(Checkpoint, RefusesBadUsage) {
   const TemporaryFile chain(kChain), empty("# nothing\n"), few("1 2 3s\n"),
-      small("1 2 1s 1s\n9 1 1s 1s\n1 1 1s 1s\n");
+      word("1s\nsoon\n"), small("1 2 1s 1s\n9 1 1s 1s\n1 1 1s 1s\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "a CHAIN or --length is needed"},
       {{"--length", "5"}, "either --slots or --levels"},
       {{"--length", "0", "--slots", "3"}, "0 is not 1 or more"},
       {{"--length", "5", "--slots", "3", "--levels", "ram:1"}, "either --slots"},
+      {{"--length", "5", "--slots", "3", "--read-once"}, "the last of two levels"},
+      {{"--length", "5", "--levels", "a:1,b:1", "--read-once", "--online"}, "together"},
+      {{"--length", "5", "--slots", "3", "--step-times", "f"}, "takes the place of"},
+      {{"--step-times", empty.path()}, "--step-times needs either --slots or --levels"},
+      {{"--step-times", empty.path(), "--slots", "1"}, "holds no step"},
+      {{"--step-times", few.path(), "--slots", "1"}, ":1: 3 fields"},
+      {{"--step-times", word.path(), "--slots", "1"}, ":2: 'soon' is not a time"},
       {{"--length", "5", "--levels", "ram"}, "'ram' is not a level"},
       {{"--length", "5", "--levels", "ram:x"}, "'x' is not a number of slots"},
       {{"--length", "5", "--levels", "ram:1:q=2"}, "'q=2' is neither"},

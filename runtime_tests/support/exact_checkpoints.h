@@ -1,14 +1,13 @@
 #pragma once
 
 // The least cost of reversing a chain by trying all that can be done: Dijkstra's search
-// over what is stored where, the working state and the adjoint.
+// over what is stored where, the working state and the adjoint. Left out is only what
+// gains nothing for certain: a state is dropped when its slot is wanted, and a state that
+// can be reversed is.
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <queue>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace espalier::support {
@@ -18,29 +17,36 @@ struct ExactLevel {
   std::int64_t write = 0, read = 0;
 };
 
+/// Costs are small: the search has a list for each of them.
 struct ExactChain {
   std::vector<std::int64_t> forward;  ///< by step, 13 at most
   std::int64_t backward = 0;
   std::vector<ExactLevel> levels;  ///< 3 at most
   bool starts_stored = false;      ///< x_0 is in level 0 at the start
+  /// The last level is written before the first backward step alone, and a state on it is
+  /// gone when it is read.
+  bool last_read_once = false;
 };
 
 class ExactCheckpoints {
  public:
   explicit ExactCheckpoints(const ExactChain& chain)
-      : chain_(chain), steps_(static_cast<int>(chain.forward.size())) {}
+      : chain_(chain), steps_(static_cast<int>(chain.forward.size())), known_(1 << 10) {}
 
   std::int64_t cost() {
     State start{.working = 0, .adjoint = steps_};
     if (chain_.starts_stored) start.stored[0] = 1;
     reach(start, 0);
-    while (!queue_.empty()) {
-      const auto [cost, key] = queue_.top();
-      queue_.pop();
-      if (cost > known_.at(key)) continue;
-      const State state = unpack(key);
-      if (state.adjoint == 0) return cost;
-      expand(state, cost);
+    for (std::size_t cost = 0; cost < waiting_.size(); ++cost) {
+      for (std::size_t k = 0; k < waiting_[cost].size(); ++k) {
+        const std::uint64_t key = waiting_[cost][k];
+        Entry& entry = find(key);
+        if (entry.done) continue;
+        entry.done = true;
+        const State state = unpack(key);
+        if (state.adjoint == 0) return static_cast<std::int64_t>(cost);
+        expand(state, static_cast<std::int64_t>(cost));
+      }
     }
     return -1;
   }
@@ -50,6 +56,11 @@ class ExactCheckpoints {
   struct State {
     int working = kNone, adjoint = 0;
     std::uint32_t stored[3] = {0, 0, 0};  // a bit a state
+  };
+  struct Entry {
+    std::uint64_t key = 0;  // no state has 0: an adjoint of 0 has no working state
+    std::int64_t cost = 0;
+    bool done = false;
   };
 
   static std::uint64_t pack(const State& s) {
@@ -66,13 +77,33 @@ class ExactCheckpoints {
     return s;
   }
 
+  // Where the key is, or where it belongs: a table of a power of two, half of it free.
+  Entry& find(std::uint64_t key) {
+    std::size_t at = (key * 0x9e3779b97f4a7c15U) >> 20;
+    while (true) {
+      Entry& entry = known_[at++ & (known_.size() - 1)];
+      if (entry.key == key || entry.key == 0) return entry;
+    }
+  }
+
+  void grow() {
+    std::vector<Entry> before(2 * known_.size());
+    before.swap(known_);
+    for (const Entry& entry : before)
+      if (entry.key != 0) find(entry.key) = entry;
+  }
+
   void reach(State s, std::int64_t cost) {
     for (std::uint32_t& stored : s.stored) stored &= (1U << s.adjoint) - 1;
     const std::uint64_t key = pack(s);
-    const auto [entry, is_new] = known_.try_emplace(key, cost);
-    if (!is_new && entry->second <= cost) return;
-    entry->second = cost;
-    queue_.emplace(cost, key);
+    Entry& entry = find(key);
+    if (entry.key != 0 && entry.cost <= cost) return;
+    const bool is_new = entry.key == 0;
+    entry = {key, cost, false};
+    if (waiting_.size() <= static_cast<std::size_t>(cost))
+      waiting_.resize(static_cast<std::size_t>(cost) + 1);
+    waiting_[static_cast<std::size_t>(cost)].push_back(key);
+    if (is_new && 2 * ++size_ > known_.size()) grow();
   }
 
   void expand(const State& s, std::int64_t cost) {
@@ -80,8 +111,9 @@ class ExactCheckpoints {
       State next = s;
       next.working = kNone;
       --next.adjoint;
-      reach(next, cost + chain_.backward);
-    } else if (s.working != kNone) {
+      return reach(next, cost + chain_.backward);
+    }
+    if (s.working != kNone) {
       State next = s;
       ++next.working;
       reach(next, cost + chain_.forward[static_cast<std::size_t>(s.working)]);
@@ -91,27 +123,30 @@ class ExactCheckpoints {
 
   void expand_level(const State& s, std::int64_t cost, std::size_t k) {
     const ExactLevel& level = chain_.levels[k];
-    for (int i = 0; i < s.adjoint; ++i) {
-      const std::uint32_t bit = 1U << i;
-      if ((s.stored[k] & bit) == 0) continue;
+    const bool once = chain_.last_read_once && k + 1 == chain_.levels.size();
+    for (std::uint32_t left = s.stored[k]; left != 0; left &= left - 1) {
       State next = s;
-      next.working = i;
+      next.working = std::countr_zero(left);
+      if (once) next.stored[k] &= ~(left & (~left + 1));
       reach(next, cost + level.read);
-      next = s;
-      next.stored[k] &= ~bit;
-      reach(next, cost);  // dropped
     }
-    if (s.working == kNone || std::popcount(s.stored[k]) >= level.slots) return;
+    if (s.working == kNone || (once && s.adjoint < steps_)) return;
+    const std::uint32_t bit = 1U << s.working;
+    if ((s.stored[k] & bit) != 0) return;
     State next = s;
-    next.stored[k] |= 1U << s.working;
-    if (next.stored[k] != s.stored[k]) reach(next, cost + level.write);
+    next.stored[k] |= bit;
+    if (std::popcount(s.stored[k]) < level.slots) return reach(next, cost + level.write);
+    for (std::uint32_t left = s.stored[k]; left != 0; left &= left - 1) {
+      next.stored[k] = (s.stored[k] & ~(left & (~left + 1))) | bit;
+      reach(next, cost + level.write);
+    }
   }
 
-  using Entry = std::pair<std::int64_t, std::uint64_t>;
   const ExactChain& chain_;
   int steps_;
-  std::unordered_map<std::uint64_t, std::int64_t> known_;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
+  std::vector<Entry> known_;
+  std::size_t size_ = 0;
+  std::vector<std::vector<std::uint64_t>> waiting_;  // by cost
 };
 
 }  // namespace espalier::support

@@ -46,14 +46,16 @@ HullRow row_of(const std::vector<Nanoseconds>& values) {
 
 HierarchyTables::HierarchyTables(std::int64_t steps, std::vector<CheckpointLevel> levels,
                                  const StepCosts& costs,
-                                 const CheckpointProgress& progress)
+                                 const CheckpointProgress& progress, LastLevel last)
     : steps_(steps),
       levels_(std::move(levels)),
       forward_(costs.forward),
       free_memory_(levels_.front().write == 0 && levels_.front().read == 0),
       unbounded_(levels_.size() > 1 && levels_.back().slots >= steps - 1),
+      read_once_(last == LastLevel::kReadOnce),
       rows_(levels_.size()),
       progress_(progress ? &progress : nullptr) {
+  ESPALIER_ASSERT(!read_once_ || levels_.size() > 1, "a level below the last");
   check_range(steps, levels_, forward_, costs.backward);
   const Nanoseconds unit = take_unit();
   for (CheckpointLevel& level : levels_) level.slots = std::min(level.slots, steps);
@@ -102,8 +104,9 @@ HierarchyTables::Values HierarchyTables::level_values(std::size_t level,
                                                       const Values& below) {
   Values right = below;
   if (level == 0) right = {0};
+  const bool once = read_once_ && level + 1 == levels_.size();
   for (std::int64_t m = 1; m <= levels_[level].slots; ++m) {
-    Values values = fill_row(level, below, right);
+    Values values = once ? read_once_row(below, right) : fill_row(level, below, right);
     report();
     const bool same = values == right;
     right = std::move(values);
@@ -143,6 +146,21 @@ HierarchyTables::Values HierarchyTables::fill_row(std::size_t level, const Value
   return values;
 }
 
+HierarchyTables::Values HierarchyTables::read_once_row(const Values& below,
+                                                       const Values& right) {
+  const HullRow below_row = row_of(below), right_row = row_of(right);
+  Values values(at(steps_), 0);
+  Row splits(at(steps_), 0);
+  SplitSearch search(forward_, access_.back().write + access_.back().read);
+  for (std::int64_t l = 1; l < steps_; ++l) {
+    const auto best = search.least(l, below[at(l)], right_row, below_row);
+    values[at(l)] = best.value;
+    splits[at(l)] = best.split;
+  }
+  rows_.back().push_back(std::move(splits));
+  return values;
+}
+
 HierarchyTables::Values HierarchyTables::unbounded_values(std::size_t level,
                                                           const Values& below) {
   const Access& costs = access_[level];
@@ -154,7 +172,9 @@ HierarchyTables::Values HierarchyTables::unbounded_values(std::size_t level,
   first_sweep_.assign(at(steps_), 0);
   SplitSearch search(forward_, costs.read);
   for (std::int64_t l = 1; l < steps_; ++l) {
-    const auto best = search.least(l, below[at(l)], below_row, again);
+    const SplitSearch::Best best = read_once_
+                                       ? SplitSearch::Best{below[at(l)], 0}
+                                       : search.least(l, below[at(l)], below_row, again);
     again_[at(l)] = best.split;
     again.append(best.value);
   }
@@ -171,6 +191,7 @@ HierarchyTables::Values HierarchyTables::unbounded_values(std::size_t level,
 
 std::int64_t HierarchyTables::split(std::int32_t level, std::int64_t m, std::int64_t l,
                                     bool stored) const {
+  if (read_once_ && stored && level + 1 == count()) return 0;
   if (unbounded_ && level + 1 == count())
     return stored ? again_[at(l)] : first_sweep_[at(l)];
   if (m == 0) return 0;

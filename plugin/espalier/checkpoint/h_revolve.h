@@ -34,15 +34,25 @@ using CheckpointProgress = std::function<void(double part)>;
 ///   D∞(l) = min( B(l), min_j w + j uf + D∞(l-j) + r + D1(j-1) ),    B = O_{K-2}(.,
 ///   c_{K-2})
 ///
+/// With LastLevel::kReadOnce, what the last level holds was stored in the first sweep,
+/// and it is read once: what is left of a state is reversed with the levels below alone,
+/// from where it was read (1D-Revolve [AHHR16], here with any number of slots):
+///   O_k(l,m) = min( B(l), min_j w_k + j uf + O_k(l-j, m-1) + r_k + B(j-1) ).
+/// Nothing that costs less stores to the last level in the first sweep alone and reads
+/// each of these states once.
+///
 /// @par Cost  a few dozen steps for each of l (c_1 + … + c_{K-1}) cells (SplitSearch),
 ///            4 bytes a cell
 class HierarchyTables {
  public:
+  enum class LastLevel { kFree, kReadOnce };
   /// @param levels  each with slots, none negative in anything
   /// @param steps   N = l + 1, at most 2^31 - 1
+  /// @param last    kReadOnce: of two levels or more
   /// @throws OverflowError when costs leave the 64-bit range
   HierarchyTables(std::int64_t steps, std::vector<CheckpointLevel> levels,
-                  const StepCosts& costs, const CheckpointProgress& progress = {});
+                  const StepCosts& costs, const CheckpointProgress& progress = {},
+                  LastLevel last = LastLevel::kFree);
 
   [[nodiscard]] Nanoseconds cost() const { return cost_; }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
@@ -74,13 +84,14 @@ class HierarchyTables {
   [[nodiscard]] Values fill_row(std::size_t level, const Values& below,
                                 const Values& right);
   [[nodiscard]] Values unbounded_values(std::size_t level, const Values& below);
+  [[nodiscard]] Values read_once_row(const Values& below, const Values& right);
   [[nodiscard]] Nanoseconds take_unit();
   void report();
 
   std::int64_t steps_;
   std::vector<CheckpointLevel> levels_;
   Nanoseconds forward_;
-  bool free_memory_, unbounded_;
+  bool free_memory_, unbounded_, read_once_;
   struct Access {
     Nanoseconds write, read;
   };
@@ -117,6 +128,16 @@ class HierarchyStream final : public ActionStream {
 ///         table is needed, unequal steps on several levels or on a level with costs
 /// @par Test  equal to exhaustive search over all stores, restores and discards
 [[nodiscard]] ExpectedSlots<CheckpointSchedule> plan_checkpoints(
+    std::int64_t steps, const std::vector<CheckpointLevel>& levels,
+    const StepCosts& costs, const CheckpointProgress& progress = {});
+
+/// The schedule of least cost of those that store to the last level in the first sweep
+/// alone and read each of these states once: less traffic, and none of it against the
+/// grain of the disk. Its lower bound is the least cost of all schedules.
+/// @param levels  two or more
+/// @throws InvalidInput as plan_checkpoints()
+/// @par Test  equal to exhaustive search over all such schedules
+[[nodiscard]] ExpectedSlots<CheckpointSchedule> plan_read_once(
     std::int64_t steps, const std::vector<CheckpointLevel>& levels,
     const StepCosts& costs, const CheckpointProgress& progress = {});
 

@@ -126,7 +126,8 @@ std::optional<Action> OnlineRevolve::next() {
 
 PeriodicDiskRevolve::PeriodicDiskRevolve(const CheckpointLevel& memory,
                                          const CheckpointLevel& disk,
-                                         const StepCosts& costs) {
+                                         const StepCosts& costs)
+    : slots_(memory.slots) {
   if (memory.slots < 1 || memory.write != 0 || memory.read != 0 ||
       !costs.forwards.empty() || costs.forward < 1) {
     throw InvalidInput(
@@ -140,17 +141,53 @@ PeriodicDiskRevolve::PeriodicDiskRevolve(const CheckpointLevel& memory,
       period, std::vector<CheckpointLevel>{memory, endless}, costs);
 }
 
+Action PeriodicDiskRevolve::sweep() {
+  const std::int64_t period = tables_->steps(), i = position_++;
+  if (i % period == 0) {
+    first_ = i;
+    memory_.emplace(slots_);
+    return Action::forward(i, i + 1, {1, i / period});
+  }
+  const Action action = *memory_->next();
+  if (action.target.is_slot()) {
+    const std::size_t slot = at(action.target.slot);
+    if (slot >= memory_step_.size()) memory_step_.resize(slot + 1);
+    memory_step_[slot] = i;
+  }
+  return Action::forward(i, i + 1, action.target);
+}
+
+// All of it but its first state, from memory; before that slots of other periods are
+// emptied. They come after those of this one.
+std::optional<Action> PeriodicDiskRevolve::reverse_last_period() {
+  if (!memory_step_.empty() && memory_step_.back() < first_) {
+    const std::int64_t step = memory_step_.back();
+    memory_step_.pop_back();
+    return Action::move(step, {0, std::ssize(memory_step_)});
+  }
+  while (auto action = memory_->next()) {
+    action->first += first_ + 1;
+    action->last += first_ + 1;
+    if (action->kind == ActionKind::kEndForward || action->first == position_) continue;
+    if (action->kind != ActionKind::kEndReverse) return action;
+  }
+  memory_.reset();
+  end_ = first_;
+  return std::nullopt;
+}
+
 std::optional<Action> PeriodicDiskRevolve::next() {
   const std::int64_t period = tables_->steps();
-  if (!finished_) {
-    const std::int64_t i = position_++;
-    return Action::forward(i, i + 1, i % period == 0 ? Place{1, i / period} : Place());
-  }
+  if (!finished_) return sweep();
   if (!std::exchange(turned_, true)) {
     end_ = position_ - 1;
+    if (memory_) memory_->finish();
     return Action::end_forward(position_);
   }
   if (!std::exchange(reversed_, true)) return Action::reverse(position_);
+  if (memory_) {
+    if (const auto action = reverse_last_period()) return action;
+  }
   while (part_ || end_ >= 0) {
     if (!part_) {
       first_ = end_ / period * period;

@@ -54,7 +54,9 @@ class OnlineRevolve final : public OnlineSweep {
 
 /// Memory without costs, and beside it a disk without an end, written every `period`
 /// steps: periodic Disk-Revolve [AH17]. The period is the m of least
-/// (w + r + D1(m-1)) / m, whatever N will be.
+/// (w + r + D1(m-1)) / m, whatever N will be. In between memory is filled by the greedy
+/// rule, anew in each period, so that the last one is reversed from there; what is left
+/// of the periods before is given up after the turn (a Move that is not used).
 ///
 /// @par Cost  O(1) an action; memory O(slots + period)
 class PeriodicDiskRevolve final : public OnlineSweep {
@@ -67,14 +69,19 @@ class PeriodicDiskRevolve final : public OnlineSweep {
   [[nodiscard]] std::int64_t period() const { return tables_->steps(); }
   /// Another one, from the start, with the same tables.
   [[nodiscard]] std::unique_ptr<PeriodicDiskRevolve> fresh() const {
-    return std::unique_ptr<PeriodicDiskRevolve>(new PeriodicDiskRevolve(tables_));
+    return std::unique_ptr<PeriodicDiskRevolve>(new PeriodicDiskRevolve(tables_, slots_));
   }
 
  private:
-  explicit PeriodicDiskRevolve(std::shared_ptr<const HierarchyTables> tables)
-      : tables_(std::move(tables)) {}
+  PeriodicDiskRevolve(std::shared_ptr<const HierarchyTables> tables, std::int64_t slots)
+      : tables_(std::move(tables)), slots_(slots) {}
+  [[nodiscard]] Action sweep();
+  [[nodiscard]] std::optional<Action> reverse_last_period();
 
   std::shared_ptr<const HierarchyTables> tables_;  // of a period
+  std::int64_t slots_;                             // in memory
+  std::optional<OnlineRevolve> memory_;    // of the last period, from its second state
+  std::vector<std::int64_t> memory_step_;  // by slot: the state that it holds
   std::unique_ptr<HierarchyStream> part_;
   std::int64_t position_ = 0, end_ = 0;
   std::int64_t first_ = 0;  // of the part

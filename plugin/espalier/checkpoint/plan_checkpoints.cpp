@@ -111,21 +111,56 @@ CheckpointSchedule hierarchy_schedule(CheckpointSchedule schedule,
   return replayed(std::move(schedule));
 }
 
-}  // namespace
+// Costs that fall from a level to the next are not proved the best of their kind.
+CheckpointSchedule read_once_schedule(CheckpointSchedule schedule,
+                                      const CheckpointProgress& progress) {
+  CheckpointSchedule any = hierarchy_schedule(schedule, progress);
+  const auto tables = std::make_shared<const HierarchyTables>(
+      schedule.steps, schedule.levels, schedule.costs, progress,
+      HierarchyTables::LastLevel::kReadOnce);
+  schedule.actions = [tables] { return std::make_unique<HierarchyStream>(tables); };
+  schedule.cost = tables->cost();
+  schedule.lower_bound =
+      any.proof == CheckpointProof::kOptimal ? any.cost : any.lower_bound;
+  schedule.proof = rises(schedule.levels) ? CheckpointProof::kOptimalReadOnce
+                                          : CheckpointProof::kBestFound;
+  if (schedule.lower_bound == schedule.cost) schedule.proof = CheckpointProof::kOptimal;
+  return replayed(std::move(schedule));
+}
 
-ExpectedSlots<CheckpointSchedule> plan_checkpoints(
-    std::int64_t steps, const std::vector<CheckpointLevel>& levels,
-    const StepCosts& costs, const CheckpointProgress& progress) {
-  check(steps, levels, costs);
-  const bool none = std::ranges::all_of(
+bool without_slots(const std::vector<CheckpointLevel>& levels) {
+  return std::ranges::all_of(
       levels, [](const CheckpointLevel& level) { return level.slots == 0; });
-  if (none && steps > 1) return tl::make_unexpected(TooFewSlots{0, 1});
+}
+
+void check_slots(const std::vector<CheckpointLevel>& levels) {
+  for (const CheckpointLevel& level : levels) {
+    if (level.slots == 0)
+      throw InvalidInput(fmt::format("level {} has no slot: leave it out", level.name));
+  }
+}
+
+// What is known before a planner is asked.
+CheckpointSchedule asked(std::int64_t steps, const std::vector<CheckpointLevel>& levels,
+                         const StepCosts& costs) {
   CheckpointSchedule schedule;
   schedule.steps = steps;
   schedule.levels = levels;
   schedule.costs = costs;
   schedule.starts_stored = levels.size() == 1;
   schedule.proof = CheckpointProof::kOptimal;
+  return schedule;
+}
+
+}  // namespace
+
+ExpectedSlots<CheckpointSchedule> plan_checkpoints(
+    std::int64_t steps, const std::vector<CheckpointLevel>& levels,
+    const StepCosts& costs, const CheckpointProgress& progress) {
+  check(steps, levels, costs);
+  const bool none = without_slots(levels);
+  if (none && steps > 1) return tl::make_unexpected(TooFewSlots{0, 1});
+  CheckpointSchedule schedule = asked(steps, levels, costs);
   if (none) {  // one step needs no slot
     schedule.actions = [] { return std::make_unique<RevolveStream>(1, 1); };
     schedule.cost = costs.backward;
@@ -133,10 +168,7 @@ ExpectedSlots<CheckpointSchedule> plan_checkpoints(
     schedule.lower_bound = schedule.cost;
     return schedule;
   }
-  for (const CheckpointLevel& level : levels) {
-    if (level.slots == 0)
-      throw InvalidInput(fmt::format("level {} has no slot: leave it out", level.name));
-  }
+  check_slots(levels);
   const bool plain = levels.size() == 1 && is_free(levels[0]);
   if (!plain && !costs.forwards.empty())
     throw InvalidInput("steps of unequal cost need one level without costs");
@@ -149,6 +181,20 @@ ExpectedSlots<CheckpointSchedule> plan_checkpoints(
   }
   if (schedule.proof == CheckpointProof::kOptimal) schedule.lower_bound = schedule.cost;
   return schedule;
+}
+
+ExpectedSlots<CheckpointSchedule> plan_read_once(
+    std::int64_t steps, const std::vector<CheckpointLevel>& levels,
+    const StepCosts& costs, const CheckpointProgress& progress) {
+  check(steps, levels, costs);
+  if (levels.size() < 2 || !costs.forwards.empty()) {
+    throw InvalidInput(
+        "what is read once is on the last of two levels or more, and steps are of equal "
+        "cost");
+  }
+  if (without_slots(levels)) return plan_checkpoints(steps, levels, costs, progress);
+  check_slots(levels);
+  return read_once_schedule(asked(steps, levels, costs), progress);
 }
 
 }  // namespace espalier

@@ -23,6 +23,25 @@ double limit(Nanoseconds best) {
   return value < 0x1p48 ? value - 0.5 : value * (1 + 0x1p-48);
 }
 
+// The first turn that is not before i, from a guess nearby.
+std::size_t seek(const std::vector<std::int32_t>& turns, std::size_t guess,
+                 std::int64_t i) {
+  guess = std::min(guess, turns.size());
+  while (guess < turns.size() && turns[guess] < i) ++guess;
+  while (guess > 0 && turns[guess - 1] >= i) --guess;
+  return guess;
+}
+
+// Both ways from a turn, as long as `take` goes on.
+template <class Take>
+void outwards(const std::vector<std::int32_t>& turns, std::size_t from,
+              const Take& take) {
+  for (std::size_t k = from; k < turns.size() && take(turns[k]); ++k) {
+  }
+  for (std::size_t k = from; k > 0 && take(turns[k - 1]); --k) {
+  }
+}
+
 }  // namespace
 
 HullRow::HullRow(std::size_t capacity) {
@@ -34,6 +53,8 @@ void HullRow::append(Nanoseconds value) {
   const std::size_t last = value_.size();
   value_.push_back(value);
   hull_.push_back(static_cast<double>(value));
+  if (last >= 2 && value - value_[last - 1] > value_[last - 1] - value_[last - 2])
+    turn_.push_back(static_cast<std::int32_t>(last - 1));
   while (vertex_.size() >= 2 &&
          above(value_, vertex_[vertex_.size() - 2], vertex_.back(), last)) {
     vertex_.pop_back();
@@ -76,17 +97,25 @@ SplitSearch::Best SplitSearch::least(std::int64_t l, Nanoseconds base,
   lowest_ = low;
   Best best{base, 0};
   double stop = limit(base);
-  const auto sweep = [&](std::int64_t first, std::int64_t end, std::int64_t by) {
-    for (std::int64_t j = first; j != end; j += by) {
-      if (e(j) >= stop) return;
-      const Nanoseconds value = f(j);
-      if (value >= best.value) continue;
+  // false: nothing better from there on outwards
+  const auto take = [&](std::int64_t j) {
+    if (e(j) >= stop) return false;
+    const Nanoseconds value = f(j);
+    if (value < best.value) {
       best = {value, static_cast<std::int32_t>(j)};
       stop = limit(value);
     }
+    return true;
   };
-  sweep(low, l + 1, 1);
-  sweep(low - 1, 0, -1);
+  if (!take(low)) return best;
+  (void)take(1);
+  (void)take(l);
+  left_turn_ = seek(left.turns(), left_turn_, low - 1);
+  right_turn_ = seek(right.turns(), right_turn_, l - low);
+  outwards(left.turns(), left_turn_,
+           [&](std::int64_t i) { return i < l && take(i + 1); });
+  outwards(right.turns(), right_turn_,
+           [&](std::int64_t i) { return i < l && take(l - i); });
   return best;
 }
 

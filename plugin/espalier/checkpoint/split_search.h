@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,9 +18,13 @@ class HullRow {
   /// Of the hull of all that has been appended; to within some units in the last place.
   [[nodiscard]] double hull(std::size_t i) const { return hull_[i]; }
   [[nodiscard]] const std::vector<Nanoseconds>& values() const { return value_; }
+  /// Where the values turn upwards, value(i+1) - value(i) > value(i) - value(i-1), in
+  /// order; the ends are none.
+  [[nodiscard]] const std::vector<std::int32_t>& turns() const { return turn_; }
 
  private:
   std::vector<Nanoseconds> value_;
+  std::vector<std::int32_t> turn_;
   std::vector<double> hull_;
   std::vector<std::size_t> vertex_;
 };
@@ -28,13 +33,17 @@ class HullRow {
 ///   min(base, min over 1 <= j <= l of f(j)),
 ///   f(j) = j step + right(l-j) + constant + left(j-1).
 ///
-/// Exact without trying every j. The rows of such recurrences are not convex and the best
-/// j is not monotone in l, but they are nearly so. With the lower convex hulls in place
-/// of the rows f becomes a convex e <= f. From where e is least the search goes outwards
-/// on either side, while e says that something below the best so far may still come.
+/// Exact without trying every j, for two reasons.
+///   - f is least at an end, or where it turns upwards, and there left or right does: at
+///     j-1 or at l-j, a turn of its row. Steps cost the same each, so that the rows are
+///     straight over long stretches and turns are few.
+///   - The rows are not convex and the best j is not monotone in l, but they are nearly
+///     so. With their lower convex hulls in their place f becomes a convex e <= f. From
+///     where e is least the search goes outwards along the turns of either row, while e
+///     says that something below the best so far may still come.
 ///
-/// @par Cost  O(1) and the number of j at which e is below the least value; measured, a
-///            few dozen at l = 10^5
+/// @par Cost  O(1) and the number of turns where e is below the least value; measured, a
+///            few at l = 10^5, some hundred in late rows of a level with many slots
 /// @par Test  SplitSearch.EqualsTryingAll
 class SplitSearch {
  public:
@@ -52,7 +61,9 @@ class SplitSearch {
 
  private:
   Nanoseconds step_, constant_;
-  std::int64_t lowest_ = 1;  // where e was least at the last l
+  // At the last l: where e was least, and the first turns of left and right from there.
+  std::int64_t lowest_ = 1;
+  std::size_t left_turn_ = 0, right_turn_ = 0;
 };
 
 }  // namespace espalier

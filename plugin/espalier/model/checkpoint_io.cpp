@@ -123,24 +123,44 @@ Chain read_chain(const std::string& path) {
   return std::move(*chain);
 }
 
-bool write_schedule(std::ostream& out, const CheckpointSchedule& schedule,
-                    const std::function<bool()>& go_on) {
+std::vector<Nanoseconds> read_step_times(std::istream& in, const std::string& name) {
+  TextInput text(in, name);
+  std::vector<Nanoseconds> times;
+  while (const auto fields = next_fields(text)) {
+    if (fields->empty()) continue;
+    if (fields->size() > 1)
+      text.fail(fmt::format("{} fields, expected the time of one step", fields->size()));
+    try {
+      times.push_back(parse_duration(fields->front()));
+    } catch (const Error& error) {
+      text.fail(shown(error.what()));
+    }
+  }
+  if (times.empty()) throw FileError(name, 0, "holds no step");
+  return times;
+}
+
+std::vector<Nanoseconds> read_step_times(const std::string& path) {
+  std::vector<Nanoseconds> times;
+  read_file(path, [&](std::istream& in) { times = read_step_times(in, path); });
+  return times;
+}
+
+void write_schedule(std::ostream& out, const CheckpointSchedule& schedule) {
   TextOutput text(out);
   text.line("# steps {}", schedule.steps);
   for (const CheckpointLevel& level : schedule.levels)
     text.line("# level {} {}", level.name, level.slots);
   text.line("# action first last level slot");
   const auto stream = schedule.actions();
-  for (std::int64_t k = 1; const auto action = stream->next(); ++k) {
+  while (const auto action = stream->next()) {
     const bool restores =
         action->kind == ActionKind::kCopy || action->kind == ActionKind::kMove;
     const Place& place = restores ? action->source : action->target;
     text.line("{} {} {} {} {}{}", name(action->kind), action->first, action->last,
               place.level, place.slot, action->keeps_tape ? " tape" : "");
-    if (k % 65536 == 0 && (!out || (go_on && !go_on()))) return false;
   }
   text.flush();
-  return true;
 }
 
 }  // namespace espalier

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "espalier/model/checkpoint_schedule.h"
 
@@ -32,14 +32,19 @@ namespace espalier {
 [[nodiscard]] Chain read_chain(const std::string& path);
 [[nodiscard]] Chain read_chain(std::istream& in, const std::string& name);
 
+/// Reads what steps take, one time a line in their order, as parse_duration() has it,
+/// without a blank. '#' starts a comment, blank lines are skipped.
+/// @throws FileError with the line for anything else; also for a file that cannot be read
+///         or holds no step
+[[nodiscard]] std::vector<Nanoseconds> read_step_times(const std::string& path);
+[[nodiscard]] std::vector<Nanoseconds> read_step_times(std::istream& in,
+                                                       const std::string& name);
+
 /// Writes the actions, one a line: `action first last level slot`. Level and slot are
 /// where a Forward stores x_first, or where a Copy or Move finds it; level -1: nowhere;
 /// level -2: the tape of step `slot`. A Forward that keeps its tape ends in "tape".
 /// Before them comment lines name the steps and the levels.
 ///
-/// @param go_on  is asked now and then; false: stop, what is written is not whole
-/// @return false when it was stopped, or nothing more can be written
-bool write_schedule(std::ostream& out, const CheckpointSchedule& schedule,
-                    const std::function<bool()>& go_on = {});
+void write_schedule(std::ostream& out, const CheckpointSchedule& schedule);
 
 }  // namespace espalier

@@ -10,6 +10,8 @@ std::string_view name(CheckpointProof proof) {
       return "optimal";
     case CheckpointProof::kOptimalPersistent:
       return "optimal among persistent schedules";
+    case CheckpointProof::kOptimalReadOnce:
+      return "optimal among schedules that read each state of the last level once";
     case CheckpointProof::kBestFound:
       break;
   }

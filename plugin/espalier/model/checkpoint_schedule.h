@@ -33,9 +33,10 @@ struct StepCosts {
 enum class CheckpointProof : std::uint8_t {
   kOptimal,            ///< no schedule with these slots costs less
   kOptimalPersistent,  ///< none does that keeps what it stores until its use in backward
+  kOptimalReadOnce,    ///< none does that reads each state of the last level once
   kBestFound
 };
-/// "optimal", "optimal among persistent schedules", "best found"
+/// "optimal", "optimal among persistent schedules", …, "best found"
 [[nodiscard]] std::string_view name(CheckpointProof proof);
 
 /// The answer "not with so few slots".
