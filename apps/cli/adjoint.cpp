@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -12,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/termination.h"
 #include "solver/clock.h"
 #include "solver/grid.h"
 #include "solver/kernels/dense.h"
@@ -88,11 +91,31 @@ std::optional<Bytes> bound_of(const AdjointOptions& options, const AdjointJob& j
   return options.memory.resolve(factor ? job.budget().least(false) : job.least(), 0);
 }
 
+// How far a run is, for whoever ends it.
+class Reached {
+ public:
+  explicit Reached(std::string model) : model_(std::move(model)) {}
+
+  void plan(std::int64_t steps) { planned_ = steps; }
+  void update(double part) {
+    done_ = std::llround(part * static_cast<double>(planned_.load()));
+  }
+  // "adjoint shallow-water: interrupted after 7 of 40 forward steps"
+  [[nodiscard]] std::string text(std::string_view how) const {
+    if (done_ < 0)
+      return fmt::format("adjoint {}: {} before the first step", model_, how);
+    return fmt::format("adjoint {}: {} after {} of {} forward steps", model_, how,
+                       done_.load(), planned_.load());
+  }
+
+ private:
+  std::string model_;
+  std::atomic<std::int64_t> planned_ = 0, done_ = -1;
+};
+
 // Ends as the signal would have ended the program, having said how far it was.
-ExitStatus interrupted(const AdjointOptions& options, const training::ChainReport& run,
-                       std::int64_t planned) {
-  fmt::print(stderr, "espalier: adjoint {}: interrupted after {} of {} forward steps\n",
-             options.model, run.advances, planned);
+ExitStatus interrupted(const Reached& reached) {
+  fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));
   std::raise(SIGINT);
   return kInternal;
 }
@@ -100,6 +123,9 @@ ExitStatus interrupted(const AdjointOptions& options, const training::ChainRepor
 ExitStatus run_adjoint(const AdjointOptions& options,
                        AdjointModel (*make)(const AdjointOptions&)) {
   check(options);
+  Reached reached(options.model);
+  std::optional<TerminationMessage> termination(
+      std::in_place, [&reached] { return reached.text("terminated"); });
   std::optional<Progress> progress(std::in_place, "preparing");
   AdjointRun run;
   Clock::time_point start = Clock::now();
@@ -111,20 +137,23 @@ ExitStatus run_adjoint(const AdjointOptions& options,
   run.bound = bound_of(options, job);
   if (const auto planned = job.plan(run.bound); !planned) {
     progress.reset();
+    termination.reset();
     return report_infeasible(options, job, planned.error());
   }
+  reached.plan(job.schedule().advances);
   run.plan_seconds = since(start);
   progress->step("forwards and backwards");
   {
     const Interrupt interrupt;
     run.result = job.run([&](double part) {
       progress->update(part);
+      reached.update(part);
       return interrupt.came();
     });
   }
   progress.reset();
-  if (run.result.run.stopped)
-    return interrupted(options, run.result.run, job.schedule().advances);
+  termination.reset();
+  if (run.result.run.stopped) return interrupted(reached);
   return report_run(options, job, run);
 }
 

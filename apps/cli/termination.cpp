@@ -1,9 +1,15 @@
 #include "cli/termination.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "espalier/model/output_file.h"
 
@@ -26,10 +32,26 @@ void block_termination(int /*argc*/, char** /*argv*/, char** /*environment*/) {
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const before_libraries)(int, char**, char**) = block_termination;
 
+// Of the process, as the signal is.
+struct Words {
+  std::mutex mutex;
+  std::function<std::string()> text;
+};
+Words& words() {
+  static auto* const all = new Words;  // the thread that waits outlives what is static
+  return *all;
+}
+
 void wait_for_termination() {
   const sigset_t set = termination();
   int signal = 0;
   if (sigwait(&set, &signal) != 0) return;
+  // Held to the end, so that the message is the last.
+  const std::scoped_lock lock(words().mutex);
+  if (words().text) {
+    const char* const clear = isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "";  // progress
+    std::fputs(fmt::format("{}espalier: {}\n", clear, words().text()).c_str(), stderr);
+  }
   remove_unfinished_files();
   std::signal(SIGTERM, SIG_DFL);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
@@ -53,8 +75,20 @@ void end_without_files(int signal) {
 }  // namespace
 
 void end_by_termination_signal() {
+  // StarPU's own handler of SIGINT raises it again, for ever where one was set before.
+  setenv("STARPU_CATCH_SIGNALS", "0", 1);
   for (const int signal : {SIGINT, SIGHUP}) end_without_files(signal);
   std::thread(wait_for_termination).detach();
+}
+
+TerminationMessage::TerminationMessage(std::function<std::string()> text) {
+  const std::scoped_lock lock(words().mutex);
+  words().text = std::move(text);
+}
+
+TerminationMessage::~TerminationMessage() {
+  const std::scoped_lock lock(words().mutex);
+  words().text = nullptr;
 }
 
 }  // namespace espalier::cli

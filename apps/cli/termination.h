@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 namespace espalier::cli {
 
 /// From now on SIGTERM ends the program at once, whatever handler a library sets for it.
@@ -10,7 +13,20 @@ namespace espalier::cli {
 /// ignored when the program started stays ignored.
 ///
 /// Files that are being written go first, then also where SIGINT or SIGHUP end the
-/// program. @throws std::system_error when no thread can be started
+/// program, and StarPU is told to leave signals alone. @throws std::system_error when no
+/// thread can be started
 void end_by_termination_signal();
+
+/// While one exists, a program that SIGTERM ends says before how far it was:
+/// "espalier: " and the text, one line on standard error. At most one at a time.
+class TerminationMessage {
+ public:
+  /// @param text  called by another thread, at any time until the destructor returns
+  explicit TerminationMessage(std::function<std::string()> text);
+  TerminationMessage(const TerminationMessage&) = delete;
+  TerminationMessage& operator=(const TerminationMessage&) = delete;
+  /// Does not return when the message is being said: nothing is said after it.
+  ~TerminationMessage();
+};
 
 }  // namespace espalier::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "cli/program.h"
@@ -126,6 +127,8 @@ void end_at_work(int signal, const std::string& words) {
   EXPECT_EQ(outcome->signal, signal) << outcome->err;
   EXPECT_EQ(outcome->out, "");
   EXPECT_NE(outcome->err.find(words), std::string::npos) << outcome->err;
+  EXPECT_EQ(std::count(outcome->err.begin(), outcome->err.end(), '\n'), 1)
+      << outcome->err;
   EXPECT_TRUE(directory.names().empty());
 }
 
@@ -133,7 +136,29 @@ TEST(Adjoint, AnInterruptSaysHowFarItWasAndLeavesNothing) {
   end_at_work(SIGINT, "interrupted after");
 }
 
-TEST(Adjoint, TerminationLeavesNothing) { end_at_work(SIGTERM, ""); }
+TEST(Adjoint, TerminationSaysHowFarItWasAndLeavesNothing) {
+  end_at_work(SIGTERM, "espalier: adjoint shallow-water: terminated ");
+}
+
+// Whether the process has workers of StarPU, which would handle SIGINT if it could.
+bool has_workers(int process) {
+  std::error_code ignored;
+  const std::filesystem::path tasks = "/proc/" + std::to_string(process) + "/task";
+  for (const auto& each : std::filesystem::directory_iterator(tasks, ignored)) {
+    std::string name;
+    if (std::ifstream(each.path() / "comm") >> name && name == "CPU") return true;
+  }
+  return false;
+}
+
+TEST(Signals, InterruptTheProgramWhileStarpuRuns) {
+  const auto outcome = run_disturbed({"solve", "--grid", "45x45x45"}, [](int process) {
+    return has_workers(process) && kill(process, SIGINT) == 0;
+  });
+  ASSERT_TRUE(outcome.has_value()) << "it was over before it was seen to work";
+  EXPECT_EQ(outcome->signal, SIGINT) << outcome->err;
+  EXPECT_EQ(outcome->err, "");
+}
 
 // Status 2, nothing on standard output, one line that holds all of `words`.
 void expect_bad_input(const Arguments& arguments, const std::vector<std::string>& words) {
