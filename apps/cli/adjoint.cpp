@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "cli/adjoint_options.h"
+#include "cli/adjoint_partner.h"
 #include "cli/adjoint_report.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -21,6 +22,9 @@
 #include "solver/process_memory.h"
 #include "training/adjoint/ice_sheet_chain.h"
 #include "training/adjoint/shallow_water_chain.h"
+#ifdef ESPALIER_WITH_MPI
+#include "solver/cluster/cluster.h"
+#endif
 
 namespace espalier::cli {
 namespace {
@@ -85,10 +89,12 @@ AdjointModel ice_sheet(const AdjointOptions& options) {
 }
 
 // The bound that was asked for; no value: none.
-std::optional<Bytes> bound_of(const AdjointOptions& options, const AdjointJob& job) {
+std::optional<Bytes> bound_of(const AdjointOptions& options, const AdjointJob& job,
+                              AdjointPartner* partner) {
   if (!options.bounded()) return std::nullopt;
   const bool factor = options.memory.kind == MemoryRequest::Kind::kFactor;
-  return options.memory.resolve(factor ? job.budget().least(false) : job.least(), 0);
+  const Bytes least = factor ? job.budget().least(false) : job.least();
+  return options.memory.resolve(partner ? partner->least(least) : least, 0);
 }
 
 // How far a run is, for whoever ends it.
@@ -120,25 +126,42 @@ ExitStatus interrupted(const Reached& reached) {
   return kInternal;
 }
 
-ExitStatus run_adjoint(const AdjointOptions& options,
-                       AdjointModel (*make)(const AdjointOptions&)) {
+ExitStatus run_model(AdjointOptions& options, MakeModel make) {
+#ifdef ESPALIER_WITH_MPI
+  if (solver::Cluster::launched_processes() > 1) return adjoint_on_cluster(options, make);
+#endif
   check(options);
+  if (options.remote_slots)
+    throw InvalidInput(
+        fmt::format("--remote-slots {}: needs a second process (mpirun -n 2)",
+                    *options.remote_slots));
+  std::optional<AdjointJob> job;
+  return run_adjoint(options, make, job, nullptr);
+}
+
+}  // namespace
+
+ExitStatus run_adjoint(const AdjointOptions& options, MakeModel make,
+                       std::optional<AdjointJob>& place, AdjointPartner* partner) {
   Reached reached(options.model);
   std::optional<TerminationMessage> termination(
       std::in_place, [&reached] { return reached.text("terminated"); });
   std::optional<Progress> progress(std::in_place, "preparing");
   AdjointRun run;
   Clock::time_point start = Clock::now();
-  AdjointJob job(make(options), options.job);
+  AdjointJob& job = place.emplace(make(options), options.job);
+  if (partner) partner->start(job);
   run.prepare_seconds = since(start);
   if (job.unequal_steps()) run.sounding_steps = options.steps;
   progress->step("planning");
   start = Clock::now();
-  run.bound = bound_of(options, job);
+  run.bound = bound_of(options, job, partner);
+  if (partner) partner->lend(job, run.bound);
   if (const auto planned = job.plan(run.bound); !planned) {
     progress.reset();
     termination.reset();
-    return report_infeasible(options, job, planned.error());
+    if (partner) static_cast<void>(partner->finish(job));
+    return report_infeasible(options, job, planned.error(), partner == nullptr);
   }
   reached.plan(job.schedule().advances);
   run.plan_seconds = since(start);
@@ -154,10 +177,9 @@ ExitStatus run_adjoint(const AdjointOptions& options,
   progress.reset();
   termination.reset();
   if (run.result.run.stopped) return interrupted(reached);
+  if (partner) run.process_peaks = partner->finish(job);
   return report_run(options, job, run);
 }
-
-}  // namespace
 
 Command add_adjoint(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
@@ -176,10 +198,13 @@ Command add_adjoint(CLI::App& program) {
       "ice-sheet",
       "Shallow ice with implicit steps, by the initial thickness and the rate factor");
   add_adjoint_options(*ice_app, *ice, "64x64", 100);
-  return {app, [water, ice, ice_app]() -> ExitStatus {
+  return {app, [water, ice, ice_app, water_app]() -> ExitStatus {
+            for (const auto& [options, model] :
+                 {std::pair(water, water_app), std::pair(ice, ice_app)})
+              options->workers_given = model->count("--workers") > 0;
             solver::keep_heap_small();
-            return ice_app->parsed() ? run_adjoint(*ice, ice_sheet)
-                                     : run_adjoint(*water, shallow_water);
+            return ice_app->parsed() ? run_model(*ice, ice_sheet)
+                                     : run_model(*water, shallow_water);
           }};
 }
 

@@ -28,11 +28,21 @@ void add_levels(CLI::App& app, AdjointOptions& options) {
       ->type_name("DIR");
   add_count(app, "--disk-slots", options.job.wish.disk_slots,
             "States kept there (default: one for every step)");
+  add_count(app, "--remote-slots", options.remote_slots,
+            "On two processes: states that the second keeps (default: as many as\n"
+            "the bound allows there)");
   app.add_option("--disk-write", options.job.disk_write,
                  "What it costs to write a state there, in forward steps")
       ->type_name("STEPS")
       ->capture_default_str();
   app.add_option("--disk-read", options.job.disk_read, "And to read one")
+      ->type_name("STEPS")
+      ->capture_default_str();
+  app.add_option("--remote-write", options.job.remote_write,
+                 "What it costs to send a state to the second process, in forward steps")
+      ->type_name("STEPS")
+      ->capture_default_str();
+  app.add_option("--remote-read", options.job.remote_read, "And to get one back")
       ->type_name("STEPS")
       ->capture_default_str();
 }
@@ -67,8 +77,9 @@ void check(const AdjointOptions& options) {
   if (wish.disk_slots && !options.on_disk())
     throw InvalidInput(
         fmt::format("--disk-slots {}: needs --out-of-core DIR", *wish.disk_slots));
-  if (wish.memory_slots && *wish.memory_slots == 0 && !options.on_disk())
-    throw InvalidInput("--slots 0: needs --out-of-core DIR");
+  if (wish.memory_slots && *wish.memory_slots == 0 && !options.on_disk() &&
+      options.remote_slots.value_or(0) == 0)
+    throw InvalidInput("--slots 0: needs --out-of-core DIR or --remote-slots N");
   solver::check(options.job.runtime);
   if (options.on_disk()) check_directory("--out-of-core", wish.directory);
 }

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/options.h"
@@ -16,6 +17,8 @@ struct AdjointOptions {
   std::int64_t steps = 0;
   std::int32_t bands = 0;  ///< 0: chosen
   MemoryRequest memory{.kind = MemoryRequest::Kind::kUnbounded};
+  bool workers_given = false;
+  std::optional<std::int64_t> remote_slots;  ///< no value: as many as the bound allows
   bool json = false;
   training::AdjointOptions job;
 

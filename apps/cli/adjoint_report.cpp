@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace espalier::cli {
 namespace {
 
@@ -18,6 +20,13 @@ void report_problem(Report& report, const AdjointOptions& options,
   report.bytes("state_bytes", "a state", job.budget().chain.state_bytes());
 }
 
+// Of all processes.
+Bytes largest_peak(const AdjointRun& run) {
+  Bytes largest = run.result.peak_resident;
+  for (const Bytes peak : run.process_peaks) largest = std::max(largest, peak);
+  return largest;
+}
+
 std::string_view proof(const CheckpointSchedule& schedule) {
   return name(schedule.proof);
 }
@@ -27,6 +36,9 @@ void report_schedule(Report& report, const AdjointOptions& options, const Adjoin
   const training::ChainReport& done = run.result.run;
   report.heading("Schedule");
   report.count("slots", "states in memory", job.limits().memory_slots);
+  if (!run.process_peaks.empty())
+    report.count("remote_slots", "states at the second process",
+                 job.limits().remote_slots);
   if (options.on_disk())
     report.count("disk_slots", "states on disk", job.limits().disk_slots);
   report.text("proved", "proved", proof(job.schedule()));
@@ -39,6 +51,10 @@ void report_schedule(Report& report, const AdjointOptions& options, const Adjoin
     report.count("sounding_steps", "forward steps to sound the costs",
                  run.sounding_steps);
   report.count("stores", "stored in memory", done.stores);
+  if (!run.process_peaks.empty()) {
+    report.count("remote_stores", "sent to the second process", done.remote_stores);
+    report.count("remote_restores", "got back from it", done.remote_restores);
+  }
   if (!options.on_disk()) return;
   report.count("disk_stores", "written to disk", done.disk_stores);
   report.count("disk_restores", "read from disk", done.disk_restores);
@@ -62,8 +78,9 @@ void report_memory(Report& report, const AdjointOptions& options, const AdjointJ
                training::memory_of(budget.chain, job.limits()));
   report.bytes("beside_bytes", "  adjoint and working memory", budget.beside);
   report.bytes("reserve_bytes", "  reserve", budget.account.reserve);
-  if (run.bound)
-    report.flag("bound_kept", "bound kept", run.result.peak_resident <= *run.bound);
+  if (!run.process_peaks.empty())
+    report.bytes("process_peak_rss_bytes", "peak of each process", run.process_peaks);
+  if (run.bound) report.flag("bound_kept", "bound kept", largest_peak(run) <= *run.bound);
   if (!options.on_disk()) return;
   report.bytes("disk_file_bytes", "file out of core", job.disk_bytes());
   report.bytes("bytes_written", "  written", run.result.run.bytes_written);
@@ -91,7 +108,7 @@ ExitStatus report_run(const AdjointOptions& options, const AdjointJob& job,
   report.text("gradient_checksum", "checksum of both",
               fmt::format("{:016x}", run.result.checksum));
   report.print(options.json);
-  const Bytes peak = run.result.peak_resident;
+  const Bytes peak = largest_peak(run);
   if (!run.bound || peak <= *run.bound) return kDone;
   fmt::print(stderr, "espalier: the peak {} is above the bound {}\n", format_size(peak),
              format_size(*run.bound));
@@ -99,11 +116,11 @@ ExitStatus report_run(const AdjointOptions& options, const AdjointJob& job,
 }
 
 ExitStatus report_infeasible(const AdjointOptions& options, const AdjointJob& job,
-                             const Infeasible& answer) {
+                             const Infeasible& answer, bool alone) {
   Report report;
   report_problem(report, options, job);
   std::string more;
-  if (!options.on_disk() && !options.job.wish.memory_slots) {
+  if (!options.on_disk() && !options.job.wish.memory_slots && alone) {
     const training::ChainBudget& budget = job.budget();
     const Bytes least = budget.least(true);
     const Bytes file =

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "cli/adjoint_options.h"
 #include "cli/command.h"
@@ -14,6 +15,7 @@ struct AdjointRun {
   Seconds prepare_seconds = 0, plan_seconds = 0;
   std::int64_t sounding_steps = 0;  ///< forward steps that told what each costs
   training::AdjointResult result;
+  std::vector<Bytes> process_peaks;  ///< VmHWM by rank; empty: there is one process
 };
 
 /// Everything; the exit status tells whether the bound was kept.
@@ -21,9 +23,10 @@ struct AdjointRun {
                                     const training::AdjointJob& job,
                                     const AdjointRun& run);
 
-/// The answer "it does not fit", with the least bound that does and what a disk does.
+/// The answer "it does not fit", with the least bound that does and what a disk does
+/// where the process is `alone` and could have one.
 [[nodiscard]] ExitStatus report_infeasible(const AdjointOptions& options,
                                            const training::AdjointJob& job,
-                                           const Infeasible& answer);
+                                           const Infeasible& answer, bool alone);
 
 }  // namespace espalier::cli

@@ -1,12 +1,21 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <thread>
+#include <tuple>
 
 #include "espalier/checkpoint/revolve.h"
 #include "espalier/model/error.h"
 #include "solver/runtime.h"
 #include "support/file_size_limit.h"
 #include "training/chain/chain_budget.h"
+#include "training/chain/chain_schedule.h"
 #include "training/chain/submit_task.h"
 #include "training/chain_runs.h"
 
@@ -120,6 +129,54 @@ class ListStream final : public ActionStream {
   std::size_t next_ = 0;
 };
 
+// Slots in plain memory whose transfers end on threads of their own, in any order; of
+// those of the same bytes one at a time.
+class ScatteredStore final : public SlotStore {
+ public:
+  explicit ScatteredStore(Bytes bytes) : memory_(static_cast<std::size_t>(bytes)) {}
+
+  void write(Bytes offset, std::span<std::byte> data,
+             std::function<void()> done) override {
+    carry_out(offset, data, true, std::move(done));
+  }
+  void fetch(Bytes offset, std::span<std::byte> data,
+             std::function<void()> done) override {
+    carry_out(offset, data, false, std::move(done));
+  }
+  void check() override {
+    if (overlapped_) throw Error("two transfers of the same bytes at a time");
+  }
+  void fail() { fails_ = true; }
+
+ private:
+  void carry_out(Bytes offset, std::span<std::byte> data, bool writes,
+                 std::function<void()> done) {
+    if (fails_) throw Error("the store failed");
+    const std::scoped_lock lock(mutex_);
+    if (!busy_.insert(offset).second) overlapped_ = true;
+    const int wait = static_cast<int>(threads_.size() * 7 % 5);
+    threads_.emplace_back([this, offset, data, writes, wait, done = std::move(done)] {
+      std::this_thread::sleep_for(std::chrono::microseconds(100 * wait));
+      std::byte* const place = memory_.data() + offset;
+      if (writes)
+        std::ranges::copy(data, place);
+      else
+        std::copy_n(place, data.size(), data.data());
+      {
+        const std::scoped_lock held(mutex_);
+        busy_.erase(offset);
+      }
+      done();
+    });
+  }
+
+  std::vector<std::byte> memory_;
+  std::atomic<bool> fails_ = false, overlapped_ = false;
+  std::mutex mutex_;
+  std::set<Bytes> busy_;
+  std::deque<std::jthread> threads_;
+};
+
 class RunChain : public testing::Test {
  protected:
   RunChain() : runtime_({.workers = 2}) { runtime_.wake(); }
@@ -173,6 +230,41 @@ TEST_F(RunChain, KeepsStatesOnDiskInTheOrderOfTheSchedule) {
       EXPECT_EQ(counting.seen(), counting.expected());
       EXPECT_EQ(report.advances, schedule.advances);
     }
+}
+
+TEST_F(RunChain, KeepsStatesOnThreeLevels) {
+  const TemporaryDirectory directory;
+  for (const bool in_place : {true, false})
+    for (const auto& [memory, remote, disk] :
+         {std::tuple{0, 4, 0}, {2, 3, 0}, {0, 3, 5}, {2, 4, 50}}) {
+      Counting counting(60, errors_);
+      counting.chain().in_place = in_place;
+      ScatteredStore store(remote * counting.chain().state_bytes());
+      const ChainLimits limits{.memory_slots = memory,
+                               .disk_slots = disk,
+                               .directory = directory.path(),
+                               .remote_slots = remote,
+                               .remote = &store};
+      const CheckpointSchedule schedule = make_schedule(
+          counting.chain(), limits,
+          {.disk_write = 2, .disk_read = 2, .remote_write = 0.1, .remote_read = 0.1});
+      const ChainReport report = run_chain(counting.chain(), *schedule.actions(),
+                                           counting.callbacks(), limits, errors_);
+      EXPECT_EQ(counting.seen(), counting.expected());
+      EXPECT_EQ(report.advances, schedule.advances);
+      EXPECT_GT(report.remote_restores, 0);
+      EXPECT_EQ(report.disk_restores > 0, disk > 0);
+    }
+}
+
+TEST_F(RunChain, ThrowsWhatAStoreThrows) {
+  Counting counting(60, errors_);
+  ScatteredStore store(4 * counting.chain().state_bytes());
+  store.fail();
+  const ChainLimits limits{.memory_slots = 0, .remote_slots = 4, .remote = &store};
+  EXPECT_EQ(message_of(counting, *make_schedule(counting.chain(), limits, {}).actions(),
+                       limits),
+            "the store failed");
 }
 
 TEST_F(RunChain, StopsWhenItIsTold) {

@@ -7,18 +7,31 @@
 #include <span>
 #include <vector>
 
+#include "espalier/model/units.h"
+
 namespace espalier::solver {
 
-/// What a process asks another one for: data of a shared node. Whoever asks has taken
-/// memory for the answer first, and posted its receives, so that no message comes
-/// unexpected and nothing is received that was not booked.
+/// What a process asks another one for: data of a shared node, or bytes of a slot that it
+/// lends (training/remote/partner.h). Whoever asks has taken memory for the answer first,
+/// and posted its receives, so that no message comes unexpected and nothing is received
+/// that was not booked.
 struct DataRequest {
-  enum class Kind : std::int32_t { kPanel, kPiece, kStop, kBye };
+  enum class Kind : std::int32_t {
+    kPanel,
+    kPiece,
+    kStop,
+    kBye,
+    kStore,
+    kStored,
+    kLoad,
+    kState
+  };
   std::int64_t tag = 0;  ///< of the answer, the first of its parts; the others follow
   Kind kind = Kind::kPanel;
   std::int32_t node = 0;
   std::int32_t block = 0;  ///< kPanel: of the panel; kPiece: of the parent
   std::int32_t child = 0, first = 0, last = 0;  ///< kPiece: FrontPiece
+  Bytes offset = 0, bytes = 0;                  ///< of slots
 };
 
 /// Messages over StarPU-MPI: small requests that are always accepted, and data sent where

@@ -27,6 +27,16 @@ AdjointJob::AdjointJob(AdjointModel model, const AdjointOptions& options)
       solver::measure_process(solver::runtime_reserve(options.runtime.workers));
 }
 
+void AdjointJob::measure_again(Bytes reserve) {
+  budget_.account =
+      solver::measure_process(checked_add(budget_.account.reserve, reserve));
+}
+
+void AdjointJob::borrow(SlotStore& store, std::int64_t slots) {
+  options_.wish.remote = &store;
+  options_.wish.remote_slots = slots;
+}
+
 Bytes AdjointJob::least() const {
   return budget_.least(!options_.wish.directory.empty());
 }
@@ -39,7 +49,9 @@ Expected<void> AdjointJob::plan(std::optional<Bytes> bound) {
   ChainBudget now = budget_;
   const ScheduleCosts costs{.steps = model_.step_costs,
                             .disk_write = options_.disk_write,
-                            .disk_read = options_.disk_read};
+                            .disk_read = options_.disk_read,
+                            .remote_write = options_.remote_write,
+                            .remote_read = options_.remote_read};
   std::int64_t most = useful_slots(model_.chain);
   for (;;) {
     auto limits = fit_slots(now, options_.wish, bound);
@@ -52,7 +64,7 @@ Expected<void> AdjointJob::plan(std::optional<Bytes> bound) {
     now.account = solver::measure_process(budget_.account.reserve);
     const Bytes inside = checked_add(budget_.beside, memory_of(model_.chain, limits_));
     if (now.account.needed(inside) <= *bound) return {};
-    const std::int64_t fewest = limits_.disk_slots > 0 ? 0 : 1;
+    const std::int64_t fewest = limits_.outer_slots() > 0 ? 0 : 1;
     if (options_.wish.memory_slots || limits_.memory_slots <= fewest)
       return tl::make_unexpected(
           Infeasible{.reason = Infeasible::Reason::kNoneFound,

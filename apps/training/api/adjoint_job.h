@@ -30,6 +30,7 @@ struct AdjointOptions {
   ChainWish wish;
   /// What it costs to store a state on disk and to restore it, in forward steps.
   double disk_write = 1, disk_read = 1;
+  double remote_write = 0.2, remote_read = 0.2;  ///< the same of another process
 };
 
 struct AdjointResult {
@@ -52,6 +53,14 @@ class AdjointJob {
   [[nodiscard]] bool unequal_steps() const { return !model_.step_costs.empty(); }
   /// The least bound for what is wanted: in memory, or with the directory that is given.
   [[nodiscard]] Bytes least() const;
+
+  // For slots in another process's memory, before plan():
+  /// What takes part in the run has been started beside the runtime.
+  /// @param reserve  for what it takes later
+  void measure_again(Bytes reserve);
+  [[nodiscard]] const solver::Runtime& runtime() const { return runtime_; }
+  /// @param store  outlives the run
+  void borrow(SlotStore& store, std::int64_t slots);
 
   /// The slots that fit, and the best schedule for them. What planning takes is taken off
   /// the bound too.

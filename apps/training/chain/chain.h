@@ -12,6 +12,7 @@
 #include "espalier/model/checkpoint_action.h"
 #include "espalier/model/units.h"
 #include "training/chain/first_error.h"
+#include "training/chain/slot_store.h"
 
 namespace espalier::training {
 
@@ -55,16 +56,21 @@ struct ChainCallbacks {
   std::function<bool(std::int64_t advances)> stop;
 };
 
-/// Where states may be. The levels of a schedule are those that have slots: memory before
-/// disk.
+/// Where states may be. The levels of a schedule are those that have slots: memory, then
+/// another process's, then the disk.
 struct ChainLimits {
   std::int64_t memory_slots = 1;
   std::int64_t disk_slots = 0;
   std::string directory = {};  ///< of the file that holds disk_slots
-  /// With a disk: one buffer more, so that a state is written or read while the next is
-  /// computed.
+  std::int64_t remote_slots = 0;
+  SlotStore* remote = nullptr;  ///< that holds remote_slots; outlives the run
+  /// With slots outside: one buffer more, so that a state is written or read while the
+  /// next is computed.
   bool overlap = true;
   std::int32_t window = 64;  ///< tasks that may be submitted ahead, about
+
+  /// Not in this process's memory.
+  [[nodiscard]] std::int64_t outer_slots() const { return remote_slots + disk_slots; }
 };
 
 /// What a run did.
@@ -73,13 +79,14 @@ struct ChainReport {
   std::int64_t reverses = 0;  ///< backward steps
   std::int64_t stores = 0;    ///< states stored in memory: no copy is made
   std::int64_t disk_stores = 0, disk_restores = 0;
+  std::int64_t remote_stores = 0, remote_restores = 0;
   Bytes bytes_written = 0, bytes_read = 0;
   bool stopped = false;  ///< ChainCallbacks::stop said so
   Seconds seconds = 0;
 };
 
 /// Buffers for states that a run uses: one a slot in memory, the working state, one more
-/// where a step cannot overwrite its input, and one for overlap with the disk.
+/// where a step cannot overwrite its input, and one for overlap with transfers.
 [[nodiscard]] std::int64_t buffers_of(const Chain& chain, const ChainLimits& limits);
 /// Memory of a run, fixed before its first step: whole pages for each buffer, and what
 /// StarPU keeps for the handle of each part. While StarPU runs. @throws OverflowError

@@ -9,7 +9,8 @@ namespace {
 
 void check(const ChainWish& wish) {
   const bool disk = !wish.directory.empty();
-  if (wish.memory_slots && *wish.memory_slots < (disk ? 0 : 1))
+  const bool outside = disk || wish.remote_slots > 0;
+  if (wish.memory_slots && *wish.memory_slots < (outside ? 0 : 1))
     throw InvalidInput(fmt::format("{} slots in memory", *wish.memory_slots));
   if (wish.disk_slots && (!disk || *wish.disk_slots < 1))
     throw InvalidInput(fmt::format("{} slots on disk", *wish.disk_slots));
@@ -18,7 +19,7 @@ void check(const ChainWish& wish) {
 // The least that is known to do for a wish.
 ChainLimits smallest(const ChainWish& wish, const ChainLimits& limits) {
   ChainLimits least = limits;
-  least.memory_slots = wish.memory_slots.value_or(limits.disk_slots > 0 ? 0 : 1);
+  least.memory_slots = wish.memory_slots.value_or(limits.outer_slots() > 0 ? 0 : 1);
   least.overlap = false;
   return least;
 }
@@ -44,7 +45,9 @@ Expected<ChainLimits> fit_slots(const ChainBudget& budget, const ChainWish& wish
   check(wish);
   const std::int64_t useful = useful_slots(budget.chain);
   ChainLimits limits{.memory_slots = std::min(useful, wish.memory_slots.value_or(useful)),
-                     .directory = wish.directory};
+                     .directory = wish.directory,
+                     .remote_slots = std::min(useful, wish.remote_slots),
+                     .remote = wish.remote};
   if (!wish.directory.empty())
     limits.disk_slots = std::min(useful, wish.disk_slots.value_or(useful));
   if (!bound) return limits;
@@ -62,9 +65,9 @@ Expected<ChainLimits> fit_slots(const ChainBudget& budget, const ChainWish& wish
     limits.overlap = needed(limits) <= *bound;
     return limits;
   }
-  // Room for one more state is worth more beside the disk than as a slot.
+  // Room for one more state is worth more for transfers than as a slot.
   limits.memory_slots = least.memory_slots;
-  limits.overlap = limits.disk_slots > 0 && needed(limits) <= *bound;
+  limits.overlap = limits.outer_slots() > 0 && needed(limits) <= *bound;
   std::int64_t low = least.memory_slots, high = useful;
   while (low < high) {  // the most slots that fit
     limits.memory_slots = low + (high - low + 1) / 2;

@@ -24,7 +24,9 @@ struct ChainBudget {
 /// every state.
 struct ChainWish {
   std::optional<std::int64_t> memory_slots, disk_slots;
-  std::string directory = {};  ///< empty: no disk
+  std::string directory = {};     ///< empty: no disk
+  std::int64_t remote_slots = 0;  ///< that another process lends
+  SlotStore* remote = nullptr;
 };
 
 /// More slots than that are of no use: x_0 … x_{N-2}, as the last state that is reached

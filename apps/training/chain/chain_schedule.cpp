@@ -29,12 +29,18 @@ CheckpointSchedule make_schedule(const Chain& chain, const ChainLimits& limits,
   std::vector<CheckpointLevel> levels;
   if (limits.memory_slots > 0)
     levels.push_back({.name = "ram", .slots = limits.memory_slots});
+  if (limits.remote_slots > 0)
+    levels.push_back({.name = "remote",
+                      .slots = limits.remote_slots,
+                      .write = in_steps(costs.remote_write),
+                      .read = in_steps(costs.remote_read)});
   if (limits.disk_slots > 0)
-    levels.push_back({.name = "disk", .slots = limits.disk_slots});
-  if (levels.size() == 2) {
-    levels[1].write = in_steps(costs.disk_write);
-    levels[1].read = in_steps(costs.disk_read);
-  } else {
+    levels.push_back({.name = "disk",
+                      .slots = limits.disk_slots,
+                      .write = in_steps(costs.disk_write),
+                      .read = in_steps(costs.disk_read)});
+  if (levels.size() == 1) {  // there is no choice of levels
+    levels[0].write = levels[0].read = 0;
     steps.forwards = costs.steps;
   }
   auto schedule = plan_checkpoints(chain.steps, levels, steps);

@@ -10,7 +10,8 @@
 #include "solver/clock.h"
 #include "solver/starpu_tasks.h"
 #include "training/chain/chain.h"
-#include "training/chain/disk_level.h"
+#include "training/chain/disk_store.h"
+#include "training/chain/slot_level.h"
 #include "training/chain/state_buffers.h"
 #include "training/chain/submit_task.h"
 
@@ -80,11 +81,20 @@ class Run {
         window_(std::max(2, limits.window / std::max(1, chain.tasks_per_step))),
         slots_(static_cast<std::size_t>(std::min(limits.memory_slots, chain.steps)),
                kNone),
-        disk_slots_(limits.disk_slots),
         buffers_(chain, buffers_of(chain, limits)),
         held_(static_cast<std::size_t>(buffers_of(chain, limits)), false) {
-    if (limits.disk_slots > 0)
-      disk_.emplace(limits.directory, chain, limits.disk_slots, errors);
+    if (limits.remote_slots > 0) {
+      remote_.emplace(*limits.remote, chain, errors);
+      outer_.push_back({&*remote_, limits.remote_slots, &report_.remote_stores,
+                        &report_.remote_restores});
+    }
+    if (limits.disk_slots > 0) {
+      file_.emplace(limits.directory,
+                    checked_mul(chain.state_bytes(), limits.disk_slots));
+      disk_.emplace(*file_, chain, errors);
+      outer_.push_back(
+          {&*disk_, limits.disk_slots, &report_.disk_stores, &report_.disk_restores});
+    }
   }
   ~Run() { drain(); }
   Run(const Run&) = delete;
@@ -102,9 +112,9 @@ class Run {
     drain();
     report_.seconds = solver::since(begin);
     errors_.rethrow();
-    if (disk_) {
-      report_.bytes_written = disk_->counters().bytes_written;
-      report_.bytes_read = disk_->counters().bytes_read;
+    if (file_) {
+      report_.bytes_written = file_->counters().bytes_written;
+      report_.bytes_read = file_->counters().bytes_read;
     }
     return report_;
   }
@@ -122,7 +132,7 @@ class Run {
   void drain() {
     while (!window_.wait_for_room(1)) {
     }
-    if (disk_) disk_->wait();
+    for (const Outer& level : outer_) level.states->wait();
   }
 
   void carry_out(const Action& action) {
@@ -149,10 +159,18 @@ class Run {
     }
   }
 
-  // A level that has no slots is none.
-  [[nodiscard]] std::int32_t disk_level() const { return slots_.empty() ? 0 : 1; }
-  [[nodiscard]] bool on_disk(const Place& place) const {
-    return place.level == disk_level() && place.slot >= 0 && place.slot < disk_slots_;
+  // A level outside the memory of this process, and where its transfers are counted.
+  struct Outer {
+    SlotLevel* states;
+    std::int64_t slots;
+    std::int64_t *stores, *restores;
+  };
+  // The level of a place, null: memory. A level that has no slots is none.
+  [[nodiscard]] const Outer* outer(const Place& place) const {
+    const std::int32_t level = place.level - (slots_.empty() ? 0 : 1);
+    if (level < 0 || level >= std::ssize(outer_)) return nullptr;
+    const Outer& found = outer_[static_cast<std::size_t>(level)];
+    return place.slot >= 0 && place.slot < found.slots ? &found : nullptr;
   }
   std::int32_t& slot(const Place& place) {
     if (place.level != 0 || place.slot < 0 || place.slot >= std::ssize(slots_))
@@ -164,10 +182,10 @@ class Run {
 
   // In memory the state stays where it is, and the next goes into another buffer.
   void store(const Place& target) {
-    if (on_disk(target)) {
-      disk_->store(target.slot, buffers_[working_]);
+    if (const Outer* const level = outer(target)) {
+      level->states->store(target.slot, buffers_[working_]);
       being_written_ = true;
-      ++report_.disk_stores;
+      ++*level->stores;
       return;
     }
     std::int32_t& place = slot(target);
@@ -196,11 +214,11 @@ class Run {
 
   void restore(const Place& source, bool last) {
     leave_working();
-    if (on_disk(source)) {
+    if (const Outer* const level = outer(source)) {
       working_ = take();
-      disk_->load(source.slot, buffers_[working_]);
+      level->states->load(source.slot, buffers_[working_]);
       window_.mark(buffers_[working_], STARPU_R);
-      ++report_.disk_restores;
+      ++*level->restores;
       return;
     }
     std::int32_t& stored = slot(source);
@@ -229,10 +247,11 @@ class Run {
   FirstError& errors_;
   Window window_;
   std::vector<std::int32_t> slots_;  // the buffer in each slot in memory
-  std::int64_t disk_slots_;
   StateBuffers buffers_;
   std::vector<bool> held_;  // by buffer: a slot holds it
-  std::optional<DiskLevel> disk_;
+  std::optional<DiskStore> file_;
+  std::optional<SlotLevel> remote_, disk_;
+  std::vector<Outer> outer_;  // those that have slots, nearest first
   std::int32_t working_ = kNone;
   bool being_written_ = false;  // the working state, perhaps
   ChainReport report_;
@@ -244,9 +263,13 @@ void check(const Chain& chain, const ChainLimits& limits) {
   if (chain.parts.empty()) throw InvalidInput("a chain whose states have no parts");
   for (const Bytes part : chain.parts)
     if (part < 1) throw InvalidInput(fmt::format("a part of a state of {} bytes", part));
-  if (limits.memory_slots < 0 || limits.disk_slots < 0)
-    throw InvalidInput(fmt::format("{} slots in memory, {} on disk", limits.memory_slots,
+  if (limits.memory_slots < 0 || limits.disk_slots < 0 || limits.remote_slots < 0)
+    throw InvalidInput(fmt::format("{} slots in memory, {} remote, {} on disk",
+                                   limits.memory_slots, limits.remote_slots,
                                    limits.disk_slots));
+  if (limits.remote_slots > 0 && limits.remote == nullptr)
+    throw InvalidInput(
+        fmt::format("{} remote slots without a store for them", limits.remote_slots));
 }
 
 }  // namespace
@@ -260,7 +283,7 @@ Bytes Chain::state_bytes() const {
 std::int64_t buffers_of(const Chain& chain, const ChainLimits& limits) {
   // No chain has more states to store than steps.
   return std::min(limits.memory_slots, chain.steps) + (chain.in_place ? 1 : 2) +
-         (limits.disk_slots > 0 && limits.overlap ? 1 : 0);
+         (limits.outer_slots() > 0 && limits.overlap ? 1 : 0);
 }
 
 Bytes memory_of(const Chain& chain, const ChainLimits& limits) {

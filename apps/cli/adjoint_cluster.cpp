@@ -1,0 +1,160 @@
+// espalier adjoint on two processes of a job that mpirun or srun started: the second
+// lends its memory for states.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "cli/adjoint_partner.h"
+#include "solver/cluster/cluster.h"
+#include "solver/process_memory.h"
+#include "training/remote/partner.h"
+
+namespace espalier::cli {
+namespace {
+
+using solver::Cluster;
+using solver::PageBuffer;
+using solver::Transport;
+using training::AdjointJob;
+
+// Memory of MPI and StarPU-MPI that comes with the first messages, in each process.
+constexpr Bytes kMessages = Bytes{4} << 20;
+
+// What must be the same at both processes.
+std::string identity(const AdjointOptions& options) {
+  return fmt::format(
+      "version={}\nmodel={}\ngrid={}\nsteps={}\nmemory={} {} {}\nslots={}\n"
+      "remote slots={}",
+      ESPALIER_VERSION, options.model, options.grid, options.steps,
+      static_cast<int>(options.memory.kind), options.memory.size, options.memory.factor,
+      options.job.wish.memory_slots.value_or(-1), options.remote_slots.value_or(-1));
+}
+
+// In a catch block of the transport's thread: the other process waits for this one.
+void end_the_job(Cluster& cluster) noexcept {
+  const auto [status, message] = current_failure();
+  cluster.fail(status, message);
+}
+
+// What process 0 asks process 1 for.
+struct Loan {
+  Bytes bound = -1;  // -1: none
+  Bytes state_bytes = 0;
+  std::int64_t slots = 0;
+};
+
+class Borrowed final : public AdjointPartner {
+ public:
+  Borrowed(Cluster& cluster, const AdjointOptions& options)
+      : cluster_(cluster), options_(options) {}
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+  void start(AdjointJob& job) override {
+    const solver::Awake awake(job.runtime());
+    transport_ = std::make_unique<Transport>(cluster_.data_communicator(),
+                                             [this] { end_the_job(cluster_); });
+    cluster_.barrier();
+    job.measure_again(kMessages);
+  }
+  Bytes least(Bytes own) override { return cluster_.largest(own); }
+
+  // Without a bound there is room in this process for all states.
+  void lend(AdjointJob& job, std::optional<Bytes> bound) override {
+    const std::int64_t useful = training::useful_slots(job.budget().chain);
+    const bool scarce = bound || options_.job.wish.memory_slots;
+    Loan loan{.bound = bound.value_or(-1),
+              .state_bytes = job.budget().chain.state_bytes(),
+              .slots = std::min(useful, options_.remote_slots.value_or(
+                                            scarce ? useful : std::int64_t{0}))};
+    cluster_.broadcast(std::as_writable_bytes(std::span(&loan, 1)));
+    const std::int64_t lent = cluster_.gather_all(std::int64_t{0})[1];
+    if (lent == 0) return;
+    store_ = std::make_unique<training::PartnerStore>(*transport_, 1);
+    job.borrow(*store_, lent);
+  }
+
+  std::vector<Bytes> finish(AdjointJob& job) override {
+    const solver::Awake awake(job.runtime());
+    std::vector<Bytes> peaks = cluster_.gather_all(solver::peak_resident_bytes());
+    store_.reset();
+    transport_.reset();
+    return peaks;
+  }
+
+ private:
+  Cluster& cluster_;
+  const AdjointOptions& options_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<training::PartnerStore> store_;
+};
+
+// The calls of Borrowed, from the other side.
+void lend(Cluster& cluster, const AdjointOptions& options) {
+  const solver::Runtime runtime(
+      {.workers = 1, .scheduler = options.job.runtime.scheduler});
+  std::optional<training::LentSlots> slots;  // later than the transport ends
+  const solver::Awake awake(runtime);
+  Transport transport(cluster.data_communicator(), [&cluster] { end_the_job(cluster); });
+  cluster.barrier();
+  const solver::ProcessAccount account =
+      solver::measure_process(checked_add(solver::runtime_reserve(1), kMessages));
+  if (options.bounded()) static_cast<void>(cluster.largest(account.least(0)));
+  Loan loan;
+  cluster.broadcast(std::as_writable_bytes(std::span(&loan, 1)));
+  if (loan.bound >= 0) {
+    if (account.needed(0) > loan.bound)
+      cluster.fail(kNo, fmt::format("--memory {}: this process, which lends slots, needs "
+                                    "{} ({} bytes) without any",
+                                    format_size(loan.bound),
+                                    format_size(account.least(0)), account.least(0)));
+    // A page is what rounding up can take.
+    const Bytes left = account.left(loan.bound) - PageBuffer::footprint(1);
+    loan.slots = std::clamp<std::int64_t>(left / loan.state_bytes, 0, loan.slots);
+  }
+  if (loan.slots > 0) {
+    slots.emplace(checked_mul(loan.slots, loan.state_bytes));
+    slots->serve(transport);
+  }
+  static_cast<void>(cluster.gather_all(loan.slots));
+  static_cast<void>(cluster.gather_all(solver::peak_resident_bytes()));
+}
+
+ExitStatus run_on(Cluster& cluster, AdjointOptions& options, MakeModel make,
+                  std::optional<AdjointJob>& job, std::optional<Borrowed>& partner) {
+  if (cluster.size() != 2)
+    throw InvalidInput(fmt::format(
+        "adjoint on {} processes: one, or two, of which the second lends its memory",
+        cluster.size()));
+  check(options);
+  if (options.on_disk()) throw InvalidInput("--out-of-core: not on several processes");
+  ExitStatus status = kDone;
+  if (cluster.rank() == 0) {
+    if (!options.workers_given) options.job.runtime.workers = solver::default_workers();
+    status = run_adjoint(options, make, job, &partner.emplace(cluster, options));
+  } else {
+    lend(cluster, options);
+  }
+  return static_cast<ExitStatus>(cluster.largest(std::int64_t{status}));
+}
+
+}  // namespace
+
+ExitStatus adjoint_on_cluster(AdjointOptions& options, MakeModel make) {
+  int argc = 0;
+  char** argv = nullptr;
+  Cluster cluster(argc, argv, identity(options));
+  std::optional<AdjointJob> job;
+  std::optional<Borrowed> partner;
+  try {
+    return run_on(cluster, options, make, job, partner);
+  } catch (...) {
+    const auto [status, message] = current_failure();
+    cluster.fail(status, message);
+  }
+}
+
+}  // namespace espalier::cli
