@@ -10,7 +10,8 @@ namespace espalier::cli {
 /// written. Arguments, open files, directory, process id and the rest of the environment
 /// stay; where the variable is set nothing happens, so that it happens once.
 ///
-/// @return empty where there is nothing to mend; where it cannot be done, a line for people
+/// @return empty where there is nothing to mend; where it cannot be done, a line for
+/// people
 [[nodiscard]] std::string restart_with_suitable_blas(char** arguments);
 
 }  // namespace espalier::cli

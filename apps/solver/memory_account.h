@@ -27,7 +27,9 @@ struct MemoryAccount {
     return needed(tree_least_out_of_core, solve_out_of_core);
   }
   /// What users are told: see ProcessAccount::least().
-  [[nodiscard]] Bytes least() const { return checked_add(needed(), ProcessAccount::kRunToRun); }
+  [[nodiscard]] Bytes least() const {
+    return checked_add(needed(), ProcessAccount::kRunToRun);
+  }
   [[nodiscard]] Bytes least_out_of_core() const {
     return checked_add(needed_out_of_core(), ProcessAccount::kRunToRun);
   }

@@ -30,8 +30,8 @@ struct PrepareOptions {
 
 /// B = P Dr A Dc, the matrix that is factored, before its fill-reducing order. A x = b is
 ///   B y = c   with c_i = (Dr b)_{row_of[i]} and x = Dc y: SystemMap.
-/// Scale factors are powers of two, and none where an entry would leave the range of double
-/// precision: B has A's digits.
+/// Scale factors are powers of two, and none where an entry would leave the range of
+/// double precision: B has A's digits.
 struct PreparedMatrix {
   FactorKind kind = FactorKind::kCholesky;
   /// LU: on the pattern of B + B^T, `upper` filled; otherwise symmetric.
@@ -52,7 +52,8 @@ struct PreparedMatrix {
 /// diagonal. Takes the matrix over.
 ///
 /// Cholesky with kAuto: equilibrated when the diagonal spans more than 1e8 or its largest
-/// entry is far from 1, else as it is. A structurally singular matrix is prepared like any other.
+/// entry is far from 1, else as it is. A structurally singular matrix is prepared like
+/// any other.
 ///
 /// @throws InvalidInput as require_kind()
 /// @par Cost  O(n + nonzeros), and that of maximum_product_matching()

@@ -34,8 +34,7 @@ Bytes Solver::reserve_bytes() {
     leaves += tree_.nodes[i].part > 0 && tree_.tasks.children(task_id(i)).empty();
   const Bytes tasks =
       kReservePerLeaf * std::max<std::int64_t>(0, leaves - kReservedLeaves);
-  return checked_add(runtime_reserve(options_.workers),
-                     checked_add(tasks, beside));
+  return checked_add(runtime_reserve(options_.workers), checked_add(tasks, beside));
 }
 
 // What is needed beside the fronts, and the least that they can do with.

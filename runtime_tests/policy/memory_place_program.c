@@ -1,5 +1,5 @@
-/* Asks StarPU for aligned memory and looks whether the data of tasks are. Knows nothing of
- * the policy.
+/* Asks StarPU for aligned memory and looks whether the data of tasks are. Knows nothing
+ * of the policy.
  *
  *   memory_place_program align|disk DIRECTORY
  *

@@ -22,9 +22,9 @@
  *   -EIO        a file cannot be read or written, or the runtime fails
  *
  * Nothing throws. Solvers run StarPU, which they share: those that exist in a process at
- * the same time need the same number of workers, and the bound of each is one on the whole
- * process. A solver's functions may be called from any thread, one call at a time. NULL is refused wherever a pointer is
- * not said to be optional.
+ * the same time need the same number of workers, and the bound of each is one on the
+ * whole process. A solver's functions may be called from any thread, one call at a time.
+ * NULL is refused wherever a pointer is not said to be optional.
  */
 
 #include <stddef.h>
@@ -88,10 +88,10 @@ enum {
 
 /** Start from ESPALIER_SOLVER_OPTIONS_INIT: zeros are the defaults.
  *
- *  Fields may be added at the end of this struct and of espalier_solver_statistics; `size`
- *  tells the caller's version. An older, smaller one goes on working, the rest being the
- *  defaults. A newer, larger one works as long as what this version does not know is zero
- *  (in the options), and is filled with zeros there (in the statistics). */
+ *  Fields may be added at the end of this struct and of espalier_solver_statistics;
+ * `size` tells the caller's version. An older, smaller one goes on working, the rest
+ * being the defaults. A newer, larger one works as long as what this version does not
+ * know is zero (in the options), and is filled with zeros there (in the statistics). */
 typedef struct espalier_solver_options {
   size_t size;             /**< sizeof(espalier_solver_options): the caller's version */
   int32_t kind;            /**< ESPALIER_SOLVER_KIND_… */

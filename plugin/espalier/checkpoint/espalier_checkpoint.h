@@ -11,8 +11,8 @@
  *     espalier_checkpoint_free(schedule)
  *
  * Functions return 0 or more, or a negative errno code with its explanation in
- * espalier_checkpoint_error(). Nothing throws. Distinct schedules may be used at once from
- * several threads.
+ * espalier_checkpoint_error(). Nothing throws. Distinct schedules may be used at once
+ * from several threads.
  */
 
 #include <stddef.h>
@@ -67,8 +67,8 @@ ESPALIER_CHECKPOINT_API int espalier_checkpoint_levels(
     int64_t backward_ns, espalier_checkpoint** schedule);
 
 /** A sweep whose end is not known: each action goes on by one step, until
- *  espalier_checkpoint_finish(). A slot that is stored into may hold a state that is given
- *  up. */
+ *  espalier_checkpoint_finish(). A slot that is stored into may hold a state that is
+ * given up. */
 ESPALIER_CHECKPOINT_API int espalier_checkpoint_online(int64_t slots,
                                                        espalier_checkpoint** schedule);
 

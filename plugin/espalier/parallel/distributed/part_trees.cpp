@@ -107,8 +107,8 @@ class PartLister {
   std::vector<std::int32_t> places_;      // by task: how many
   std::vector<std::vector<Task>> parts_;  // by process
   std::vector<std::vector<TaskId>> tasks_;
-  Bytes total_ = 0;  // of all sizes: the simulation joins the trees
-  std::vector<Here> at_;      // by process
+  Bytes total_ = 0;       // of all sizes: the simulation joins the trees
+  std::vector<Here> at_;  // by process
   std::vector<std::int32_t> who_;
 };
 
