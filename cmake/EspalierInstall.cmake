@@ -1,9 +1,10 @@
 # Install rules: `cmake --install <build> --prefix <prefix>`.
 #
-# find_package(espalier) gives espalier::planner; the components `onnx`, `policy` and
-# `solver`, where they were built, give espalier::onnx, espalier::policy and
-# espalier::solver and look for what these need (onnx, StarPU, BLAS, orderings). Every installed path is relative to the prefix,
-# so that an installed tree can be moved. runtime_tests/install holds all of it.
+# find_package(espalier) gives espalier::planner; the components `onnx`, `policy`, `solver`
+# and `training`, where they were built, give espalier::onnx, espalier::policy,
+# espalier::solver and espalier::training and look for what these need (onnx, StarPU, BLAS,
+# orderings). Every installed path is relative to the prefix, so that an installed tree can
+# be moved. runtime_tests/install holds all of it.
 
 include(CMakePackageConfigHelpers)
 
@@ -78,6 +79,15 @@ if(TARGET espalier_solver AND TARGET espalier_policy)
   list(JOIN ESPALIER_SOLVER_LIBS " " ESPALIER_SOLVER_LIBS)
   espalier_pkgconfig(espalier-solver)
 endif()
+
+# Chains run backwards.
+if(TARGET espalier_training)
+  espalier_install(training espalier_models espalier_training)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/training
+          DESTINATION ${solver_include_dir} FILES_MATCHING PATTERN "*.h"
+          PATTERN "espalier_chain.h" EXCLUDE)
+endif()
+
 if(TARGET espalier_cli)
   file(RELATIVE_PATH libdir_from_bindir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
   set_target_properties(espalier_cli PROPERTIES
