@@ -136,13 +136,7 @@ void ShallowWaterChain::submit(
 
 void ShallowWaterChain::run_task(void** /*buffers*/, void* arguments) noexcept {
   const Task& task = *static_cast<const Task*>(arguments);
-  FirstError& errors = task.self->errors_;
-  if (errors.failed()) return;
-  try {
-    task.self->compute(task);
-  } catch (...) {
-    errors.keep(std::current_exception());
-  }
+  task.self->errors_.run([&task] { task.self->compute(task); });
 }
 
 void ShallowWaterChain::compute(const Task& task) {

@@ -17,6 +17,16 @@ class FirstError {
     failed_ = true;
   }
   [[nodiscard]] bool failed() const noexcept { return failed_; }
+  /// Does the work of a task, unless one has failed, and keeps what it throws.
+  template <class Work>
+  void run(const Work& work) noexcept {
+    if (failed()) return;
+    try {
+      work();
+    } catch (...) {
+      keep(std::current_exception());
+    }
+  }
   void rethrow() const {
     const std::scoped_lock lock(mutex_);
     if (error_) std::rethrow_exception(error_);
