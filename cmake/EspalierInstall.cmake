@@ -62,7 +62,7 @@ if(TARGET espalier_solver)
     $<INSTALL_INTERFACE:${solver_include_dir}>)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/solver
           DESTINATION ${solver_include_dir} FILES_MATCHING PATTERN "*.h"
-          PATTERN "c_api" EXCLUDE)
+          PATTERN "api/c" EXCLUDE)
 endif()
 if(TARGET espalier_solver AND TARGET espalier_policy)
   # Static libraries: what they need is linked by whoever links them.

@@ -9,7 +9,7 @@
 
 #include "peer_matrix.h"
 #include "peer_run.h"
-#include "solver/solver.h"
+#include "solver/api/solver.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "patterns.h"
-#include "solver/grid.h"
+#include "solver/matrix/grid.h"
 
 namespace espalier::bench {
 namespace {

@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "patterns.h"
-#include "solver/grid.h"
-#include "solver/matrix_market.h"
-#include "solver/ordering.h"
+#include "solver/io/matrix_market.h"
+#include "solver/matrix/grid.h"
+#include "solver/ordering/ordering.h"
 
 namespace espalier::bench {
 namespace {

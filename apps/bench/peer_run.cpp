@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "solver/process_memory.h"
+#include "solver/memory/process_memory.h"
 
 extern "C" __attribute__((weak)) void openblas_set_num_threads(int threads);
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "espalier/model/process_memory.h"
+#include "espalier/machine/process_memory.h"
 
 namespace espalier {
 namespace {

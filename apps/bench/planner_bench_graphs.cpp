@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "espalier/model/graph_builder.h"
-#include "espalier/sequential/order_graph.h"
+#include "espalier/sequential/dag/order_graph.h"
 #include "support/network_graphs.h"
 #include "support/random_graphs.h"
 

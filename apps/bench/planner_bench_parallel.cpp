@@ -13,7 +13,7 @@
 #include "espalier/parallel/coarsen.h"
 #include "espalier/parallel/make_plan.h"
 #include "espalier/parallel/memory_booking.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 
 namespace espalier {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "espalier/io/tree_io.h"
 #include "espalier/model/task_tree.h"
-#include "espalier/model/tree_io.h"
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/sequential/tree/best_postorder.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 #include "support/tree_shapes.h"
 
 namespace espalier {

@@ -7,8 +7,8 @@
 #include <random>
 #include <string>
 
-#include "espalier/sequential/series_parallel_order.h"
-#include "espalier/sequential/series_parallel_traversal.h"
+#include "espalier/sequential/series_parallel/series_parallel_order.h"
+#include "espalier/sequential/series_parallel/series_parallel_traversal.h"
 #include "support/series_parallel.h"
 #include "support/series_parallel_graph.h"
 

@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "solver/process_memory.h"
+#include "solver/memory/process_memory.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "solver/rutherford_boeing.h"
+#include "solver/io/rutherford_boeing.h"
 #include "solver_runs.h"
 
 namespace espalier::bench {

@@ -10,13 +10,13 @@
 #include <random>
 #include <utility>
 
-#include "solver/analyse.h"
-#include "solver/elimination_tree.h"
-#include "solver/grid.h"
-#include "solver/kind_of.h"
-#include "solver/matrix_market.h"
-#include "solver/permute.h"
-#include "solver/prepare.h"
+#include "solver/io/matrix_market.h"
+#include "solver/matrix/grid.h"
+#include "solver/matrix/kind_of.h"
+#include "solver/matrix/permute.h"
+#include "solver/ordering/elimination_tree.h"
+#include "solver/scaling/prepare.h"
+#include "solver/symbolic/analyse.h"
 
 namespace espalier::bench {
 namespace {

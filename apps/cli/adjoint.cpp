@@ -16,14 +16,14 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/termination.h"
-#include "solver/clock.h"
-#include "solver/grid.h"
 #include "solver/kernels/dense.h"
-#include "solver/process_memory.h"
+#include "solver/matrix/grid.h"
+#include "solver/memory/clock.h"
+#include "solver/memory/process_memory.h"
 #include "training/adjoint/ice_sheet_chain.h"
 #include "training/adjoint/shallow_water_chain.h"
 #ifdef ESPALIER_WITH_MPI
-#include "solver/cluster/cluster.h"
+#include "solver/distributed/cluster.h"
 #endif
 
 namespace espalier::cli {

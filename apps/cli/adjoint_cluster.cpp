@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "cli/adjoint_partner.h"
-#include "solver/cluster/cluster.h"
-#include "solver/process_memory.h"
+#include "solver/distributed/cluster.h"
+#include "solver/memory/process_memory.h"
 #include "training/remote/partner.h"
 
 namespace espalier::cli {

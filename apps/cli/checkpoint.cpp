@@ -13,8 +13,8 @@
 #include "espalier/checkpoint/h_revolve.h"
 #include "espalier/checkpoint/online_checkpoints.h"
 #include "espalier/checkpoint/rotor.h"
-#include "espalier/model/checkpoint_io.h"
-#include "espalier/model/text_file.h"
+#include "espalier/io/checkpoint_io.h"
+#include "espalier/io/text_file.h"
 #include "espalier/model/validate_checkpoint.h"
 #include "espalier/report/checkpoint_page.h"
 

@@ -7,7 +7,7 @@
 
 #include "cli/options.h"
 #include "cli/report_option.h"
-#include "espalier/model/checkpoint_io.h"
+#include "espalier/io/checkpoint_io.h"
 #include "espalier/model/error.h"
 
 namespace espalier::cli {

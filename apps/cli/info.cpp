@@ -12,10 +12,10 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "espalier/model/blas_kernel.h"
-#include "espalier/model/platform.h"
+#include "espalier/machine/blas_kernel.h"
+#include "espalier/machine/platform.h"
 #include "solver/kernels/dgemm_rate.h"
-#include "solver/ordering.h"
+#include "solver/ordering/ordering.h"
 #ifdef ESPALIER_WITH_STARPU
 #include <starpu.h>
 

@@ -15,7 +15,7 @@
 #include "cli/output.h"
 #include "cli/report_option.h"
 #include "espalier/model/validate_layout.h"
-#include "solver/clock.h"
+#include "solver/memory/clock.h"
 
 namespace espalier::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <istream>
 #include <streambuf>
 
-#include "solver/text_reader.h"
+#include "solver/io/text_reader.h"
 
 namespace espalier::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "cli/restart.h"
 #include "cli/termination.h"
 #ifdef ESPALIER_WITH_MPI
-#include "solver/cluster/launch.h"
+#include "solver/distributed/launch.h"
 #endif
 
 namespace espalier::cli {

@@ -8,9 +8,9 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "espalier/model/error.h"
-#include "solver/grid.h"
-#include "solver/kind_of.h"
-#include "solver/matrix_market.h"
+#include "solver/io/matrix_market.h"
+#include "solver/matrix/grid.h"
+#include "solver/matrix/kind_of.h"
 
 namespace espalier::cli {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "solver/general_matrix.h"
-#include "solver/matrix_kind.h"
-#include "solver/ordering.h"
+#include "solver/matrix/general_matrix.h"
+#include "solver/matrix/matrix_kind.h"
+#include "solver/ordering/ordering.h"
 
 namespace espalier::cli {
 

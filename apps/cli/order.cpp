@@ -1,6 +1,6 @@
 // espalier order: the order of least memory of a computation graph.
 
-#include "espalier/sequential/order_graph.h"
+#include "espalier/sequential/dag/order_graph.h"
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@
 #include "cli/order_input.h"
 #include "cli/output.h"
 #include "cli/report_option.h"
-#include "espalier/model/graph_io.h"
+#include "espalier/io/graph_io.h"
 #include "espalier/model/replay_graph.h"
 #include "espalier/parallel/plan_graph.h"
-#include "solver/clock.h"
+#include "solver/memory/clock.h"
 
 namespace espalier::cli {
 namespace {

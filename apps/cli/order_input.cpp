@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "cli/options.h"
+#include "espalier/io/graph_io.h"
 #include "espalier/model/error.h"
-#include "espalier/model/graph_io.h"
 #ifdef ESPALIER_WITH_ONNX
-#include "espalier/onnx/read_graph_onnx.h"
+#include "espalier/io/onnx/read_graph_onnx.h"
 #endif
 
 namespace espalier::cli {

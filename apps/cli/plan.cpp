@@ -18,9 +18,9 @@
 #include "cli/plan_picture.h"
 #include "cli/plan_processes.h"
 #include "cli/report_option.h"
-#include "espalier/model/platform.h"
-#include "espalier/model/text_file.h"
-#include "espalier/parallel/distributed/task_overflow.h"
+#include "espalier/distributed/task_overflow.h"
+#include "espalier/io/text_file.h"
+#include "espalier/machine/platform.h"
 #include "espalier/parallel/make_plan.h"
 
 namespace espalier::cli {

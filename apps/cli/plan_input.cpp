@@ -7,13 +7,13 @@
 #include <string_view>
 #include <utility>
 
+#include "espalier/io/tree_io.h"
 #include "espalier/model/error.h"
-#include "espalier/model/tree_io.h"
-#include "solver/analyse.h"
-#include "solver/assembly_tree.h"
-#include "solver/kind_of.h"
-#include "solver/prepare.h"
-#include "solver/rutherford_boeing.h"
+#include "solver/io/rutherford_boeing.h"
+#include "solver/matrix/kind_of.h"
+#include "solver/scaling/prepare.h"
+#include "solver/symbolic/analyse.h"
+#include "solver/tree/assembly_tree.h"
 
 namespace espalier::cli {
 namespace {

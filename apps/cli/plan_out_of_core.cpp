@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "cli/plan_compare.h"
-#include "espalier/model/text_file.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/io/text_file.h"
 #include "espalier/sequential/out_of_core/plan_out_of_core.h"
 #include "espalier/sequential/out_of_core/replay_out_of_core.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 
 namespace espalier::cli {
 namespace {

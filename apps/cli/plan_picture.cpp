@@ -7,7 +7,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "espalier/model/text_file.h"
+#include "espalier/io/text_file.h"
 
 namespace espalier::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <utility>
 
-#include "espalier/model/text_file.h"
-#include "espalier/parallel/distributed/simulate_distribution.h"
-#include "espalier/parallel/distributed/task_cut.h"
+#include "espalier/distributed/simulate_distribution.h"
+#include "espalier/distributed/task_cut.h"
+#include "espalier/io/text_file.h"
 
 namespace espalier::cli {
 namespace {

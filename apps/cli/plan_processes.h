@@ -10,7 +10,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_input.h"
-#include "espalier/parallel/distributed/distribute.h"
+#include "espalier/distributed/distribute.h"
 
 namespace espalier::cli {
 

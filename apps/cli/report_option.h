@@ -7,7 +7,7 @@
 #include "espalier/io/layout_csv.h"
 #include "espalier/model/layout.h"
 #include "espalier/model/plan.h"
-#include "espalier/sequential/order_graph.h"
+#include "espalier/sequential/dag/order_graph.h"
 
 namespace espalier::cli {
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-#include "espalier/model/blas_kernel.h"
+#include "espalier/machine/blas_kernel.h"
 
 namespace espalier::cli {
 namespace {

@@ -9,11 +9,11 @@
 #include "cli/solve_options.h"
 #include "cli/solve_report.h"
 #include "cli/solve_steps.h"
-#include "solver/clock.h"
-#include "solver/process_memory.h"
-#include "solver/vector_io.h"
+#include "solver/io/vector_io.h"
+#include "solver/memory/clock.h"
+#include "solver/memory/process_memory.h"
 #ifdef ESPALIER_WITH_MPI
-#include "solver/cluster/cluster.h"
+#include "solver/distributed/cluster.h"
 #endif
 
 namespace espalier::cli {

@@ -9,11 +9,11 @@
 #include "cli/output.h"
 #include "cli/solve_report.h"
 #include "cli/solve_steps.h"
-#include "solver/clock.h"
-#include "solver/cluster/cluster.h"
-#include "solver/cluster/cluster_solver.h"
-#include "solver/process_memory.h"
-#include "solver/vector_io.h"
+#include "solver/distributed/cluster.h"
+#include "solver/distributed/cluster_solver.h"
+#include "solver/io/vector_io.h"
+#include "solver/memory/clock.h"
+#include "solver/memory/process_memory.h"
 
 namespace espalier::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "cli/paths.h"
+#include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
-#include "espalier/model/output_file.h"
-#include "solver/runtime.h"
+#include "solver/runtime/runtime.h"
 
 namespace espalier::cli {
 namespace {

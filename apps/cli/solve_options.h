@@ -6,7 +6,7 @@
 
 #include "cli/matrix_input.h"
 #include "cli/options.h"
-#include "solver/solver.h"
+#include "solver/api/solver.h"
 
 namespace espalier::cli {
 

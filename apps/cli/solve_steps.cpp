@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "solver/vector_io.h"
+#include "solver/io/vector_io.h"
 
 namespace espalier::cli {
 

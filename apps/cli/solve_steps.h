@@ -8,7 +8,7 @@
 
 #include "cli/solve_options.h"
 #include "cli/solve_report.h"
-#include "solver/solver.h"
+#include "solver/api/solver.h"
 
 // The steps of `espalier solve`, in one process or on many.
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "espalier/model/output_file.h"
+#include "espalier/io/output_file.h"
 
 namespace espalier::cli {
 namespace {

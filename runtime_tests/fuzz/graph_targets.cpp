@@ -2,8 +2,8 @@
 
 #include <sstream>
 
+#include "espalier/io/graph_io.h"
 #include "espalier/model/error.h"
-#include "espalier/model/graph_io.h"
 #include "espalier/model/replay_graph.h"
 #include "fuzz/fuzz_target.h"
 

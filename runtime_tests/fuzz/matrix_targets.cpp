@@ -3,9 +3,9 @@
 #include <variant>
 
 #include "fuzz/fuzz_target.h"
-#include "solver/matrix_market.h"
-#include "solver/rutherford_boeing.h"
-#include "solver/vector_io.h"
+#include "solver/io/matrix_market.h"
+#include "solver/io/rutherford_boeing.h"
+#include "solver/io/vector_io.h"
 
 namespace espalier::fuzz {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <sstream>
 
+#include "espalier/io/onnx/read_graph_onnx.h"
 #include "espalier/model/replay_graph.h"
-#include "espalier/onnx/read_graph_onnx.h"
 #include "fuzz/fuzz_target.h"
 
 namespace espalier::fuzz {

@@ -1,6 +1,6 @@
 #include <sstream>
 
-#include "espalier/model/tree_io.h"
+#include "espalier/io/tree_io.h"
 #include "fuzz/fuzz_target.h"
 
 namespace espalier::fuzz {

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "espalier/model/validate.h"
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/sequential/tree/best_postorder.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 #include "parallel/instances.h"
 
 namespace espalier {

@@ -8,8 +8,8 @@
 
 #include "espalier/parallel/admission.h"
 #include "espalier/parallel/mapping.h"
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/sequential/tree/best_postorder.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 #include "parallel/instances.h"
 
 namespace espalier {

@@ -9,8 +9,8 @@
 #include "espalier/model/replay.h"
 #include "espalier/model/validate.h"
 #include "espalier/parallel/bounds.h"
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/sequential/tree/best_postorder.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 #include "parallel/instances.h"
 
 namespace espalier {

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "policy/data_gate.h"
+#include "policy/core/data_gate.h"
 
 // What happens to a DataGate, step by step, with small numbers for tasks, handles and
 // blocks of memory.

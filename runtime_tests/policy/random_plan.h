@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "espalier/model/plan.h"
-#include "espalier/sequential/best_postorder.h"
+#include "espalier/sequential/tree/best_postorder.h"
 
 namespace espalier::policy {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "espalier/sequential/edge_weighted_dag.h"
+#include "espalier/sequential/series_parallel/edge_weighted_dag.h"
 
 namespace espalier::support {
 

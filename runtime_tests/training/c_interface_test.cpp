@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <string>
 
-#include "solver/runtime.h"
+#include "solver/runtime/runtime.h"
 #include "training/chain_example.h"
 #include "training/chain_runs.h"
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "solver/runtime.h"
+#include "solver/runtime/runtime.h"
 #include "training/adjoint/ice_sheet_chain.h"
 #include "training/chain_runs.h"
 

@@ -12,7 +12,7 @@
 
 #include "espalier/checkpoint/revolve.h"
 #include "espalier/model/error.h"
-#include "solver/runtime.h"
+#include "solver/runtime/runtime.h"
 #include "support/file_size_limit.h"
 #include "training/chain/chain_budget.h"
 #include "training/chain/chain_schedule.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "solver/runtime.h"
+#include "solver/runtime/runtime.h"
 #include "training/chain_runs.h"
 #include "training/shallow_water_steps.h"
 

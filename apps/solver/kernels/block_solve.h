@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "solver/matrix_kind.h"
+#include "solver/matrix/matrix_kind.h"
 
 namespace espalier::solver::kernels {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <type_traits>
 
-#include "solver/matrix_kind.h"
+#include "solver/matrix/matrix_kind.h"
 
 namespace espalier::solver::kernels {
 

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "espalier/model/error.h"
-#include "espalier/sequential/liu_traversal.h"
-#include "solver/factorise.h"
-#include "solver/permute.h"
-#include "solver/triangular_solve.h"
+#include "espalier/sequential/tree/liu_traversal.h"
+#include "solver/matrix/permute.h"
+#include "solver/runtime/factorise.h"
+#include "solver/solve/triangular_solve.h"
 
 namespace espalier::training {
 namespace {

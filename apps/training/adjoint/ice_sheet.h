@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "solver/analyse.h"
-#include "solver/assembly_tree.h"
+#include "solver/symbolic/analyse.h"
+#include "solver/tree/assembly_tree.h"
 
 namespace espalier::training {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "solver/page_buffer.h"
+#include "solver/memory/page_buffer.h"
 #include "training/adjoint/ice_sheet.h"
 #include "training/chain/gradient_chain.h"
 

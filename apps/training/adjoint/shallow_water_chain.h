@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "espalier/model/units.h"
-#include "solver/page_buffer.h"
+#include "solver/memory/page_buffer.h"
 #include "training/adjoint/shallow_water.h"
 #include "training/chain/chain.h"
 #include "training/chain/gradient_chain.h"

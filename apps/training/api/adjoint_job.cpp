@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "solver/process_memory.h"
+#include "solver/memory/process_memory.h"
 #include "training/chain/chain_schedule.h"
 
 namespace espalier::training {

@@ -8,7 +8,7 @@
 
 #include "espalier/model/checkpoint_schedule.h"
 #include "espalier/model/error.h"
-#include "solver/runtime.h"
+#include "solver/runtime/runtime.h"
 #include "training/chain/chain_budget.h"
 #include "training/chain/gradient_chain.h"
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "espalier/model/error.h"
-#include "solver/process_account.h"
+#include "solver/memory/process_account.h"
 #include "training/chain/chain.h"
 
 namespace espalier::training {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "solver/spill_file.h"
+#include "solver/memory/spill_file.h"
 #include "training/chain/slot_store.h"
 
 namespace espalier::training {

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "espalier/model/error.h"
-#include "solver/clock.h"
-#include "solver/starpu_tasks.h"
+#include "solver/memory/clock.h"
+#include "solver/runtime/starpu_tasks.h"
 #include "training/chain/chain.h"
 #include "training/chain/disk_store.h"
 #include "training/chain/slot_level.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "espalier/model/error.h"
-#include "solver/starpu_tasks.h"
+#include "solver/runtime/starpu_tasks.h"
 
 namespace espalier::training {
 

@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include "solver/page_buffer.h"
+#include "solver/memory/page_buffer.h"
 #include "training/chain/chain.h"
 
 namespace espalier::training {

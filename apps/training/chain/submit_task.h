@@ -7,7 +7,7 @@
 #include <span>
 #include <type_traits>
 
-#include "solver/starpu_tasks.h"
+#include "solver/runtime/starpu_tasks.h"
 
 namespace espalier::training {
 

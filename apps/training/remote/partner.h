@@ -4,8 +4,8 @@
 #include <mutex>
 #include <span>
 
-#include "solver/cluster/transport.h"
-#include "solver/page_buffer.h"
+#include "solver/distributed/transport.h"
+#include "solver/memory/page_buffer.h"
 #include "training/chain/slot_store.h"
 
 namespace espalier::training {

@@ -10,9 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "espalier/io/text_file.h"
+#include "espalier/io/text_input.h"
 #include "espalier/model/error.h"
-#include "espalier/model/text_file.h"
-#include "espalier/model/text_input.h"
 
 namespace espalier {
 namespace {

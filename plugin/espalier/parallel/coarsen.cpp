@@ -7,7 +7,7 @@
 
 #include "espalier/model/error.h"
 #include "espalier/parallel/worker_share.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 
 namespace espalier {
 namespace {

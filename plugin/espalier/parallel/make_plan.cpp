@@ -13,8 +13,8 @@
 #include "espalier/parallel/parallel_order.h"
 #include "espalier/parallel/simulate.h"
 #include "espalier/parallel/worker_share.h"
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/sequential/tree/best_postorder.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 
 namespace espalier {
 namespace {

@@ -1,7 +1,7 @@
 #include "espalier/parallel/sequential_orders.h"
 
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/sequential/tree/best_postorder.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 
 namespace espalier {
 

@@ -4,7 +4,7 @@
 #include <queue>
 
 #include "espalier/parallel/worker_share.h"
-#include "espalier/sequential/best_postorder.h"
+#include "espalier/sequential/tree/best_postorder.h"
 
 namespace espalier::report {
 namespace {

@@ -1,6 +1,6 @@
 #include "espalier/report/page.h"
 
-#include "espalier/model/text_file.h"
+#include "espalier/io/text_file.h"
 #include "espalier/report/page_files.h"
 
 namespace espalier::report {

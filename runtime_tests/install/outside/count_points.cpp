@@ -1,7 +1,7 @@
 #include <cstdio>
 
-#include "solver/analyse.h"
-#include "solver/grid.h"
+#include "solver/matrix/grid.h"
+#include "solver/symbolic/analyse.h"
 
 int main() {
   const auto matrix = espalier::solver::make_grid({.nx = 4, .ny = 3});

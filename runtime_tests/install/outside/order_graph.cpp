@@ -9,7 +9,7 @@
 
 #include "espalier/model/graph_builder.h"
 #include "espalier/model/replay_graph.h"
-#include "espalier/sequential/order_graph.h"
+#include "espalier/sequential/dag/order_graph.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "espalier/model/tree_io.h"
+#include "espalier/io/tree_io.h"
 #include "espalier/parallel/make_plan.h"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "espalier/model/task_tree.h"
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
+#include "espalier/sequential/tree/best_postorder.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 
 int main() {
   using espalier::Task;

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "espalier/model/replay.h"
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
 #include "espalier/sequential/out_of_core/rec_expand.h"
+#include "espalier/sequential/tree/best_postorder.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 #include "sequential/out_of_core/instances.h"
 #include "support/exact_peak.h"
 #include "support/tree_shapes.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "solver/analysis/temporary_file.h"
+#include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
 namespace {

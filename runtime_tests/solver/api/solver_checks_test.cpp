@@ -10,10 +10,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "solver/check_matrix.h"
-#include "solver/grid.h"
-#include "solver/runtime.h"
-#include "solver/solver.h"
+#include "solver/api/solver.h"
+#include "solver/matrix/check_matrix.h"
+#include "solver/matrix/grid.h"
+#include "solver/runtime/runtime.h"
 
 namespace espalier::solver {
 namespace {

@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "solver/solver.h"
+#include "solver/api/solver.h"
 
 namespace {
 

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <limits>
 
-#include "solver/analysis/temporary_file.h"
-#include "solver/grid.h"
-#include "solver/process_memory.h"
-#include "solver/solver.h"
+#include "solver/api/solver.h"
+#include "solver/matrix/grid.h"
+#include "solver/memory/process_memory.h"
+#include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "espalier/sequential/best_postorder.h"
-#include "espalier/sequential/liu_traversal.h"
 #include "espalier/sequential/out_of_core/furthest_in_future.h"
 #include "espalier/sequential/out_of_core/rec_expand.h"
+#include "espalier/sequential/tree/best_postorder.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 
 namespace espalier {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "espalier/model/error.h"
-#include "espalier/sequential/liu_traversal.h"
 #include "espalier/sequential/out_of_core/furthest_in_future.h"
-#include "espalier/sequential/profile.h"
+#include "espalier/sequential/segments/profile.h"
+#include "espalier/sequential/tree/liu_traversal.h"
 
 namespace espalier {
 namespace {

@@ -1,0 +1,116 @@
+#include "solver/api/c/arguments.h"
+
+#include <array>
+#include <cstdio>
+
+#include "espalier/model/versioned_struct.h"
+#include "solver/matrix/check_matrix.h"
+#include "solver/runtime/runtime.h"
+
+namespace espalier::solver::c_api {
+namespace {
+
+// Of a fixed size: an explanation needs no memory. Longer ones are cut.
+thread_local std::array<char, 1024> text_of_last_error{};
+
+// The value of one of an option's constants, which are 0 … values.size() - 1.
+template <class T, std::size_t kCount>
+T choice(const char* option, std::int32_t given, const std::array<T, kCount>& values) {
+  if (given < 0 || given >= static_cast<std::int32_t>(kCount))
+    throw InvalidInput(
+        fmt::format("options.{} is {}: not one of 0 … {}", option, given, kCount - 1));
+  return values[static_cast<std::size_t>(given)];
+}
+
+bool flag(const char* option, std::int32_t given) {
+  return choice(option, given, std::array{false, true});
+}
+
+MatrixView view_of(const espalier_solver_matrix& matrix) {
+  if (matrix.order < 0)
+    throw InvalidInput(fmt::format("a matrix of order {}", matrix.order));
+  choice("storage", matrix.storage, std::array{0, 1});
+  need(matrix.column_start, "matrix.column_start");
+  MatrixView view{
+      matrix.order,
+      matrix.storage == ESPALIER_SOLVER_SYMMETRIC,
+      std::span(matrix.column_start, static_cast<std::size_t>(matrix.order) + 1),
+      {},
+      {}};
+  check_columns(view.order, view.column_start);
+  const auto entries = static_cast<std::size_t>(view.column_start.back());
+  if (entries == 0) return view;
+  view.rows = {&need(matrix.rows, "matrix.rows"), entries};
+  view.values = {&need(matrix.values, "matrix.values"), entries};
+  return view;
+}
+
+template <class Matrix>
+Matrix copy_of(const MatrixView& view) {
+  Matrix result;
+  result.size = view.order;
+  result.column_start.assign(view.column_start.begin(), view.column_start.end());
+  result.row.assign(view.rows.begin(), view.rows.end());
+  result.value.assign(view.values.begin(), view.values.end());
+  return result;
+}
+
+}  // namespace
+
+int fail(int code, const char* text) noexcept {
+  std::snprintf(text_of_last_error.data(), text_of_last_error.size(), "%s", text);
+  return -code;
+}
+
+const char* last_error() noexcept { return text_of_last_error.data(); }
+
+SolverOptions options_from(const espalier_solver_options* given) {
+  using Scaling = PrepareOptions::Scaling;
+  SolverOptions options;
+  options.workers = default_workers();
+  if (given == nullptr) return options;
+  const espalier_solver_options copy = versioned(*given, kOptionsSizes, "options");
+  given = &copy;
+  options.kind = choice<std::optional<FactorKind>>(
+      "kind", given->kind,
+      std::array<std::optional<FactorKind>, 4>{std::nullopt, FactorKind::kCholesky,
+                                               FactorKind::kLdlt, FactorKind::kLu});
+  options.precision = choice("precision", given->precision,
+                             std::array{Precision::kDouble, Precision::kSingle});
+  options.prepare.scaling = choice("scaling", given->scaling,
+                                   std::array{Scaling::kAuto, Scaling::kNone,
+                                              Scaling::kEquilibrate, Scaling::kMatching});
+  options.analysis.ordering = choice(
+      "ordering", given->ordering,
+      std::array{OrderingKind::kAuto, OrderingKind::kAuto, OrderingKind::kMetis,
+                 OrderingKind::kScotch, OrderingKind::kAmd, OrderingKind::kNatural});
+  if (given->workers != 0) options.workers = given->workers;
+  check(RuntimeOptions{options.workers, options.scheduler});
+  options.estimate_errors = flag("estimate_errors", given->estimate_errors);
+  options.refine = !flag("no_refinement", given->no_refinement);
+  if (given->reserved != 0)
+    throw InvalidInput(fmt::format("options.reserved is {}, not 0", given->reserved));
+  if (given->pivot_threshold != 0) options.pivot_threshold = given->pivot_threshold;
+  if (given->delay_reserve != 0) options.delay_reserve = given->delay_reserve;
+  check(options);
+  if (given->out_of_core != nullptr) options.out_of_core = given->out_of_core;
+  return options;
+}
+
+InputMatrix matrix_from(const espalier_solver_matrix& matrix) {
+  const MatrixView view = view_of(matrix);
+  check(view);
+  if (view.symmetric) return copy_of<SymmetricMatrix>(view);
+  return copy_of<GeneralMatrix>(view);
+}
+
+std::span<double> vectors_from(std::int32_t order, std::int32_t columns,
+                               double* vectors) {
+  if (columns < 0) throw InvalidInput(fmt::format("{} right-hand sides", columns));
+  const std::int64_t entries = checked_mul(order, columns);
+  if (entries == 0) return {};
+  need(vectors, "vectors");
+  return {vectors, static_cast<std::size_t>(entries)};
+}
+
+}  // namespace espalier::solver::c_api

@@ -1,0 +1,65 @@
+#pragma once
+
+// What the functions of the C interface share.
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "espalier/model/c_interface.h"
+#include "espalier/model/error.h"
+#include "espalier_solver.h"
+#include "solver/api/solver.h"
+#include "solver/memory/address_space.h"
+
+namespace espalier::solver::c_api {
+
+// Sizes that the structs have had, in order; the last one is the present one. A version
+// that appends fields appends its size.
+inline constexpr std::size_t kOptionsSizes[] = {64};
+inline constexpr std::size_t kStatisticsSizes[] = {208, 216};
+
+/// Keeps the text for espalier_solver_last_error(). @return -code
+int fail(int code, const char* text) noexcept;
+inline int fail(int code, const std::string& text) noexcept {
+  return fail(code, text.c_str());
+}
+[[nodiscard]] const char* last_error() noexcept;
+
+/// Every function of the interface runs in here: what is thrown ends as a code.
+template <class Function>
+int guarded(Function&& function) noexcept {
+  const auto keep = [](int code, const char* text) { return fail(code, text); };
+  return espalier::guarded(
+      [&] {
+        try {
+          return function();
+        } catch (const FileError& e) {
+          return fail(EIO, e.what());
+        } catch (const Busy& e) {
+          return fail(EBUSY, e.what());
+        } catch (const MemoryLimit& e) {
+          return fail(ENOMEM, e.what());
+        } catch (const std::length_error&) {
+          return fail(ENOMEM, "out of memory");
+        }
+      },
+      keep);
+}
+
+/// @param options  null: the defaults
+/// @throws InvalidInput naming the option and the value
+[[nodiscard]] SolverOptions options_from(const espalier_solver_options* options);
+
+/// A copy. @throws InvalidInput naming the column or the entry that cannot be
+[[nodiscard]] InputMatrix matrix_from(const espalier_solver_matrix& matrix);
+
+/// Solver::solve() looks at the entries. @throws InvalidInput
+[[nodiscard]] std::span<double> vectors_from(std::int32_t order, std::int32_t columns,
+                                             double* vectors);
+
+}  // namespace espalier::solver::c_api

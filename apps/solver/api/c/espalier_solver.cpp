@@ -1,0 +1,225 @@
+// The C interface: arguments are checked, exceptions become codes.
+
+#include "espalier_solver.h"
+#include "espalier/machine/blas_kernel.h"
+
+#include <starpu.h>
+
+#include <memory>
+#include <vector>
+
+#include "espalier/model/versioned_struct.h"
+#include "solver/api/c/arguments.h"
+#include "solver/api/solver.h"
+#include "solver/runtime/runtime.h"
+
+using namespace espalier;
+using namespace espalier::solver;
+using namespace espalier::solver::c_api;
+
+struct espalier_solver {
+  std::unique_ptr<Solver> solver;
+  bool planned = false, factored = false;
+  bool has_values = true;  // false: those that were given did not fit
+  FactorReport run;
+  Solution solution;
+  std::int32_t failed_column = -1;
+};
+
+namespace {
+
+void need_plan(const espalier_solver& handle, const char* function) {
+  if (!handle.planned) throw InvalidInput(fmt::format("{}: plan first", function));
+}
+
+void need_factor(const espalier_solver& handle, const char* function) {
+  if (!handle.factored) throw InvalidInput(fmt::format("{}: factorise first", function));
+}
+
+int factorise(espalier_solver& handle) {
+  handle.factored = false;
+  handle.failed_column = -1;
+  handle.run = {};
+  handle.solution = {};
+  auto run = handle.solver->factorise();
+  if (!run) {
+    handle.failed_column = run.error().column;
+    return fail(EDOM, fmt::format("not positive definite: no positive pivot in column {}",
+                                  handle.failed_column));
+  }
+  handle.run = *run;
+  handle.factored = true;
+  return 0;
+}
+
+void fill(const Solver& solver, espalier_solver_statistics& out) {
+  const Analysis& analysis = solver.analysis();
+  out.order = analysis.symbolic.size;
+  out.kind = static_cast<std::int32_t>(solver.kind()) + ESPALIER_SOLVER_KIND_CHOLESKY;
+  out.precision = solver.precision() == Precision::kSingle ? ESPALIER_SOLVER_SINGLE
+                                                           : ESPALIER_SOLVER_DOUBLE;
+  out.structural_rank = solver.prepared().structural_rank;
+  out.factor_entries = analysis.symbolic.factor_entries;
+  out.factor_flops = analysis.symbolic.factor_flops;
+  out.analyse_seconds = solver.analyse_seconds();
+  out.baseline_bytes = solver.memory().baseline;
+  out.factor_growth = solver.factor_growth();
+  out.peak_resident = solver.peak_resident();
+  const SpillFile::Counters spilled = solver.spilled();
+  out.bytes_written = spilled.bytes_written;
+  out.bytes_read = spilled.bytes_read;
+}
+
+void fill(const FactorReport& run, espalier_solver_statistics& out) {
+  out.factor_seconds = run.seconds;
+  out.booked_peak = run.booked_peak;
+  out.allocated_peak = run.allocated_peak;
+  out.delayed_pivots = run.pivots.delayed;
+  out.perturbed_pivots = run.pivots.perturbed;
+  out.null_space = run.pivots.null_space;
+  out.negative_pivots = run.pivots.negative;
+  out.two_by_two_pivots = run.pivots.two_by_two;
+  // The text of this run goes with it; that of the process stays.
+  out.advice = run.advice.empty() ? nullptr : blas_advice().c_str();
+}
+
+void fill(const Solution& solution, espalier_solver_statistics& out) {
+  out.solve_seconds = solution.seconds;
+  out.refine_seconds = solution.refine_seconds;
+  out.refinement_steps = solution.refinement.steps;
+  out.gmres_steps = solution.refinement.gmres_steps;
+  out.backward_error = solution.refinement.backward_error;
+  const Doubts& doubts = solution.doubts;
+  out.doubts = (doubts.singular ? ESPALIER_SOLVER_DOUBT_SINGULAR : 0) +
+               (doubts.backward_error ? ESPALIER_SOLVER_DOUBT_BACKWARD_ERROR : 0) +
+               (doubts.forward_error ? ESPALIER_SOLVER_DOUBT_FORWARD_ERROR : 0);
+  if (!solution.errors) return;
+  out.condition_1norm = solution.errors->condition_1norm;
+  out.forward_error_bound = solution.errors->forward_error_bound;
+}
+
+}  // namespace
+
+const char* espalier_solver_last_error(void) { return last_error(); }
+
+int espalier_solver_create(espalier_solver** solver, const espalier_solver_matrix* matrix,
+                           const espalier_solver_options* options) {
+  return guarded([&] {
+    need(solver, "solver") = nullptr;
+    const SolverOptions given = options_from(options);
+    InputMatrix input = matrix_from(need(matrix, "matrix"));
+    std::unique_ptr<espalier_solver> handle(new espalier_solver);
+    handle->solver = std::make_unique<Solver>(std::move(input), given);
+    *solver = handle.release();
+    return 0;
+  });
+}
+
+void espalier_solver_destroy(espalier_solver* solver) { delete solver; }
+
+int espalier_solver_least(const espalier_solver* solver, int64_t* in_core,
+                          int64_t* out_of_core) {
+  return guarded([&] {
+    const Solver& inner = *need(solver, "solver").solver;
+    need(in_core, "in_core") = inner.memory().least();
+    if (out_of_core != nullptr)
+      *out_of_core =
+          inner.spills() ? inner.memory().least_out_of_core() : std::int64_t{-1};
+    return 0;
+  });
+}
+
+int espalier_solver_plan(espalier_solver* solver, int64_t bound) {
+  return guarded([&] {
+    espalier_solver& handle = need(solver, "solver");
+    if (bound < 0) return fail(EINVAL, fmt::format("a bound of {} bytes", bound));
+    const MemoryAccount& memory = handle.solver->memory();
+    std::optional<Bytes> wanted;
+    if (bound != INT64_MAX) wanted = bound;
+    if (bound == 0)
+      wanted = handle.solver->spills()
+                   ? std::min(memory.least(), memory.least_out_of_core())
+                   : memory.least();
+    handle.planned = handle.factored = false;
+    const auto planned = handle.solver->plan(wanted);
+    if (!planned) return fail(ENOMEM, planned.error().message());
+    handle.planned = true;
+    return 0;
+  });
+}
+
+int espalier_solver_factorise(espalier_solver* solver) {
+  return guarded([&] {
+    espalier_solver& handle = need(solver, "solver");
+    need_plan(handle, "factorise");
+    if (!handle.has_values)
+      return fail(EINVAL, "factorise: the last values did not fit; refactorise");
+    return factorise(handle);
+  });
+}
+
+int espalier_solver_refactorise(espalier_solver* solver,
+                                const espalier_solver_matrix* matrix) {
+  return guarded([&] {
+    espalier_solver& handle = need(solver, "solver");
+    need_plan(handle, "refactorise");
+    const InputMatrix input = matrix_from(need(matrix, "matrix"));
+    handle.factored = handle.has_values = false;
+    handle.solver->replace_values(input);
+    handle.has_values = true;
+    return factorise(handle);
+  });
+}
+
+int espalier_solver_solve(espalier_solver* solver, int32_t transposed, int32_t columns,
+                          double* vectors) {
+  return guarded([&] {
+    espalier_solver& handle = need(solver, "solver");
+    need_factor(handle, "solve");
+    if (transposed != 0 && transposed != 1)
+      throw InvalidInput(fmt::format("transposed is {}, neither 0 nor 1", transposed));
+    const std::span<double> b =
+        vectors_from(handle.solver->analysis().symbolic.size, columns, vectors);
+    if (b.empty()) return 0;
+    handle.solution = handle.solver->solve(
+        b, columns, transposed != 0 ? Operation::kTransposed : Operation::kPlain);
+    return 0;
+  });
+}
+
+int espalier_solver_save(const espalier_solver* solver, const char* path) {
+  return guarded([&] {
+    const espalier_solver& handle = need(solver, "solver");
+    need_factor(handle, "save");
+    handle.solver->save(&need(path, "path"));
+    return 0;
+  });
+}
+
+int espalier_solver_load(espalier_solver** solver, const char* path,
+                         const espalier_solver_options* options) {
+  return guarded([&] {
+    need(solver, "solver") = nullptr;
+    const SolverOptions given = options_from(options);
+    std::unique_ptr<espalier_solver> handle(new espalier_solver);
+    handle->solver = Solver::load(&need(path, "path"), given);
+    handle->factored = true;
+    *solver = handle.release();
+    return 0;
+  });
+}
+
+int espalier_solver_read_statistics(const espalier_solver* solver,
+                                    espalier_solver_statistics* statistics) {
+  return guarded([&] {
+    const espalier_solver& handle = need(solver, "solver");
+    espalier_solver_statistics& out = need(statistics, "statistics");
+    espalier_solver_statistics all{};
+    fill(*handle.solver, all);
+    fill(handle.run, all);
+    fill(handle.solution, all);
+    all.failed_column = handle.failed_column;
+    give_versioned(all, kStatisticsSizes, "statistics", out);
+    return 0;
+  });
+}

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "solver/runtime/factorise.h"
+
+namespace espalier::solver {
+
+class SectionReader;
+class SectionWriter;
+
+/// A factorisation in either precision; right-hand sides are in double precision.
+class Numeric {
+ public:
+  virtual ~Numeric() = default;
+
+  /// Factors; an earlier factor is given up first. @throws as solver::factorise()
+  [[nodiscard]] virtual tl::expected<FactorReport, BadPivot> factorise(
+      const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+      const std::function<void(double)>& progress) = 0;
+
+  /// Gives the factor up.
+  virtual void forget() = 0;
+
+  /// Prepares for blocks of `columns` right-hand sides at most.
+  /// @throws InvalidInput when there is no factor
+  /// @param read_limit  bytes of panels that may be read from the file at once; one
+  ///                    node's are read in any case
+  virtual void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
+                          const Runtime& runtime, std::int32_t columns,
+                          Bytes read_limit) = 0;
+  /// block := A^-1 block, or A^-T block, in elimination order, after open_solve().
+  /// @param rows  where right-hand sides may have entries, increasing; empty: anywhere
+  virtual void solve(bool transposed, std::span<double> block, std::int32_t columns,
+                     std::span<const std::int32_t> rows) = 0;
+  virtual void close_solve() = 0;
+
+  /// Writes the factor that factorise() left.
+  /// @throws InvalidInput when there is none, otherwise as save_factor()
+  virtual void save(const Symbolic& symbolic, const AssemblyTree& tree,
+                    SectionWriter& file) const = 0;
+  /// As after factorise(). @throws as load_factor()
+  virtual void load(const Symbolic& symbolic, const AssemblyTree& tree,
+                    SectionReader& file) = 0;
+
+  /// Bytes beside the tree's own, while factorising and while solving.
+  [[nodiscard]] virtual Bytes factor_bytes_beside(const FactorInput& input,
+                                                  std::int32_t workers) const = 0;
+  [[nodiscard]] virtual Bytes solve_bytes_beside(const FactorInput& input,
+                                                 std::int32_t workers,
+                                                 std::int32_t columns) const = 0;
+  [[nodiscard]] virtual Bytes entry_bytes() const = 0;
+  [[nodiscard]] virtual double epsilon() const = 0;
+
+  [[nodiscard]] static std::unique_ptr<Numeric> create(Precision precision);
+};
+
+}  // namespace espalier::solver

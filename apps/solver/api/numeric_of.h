@@ -1,0 +1,110 @@
+#pragma once
+
+#include <limits>
+#include <optional>
+
+#include "solver/api/numeric.h"
+#include "solver/refine/system_map.h"
+#include "solver/runtime/tree_solve.h"
+#include "solver/save/save_factor.h"
+#include "solver/solve/solve_vectors.h"
+
+namespace espalier::solver {
+
+/// Numeric with a factor of T's.
+template <class T>
+class NumericOf : public Numeric {
+ public:
+  tl::expected<FactorReport, BadPivot> factorise(
+      const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+      const std::function<void(double)>& progress) override {
+    factor_ = {};
+    FactorReport report;
+    auto factor = compute(input, runtime, plan, report, progress);
+    if (!factor) return tl::make_unexpected(factor.error());
+    factor_ = std::move(*factor);
+    return report;
+  }
+
+  void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
+                  const Runtime& runtime, std::int32_t columns,
+                  Bytes read_limit) override {
+    need_factor(symbolic);
+    open({symbolic, tree, factor_}, runtime, columns, read_limit);
+    vectors_ = SolveVectors<T>(symbolic.size, tree.kind, columns,
+                               sizeof(T) < sizeof(double) ? independent_systems(symbolic)
+                                                          : std::vector<std::int32_t>{});
+  }
+
+  void solve(bool transposed, std::span<double> block, std::int32_t columns,
+             std::span<const std::int32_t> rows) override {
+    vectors_.apply(block, columns, [&](const Vectors<T>& b, const Vectors<T>& x) {
+      apply(transposed, b, x, rows);
+    });
+  }
+
+  void forget() override { factor_ = {}; }
+
+  void close_solve() override {
+    close();
+    vectors_ = {};
+  }
+
+  void save(const Symbolic& symbolic, const AssemblyTree& tree,
+            SectionWriter& file) const override {
+    need_factor(symbolic);
+    save_factor<T>({symbolic, tree, factor_}, file);
+  }
+
+  void load(const Symbolic& symbolic, const AssemblyTree& tree,
+            SectionReader& file) override {
+    factor_ = load_factor<T>(symbolic, tree, file);
+  }
+
+  Bytes factor_bytes_beside(const FactorInput& input,
+                            std::int32_t workers) const override {
+    return bytes_beside<T>(input, workers);
+  }
+  Bytes solve_bytes_beside(const FactorInput& input, std::int32_t workers,
+                           std::int32_t columns) const override {
+    return checked_add(
+        substitution_bytes(input, workers, columns),
+        SolveVectors<T>::bytes(input.symbolic.size, input.tree.kind, columns));
+  }
+  Bytes entry_bytes() const override { return sizeof(T); }
+  double epsilon() const override { return std::numeric_limits<T>::epsilon(); }
+
+ protected:
+  // What differs where several processes work together.
+  [[nodiscard]] virtual tl::expected<Factor<T>, BadPivot> compute(
+      const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+      FactorReport& report, const std::function<void(double)>& progress) {
+    return solver::factorise<T>(input, runtime, plan, report, progress);
+  }
+  virtual void open(const FactorView<T>& view, const Runtime& runtime,
+                    std::int32_t columns, Bytes read_limit) {
+    solve_.emplace(view, runtime, columns, read_limit);
+  }
+  virtual void apply(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+                     std::span<const std::int32_t> rows) {
+    solve_->solve(transposed, b, x, rows);
+  }
+  virtual void close() { solve_.reset(); }
+  [[nodiscard]] virtual Bytes substitution_bytes(const FactorInput& input,
+                                                 std::int32_t workers,
+                                                 std::int32_t columns) const {
+    return TreeSolve<T>::footprint(input.symbolic, input.tree, workers, columns);
+  }
+
+ private:
+  void need_factor(const Symbolic& symbolic) const {
+    if (factor_.front.size() != symbolic.parent.size())
+      throw InvalidInput("nothing has been factored under this plan");
+  }
+
+  Factor<T> factor_;
+  std::optional<TreeSolve<T>> solve_;
+  SolveVectors<T> vectors_;
+};
+
+}  // namespace espalier::solver

@@ -1,0 +1,219 @@
+#include "solver/api/solver.h"
+
+#include <espalier.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "solver/matrix/check_matrix.h"
+#include "solver/matrix/kind_of.h"
+#include "solver/memory/clock.h"
+#include "solver/memory/process_memory.h"
+#include "solver/refine/residual.h"
+#include "solver/refine/system_map.h"
+
+namespace espalier::solver {
+namespace {
+
+// Solutions refined at once: GMRES keeps 61 vectors beside them.
+constexpr std::int32_t kBlock = 16;
+
+}  // namespace
+
+void check(const SolverOptions& options) {
+  if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 1))
+    throw InvalidInput(fmt::format("options.pivot_threshold is {}: not in (0, 1]",
+                                   options.pivot_threshold));
+  if (options.delay_reserve < 0)
+    throw InvalidInput(
+        fmt::format("options.delay_reserve is {}: negative", options.delay_reserve));
+  if (options.prepare.weak_diagonal < 0 || std::isnan(options.prepare.weak_diagonal))
+    throw InvalidInput(fmt::format("options.prepare.weak_diagonal is {}: negative",
+                                   options.prepare.weak_diagonal));
+}
+
+Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
+               const std::function<void(std::string_view)>& step)
+    : options_(options),
+      numeric_(Numeric::create(options.precision)),
+      plan_(nullptr, espalier_plan_destroy) {
+  tree_workers_ = options.workers;
+  check(options);
+  check(RuntimeOptions{options.workers, options.scheduler});
+  check(view_of(matrix));
+  if (step) step("analysing");
+  const auto start = Clock::now();
+  const FactorKind kind = options.kind.value_or(kind_of(matrix));
+  if (options.kind) require_kind(matrix, kind);
+  prepared_ = prepare(std::move(matrix), kind, options.prepare);
+  analysis_ = analyse(std::move(prepared_), options.analysis);
+  measure_entries();
+  build(kind);
+  analyse_seconds_ = since(start);
+  if (step) step("starting the runtime");
+  start_runtime();
+}
+
+// The runtime runs from here on, and what is resident is known.
+void Solver::start_runtime() {
+  runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
+  runtime_->warm_up();
+  account();
+  const ProcessAccount now = measure_process(memory_.reserve);
+  memory_.analysis_peak = now.peak_before;
+  memory_.baseline = now.baseline;
+}
+
+Solver::Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric)
+    : options_(options),
+      numeric_(std::move(numeric)),
+      plan_(nullptr, espalier_plan_destroy) {
+  tree_workers_ = options.workers;
+}
+
+Solver::~Solver() = default;
+
+AssemblyOptions Solver::assembly_options() const {
+  return {.kind = tree_.kind,
+          .entry_bytes = numeric_->entry_bytes(),
+          .workers = tree_workers_};
+}
+
+void Solver::build(FactorKind kind) {
+  tree_.kind = kind;
+  tree_ = build_assembly_tree(analysis_.symbolic, assembly_options());
+}
+
+PivotOptions Solver::pivot_options() const {
+  PivotOptions pivoting;
+  // A semidefinite matrix goes on as L D L^T, which tells its null space.
+  if (!options_.kind) pivoting.least_part = 100 * numeric_->epsilon();
+  pivoting.threshold = options_.pivot_threshold;
+  // Rounding errors of a sum of n terms, as they are on average.
+  pivoting.zero = 4 * std::max(2.0, std::sqrt(analysis_.symbolic.size)) *
+                  numeric_->epsilon() * largest_entry_;
+  pivoting.perturbation = std::sqrt(numeric_->epsilon()) * largest_entry_;
+  if (bound_)
+    pivoting.delay_reserve =
+        tree_.kind == FactorKind::kCholesky ? 0 : options_.delay_reserve;
+  return pivoting;
+}
+
+FactorInput Solver::input() const {
+  return {analysis_.symbolic,
+          analysis_.permuted,
+          tree_,
+          pivot_options(),
+          file_,
+          bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least};
+}
+
+void Solver::forget_factor() {
+  factored_ = planned_ = false;
+  numeric_->forget();
+}
+
+void Solver::replace_values(const InputMatrix& matrix) {
+  check(view_of(matrix));
+  factored_ = has_values_ = false;
+  refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix);
+  measure_entries();
+  has_values_ = true;
+}
+
+void Solver::measure_entries() {
+  largest_entry_ = 0;
+  for (const auto* values : {&analysis_.permuted.lower.value, &analysis_.permuted.upper})
+    for (const double value : *values)
+      largest_entry_ = std::max(largest_entry_, std::abs(value));
+}
+
+std::vector<double> Solver::row_sums(Operation operation) const {
+  const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
+  const std::vector<double> ones(n, 1.0);
+  std::vector<double> x(n), sums(n);
+  const SystemMap map(prepared_, analysis_.symbolic, operation);
+  map.solution_to_inner(ones, x);
+  multiply(matrix(), operation, x, sums);
+  map.rhs_to_outer(sums, x);
+  return x;
+}
+
+Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation operation,
+                       std::span<const std::int64_t> rows) {
+  if (!factored_) throw InvalidInput("solve: factorise first");
+  check_vectors(analysis_.symbolic.size, columns, b);
+  check_rows(analysis_.symbolic.size, rows);
+  Solution solution;
+  const std::int64_t n = analysis_.symbolic.size;
+  const SystemMap map(prepared_, analysis_.symbolic, operation);
+  std::vector<std::int32_t> inner_rows = map.inner_rows(rows);
+  std::int32_t block = std::clamp(columns, 1, kBlock);
+  while (bound_ && block > 1 && solve_bytes(block) > memory_.tree_bound(*bound_)) --block;
+  block = agree(block);
+  const auto start = Clock::now();
+  with_open_solve(block, [&] {
+    solution.seconds = since(start);
+    for (std::int32_t k = 0; k < columns; k += block) {
+      const std::int32_t count = std::min(block, columns - k);
+      solve_block(
+          b.subspan(static_cast<std::size_t>(k * n), static_cast<std::size_t>(count * n)),
+          count, operation, inner_rows, solution);
+    }
+  });
+  judge(solution);
+  return solution;
+}
+
+void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation operation,
+                         std::span<const std::int32_t> rows, Solution& solution) {
+  const auto start = Clock::now();
+  const SystemMap map(prepared_, analysis_.symbolic, operation);
+  const bool transposed = operation == Operation::kTransposed;
+  const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
+  std::vector<double> rhs(b.size());
+  for (std::size_t k = 0; k < b.size(); k += n)
+    map.rhs_to_inner(b.subspan(k, n), std::span(rhs).subspan(k, n));
+  std::vector<double> x = rhs;
+  numeric_->solve(transposed, x, columns, rows);
+  solution.seconds += since(start);
+  const auto refining = Clock::now();
+  // Without refinement the error is still measured. GMRES is not for singular matrices: a
+  // solution that does not exist would grow along the null space until its backward error
+  // is small.
+  RefineOptions refine_options{.operation = operation, .gmres_basis = 0};
+  if (!options_.refine) {
+    refine_options.max_steps = 0;
+  } else if (!singular() && least_basis() > 0) {
+    refine_options.gmres_basis = agree(gmres_basis());
+  }
+  const std::vector<double> scale = map.solution_scale();
+  const std::vector<std::int32_t> systems = independent_systems(analysis_.symbolic);
+  refine_options.given = {scale, systems};
+  const Refinement one =
+      solver::refine(matrix(), rhs, x, columns, factored(transposed), refine_options);
+  Refinement& worst = solution.refinement;
+  worst.steps = std::max(worst.steps, one.steps);
+  worst.gmres_steps += one.gmres_steps;
+  worst.backward_error = std::max(worst.backward_error, one.backward_error);
+  for (std::size_t k = 0; k < b.size(); k += n) {
+    const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
+    if (needs_estimate(side, found)) estimate(side, found, operation, solution);
+  }
+  for (std::size_t k = 0; k < b.size(); k += n)
+    map.solution_to_outer(std::span(x).subspan(k, n), b.subspan(k, n));
+  solution.refine_seconds += since(refining);
+}
+
+SpillFile::Counters Solver::spilled() const {
+  return file_ ? file_->counters() : SpillFile::Counters{};
+}
+
+Bytes Solver::peak_resident() const {
+  return std::max(peak_resident_, peak_resident_bytes());
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,219 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/model/error.h"
+#include "espalier/parallel/make_plan.h"
+#include "solver/api/numeric.h"
+#include "solver/api/trust.h"
+#include "solver/matrix/matrix_part.h"
+#include "solver/memory/memory_account.h"
+#include "solver/refine/condition.h"
+#include "solver/refine/refine.h"
+#include "solver/refine/singularity.h"
+#include "solver/scaling/prepare.h"
+#include "solver/symbolic/analyse.h"
+
+struct espalier_plan;
+
+namespace espalier::solver {
+
+struct SavedSystem;
+
+struct SolverOptions {
+  /// None: kind_of() the matrix, and L D L^T when a Cholesky pivot fails.
+  std::optional<FactorKind> kind;
+  Precision precision = Precision::kDouble;  ///< of the factor
+  PrepareOptions prepare;
+  AnalyseOptions analysis;
+  std::int32_t workers = 1;
+  std::string scheduler = "espalier";
+  OrderKind order = OrderKind::kLiu;
+  MappingKind mapping = MappingKind::kMemoryAware;
+  double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions
+  /// Part of the bound kept for delayed pivots, none for Cholesky; without a bound they
+  /// are never refused. 0: static pivoting. The default takes what small and medium
+  /// fronts of well-ordered systems delay.
+  Bytes delay_reserve = Bytes{1} << 20;
+  /// Directory for what does not fit in the bound; empty: everything stays in memory.
+  std::string out_of_core;
+  bool refine = true;
+  /// Condition and forward error: a few more solves. They are made anyhow where pivots
+  /// were perturbed or nearly zero, or where solutions are huge.
+  bool estimate_errors = false;
+};
+
+/// @throws InvalidInput naming the option and the value; what depends on this machine is
+///         for Runtime to say
+void check(const SolverOptions& options);
+
+struct Solution {
+  Refinement refinement;
+  /// The worst of the columns. Where they were asked for, or where the factorisation or
+  /// the size of a solution gives reason to doubt it.
+  std::optional<ErrorEstimate> errors;
+  Doubts doubts;               ///< of all columns
+  Seconds seconds = 0;         ///< forward and backward substitution
+  Seconds refine_seconds = 0;  ///< residuals, error estimates, further substitutions
+};
+
+/// A sparse system, from the matrix to solutions, inside a bound on the resident set of
+/// the process. Phases in order: construction analyses; plan(); factorise(); solve() any
+/// number of times; refactorise() with other values on the same pattern.
+class Solver {
+ public:
+  /// Analyses the matrix, starts the runtime and measures what is resident. Several
+  /// solvers may exist in a process: they share one runtime and so need the same workers
+  /// and scheduler, and each has a bound on the whole process.
+  /// @param step  told what is being done; may be empty
+  /// @throws InvalidInput for a matrix or options that cannot be (check_matrix.h,
+  ///         check()), and as analyse() and require_kind() do; Busy, MemoryLimit, Error
+  ///         as Runtime
+  Solver(InputMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  virtual ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  /// Writes what solve() needs, after factorise(): loading takes the place of analysis
+  /// and factorisation. An older file of that name stays when anything fails.
+  /// @throws InvalidInput before factorise(), FileError
+  virtual void save(const std::string& path) const;
+  /// A solver that save() wrote, ready to solve and to factorise again. Its factor is in
+  /// memory. Kind, precision, preparation, ordering and pivot threshold are the file's;
+  /// `options` gives the others.
+  /// @throws FileError saying what is wrong with the file, InvalidInput as Runtime
+  [[nodiscard]] static std::unique_ptr<Solver> load(const std::string& path,
+                                                    const SolverOptions& options = {});
+
+  [[nodiscard]] FactorKind kind() const { return tree_.kind; }
+  [[nodiscard]] Precision precision() const { return options_.precision; }
+  /// Whether a directory for what does not fit was given.
+  [[nodiscard]] bool spills() const { return !options_.out_of_core.empty(); }
+  [[nodiscard]] const MemoryAccount& memory() const { return memory_; }
+  /// Least bound that suffices, in core.
+  [[nodiscard]] virtual Bytes least() const { return memory_.least(); }
+  [[nodiscard]] const Analysis& analysis() const { return analysis_; }
+  [[nodiscard]] const PreparedMatrix& prepared() const { return prepared_; }
+  [[nodiscard]] const AssemblyTree& tree() const { return tree_; }
+  [[nodiscard]] Seconds analyse_seconds() const { return analyse_seconds_; }
+
+  /// Plans for a bound on the process. A factor that there was is given up.
+  /// @param bound  no value: unbounded
+  /// @return Infeasible with the least bound, in core or with the directory that was
+  /// given
+  [[nodiscard]] virtual tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
+
+  /// After plan(). BadPivot::column is a column of the matrix as it was read, 0-based.
+  /// @param progress  told the part that is done, now and then; what it throws ends the
+  ///                  factorisation and is thrown here when no task runs any more
+  /// @throws Error, FileError when the runtime, the system or the spill file fails;
+  ///         InvalidInput before plan() and after values that did not fit
+  [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise(
+      const std::function<void(double)>& progress = {});
+
+  /// Takes new values for the next factorise(): same pattern, same plan, same scaling.
+  /// @throws InvalidInput for a matrix that cannot be, or that has an entry outside the
+  ///         pattern: there are no values then until others do fit
+  virtual void replace_values(const InputMatrix& matrix);
+
+  /// b := A^-1 b, or A^-T b, for `columns` vectors one after the other, after
+  /// factorise(); in the order of the matrix as it was read.
+  /// @param rows  where b may have entries, increasing; empty: anywhere
+  /// @throws InvalidInput before factorise(), for b of another length than n times
+  ///         `columns` or with an entry that is not finite, and for rows that cannot be
+  [[nodiscard]] Solution solve(std::span<double> b, std::int32_t columns = 1,
+                               Operation operation = Operation::kPlain,
+                               std::span<const std::int64_t> rows = {});
+  /// op(A) times the vector of ones: a right-hand side whose solution is known.
+  [[nodiscard]] std::vector<double> row_sums(
+      Operation operation = Operation::kPlain) const;
+
+  /// Growth of the resident set during factorise(): its peak less the baseline.
+  [[nodiscard]] Bytes factor_growth() const { return factor_growth_; }
+  /// VmHWM of the process from its start, over all phases.
+  [[nodiscard]] Bytes peak_resident() const;
+  /// What went to the spill file and came back, so far.
+  [[nodiscard]] SpillFile::Counters spilled() const;
+  /// Bytes that plan() sends to the spill file.
+  [[nodiscard]] Bytes bytes_to_spill() const { return spill_bytes_; }
+  /// Dimension of the null space as the last factorise() estimated it; kept by save().
+  [[nodiscard]] std::int64_t null_space() const { return facts_.null_space; }
+  /// Whether the matrix is singular to working precision: by its structure, by zero
+  /// pivots, or by a null vector that was found where pivots were doubtful. Kept
+  /// likewise.
+  [[nodiscard]] bool singular() const;
+
+ protected:
+  /// For a solver that makes its parts in another way.
+  Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric);
+
+  /// The matrix, or what of it is at this process.
+  [[nodiscard]] virtual MatrixPart matrix() const { return analysis_.permuted; }
+  /// The factor is given up: by a plan, by new values.
+  void forget_factor();
+  /// Of a number that decides how to go on: the least that any process has.
+  [[nodiscard]] virtual std::int32_t agree(std::int32_t value) const { return value; }
+  [[nodiscard]] Bytes reserve_bytes();
+  [[nodiscard]] Bytes solve_bytes(std::int32_t columns) const;
+  [[nodiscard]] AssemblyOptions assembly_options() const;
+  [[nodiscard]] FactorInput input() const;
+  [[nodiscard]] PivotOptions pivot_options() const;
+  void measure_entries();
+  [[nodiscard]] std::int32_t least_basis() const;
+  [[nodiscard]] std::int32_t gmres_basis() const;
+
+ private:
+  Solver(SavedSystem&& saved, const SolverOptions& options);
+  void start_runtime();
+  void build(FactorKind kind);
+  void account();
+  void check_room(std::optional<Bytes> bound) const;
+  void spill_to(Bytes tree_bound);
+  [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise_once(
+      double zero, const std::function<void(double)>& progress);
+  [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise_until_clear(
+      const std::function<void(double)>& progress);
+  [[nodiscard]] double doubtful_pivot() const;
+  [[nodiscard]] NullQuotient null_vector_quotient();
+  void with_open_solve(std::int32_t columns, const std::function<void()>& body);
+  [[nodiscard]] BlockOperator factored(bool transposed);
+  void solve_block(std::span<double> b, std::int32_t columns, Operation operation,
+                   std::span<const std::int32_t> rows, Solution& solution);
+  void estimate(std::span<const double> b, std::span<const double> x, Operation operation,
+                Solution& solution);
+  [[nodiscard]] bool needs_estimate(std::span<const double> b,
+                                    std::span<const double> x) const;
+  void judge(Solution& solution) const;
+
+ protected:
+  SolverOptions options_;
+  PreparedMatrix prepared_;
+  Analysis analysis_;
+  Seconds analyse_seconds_ = 0;
+  double largest_entry_ = 0;
+  std::int32_t tree_workers_ = 1;  // that the tree was built for
+  AssemblyTree tree_;
+  std::optional<Runtime> runtime_;
+  std::unique_ptr<Numeric> numeric_;
+  std::unique_ptr<espalier_plan, void (*)(espalier_plan*)> plan_;
+  MemoryAccount memory_;
+  std::optional<Bytes> bound_;
+  bool planned_ = false;
+  bool has_values_ = true;  // false: those that were given did not fit
+  bool factored_ = false;
+
+ private:
+  Bytes spill_bytes_ = 0;
+  std::shared_ptr<SpillFile> file_;
+  Bytes factor_growth_ = 0, peak_resident_ = 0;
+  PivotFacts facts_;  // of the last factorise()
+};
+
+}  // namespace espalier::solver

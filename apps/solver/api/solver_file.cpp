@@ -1,0 +1,58 @@
+// Solver to a file and back.
+
+#include <espalier.h>
+
+#include "solver/api/solver.h"
+#include "solver/memory/process_memory.h"
+#include "solver/save/save_system.h"
+
+namespace espalier::solver {
+
+void Solver::save(const std::string& path) const {
+  if (!factored_) throw InvalidInput("save: factorise first");
+  SectionWriter file(path);
+  save_system({.asked_kind = options_.kind,
+               .kind = tree_.kind,
+               .precision = options_.precision,
+               .workers = tree_workers_,
+               .pivot_threshold = options_.pivot_threshold,
+               .largest_entry = largest_entry_,
+               .pivots = facts_},
+              prepared_, analysis_, tree_, file);
+  numeric_->save(analysis_.symbolic, tree_, file);
+  file.commit();
+}
+
+Solver::Solver(SavedSystem&& saved, const SolverOptions& options)
+    : options_(options),
+      prepared_(std::move(saved.prepared)),
+      analysis_(std::move(saved.analysis)),
+      largest_entry_(saved.facts.largest_entry),
+      tree_workers_(saved.facts.workers),
+      numeric_(Numeric::create(saved.facts.precision)),
+      plan_(nullptr, espalier_plan_destroy) {
+  options_.kind = saved.facts.asked_kind;
+  options_.precision = saved.facts.precision;
+  options_.pivot_threshold = saved.facts.pivot_threshold;
+  facts_ = saved.facts.pivots;
+}
+
+std::unique_ptr<Solver> Solver::load(const std::string& path,
+                                     const SolverOptions& options) {
+  check(options);
+  SectionReader file(path);
+  SavedSystem saved = load_system(file);
+  const std::vector<std::int32_t> block_width = saved.block_width;
+  const FactorKind kind = saved.facts.kind;
+  std::unique_ptr<Solver> solver(new Solver(std::move(saved), options));
+  solver->build(kind);
+  if (solver->tree_.block_width != block_width)
+    file.fail("cuts its fronts in another way than this version");
+  solver->start_runtime();
+  solver->numeric_->load(solver->analysis_.symbolic, solver->tree_, file);
+  file.finish();
+  solver->factored_ = true;
+  return solver;
+}
+
+}  // namespace espalier::solver

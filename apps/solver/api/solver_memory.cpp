@@ -1,0 +1,148 @@
+// What a solver needs of its bound, and what it sends out of core to stay inside it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "solver/api/solver.h"
+#include "solver/front/front_tasks.h"
+#include "solver/memory/address_space.h"
+#include "solver/tree/spill_plan.h"
+#include "solver/tree/tree_plan.h"
+
+namespace espalier::solver {
+namespace {
+
+// All leaves are submitted at the start: what the runtime keeps for the task of each, and
+// for how many of them the reserve does.
+constexpr Bytes kReservePerLeaf = 1536;
+constexpr std::int64_t kReservedLeaves = 512;
+// Steps of GMRES before a restart that every bound leaves room for: fewer did not make up
+// for perturbed pivots in single precision.
+constexpr std::int32_t kLeastBasis = 4;
+
+}  // namespace
+
+// Beside the fronts while factorising.
+Bytes Solver::reserve_bytes() {
+  bound_ = 0;  // delays are paid for from the reserve
+  const Bytes beside = numeric_->factor_bytes_beside(input(), options_.workers);
+  bound_.reset();
+  std::int64_t leaves = 0;
+  for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
+    leaves += tree_.nodes[i].part > 0 && tree_.tasks.children(task_id(i)).empty();
+  const Bytes tasks =
+      kReservePerLeaf * std::max<std::int64_t>(0, leaves - kReservedLeaves);
+  return checked_add(runtime_reserve(options_.workers), checked_add(tasks, beside));
+}
+
+// What is needed beside the fronts, and the least that they can do with.
+void Solver::account() {
+  // A Cholesky that fails goes on as L D L^T inside the same bound.
+  const FactorKind kind = tree_.kind;
+  if (!options_.kind && kind == FactorKind::kCholesky) tree_.kind = FactorKind::kLdlt;
+  memory_.reserve = reserve_bytes();
+  memory_.tree_least = least_bound(tree_.tasks, options_.order);
+  memory_.solve = solve_bytes(1);
+  if (options_.out_of_core.empty()) {
+    tree_.kind = kind;
+    return;
+  }
+  AssemblyTree in_core = tree_;
+  memory_.tree_least_out_of_core =
+      spill_everything(analysis_.symbolic, tree_, options_.order);
+  memory_.solve_out_of_core = solve_bytes(1);
+  memory_.reserve +=
+      options_.workers * PageBuffer::footprint(scratch_bytes(analysis_.symbolic, tree_));
+  tree_ = std::move(in_core);
+  tree_.kind = kind;
+}
+
+// Resident while solving, with the panels that stay and the largest of those that do not.
+Bytes Solver::solve_bytes(std::int32_t columns) const {
+  Bytes resident = 0, largest = 0;
+  for (const AssemblyTree::Node& node : tree_.nodes) {
+    if (node.factor_at < 0)
+      resident = checked_add(resident, node.factor_bytes);
+    else
+      largest = std::max(largest, node.factor_bytes);
+  }
+  const std::int32_t n = analysis_.symbolic.size;
+  // Estimates come after refinement, but where pivots were perturbed each of their solves
+  // is refined, too. Beside both: what maps the vectors to the given system.
+  const Bytes a_vector = static_cast<Bytes>(sizeof(double)) * n;
+  const Bytes refining = refinement_bytes(n, columns, {.gmres_basis = least_basis()});
+  const Bytes estimating = checked_add(estimate_errors_bytes(n), 3 * a_vector);
+  const Bytes vectors = checked_add(
+      checked_mul(2 * std::int64_t{n} * columns, sizeof(double)),
+      checked_add(2 * a_vector, least_basis() > 0 ? checked_add(refining, estimating)
+                                                  : std::max(refining, estimating)));
+  return checked_add(checked_add(resident, largest),
+                     checked_add(vectors, numeric_->solve_bytes_beside(
+                                              input(), options_.workers, columns)));
+}
+
+void Solver::spill_to(Bytes tree_bound) {
+  Bytes target = tree_bound;
+  for (;;) {
+    spill_bytes_ = plan_spill(analysis_.symbolic, tree_, options_.order, target);
+    const Bytes over = solve_bytes(1) - tree_bound;
+    if (over <= 0 || target <= 0) return;
+    target -= over;
+  }
+}
+
+// What a limit of the process leaves is found out before anything starts.
+void Solver::check_room(std::optional<Bytes> bound) const {
+  const Bytes needed = bound ? memory_.tree_bound(*bound) : memory_.tree_least;
+  check_address_space(needed,
+                      fmt::format("the fronts need {} more", format_size(needed)));
+}
+
+tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
+  const bool spill = !options_.out_of_core.empty();
+  const Bytes needed =
+      spill ? std::min(memory_.needed(), memory_.needed_out_of_core()) : memory_.needed();
+  if (bound && *bound < needed) {
+    return tl::make_unexpected(
+        Infeasible{.reason = Infeasible::Reason::kNoneFound,
+                   .bound_bytes = *bound,
+                   .least_bytes = spill ? memory_.least_out_of_core() : memory_.least(),
+                   .lower_bound_bytes = memory_.baseline});
+  }
+  forget_factor();
+  check_room(bound);
+  bound_ = bound;
+  file_.reset();
+  spill_bytes_ = 0;
+  if (bound && spill) spill_to(memory_.tree_bound(*bound));
+  planned_ = true;
+  if (!runtime_->espalier()) return {};
+  const Bytes tree_bound =
+      bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
+  plan_ =
+      make_tree_plan(tree_.tasks, tree_.max_workers,
+                     {options_.workers, options_.order, options_.mapping}, tree_bound);
+  planned_ = plan_ != nullptr;
+  if (!planned_) throw Error("the tree does not fit in its own least bound");
+  return {};
+}
+
+// Those of a Cholesky factor in double precision need none.
+std::int32_t Solver::least_basis() const {
+  const bool exact =
+      kind() == FactorKind::kCholesky && options_.precision == Precision::kDouble;
+  return exact ? 0 : kLeastBasis;
+}
+
+// Steps of GMRES before a restart: what the bound leaves.
+std::int32_t Solver::gmres_basis() const {
+  constexpr std::int32_t kMost = RefineOptions{}.gmres_basis;
+  if (!bound_) return kMost;
+  const Bytes left = memory_.tree_bound(*bound_) - solve_bytes(1);
+  const Bytes a_step = 2 * static_cast<Bytes>(sizeof(double)) * analysis_.symbolic.size;
+  return static_cast<std::int32_t>(std::clamp<Bytes>(
+      least_basis() + (a_step > 0 ? left / a_step - (left < 0) : 0), 0, kMost));
+}
+}  // namespace espalier::solver

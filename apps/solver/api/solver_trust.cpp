@@ -1,0 +1,231 @@
+// What a solver finds out of its own accord about how far it is to be trusted.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "espalier/machine/blas_kernel.h"
+#include "solver/api/solver.h"
+#include "solver/memory/process_memory.h"
+#include "solver/refine/residual.h"
+#include "solver/refine/singularity.h"
+#include "solver/refine/system_map.h"
+
+namespace espalier::solver {
+namespace {
+
+// Factorisations that are made to find out which pivots are zero, at most.
+constexpr int kTries = 3;
+// Of the largest entry: pivots above this part of it are never taken for rounding.
+constexpr double kMostDoubtful = 1e-3;
+constexpr double kHugeSolution = 1e10;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
+// Whether a row or column has a sum of moduli of less than `size`.
+bool has_less_than(const MatrixPart& a, double size) {
+  const std::vector<double> ones(static_cast<std::size_t>(a.size()), 1.0);
+  std::vector<double> sum(ones.size());
+  for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+    multiply_moduli(a, operation, ones, sum);
+    if (std::ranges::any_of(sum, [&](double each) { return each < size; })) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+BlockOperator Solver::factored(bool transposed) {
+  return [this, transposed](std::span<double> block, std::int32_t count) {
+    numeric_->solve(transposed, block, count, {});
+  };
+}
+
+bool Solver::singular() const {
+  return facts_.null_space > 0 || facts_.null_vector ||
+         prepared_.structural_rank < analysis_.symbolic.size;
+}
+
+tl::expected<FactorReport, BadPivot> Solver::factorise(
+    const std::function<void(double)>& progress) {
+  if (!planned_) throw InvalidInput("factorise: plan first");
+  if (!has_values_)
+    throw InvalidInput("factorise: the last values did not fit; replace them");
+  factored_ = false;
+  file_.reset();
+  if (spill_bytes_ > 0)
+    file_ = std::make_shared<SpillFile>(options_.out_of_core, spill_bytes_);
+  peak_resident_ = std::max(peak_resident_, peak_resident_bytes());
+  const bool reset = reset_peak_resident();
+  auto run = factorise_until_clear(progress);
+  // Where the peak cannot be reset, it includes the analysis and is all that is known.
+  factor_growth_ = std::max<Bytes>(0, peak_resident_bytes() - memory_.baseline);
+  if (!reset) peak_resident_ = 0;
+  if (!run)
+    return tl::make_unexpected(
+        BadPivot{analysis_.symbolic.permutation[run.error().column]});
+  factored_ = true;
+  run->advice = blas_advice();
+  return run;
+}
+
+tl::expected<FactorReport, BadPivot> Solver::factorise_once(
+    double zero, const std::function<void(double)>& progress) {
+  FactorInput given = input();
+  given.pivoting.zero = zero;
+  auto run = numeric_->factorise(given, *runtime_, plan_.get(), progress);
+  if (!run) return run;
+  // After perturbations what is small at a root may come of them: no estimate then.
+  PivotStatistics& pivots = run->pivots;
+  if (pivots.perturbed > 0) pivots.perturbed += std::exchange(pivots.null_space, 0);
+  facts_ = {.null_space = pivots.null_space,
+            .perturbed = pivots.perturbed > 0,
+            .doubtful = pivots.smallest <= doubtful_pivot()};
+  return run;
+}
+
+// Which pivots are zero is found out by their null vectors, not by their size alone:
+// where the size leaves a doubt and the null vector contradicts what was taken for zero,
+// the matrix is factored once more with another idea of zero. Sizes are the same, so the
+// plan holds.
+tl::expected<FactorReport, BadPivot> Solver::factorise_until_clear(
+    const std::function<void(double)>& progress) {
+  double zero = pivot_options().zero;
+  Seconds seconds = 0;
+  bool lowered = false;
+  auto run = factorise_once(zero, progress);
+  if (!run && !options_.kind) {  // not positive definite after all
+    tree_.kind = FactorKind::kLdlt;
+    run = factorise_once(zero, progress);
+  }
+  for (int left = kTries; run && left > 0; --left) {
+    if (facts_.null_space == 0 && !facts_.perturbed && !facts_.doubtful) break;
+    const NullQuotient quotient = null_vector_quotient();
+    facts_.null_vector = quotient.last <= kZeroQuotient;
+    const double smallest = run->pivots.smallest;
+    if (facts_.null_vector) {
+      const bool taken = facts_.doubtful && quotient.first <= kZeroQuotient;
+      if (facts_.perturbed || !taken || lowered || left == 1) break;
+      if (tree_.kind == FactorKind::kCholesky) {
+        if (options_.kind) break;
+        tree_.kind = FactorKind::kLdlt;
+      } else {
+        zero = 2 * smallest;
+      }
+    } else {
+      const bool clear = quotient.last > kZeroQuotient * (numeric_->epsilon() / kEpsilon);
+      if (facts_.null_space == 0 || !clear || lowered) break;
+      zero = 0;
+      lowered = true;
+    }
+    seconds += run->seconds;
+    run = factorise_once(zero, progress);
+  }
+  if (run) run->seconds += seconds;
+  return run;
+}
+
+// Smaller pivots may be what rounding left of a zero: its errors are summed along the
+// elimination, over no more than some entries a row.
+double Solver::doubtful_pivot() const {
+  const double epsilon = numeric_->epsilon();
+  const double part =
+      std::max(std::cbrt(epsilon * epsilon), 16 * epsilon * analysis_.symbolic.size);
+  return std::min(part, kMostDoubtful) *
+         (tree_.kind == FactorKind::kCholesky ? 1 : largest_entry_);
+}
+
+NullQuotient Solver::null_vector_quotient() {
+  NullQuotient result;
+  with_open_solve(1, [&] {
+    result = null_quotient(matrix(), tree_.kind != FactorKind::kLu, factored(false),
+                           factored(true));
+  });
+  return result;
+}
+
+void Solver::with_open_solve(std::int32_t columns, const std::function<void()>& body) {
+  const Bytes limit =
+      bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(columns))
+             : Bytes{1} << 62;
+  numeric_->open_solve(analysis_.symbolic, tree_, *runtime_, columns, limit);
+  try {
+    const Awake awake(*runtime_);
+    body();
+  } catch (...) {
+    numeric_->close_solve();
+    throw;
+  }
+  numeric_->close_solve();
+}
+
+// A solution that is as large as this belongs to a matrix that is nearly singular, by the
+// norms of the scaled system: ||A|| ||x|| / ||b|| is at most its condition number.
+bool Solver::needs_estimate(std::span<const double> b, std::span<const double> x) const {
+  if (options_.estimate_errors) return true;
+  if (singular()) return false;  // not to be trusted as it is
+  if (facts_.perturbed || facts_.doubtful) return true;
+  const auto norm = [](std::span<const double> v) {
+    double largest = 0;
+    for (const double each : v) largest = std::max(largest, std::abs(each));
+    return largest;
+  };
+  return largest_entry_ * norm(x) > kHugeSolution * norm(b);
+}
+
+// Where the factor is that of a matrix nearby, every solve is refined: what it knows of
+// the inverse by itself may be too small by orders of magnitude.
+void Solver::estimate(std::span<const double> b, std::span<const double> x,
+                      Operation operation, Solution& solution) {
+  const bool rough = facts_.perturbed || facts_.doubtful;
+  const std::int32_t basis = rough && least_basis() > 0 ? agree(gmres_basis()) : 0;
+  const std::vector<std::int32_t> systems = independent_systems(analysis_.symbolic);
+  const auto apply = [&](bool transposed) {
+    return [this, transposed, rough, basis, &systems](std::span<double> block,
+                                                      std::int32_t count) {
+      const std::size_t n = block.size() / static_cast<std::size_t>(count);
+      const BlockOperator solve = factored(transposed);
+      for (std::size_t k = 0; k < block.size(); k += n) {
+        const std::span<double> y = block.subspan(k, n);
+        const std::vector<double> side(rough ? y.begin() : y.end(), y.end());
+        solve(y, 1);
+        if (!rough) continue;
+        refine(matrix(), side, y, 1, solve,
+               {.operation = transposed ? Operation::kTransposed : Operation::kPlain,
+                .given = {.scale = {}, .block = systems},
+                .max_steps = 3,
+                .gmres_basis = basis,
+                .gmres_cycles = 1});
+      }
+    };
+  };
+  const bool transposed = operation == Operation::kTransposed;
+  const SystemMap map(prepared_, analysis_.symbolic, Operation::kPlain);
+  const std::vector<double> rows = map.inner_row_scale(),
+                            columns = map.inner_column_scale();
+  const ErrorEstimate one = estimate_errors(
+      matrix(), b, x, apply(transposed), apply(!transposed),
+      {.operation = operation, .row_scale = rows, .column_scale = columns});
+  // What replaced a pivot must not be more than all there was in its row or column: the
+  // factor, and whatever is estimated with it, knows nothing of that then.
+  const bool blind =
+      facts_.perturbed && has_less_than(matrix(), 10 * pivot_options().perturbation);
+  ErrorEstimate worst = solution.errors.value_or(ErrorEstimate{});
+  worst.condition_1norm = std::max(worst.condition_1norm, one.condition_1norm);
+  worst.forward_error_bound =
+      blind ? kInfinity : std::max(worst.forward_error_bound, one.forward_error_bound);
+  solution.errors = worst;
+}
+
+void Solver::judge(Solution& solution) const {
+  const bool rough = options_.precision == Precision::kSingle && !options_.refine;
+  solution.doubts = {
+      .singular = singular(),
+      .backward_error =
+          !(solution.refinement.backward_error <= good_backward_error(rough)),
+      .forward_error = solution.errors &&
+                       !(solution.errors->forward_error_bound <= kGoodForwardError)};
+}
+
+}  // namespace espalier::solver

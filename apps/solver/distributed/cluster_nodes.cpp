@@ -1,0 +1,106 @@
+#include "solver/distributed/cluster_nodes.h"
+
+#include <exception>
+#include <utility>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+
+template <class T>
+void ClusterNodes<T>::begin(const FrontContext<T>& context) {
+  context_ = &context;
+  ++run_;
+  told_ = false;
+  transport_.serve_with(
+      [this](std::int32_t from, const DataRequest& request) { serve(from, request); });
+}
+
+template <class T>
+void ClusterNodes<T>::end() {
+  transport_.serve_with({});
+  context_ = nullptr;
+}
+
+template <class T>
+void ClusterNodes<T>::open(std::int32_t node, std::function<void(starpu_task*)> submit,
+                           std::function<void()> ended) {
+  auto front = std::make_unique<SharedFront<T>>(
+      typename SharedFront<T>::Site{*context_, shares_, cluster_.rank(), transport_,
+                                    [this] { pivot_failed(); }},
+      node, std::move(submit), [this, node, ended = std::move(ended)] {
+        std::unique_ptr<SharedFront<T>> done;  // goes after the lock
+        {
+          const std::scoped_lock lock(mutex_);
+          const auto place = fronts_.find(node);
+          done = std::move(place->second);
+          fronts_.erase(place);
+        }
+        done.reset();
+        ended();
+      });
+  SharedFront<T>& open = *front;
+  std::vector<Waiting> waiting;
+  {
+    const std::scoped_lock lock(mutex_);
+    fronts_.emplace(node, std::move(front));
+    const auto place = waiting_.find(node);
+    if (place != waiting_.end()) {
+      waiting = std::move(place->second);
+      waiting_.erase(place);
+    }
+  }
+  for (const Waiting& one : waiting) open.serve(one.from, one.request);
+  open.run();
+}
+
+// From the transport's thread.
+template <class T>
+void ClusterNodes<T>::serve(std::int32_t from, const DataRequest& request) {
+  if (request.kind == DataRequest::Kind::kStop) {
+    if (request.node == run_) context_->log.fail(request.block);
+    return;
+  }
+  SharedFront<T>* open = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto place = fronts_.find(request.node);
+    if (place == fronts_.end())
+      waiting_[request.node].push_back({from, request});
+    else
+      open = place->second.get();
+  }
+  // It stays until it has answered.
+  if (open != nullptr) open->serve(from, request);
+}
+
+template <class T>
+void ClusterNodes<T>::pivot_failed() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::exchange(told_, true)) return;
+  }
+  try {
+    transport_.tell_all({.kind = DataRequest::Kind::kStop,
+                         .node = run_,
+                         .block = context_->log.failure()->column});
+  } catch (...) {
+    stopped();
+  }
+}
+
+template <class T>
+void ClusterNodes<T>::stopped() noexcept {
+  try {
+    std::rethrow_exception(std::current_exception());
+  } catch (const std::exception& error) {
+    cluster_.fail(3, error.what());
+  } catch (...) {
+    cluster_.fail(3, "unknown error");
+  }
+}
+
+template class ClusterNodes<float>;
+template class ClusterNodes<double>;
+
+}  // namespace espalier::solver

@@ -1,0 +1,347 @@
+#include "solver/distributed/cluster_solve.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "solver/tree/extend_add.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr std::size_t kPiece = 8192;  // entries that are summed at once in float
+
+// Where the rows below a node's panel are once it is done, on the way up; where those of
+// x are needed first on the way down.
+std::int32_t holder_of(const AssemblyTree& tree, const Symbolic& symbolic,
+                       const Shares& shares, std::int32_t node) {
+  return shares.owner_of(node,
+                         tree.panel(symbolic, tree.nodes[node].last_front).blocks() - 1);
+}
+
+// Whole subtrees: a node is local where all below it is.
+std::vector<std::int8_t> local_forest(const AssemblyTree& tree, const Shares& shares,
+                                      std::int32_t process) {
+  std::vector<std::int8_t> forest(tree.nodes.size());
+  for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node)
+    forest[node] = !shares.shared(node) && shares.takes_part(node, process) ? 1 : 0;
+  return forest;
+}
+
+// Entries for one vector at a process.
+struct Sizes {
+  std::int64_t vector = 0, message = 0, block = 0, outs = 0;
+  std::vector<std::int64_t> out_start;  // of each node; -1: not here
+
+  Sizes(const Symbolic& symbolic, const AssemblyTree& tree, const Shares& shares,
+        std::int32_t process)
+      : out_start(tree.nodes.size(), -1) {
+    std::int64_t top = 0;
+    for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
+      if (!shares.shared(node)) continue;
+      const std::int32_t front = tree.nodes[node].last_front;
+      const Trapezoid panel = tree.panel(symbolic, front);
+      for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c]) {
+        const std::int32_t child = tree.node_of_front[c];
+        if (holder_of(tree, symbolic, shares, child) != process) continue;
+        message = std::max(message, std::ssize(symbolic.rows_of(c)));
+        if (out_start[child] >= 0) top = std::min(top, out_start[child]);
+      }
+      for (const BlockRun& run : block_runs(shares, node, panel.blocks()))
+        if (run.owner == process) {
+          vector = std::max<std::int64_t>(vector, panel.rows());
+          block = std::max<std::int64_t>(block, panel.width(run.begin));
+        }
+      if (holder_of(tree, symbolic, shares, node) != process) continue;
+      out_start[node] = top;
+      top += std::ssize(symbolic.rows_of(front));
+      outs = std::max(outs, top);
+    }
+    message = std::max(message, vector);
+  }
+};
+
+// The workers poll, where this thread needs a core.
+class Asleep {
+ public:
+  explicit Asleep(const Runtime* runtime) : runtime_(runtime) {
+    if (runtime_ != nullptr) runtime_->sleep();
+  }
+  ~Asleep() {
+    if (runtime_ != nullptr) runtime_->wake();
+  }
+  Asleep(const Asleep&) = delete;
+  Asleep& operator=(const Asleep&) = delete;
+
+ private:
+  const Runtime* runtime_;
+};
+
+template <class T>
+Bytes bytes_of(std::int64_t entries, std::int32_t count) {
+  return checked_mul(checked_mul(entries, count), sizeof(T));
+}
+
+// rows[k] of a vector to and from entry k of another, for every vector.
+template <class T>
+void gather_rows(const Vectors<T>& from, std::span<const std::int32_t> rows, T* to,
+                 std::int64_t stride) {
+  for (std::int32_t v = 0; v < from.count; ++v)
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      to[v * stride + static_cast<std::int64_t>(k)] =
+          from.data[v * from.stride + rows[k]];
+}
+template <class T>
+void scatter_rows(const T* from, std::int64_t stride, std::span<const std::int32_t> rows,
+                  const Vectors<T>& to) {
+  for (std::int32_t v = 0; v < to.count; ++v)
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      to.data[v * to.stride + rows[k]] = from[v * stride + static_cast<std::int64_t>(k)];
+}
+
+// Successive rows of every vector.
+template <class T>
+void copy_rows(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride,
+               std::int64_t rows, std::int32_t count) {
+  for (std::int32_t v = 0; v < count; ++v)
+    std::copy_n(from + v * from_stride, rows, to + v * to_stride);
+}
+
+}  // namespace
+
+template <class T>
+ClusterSolve<T>::ClusterSolve(const FactorView<T>& view, const Shares& shares,
+                              Peers& peers, const Runtime& runtime, std::int32_t count,
+                              Bytes read_limit)
+    : view_(view),
+      shares_(shares),
+      peers_(peers),
+      runtime_(runtime),
+      ranges_(column_ranges(view.symbolic, view.tree, shares)),
+      count_(count),
+      local_(view, runtime, count, read_limit,
+             local_forest(view.tree, shares, peers.rank())) {
+  Sizes sizes(view.symbolic, view.tree, shares, peers.rank());
+  outs_ = PageBuffer(bytes_of<T>(sizes.outs, count));
+  vector_ = PageBuffer(bytes_of<T>(sizes.vector, count));
+  message_ = PageBuffer(bytes_of<T>(sizes.message, count));
+  block_ = PageBuffer(bytes_of<T>(sizes.block, count));
+  places_.resize(static_cast<std::size_t>(sizes.vector));
+  out_start_ = std::move(sizes.out_start);
+  if (sizeof(T) < sizeof(double)) piece_.resize(kPiece);
+}
+
+template <class T>
+Bytes ClusterSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree,
+                                 const Shares& shares, std::int32_t process,
+                                 std::int32_t workers, std::int32_t count) {
+  const Sizes sizes(symbolic, tree, shares, process);
+  Bytes bytes = TreeSolve<T>::footprint(symbolic, tree, workers, count,
+                                        local_forest(tree, shares, process));
+  for (const std::int64_t entries :
+       {sizes.outs, sizes.vector, sizes.message, sizes.block})
+    bytes = checked_add(bytes, PageBuffer::footprint(bytes_of<T>(entries, count)));
+  const Bytes lists = sizes.vector * static_cast<Bytes>(sizeof(std::int32_t)) +
+                      std::ssize(tree.nodes) * static_cast<Bytes>(sizeof(std::int64_t)) +
+                      (sizeof(T) < sizeof(double) ? kPiece * sizeof(double) : 0);
+  const auto ranges = column_ranges(symbolic, tree, shares).size() * sizeof(ColumnRange);
+  return checked_add(bytes, lists + static_cast<Bytes>(ranges));
+}
+
+template <class T>
+void ClusterSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x) {
+  const FrontSolve<T> fronts(view_, transposed);
+  fronts_ = &fronts;
+  b_ = b;
+  x_ = x;
+  local_.forward(transposed, b);
+  solve_shared();
+  local_.backward(transposed, b, x);
+  fronts_ = nullptr;
+  assemble_solution();
+}
+
+template <class T>
+void ClusterSolve<T>::solve_shared() {
+  const Asleep workers(peers_.size() > 1 && peers_.has_own_runtime() ? &runtime_
+                                                                     : nullptr);
+  const auto nodes = static_cast<std::int32_t>(view_.tree.nodes.size());
+  for (std::int32_t node = 0; node < nodes; ++node)
+    if (shares_.shared(node)) forward(node);
+  for (std::int32_t node = nodes - 1; node >= 0; --node)
+    if (shares_.shared(node)) backward(node);
+}
+
+template <class T>
+std::int32_t ClusterSolve<T>::holder(std::int32_t node) const {
+  return holder_of(view_.tree, view_.symbolic, shares_, node);
+}
+
+template <class T>
+void ClusterSolve<T>::forward(std::int32_t node) {
+  const std::int32_t s = front(node), me = peers_.rank();
+  const Trapezoid panel = view_.tree.panel(view_.symbolic, s);
+  const auto runs = block_runs(shares_, node, panel.blocks());
+  order_ = panel.rows();
+  begin_vector(node);
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    const auto [begin, end, owner] = runs[k];
+    if (owner != me) continue;
+    const std::int32_t first = panel.first(begin),
+                       last = std::min(panel.first(end), panel.columns());
+    if (k > 0) receive_from(first, runs[k - 1].owner, MessageTag::kForward);
+    const Vectors<T> v = vector();
+    fronts_->forward_blocks(s, view_.factor.storage[node].template as<T>(), begin, end, v,
+                            block_.as<T>());
+    copy_rows(v.data + first, v.stride, b_.data + view_.symbolic.first_column[s] + first,
+              b_.stride, last - first, b_.count);
+    if (k + 1 < runs.size())
+      send_from(last, runs[k + 1].owner, MessageTag::kForward);
+    else
+      copy_rows(v.data + last, v.stride, outs_.as<T>() + out_start_[node] * count_,
+                order_ - last, order_ - last, b_.count);
+  }
+}
+
+// At the first owner: the right-hand sides of the front's own rows, and what the children
+// left.
+template <class T>
+void ClusterSolve<T>::begin_vector(std::int32_t node) {
+  const std::int32_t s = front(node), to = shares_.owner_of(node, 0);
+  if (to == peers_.rank()) {
+    const std::int32_t own = view_.symbolic.pivots(s);
+    const Vectors<T> v = vector();
+    copy_rows(b_.data + view_.symbolic.first_column[s], b_.stride, v.data, v.stride, own,
+              b_.count);
+    for (std::int32_t k = 0; k < v.count; ++k)
+      std::fill_n(v.data + k * v.stride + own, order_ - own, T{0});
+  }
+  for (auto c = view_.tree.first_child[s]; c >= 0; c = view_.tree.next_sibling[c])
+    take_out(view_.tree.node_of_front[c], s, to);
+}
+
+// Brings what a child left to the first owner.
+template <class T>
+void ClusterSolve<T>::take_out(std::int32_t child, std::int32_t front, std::int32_t to) {
+  const std::int32_t from = holder(child), me = peers_.rank();
+  const auto rows = std::ssize(view_.symbolic.rows_of(this->front(child)));
+  if (from == me) {
+    const T* const out = shares_.shared(child)
+                             ? outs_.as<T>() + out_start_[child] * count_
+                             : local_.out(child).data;
+    if (to == me)
+      add_out(child, front, out);
+    else
+      send(peers_, std::span(out, static_cast<std::size_t>(rows * b_.count)), to,
+           MessageTag::kForward);
+  } else if (to == me) {
+    receive(peers_, message(rows), from, MessageTag::kForward);
+    add_out(child, front, message_.as<T>());
+  }
+}
+
+template <class T>
+void ClusterSolve<T>::add_out(std::int32_t child, std::int32_t front, const T* out) {
+  const std::int32_t c = this->front(child);
+  const auto places = std::span(places_).first(view_.symbolic.rows_of(c).size());
+  relative_indices(view_.symbolic, c, front, places);
+  const Vectors<T> v = vector();
+  for (std::int32_t k = 0; k < v.count; ++k)
+    for (const std::int32_t place : places) v.data[k * v.stride + place] += *out++;
+}
+
+template <class T>
+void ClusterSolve<T>::backward(std::int32_t node) {
+  const std::int32_t s = front(node), me = peers_.rank();
+  const Symbolic& symbolic = view_.symbolic;
+  const Trapezoid panel = view_.tree.panel(symbolic, s);
+  const auto runs = block_runs(shares_, node, panel.blocks());
+  const std::int32_t own = panel.columns();
+  T* const x = x_.data + symbolic.first_column[s];
+  order_ = panel.rows();
+  for (std::size_t k = runs.size(); k-- > 0;) {
+    const auto [begin, end, owner] = runs[k];
+    if (owner != me) continue;
+    const std::int32_t first = panel.first(begin), last = std::min(panel.first(end), own);
+    const Vectors<T> v = vector();
+    if (k + 1 < runs.size())
+      receive_from(last, runs[k + 1].owner, MessageTag::kBackward);
+    else
+      gather_rows(x_, symbolic.rows_of(s), v.data + own, v.stride);
+    fronts_->backward_blocks(s, view_.factor.storage[node].template as<T>(), begin, end,
+                             b_, v, block_.as<T>());
+    // The first owner has all of the front's rows now, for the children.
+    copy_rows(v.data + first, v.stride, x + first, x_.stride,
+              (k == 0 ? own : last) - first, v.count);
+    if (k > 0)
+      send_from(first, runs[k - 1].owner, MessageTag::kBackward);
+    else
+      scatter_rows(v.data + own, v.stride, symbolic.rows_of(s), x_);
+  }
+  for (auto c = view_.tree.first_child[s]; c >= 0; c = view_.tree.next_sibling[c])
+    pass_down(node, view_.tree.node_of_front[c]);
+}
+
+// Brings x in a child's rows from the first owner to where they are needed first.
+template <class T>
+void ClusterSolve<T>::pass_down(std::int32_t node, std::int32_t child) {
+  const std::int32_t from = shares_.owner_of(node, 0), to = holder(child);
+  const auto rows = view_.symbolic.rows_of(front(child));
+  const std::span<T> part = message(std::ssize(rows));
+  if (from == to) return;
+  if (from == peers_.rank()) {
+    gather_rows(x_, rows, part.data(), std::ssize(rows));
+    send(peers_, std::span<const T>(part), to, MessageTag::kBackward);
+  } else if (to == peers_.rank()) {
+    receive(peers_, part, from, MessageTag::kBackward);
+    scatter_rows(part.data(), std::ssize(rows), rows, x_);
+  }
+}
+
+// The front's vector from a row on, to and from another owner.
+template <class T>
+void ClusterSolve<T>::send_from(std::int32_t row, std::int32_t to, MessageTag tag) {
+  const std::int64_t rows = order_ - row;
+  const Vectors<T> v = vector();
+  const std::span<T> part = message(rows);
+  copy_rows(v.data + row, v.stride, part.data(), rows, rows, v.count);
+  send(peers_, std::span<const T>(part), to, tag);
+}
+
+template <class T>
+void ClusterSolve<T>::receive_from(std::int32_t row, std::int32_t from, MessageTag tag) {
+  const std::int64_t rows = order_ - row;
+  const Vectors<T> v = vector();
+  const std::span<T> part = message(rows);
+  receive(peers_, part, from, tag);
+  copy_rows(part.data(), rows, v.data + row, v.stride, rows, v.count);
+}
+
+// Every entry of x from its owner: a sum in which one term is not zero.
+template <class T>
+void ClusterSolve<T>::assemble_solution() {
+  if (peers_.size() == 1) return;
+  const auto n = static_cast<std::size_t>(view_.symbolic.size);
+  for (std::int32_t v = 0; v < x_.count; ++v) {
+    const std::span<T> x(x_.data + v * x_.stride, n);
+    for (const ColumnRange& range : ranges_)
+      if (range.owner != peers_.rank())
+        std::fill(x.begin() + range.begin, x.begin() + range.end, T{0});
+    if constexpr (sizeof(T) == sizeof(double)) {
+      peers_.sum(x);
+    } else {
+      for (std::size_t at = 0; at < n; at += kPiece) {
+        const auto part = x.subspan(at, std::min(kPiece, n - at));
+        const auto piece = std::span(piece_).first(part.size());
+        std::ranges::copy(part, piece.begin());
+        peers_.sum(piece);
+        std::ranges::transform(piece, part.begin(),
+                               [](double value) { return static_cast<T>(value); });
+      }
+    }
+  }
+}
+
+template class ClusterSolve<float>;
+template class ClusterSolve<double>;
+
+}  // namespace espalier::solver

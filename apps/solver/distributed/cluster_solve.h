@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "solver/distributed/columns.h"
+#include "solver/distributed/peers.h"
+#include "solver/distributed/shares.h"
+#include "solver/memory/page_buffer.h"
+#include "solver/runtime/tree_solve.h"
+
+namespace espalier::solver {
+
+/// Triangular solves with a factor that is spread over processes. Vectors are whole at
+/// every process.
+///
+/// Local subtrees: every process by itself, on StarPU's workers. Shared nodes: one after
+/// the other, in the same order everywhere, so that blocking messages always meet. The
+/// vector of such a front, what its rows have of the right-hand sides, begins at the
+/// owner of its first block with the parts that its children left, and goes from owner to
+/// owner along the panel; the rows below the panel stay at the last owner until the
+/// parent's turn. Backward the same way from the parent's first owner to the child's last
+/// one and back along the panel. Meanwhile the workers sleep.
+///
+/// @par Cost  a message for each change of owner along a panel and each child elsewhere,
+///            of at most the front's rows for each vector; a sum over the processes of
+///            the vectors at the end
+template <class T>
+class ClusterSolve {
+ public:
+  /// The panels of shared nodes are in memory where they are at all, at the places that
+  /// they have in a whole one; no column left a shared front or came to one.
+  /// @param count       vectors that are solved for at once, at most
+  /// @param read_limit  as of TreeSolve
+  /// @throws as column_ranges()
+  ClusterSolve(const FactorView<T>& view, const Shares& shares, Peers& peers,
+               const Runtime& runtime, std::int32_t count, Bytes read_limit);
+
+  /// Collective. x := A^-1 b, or A^-T b, in elimination order, the same bits everywhere;
+  /// b, which is too at the start, is overwritten. At most `count` vectors. Where the
+  /// factor is symmetric x may be b. The runtime must be awake.
+  /// @throws Error as TreeSolve::solve(); the other processes then wait in vain
+  void solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x);
+
+  /// Bytes that the constructor takes at a process where no column was delayed.
+  [[nodiscard]] static Bytes footprint(const Symbolic& symbolic, const AssemblyTree& tree,
+                                       const Shares& shares, std::int32_t process,
+                                       std::int32_t workers, std::int32_t count);
+
+ private:
+  void solve_shared();
+  void forward(std::int32_t node);
+  void backward(std::int32_t node);
+  void begin_vector(std::int32_t node);
+  void take_out(std::int32_t child, std::int32_t front, std::int32_t to);
+  void add_out(std::int32_t child, std::int32_t front, const T* out);
+  void pass_down(std::int32_t node, std::int32_t child);
+  void send_from(std::int32_t row, std::int32_t to, MessageTag tag);
+  void receive_from(std::int32_t row, std::int32_t from, MessageTag tag);
+  void assemble_solution();
+
+  [[nodiscard]] std::int32_t front(std::int32_t node) const {
+    return view_.tree.nodes[node].last_front;
+  }
+  [[nodiscard]] std::int32_t holder(std::int32_t node) const;
+  // The vector of the front at hand: `order` entries for each right-hand side.
+  [[nodiscard]] Vectors<T> vector() const { return {vector_.as<T>(), order_, b_.count}; }
+  [[nodiscard]] std::span<T> message(std::int64_t rows) const {
+    return {message_.as<T>(), static_cast<std::size_t>(rows * b_.count)};
+  }
+
+  FactorView<T> view_;
+  const Shares& shares_;
+  Peers& peers_;
+  const Runtime& runtime_;
+  std::vector<ColumnRange> ranges_;
+  std::int32_t count_;
+  TreeSolve<T> local_;
+  // Rows below the panels of shared nodes, a stack; where those of each node begin, for
+  // one vector, -1: elsewhere.
+  PageBuffer outs_;
+  std::vector<std::int64_t> out_start_;
+  PageBuffer vector_, message_, block_;
+  std::vector<std::int32_t> places_;
+  std::vector<double> piece_;
+
+  const FrontSolve<T>* fronts_ = nullptr;  // of the solve that runs
+  std::int32_t order_ = 0;                 // of the front at hand
+  Vectors<T> b_{}, x_{};
+};
+
+}  // namespace espalier::solver

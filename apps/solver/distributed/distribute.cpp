@@ -1,0 +1,171 @@
+#include "solver/distributed/distribute.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+#include "solver/memory/process_memory.h"
+
+namespace espalier::solver {
+namespace {
+
+// FNV-1a by entries in place of bytes.
+class Checksum {
+ public:
+  template <class T>
+  void add(const std::vector<T>& values) {
+    add(static_cast<std::uint64_t>(values.size()));
+    for (const T value : values) add(static_cast<std::uint64_t>(value));
+  }
+  void add(std::uint64_t value) { sum_ = (sum_ ^ value) * 0x100000001b3U; }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::uint64_t sum_ = 0xcbf29ce484222325U;
+};
+
+std::uint64_t checksum(const Symbolic& symbolic) {
+  Checksum sum;
+  sum.add(static_cast<std::uint64_t>(symbolic.size));
+  sum.add(symbolic.permutation);
+  sum.add(symbolic.first_column);
+  sum.add(symbolic.row_start);
+  sum.add(symbolic.rows);
+  sum.add(symbolic.parent);
+  return sum.sum();
+}
+
+struct SymbolicHeader {
+  std::int64_t size, factor_entries;
+  double factor_flops;
+  std::uint64_t checksum;
+};
+
+// Entries of a range of columns.
+struct EntryRange {
+  std::size_t begin, count;
+  [[nodiscard]] bool empty() const { return count == 0; }
+};
+EntryRange entries_of(const std::vector<std::int64_t>& column_start,
+                      const ColumnRange& range) {
+  const std::int64_t begin = column_start[range.begin], end = column_start[range.end];
+  return {static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)};
+}
+
+void send_others(Peers& peers, std::span<const ColumnRange> ranges,
+                 const SquareMatrix& permuted) {
+  for (const ColumnRange& range : ranges) {
+    const EntryRange entries = entries_of(permuted.lower.column_start, range);
+    if (range.owner == peers.rank() || entries.empty()) continue;
+    const auto send_part = [&](const auto& list) {
+      send(peers, std::span(list).subspan(entries.begin, entries.count), range.owner,
+           MessageTag::kMatrix);
+    };
+    send_part(permuted.lower.row);
+    send_part(permuted.lower.value);
+    if (!permuted.symmetric()) send_part(permuted.upper);
+  }
+}
+
+void receive_own(Peers& peers, std::span<const ColumnRange> ranges, bool symmetric,
+                 SquareMatrix& permuted) {
+  std::size_t total = 0;
+  for (const ColumnRange& range : ranges)
+    if (range.owner == peers.rank())
+      total += entries_of(permuted.lower.column_start, range).count;
+  permuted.lower.row.resize(total);
+  permuted.lower.value.resize(total);
+  permuted.upper.resize(symmetric ? 0 : total);
+  std::size_t at = 0;
+  for (const ColumnRange& range : ranges) {
+    const EntryRange entries = entries_of(permuted.lower.column_start, range);
+    if (range.owner != peers.rank() || entries.empty()) continue;
+    const auto receive_part = [&](auto& list) {
+      receive(peers, std::span(list).subspan(at, entries.count), 0, MessageTag::kMatrix);
+    };
+    receive_part(permuted.lower.row);
+    receive_part(permuted.lower.value);
+    if (!symmetric) receive_part(permuted.upper);
+    at += entries.count;
+  }
+}
+
+// Keeps of a list of entries those of own columns.
+template <class T>
+void keep_own(std::int32_t process, std::span<const ColumnRange> ranges,
+              const std::vector<std::int64_t>& column_start, std::vector<T>& list) {
+  auto to = list.begin();
+  for (const ColumnRange& range : ranges) {
+    if (range.owner != process) continue;
+    const EntryRange entries = entries_of(column_start, range);
+    const auto from = list.begin() + static_cast<std::ptrdiff_t>(entries.begin);
+    to = std::copy(from, from + static_cast<std::ptrdiff_t>(entries.count), to);
+  }
+  list.erase(to, list.end());
+  list.shrink_to_fit();
+}
+
+// Columns of others become empty.
+void empty_columns(std::int32_t process, std::span<const ColumnRange> ranges,
+                   std::vector<std::int64_t>& column_start) {
+  std::int64_t before = 0, total = 0;
+  for (const ColumnRange& range : ranges)
+    for (std::int32_t j = range.begin; j < range.end; ++j) {
+      const std::int64_t end = column_start[j + 1];
+      if (range.owner == process) total += end - before;
+      column_start[j + 1] = total;
+      before = end;
+    }
+}
+
+}  // namespace
+
+void broadcast(Peers& peers, Symbolic& symbolic) {
+  SymbolicHeader header{};
+  if (peers.rank() == 0)
+    header = {symbolic.size, symbolic.factor_entries, symbolic.factor_flops,
+              checksum(symbolic)};
+  broadcast_value(peers, header);
+  symbolic.size = static_cast<std::int32_t>(header.size);
+  symbolic.factor_entries = header.factor_entries;
+  symbolic.factor_flops = header.factor_flops;
+  broadcast(peers, symbolic.permutation);
+  broadcast(peers, symbolic.first_column);
+  broadcast(peers, symbolic.row_start);
+  broadcast(peers, symbolic.rows);
+  broadcast(peers, symbolic.parent);
+  if (checksum(symbolic) != header.checksum)
+    throw Error(fmt::format("process {}: the structure of the matrix came damaged",
+                            peers.rank()));
+}
+
+void broadcast_maps(Peers& peers, PreparedMatrix& prepared) {
+  broadcast_value(peers, prepared.kind);
+  broadcast(peers, prepared.row_scale);
+  broadcast(peers, prepared.column_scale);
+  broadcast(peers, prepared.row_of);
+  broadcast_value(peers, prepared.structural_rank);
+}
+
+void distribute_columns(Peers& peers, std::span<const ColumnRange> ranges,
+                        SquareMatrix& permuted) {
+  if (peers.size() == 1) return;
+  std::int32_t symmetric = permuted.symmetric() ? 1 : 0;
+  broadcast_value(peers, permuted.lower.size);
+  broadcast_value(peers, symmetric);
+  std::vector<std::int64_t>& column_start = permuted.lower.column_start;
+  broadcast(peers, column_start);
+  if (peers.rank() == 0) {
+    send_others(peers, ranges, permuted);
+    keep_own(0, ranges, column_start, permuted.lower.row);
+    keep_own(0, ranges, column_start, permuted.lower.value);
+    if (symmetric == 0) keep_own(0, ranges, column_start, permuted.upper);
+    trim_heap();
+  } else {
+    receive_own(peers, ranges, symmetric != 0, permuted);
+  }
+  empty_columns(peers.rank(), ranges, column_start);
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,77 @@
+#include "solver/distributed/patience.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <utility>
+
+#include "solver/distributed/last_words.h"
+#include "solver/distributed/launch.h"
+#include "solver/distributed/launcher_daemon.h"
+
+namespace espalier::solver {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr double kLongestLook = 0.5;  // seconds between looks that count
+constexpr double kTimes = 3;
+constexpr double kApart = 2;  // seconds between ranks, the first few
+constexpr std::int32_t kRanksApart = 3;
+constexpr int kInternal = 3;  // exit status
+
+}  // namespace
+
+double patience_with_all(double timeout_seconds) { return kTimes * timeout_seconds; }
+
+Patience::Patience(std::string what, double seconds)
+    : what_(std::move(what)), seconds_(seconds) {
+  if (seconds <= 0) return;
+  // Signals are for the other threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread(&Patience::wait, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Patience::~Patience() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void Patience::wait() {
+  const double most = seconds_ + kApart * std::min(launch().rank, kRanksApart);
+  double waited = 0;
+  Clock::time_point last = Clock::now();
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kLook, [&] { return done_; })) {
+    const Clock::time_point now = Clock::now();
+    waited += std::min(std::chrono::duration<double>(now - last).count(), kLongestLook);
+    last = now;
+    if (waited >= most) lose();
+  }
+}
+
+void Patience::lose() {
+  print_last_words(
+      fmt::format("rank {}: not all processes of the job have {} within {} seconds "
+                  "(ESPALIER_CLUSTER_TIMEOUT, {} times): one of them is stopped, or a "
+                  "host or the network is down; ending the job",
+                  launch().rank, what_, seconds_, kTimes));
+  end_launcher_daemon();
+  end_process(kInternal);
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,150 @@
+#include "solver/front/block_assembly.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "solver/tree/extend_add.h"
+
+namespace espalier::solver {
+
+template <class T>
+BlockAssembly<T>::BlockAssembly(const FrontContext<T>& context, Front<T>& front,
+                                Held held)
+    : context_(context),
+      front_(front),
+      node_(context.tree.node_of_front[front.front()]),
+      held_(std::move(held)),
+      positions_(context.tree.nodes[node_].index_entries *
+                     static_cast<Bytes>(sizeof(std::int32_t)),
+                 context.meter, context.pool),
+      finished_(front.blocks(), 0) {
+  // With delayed columns the panel is larger than planned and stands elsewhere.
+  if (front.has_delayed()) context.factor.storage[node_].release();
+  const AssemblyTree& tree = context.tree;
+  auto* positions = positions_.as<std::int32_t>();
+  for (auto c = tree.first_child[front.front()]; c >= 0; c = tree.next_sibling[c]) {
+    const std::span of_child(positions, context_.symbolic.rows_of(c).size());
+    front.child_positions(c, of_child);
+    children_.push_back({c, of_child, &context.contributions[tree.node_of_front[c]]});
+    positions += of_child.size();
+  }
+}
+
+template <class T>
+void BlockAssembly<T>::assemble(std::int32_t block) {
+  const BlockColumn<T> columns = block_column(front_.storage(), block);
+  take_memory(columns);
+  const std::int32_t end = columns.first + columns.width;
+  if (block < front_.panels()) front_.add_original(columns.first, end);
+  for (std::size_t c = 0; c < children_.size(); ++c) {
+    const auto& [child, positions, buffer] = children_[c];
+    if (held_.empty()) {
+      front_.add_child(child, nullptr, positions, columns.first, end);
+      if (front_.has_delayed()) front_.add_delayed(child, positions, columns.first, end);
+      continue;
+    }
+    const std::int32_t from = rows_before(positions, columns.first);
+    const std::int32_t to = rows_before(positions, end);
+    for (const auto& [first, last] : held_[c])
+      add_to_front(
+          {static_cast<std::int32_t>(c), std::max(first, from), std::min(last, to)});
+  }
+}
+
+// Columns that are here.
+template <class T>
+void BlockAssembly<T>::add_to_front(const Columns& columns) {
+  const Child& child = children_[columns.child];
+  const std::int64_t entries =
+      context_.tree.contribution(context_.symbolic, child.front).entries();
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+    front_.add_columns(child.front, side,
+                       child.contribution->template as<T>() + side * entries,
+                       child.positions, columns.first, columns.last);
+}
+
+template <class T>
+std::span<std::byte> BlockAssembly<T>::memory(const Columns& columns,
+                                              std::int32_t side) const {
+  const Child& child = children_[columns.child];
+  const Trapezoid layout = context_.tree.contribution(context_.symbolic, child.front);
+  const std::int64_t before = side * layout.entries();
+  const std::int64_t begin = before + layout.entries_before(columns.first);
+  const std::int64_t end = before + layout.entries_before(columns.last);
+  return {child.contribution->data() + begin * static_cast<Bytes>(sizeof(T)),
+          static_cast<std::size_t>(end - begin) * sizeof(T)};
+}
+
+template <class T>
+void BlockAssembly<T>::receive(const Columns& columns) {
+  PageBuffer& buffer = *children_[columns.child].contribution;
+  const std::scoped_lock lock(mutex_);
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+    buffer.fill(memory(columns, side));
+}
+
+template <class T>
+void BlockAssembly<T>::add(const Columns& columns) {
+  add_to_front(columns);
+  PageBuffer& buffer = *children_[columns.child].contribution;
+  const std::scoped_lock lock(mutex_);
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+    buffer.drain(memory(columns, side));
+}
+
+template <class T>
+std::int32_t BlockAssembly<T>::finished() {
+  const std::scoped_lock lock(mutex_);
+  return finished_first_;
+}
+
+// The pages of a block, in whichever of the two buffers it lies.
+template <class T>
+void BlockAssembly<T>::take_memory(const BlockColumn<T>& columns) {
+  const std::scoped_lock lock(mutex_);
+  for (PageBuffer* buffer :
+       {&context_.factor.storage[node_], &context_.contributions[node_]}) {
+    for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
+      const auto place = std::as_bytes(columns.entries(side));
+      if (!std::less<>{}(place.data(), buffer->data()) &&
+          place.data() - buffer->data() < buffer->size())
+        buffer->fill(place);
+    }
+  }
+}
+
+// What no block that is still to be assembled reads of the children goes.
+template <class T>
+void BlockAssembly<T>::finish(std::int32_t block) {
+  const std::int32_t blocks = front_.blocks();
+  const std::scoped_lock lock(mutex_);
+  finished_[block] = 1;
+  const std::int32_t before = finished_first_;
+  while (finished_first_ < blocks && finished_[finished_first_] != 0) ++finished_first_;
+  if (finished_first_ == before) return;
+  const bool all = finished_first_ == blocks;
+  const AssemblyTree& tree = context_.tree;
+  if (!all && !tree.nodes[node_].by_blocks) return;
+  const std::int32_t next =
+      all ? 0 : block_column(front_.storage(), finished_first_).first;
+  for (const Child& child : children_) {
+    if (all) {
+      child.contribution->release();
+      continue;
+    }
+    const Trapezoid layout = tree.contribution(context_.symbolic, child.front);
+    const std::int32_t used = rows_before(child.positions, next);
+    const auto bytes = static_cast<Bytes>(sizeof(T));
+    for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
+      const Bytes start = side * layout.entries() * bytes;
+      child.contribution->drain(start, start + layout.entries_before(used) * bytes);
+    }
+  }
+  if (all) positions_.release();
+}
+
+template class BlockAssembly<float>;
+template class BlockAssembly<double>;
+
+}  // namespace espalier::solver

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "solver/front/front.h"
+
+namespace espalier::solver {
+
+/// The assembly of a tiled front, block column by block column, in memory that grows with
+/// it: a block takes its pages when it begins, and what no later block reads of the
+/// children's contribution blocks is given back when it is done. AssemblyTree::Profile
+/// says what that needs when blocks begin in turn, `window` of them at once.
+///
+/// Of a shared front the block columns and the parts of the children's contribution
+/// blocks that are at this process are assembled; what others send is added by add().
+template <class T>
+class BlockAssembly {
+ public:
+  /// Columns of each child's contribution block that are here, in the order of children:
+  /// ranges [first, last), increasing.
+  using Held = std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>>;
+  /// Columns [first, last) of the contribution block of the front's child number `child`.
+  struct Columns {
+    std::int32_t child, first, last;
+  };
+
+  /// @param front  of a tiled node, allocated by allocate_node(); outlives this
+  /// @param held   of a shared front; empty: all is here
+  BlockAssembly(const FrontContext<T>& context, Front<T>& front, Held held = {});
+
+  /// Assembles a block column of panel or contribution block; finish() has to follow.
+  /// Safe from any thread, each block once. @throws Error when the system has no memory
+  /// or the file cannot be read
+  void assemble(std::int32_t block);
+  /// No more is read of the children for a block, here or, in a shared front, by the
+  /// process that has the block.
+  void finish(std::int32_t block);
+
+  /// Memory for columns that another process sends, where they would be if all were here:
+  /// `memory` in every side.
+  void receive(const Columns& columns);
+  /// Adds them to the blocks where they belong, which are here, and gives them back.
+  void add(const Columns& columns);
+  /// Where columns lie, in one block column of the child's.
+  [[nodiscard]] std::span<std::byte> memory(const Columns& columns,
+                                            std::int32_t side) const;
+  /// So many blocks in a row are finished; all: the children's memory is gone.
+  [[nodiscard]] std::int32_t finished();
+
+ private:
+  struct Child {
+    std::int32_t front;
+    std::span<const std::int32_t> positions;  // of its rows, in the front
+    PageBuffer* contribution;
+  };
+  void take_memory(const BlockColumn<T>& columns);
+  void add_to_front(const Columns& columns);
+
+  const FrontContext<T>& context_;
+  Front<T>& front_;
+  std::int32_t node_;
+  Held held_;
+  PageBuffer positions_;  // of all children's rows, one child after the other
+  std::vector<Child> children_;
+  std::mutex mutex_;  // of what follows, and of filling and draining buffers
+  std::vector<std::int8_t> finished_;  // of each block
+  std::int32_t finished_first_ = 0;    // so many blocks in a row
+};
+
+}  // namespace espalier::solver

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "solver/memory/page_buffer.h"
+#include "solver/memory/spill_file.h"
+#include "solver/symbolic/symbolic.h"
+#include "solver/tree/assembly_tree.h"
+
+namespace espalier::solver {
+
+/// What a front has beside its planned panel once a column found no pivot, in it or in
+/// one of its children. Rare: for all other fronts it does not exist.
+///
+/// Positions count through the front: its own pivots, the delayed_in columns that its
+/// children could not eliminate, the rows of the contribution block. A *slot* is a column
+/// (and row) of this front that found no pivot in its block. Slots are tried once more
+/// together, after all blocks: the tail. What is left then goes to the parent.
+template <class T>
+struct FrontDelays {
+  std::int32_t delayed_in = 0;
+  std::vector<std::int32_t> rows_in, columns_in;      ///< rows and columns of the matrix
+  std::vector<T> panel;                               ///< both sides, when delayed_in > 0
+  std::vector<std::int32_t> row_order, column_order;  ///< likewise, as Factor's
+  std::vector<T> d;
+
+  std::vector<std::int32_t> eliminated;             ///< of each block
+  std::vector<std::int32_t> slot_row, slot_column;  ///< positions, in order of failure
+  /// pivots x slots of each side: in rows of later blocks what they do to the slots.
+  std::array<std::vector<T>, 2> passed;
+  /// (slots + contribution rows) x slots of each side, factored; column-major.
+  std::array<std::vector<T>, 2> tail;
+  std::int32_t tail_eliminated = 0;
+  std::vector<std::int32_t> tail_row_order, tail_column_order;
+  std::vector<T> tail_d;
+
+  /// Row and column of the matrix that stand at place k of the tail.
+  [[nodiscard]] std::int32_t row_id(const Symbolic& symbolic, std::int32_t front,
+                                    std::int32_t k) const {
+    return id(symbolic, front, rows_in, slot_row[tail_row_order[k]]);
+  }
+  [[nodiscard]] std::int32_t column_id(const Symbolic& symbolic, std::int32_t front,
+                                       std::int32_t k) const {
+    return id(symbolic, front, columns_in, slot_column[tail_column_order[k]]);
+  }
+  /// What stands at a position among the pivots of the front.
+  [[nodiscard]] static std::int32_t id(const Symbolic& symbolic, std::int32_t front,
+                                       const std::vector<std::int32_t>& in,
+                                       std::int32_t position) {
+    const std::int32_t own = symbolic.pivots(front);
+    return position < own ? symbolic.first_column[front] + position : in[position - own];
+  }
+
+  [[nodiscard]] std::int32_t slots() const {
+    return static_cast<std::int32_t>(slot_row.size());
+  }
+  /// Columns that the parent has to take.
+  [[nodiscard]] std::int32_t delayed_out() const { return slots() - tail_eliminated; }
+};
+
+/// The pivot columns of one front. Its panel, side 0 (L) before side 1 (LU: U
+/// transposed), stands in the storage of its node, or with the delays when there are
+/// delayed columns.
+template <class T>
+struct FrontFactor {
+  std::int64_t offset = 0;  ///< in the node's storage, in entries
+  std::unique_ptr<FrontDelays<T>> delays;
+};
+
+/// The factor, by fronts. Filled by the factorisation, read by the solve.
+///
+/// Pivots are permuted inside blocks only: place k of a block of panel columns was taken
+/// by the block's row row_order[k] and column column_order[k]; rows of earlier blocks are
+/// left where they were.
+template <class T>
+struct Factor {
+  Factor() = default;
+  Factor(const Symbolic& symbolic, const AssemblyTree& tree);
+
+  /// Layout of a front's panel as it was factored.
+  [[nodiscard]] Trapezoid panel(const Symbolic& symbolic, const AssemblyTree& tree,
+                                std::int32_t front) const;
+  /// Where side 0 of a front's panel begins; side 1 follows it.
+  /// @param node_storage  the storage of the front's node, or a copy read from the file
+  [[nodiscard]] const T* panel_data(std::int32_t s, const T* node_storage) const {
+    return delayed_in(s) > 0 ? front[s].delays->panel.data()
+                             : node_storage + front[s].offset;
+  }
+  [[nodiscard]] std::int32_t delayed_in(std::int32_t s) const {
+    return front[s].delays ? front[s].delays->delayed_in : 0;
+  }
+  [[nodiscard]] std::int32_t delayed_out(std::int32_t s) const {
+    return front[s].delays ? front[s].delays->delayed_out() : 0;
+  }
+  /// What the constructor allocates.
+  [[nodiscard]] static Bytes footprint(const Symbolic& symbolic, FactorKind kind);
+  /// The factorisation is over: its meter may go away.
+  void forget_meter() noexcept {
+    for (PageBuffer& buffer : storage) buffer.forget_meter();
+  }
+
+  /// One for each node of the assembly tree; empty where it is in the file, at
+  /// AssemblyTree::Node::factor_at.
+  std::vector<PageBuffer> storage;
+  std::shared_ptr<SpillFile> file;  ///< null: all is in memory
+  std::vector<FrontFactor<T>> front;
+  std::vector<std::int32_t> row_order;     ///< LDL^T, LU: of each own pivot
+  std::vector<std::int32_t> column_order;  ///< LU
+  std::vector<T> d;  ///< LDL^T: D(k, k), D(k + 1, k) of each own pivot
+};
+
+}  // namespace espalier::solver

@@ -1,0 +1,223 @@
+#include "solver/front/front.h"
+
+#include <algorithm>
+
+#include "solver/kernels/update.h"
+#include "solver/tree/extend_add.h"
+
+namespace espalier::solver {
+namespace {
+
+std::int32_t delayed_by_children(const AssemblyTree& tree, const auto& factor,
+                                 std::int32_t front) {
+  std::int32_t count = 0;
+  for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c])
+    count += factor.delayed_out(c);
+  return count;
+}
+
+}  // namespace
+
+template <class T>
+Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
+                T* contribution)
+    : context_(context), front_(front) {
+  const Symbolic& symbolic = context.symbolic;
+  Factor<T>& factor = context.factor;
+  delayed_in_ = delayed_by_children(context.tree, factor, front);
+  if (delayed_in_ > 0) open_delays();
+  storage_.panel_layout = factor.panel(symbolic, context.tree, front);
+  storage_.contribution_layout = context.tree.contribution(symbolic, front);
+  storage_.sides = context.tree.sides();
+
+  FrontDelays<T>* const own = delays();
+  if (own != nullptr) {
+    own->panel.assign(storage_.sides * storage_.panel_layout.entries(), T{0});
+    panel = own->panel.data();
+  }
+  for (std::int32_t side = 0; side < storage_.sides; ++side) {
+    storage_.panel[side] = panel + side * storage_.panel_layout.entries();
+    storage_.contribution[side] =
+        contribution + side * storage_.contribution_layout.entries();
+  }
+  if (own == nullptr)
+    factor.front[front].offset =
+        panel - factor.storage[context.tree.node_of_front[front]].template as<T>();
+  if (kind() == FactorKind::kCholesky) return;
+  const std::int32_t first = symbolic.first_column[front];
+  row_order_ = own != nullptr ? own->row_order.data() : factor.row_order.data() + first;
+  if (kind() == FactorKind::kLdlt)
+    d_ = own != nullptr ? own->d.data() : factor.d.data() + 2 * std::int64_t{first};
+  else
+    column_order_ =
+        own != nullptr ? own->column_order.data() : factor.column_order.data() + first;
+}
+
+template <class T>
+void Front<T>::child_positions(std::int32_t child,
+                               std::span<std::int32_t> positions) const {
+  relative_indices(context_.symbolic, child, front_, positions);
+  if (delayed_in_ == 0) return;
+  const std::int32_t own = context_.symbolic.pivots(front_);
+  for (std::int32_t& position : positions)
+    if (position >= own) position += delayed_in_;
+}
+
+template <class T>
+void Front<T>::add_original(std::int32_t begin, std::int32_t end) {
+  end = std::min(end, context_.symbolic.pivots(front_));
+  if (begin >= end) return;
+  add_original_entries(context_.symbolic, context_.permuted, front_, delayed_in_, begin,
+                       end, storage_);
+}
+
+template <class T>
+void Front<T>::add_child(std::int32_t child, const T* contribution,
+                         std::span<const std::int32_t> positions, std::int32_t begin,
+                         std::int32_t end) {
+  const std::int32_t first = rows_before(positions, begin);
+  const std::int32_t last = rows_before(positions, end);
+  const AssemblyTree& tree = context_.tree;
+  const Trapezoid layout = tree.contribution(context_.symbolic, child);
+  const std::int32_t node = tree.node_of_front[child];
+  const Bytes at = tree.nodes[node].contribution_at;
+  for (std::int32_t side = 0; side < storage_.sides; ++side) {
+    const std::int64_t before = side * layout.entries();
+    if (contribution == nullptr && at >= 0) {
+      add_from_file(at + before * static_cast<Bytes>(sizeof(T)), layout, side, positions,
+                    first, last);
+      continue;
+    }
+    const T* const source = contribution != nullptr
+                                ? contribution
+                                : context_.contributions[node].template as<T>();
+    add_columns(child, side, source + before, positions, first, last);
+  }
+}
+
+template <class T>
+void Front<T>::add_columns(std::int32_t child, std::int32_t side, const T* source,
+                           std::span<const std::int32_t> positions, std::int32_t first,
+                           std::int32_t last) {
+  extend_add(context_.tree.contribution(context_.symbolic, child), source, 0, positions,
+             first, last, storage_, side);
+}
+
+// Adds columns of a contribution block that is in the file, as many at a time as fit in
+// the worker's scratch.
+template <class T>
+void Front<T>::add_from_file(Bytes at, const Trapezoid& layout, std::int32_t side,
+                             std::span<const std::int32_t> positions, std::int32_t begin,
+                             std::int32_t end) {
+  const std::span<T> scratch = context_.scratch.template as<T>();
+  while (begin < end) {
+    const std::int32_t block = layout.block_of(begin);
+    const std::int64_t leading = layout.leading(block);
+    const auto fit = static_cast<std::int64_t>(scratch.size()) / leading;
+    const std::int32_t last = layout.first(block) + layout.width(block);
+    const auto stop =
+        static_cast<std::int32_t>(std::min<std::int64_t>({begin + fit, end, last}));
+    const std::int64_t origin =
+        layout.offset(block) + (begin - layout.first(block)) * leading;
+    const std::span<T> part =
+        scratch.first(static_cast<std::size_t>((stop - begin) * leading));
+    context_.file->read(at + origin * static_cast<Bytes>(sizeof(T)),
+                        std::as_writable_bytes(part));
+    extend_add(layout, part.data(), origin, positions, begin, stop, storage_, side);
+    begin = stop;
+  }
+}
+
+// Columns of a Cholesky block before the first whose pivot is rounding, out of those that
+// were factored. The log gets the least of them.
+template <class T>
+std::int32_t Front<T>::clear_pivots(const BlockColumn<T>& column,
+                                    std::int32_t factored) const {
+  const double least = context_.pivoting.least_part;
+  const SymmetricMatrix& a = context_.permuted.lower;
+  const std::int32_t first = context_.symbolic.first_column[front_] + column.first;
+  PivotStatistics statistics;
+  std::int32_t k = 0;
+  for (; k < factored; ++k) {
+    const double root = column.data[0][k * (std::int64_t{column.leading} + 1)];
+    const std::int64_t diagonal = a.column_start[first + k];
+    const bool stored =
+        diagonal < a.column_start[first + k + 1] && a.row[diagonal] == first + k;
+    const double part = stored ? root * root / a.value[diagonal] : 1;
+    if (part <= least) break;
+    statistics.smallest = std::min(statistics.smallest, part);
+  }
+  context_.log.add(statistics);
+  return k;
+}
+
+template <class T>
+bool Front<T>::factor(std::int32_t block) {
+  const BlockColumn<T> column = block_column(storage_, block);
+  if (kind() == FactorKind::kCholesky) {
+    const kernels::RowSegment<T> below{column.data[0] + column.width, column.leading,
+                                       column.leading - column.width};
+    kernels::PivotBlock<T> pivots{};
+    pivots.width = column.width;
+    pivots.diagonal = column.data[0];
+    pivots.leading = column.leading;
+    pivots.below = {&below, 1};
+    const auto counts =
+        kernels::factor_pivot_block(FactorKind::kCholesky, pivots, kernels::PivotRule{},
+                                    context_.scratch.template as<T>());
+    const std::int32_t good = clear_pivots(column, counts.eliminated);
+    if (good == column.width) return true;
+    context_.log.fail(context_.symbolic.first_column[front_] + column.first + good);
+    return false;
+  }
+  factor_with_pivoting(block, column);
+  return true;
+}
+
+template <class T>
+void Front<T>::update(std::int32_t target, std::int32_t source) {
+  const BlockColumn<T> to = block_column(storage_, target);
+  const FrontDelays<T>* const own = delays();
+  if (source < panels()) {
+    const BlockColumn<T> from = block_column(storage_, source);
+    const std::int32_t down = to.first - from.first;
+    const std::int32_t count = own != nullptr ? own->eliminated[source] : from.width;
+    update_by(to, from.data[0] + down, from.data[1] + down, from.leading, count,
+              d_ + 2 * std::int64_t{from.first});
+    return;
+  }
+  if (own == nullptr || own->tail_eliminated == 0) return;
+  const std::int32_t down = own->slots() + to.first - pivots();
+  update_by(to, own->tail[0].data() + down, own->tail[1].data() + down,
+            own->slots() + contribution_rows(), own->tail_eliminated, own->tail_d.data());
+}
+
+template <class T>
+void Front<T>::update_by(const BlockColumn<T>& to, const T* lower, const T* upper,
+                         std::int32_t leading, std::int32_t count, const T* d) {
+  const std::int32_t rows = to.leading;
+  switch (kind()) {
+    case FactorKind::kCholesky:
+      kernels::update_lower(rows, to.width, count, lower, leading, to.data[0],
+                            to.leading);
+      return;
+    case FactorKind::kLdlt: {
+      std::vector<T> large;  // the tail may have more columns than a block
+      const std::span<T> scratch =
+          context_.scratch.template at_least<T>(std::int64_t{to.width} * count, large);
+      kernels::update_lower_ldlt(rows, to.width, count, lower, leading, d, to.data[0],
+                                 to.leading, scratch);
+      return;
+    }
+    case FactorKind::kLu:
+      kernels::update_lower_product(rows, to.width, count, lower, leading, upper, leading,
+                                    to.data[0], to.leading);
+      kernels::update_lower_product(rows, to.width, count, upper, leading, lower, leading,
+                                    to.data[1], to.leading);
+  }
+}
+
+template class Front<float>;
+template class Front<double>;
+
+}  // namespace espalier::solver

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "solver/front/delay_reserve.h"
+#include "solver/front/factor.h"
+#include "solver/front/pivoting.h"
+#include "solver/kernels/pivot_block.h"
+#include "solver/matrix/sparse_matrix.h"
+#include "solver/memory/spill_file.h"
+#include "solver/memory/worker_scratch.h"
+#include "solver/symbolic/symbolic.h"
+#include "solver/tree/assembly_tree.h"
+#include "solver/tree/front_storage.h"
+
+namespace espalier::solver {
+
+/// All that the tasks of one factorisation read, and what they fill.
+template <class T>
+struct FrontContext {
+  const Symbolic& symbolic;
+  const SquareMatrix& permuted;
+  const AssemblyTree& tree;
+  const PivotOptions& pivoting;
+  Factor<T>& factor;
+  std::span<PageBuffer> contributions;  ///< of each node: its last front's block
+  PivotLog& log;
+  DelayReserve& reserve;
+  const WorkerScratch& scratch;
+  SpillFile* file;                     ///< for what AssemblyTree::Node sends there
+  MemoryMeter* meter;                  ///< counts every buffer; may be null
+  PagePool* pool;                      ///< of every buffer; may be null
+  std::atomic<Flops>* done = nullptr;  ///< work of what has ended, for progress
+  /// Called in a catch block of a task: keeps the exception and ends the job.
+  std::function<void()> stop{};
+};
+
+/// The numerical work on one front, piece by piece, as tasks call it:
+///
+///   add_original, add_child, add_delayed   every block column: any order, in parallel
+///   factor(k), then update(j, k) for j > k each block k of the panel in turn
+///   finish_pivots(), then update(j, panels()) for the contribution block
+///
+/// factor() and finish_pivots() follow one another; updates of different targets run in
+/// parallel. Columns that find no pivot inside their block leave it as slots
+/// (FrontDelays) and follow the elimination beside the panel; finish_pivots() tries them
+/// once more together. What is left goes to the parent, or where it may not, is taken as
+/// it is.
+template <class T>
+class Front {
+ public:
+  /// @param panel         zeroed, of the planned size; not used when columns were delayed
+  /// @param contribution  zeroed
+  Front(const FrontContext<T>& context, std::int32_t front, T* panel, T* contribution);
+
+  [[nodiscard]] std::int32_t panels() const { return storage_.panel_layout.blocks(); }
+  [[nodiscard]] std::int32_t blocks() const {
+    return panels() + storage_.contribution_layout.blocks();
+  }
+  [[nodiscard]] const FrontStorage<T>& storage() const { return storage_; }
+  [[nodiscard]] std::int32_t front() const { return front_; }
+
+  /// Position in this front of each row of a child's contribution block, increasing.
+  void child_positions(std::int32_t child, std::span<std::int32_t> positions) const;
+
+  /// Each adds what belongs into the front's columns [begin, end).
+  void add_original(std::int32_t begin, std::int32_t end);
+  /// @param contribution  null: that of the child's node, in memory or in the file
+  /// @throws Error when the file cannot be read
+  void add_child(std::int32_t child, const T* contribution,
+                 std::span<const std::int32_t> positions, std::int32_t begin,
+                 std::int32_t end);
+  /// Columns [first, last) of one side of a child's block, which stands at `source`.
+  void add_columns(std::int32_t child, std::int32_t side, const T* source,
+                   std::span<const std::int32_t> positions, std::int32_t first,
+                   std::int32_t last);
+  void add_delayed(std::int32_t child, std::span<const std::int32_t> positions,
+                   std::int32_t begin, std::int32_t end);
+  /// Whether any child has delayed columns.
+  [[nodiscard]] bool has_delayed() const { return delayed_in_ > 0; }
+
+  /// Factors block column `block` of the panel.
+  /// @return false: no positive pivot (Cholesky); the log has the column
+  bool factor(std::int32_t block);
+  void finish_pivots();
+  /// Updates block column `target` by the factored block column `source` < target, or
+  /// by the tail for source == panels().
+  void update(std::int32_t target, std::int32_t source);
+
+ private:
+  /// The slots of a front as rows of the block that is being factored.
+  struct Slots {
+    std::int32_t count = 0;
+    std::array<std::vector<T>, 2> rows;  // count x width: of L; LU: of U transposed
+
+    [[nodiscard]] const std::vector<T>& right() const {
+      return rows[1].empty() ? rows[0] : rows[1];
+    }
+  };
+  [[nodiscard]] FactorKind kind() const { return context_.tree.kind; }
+  [[nodiscard]] FrontDelays<T>* delays() const {
+    return context_.factor.front[front_].delays.get();
+  }
+  [[nodiscard]] std::int32_t pivots() const { return storage_.panel_layout.columns(); }
+  [[nodiscard]] std::int32_t contribution_rows() const {
+    return storage_.contribution_layout.rows();
+  }
+  void add_from_file(Bytes at, const Trapezoid& layout, std::int32_t side,
+                     std::span<const std::int32_t> positions, std::int32_t begin,
+                     std::int32_t end);
+  [[nodiscard]] std::int32_t clear_pivots(const BlockColumn<T>& column,
+                                          std::int32_t factored) const;
+  void open_delays();
+  void add_entry(std::int32_t i, std::int32_t j, T value, std::int32_t begin,
+                 std::int32_t end);
+  void factor_with_pivoting(std::int32_t block, const BlockColumn<T>& column);
+  [[nodiscard]] Slots slots_beside(const BlockColumn<T>& column) const;
+  template <class MayLeave>
+  std::int32_t take_pivots(const kernels::PivotBlock<T>& block, MayLeave may_leave);
+  bool pay_for_slots(std::int32_t slots, std::int32_t count);
+  void take_all(const kernels::PivotBlock<T>& block, bool last_resort,
+                std::span<T> scratch);
+  void take_rest(const kernels::PivotBlock<T>& block, std::int32_t eliminated,
+                 std::span<T> scratch);
+  void log_counts(const kernels::PivotCounts& counts, bool last_resort);
+  void pass_on(const BlockColumn<T>& column, std::int32_t eliminated, const Slots& slots);
+  void leave_slots(const BlockColumn<T>& column, std::int32_t eliminated,
+                   const Slots& before);
+  void update_by(const BlockColumn<T>& to, const T* lower, const T* upper,
+                 std::int32_t leading, std::int32_t count, const T* d);
+
+  const FrontContext<T>& context_;
+  std::int32_t front_;
+  std::int32_t delayed_in_ = 0;
+  FrontStorage<T> storage_;
+  std::int32_t* row_order_ = nullptr;
+  std::int32_t* column_order_ = nullptr;
+  T* d_ = nullptr;
+  std::vector<T> corner_;  // slots x slots: what is left of them among themselves
+};
+
+}  // namespace espalier::solver

@@ -1,0 +1,220 @@
+// The parts of a front that search pivots and carry the columns that found none.
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+#include "solver/front/front.h"
+#include "solver/kernels/update.h"
+
+namespace espalier::solver {
+namespace {
+
+using kernels::PivotBlock;
+using kernels::PivotCounts;
+using kernels::PivotRule;
+using kernels::RowSegment;
+
+// values[k * stride] = old values[order[k] * stride], for every k
+template <class V>
+void permute(V* values, std::span<const std::int32_t> order, std::int64_t stride) {
+  std::vector<V> old(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) old[k] = values[k * stride];
+  for (std::size_t k = 0; k < order.size(); ++k) values[k * stride] = old[order[k]];
+}
+
+// LU: what stands opposite a diagonal block comes into its upper triangle.
+template <class T>
+void join_diagonal(const BlockColumn<T>& column) {
+  const std::int64_t leading = column.leading;
+  for (std::int32_t j = 0; j < column.width; ++j)
+    for (std::int32_t i = j + 1; i < column.width; ++i)
+      column.data[0][j + i * leading] = column.data[1][i + j * leading];
+}
+
+// Whether the parent of a front may take `count` more columns, for which it needs a panel
+// beside the planned one: the memory for it must be left.
+template <class T>
+bool pay_for_parent(const FrontContext<T>& context, std::int32_t front,
+                    std::int32_t count) {
+  const std::int32_t parent = context.symbolic.parent[front];
+  if (parent < 0) return false;
+  if (context.tree.nodes[context.tree.node_of_front[parent]].shared) return false;
+  const Trapezoid plan = context.tree.panel(context.symbolic, parent);
+  return context.reserve.pay(parent, count, 0, [&](std::int32_t more) -> Bytes {
+    if (more == 0) return 0;
+    const Trapezoid panel(plan.rows() + more, plan.columns() + more,
+                          context.tree.block_width[parent]);
+    return static_cast<Bytes>(sizeof(T)) *
+           (context.tree.sides() * panel.entries() + 6 * std::int64_t{panel.columns()});
+  });
+}
+
+}  // namespace
+
+template <class T>
+void Front<T>::factor_with_pivoting(std::int32_t block, const BlockColumn<T>& column) {
+  if (storage_.sides == 2) join_diagonal(column);
+  Slots slots = slots_beside(column);
+  const std::int32_t below = column.leading - column.width;
+  const auto segments = [&](std::int32_t side) {
+    return std::array<RowSegment<T>, 2>{
+        {{column.data[side] + column.width, column.leading, below},
+         {slots.rows[side].data(), std::max(slots.count, 1), slots.count}}};
+  };
+  const auto lower = segments(0), upper = segments(storage_.sides - 1);
+  PivotBlock<T> pivots{.width = column.width,
+                       .diagonal = column.data[0],
+                       .leading = column.leading,
+                       .below = lower,
+                       .right = {},
+                       .row_order = row_order_ + column.first,
+                       .column_order = nullptr,
+                       .d = nullptr};
+  if (kind() == FactorKind::kLdlt) pivots.d = d_ + 2 * std::int64_t{column.first};
+  if (kind() == FactorKind::kLu) {
+    pivots.right = upper;
+    pivots.column_order = column_order_ + column.first;
+  }
+  const std::int32_t eliminated = take_pivots(
+      pivots, [&](std::int32_t left) { return pay_for_slots(slots.count, left); });
+  if (slots.count > 0) pass_on(column, eliminated, slots);
+  if (eliminated < column.width) leave_slots(column, eliminated, slots);
+  if (delays() != nullptr) delays()->eliminated[block] = eliminated;
+}
+
+// Eliminates what passes the threshold, and all of it where nothing may be delayed.
+// @return columns eliminated
+template <class T>
+template <class MayLeave>
+std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leave) {
+  const PivotOptions& options = context_.pivoting;
+  std::vector<T> large;
+  const std::span<T> scratch = context_.scratch.template at_least<T>(
+      kernels::pivot_scratch(kind(), block.width), large);
+  if (options.delay_reserve == 0) {
+    take_all(block, false, scratch);
+    return block.width;
+  }
+  const PivotCounts counts = kernels::factor_pivot_block(
+      kind(), block, {options.threshold, options.zero, false}, scratch);
+  log_counts(counts, false);
+  const std::int32_t left = block.width - counts.eliminated;
+  if (left == 0 || may_leave(left)) return counts.eliminated;
+  take_rest(block, counts.eliminated, scratch);
+  return block.width;
+}
+
+// Whether `count` more columns may go on as slots: the memory for it must be left.
+template <class T>
+bool Front<T>::pay_for_slots(std::int32_t slots, std::int32_t count) {
+  const AssemblyTree& tree = context_.tree;
+  if (tree.nodes[tree.node_of_front[front_]].shared) return false;  // others have parts
+  const std::int64_t order = pivots() + contribution_rows(), after = slots + count;
+  const Bytes own = static_cast<Bytes>(sizeof(T)) * storage_.sides *
+                    (2 * count * order + 2 * after * after);
+  return context_.reserve.pay(-1, count, own, {});
+}
+
+template <class T>
+void Front<T>::take_all(const PivotBlock<T>& block, bool last_resort,
+                        std::span<T> scratch) {
+  const PivotOptions& options = context_.pivoting;
+  const PivotCounts counts = kernels::factor_pivot_block(
+      kind(), block, {options.threshold, options.perturbation, true}, scratch);
+  if (counts.eliminated < block.width)
+    throw Error("entries of the factor are too large for the precision");
+  log_counts(counts, last_resort);
+}
+
+// Static pivoting of the columns after the first `eliminated` ones of a block.
+template <class T>
+void Front<T>::take_rest(const PivotBlock<T>& block, std::int32_t eliminated,
+                         std::span<T> scratch) {
+  const std::int32_t e = eliminated, left = block.width - e;
+  const auto shifted = [&](std::span<const RowSegment<T>> segments) {
+    std::vector<RowSegment<T>> result(segments.begin(), segments.end());
+    for (RowSegment<T>& rows : result) rows.data += std::int64_t{e} * rows.leading;
+    return result;
+  };
+  const auto below = shifted(block.below), right = shifted(block.right);
+  std::vector<std::int32_t> rows(left), columns(left);
+  PivotBlock<T> rest = block;
+  rest.width = left;
+  rest.diagonal += e + std::int64_t{e} * block.leading;
+  rest.below = below;
+  rest.right = right;
+  rest.row_order = rows.data();
+  rest.column_order = columns.data();
+  if (rest.d != nullptr) rest.d += 2 * std::int64_t{e};
+  take_all(rest, true, scratch);
+  permute(block.row_order + e, rows, 1);
+  for (std::int32_t k = 0; k < e; ++k)
+    permute(block.diagonal + e + std::int64_t{k} * block.leading, rows, 1);
+  if (kind() != FactorKind::kLu) return;
+  permute(block.column_order + e, columns, 1);
+  for (std::int32_t k = 0; k < e; ++k)
+    permute(block.diagonal + k + std::int64_t{e} * block.leading, columns, block.leading);
+}
+
+template <class T>
+void Front<T>::log_counts(const PivotCounts& counts, bool last_resort) {
+  const bool root = context_.symbolic.parent[front_] < 0;
+  PivotStatistics statistics;
+  (root && last_resort ? statistics.null_space : statistics.perturbed) = counts.perturbed;
+  statistics.negative = counts.negative;
+  statistics.two_by_two = counts.two_by_two;
+  statistics.smallest = counts.smallest;
+  context_.log.add(statistics);
+}
+
+template <class T>
+void Front<T>::finish_pivots() {
+  FrontDelays<T>* const own = delays();
+  if (own == nullptr || own->slots() == 0) return;
+  const std::int32_t slots = own->slots(), rows = contribution_rows();
+  const std::int64_t order = pivots() + rows, leading = slots + rows;
+  for (std::int32_t side = 0; side < storage_.sides; ++side) {
+    std::vector<T>& passed = own->passed[side];
+    std::vector<T>& tail = own->tail[side];
+    tail.resize(leading * slots);
+    for (std::int32_t s = 0; s < slots; ++s) {
+      if (side == 0)
+        std::copy_n(corner_.data() + std::int64_t{s} * slots, slots,
+                    tail.data() + s * leading);
+      std::copy_n(passed.data() + s * order + pivots(), rows,
+                  tail.data() + s * leading + slots);
+      std::move(passed.data() + s * order, passed.data() + s * order + pivots(),
+                passed.data() + std::int64_t{s} * pivots());
+    }
+    passed.resize(std::int64_t{slots} * pivots());
+    passed.shrink_to_fit();
+  }
+  corner_ = {};
+  own->tail_row_order.resize(slots);
+  own->tail_column_order.resize(slots);
+  own->tail_d.resize(2 * std::int64_t{slots});
+  const auto ld = static_cast<std::int32_t>(leading);
+  const RowSegment<T> below{own->tail[0].data() + slots, ld, rows};
+  const RowSegment<T> right{own->tail[1].data() + slots, ld, rows};
+  PivotBlock<T> block{slots,
+                      own->tail[0].data(),
+                      ld,
+                      {&below, 1},
+                      {},
+                      own->tail_row_order.data(),
+                      own->tail_column_order.data(),
+                      own->tail_d.data()};
+  if (kind() == FactorKind::kLu) block.right = {&right, 1};
+  own->tail_eliminated = take_pivots(
+      block, [&](std::int32_t left) { return pay_for_parent(context_, front_, left); });
+  if (kind() == FactorKind::kLdlt) own->tail_column_order = own->tail_row_order;
+  context_.log.add({.delayed = own->delayed_out()});
+}
+
+template void Front<float>::factor_with_pivoting(std::int32_t, const BlockColumn<float>&);
+template void Front<float>::finish_pivots();
+template void Front<double>::factor_with_pivoting(std::int32_t,
+                                                  const BlockColumn<double>&);
+template void Front<double>::finish_pivots();
+
+}  // namespace espalier::solver

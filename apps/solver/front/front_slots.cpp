@@ -1,0 +1,183 @@
+// The columns of a front that found no pivot: what they take along, and how a parent
+// takes them in.
+
+#include <algorithm>
+
+#include "solver/front/front.h"
+#include "solver/kernels/update.h"
+
+namespace espalier::solver {
+
+template <class T>
+void Front<T>::open_delays() {
+  const Symbolic& symbolic = context_.symbolic;
+  auto& own = context_.factor.front[front_].delays;
+  own = std::make_unique<FrontDelays<T>>();
+  own->delayed_in = delayed_in_;
+  const AssemblyTree& tree = context_.tree;
+  for (auto c = tree.first_child[front_]; c >= 0; c = tree.next_sibling[c]) {
+    const FrontDelays<T>* const child = context_.factor.front[c].delays.get();
+    if (child == nullptr) continue;
+    for (std::int32_t k = child->tail_eliminated; k < child->slots(); ++k) {
+      own->rows_in.push_back(child->row_id(symbolic, c, k));
+      own->columns_in.push_back(child->column_id(symbolic, c, k));
+    }
+  }
+  const std::int32_t columns = symbolic.pivots(front_) + delayed_in_;
+  const Trapezoid layout = context_.factor.panel(symbolic, tree, front_);
+  own->row_order.resize(columns);
+  if (kind() == FactorKind::kLu) own->column_order.resize(columns);
+  if (kind() == FactorKind::kLdlt) own->d.resize(2 * std::int64_t{columns});
+  for (std::int32_t k = 0; k < layout.blocks(); ++k)
+    own->eliminated.push_back(layout.width(k));
+}
+
+template <class T>
+void Front<T>::add_delayed(std::int32_t child, std::span<const std::int32_t> positions,
+                           std::int32_t begin, std::int32_t end) {
+  const FrontDelays<T>* const from = context_.factor.front[child].delays.get();
+  if (from == nullptr) return;
+  std::int32_t place = context_.symbolic.pivots(front_);
+  for (auto c = context_.tree.first_child[front_]; c != child;
+       c = context_.tree.next_sibling[c])
+    place += context_.factor.delayed_out(c);
+  const std::int32_t slots = from->slots(), first = from->tail_eliminated;
+  const std::int64_t leading = slots + static_cast<std::int64_t>(positions.size());
+  for (std::int32_t j = first; j < slots; ++j) {
+    const std::int32_t column = place + j - first;
+    const T* const lower = from->tail[0].data() + j * leading;
+    const std::int32_t top = kind() == FactorKind::kLu ? first : j;
+    for (std::int32_t i = top; i < slots; ++i)
+      add_entry(place + i - first, column, lower[i], begin, end);
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      add_entry(positions[i], column, lower[slots + i], begin, end);
+    if (kind() != FactorKind::kLu) continue;
+    const T* const upper = from->tail[1].data() + j * leading;
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      add_entry(column, positions[i], upper[slots + i], begin, end);
+  }
+}
+
+// Adds the entry (i, j) of the front if it is stored in the columns [begin, end).
+template <class T>
+void Front<T>::add_entry(std::int32_t i, std::int32_t j, T value, std::int32_t begin,
+                         std::int32_t end) {
+  const std::int32_t side = i < j && storage_.sides == 2 ? 1 : 0;
+  if (i < j) std::swap(i, j);
+  if (j >= begin && j < end) storage_.column(side, j)[i] += value;
+}
+
+template <class T>
+auto Front<T>::slots_beside(const BlockColumn<T>& column) const -> Slots {
+  Slots slots;
+  const FrontDelays<T>* const own = delays();
+  if (own == nullptr || own->slots() == 0) return slots;
+  slots.count = own->slots();
+  const std::int64_t order = pivots() + contribution_rows();
+  for (std::int32_t side = 0; side < storage_.sides; ++side) {
+    // passed[1] holds rows of the slots, which are rows of L (LU).
+    std::vector<T>& rows = slots.rows[storage_.sides - 1 - side];
+    rows.resize(std::int64_t{slots.count} * column.width);
+    for (std::int32_t s = 0; s < slots.count; ++s)
+      for (std::int32_t k = 0; k < column.width; ++k)
+        rows[s + std::int64_t{k} * slots.count] =
+            own->passed[side][s * order + column.first + k];
+  }
+  return slots;
+}
+
+// The columns eliminated in a block, applied to the slots that left earlier ones.
+template <class T>
+void Front<T>::pass_on(const BlockColumn<T>& column, std::int32_t eliminated,
+                       const Slots& slots) {
+  FrontDelays<T>& own = *delays();
+  const std::int64_t order = pivots() + contribution_rows();
+  const std::int32_t end = column.first + column.width, count = slots.count;
+  std::vector<T> scaled;  // rows of L, times D
+  if (kind() == FactorKind::kLdlt) {
+    scaled.resize(std::int64_t{count} * eliminated);
+    kernels::multiply_by_d(count, eliminated, slots.rows[0].data(), count,
+                           d_ + 2 * std::int64_t{column.first}, scaled.data(), count);
+  }
+  const T* const left = slots.rows[0].data();
+  const T* const right =
+      kind() == FactorKind::kLdlt ? scaled.data() : slots.rows[1].data();
+  for (std::int32_t side = 0; side < storage_.sides; ++side) {
+    std::vector<T>& passed = own.passed[side];
+    const std::vector<T>& rows = slots.rows[storage_.sides - 1 - side];
+    for (std::int32_t s = 0; s < count; ++s)
+      for (std::int32_t k = 0; k < column.width; ++k)
+        passed[s * order + column.first + k] = rows[s + std::int64_t{k} * count];
+    kernels::update_general(static_cast<std::int32_t>(order) - end, count, eliminated,
+                            column.data[side] + column.width, column.leading,
+                            side == 0 ? right : left, count, passed.data() + end,
+                            static_cast<std::int32_t>(order));
+  }
+  kernels::update_general(count, count, eliminated, left, count, right, count,
+                          corner_.data(), count);
+}
+
+// The columns of a block that were not eliminated become slots.
+template <class T>
+void Front<T>::leave_slots(const BlockColumn<T>& column, std::int32_t eliminated,
+                           const Slots& before) {
+  auto& own = context_.factor.front[front_].delays;
+  if (own == nullptr) {
+    own = std::make_unique<FrontDelays<T>>();
+    for (std::int32_t k = 0; k < panels(); ++k)
+      own->eliminated.push_back(storage_.panel_layout.width(k));
+  }
+  const std::int32_t old = before.count, more = column.width - eliminated;
+  const std::int64_t after = old + more, order = pivots() + contribution_rows();
+  std::vector<T> corner(after * after);
+  for (std::int32_t j = 0; j < old; ++j)
+    std::copy_n(corner_.data() + std::int64_t{j} * old, old, corner.data() + j * after);
+  for (std::int32_t t = 0; t < more; ++t) {
+    const std::int64_t k = eliminated + t;
+    for (std::int32_t s = 0; s < old; ++s) {
+      corner[s + (old + t) * after] = before.rows[0][s + k * old];
+      corner[old + t + s * after] = before.right()[s + k * old];
+    }
+    for (std::int32_t u = 0; u < more; ++u) {
+      const std::int64_t l = eliminated + u;
+      const bool stored = storage_.sides == 2 || l >= k;
+      corner[old + u + (old + t) * after] =
+          column.data[0][stored ? l + k * column.leading : k + l * column.leading];
+    }
+  }
+  corner_ = std::move(corner);
+  for (std::int32_t side = 0; side < storage_.sides; ++side) {
+    own->passed[side].resize(order * after);
+    for (std::int32_t t = 0; t < more; ++t) {
+      const T* const source =
+          column.data[side] + (eliminated + t) * std::int64_t{column.leading};
+      std::copy(
+          source + column.width, source + column.leading,
+          own->passed[side].data() + (old + t) * order + column.first + column.width);
+    }
+  }
+  for (std::int32_t k = eliminated; k < column.width; ++k) {
+    own->slot_row.push_back(column.first + row_order_[column.first + k]);
+    own->slot_column.push_back(column.first + (kind() == FactorKind::kLu
+                                                   ? column_order_
+                                                   : row_order_)[column.first + k]);
+  }
+}
+template void Front<float>::open_delays();
+template void Front<float>::add_delayed(std::int32_t, std::span<const std::int32_t>,
+                                        std::int32_t, std::int32_t);
+template auto Front<float>::slots_beside(const BlockColumn<float>&) const -> Slots;
+template void Front<float>::pass_on(const BlockColumn<float>&, std::int32_t,
+                                    const Slots&);
+template void Front<float>::leave_slots(const BlockColumn<float>&, std::int32_t,
+                                        const Slots&);
+template void Front<double>::open_delays();
+template void Front<double>::add_delayed(std::int32_t, std::span<const std::int32_t>,
+                                         std::int32_t, std::int32_t);
+template auto Front<double>::slots_beside(const BlockColumn<double>&) const -> Slots;
+template void Front<double>::pass_on(const BlockColumn<double>&, std::int32_t,
+                                     const Slots&);
+template void Front<double>::leave_slots(const BlockColumn<double>&, std::int32_t,
+                                         const Slots&);
+
+}  // namespace espalier::solver

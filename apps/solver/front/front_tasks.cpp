@@ -1,0 +1,191 @@
+#include "solver/front/front_tasks.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "solver/front/block_assembly.h"
+
+namespace espalier::solver {
+namespace {
+
+// What is read at a time of a contribution block in the file, at least.
+constexpr std::int64_t kReadEntries = std::int64_t{1} << 16;
+
+template <class T>
+bool eliminate(Front<T>& front) {
+  const std::int32_t panels = front.panels(), blocks = front.blocks();
+  for (std::int32_t k = 0; k < panels; ++k) {
+    if (!front.factor(k)) return false;
+    for (std::int32_t j = k + 1; j < blocks; ++j) front.update(j, k);
+  }
+  front.finish_pivots();
+  for (std::int32_t j = panels; j < blocks; ++j) front.update(j, panels);
+  return true;
+}
+
+// The fronts of one node in turn, with the stack of contribution blocks inside it.
+template <class T>
+class NodeRun {
+ public:
+  NodeRun(const FrontContext<T>& context, std::int32_t node)
+      : context_(context),
+        symbolic_(context.symbolic),
+        tree_(context.tree),
+        node_(context.tree.nodes[node]),
+        scratch_(node_.stack_entries * static_cast<Bytes>(sizeof(T)) +
+                     node_.index_entries * static_cast<Bytes>(sizeof(std::int32_t)),
+                 context.meter, context.pool),
+        positions_(reinterpret_cast<std::int32_t*>(scratch_.template as<T>() +
+                                                   node_.stack_entries)),
+        panel_(context.factor.storage[node].template as<T>()),
+        output_(context.contributions[node].template as<T>()) {}
+
+  void run() {
+    for (std::int32_t s = node_.first_front; s <= node_.last_front; ++s) {
+      if (context_.log.failed()) return;
+      T* const contribution = s < node_.last_front ? push(s) : output_;
+      Front<T> front(context_, s, panel_, contribution);
+      panel_ += tree_.sides() * tree_.panel(symbolic_, s).entries();
+      const std::int64_t children = assemble(front);
+      if (!eliminate(front)) return;
+      close(s, contribution, children);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t contribution_entries(std::int32_t front) const {
+    return tree_.sides() * tree_.contribution(symbolic_, front).entries();
+  }
+
+  T* push(std::int32_t s) {
+    T* const place = scratch_.template as<T>() + top_;
+    std::fill_n(place, contribution_entries(s), T{0});
+    return place;
+  }
+
+  // @return entries of the stack that the children took
+  std::int64_t assemble(Front<T>& front) {
+    const std::int32_t s = front.front();
+    const std::int32_t order = front.storage().panel_layout.rows();
+    front.add_original(0, symbolic_.pivots(s));
+    std::int64_t on_stack = 0;
+    for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c])
+      if (c >= node_.first_front) on_stack += contribution_entries(c);
+    const T* block = scratch_.template as<T>() + top_ - on_stack;
+    for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c]) {
+      const bool inside = c >= node_.first_front;
+      const T* const source = inside ? block : nullptr;
+      if (inside) block += contribution_entries(c);
+      const std::span positions(positions_, symbolic_.rows_of(c).size());
+      front.child_positions(c, positions);
+      front.add_child(c, source, positions, 0, order);
+      if (front.has_delayed()) front.add_delayed(c, positions, 0, order);
+      if (!inside) context_.contributions[tree_.node_of_front[c]].release();
+    }
+    return on_stack;
+  }
+
+  // The front's contribution block takes the place of its children's.
+  void close(std::int32_t s, T* contribution, std::int64_t children) {
+    if (s == node_.last_front) return;
+    const std::int64_t entries = contribution_entries(s);
+    if (children > 0)
+      std::memmove(contribution - children, contribution,
+                   static_cast<std::size_t>(entries) * sizeof(T));
+    top_ += entries - children;
+  }
+
+  const FrontContext<T>& context_;
+  const Symbolic& symbolic_;
+  const AssemblyTree& tree_;
+  const AssemblyTree::Node& node_;
+  PageBuffer scratch_;
+  std::int32_t* positions_;
+  T* panel_;
+  T* output_;
+  std::int64_t top_ = 0;  // entries on the stack
+};
+
+}  // namespace
+
+template <class T>
+void allocate_node(const FrontContext<T>& context, std::int32_t node) {
+  const AssemblyTree::Node& sizes = context.tree.nodes[node];
+  const auto allocate = [&](Bytes bytes) {
+    return sizes.by_blocks ? PageBuffer::reserve(bytes, context.meter, context.pool)
+                           : PageBuffer(bytes, context.meter, context.pool);
+  };
+  context.factor.storage[node] = allocate(sizes.factor_bytes);
+  context.contributions[node] = allocate(sizes.contribution_bytes);
+}
+
+template <class T>
+void run_sequential_node(const FrontContext<T>& context, std::int32_t node) {
+  allocate_node(context, node);
+  if (!context.tree.nodes[node].tiled) {
+    NodeRun<T>(context, node).run();
+    return;
+  }
+  Front<T> front(context, context.tree.nodes[node].last_front,
+                 context.factor.storage[node].template as<T>(),
+                 context.contributions[node].template as<T>());
+  BlockAssembly<T> assembly(context, front);
+  for (std::int32_t j = 0; j < front.blocks(); ++j) {
+    assembly.assemble(j);
+    assembly.finish(j);
+  }
+  eliminate(front);
+}
+
+template <class T>
+void spill_node(const FrontContext<T>& context, std::int32_t node, bool written,
+                const std::function<void()>& done) {
+  const AssemblyTree::Node& place = context.tree.nodes[node];
+  PageBuffer& factor = context.factor.storage[node];
+  PageBuffer& contribution = context.contributions[node];
+  const auto bytes = [](const PageBuffer& buffer) {
+    return std::span<const std::byte>(buffer.data(),
+                                      static_cast<std::size_t>(buffer.size()));
+  };
+  const bool spill_contribution = place.contribution_at >= 0 && contribution.size() > 0;
+  if (place.factor_at >= 0 && written) factor.release();
+  if (place.factor_at >= 0 && factor.size() > 0) {
+    context.file->write(place.factor_at, bytes(factor),
+                        [&factor, done, last = !spill_contribution] {
+                          factor.release();
+                          if (last) done();
+                        });
+  } else if (!spill_contribution) {
+    done();
+  }
+  if (!spill_contribution) return;
+  context.file->write(place.contribution_at, bytes(contribution), [&contribution, done] {
+    contribution.release();
+    done();
+  });
+}
+
+Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree) {
+  if (tree.block_width.empty()) return 0;
+  const std::int64_t width =
+      *std::max_element(tree.block_width.begin(), tree.block_width.end());
+  std::int64_t entries =
+      std::max(kernels::pivot_scratch(tree.kind, static_cast<std::int32_t>(width)),
+               tree.kind == FactorKind::kLdlt ? width * width : 0);
+  for (const AssemblyTree::Node& node : tree.nodes)
+    if (node.contribution_at >= 0)
+      entries = std::max(
+          {entries, kReadEntries, std::int64_t{symbolic.front_order(node.last_front)}});
+  return tree.entry_bytes * entries;
+}
+
+#define ESPALIER_INSTANTIATE(T)                                            \
+  template void allocate_node(const FrontContext<T>&, std::int32_t);       \
+  template void run_sequential_node(const FrontContext<T>&, std::int32_t); \
+  template void spill_node(const FrontContext<T>&, std::int32_t, bool,     \
+                           const std::function<void()>&);
+ESPALIER_INSTANTIATE(float)
+ESPALIER_INSTANTIATE(double)
+#undef ESPALIER_INSTANTIATE
+
+}  // namespace espalier::solver

@@ -1,0 +1,107 @@
+#include "solver/io/matrix_market_header.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace espalier::solver {
+namespace {
+
+std::string lower_case(std::string_view word) {
+  std::string result(word);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+void parse_banner(const TextReader& reader, std::string_view line,
+                  MatrixMarketHeader& header) {
+  const char* const at = line.data();
+  std::array<std::string, 5> word;
+  for (std::string& each : word) each = lower_case(take_word(line));
+  if (word[0] != "%%matrixmarket" || word[4].empty() || !take_word(line).empty()) {
+    reader.fail_at(at,
+                   "not a Matrix Market file: expected a first line such as "
+                   "'%%MatrixMarket matrix coordinate real symmetric'");
+  }
+  if (word[1] != "matrix") {
+    reader.fail_at(at, fmt::format("object '{}': expected 'matrix'", word[1]));
+  }
+  header.format = word[2];
+  header.field = word[3];
+  header.symmetry = word[4];
+  if (header.format != "coordinate" && header.format != "array") {
+    reader.fail_at(
+        at, fmt::format("format '{}': expected 'coordinate' or 'array'", header.format));
+  }
+}
+
+void parse_sizes(const TextReader& reader, std::string_view line,
+                 MatrixMarketHeader& header) {
+  const char* const at = line.data();
+  const bool array = header.format == "array";
+  std::array<std::int64_t*, 3> size = {&header.rows, &header.columns, &header.entries};
+  for (std::size_t k = 0; k < (array ? 2 : 3); ++k) {
+    const std::string_view word = take_word(line);
+    const auto [end, error] =
+        std::from_chars(word.data(), word.data() + word.size(), *size[k]);
+    if (error != std::errc() || end != word.data() + word.size()) {
+      reader.fail_at(
+          at, fmt::format("size line: '{}' is not a number; expected {}", word,
+                          array ? "rows and columns" : "rows, columns and entries"));
+    }
+    if (*size[k] < 0) reader.fail_at(at, fmt::format("size line: {} < 0", *size[k]));
+  }
+  if (!take_word(line).empty()) reader.fail_at(at, "size line: too many numbers");
+  if (array) {
+    if (header.columns > 0 &&
+        header.rows > std::numeric_limits<std::int64_t>::max() / header.columns) {
+      reader.fail_at(at, "size line: rows * columns overflows");
+    }
+    header.entries = header.rows * header.columns;
+  }
+}
+
+}  // namespace
+
+MatrixMarketHeader read_header(TextReader& reader, std::string_view& rest) {
+  MatrixMarketHeader header;
+  rest = reader.next_block();
+  if (rest.empty()) reader.fail("the file is empty");
+  parse_banner(reader, take_line(rest), header);
+  while (true) {
+    if (rest.empty()) {
+      rest = reader.next_block();
+      if (rest.empty()) reader.fail_at(rest.data(), "the file ends before its size line");
+    }
+    const std::string_view line = take_line(rest);
+    if (is_blank_or_comment(line)) continue;
+    parse_sizes(reader, line, header);
+    return header;
+  }
+}
+
+std::string parse_value(std::string_view word, double& value) {
+  const std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
+  const char* const stop = digits.data() + digits.size();
+  const auto [end, error] = std::from_chars(digits.data(), stop, value);
+  if (error == std::errc() && end == stop && std::isfinite(value)) return {};
+  if (error == std::errc::result_out_of_range && end == stop) {
+    value = std::strtod(std::string(digits).c_str(), nullptr);
+    if (std::isfinite(value)) return {};  // too small
+    return fmt::format("value '{}' is outside the range of a double", word);
+  }
+  if (error == std::errc() && end == stop) {
+    return fmt::format("value '{}' is not finite", word);
+  }
+  return word.empty() ? std::string("the value is missing")
+                      : fmt::format("malformed value '{}'", word);
+}
+
+}  // namespace espalier::solver

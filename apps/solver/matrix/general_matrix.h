@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "solver/matrix/sparse_matrix.h"
+
+namespace espalier::solver {
+
+/// A real square matrix of order `size` by compressed columns. Rows of a column are
+/// strictly increasing; what is not stored is zero.
+struct GeneralMatrix {
+  std::int32_t size = 0;
+  std::vector<std::int64_t> column_start;  ///< size + 1 offsets
+  std::vector<std::int32_t> row;
+  std::vector<double> value;
+};
+
+/// A matrix as it is given.
+using InputMatrix = std::variant<SymmetricMatrix, GeneralMatrix>;
+
+[[nodiscard]] std::int32_t order_of(const InputMatrix& matrix);
+
+/// The transposed matrix. Rows of a column need not be increasing in `matrix`; in the
+/// result they are.
+///
+/// @par Cost  O(n + nonzeros)
+[[nodiscard]] GeneralMatrix transposed(const GeneralMatrix& matrix);
+
+/// Both triangles of a symmetric matrix.
+///
+/// @par Cost  O(n + nonzeros)
+[[nodiscard]] GeneralMatrix expanded(const SymmetricMatrix& matrix);
+
+/// The matrix whose lower triangle is `lower` and whose strictly upper triangle is the
+/// transposed `upper`, which has no diagonal. Takes them over.
+///
+/// @par Cost  O(n + nonzeros)
+[[nodiscard]] GeneralMatrix joined(SymmetricMatrix&& lower, SymmetricMatrix&& upper);
+
+/// Where the two triangles of joined() are not equal first; an entry that is not stored
+/// is zero.
+struct TriangleDifference {
+  std::int32_t row, column;  ///< row > column
+  double below, above;       ///< values at (row, column) and (column, row)
+};
+[[nodiscard]] std::optional<TriangleDifference> first_difference(
+    const SymmetricMatrix& lower, const SymmetricMatrix& upper);
+
+/// joined(), or `lower` when the triangles are equal, value by value.
+[[nodiscard]] InputMatrix from_triangles(SymmetricMatrix&& lower,
+                                         SymmetricMatrix&& upper);
+
+/// The matrix with `lower`, which has no diagonal, and its negative across.
+[[nodiscard]] GeneralMatrix skew_symmetric(SymmetricMatrix&& lower);
+
+/// A general matrix on the pattern of B + B^T with a zero where B has none; `upper` is
+/// filled, whether B is symmetric or not.
+///
+/// @par Cost  O(n + nonzeros); rows of a column need not be increasing
+[[nodiscard]] SquareMatrix symmetrised(const GeneralMatrix& matrix);
+
+}  // namespace espalier::solver

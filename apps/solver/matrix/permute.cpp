@@ -1,0 +1,137 @@
+#include "solver/matrix/permute.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace espalier::solver {
+namespace {
+
+// Calls visit(lower, higher, entry) with the new indices of every entry of the matrix.
+template <class Visit>
+void for_each_entry(const SymmetricMatrix& matrix, std::span<const std::int32_t> inverse,
+                    Visit visit) {
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+         ++at) {
+      const auto [low, high] = std::minmax({inverse[column], inverse[matrix.row[at]]});
+      visit(low, high, at);
+    }
+  }
+}
+
+// Offsets from counts that stand one place to the right of their bucket, and a cursor for
+// each bucket.
+std::vector<std::int64_t> counts_to_starts(std::vector<std::int64_t>& start) {
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  return {start.begin(), start.end() - 1};
+}
+
+struct Entry {
+  std::int32_t row;
+  double value, upper;
+};
+
+// The entries from `start` to `end`; `upper` is empty or moves along.
+void sort_entries(SymmetricMatrix& lower, std::vector<double>& upper, std::int64_t start,
+                  std::int64_t end, std::vector<Entry>& entries) {
+  const std::span<std::int32_t> row = std::span(lower.row).subspan(start, end - start);
+  if (std::is_sorted(row.begin(), row.end())) return;
+  entries.clear();
+  for (auto k = start; k < end; ++k) {
+    entries.push_back({lower.row[k], lower.value[k], upper.empty() ? 0 : upper[k]});
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.row < b.row; });
+  for (const Entry& entry : entries) {
+    lower.row[start] = entry.row;
+    lower.value[start] = entry.value;
+    if (!upper.empty()) upper[start] = entry.upper;
+    ++start;
+  }
+}
+
+void sort_columns(SymmetricMatrix& lower, std::vector<double>& upper) {
+#pragma omp parallel if (lower.row.size() > 10'000)
+  {
+    std::vector<Entry> entries;
+#pragma omp for schedule(dynamic, 1024)
+    for (std::int32_t column = 0; column < lower.size; ++column) {
+      sort_entries(lower, upper, lower.column_start[column],
+                   lower.column_start[column + 1], entries);
+    }
+  }
+}
+
+SymmetricMatrix permuted(const SymmetricMatrix& lower, const std::vector<double>& upper,
+                         std::span<const std::int32_t> permutation,
+                         std::vector<double>& new_upper) {
+  const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
+  SymmetricMatrix result;
+  result.size = lower.size;
+  result.column_start.assign(lower.size + 1LL, 0);
+  for_each_entry(lower, inverse,
+                 [&result](auto low, auto, auto) { ++result.column_start[low + 1]; });
+  std::vector<std::int64_t> next = counts_to_starts(result.column_start);
+  result.row.resize(lower.row.size());
+  result.value.resize(lower.value.size());
+  new_upper.resize(upper.size());
+  for_each_entry(lower, inverse, [&](auto low, auto high, auto at) {
+    const std::int64_t to = next[low]++;
+    result.row[to] = high;
+    result.value[to] = lower.value[at];
+    if (upper.empty()) return;
+    const bool flips = inverse[lower.row[at]] != high;
+    new_upper[to] = flips ? lower.value[at] : upper[at];
+    if (flips) result.value[to] = upper[at];
+  });
+  sort_columns(result, new_upper);
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> inverse_permutation(std::span<const std::int32_t> permutation) {
+  std::vector<std::int32_t> inverse(permutation.size());
+  for (std::size_t k = 0; k < permutation.size(); ++k) {
+    inverse[permutation[k]] = static_cast<std::int32_t>(k);
+  }
+  return inverse;
+}
+
+LowerRows permuted_rows(const SymmetricMatrix& matrix,
+                        std::span<const std::int32_t> permutation) {
+  const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
+  LowerRows rows{matrix.size, std::vector<std::int64_t>(matrix.size + 1LL, 0), {}};
+  for_each_entry(matrix, inverse, [&rows](auto low, auto high, auto) {
+    if (low != high) ++rows.row_start[high + 1];
+  });
+  std::vector<std::int64_t> next = counts_to_starts(rows.row_start);
+  rows.column.resize(rows.row_start.back());
+  for_each_entry(matrix, inverse, [&](auto low, auto high, auto) {
+    if (low != high) rows.column[next[high]++] = low;
+  });
+  return rows;
+}
+
+void sort_columns(SymmetricMatrix& matrix) {
+  std::vector<double> none;
+  sort_columns(matrix, none);
+}
+
+void sort_columns(SquareMatrix& matrix) { sort_columns(matrix.lower, matrix.upper); }
+
+SymmetricMatrix permuted(const SymmetricMatrix& matrix,
+                         std::span<const std::int32_t> permutation) {
+  std::vector<double> none;
+  return permuted(matrix, {}, permutation, none);
+}
+
+SquareMatrix permuted(const SquareMatrix& matrix,
+                      std::span<const std::int32_t> permutation) {
+  SquareMatrix result;
+  result.lower = permuted(matrix.lower, matrix.upper, permutation, result.upper);
+  return result;
+}
+
+}  // namespace espalier::solver

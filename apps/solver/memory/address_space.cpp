@@ -1,0 +1,75 @@
+#include "solver/memory/address_space.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <limits>
+
+namespace espalier::solver {
+namespace {
+
+// OpenBLAS's buffer of a thread on x86-64; other libraries take less.
+constexpr Bytes kBlasBuffer = Bytes{128} << 20;
+// Operands of the warm-up, guard pages, and what StarPU keeps for a worker.
+constexpr Bytes kBesideBlas = Bytes{8} << 20;
+// StarPU's own threads and tables, and heap for what comes before the fronts.
+constexpr Bytes kRuntime = Bytes{32} << 20;
+
+struct Limit {
+  int resource;
+  const char *field, *name;
+};
+constexpr std::array kLimits = {
+    Limit{RLIMIT_AS, "VmSize:", "the limit of address space (ulimit -v)"},
+    Limit{RLIMIT_DATA, "VmData:", "the limit of data (ulimit -d)"}};
+
+// In bytes; 0 where /proc does not tell.
+Bytes status_field(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string key; status >> key;) {
+    Bytes kibibytes = 0;
+    if (key == field && status >> kibibytes) return kibibytes << 10;
+    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return 0;
+}
+
+Bytes stack_of_a_thread() {
+  pthread_attr_t attributes;
+  std::size_t bytes = std::size_t{8} << 20;
+  if (pthread_getattr_default_np(&attributes) == 0) {
+    pthread_attr_getstacksize(&attributes, &bytes);
+    pthread_attr_destroy(&attributes);
+  }
+  return static_cast<Bytes>(bytes);
+}
+
+}  // namespace
+
+Bytes runtime_address_space(std::int32_t workers) {
+  // OpenBLAS's own threads, one a further core, take a buffer some time after loading:
+  // whether VmSize has it already is not known.
+  const Bytes of_blas = checked_mul(sysconf(_SC_NPROCESSORS_ONLN) - 1, kBlasBuffer);
+  const Bytes of_a_worker = kBlasBuffer + stack_of_a_thread() + kBesideBlas;
+  return checked_add(kRuntime + of_blas, checked_mul(workers, of_a_worker));
+}
+
+void check_address_space(Bytes bytes, const std::string& what) {
+  for (const Limit& limit : kLimits) {
+    rlimit set{};
+    if (getrlimit(limit.resource, &set) != 0 || set.rlim_cur == RLIM_INFINITY) continue;
+    const auto most = static_cast<Bytes>(
+        std::min<rlim_t>(set.rlim_cur, std::numeric_limits<Bytes>::max()));
+    const Bytes used = status_field(limit.field);
+    if (bytes <= most - used) continue;
+    throw MemoryLimit(fmt::format("{} is {}, of which {} are taken: {}", limit.name,
+                                  format_size(most), format_size(used), what));
+  }
+}
+
+}  // namespace espalier::solver

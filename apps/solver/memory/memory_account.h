@@ -1,0 +1,52 @@
+#pragma once
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+#include "espalier/model/units.h"
+#include "solver/memory/process_account.h"
+
+namespace espalier::solver {
+
+/// What the bound on the process is made of. The bound covers everything that is
+/// resident, so what is there before the first front, and what the runtime will need
+/// beside the fronts, is taken off before the tree is planned.
+struct MemoryAccount {
+  Bytes analysis_peak = 0;  ///< VmHWM up to the start of the factorisation
+  Bytes baseline = 0;       ///< resident then: program, runtime, matrix, structures
+  Bytes reserve = 0;        ///< kept for heap and system beside the fronts
+  Bytes tree_least = 0;     ///< least bound of the assembly tree, everything in memory
+  Bytes solve = 0;          ///< factor and vectors: resident while solving
+  Bytes tree_least_out_of_core = 0;  ///< with a spill file for all that can go there
+  Bytes solve_out_of_core = 0;
+  Bytes elsewhere = 0;  ///< what another process of the job needs that has the same bound
+
+  /// What this process needs: a smaller bound is refused.
+  [[nodiscard]] Bytes needed() const { return needed(tree_least, solve); }
+  [[nodiscard]] Bytes needed_out_of_core() const {
+    return needed(tree_least_out_of_core, solve_out_of_core);
+  }
+  /// What users are told: see ProcessAccount::least().
+  [[nodiscard]] Bytes least() const {
+    return checked_add(needed(), ProcessAccount::kRunToRun);
+  }
+  [[nodiscard]] Bytes least_out_of_core() const {
+    return checked_add(needed_out_of_core(), ProcessAccount::kRunToRun);
+  }
+  /// Whether a bound will do for this run: with half of that to spare.
+  [[nodiscard]] bool fits(Bytes bound) const {
+    return checked_add(needed(), ProcessAccount::kRunToRun / 2) <= bound;
+  }
+  /// What an accepted bound on the process leaves for the tree.
+  [[nodiscard]] Bytes tree_bound(Bytes bound) const { return process().left(bound); }
+
+ private:
+  [[nodiscard]] ProcessAccount process() const {
+    return {.peak_before = analysis_peak, .baseline = baseline, .reserve = reserve};
+  }
+  [[nodiscard]] Bytes needed(Bytes tree, Bytes solving) const {
+    return std::max(process().needed(std::max(tree, solving)), elsewhere);
+  }
+};
+
+}  // namespace espalier::solver

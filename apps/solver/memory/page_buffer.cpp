@@ -1,0 +1,112 @@
+#include "solver/memory/page_buffer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+namespace {
+
+Bytes page_size() {
+  static const Bytes size = sysconf(_SC_PAGESIZE);
+  return size;
+}
+
+}  // namespace
+
+Bytes PageBuffer::footprint(Bytes bytes) {
+  return checked_add(bytes, page_size() - 1) / page_size() * page_size();
+}
+
+void MemoryMeter::add(Bytes bytes) noexcept {
+  const Bytes now = now_.fetch_add(bytes) + bytes;
+  Bytes peak = peak_.load();
+  while (now > peak && !peak_.compare_exchange_weak(peak, now)) {
+  }
+  changed(bytes);
+}
+
+PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool)
+    : bytes_(footprint(bytes)), meter_(meter), pool_(pool) {
+  if (bytes_ == 0) return;
+  if (pool_ != nullptr) {
+    data_ = pool_->take(bytes_);
+  } else {
+    data_ = reserve_pages(bytes_);
+    populate_pages(data_, bytes_);
+  }
+  if (meter_ != nullptr) meter_->add(bytes_);
+}
+
+PageBuffer PageBuffer::reserve(Bytes bytes, MemoryMeter* meter, PagePool* pool) {
+  PageBuffer buffer;
+  buffer.bytes_ = footprint(bytes);
+  buffer.meter_ = meter;
+  buffer.pool_ = pool;
+  if (buffer.bytes_ == 0) return buffer;
+  buffer.data_ = reserve_pages(buffer.bytes_);
+  buffer.pages_.assign(static_cast<std::size_t>(buffer.bytes_ / page_size()),
+                       Page::kReserved);
+  return buffer;
+}
+
+void PageBuffer::take(Bytes begin, Bytes end) {
+  if (pool_ != nullptr)
+    pool_->take_at(data_ + begin, end - begin);
+  else
+    populate_pages(data_ + begin, end - begin);
+  if (meter_ != nullptr) meter_->add(end - begin);
+}
+
+void PageBuffer::give(Bytes begin, Bytes end) noexcept {
+  if (pool_ != nullptr)
+    pool_->give(data_ + begin, end - begin);
+  else
+    unmap_pages(data_ + begin, end - begin);
+  if (meter_ != nullptr) meter_->add(begin - end);
+}
+
+// Calls change(begin, end), in bytes, for every run of pages in a state among the pages
+// [page, last); they are in state `after` then.
+template <class Change>
+void PageBuffer::change_runs(Bytes page, Bytes last, Page before, Page after,
+                             Change change) {
+  while (page < last) {
+    Bytes stop = page;
+    while (stop < last && pages_[stop] == before) ++stop;
+    if (stop > page) change(page * page_size(), stop * page_size());
+    std::fill(pages_.begin() + page, pages_.begin() + stop, after);
+    page = std::max(stop, page + 1);
+  }
+}
+
+void PageBuffer::fill(Bytes begin, Bytes end) {
+  if (pages_.empty() || begin >= end) return;
+  change_runs(begin / page_size(), (end + page_size() - 1) / page_size(), Page::kReserved,
+              Page::kFilled, [this](Bytes first, Bytes last) { take(first, last); });
+}
+
+void PageBuffer::drain(Bytes begin, Bytes end) noexcept {
+  if (data_ == nullptr) return;
+  if (pages_.empty())
+    pages_.assign(static_cast<std::size_t>(bytes_ / page_size()), Page::kFilled);
+  change_runs((begin + page_size() - 1) / page_size(), end / page_size(), Page::kFilled,
+              Page::kGone, [this](Bytes first, Bytes last) { give(first, last); });
+}
+
+void PageBuffer::release() noexcept {
+  if (data_ != nullptr && pages_.empty()) give(0, bytes_);
+  const auto pages = static_cast<Bytes>(pages_.size());
+  change_runs(0, pages, Page::kFilled, Page::kGone,
+              [this](Bytes first, Bytes last) { give(first, last); });
+  change_runs(0, pages, Page::kReserved, Page::kGone, [this](Bytes first, Bytes last) {
+    unmap_pages(data_ + first, last - first);
+  });
+  pages_.clear();
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,314 @@
+#include "solver/memory/page_pool.h"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <optional>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+namespace {
+
+// Pieces below are not worth keeping; more of them would be too many mappings.
+constexpr Bytes kLeastPiece = Bytes{64} << 10;
+constexpr std::size_t kMostPieces = 4096;
+constexpr std::size_t kMostJoined = 64;
+// Buffers of up to a quarter of a chunk are cut from chunks. What is kept of the last one
+// must be little beside everything.
+constexpr Bytes kLeastChunk = Bytes{64} << 10, kMostChunk = Bytes{1} << 20;
+Bytes chunk_bytes(Bytes limit) {
+  return std::clamp(limit / 64 / kLeastChunk * kLeastChunk, kLeastChunk, kMostChunk);
+}
+
+void* map(std::byte* at, Bytes bytes, int protection, int flags) {
+  void* const address = mmap(at, static_cast<std::size_t>(bytes), protection,
+                             MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  if (address == MAP_FAILED)
+    throw Error(
+        fmt::format("cannot allocate {}: {}", format_size(bytes), std::strerror(errno)));
+  return address;
+}
+
+// Of this thread's processor: what others run meanwhile is not the pages' price.
+Seconds processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+void clear(std::byte* data, Bytes bytes) {
+  std::memset(data, 0, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
+
+std::byte* reserve_pages(Bytes bytes) {
+  return static_cast<std::byte*>(map(nullptr, bytes, PROT_NONE, MAP_NORESERVE));
+}
+
+void populate_pages(std::byte* at, Bytes bytes, bool huge) {
+  map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED);
+  const auto size = static_cast<std::size_t>(bytes);
+  // Best effort: without huge pages everything works, a little slower.
+  if (huge) madvise(at, size, MADV_HUGEPAGE);
+  // Adding into a fresh page reads it first: the system would map its page of zeros, then
+  // copy it at the write, and interrupt every other thread for each page.
+  madvise(at, size, MADV_POPULATE_WRITE);
+}
+
+void unmap_pages(std::byte* data, Bytes bytes) noexcept {
+  munmap(data, static_cast<std::size_t>(bytes));
+}
+
+PagePool::PagePool(Bytes limit) : limit_(limit), chunk_(chunk_bytes(limit)) {}
+
+PagePool::~PagePool() {
+  for (const auto& [bytes, data] : free_) unmap_pages(data, bytes);
+}
+
+std::byte* PagePool::take(Bytes bytes) {
+  do {
+    std::unique_lock lock(mutex_);
+    if (std::byte* const data = take_whole(bytes)) {
+      used_ += bytes;
+      taken_[data] = bytes;
+      lock.unlock();
+      clear(data, bytes);
+      return data;
+    }
+  } while (add_chunk(bytes));
+  std::byte* const data = reserve_pages(bytes);
+  try {
+    take_at(data, bytes);
+  } catch (...) {
+    unmap_pages(data, bytes);
+    throw;
+  }
+  return data;
+}
+
+// False where a chunk is no use or does not fit in the limit.
+bool PagePool::add_chunk(Bytes wanted) {
+  if (wanted > chunk_ / 4) return false;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (used_ + kept_ + beside_ + chunk_ > limit_ || free_.size() >= kMostPieces)
+      return false;
+    kept_ += chunk_;
+  }
+  std::byte* data = nullptr;
+  try {
+    data = reserve_pages(chunk_);
+    populate_pages(data, chunk_);
+  } catch (...) {
+    if (data != nullptr) unmap_pages(data, chunk_);
+    const std::scoped_lock lock(mutex_);
+    kept_ -= chunk_;
+    return false;
+  }
+  const std::scoped_lock lock(mutex_);
+  kept_ -= chunk_;
+  chunks_[data] = chunk_;
+  keep({data, chunk_});
+  trim();
+  return true;
+}
+
+bool PagePool::in_chunk(const std::byte* data) const {
+  const auto after = chunks_.upper_bound(data);
+  if (after == chunks_.begin()) return false;
+  const auto chunk = std::prev(after);
+  return data < chunk->first + chunk->second;
+}
+
+void PagePool::take_at(std::byte* at, Bytes bytes) {
+  std::vector<Piece> pieces;
+  {
+    const std::scoped_lock lock(mutex_);
+    used_ += bytes;
+    pieces = take_pieces(bytes);
+    trim();
+  }
+  try {
+    place(at, bytes, pieces);
+  } catch (...) {
+    const std::scoped_lock lock(mutex_);
+    used_ -= bytes;
+    throw;
+  }
+}
+
+// Moves the pieces to `at`, one after the other, and fresh pages behind them.
+void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces) {
+  std::vector<Piece> placed;
+  std::byte* next = at;
+  for (const Piece& piece : pieces) {
+    const auto size = static_cast<std::size_t>(piece.bytes);
+    if (mremap(piece.data, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+               static_cast<void*>(next)) == MAP_FAILED) {
+      unmap_pages(piece.data, piece.bytes);  // fresh pages in their place
+      populate_pages(next, piece.bytes);
+    } else {
+      clear(next, piece.bytes);
+    }
+    placed.push_back({next, piece.bytes});
+    next += piece.bytes;
+  }
+  populate(next, bytes - (next - at), placed);
+  const std::scoped_lock lock(mutex_);
+  for (const Piece& piece : placed) taken_[piece.data] = piece.bytes;
+}
+
+// Fresh pages, of the kind that is cheaper; a piece for each run of one kind, which is
+// one mapping.
+void PagePool::populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed) {
+  std::optional<bool> last;
+  while (bytes > 0) {
+    PageChoice::Step step{};
+    {
+      const std::scoped_lock lock(mutex_);
+      step = choice_.next(bytes);
+    }
+    const Seconds start = processor_time();
+    populate_pages(at, step.bytes, step.huge);
+    const Seconds taken = processor_time() - start;
+    if (last == step.huge)
+      placed.back().bytes += step.bytes;
+    else
+      placed.push_back({at, step.bytes});
+    last = step.huge;
+    at += step.bytes;
+    bytes -= step.bytes;
+    const std::scoped_lock lock(mutex_);
+    choice_.paid(step, taken);
+  }
+}
+
+void PagePool::insert_free(Piece piece) {
+  free_.emplace(piece.bytes, piece.data);
+  free_at_[piece.data] = piece.bytes;
+  kept_ += piece.bytes;
+}
+
+PagePool::Piece PagePool::remove_free(Free::iterator at) {
+  const Piece piece{at->second, at->first};
+  free_at_.erase(piece.data);
+  free_.erase(at);
+  kept_ -= piece.bytes;
+  return piece;
+}
+
+// The smallest piece that is large enough; what is left over of it stays.
+std::byte* PagePool::take_whole(Bytes bytes) {
+  const auto fit = free_.lower_bound({bytes, nullptr});
+  if (fit == free_.end()) return nullptr;
+  const Piece piece = remove_free(fit);
+  reused_ += bytes;
+  if (piece.bytes > bytes) keep({piece.data + bytes, piece.bytes - bytes});
+  return piece.data;
+}
+
+// The largest pieces that may move, until they are enough.
+std::vector<PagePool::Piece> PagePool::take_pieces(Bytes bytes) {
+  std::vector<Piece> pieces;
+  auto next = free_.end();
+  while (bytes >= kLeastPiece && next != free_.begin() && pieces.size() < kMostJoined) {
+    const auto largest = std::prev(next);
+    if (largest->first < kLeastPiece) break;
+    if (in_chunk(largest->second)) {
+      next = largest;
+      continue;
+    }
+    Piece piece = remove_free(largest);
+    if (piece.bytes > bytes) {
+      keep({piece.data + bytes, piece.bytes - bytes});
+      piece.bytes = bytes;
+    }
+    bytes -= piece.bytes;
+    reused_ += piece.bytes;
+    pieces.push_back(piece);
+  }
+  return pieces;
+}
+
+void PagePool::keep(Piece piece) {
+  if (in_chunk(piece.data)) {
+    merge_with_neighbours(piece);
+  } else if (piece.bytes < kLeastPiece) {
+    unmap_pages(piece.data, piece.bytes);
+    return;
+  }
+  insert_free(piece);
+}
+
+// Those of the same chunk.
+void PagePool::merge_with_neighbours(Piece& piece) {
+  const auto chunk = std::prev(chunks_.upper_bound(piece.data));
+  auto next = free_at_.lower_bound(piece.data + piece.bytes);
+  if (next != free_at_.end() && next->first == piece.data + piece.bytes &&
+      next->first < chunk->first + chunk->second)
+    piece.bytes += remove_free(free_.find({next->second, next->first})).bytes;
+  next = free_at_.lower_bound(piece.data);
+  if (next == free_at_.begin()) return;
+  const auto previous = std::prev(next);
+  if (previous->first < chunk->first || previous->first + previous->second != piece.data)
+    return;
+  const Piece before = remove_free(free_.find({previous->second, previous->first}));
+  piece = {before.data, before.bytes + piece.bytes};
+}
+
+// What goes beyond the limit leaves the process: small pieces first.
+void PagePool::trim() noexcept {
+  while (!free_.empty() &&
+         (used_ + kept_ + beside_ > limit_ || free_.size() > kMostPieces)) {
+    const Bytes over = used_ + kept_ + beside_ - limit_;
+    const bool too_many = free_.size() > kMostPieces;
+    const Piece piece = remove_free(free_.begin());
+    const Bytes page = kLeastPiece;  // cut in multiples of it
+    const Bytes cut =
+        too_many ? piece.bytes : std::min(piece.bytes, (over + page - 1) / page * page);
+    unmap_pages(piece.data, cut);
+    if (piece.bytes > cut) keep({piece.data + cut, piece.bytes - cut});
+  }
+}
+
+void PagePool::give(std::byte* data, Bytes bytes) noexcept {
+  const std::scoped_lock lock(mutex_);
+  used_ -= bytes;
+  std::byte* const end = data + bytes;
+  auto piece = std::prev(taken_.upper_bound(data));
+  while (data < end) {
+    std::byte* const first = piece->first;
+    std::byte* const last = first + piece->second;
+    std::byte* const stop = std::min(last, end);
+    piece = taken_.erase(piece);
+    if (first < data) taken_[first] = data - first;
+    if (stop < last) taken_[stop] = last - stop;
+    keep({data, stop - data});
+    data = stop;
+  }
+  trim();
+}
+
+void PagePool::use_beside(Bytes delta) noexcept {
+  const std::scoped_lock lock(mutex_);
+  beside_ += delta;
+  trim();
+}
+
+Bytes PagePool::kept() const {
+  const std::scoped_lock lock(mutex_);
+  return kept_;
+}
+
+Bytes PagePool::reused() const {
+  const std::scoped_lock lock(mutex_);
+  return reused_;
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "espalier/model/units.h"
+#include "solver/memory/page_choice.h"
+
+namespace espalier::solver {
+
+/// Pages that fronts pass on to one another instead of asking the system for new ones: it
+/// clears a page several times slower than it is cleared here, page fault included.
+///
+/// What is given back is kept, as long as what is in use and what is kept stay inside a
+/// limit together; what goes beyond leaves the process at once, before anything new is
+/// taken. So a bound on the resident set holds with the pool as without it. Pieces of
+/// address space are cut, and joined by moving their pages, so that every kept page can
+/// serve a buffer of any size.
+///
+/// Small buffers are cut from chunks that are taken whole, where the limit has room for
+/// them: most cost no call to the system. Parts of a chunk that are kept grow together
+/// again, but are never moved. Safe from any thread.
+class PagePool {
+ public:
+  /// @param limit  of the bytes in use, kept and set aside by use_beside()
+  explicit PagePool(Bytes limit);
+  /// Gives everything kept back to the system. Memory still in use stays valid; its
+  /// owner unmaps it.
+  ~PagePool();
+  PagePool(const PagePool&) = delete;
+  PagePool& operator=(const PagePool&) = delete;
+
+  /// Resident memory of whole pages; all zeros. @throws Error when the system refuses
+  [[nodiscard]] std::byte* take(Bytes bytes);
+  /// The same at an address that reserve_pages() has reserved.
+  void take_at(std::byte* at, Bytes bytes);
+  /// Gives back any part, in whole pages, of what was taken.
+  void give(std::byte* data, Bytes bytes) noexcept;
+
+  /// Bytes that something else uses of the limit: `delta` more.
+  void use_beside(Bytes delta) noexcept;
+
+  [[nodiscard]] Bytes kept() const;
+  /// Bytes taken that were kept before.
+  [[nodiscard]] Bytes reused() const;
+
+ private:
+  struct Piece {
+    std::byte* data;
+    Bytes bytes;
+  };
+  using Free = std::set<std::pair<Bytes, std::byte*>>;
+  std::byte* take_whole(Bytes bytes);
+  bool add_chunk(Bytes wanted);
+  [[nodiscard]] bool in_chunk(const std::byte* data) const;
+  void insert_free(Piece piece);
+  Piece remove_free(Free::iterator piece);
+  void merge_with_neighbours(Piece& piece);
+  std::vector<Piece> take_pieces(Bytes bytes);
+  void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces);
+  void populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed);
+  void keep(Piece piece);
+  void trim() noexcept;
+
+  mutable std::mutex mutex_;
+  PageChoice choice_;
+  Bytes limit_, chunk_, used_ = 0, kept_ = 0, beside_ = 0, reused_ = 0;
+  Free free_;                            // by size; outside chunks, inside one mapping
+  std::map<std::byte*, Bytes> free_at_;  // the same by address
+  std::map<std::byte*, Bytes> taken_;    // by address; each inside one mapping or chunk
+  std::map<const std::byte*, Bytes> chunks_;
+};
+
+/// Address space of whole pages without memory. @throws Error when the system refuses
+[[nodiscard]] std::byte* reserve_pages(Bytes bytes);
+/// Fresh resident memory, all zeros, at an address that was reserved. @throws Error
+void populate_pages(std::byte* at, Bytes bytes, bool huge = false);
+void unmap_pages(std::byte* data, Bytes bytes) noexcept;
+
+}  // namespace espalier::solver

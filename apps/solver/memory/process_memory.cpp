@@ -1,0 +1,39 @@
+#include "solver/memory/process_memory.h"
+
+#include <malloc.h>
+
+#include <fstream>
+#include <string>
+
+#include "espalier/machine/process_memory.h"
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+namespace {
+
+Bytes told(std::optional<Bytes> bytes, const char* field) {
+  if (bytes) return *bytes;
+  throw Error(std::string("cannot read ") + field + " from /proc/self/status");
+}
+
+}  // namespace
+
+Bytes resident_bytes() { return told(process_memory().vm_rss, "VmRSS"); }
+Bytes peak_resident_bytes() { return told(process_memory().vm_hwm, "VmHWM"); }
+
+bool reset_peak_resident() {
+  std::ofstream clear("/proc/self/clear_refs");
+  clear << "5" << std::flush;
+  return static_cast<bool>(clear);
+}
+
+void keep_heap_small() {
+  // A fixed threshold: by default it grows with what is freed, up to 32 MiB.
+  mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+  mallopt(M_ARENA_MAX, 1);
+}
+
+void trim_heap() { malloc_trim(0); }
+
+}  // namespace espalier::solver

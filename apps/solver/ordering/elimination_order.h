@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "espalier/model/units.h"
+#include "solver/matrix/permute.h"
+#include "solver/ordering/elimination_tree.h"
+#include "solver/ordering/ordering.h"
+
+namespace espalier::solver {
+
+/// An order of elimination, renumbered in a postorder of its elimination tree, which has
+/// the same fill, and what the factor is like then.
+struct EliminationOrder {
+  std::vector<std::int32_t> permutation;  ///< permutation[new] = old
+  std::vector<std::int32_t> parent;       ///< of each column in the tree; -1: a root
+  std::vector<std::int32_t> counts;       ///< nonzeros of each column of L
+  LowerRows rows;                         ///< of the permuted matrix
+  Flops flops = 0;                        ///< sum of squared counts
+};
+
+/// @par Cost  nearly linear in the nonzeros of the matrix
+[[nodiscard]] EliminationOrder elimination_order(const SymmetricMatrix& matrix,
+                                                 std::span<const std::int32_t> order);
+
+/// choose_ordering(), and what it has found out about the order on the way; empty where
+/// it did not need to.
+struct ChosenOrder {
+  Ordering ordering;
+  std::optional<EliminationOrder> eliminated;
+};
+[[nodiscard]] ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
+                                       std::span<const std::int32_t> partner);
+
+}  // namespace espalier::solver

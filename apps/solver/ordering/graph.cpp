@@ -1,0 +1,181 @@
+#include "solver/ordering/graph.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <numeric>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr std::int32_t kNone = -1;
+
+template <class Visit>
+void for_each_edge(const SymmetricMatrix& matrix, Visit visit) {
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+         ++at) {
+      if (matrix.row[at] != column) visit(matrix.row[at], column);
+    }
+  }
+}
+
+// The finaliser of SplitMix64: sums of it tell sets apart.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// Of each vertex with its neighbours.
+std::vector<std::uint64_t> neighbourhood_hashes(const Graph& graph) {
+  std::vector<std::uint64_t> hash(graph.size());
+  for (std::int32_t vertex = 0; vertex < graph.size(); ++vertex) {
+    hash[vertex] = mixed(vertex);
+    for (std::int32_t other : graph.neighbours(vertex)) hash[vertex] += mixed(other);
+  }
+  return hash;
+}
+
+// The vertices of each group in increasing order, by offsets.
+struct Members {
+  std::vector<std::int32_t> start, vertex;
+  explicit Members(const Groups& groups)
+      : start(groups.count + 1LL, 0), vertex(groups.of.size()) {
+    for (std::int32_t group : groups.of) ++start[group + 1];
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    std::vector<std::int32_t> next(start.begin(), start.end() - 1);
+    for (std::size_t k = 0; k < vertex.size(); ++k) {
+      vertex[next[groups.of[k]]++] = static_cast<std::int32_t>(k);
+    }
+  }
+  [[nodiscard]] std::span<const std::int32_t> of(std::int32_t group) const {
+    return std::span(vertex).subspan(start[group], start[group + 1] - start[group]);
+  }
+};
+
+}  // namespace
+
+Graph adjacency(const SymmetricMatrix& matrix) {
+  Graph graph;
+  std::vector<std::int64_t> degree(matrix.size, 0);
+  std::int64_t ends = 0;
+  for_each_edge(matrix, [&](auto a, auto b) {
+    ++degree[a];
+    ++degree[b];
+    ends += 2;
+  });
+  if (ends > std::numeric_limits<std::int32_t>::max()) {
+    throw InvalidInput(
+        fmt::format("ordering: {} edge ends, more than the libraries' 2^31 - 1", ends));
+  }
+  graph.start.assign(1, 0);
+  for (std::int64_t each : degree) {
+    graph.start.push_back(graph.start.back() + static_cast<std::int32_t>(each));
+  }
+  graph.neighbour.resize(ends);
+  std::vector<std::int32_t> next(graph.start.begin(), graph.start.end() - 1);
+  for_each_edge(matrix, [&](auto a, auto b) {
+    graph.neighbour[next[a]++] = b;
+    graph.neighbour[next[b]++] = a;
+  });
+  return graph;
+}
+
+Groups indistinguishable_vertices(const Graph& graph) {
+  const std::vector<std::uint64_t> hash = neighbourhood_hashes(graph);
+  Groups groups{std::vector<std::int32_t>(graph.size(), kNone), 0};
+  std::vector<std::int32_t> beside(graph.size(), kNone);  // beside[v] = u: v is next to u
+  for (std::int32_t vertex = 0; vertex < graph.size(); ++vertex) {
+    if (groups.of[vertex] != kNone) continue;
+    groups.of[vertex] = groups.count;
+    const auto neighbours = graph.neighbours(vertex);
+    const auto same_set = [&](std::int32_t other) {
+      if (beside[vertex] != vertex) {  // not marked yet
+        for (std::int32_t each : neighbours) beside[each] = vertex;
+        beside[vertex] = vertex;
+      }
+      for (std::int32_t each : graph.neighbours(other)) {
+        if (beside[each] != vertex) return false;
+      }
+      return true;
+    };
+    for (std::int32_t other : neighbours) {
+      if (groups.of[other] == kNone && hash[other] == hash[vertex] &&
+          graph.neighbours(other).size() == neighbours.size() && same_set(other)) {
+        groups.of[other] = groups.count;
+      }
+    }
+    ++groups.count;
+  }
+  return groups;
+}
+
+Groups paired_vertices(std::span<const std::int32_t> partner) {
+  Groups groups{std::vector<std::int32_t>(partner.size(), kNone), 0};
+  for (std::size_t vertex = 0; vertex < partner.size(); ++vertex) {
+    if (groups.of[vertex] != kNone) continue;
+    groups.of[vertex] = groups.of[partner[vertex]] = groups.count++;
+  }
+  return groups;
+}
+
+Graph quotient(const Graph& graph, const Groups& groups) {
+  const Members members(groups);
+  Graph result;
+  result.start.assign(1, 0);
+  result.weight.assign(groups.count, 0);
+  std::vector<std::int32_t> last(groups.count, kNone);  // group that listed a group last
+  for (std::int32_t group = 0; group < groups.count; ++group) {
+    last[group] = group;  // no loop
+    for (std::int32_t vertex : members.of(group)) {
+      result.weight[group] += graph.weight.empty() ? 1 : graph.weight[vertex];
+      for (std::int32_t other : graph.neighbours(vertex)) {
+        const std::int32_t to = groups.of[other];
+        if (last[to] == group) continue;
+        last[to] = group;
+        result.neighbour.push_back(to);
+      }
+    }
+    result.start.push_back(static_cast<std::int32_t>(result.neighbour.size()));
+  }
+  return result;
+}
+
+SymmetricMatrix paired_pattern(const SymmetricMatrix& matrix,
+                               std::span<const std::int32_t> partner) {
+  const Groups pairs = paired_vertices(partner);
+  const Graph graph = quotient(adjacency(matrix), pairs);
+  const Members members(pairs);
+  SymmetricMatrix result;
+  result.size = matrix.size;
+  result.column_start.assign(1, 0);
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    const auto append = [&](std::int32_t group) {
+      for (std::int32_t row : members.of(group)) {
+        if (row >= column) result.row.push_back(row);
+      }
+    };
+    append(pairs.of[column]);
+    for (std::int32_t group : graph.neighbours(pairs.of[column])) append(group);
+    result.column_start.push_back(static_cast<std::int64_t>(result.row.size()));
+  }
+  return result;
+}
+
+std::vector<std::int32_t> expanded_order(std::span<const std::int32_t> group_order,
+                                         const Groups& groups) {
+  const Members members(groups);
+  std::vector<std::int32_t> order;
+  order.reserve(groups.of.size());
+  for (std::int32_t group : group_order) {
+    const auto vertices = members.of(group);
+    order.insert(order.end(), vertices.begin(), vertices.end());
+  }
+  return order;
+}
+
+}  // namespace espalier::solver

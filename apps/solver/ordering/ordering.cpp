@@ -1,0 +1,181 @@
+#include "solver/ordering/ordering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "espalier/model/error.h"
+#include "solver/ordering/elimination_order.h"
+#include "solver/ordering/graph.h"
+#include "solver/ordering/ordering_libraries.h"
+#include "solver/ordering/reduce_graph.h"
+
+namespace espalier::solver {
+namespace {
+
+#ifdef ESPALIER_WITH_METIS
+constexpr bool kHaveMetis = true;
+#else
+constexpr bool kHaveMetis = false;
+#endif
+#ifdef ESPALIER_WITH_AMD
+constexpr bool kHaveAmd = true;
+#else
+constexpr bool kHaveAmd = false;
+#endif
+#ifdef ESPALIER_WITH_SCOTCH
+constexpr bool kHaveScotch = true;
+#else
+constexpr bool kHaveScotch = false;
+#endif
+
+struct Library {
+  OrderingKind kind;
+  std::string_view name;
+  bool available;
+  std::string_view package;
+};
+constexpr std::array kLibraries = {
+    Library{OrderingKind::kMetis, "metis", kHaveMetis, "METIS (Debian: libmetis-dev)"},
+    Library{OrderingKind::kScotch, "scotch", kHaveScotch,
+            "SCOTCH (Debian: libscotch-dev)"},
+    Library{OrderingKind::kAmd, "amd", kHaveAmd,
+            "AMD of SuiteSparse (Debian: libsuitesparse-dev)"},
+    Library{OrderingKind::kNatural, "natural", true, ""},
+    Library{OrderingKind::kAuto, "auto", true, ""},
+};
+
+const Library& library(OrderingKind kind) {
+  return *std::find_if(kLibraries.begin(), kLibraries.end(),
+                       [kind](const Library& each) { return each.kind == kind; });
+}
+
+using Permutation = std::vector<std::int32_t>;
+
+constexpr double kWorthCompressing = 0.9;  // vertices left, of those before
+constexpr double kBad = 0.1;               // of another order's operations do
+constexpr double kFlopsPerEntry = 8000;    // done in the microsecond that METIS takes
+
+Permutation natural_order(std::int32_t size) {
+  Permutation permutation(size);
+  std::iota(permutation.begin(), permutation.end(), 0);
+  return permutation;
+}
+
+Permutation order_of_core(ReducedGraph&& reduced, OrderingKind kind) {
+  Permutation core;
+  if (!reduced.core.empty()) core = library_order(std::move(reduced.graph), kind);
+  return whole_order(reduced, core);
+}
+
+// Orders equal vertices as one where that makes the graph clearly smaller. AMD does so
+// itself, and puts hubs last.
+Permutation compressed_order(Graph&& graph, OrderingKind kind) {
+  if (kind == OrderingKind::kNatural) return natural_order(graph.size());
+  if (kind == OrderingKind::kAmd)
+    return order_of_core(reduce_graph(std::move(graph), false), kind);
+  ReducedGraph reduced = reduce_graph(std::move(graph), true);
+  const Groups groups = indistinguishable_vertices(reduced.graph);
+  if (groups.count >= kWorthCompressing * reduced.graph.size())
+    return order_of_core(std::move(reduced), kind);
+  const Permutation of_groups =
+      order_of_core(reduce_graph(quotient(reduced.graph, groups), true), kind);
+  return whole_order(reduced, expanded_order(of_groups, groups));
+}
+
+Permutation paired_order(const SymmetricMatrix& matrix, OrderingKind kind,
+                         std::span<const std::int32_t> partner) {
+  if (partner.empty()) {
+    return kind == OrderingKind::kNatural ? natural_order(matrix.size)
+                                          : compressed_order(adjacency(matrix), kind);
+  }
+  const Groups pairs = paired_vertices(partner);
+  return expanded_order(compressed_order(quotient(adjacency(matrix), pairs), kind),
+                        pairs);
+}
+
+bool is_cheap(const SymmetricMatrix& matrix, Flops flops) {
+  return flops < kFlopsPerEntry * static_cast<double>(matrix.row.size());
+}
+
+// AMD takes a tenth of the time of nested dissection. It stays where its factor costs
+// less than that time; otherwise the better of both.
+ChosenOrder best_order(const SymmetricMatrix& matrix,
+                       std::span<const std::int32_t> partner) {
+  const OrderingKind dissection = default_ordering();
+  if (dissection == OrderingKind::kAmd || !kHaveAmd)
+    return {{paired_order(matrix, dissection, partner), dissection}, {}};
+  Ordering by_degree{paired_order(matrix, OrderingKind::kAmd, partner),
+                     OrderingKind::kAmd};
+  std::optional found = elimination_order(matrix, by_degree.permutation);
+  if (is_cheap(matrix, found->flops)) return {std::move(by_degree), std::move(found)};
+  const Flops flops = found->flops;
+  found.reset();  // its memory, while the other library runs
+  Ordering dissected{paired_order(matrix, dissection, partner), dissection};
+  found = elimination_order(matrix, dissected.permutation);
+  if (found->flops < flops) return {std::move(dissected), std::move(found)};
+  return {std::move(by_degree), {}};
+}
+
+// On graphs of hubs SCOTCH may need a million times the operations of any other.
+ChosenOrder checked_order(const SymmetricMatrix& matrix, OrderingKind kind,
+                          std::span<const std::int32_t> partner) {
+  Ordering asked{paired_order(matrix, kind, partner), kind};
+  if (kind != OrderingKind::kScotch || !kHaveAmd) return {std::move(asked), {}};
+  std::optional found = elimination_order(matrix, asked.permutation);
+  if (is_cheap(matrix, found->flops)) return {std::move(asked), std::move(found)};
+  Ordering by_degree{paired_order(matrix, OrderingKind::kAmd, partner),
+                     OrderingKind::kAmd};
+  std::optional other = elimination_order(matrix, by_degree.permutation);
+  if (other->flops < kBad * found->flops) return {std::move(by_degree), std::move(other)};
+  return {std::move(asked), std::move(found)};
+}
+
+}  // namespace
+
+std::string_view name(OrderingKind kind) { return library(kind).name; }
+
+OrderingKind parse_ordering(std::string_view text) {
+  for (const Library& each : kLibraries) {
+    if (each.name == text) return each.kind;
+  }
+  throw InvalidInput(
+      fmt::format("ordering '{}': expected auto, metis, scotch, amd or natural", text));
+}
+
+bool available(OrderingKind kind) { return library(kind).available; }
+
+OrderingKind default_ordering() {
+  return std::find_if(kLibraries.begin(), kLibraries.end(),
+                      [](const Library& each) { return each.available; })
+      ->kind;
+}
+
+ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
+                         std::span<const std::int32_t> partner) {
+  if (!available(kind)) {
+    throw InvalidInput(fmt::format("ordering '{}': this build lacks {}", name(kind),
+                                   library(kind).package));
+  }
+  if (matrix.row.empty())
+    return {{natural_order(matrix.size), OrderingKind::kNatural}, {}};
+  if (kind == OrderingKind::kAuto) return best_order(matrix, partner);
+  return checked_order(matrix, kind, partner);
+}
+
+Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,
+                         std::span<const std::int32_t> partner) {
+  return choose_order(matrix, kind, partner).ordering;
+}
+
+std::vector<std::int32_t> compute_ordering(const SymmetricMatrix& matrix,
+                                           OrderingKind kind,
+                                           std::span<const std::int32_t> partner) {
+  return choose_ordering(matrix, kind, partner).permutation;
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,130 @@
+#include "solver/ordering/ordering_libraries.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <csignal>
+#include <utility>
+
+#include "espalier/model/error.h"
+#ifdef ESPALIER_WITH_METIS
+#include <metis.h>
+#endif
+#ifdef ESPALIER_WITH_AMD
+#include <amd.h>
+#endif
+#ifdef ESPALIER_WITH_SCOTCH
+#include <scotch.h>
+#endif
+
+namespace espalier::solver {
+namespace {
+
+#ifdef ESPALIER_WITH_METIS
+// Of the two sides of a separator, in thousandths above the half: 1.4 to 1. The default,
+// 200, keeps separators larger than they need be.
+constexpr idx_t kMetisImbalance = 400;
+
+std::vector<std::int32_t> metis_order(Graph&& graph) {
+  static_assert(sizeof(idx_t) == sizeof(std::int32_t), "METIS with 32-bit idx_t");
+  idx_t size = graph.size();
+  std::vector<std::int32_t> order(size), inverse(size);
+  std::array<idx_t, METIS_NOPTIONS> options{};
+  METIS_SetDefaultOptions(options.data());
+  options[METIS_OPTION_COMPRESS] = 0;
+  options[METIS_OPTION_UFACTOR] = kMetisImbalance;
+  // Cheap on a graph that was compressed; METIS does so after its own compression.
+  if (!graph.weight.empty()) options[METIS_OPTION_NSEPS] = 2;
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  const int status = METIS_NodeND(&size, graph.start.data(), graph.neighbour.data(),
+                                  graph.weight.empty() ? nullptr : graph.weight.data(),
+                                  options.data(), order.data(), inverse.data());
+  if (status == METIS_ERROR) {
+    // METIS catches SIGTERM, frees its memory and fails. The signal was meant for the
+    // program, whose own action METIS has put back; its handler may have left the signal
+    // blocked. METIS's own errors, which take the same way, are about options and are
+    // printed by it.
+    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    raise(SIGTERM);
+    throw Error("ordering: METIS_NodeND was interrupted by SIGTERM");
+  }
+  if (status != METIS_OK) {
+    throw Error(status == METIS_ERROR_MEMORY
+                    ? "ordering: METIS ran out of memory"
+                    : fmt::format("ordering: METIS_NodeND failed ({})", status));
+  }
+  return order;
+}
+#endif
+
+#ifdef ESPALIER_WITH_SCOTCH
+std::vector<std::int32_t> scotch_order(Graph&& graph) {
+  static_assert(sizeof(SCOTCH_Num) == sizeof(std::int32_t), "SCOTCH with 32-bit numbers");
+  const SCOTCH_Num size = graph.size();
+  const auto ends = static_cast<SCOTCH_Num>(graph.neighbour.size());
+  std::vector<std::int32_t> order(size);
+  SCOTCH_Context context;
+  SCOTCH_Graph scotch, bound;
+  SCOTCH_Strat strategy;
+  SCOTCH_contextInit(&context);
+  SCOTCH_graphInit(&scotch);
+  SCOTCH_graphInit(&bound);
+  SCOTCH_stratInit(&strategy);
+  // The same permutation in every run: several threads race for better separators.
+  SCOTCH_contextOptionSetNum(&context, SCOTCH_OPTIONNUMDETERMINISTIC, 1);
+  SCOTCH_contextRandomReset(&context);
+  const bool failed =
+      SCOTCH_graphBuild(&scotch, 0, size, graph.start.data(), nullptr,
+                        graph.weight.empty() ? nullptr : graph.weight.data(), nullptr,
+                        ends, graph.neighbour.data(), nullptr) != 0 ||
+      SCOTCH_contextThreadSpawn(&context, 1, nullptr) != 0 ||
+      SCOTCH_contextBindGraph(&context, &scotch, &bound) != 0 ||
+      SCOTCH_graphOrder(&bound, &strategy, nullptr, order.data(), nullptr, nullptr,
+                        nullptr) != 0;
+  SCOTCH_stratExit(&strategy);
+  SCOTCH_graphExit(&bound);
+  SCOTCH_graphExit(&scotch);
+  SCOTCH_contextExit(&context);
+  if (failed) throw Error("ordering: SCOTCH_graphOrder failed");
+  return order;
+}
+#endif
+
+#ifdef ESPALIER_WITH_AMD
+std::vector<std::int32_t> amd_permutation(Graph&& graph) {
+  std::vector<std::int32_t> order(graph.size());
+  const int status = amd_order(graph.size(), graph.start.data(), graph.neighbour.data(),
+                               order.data(), nullptr, nullptr);
+  if (status != AMD_OK && status != AMD_OK_BUT_JUMBLED) {
+    throw Error(status == AMD_OUT_OF_MEMORY
+                    ? "ordering: AMD ran out of memory"
+                    : fmt::format("ordering: amd_order failed ({})", status));
+  }
+  return order;
+}
+#endif
+
+}  // namespace
+
+std::vector<std::int32_t> library_order([[maybe_unused]] Graph&& graph,
+                                        OrderingKind kind) {
+  switch (kind) {
+#ifdef ESPALIER_WITH_METIS
+    case OrderingKind::kMetis:
+      return metis_order(std::move(graph));
+#endif
+#ifdef ESPALIER_WITH_SCOTCH
+    case OrderingKind::kScotch:
+      return scotch_order(std::move(graph));
+#endif
+#ifdef ESPALIER_WITH_AMD
+    case OrderingKind::kAmd:
+      return amd_permutation(std::move(graph));
+#endif
+    default:
+      throw InvalidInput(fmt::format("ordering '{}' has no library", name(kind)));
+  }
+}
+
+}  // namespace espalier::solver

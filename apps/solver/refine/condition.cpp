@@ -1,0 +1,89 @@
+#include "solver/refine/condition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "solver/refine/norm_estimate.h"
+#include "solver/refine/residual.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// block := diag(scale) block; an empty scale is ones.
+void multiply_rows(std::span<const double> scale, std::span<double> block) {
+  const std::size_t n = scale.size();
+  for (std::size_t at = 0; n > 0 && at < block.size(); at += n)
+    for (std::size_t i = 0; i < n; ++i) block[at + i] *= scale[i];
+}
+
+// One column of A = R^-1 B C^-1 holds |b_ij| / (r_i c_j); for op(A) = A^T one row of A.
+double norm1(const MatrixPart& part, const ErrorEstimateOptions& options) {
+  const auto inverse = [](std::span<const double> scale, std::int32_t i) {
+    return scale.empty() ? 1 : 1 / scale[i];
+  };
+  const bool transposed = options.operation == Operation::kTransposed;
+  const SquareMatrix& b = part.here();
+  std::vector<double> sum(b.size());
+  for (std::int32_t j = 0; j < b.size(); ++j)
+    for (auto k = b.lower.column_start[j]; k < b.lower.column_start[j + 1]; ++k) {
+      const std::int32_t i = b.lower.row[k];
+      const auto add = [&](std::int32_t row, std::int32_t column, double value) {
+        sum[transposed ? row : column] += std::abs(value) *
+                                          inverse(options.row_scale, row) *
+                                          inverse(options.column_scale, column);
+      };
+      add(i, j, b.lower.value[k]);
+      if (i != j) add(j, i, b.symmetric() ? b.lower.value[k] : b.upper[k]);
+    }
+  part.sum(sum);
+  return sum.empty() ? 0 : std::ranges::max(sum);
+}
+
+}  // namespace
+
+ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<const double> b,
+                              std::span<const double> y, const BlockOperator& solve,
+                              const BlockOperator& solve_transposed,
+                              const ErrorEstimateOptions& options) {
+  const std::int32_t n = matrix.size();
+  const bool transposed = options.operation == Operation::kTransposed;
+  // op(A)^-1 = right op(B)^-1 left
+  const auto left = transposed ? options.column_scale : options.row_scale;
+  const auto right = transposed ? options.row_scale : options.column_scale;
+  const auto sandwich = [](std::span<const double> first, const BlockOperator& inner,
+                           std::span<const double> last) {
+    return [=, &inner](std::span<double> block, std::int32_t columns) {
+      multiply_rows(first, block);
+      inner(block, columns);
+      multiply_rows(last, block);
+    };
+  };
+  ErrorEstimate estimate;
+  estimate.condition_1norm =
+      norm1(matrix, options) * estimate_norm1(n, sandwich(left, solve, right),
+                                              sandwich(right, solve_transposed, left));
+  std::vector<double> r(n), weight(n);
+  residual(matrix, options.operation, y, b, r);
+  residual_rounding(matrix, options.operation, y, b, weight);
+  double x_norm = 0;
+  for (std::int32_t i = 0; i < n; ++i) {
+    weight[i] += std::abs(r[i]);
+    x_norm = std::max(x_norm, std::abs(y[i]) * (right.empty() ? 1 : right[i]));
+  }
+  // The infinity norm of M = C op(B)^-1 diag(weight) is the 1-norm of its transpose.
+  const double error = estimate_norm1(n, sandwich(right, solve_transposed, weight),
+                                      sandwich(weight, solve, right));
+  estimate.forward_error_bound = error == 0 ? 0 : x_norm > 0 ? error / x_norm : kInfinity;
+  return estimate;
+}
+
+Bytes estimate_errors_bytes(std::int32_t size) {
+  constexpr Bytes kPerRow = 4 * sizeof(double) + 2;
+  return Bytes{size} * kPerRow + 4096;
+}
+
+}  // namespace espalier::solver

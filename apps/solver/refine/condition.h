@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "espalier/model/units.h"
+#include "solver/matrix/linear_operator.h"
+#include "solver/matrix/matrix_part.h"
+
+namespace espalier::solver {
+
+/// With A the matrix of the system that was given, and B = R A C the one that was solved;
+/// R and C diagonal. Permutations of it do not matter.
+struct ErrorEstimate {
+  double condition_1norm = 0;  ///< about ||A||_1 ||A^-1||_1; no more, but for rounding
+  /// About a bound of ||x - x_exact||_inf / ||x||_inf, where x = C y is the solution.
+  double forward_error_bound = 0;
+};
+
+struct ErrorEstimateOptions {
+  Operation operation = Operation::kPlain;  ///< the system is op(B) y = b
+  /// Diagonals of R and C, positive; in the order of B; empty: ones. The same for
+  /// either operation.
+  std::span<const double> row_scale, column_scale;
+};
+
+/// Condition number, and bound of the error of a solution that was refined:
+///   || |C op(B)^-1| ( |b - op(B) y| + f ) ||_inf / || C y ||_inf
+/// as in LAPACK's gerfs [ADD89], with f = residual_rounding(); not above
+/// omega1 cond1 + omega2 cond2 of [ADD89], but for f. Both by estimate_norm1(), as good
+/// as the solves are. Collective where the matrix is a part of one.
+///
+/// @param solve, solve_transposed  a block := op(B)^-1, op(B)^-T times it
+/// @par Memory  estimate_errors_bytes(), allocated inside
+[[nodiscard]] ErrorEstimate estimate_errors(const MatrixPart& matrix,
+                                            std::span<const double> b,
+                                            std::span<const double> y,
+                                            const BlockOperator& solve,
+                                            const BlockOperator& solve_transposed,
+                                            const ErrorEstimateOptions& options = {});
+
+/// The most that estimate_errors() allocates: 34 n bytes and a little.
+[[nodiscard]] Bytes estimate_errors_bytes(std::int32_t size);
+
+}  // namespace espalier::solver

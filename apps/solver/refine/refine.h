@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "espalier/model/units.h"
+#include "solver/matrix/linear_operator.h"
+#include "solver/matrix/matrix_part.h"
+#include "solver/refine/residual.h"
+
+namespace espalier::solver {
+
+struct RefineOptions {
+  Operation operation = Operation::kPlain;
+  /// Of the system whose error counts; outlives refine().
+  GivenUnknowns given = {};
+  std::int32_t max_steps = 10;  ///< of plain refinement
+  /// GMRES takes over where plain refinement ends above this error.
+  double gmres_above = 1e-14;
+  std::int32_t gmres_basis = 30;  ///< steps before a restart; 0: no GMRES
+  std::int32_t gmres_cycles = 4;  ///< most starts
+};
+
+struct Refinement {
+  double backward_error = 0;     ///< omega1 + omega2 of the worst column
+  std::int32_t steps = 0;        ///< plain corrections to the column with most of them
+  std::int32_t gmres_steps = 0;  ///< solves inside GMRES, of all columns
+};
+
+/// Iterative refinement [ADD89] of op(A) x = b for a block of right-hand sides: x is
+/// corrected by solve(b - op(A) x) until its componentwise backward error is at most the
+/// unit roundoff or does not halve any more, or for `max_steps` times; after that in the
+/// same way by the rows whose r_i / w_i is large although they do not count
+/// (BackwardError::strict), for as long as that helps. A column that has
+/// ended takes no part in the solves of the others. A column that ended above
+/// `gmres_above` goes on by itself with restarted flexible GMRES, under the same rule
+/// cycle by cycle. Every column keeps its best x; one that is not finite at the start is
+/// taken to be 0.
+///
+/// `a`, `b`, `x` and `solve` may be of the scaled and permuted system: with `given` the
+/// error is that of the system that was given. One thread, apart from `solve`.
+///
+/// Collective where `a` is a part of a matrix: with the same b, x and solutions at every
+/// process all of them take the same steps, to the same bits.
+///
+/// @param b, x   `columns` vectors of the order of a, one after the other
+/// @param solve  called with any number of vectors up to `columns`
+/// @par Memory   refinement_bytes(), allocated inside; GMRES's only once it is needed
+Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<double> x,
+                  std::int32_t columns, const BlockOperator& solve,
+                  const RefineOptions& options = {});
+
+/// The most that refine() allocates for itself:
+/// 8 n (columns + 5 + 2 gmres_basis + 1) bytes and a little.
+[[nodiscard]] Bytes refinement_bytes(std::int32_t size, std::int32_t columns,
+                                     const RefineOptions& options = {});
+
+}  // namespace espalier::solver

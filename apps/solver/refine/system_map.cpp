@@ -1,0 +1,94 @@
+#include "solver/refine/system_map.h"
+
+#include <algorithm>
+
+namespace espalier::solver {
+
+// A x = b: c = Dr b by rows, x = Dc y by columns. A^T x = b: c = Dc b by columns of A,
+// x = Dr y by rows of A.
+void SystemMap::rhs_to_inner(std::span<const double> b, std::span<double> c) const {
+  for (std::size_t k = 0; k < c.size(); ++k) {
+    const auto j = static_cast<std::int32_t>(k);
+    c[k] = transposed_ ? column_scale(permutation_[j]) * b[permutation_[j]]
+                       : row_scale(row(j)) * b[row(j)];
+  }
+}
+
+void SystemMap::rhs_to_outer(std::span<const double> c, std::span<double> b) const {
+  for (std::size_t k = 0; k < c.size(); ++k) {
+    const auto j = static_cast<std::int32_t>(k);
+    if (transposed_)
+      b[permutation_[j]] = c[k] / column_scale(permutation_[j]);
+    else
+      b[row(j)] = c[k] / row_scale(row(j));
+  }
+}
+
+void SystemMap::solution_to_inner(std::span<const double> x, std::span<double> y) const {
+  for (std::size_t k = 0; k < y.size(); ++k) {
+    const auto j = static_cast<std::int32_t>(k);
+    y[k] = transposed_ ? x[row(j)] / row_scale(row(j))
+                       : x[permutation_[j]] / column_scale(permutation_[j]);
+  }
+}
+
+void SystemMap::solution_to_outer(std::span<const double> y, std::span<double> x) const {
+  for (std::size_t k = 0; k < y.size(); ++k) {
+    const auto j = static_cast<std::int32_t>(k);
+    if (transposed_)
+      x[row(j)] = row_scale(row(j)) * y[k];
+    else
+      x[permutation_[j]] = column_scale(permutation_[j]) * y[k];
+  }
+}
+
+std::vector<std::int32_t> SystemMap::inner_rows(
+    std::span<const std::int64_t> rows) const {
+  std::vector<std::int32_t> result;
+  if (rows.empty()) return result;
+  std::vector<std::int8_t> wanted(permutation_.size(), 0);
+  for (const std::int64_t r : rows) wanted[static_cast<std::size_t>(r)] = 1;
+  for (std::size_t k = 0; k < permutation_.size(); ++k) {
+    const auto j = static_cast<std::int32_t>(k);
+    if (wanted[static_cast<std::size_t>(transposed_ ? permutation_[j] : row(j))] != 0)
+      result.push_back(j);
+  }
+  return result;
+}
+
+std::vector<double> SystemMap::solution_scale() const {
+  if (prepared_.row_scale.empty()) return {};
+  return transposed_ ? inner_row_scale() : inner_column_scale();
+}
+
+std::vector<double> SystemMap::inner_row_scale() const {
+  std::vector<double> scale(permutation_.size());
+  for (std::size_t k = 0; k < scale.size(); ++k)
+    scale[k] = row_scale(row(static_cast<std::int32_t>(k)));
+  return scale;
+}
+
+std::vector<double> SystemMap::inner_column_scale() const {
+  std::vector<double> scale(permutation_.size());
+  for (std::size_t k = 0; k < scale.size(); ++k) scale[k] = column_scale(permutation_[k]);
+  return scale;
+}
+
+// A front without rows ends a system: that it has a parent all the same is for the sake
+// of its neighbours in memory.
+std::vector<std::int32_t> independent_systems(const Symbolic& symbolic) {
+  const std::int32_t fronts = symbolic.fronts();
+  std::vector<std::int32_t> system(static_cast<std::size_t>(fronts));
+  std::int32_t count = 0;
+  for (std::int32_t s = fronts; s-- > 0;)
+    system[s] = symbolic.rows_of(s).empty() ? count++ : system[symbolic.parent[s]];
+  std::vector<std::int32_t> result;
+  if (count <= 1) return result;
+  result.resize(static_cast<std::size_t>(symbolic.size));
+  for (std::int32_t s = 0; s < fronts; ++s)
+    std::fill(result.begin() + symbolic.first_column[s],
+              result.begin() + symbolic.first_column[s + 1], system[s]);
+  return result;
+}
+
+}  // namespace espalier::solver

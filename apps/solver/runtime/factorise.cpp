@@ -1,0 +1,317 @@
+#include "solver/runtime/factorise.h"
+
+#include <espalier.h>
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "solver/front/front_tasks.h"
+#include "solver/front/shared_nodes.h"
+#include "solver/memory/clock.h"
+#include "solver/runtime/starpu_tasks.h"
+#include "solver/runtime/tiled_front.h"
+
+namespace espalier::solver {
+namespace {
+
+/// Tells the policy of every buffer, next to what it has booked.
+class JobMeter : public MemoryMeter {
+ public:
+  void attach(espalier_job* job) { job_ = job; }
+
+ private:
+  void changed(Bytes delta) noexcept override {
+    if (job_ != nullptr) espalier_job_allocated(job_, -1, delta);
+  }
+  espalier_job* job_ = nullptr;
+};
+
+void check_policy(int status) {
+  if (status != 0) throw Error(espalier_last_error());
+}
+
+template <class T>
+class Factorisation {
+ public:
+  Factorisation(const FactorInput& input, const Runtime& runtime,
+                const espalier_plan* plan, SharedNodes<T>* shared)
+      : tree_(input.tree),
+        shared_(shared),
+        reserve_(input.pivoting.delay_reserve, input.symbolic.parent.size()),
+        scratch_(runtime.workers(), scratch_bytes(input.symbolic, tree_),
+                 starpu_worker_get_id),
+        file_(input.file),
+        pool_(input.pool_limit),
+        factor_(input.symbolic, tree_),
+        contributions_(tree_.nodes.size()),
+        context_{.symbolic = input.symbolic,
+                 .permuted = input.permuted,
+                 .tree = tree_,
+                 .pivoting = input.pivoting,
+                 .factor = factor_,
+                 .contributions = contributions_,
+                 .log = log_,
+                 .reserve = reserve_,
+                 .scratch = scratch_,
+                 .file = file_.get(),
+                 .meter = &meter_,
+                 .pool = &pool_,
+                 .done = &done_,
+                 .stop = [this] { stop(); }},
+        arguments_(tree_.nodes.size()),
+        children_left_(tree_.nodes.size()),
+        tiled_(tree_.nodes.size()) {
+    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
+      arguments_[i] = {this, static_cast<std::int32_t>(i)};
+      if (!takes_part(i)) continue;
+      ++nodes_left_;
+      for (const TaskId child : tree_.tasks.children(task_id(i)))
+        if (takes_part(index(child))) ++children_left_[i];
+      work_ += tree_.tasks.work(task_id(i));
+    }
+    if (plan != nullptr) {
+      check_policy(espalier_job_begin(&job_, plan, 0));
+      meter_.attach(job_);
+    }
+    if (shared_ != nullptr) shared_->begin(context_);
+  }
+
+  void run(const std::function<void(double)>& progress) {
+    try {
+      for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
+        const auto node = static_cast<std::int32_t>(i);
+        if (!takes_part(i)) {
+          if (job_ != nullptr) check_policy(espalier_node_close(job_, node));
+        } else if (is_leaf(i)) {
+          submit_node(node);
+        }
+      }
+    } catch (...) {
+      stop();  // the tasks that run refer to this object: wait for them
+    }
+    wait(progress);
+    if (shared_ != nullptr) shared_->end();
+    starpu_task_wait_for_all();
+    try {
+      if (file_) file_->wait();
+    } catch (...) {
+      stop();
+    }
+    // After a failure nodes end when their writes do, and submit their parents.
+    starpu_task_wait_for_all();
+  }
+
+  void finish(FactorReport& report) {
+    if (job_ != nullptr) {
+      espalier_report run = ESPALIER_REPORT_INIT;
+      meter_.attach(nullptr);
+      check_policy(espalier_job_end(job_, &run));
+      report.booked_peak = run.booked_peak;
+      report.held_seconds = run.held_seconds;
+      report.stolen_tasks = run.stolen_tasks;
+      report.busy_seconds = run.busy_seconds;
+      if (run.overruns > 0 && !error_)
+        throw Error(fmt::format("more was allocated than booked, by up to {}",
+                                format_size(run.overrun_bytes)));
+    }
+    report.allocated_peak = meter_.peak();
+    report.tasks = tasks_.load();
+    report.pivots = log_.statistics();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  [[nodiscard]] tl::expected<Factor<T>, BadPivot> result() {
+    if (const auto bad = log_.failure()) return tl::make_unexpected(*bad);
+    factor_.forget_meter();
+    factor_.file = file_;
+    return std::move(factor_);
+  }
+
+ private:
+  struct Argument {
+    Factorisation* self;
+    std::int32_t node;
+  };
+
+  static void open_task(void* /*buffers*/[], void* argument) noexcept {
+    const auto& [self, node] = *static_cast<const Argument*>(argument);
+    self->open(node);
+  }
+
+  [[nodiscard]] bool takes_part(std::size_t node) const {
+    return shared_ == nullptr || shared_->takes_part(static_cast<std::int32_t>(node));
+  }
+  [[nodiscard]] bool is_leaf(std::size_t node) const {
+    const auto children = tree_.tasks.children(task_id(node));
+    return std::none_of(children.begin(), children.end(),
+                        [this](TaskId child) { return takes_part(index(child)); });
+  }
+
+  // The node's first task: all of a sequential node, or what starts a tiled one.
+  void open(std::int32_t node) noexcept {
+    bool tiled = false;
+    pool_.use_beside(tree_.nodes[node].runtime_bytes);
+    try {
+      if (tree_.nodes[node].shared) {
+        // Others wait for it, also when nothing is to be computed any more.
+        shared_->open(
+            node, [this, node](starpu_task* task) { submit(task, node); },
+            [this, node] { end_node(node); });
+        tiled = true;
+      } else if (log_.failed() || stopped_.load()) {
+        // Nothing is computed any more; only the tree is run down.
+      } else if (!tree_.nodes[node].tiled) {
+        run_sequential_node(context_, node);
+      } else {
+        tiled_[node] = std::make_unique<TiledFront<T>>(context_, node);
+        tiled = true;
+        tiled_[node]->submit([this, node](starpu_task* task) { submit(task, node); },
+                             [this, node] {
+                               const bool written = tiled_[node]->written();
+                               tiled_[node].reset();
+                               finish_node(node, written);
+                             });
+      }
+    } catch (...) {
+      stop();
+    }
+    if (!tiled) finish_node(node, false);
+  }
+
+  // The node is computed: what does not stay in memory is written.
+  void finish_node(std::int32_t node, bool written) noexcept {
+    if (log_.failed() && shared_ != nullptr) shared_->pivot_failed();
+    try {
+      if (!stopped_.load() && !log_.failed()) {
+        spill_node<T>(context_, node, written, [this, node] { end_node(node); });
+        return;
+      }
+    } catch (...) {
+      stop();
+    }
+    end_node(node);
+  }
+
+  void submit(starpu_task* task, std::int32_t node) {
+    if (job_ != nullptr) check_policy(espalier_bind(job_, task, node));
+    const int status = starpu_task_submit(task);
+    if (status != 0 && job_ != nullptr) espalier_unbind(job_, task);
+    check_submission(status);
+    ++tasks_;
+  }
+
+  void submit_node(std::int32_t node) {
+    static starpu_codelet codelet = make_codelet(open_task, "front");
+    starpu_task* const task = starpu_task_create();
+    task->cl = &codelet;
+    task->cl_arg = &arguments_[node];
+    submit(task, node);
+  }
+
+  // Called once a node: from the last of its tasks, or when it has been written.
+  void end_node(std::int32_t node) noexcept {
+    const TaskId task = task_id(static_cast<std::size_t>(node));
+    pool_.use_beside(-tree_.nodes[node].runtime_bytes);
+    try {
+      if (job_ != nullptr) check_policy(espalier_node_close(job_, node));
+      if (const auto parent = tree_.tasks.parent(task);
+          parent && --children_left_[index(*parent)] == 0)
+        submit_node(static_cast<std::int32_t>(index(*parent)));
+    } catch (...) {
+      stop();
+    }
+    if (!tree_.nodes[node].tiled) done_.fetch_add(tree_.tasks.work(task));
+    const std::scoped_lock lock(mutex_);
+    if (--nodes_left_ == 0) changed_.notify_all();
+  }
+
+  // Keeps the first error; the caller of factorise() gets it.
+  void stop() noexcept {
+    if (shared_ != nullptr) shared_->stopped();
+    const std::scoped_lock lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    stopped_ = true;
+    if (job_ != nullptr) espalier_job_cancel(job_);
+    changed_.notify_all();
+  }
+
+  void wait(const std::function<void(double)>& progress) {
+    using namespace std::chrono_literals;
+    std::unique_lock lock(mutex_);
+    while (nodes_left_ > 0 && !error_) {
+      changed_.wait_for(lock, 100ms);
+      if (!progress) continue;
+      const double part = work_ > 0 ? std::min(1.0, done_ / work_) : 1;
+      lock.unlock();
+      try {
+        progress(part);
+      } catch (...) {
+        stop();  // the tasks that run refer to this object: they are waited for
+      }
+      lock.lock();
+    }
+  }
+
+  const AssemblyTree& tree_;
+  SharedNodes<T>* shared_;
+  JobMeter meter_;
+  PivotLog log_;
+  DelayReserve reserve_;
+  WorkerScratch scratch_;
+  std::shared_ptr<SpillFile> file_;
+  PagePool pool_;
+  Factor<T> factor_;
+  std::vector<PageBuffer> contributions_;
+  FrontContext<T> context_;
+  espalier_job* job_ = nullptr;
+  std::vector<Argument> arguments_;
+  std::vector<std::atomic<std::int32_t>> children_left_;
+  std::vector<std::unique_ptr<TiledFront<T>>> tiled_;
+  std::atomic<std::int64_t> tasks_{0};
+  std::atomic<bool> stopped_{false};
+  Flops work_ = 0;
+  std::atomic<Flops> done_{0};
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::size_t nodes_left_ = 0;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+template <class T>
+tl::expected<Factor<T>, BadPivot> factorise(const FactorInput& input,
+                                            const Runtime& runtime,
+                                            const espalier_plan* plan,
+                                            FactorReport& report,
+                                            const std::function<void(double)>& progress,
+                                            SharedNodes<T>* shared) {
+  if (runtime.espalier() != (plan != nullptr))
+    throw InvalidInput("a plan goes with the scheduler espalier, and only with it");
+  const auto start = Clock::now();
+  Factorisation<T> factorisation(input, runtime, plan, shared);
+  {
+    const Awake awake(runtime);
+    factorisation.run(progress);
+  }
+  report.seconds = since(start);
+  factorisation.finish(report);
+  return factorisation.result();
+}
+
+#define ESPALIER_INSTANTIATE(T)                                                \
+  template tl::expected<Factor<T>, BadPivot> factorise<T>(                     \
+      const FactorInput&, const Runtime&, const espalier_plan*, FactorReport&, \
+      const std::function<void(double)>&, SharedNodes<T>*);
+ESPALIER_INSTANTIATE(float)
+ESPALIER_INSTANTIATE(double)
+#undef ESPALIER_INSTANTIATE
+
+}  // namespace espalier::solver

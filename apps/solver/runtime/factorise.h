@@ -1,0 +1,78 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "espalier/model/error.h"
+#include "solver/front/factor.h"
+#include "solver/front/pivoting.h"
+#include "solver/matrix/sparse_matrix.h"
+#include "solver/runtime/runtime.h"
+#include "solver/symbolic/symbolic.h"
+#include "solver/tree/assembly_tree.h"
+
+struct espalier_plan;
+
+namespace espalier::solver {
+
+template <class T>
+class SharedNodes;
+
+/// What is factored. The tree was built for the kind and the precision.
+struct FactorInput {
+  const Symbolic& symbolic;
+  const SquareMatrix& permuted;
+  const AssemblyTree& tree;
+  PivotOptions pivoting;  ///< LDL^T, LU
+  /// Where nodes go that the tree sends there (spill_plan.h); null: there are none.
+  std::shared_ptr<SpillFile> file{};
+  /// Bytes up to which freed pages are kept for the next fronts: the bound on the tree.
+  Bytes pool_limit = 0;
+};
+
+/// What the runtime recorded of a factorisation.
+struct FactorReport {
+  Seconds seconds = 0;
+  Bytes booked_peak = 0;  ///< 0 under another scheduler
+  Bytes allocated_peak = 0;
+  std::int64_t tasks = 0;
+  double held_seconds = 0;  ///< that tasks waited at the gate, summed
+  std::int64_t stolen_tasks = 0;
+  double busy_seconds = 0;  ///< in tasks, summed over workers; 0 likewise
+  PivotStatistics pivots;
+  std::string advice;  ///< a sentence on what would make this faster here; or empty
+};
+
+/// Numerical factorisation on StarPU: P A P^T = L L^T, L D L^T or L U up to the pivoting
+/// inside fronts. T is float or double.
+///
+/// A node of the assembly tree becomes one task or, when it is a large front, one task
+/// that allocates and assembles it and submits the tasks of its blocks. A node's first
+/// task is submitted when its children have ended. With a plan, every task is bound to
+/// its node and the policy keeps the job inside the plan's bound.
+///
+/// @param plan      made of tree.tasks; null under a scheduler that is not ours
+/// @param progress  called from this thread about ten times a second with the part of the
+///                  work done, 0 … 1; may be empty
+/// @param shared    the nodes that this process works on with others; null: none
+/// @return the factor, or the first bad pivot (Cholesky): not positive definite
+/// @throws Error when StarPU or the system fails, or when the plan's policy does not run
+template <class T>
+[[nodiscard]] tl::expected<Factor<T>, BadPivot> factorise(
+    const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+    FactorReport& report, const std::function<void(double)>& progress = {},
+    SharedNodes<T>* shared = nullptr);
+
+/// The same without a runtime: nodes one after the other in `order`.
+template <class T>
+[[nodiscard]] tl::expected<Factor<T>, BadPivot> factorise_sequentially(
+    const FactorInput& input, std::span<const TaskId> order, FactorReport& report);
+
+/// Bytes beside the tree's own while a factorisation runs: the factor's lists, what each
+/// worker needs to compute, and what may be spent on delays.
+template <class T>
+[[nodiscard]] Bytes bytes_beside(const FactorInput& input, std::int32_t workers);
+
+}  // namespace espalier::solver

@@ -1,0 +1,56 @@
+#include "solver/front/front_tasks.h"
+#include "solver/memory/clock.h"
+#include "solver/runtime/factorise.h"
+
+namespace espalier::solver {
+
+template <class T>
+tl::expected<Factor<T>, BadPivot> factorise_sequentially(const FactorInput& input,
+                                                         std::span<const TaskId> order,
+                                                         FactorReport& report) {
+  const auto start = Clock::now();
+  const AssemblyTree& tree = input.tree;
+  MemoryMeter meter;
+  PivotLog log;
+  DelayReserve reserve(input.pivoting.delay_reserve, input.symbolic.parent.size());
+  const WorkerScratch scratch(1, scratch_bytes(input.symbolic, tree));
+  Factor<T> factor(input.symbolic, tree);
+  std::vector<PageBuffer> contributions(tree.nodes.size());
+  const FrontContext<T> context{input.symbolic, input.permuted,   tree,   input.pivoting,
+                                factor,         contributions,    log,    reserve,
+                                scratch,        input.file.get(), &meter, nullptr};
+  for (const TaskId task : order) {
+    run_sequential_node(context, static_cast<std::int32_t>(index(task)));
+    if (log.failed()) return tl::make_unexpected(*log.failure());
+    spill_node<T>(context, static_cast<std::int32_t>(index(task)), false, [] {});
+    if (input.file) input.file->wait();
+  }
+  report.allocated_peak = meter.peak();
+  report.tasks = static_cast<std::int64_t>(order.size());
+  report.pivots = log.statistics();
+  report.seconds = since(start);
+  factor.forget_meter();
+  factor.file = input.file;
+  return factor;
+}
+
+template <class T>
+Bytes bytes_beside(const FactorInput& input, std::int32_t workers) {
+  const PivotOptions& pivoting = input.pivoting;
+  const Bytes delays = pivoting.delay_reserve == std::numeric_limits<Bytes>::max()
+                           ? 0
+                           : pivoting.delay_reserve;
+  return checked_add(Factor<T>::footprint(input.symbolic, input.tree.kind),
+                     checked_add(delays, workers * PageBuffer::footprint(scratch_bytes(
+                                                       input.symbolic, input.tree))));
+}
+
+#define ESPALIER_INSTANTIATE(T)                                         \
+  template tl::expected<Factor<T>, BadPivot> factorise_sequentially<T>( \
+      const FactorInput&, std::span<const TaskId>, FactorReport&);      \
+  template Bytes bytes_beside<T>(const FactorInput&, std::int32_t);
+ESPALIER_INSTANTIATE(float)
+ESPALIER_INSTANTIATE(double)
+#undef ESPALIER_INSTANTIATE
+
+}  // namespace espalier::solver

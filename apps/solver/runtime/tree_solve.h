@@ -1,0 +1,108 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "solver/memory/page_buffer.h"
+#include "solver/runtime/runtime.h"
+#include "solver/solve/triangular_solve.h"
+
+namespace espalier::solver {
+
+/// Lets readers in while what they read fits in a limit, and one in any case.
+class ReadLimit {
+ public:
+  explicit ReadLimit(Bytes limit) : limit_(limit) {}
+  void enter(Bytes bytes);
+  void leave(Bytes bytes);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable left_;
+  Bytes limit_, used_ = 0;
+};
+
+/// Triangular solves on StarPU's workers, through the tree: a node of the assembly tree
+/// is one task, forward from the leaves, backward from the roots. What a subtree does to
+/// the rows of its ancestors goes up in a vector of its own, so no two tasks write to the
+/// same entries. Panels that are in the file are read node by node.
+///
+/// Some subtrees alone will do: then others see to the nodes above, between forward() and
+/// backward().
+template <class T>
+class TreeSolve {
+ public:
+  /// @param count       vectors that are solved for at once, at most
+  /// @param read_limit  bytes of panels read from the file at once; one node's always are
+  /// @param forest      of each node whether it takes part; none without its children;
+  ///                    empty: all nodes
+  TreeSolve(const FactorView<T>& view, const Runtime& runtime, std::int32_t count,
+            Bytes read_limit, std::vector<std::int8_t> forest = {});
+
+  /// x := A^-1 b, or A^-T b, in elimination order; b is overwritten. At most `count`
+  /// vectors. The runtime must be awake.
+  /// @param rows  the rows that may have entries in b: subtrees without any are skipped
+  ///              on the way up; empty: all
+  /// @throws Error when StarPU refuses a task or the file cannot be read
+  void solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+             std::span<const std::int32_t> rows = {});
+
+  /// The halves of solve(): b becomes what backward() reads of it; x has, where other
+  /// nodes are above the forest, their part before backward().
+  void forward(bool transposed, const Vectors<T>& b,
+               std::span<const std::int32_t> rows = {});
+  void backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x);
+  /// What forward() adds to the rows of the last front of a node of the forest that are
+  /// above it, in their order; of a root, for the nodes above.
+  [[nodiscard]] Vectors<T> out(std::int32_t node) const;
+
+  /// Bytes that the constructor takes where no column was delayed.
+  [[nodiscard]] static Bytes footprint(const Symbolic& symbolic, const AssemblyTree& tree,
+                                       std::int32_t workers, std::int32_t count,
+                                       std::span<const std::int8_t> forest = {});
+
+ private:
+  struct Argument {
+    TreeSolve* self;
+    std::int32_t node;
+  };
+  class Panels;
+  static void run_node(void* buffers[], void* argument) noexcept;
+  void submit(std::int32_t node);
+  void mark(std::span<const std::int32_t> rows);
+  void run_phase(bool transposed, bool forward);
+  void forward_node(std::int32_t node);
+  void backward_node(std::int32_t node);
+  [[nodiscard]] bool takes_part(std::size_t node) const {
+    return forest_.empty() || forest_[node] != 0;
+  }
+  [[nodiscard]] std::optional<std::int32_t> parent(std::int32_t node) const;
+  void stop() noexcept;
+
+  FactorView<T> view_;
+  std::int32_t count_;
+  std::vector<std::int8_t> forest_;
+  std::int64_t local_entries_;
+  std::vector<std::int64_t> out_start_;  // of each node, in `out_`
+  PageBuffer out_, scratch_;
+  Bytes scratch_each_;
+  ReadLimit read_limit_;
+  std::vector<Argument> arguments_;
+  std::vector<std::atomic<std::int32_t>> waiting_;  // for so many nodes
+  std::vector<std::int8_t> has_entries_;            // right-hand sides, in the subtree
+
+  const FrontSolve<T>* fronts_ = nullptr;  // of the phase that runs
+  bool is_forward_ = true;
+  Vectors<T> b_{}, x_{};
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;  // the first
+};
+
+}  // namespace espalier::solver

@@ -1,0 +1,229 @@
+#include "solver/save/save_system.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "espalier/model/error.h"
+#include "solver/symbolic/check_symbolic.h"
+
+namespace espalier::solver {
+namespace {
+
+// Places in the section "facts".
+enum Fact : std::uint8_t {
+  kAskedKind,  // -1: none
+  kKind,
+  kPrecision,
+  kWorkers,
+  kPreparedKind,
+  kStructuralRank,
+  kSize,
+  kFactorEntries,
+  kNullSpace,
+  kPerturbed,
+  kDoubtful,
+  kNullVector,
+  kFacts
+};
+enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
+
+constexpr std::int64_t kMostWorkers = 1 << 20;
+
+// Arrays whose contents are used as offsets or indices, before anything relies on them.
+class Checks {
+ public:
+  explicit Checks(const SectionReader& file) : file_(file) {}
+
+  void require(bool holds, const char* what) const {
+    if (!holds) file_.fail(fmt::format("has impossible {}", what));
+  }
+
+  // Starts of so many ranges: from 0 to `end`, never falling.
+  template <class V>
+  void offsets(const std::vector<V>& start, std::size_t ranges, std::int64_t end,
+               const char* what) const {
+    require(start.size() == ranges + 1 && start.front() == 0 && start.back() == end,
+            what);
+    for (std::size_t k = 0; k < ranges; ++k) require(start[k] <= start[k + 1], what);
+  }
+
+  // Rows of each column from the diagonal on, increasing.
+  void matrix(const SquareMatrix& matrix) const {
+    const SymmetricMatrix& lower = matrix.lower;
+    offsets(lower.column_start, static_cast<std::size_t>(lower.size),
+            std::ssize(lower.row), "columns of the matrix");
+    require(lower.value.size() == lower.row.size() &&
+                (matrix.upper.empty() || matrix.upper.size() == lower.row.size()),
+            "values of the matrix");
+    for (std::int32_t j = 0; j < lower.size; ++j) {
+      std::int32_t last = j - 1;
+      for (auto k = lower.column_start[j]; k < lower.column_start[j + 1]; ++k) {
+        require(lower.row[k] > last && lower.row[k] < lower.size, "rows of the matrix");
+        last = lower.row[k];
+      }
+    }
+  }
+
+  void permutation(const std::vector<std::int32_t>& order, std::int32_t size,
+                   const char* what) const {
+    require(order.empty() || std::ssize(order) == size, what);
+    std::vector<bool> seen(order.size(), false);
+    for (const std::int32_t i : order) {
+      require(i >= 0 && i < size && !seen[i], what);
+      seen[i] = true;
+    }
+  }
+
+  void scale(const std::vector<double>& scale, std::int32_t size) const {
+    require(scale.empty() || std::ssize(scale) == size, "scaling");
+    for (const double value : scale)
+      require(value > 0 && std::isfinite(value), "scaling");
+  }
+
+ private:
+  const SectionReader& file_;
+};
+
+FactorKind kind_from(std::int64_t value, const Checks& checks) {
+  checks.require(value >= 0 && value <= static_cast<std::int64_t>(FactorKind::kLu),
+                 "kind of factorisation");
+  return static_cast<FactorKind>(value);
+}
+
+SystemFacts facts_from(const std::vector<std::int64_t>& facts,
+                       const std::vector<double>& figures, const Checks& checks) {
+  SystemFacts result;
+  if (facts[kAskedKind] != -1) result.asked_kind = kind_from(facts[kAskedKind], checks);
+  result.kind = kind_from(facts[kKind], checks);
+  checks.require(facts[kPrecision] == 0 || facts[kPrecision] == 1, "precision");
+  result.precision = static_cast<Precision>(facts[kPrecision]);
+  checks.require(facts[kWorkers] >= 1 && facts[kWorkers] <= kMostWorkers, "workers");
+  result.workers = static_cast<std::int32_t>(facts[kWorkers]);
+  checks.require(figures[kThreshold] >= 0 && figures[kLargestEntry] >= 0,
+                 "pivot threshold");
+  checks.require(facts[kNullSpace] >= 0 && facts[kNullSpace] <= facts[kSize],
+                 "null space");
+  result.pivots = {.null_space = facts[kNullSpace],
+                   .perturbed = facts[kPerturbed] != 0,
+                   .doubtful = facts[kDoubtful] != 0,
+                   .null_vector = facts[kNullVector] != 0};
+  result.pivot_threshold = figures[kThreshold];
+  result.largest_entry = figures[kLargestEntry];
+  return result;
+}
+
+// The order of the system is in system.analysis.symbolic.size.
+void load_prepared(SectionReader& file, const Checks& checks, SavedSystem& system) {
+  PreparedMatrix& prepared = system.prepared;
+  const std::int32_t size = system.analysis.symbolic.size;
+  prepared.row_scale = file.take<double>("rowscale");
+  prepared.column_scale = file.take<double>("colscale");
+  prepared.row_of = file.take<std::int32_t>("row_of");
+  prepared.partner = file.take<std::int32_t>("partner");
+  checks.scale(prepared.row_scale, size);
+  checks.scale(prepared.column_scale, size);
+  checks.require(prepared.row_scale.size() == prepared.column_scale.size(), "scaling");
+  checks.permutation(prepared.row_of, size, "order of rows");
+  checks.permutation(prepared.partner, size, "partners");
+}
+
+void load_symbolic(SectionReader& file, const Checks& checks, Symbolic& symbolic) {
+  symbolic.permutation = file.take<std::int32_t>("permute", symbolic.size);
+  symbolic.parent = file.take<std::int32_t>("parent");
+  const std::size_t fronts = symbolic.parent.size();
+  symbolic.first_column = file.take<std::int32_t>("firstcol", fronts + 1);
+  symbolic.row_start = file.take<std::int64_t>("rowstart", fronts + 1);
+  symbolic.rows = file.take<std::int32_t>("rows");
+  checks.offsets(symbolic.first_column, fronts, symbolic.size, "columns of fronts");
+  checks.offsets(symbolic.row_start, fronts, std::ssize(symbolic.rows), "rows of fronts");
+  for (const std::int32_t parent : symbolic.parent)
+    checks.require(parent >= -1 && parent < symbolic.fronts(), "parents of fronts");
+}
+
+void load_matrix(SectionReader& file, const Checks& checks, std::int32_t size,
+                 SquareMatrix& matrix) {
+  matrix.lower.size = size;
+  matrix.lower.column_start =
+      file.take<std::int64_t>("colstart", static_cast<std::uint64_t>(size) + 1);
+  matrix.lower.row = file.take<std::int32_t>("row");
+  matrix.lower.value = file.take<double>("lower", matrix.lower.row.size());
+  matrix.upper = file.take<double>("upper");
+  checks.matrix(matrix);
+}
+
+}  // namespace
+
+void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
+                 const Analysis& analysis, const AssemblyTree& tree,
+                 SectionWriter& file) {
+  const Symbolic& symbolic = analysis.symbolic;
+  std::vector<std::int64_t> counts(kFacts);
+  counts[kAskedKind] =
+      facts.asked_kind ? static_cast<std::int64_t>(*facts.asked_kind) : -1;
+  counts[kKind] = static_cast<std::int64_t>(facts.kind);
+  counts[kPrecision] = static_cast<std::int64_t>(facts.precision);
+  counts[kWorkers] = facts.workers;
+  counts[kPreparedKind] = static_cast<std::int64_t>(prepared.kind);
+  counts[kStructuralRank] = prepared.structural_rank;
+  counts[kSize] = symbolic.size;
+  counts[kFactorEntries] = symbolic.factor_entries;
+  counts[kNullSpace] = facts.pivots.null_space;
+  counts[kPerturbed] = facts.pivots.perturbed ? 1 : 0;
+  counts[kDoubtful] = facts.pivots.doubtful ? 1 : 0;
+  counts[kNullVector] = facts.pivots.null_vector ? 1 : 0;
+  file.put("facts", counts);
+  const std::vector<double> figures = {facts.pivot_threshold, facts.largest_entry,
+                                       symbolic.factor_flops};
+  file.put("figures", figures);
+  file.put("rowscale", prepared.row_scale);
+  file.put("colscale", prepared.column_scale);
+  file.put("row_of", prepared.row_of);
+  file.put("partner", prepared.partner);
+  file.put("permute", symbolic.permutation);
+  file.put("parent", symbolic.parent);
+  file.put("firstcol", symbolic.first_column);
+  file.put("rowstart", symbolic.row_start);
+  file.put("rows", symbolic.rows);
+  file.put("colstart", analysis.permuted.lower.column_start);
+  file.put("row", analysis.permuted.lower.row);
+  file.put("lower", analysis.permuted.lower.value);
+  file.put("upper", analysis.permuted.upper);
+  file.put("widths", tree.block_width);
+}
+
+SavedSystem load_system(SectionReader& file) {
+  const Checks checks(file);
+  SavedSystem system;
+  const auto counts = file.take<std::int64_t>("facts", kFacts);
+  const auto figures = file.take<double>("figures", kFigures);
+  system.facts = facts_from(counts, figures, checks);
+  system.prepared.kind = kind_from(counts[kPreparedKind], checks);
+  Symbolic& symbolic = system.analysis.symbolic;
+  checks.require(counts[kSize] >= 0 && counts[kSize] < std::int64_t{1} << 31, "order");
+  symbolic.size = static_cast<std::int32_t>(counts[kSize]);
+  checks.require(counts[kStructuralRank] >= 0 && counts[kStructuralRank] <= counts[kSize],
+                 "structural rank");
+  system.prepared.structural_rank = static_cast<std::int32_t>(counts[kStructuralRank]);
+  symbolic.factor_entries = counts[kFactorEntries];
+  symbolic.factor_flops = figures[kFactorFlops];
+  load_prepared(file, checks, system);
+  load_symbolic(file, checks, symbolic);
+  SquareMatrix& permuted = system.analysis.permuted;
+  load_matrix(file, checks, symbolic.size, permuted);
+  system.block_width = file.take<std::int32_t>("widths", symbolic.parent.size());
+  checks.require((system.facts.kind != FactorKind::kLu && permuted.upper.empty()) ||
+                     (system.facts.kind == FactorKind::kLu &&
+                      permuted.upper.size() == permuted.lower.row.size()),
+                 "values of the matrix");
+  try {
+    check_symbolic(symbolic, permuted.lower);
+  } catch (const FileError&) {
+    throw;
+  } catch (const InvalidInput& error) {
+    file.fail(fmt::format("has an impossible structure: {}", error.what()));
+  }
+  return system;
+}
+
+}  // namespace espalier::solver

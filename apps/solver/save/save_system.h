@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "solver/matrix/matrix_kind.h"
+#include "solver/save/section_file.h"
+#include "solver/scaling/prepare.h"
+#include "solver/symbolic/analyse.h"
+#include "solver/tree/assembly_tree.h"
+
+namespace espalier::solver {
+
+/// What a factorisation was made with, beside the matrix and its analysis.
+struct SystemFacts {
+  std::optional<FactorKind> asked_kind;  ///< SolverOptions::kind
+  FactorKind kind = FactorKind::kCholesky;
+  Precision precision = Precision::kDouble;
+  std::int32_t workers = 1;  ///< that the assembly tree was built for
+  double pivot_threshold = 0;
+  double largest_entry = 0;
+  PivotFacts pivots;
+};
+
+struct SavedSystem {
+  SystemFacts facts;
+  PreparedMatrix prepared;                ///< without its matrix
+  Analysis analysis;                      ///< without times
+  std::vector<std::int32_t> block_width;  ///< AssemblyTree::block_width
+};
+
+/// Everything but the factor. @throws FileError
+void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
+                 const Analysis& analysis, const AssemblyTree& tree, SectionWriter& file);
+
+/// @throws FileError when what is read is no system: check_symbolic() holds it
+/// @par Cost  O(n + nonzeros + rows of fronts)
+[[nodiscard]] SavedSystem load_system(SectionReader& file);
+
+}  // namespace espalier::solver

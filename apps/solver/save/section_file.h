@@ -1,0 +1,132 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "espalier/io/output_file.h"
+
+namespace espalier::solver {
+
+/// A binary file of named arrays, the sections, read in the order in which they were
+/// written. Numbers are those of the machine that wrote them.
+///
+///   header    "ESPALIER", byte order mark, format, bytes of the file, 0, CRC-32
+///   section   name (8 characters), entries, bytes an entry, CRC-32 of the entries, 0,
+///             CRC-32 of this head; then the entries
+///
+/// Every byte is under one of the CRCs, so that no damaged byte goes unseen.
+struct SectionFormat {
+  struct Header {
+    std::array<char, 8> magic;
+    std::uint32_t byte_order, format;
+    std::uint64_t file_bytes;
+    std::uint32_t zero, crc;
+  };
+  struct Head {
+    std::array<char, 8> name;
+    std::uint64_t entries;
+    std::uint32_t entry_bytes, entries_crc, zero, crc;
+  };
+  static constexpr std::array<char, 8> kMagic = {'E', 'S', 'P', 'A', 'L', 'I', 'E', 'R'};
+  static constexpr std::uint32_t kByteOrder = 0x01020304, kFormat = 2;
+};
+static_assert(sizeof(SectionFormat::Header) == 32 && sizeof(SectionFormat::Head) == 32);
+
+/// Writes an OutputFile: until commit(), and whenever anything fails, an older file of
+/// that name stays as it is.
+class SectionWriter {
+ public:
+  /// @throws FileError naming the path when nothing can be written there
+  explicit SectionWriter(const std::string& path);
+  SectionWriter(const SectionWriter&) = delete;
+  SectionWriter& operator=(const SectionWriter&) = delete;
+
+  /// @param name  at most 8 characters
+  /// @throws FileError when the disk is full, or the limit of file size is reached
+  template <class T>
+  void put(std::string_view name, std::span<const T> entries) {
+    static_assert(std::is_arithmetic_v<T>);
+    put_bytes(name, sizeof(T), std::as_bytes(entries));
+  }
+  template <class T>
+  void put(std::string_view name, const std::vector<T>& entries) {
+    put(name, std::span<const T>(entries));
+  }
+
+  /// @throws FileError as OutputFile::commit()
+  void commit();
+
+ private:
+  void put_bytes(std::string_view name, std::size_t entry_bytes,
+                 std::span<const std::byte> bytes);
+  void append(std::span<const std::byte> bytes);
+  void flush();
+
+  OutputFile file_;
+  std::vector<std::byte> buffer_;
+};
+
+/// Reads what SectionWriter wrote. No array is allocated before its size was found to be
+/// what the caller expects or, where that is not known, inside the file.
+///
+/// Every member throws FileError naming the path and what is wrong with the file.
+class SectionReader {
+ public:
+  explicit SectionReader(const std::string& path);
+  SectionReader(const SectionReader&) = delete;
+  SectionReader& operator=(const SectionReader&) = delete;
+  ~SectionReader();
+
+  /// The next section, which must have this name and `entries.size()` entries.
+  template <class T>
+  void take(std::string_view name, std::span<T> entries) {
+    expect(open(name, sizeof(T)), entries.size());
+    read_entries(std::as_writable_bytes(entries));
+  }
+  template <class T>
+  [[nodiscard]] std::vector<T> take(std::string_view name, std::uint64_t entries) {
+    expect(open(name, sizeof(T)), entries);
+    return read_vector<T>(entries);
+  }
+  /// With any number of entries.
+  template <class T>
+  [[nodiscard]] std::vector<T> take(std::string_view name) {
+    return read_vector<T>(open(name, sizeof(T)));
+  }
+  /// No section is left.
+  void finish();
+  [[nodiscard]] std::int64_t bytes_left() const {
+    return static_cast<std::int64_t>(size_ - position_);
+  }
+
+  [[noreturn]] void fail(const std::string& why) const;
+
+ private:
+  template <class T>
+  std::vector<T> read_vector(std::uint64_t entries) {
+    std::vector<T> result(entries);
+    read_entries(std::as_writable_bytes(std::span(result)));
+    return result;
+  }
+  // @return entries of the section, which lie inside the file
+  std::uint64_t open(std::string_view name, std::size_t entry_bytes);
+  void expect(std::uint64_t entries, std::uint64_t expected) const;
+  void read_entries(std::span<std::byte> bytes);
+  void read(std::span<std::byte> bytes);
+  void check_header();
+
+  std::string path_;
+  int file_ = -1;
+  std::uint64_t size_ = 0, position_ = 0;  // bytes; position of what comes next
+  SectionFormat::Head head_{};             // of the section that is open
+  std::vector<std::byte> buffer_;
+  std::size_t buffer_at_ = 0;
+};
+
+}  // namespace espalier::solver

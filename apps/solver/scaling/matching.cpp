@@ -1,0 +1,305 @@
+#include "solver/scaling/matching.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int32_t kNone = -1;
+
+class Assignment {
+ public:
+  explicit Assignment(const GeneralMatrix& matrix)
+      : a_(matrix),
+        row_dual_(matrix.size, kInfinity),
+        column_dual_(matrix.size, 0),
+        row_match_(matrix.size, kNone),
+        pair_(matrix.size, kNone),
+        distance_(matrix.size, kInfinity),
+        came_from_(matrix.size, kNone),
+        state_(matrix.size, State::kUnseen) {
+    set_costs();
+    match_cheaply();
+    for (std::int32_t column = 0; column < a_.size; ++column) {
+      if (pair_[column] == kNone) augment(column);
+    }
+    lower_dead_rows();
+  }
+
+  [[nodiscard]] Matching result() const;
+
+ private:
+  // Dead: no path from it leads to a free row, nor ever will.
+  enum class State : std::int8_t { kUnseen, kReached, kDone, kDead };
+
+  void set_costs();
+  void match_cheaply();
+  void shift_neighbour(std::int32_t column);
+  void augment(std::int32_t column);
+  void scan(std::int32_t column, double so_far);
+  std::int32_t nearest();
+  void update_duals(std::int32_t root);
+  void follow_back();
+  void lower_dead_rows();
+
+  [[nodiscard]] std::int64_t begin(std::int32_t column) const {
+    return a_.column_start[column];
+  }
+  [[nodiscard]] std::int64_t end(std::int32_t column) const {
+    return a_.column_start[column + 1];
+  }
+  // Not negative but for rounding; infinite where the matrix is zero.
+  [[nodiscard]] double reduced(std::int64_t at, std::int32_t column) const {
+    return cost_[at] - row_dual_[a_.row[at]] - column_dual_[column];
+  }
+  void pair(std::int64_t at, std::int32_t column) {
+    row_match_[a_.row[at]] = column;
+    pair_[column] = at;
+  }
+  [[nodiscard]] bool is_free(std::int32_t row) const { return row_match_[row] == kNone; }
+
+  const GeneralMatrix& a_;
+  std::vector<double> cost_;        // of each nonzero
+  std::vector<double> column_max_;  // log2 of the largest modulus
+  std::vector<double> row_dual_, column_dual_;
+  std::vector<std::int32_t> row_match_;  // column of a row
+  std::vector<std::int64_t> pair_;       // nonzero of a column
+
+  // The search that is under way.
+  std::vector<double> distance_;
+  std::vector<std::int64_t> came_from_;  // nonzero by which a row was reached
+  std::vector<State> state_;
+  std::vector<std::int32_t> touched_, level_;  // rows; level: at this distance
+  struct Far {
+    double distance;
+    std::int32_t row;
+    bool operator<(const Far& other) const { return distance > other.distance; }
+  };
+  std::vector<Far> heap_;                 // the nearest on top
+  std::vector<std::int32_t> reached_by_;  // column that reached a row
+  double shortest_ = kInfinity;           // length of the best path to a free row
+  std::int32_t path_end_ = kNone;         // its free row
+};
+
+void Assignment::set_costs() {
+  cost_.resize(a_.row.size());
+  column_max_.assign(a_.size, 0);
+  reached_by_.assign(a_.size, kNone);
+  for (std::int32_t column = 0; column < a_.size; ++column) {
+    double most = -kInfinity;
+    for (auto at = begin(column); at < end(column); ++at) {
+      if (!std::isfinite(a_.value[at])) {
+        throw InvalidInput(fmt::format("entry ({}, {}) is {}", a_.row[at] + 1, column + 1,
+                                       a_.value[at]));
+      }
+      cost_[at] = std::log2(std::abs(a_.value[at]));
+      most = std::max(most, cost_[at]);
+    }
+    if (most == -kInfinity) {  // no nonzero
+      std::fill(cost_.begin() + begin(column), cost_.begin() + end(column), kInfinity);
+      continue;
+    }
+    column_max_[column] = most;
+    for (auto at = begin(column); at < end(column); ++at) {
+      cost_[at] = most - cost_[at];
+      row_dual_[a_.row[at]] = std::min(row_dual_[a_.row[at]], cost_[at]);
+    }
+  }
+  for (double& dual : row_dual_) {
+    if (dual == kInfinity) dual = 0;
+  }
+  for (std::int32_t column = 0; column < a_.size; ++column) {
+    double least = kInfinity;
+    for (auto at = begin(column); at < end(column); ++at) {
+      least = std::min(least, cost_[at] - row_dual_[a_.row[at]]);
+    }
+    if (least < kInfinity) column_dual_[column] = least;
+  }
+}
+
+// The diagonal; else a free row without distance, or one that its column can leave.
+void Assignment::match_cheaply() {
+  for (std::int32_t column = 0; column < a_.size; ++column) {
+    for (auto at = begin(column); at < end(column); ++at) {
+      if (a_.row[at] == column && reduced(at, column) <= 0) pair(at, column);
+    }
+  }
+  for (std::int32_t column = 0; column < a_.size; ++column) {
+    for (auto at = begin(column); pair_[column] == kNone && at < end(column); ++at) {
+      if (is_free(a_.row[at]) && reduced(at, column) <= 0) pair(at, column);
+    }
+    if (pair_[column] == kNone) shift_neighbour(column);
+  }
+}
+
+void Assignment::shift_neighbour(std::int32_t column) {
+  for (auto at = begin(column); at < end(column); ++at) {
+    if (reduced(at, column) > 0) continue;
+    const std::int32_t other = row_match_[a_.row[at]];
+    for (auto k = begin(other); k < end(other); ++k) {
+      if (!is_free(a_.row[k]) || reduced(k, other) > 0) continue;
+      pair(k, other);
+      pair(at, column);
+      return;
+    }
+  }
+}
+
+// Relaxes the column's entries: it is reached at distance `so_far`.
+void Assignment::scan(std::int32_t column, double so_far) {
+  for (auto at = begin(column); at < end(column); ++at) {
+    const std::int32_t row = a_.row[at];
+    if (state_[row] >= State::kDone) continue;
+    const double distance = so_far + std::max(0.0, reduced(at, column));
+    if (distance >= shortest_ || distance >= distance_[row]) continue;
+    came_from_[row] = at;
+    reached_by_[row] = column;
+    distance_[row] = distance;
+    if (state_[row] == State::kUnseen) touched_.push_back(row);
+    state_[row] = State::kReached;
+    if (is_free(row)) {
+      shortest_ = distance;
+      path_end_ = row;
+    } else if (distance <= so_far) {
+      level_.push_back(row);
+    } else {
+      heap_.push_back({distance, row});
+      std::push_heap(heap_.begin(), heap_.end());
+    }
+  }
+}
+
+// The unfinished row of least distance that is nearer than the best free row.
+std::int32_t Assignment::nearest() {
+  while (!level_.empty()) {
+    const std::int32_t row = level_.back();
+    level_.pop_back();
+    if (state_[row] == State::kReached && distance_[row] < shortest_) return row;
+  }
+  while (!heap_.empty() && heap_.front().distance < shortest_) {
+    const auto [distance, row] = heap_.front();
+    std::pop_heap(heap_.begin(), heap_.end());
+    heap_.pop_back();
+    if (state_[row] == State::kReached && distance == distance_[row]) return row;
+  }
+  return kNone;
+}
+
+void Assignment::augment(std::int32_t column) {
+  shortest_ = kInfinity;
+  path_end_ = kNone;
+  heap_.clear();
+  level_.clear();
+  scan(column, 0);
+  for (std::int32_t row = nearest(); row != kNone; row = nearest()) {
+    state_[row] = State::kDone;
+    scan(row_match_[row], distance_[row]);
+  }
+  if (path_end_ != kNone) {
+    update_duals(column);
+    follow_back();
+  }
+  // Without a path all that was reached is done, and stays without one.
+  const State left = path_end_ == kNone ? State::kDead : State::kUnseen;
+  for (std::int32_t row : touched_) {
+    state_[row] = left;
+    distance_[row] = kInfinity;
+  }
+  touched_.clear();
+}
+
+void Assignment::update_duals(std::int32_t root) {
+  for (std::int32_t row : touched_) {
+    if (state_[row] != State::kDone) continue;
+    row_dual_[row] += distance_[row] - shortest_;
+    column_dual_[row_match_[row]] -= distance_[row] - shortest_;
+  }
+  column_dual_[root] += shortest_;
+}
+
+void Assignment::follow_back() {
+  std::int32_t row = path_end_;
+  while (row != kNone) {
+    const std::int32_t column = reached_by_[row];
+    const std::int64_t left = pair_[column];
+    pair(came_from_[row], column);
+    row = left == kNone ? kNone : a_.row[left];
+  }
+}
+
+// Searches after a row's death ignored it. Columns matched with dead rows have only dead
+// rows, so all of them can be moved together until no other column's dual is too large.
+void Assignment::lower_dead_rows() {
+  double excess = 0;
+  const auto dead = [this](std::int32_t column) {
+    return pair_[column] != kNone && state_[a_.row[pair_[column]]] == State::kDead;
+  };
+  for (std::int32_t column = 0; column < a_.size; ++column) {
+    if (dead(column)) continue;
+    for (auto at = begin(column); at < end(column); ++at) {
+      if (state_[a_.row[at]] == State::kDead) {
+        excess = std::max(excess, -reduced(at, column));
+      }
+    }
+  }
+  for (std::int32_t column = 0; excess > 0 && column < a_.size; ++column) {
+    if (!dead(column)) continue;
+    row_dual_[a_.row[pair_[column]]] -= excess;
+    column_dual_[column] += excess;
+  }
+}
+
+// Pairs the rows and columns that are left: on the diagonal first.
+void complete(std::vector<std::int32_t>& row_of_column, std::vector<bool> row_taken) {
+  const auto size = static_cast<std::int32_t>(row_of_column.size());
+  for (std::int32_t column = 0; column < size; ++column) {
+    if (row_of_column[column] != kNone || row_taken[column]) continue;
+    row_of_column[column] = column;
+    row_taken[column] = true;
+  }
+  std::int32_t row = 0;
+  for (std::int32_t& each : row_of_column) {
+    if (each != kNone) continue;
+    while (row_taken[row]) ++row;
+    each = row++;
+  }
+}
+
+Matching Assignment::result() const {
+  Matching matching;
+  matching.row_of_column.assign(a_.size, kNone);
+  matching.matched.assign(a_.size, false);
+  matching.row_log = row_dual_;
+  matching.column_log.resize(a_.size);
+  std::vector<bool> row_taken(a_.size, false);
+  for (std::int32_t column = 0; column < a_.size; ++column) {
+    matching.column_log[column] = column_dual_[column] - column_max_[column];
+    if (pair_[column] == kNone) continue;
+    const std::int32_t row = a_.row[pair_[column]];
+    matching.row_of_column[column] = row;
+    matching.matched[column] = true;
+    row_taken[row] = true;
+    ++matching.rank;
+    // Exact on the pair, whatever the updates were rounded to.
+    matching.column_log[column] =
+        cost_[pair_[column]] - row_dual_[row] - column_max_[column];
+  }
+  complete(matching.row_of_column, std::move(row_taken));
+  return matching;
+}
+
+}  // namespace
+
+Matching maximum_product_matching(const GeneralMatrix& matrix) {
+  return Assignment(matrix).result();
+}
+
+}  // namespace espalier::solver

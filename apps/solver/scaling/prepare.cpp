@@ -1,0 +1,275 @@
+#include "solver/scaling/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "espalier/model/error.h"
+#include "solver/matrix/kind_of.h"
+#include "solver/matrix/permute.h"
+#include "solver/scaling/matching.h"
+#include "solver/scaling/scaling.h"
+#include "solver/scaling/symmetric_matching.h"
+
+namespace espalier::solver {
+namespace {
+
+using Scaling = PrepareOptions::Scaling;
+
+constexpr double kWideDiagonal = 1e8;
+// Entries beyond this, or below its inverse, are brought to where single precision has
+// them and their squares.
+constexpr double kFarFromOne = 1e15;
+
+bool diagonal_is_far_from_one(const SymmetricMatrix& matrix) {
+  double largest = 0;
+  for (std::int32_t j = 0; j < matrix.size; ++j) {
+    const auto at = matrix.column_start[j];
+    if (at < matrix.column_start[j + 1] && matrix.row[at] == j)
+      largest = std::max(largest, std::abs(matrix.value[at]));
+  }
+  return largest > kFarFromOne || (largest > 0 && largest < 1 / kFarFromOne);
+}
+
+Scaling chosen(Scaling asked, FactorKind kind, const SquareMatrix& matrix) {
+  if (kind != FactorKind::kCholesky) {
+    return asked == Scaling::kAuto ? Scaling::kMatching : asked;
+  }
+  if (asked == Scaling::kMatching) return Scaling::kEquilibrate;
+  if (asked != Scaling::kAuto) return asked;
+  return diagonal_spread(matrix.lower) > kWideDiagonal ||
+                 diagonal_is_far_from_one(matrix.lower)
+             ? Scaling::kEquilibrate
+             : Scaling::kNone;
+}
+
+// Factors after which every entry has all its digits; none where some would leave the
+// range of double precision: what is scaled must stay what was given.
+template <class Matrix>
+void set_scales(PreparedMatrix& prepared, const Matrix& matrix,
+                const std::vector<double>& row_log,
+                const std::vector<double>& column_log) {
+  std::vector<double> row = powers_of_two(row_log), column = powers_of_two(column_log);
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    for (auto at = matrix.column_start[j]; at < matrix.column_start[j + 1]; ++at) {
+      const double value = matrix.value[at];
+      if (value != 0 && !std::isnormal(value * (row[matrix.row[at]] * column[j]))) return;
+    }
+  prepared.row_scale = std::move(row);
+  prepared.column_scale = std::move(column);
+}
+
+void multiply(GeneralMatrix& matrix, const PreparedMatrix& prepared) {
+  if (prepared.row_scale.empty()) return;
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+         ++at) {
+      matrix.value[at] *=
+          prepared.row_scale[matrix.row[at]] * prepared.column_scale[column];
+    }
+  }
+}
+
+void multiply(SymmetricMatrix& matrix, const std::vector<double>& scale) {
+  if (scale.empty()) return;
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+         ++at) {
+      matrix.value[at] *= scale[matrix.row[at]] * scale[column];
+    }
+  }
+}
+
+// The lower triangle of a matrix that require_kind() has accepted.
+SymmetricMatrix lower_triangle(InputMatrix&& matrix) {
+  if (auto* symmetric = std::get_if<SymmetricMatrix>(&matrix)) {
+    return std::move(*symmetric);
+  }
+  return symmetrised(std::get<GeneralMatrix>(matrix)).lower;
+}
+
+GeneralMatrix both_triangles(InputMatrix&& matrix) {
+  if (auto* general = std::get_if<GeneralMatrix>(&matrix)) return std::move(*general);
+  return expanded(std::get<SymmetricMatrix>(matrix));
+}
+
+bool has_pairs(const std::vector<std::int32_t>& partner) {
+  for (std::size_t k = 0; k < partner.size(); ++k) {
+    if (partner[k] != static_cast<std::int32_t>(k)) return true;
+  }
+  return false;
+}
+
+void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) {
+  SymmetricMatrix& lower = prepared.matrix.lower;
+  std::vector<double> log;
+  switch (chosen(options.scaling, prepared.kind, prepared.matrix)) {
+    case Scaling::kEquilibrate:
+      log = prepared.kind == FactorKind::kCholesky ? unit_diagonal_logs(lower)
+                                                   : equilibration(expanded(lower)).row;
+      break;
+    case Scaling::kMatching: {
+      SymmetricMatching matching = symmetric_matching(lower, options.weak_diagonal);
+      log = std::move(matching.log);
+      if (has_pairs(matching.partner)) prepared.partner = std::move(matching.partner);
+      prepared.structural_rank = matching.rank;
+      break;
+    }
+    default:
+      return;
+  }
+  set_scales(prepared, lower, log, log);
+  multiply(lower, prepared.row_scale);
+}
+
+void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix, Scaling asked) {
+  const Scaling scaling = chosen(asked, prepared.kind, prepared.matrix);
+  if (scaling == Scaling::kEquilibrate) {
+    const ScalingLogs logs = equilibration(matrix);
+    set_scales(prepared, matrix, logs.row, logs.column);
+  } else if (scaling == Scaling::kMatching) {
+    Matching matching = maximum_product_matching(matrix);
+    set_scales(prepared, matrix, matching.row_log, matching.column_log);
+    prepared.row_of = std::move(matching.row_of_column);
+    prepared.structural_rank = matching.rank;
+  }
+  multiply(matrix, prepared);
+  if (!prepared.row_of.empty()) {
+    const std::vector<std::int32_t> inverse = inverse_permutation(prepared.row_of);
+    for (std::int32_t& row : matrix.row) row = inverse[row];
+  }
+  prepared.matrix = symmetrised(matrix);
+}
+
+// Where entries of A stand in the matrix that is factored.
+class Places {
+ public:
+  Places(std::int32_t size, const PreparedMatrix& prepared,
+         std::span<const std::int32_t> order)
+      : prepared_(prepared) {
+    place_of_column_ = order.empty() ? identity(size) : inverse_permutation(order);
+    place_of_row_ = place_of_column_;
+    if (!prepared.row_of.empty()) {
+      for (std::int32_t row = 0; row < size; ++row) {
+        place_of_row_[prepared.row_of[row]] = place_of_column_[row];
+      }
+    }
+  }
+
+  [[nodiscard]] PlacedEntry operator()(std::int32_t row, std::int32_t column,
+                                       double value) const {
+    if (!prepared_.row_scale.empty()) {
+      value *= prepared_.row_scale[row] * prepared_.column_scale[column];
+    }
+    return {place_of_row_[row], place_of_column_[column], row, column, value};
+  }
+
+ private:
+  [[nodiscard]] static std::vector<std::int32_t> identity(std::int32_t size) {
+    std::vector<std::int32_t> result(size);
+    std::iota(result.begin(), result.end(), 0);
+    return result;
+  }
+
+  const PreparedMatrix& prepared_;
+  std::vector<std::int32_t> place_of_row_, place_of_column_;  // of A's
+};
+
+// Index of an entry of the lower triangle; -1: not in the pattern.
+std::int64_t find(const SymmetricMatrix& lower, std::int32_t row, std::int32_t column) {
+  const auto first = lower.row.begin() + lower.column_start[column];
+  const auto last = lower.row.begin() + lower.column_start[column + 1];
+  const auto found = std::lower_bound(first, last, row);
+  return found == last || *found != row ? -1 : found - lower.row.begin();
+}
+
+// Calls visit(row, column, value) with both triangles of A.
+template <class Visit>
+void for_each_entry(const InputMatrix& matrix, Visit visit) {
+  const bool symmetric = std::holds_alternative<SymmetricMatrix>(matrix);
+  const auto each_of = [&](const auto& a) {
+    for (std::int32_t column = 0; column < a.size; ++column) {
+      for (auto at = a.column_start[column]; at < a.column_start[column + 1]; ++at) {
+        visit(a.row[at], column, a.value[at]);
+        if (symmetric && a.row[at] != column) visit(column, a.row[at], a.value[at]);
+      }
+    }
+  };
+  std::visit(each_of, matrix);
+}
+
+}  // namespace
+
+PreparedMatrix prepare(InputMatrix&& matrix, FactorKind kind,
+                       const PrepareOptions& options) {
+  require_kind(matrix, kind);
+  PreparedMatrix prepared;
+  prepared.kind = kind;
+  prepared.structural_rank = order_of(matrix);
+  if (kind == FactorKind::kLu) {
+    prepare_general(prepared, both_triangles(std::move(matrix)), options.scaling);
+  } else {
+    prepared.matrix.lower = lower_triangle(std::move(matrix));
+    prepare_symmetric(prepared, options);
+  }
+  return prepared;
+}
+
+void check_refill(const PreparedMatrix& prepared, std::int32_t size,
+                  const InputMatrix& matrix) {
+  require_kind(matrix, prepared.kind);
+  if (order_of(matrix) != size) {
+    throw InvalidInput(fmt::format("a matrix of order {} for a pattern of order {}",
+                                   order_of(matrix), size));
+  }
+}
+
+void refill(SquareMatrix& target, const PreparedMatrix& prepared,
+            std::span<const std::int32_t> order, const InputMatrix& matrix) {
+  check_refill(prepared, target.size(), matrix);
+  clear_values(target);
+  const Places places(target.size(), prepared, order);
+  for_each_entry(matrix, [&](auto row, auto column, double value) {
+    if (!put_entry(target, places(row, column, value)))
+      throw outside_pattern(row, column);
+  });
+}
+
+void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t> order,
+                   const InputMatrix& matrix,
+                   const std::function<void(const PlacedEntry&)>& visit) {
+  const auto size = static_cast<std::int32_t>(order.size());
+  check_refill(prepared, size, matrix);
+  const Places places(size, prepared, order);
+  for_each_entry(matrix, [&](auto row, auto column, double value) {
+    visit(places(row, column, value));
+  });
+}
+
+void clear_values(SquareMatrix& target) {
+  std::fill(target.lower.value.begin(), target.lower.value.end(), 0.0);
+  std::fill(target.upper.begin(), target.upper.end(), 0.0);
+}
+
+bool put_entry(SquareMatrix& target, const PlacedEntry& entry) {
+  const auto [lower, upper] = std::minmax(entry.row, entry.column);
+  const std::int64_t at = find(target.lower, upper, lower);
+  if (at < 0) return false;
+  if (entry.row >= entry.column) target.lower.value[at] = entry.value;
+  if (entry.row <= entry.column && !target.symmetric()) target.upper[at] = entry.value;
+  return true;
+}
+
+InvalidInput outside_pattern(std::int32_t row, std::int32_t column) {
+  return InvalidInput(fmt::format(
+      "entry ({}, {}) is outside the pattern that was analysed", row + 1, column + 1));
+}
+
+void refill(PreparedMatrix& prepared, const InputMatrix& matrix) {
+  refill(prepared.matrix, prepared, {}, matrix);
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,78 @@
+#include "solver/scaling/scaling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace espalier::solver {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kMostLog = 500;
+constexpr int kSteps = 5;
+
+double diagonal_entry(const SymmetricMatrix& matrix, std::int32_t column) {
+  const std::int64_t at = matrix.column_start[column];
+  const bool stored = at < matrix.column_start[column + 1] && matrix.row[at] == column;
+  return stored ? matrix.value[at] : 0;
+}
+
+}  // namespace
+
+std::vector<double> powers_of_two(std::span<const double> logs) {
+  std::vector<double> result;
+  result.reserve(logs.size());
+  for (double log : logs) {
+    result.push_back(std::exp2(std::round(std::clamp(log, -kMostLog, kMostLog))));
+  }
+  return result;
+}
+
+ScalingLogs equilibration(const GeneralMatrix& matrix) {
+  std::vector<double> log(matrix.value.size());
+  std::transform(matrix.value.begin(), matrix.value.end(), log.begin(),
+                 [](double value) { return std::log2(std::abs(value)); });
+  ScalingLogs result{std::vector<double>(matrix.size, 0.0),
+                     std::vector<double>(matrix.size, 0.0)};
+  std::vector<double> row_max, column_max;
+  for (int step = 0; step < kSteps; ++step) {
+    row_max.assign(matrix.size, -kInfinity);
+    column_max.assign(matrix.size, -kInfinity);
+    for (std::int32_t column = 0; column < matrix.size; ++column) {
+      for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+           ++at) {
+        const double scaled =
+            log[at] + result.row[matrix.row[at]] + result.column[column];
+        row_max[matrix.row[at]] = std::max(row_max[matrix.row[at]], scaled);
+        column_max[column] = std::max(column_max[column], scaled);
+      }
+    }
+    for (std::int32_t k = 0; k < matrix.size; ++k) {
+      if (row_max[k] > -kInfinity) result.row[k] -= row_max[k] / 2;
+      if (column_max[k] > -kInfinity) result.column[k] -= column_max[k] / 2;
+    }
+  }
+  return result;
+}
+
+std::vector<double> unit_diagonal_logs(const SymmetricMatrix& matrix) {
+  std::vector<double> result(matrix.size, 0.0);
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    const double diagonal = diagonal_entry(matrix, column);
+    if (diagonal > 0) result[column] = -std::log2(diagonal) / 2;
+  }
+  return result;
+}
+
+double diagonal_spread(const SymmetricMatrix& matrix) {
+  if (matrix.size == 0) return 1;
+  double least = kInfinity, most = 0;
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    const double modulus = std::abs(diagonal_entry(matrix, column));
+    least = std::min(least, modulus);
+    most = std::max(most, modulus);
+  }
+  return least == 0 ? kInfinity : most / least;
+}
+
+}  // namespace espalier::solver

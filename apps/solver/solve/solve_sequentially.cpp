@@ -1,0 +1,49 @@
+#include <vector>
+
+#include "solver/solve/triangular_solve.h"
+
+namespace espalier::solver {
+
+template <class T>
+NodeStorage<T>::NodeStorage(const FactorView<T>& view, std::int32_t node)
+    : copy_(bytes_to_read(view, node)) {
+  const PageBuffer& resident = view.factor.storage[node];
+  data_ = copy_.size() > 0 ? copy_.template as<T>() : resident.template as<T>();
+  if (copy_.size() > 0)
+    view.factor.file->read(view.tree.nodes[node].factor_at,
+                           {copy_.data(), static_cast<std::size_t>(copy_.size())});
+}
+
+template <class T>
+Bytes NodeStorage<T>::bytes_to_read(const FactorView<T>& view, std::int32_t node) {
+  const AssemblyTree::Node& fronts = view.tree.nodes[node];
+  return fronts.factor_at >= 0 ? fronts.factor_bytes : 0;
+}
+
+template <class T>
+void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
+                        const Vectors<T>& x) {
+  const FrontSolve<T> solve(view, transposed);
+  std::vector<T> local(static_cast<std::size_t>(solve.local_entries() * b.count));
+  const auto nodes = static_cast<std::int32_t>(view.tree.nodes.size());
+  for (std::int32_t node = 0; node < nodes; ++node) {
+    const NodeStorage<T> storage(view, node);
+    const AssemblyTree::Node& fronts = view.tree.nodes[node];
+    for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s)
+      solve.forward(s, storage.data(), b, {}, local.data());
+  }
+  for (std::int32_t node = nodes - 1; node >= 0; --node) {
+    const NodeStorage<T> storage(view, node);
+    const AssemblyTree::Node& fronts = view.tree.nodes[node];
+    for (std::int32_t s = fronts.last_front; s >= fronts.first_front; --s)
+      solve.backward(s, storage.data(), b, x, local.data());
+  }
+}
+template class NodeStorage<float>;
+template class NodeStorage<double>;
+template void solve_sequentially(const FactorView<float>&, bool, const Vectors<float>&,
+                                 const Vectors<float>&);
+template void solve_sequentially(const FactorView<double>&, bool, const Vectors<double>&,
+                                 const Vectors<double>&);
+
+}  // namespace espalier::solver

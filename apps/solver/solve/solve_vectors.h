@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "espalier/model/units.h"
+#include "solver/matrix/matrix_kind.h"
+#include "solver/solve/triangular_solve.h"
+
+namespace espalier::solver {
+
+/// The vectors of triangular solves in T whose right-hand sides and solutions are in
+/// double precision: copies where T is float, and for LU solutions apart from what is
+/// still read.
+template <class T>
+class SolveVectors {
+ public:
+  SolveVectors() = default;
+  /// For blocks of `columns` vectors at most.
+  /// @param systems  independent_systems(); empty: there is one
+  SolveVectors(std::int32_t size, FactorKind kind, std::int32_t columns,
+               std::vector<std::int32_t>&& systems = {})
+      : size_(size), apart_(kind == FactorKind::kLu), systems_(std::move(systems)) {
+    if (!systems_.empty()) system_count_ = std::ranges::max(systems_) + 1;
+    const std::int64_t entries = std::int64_t{size} * columns;
+    first_.resize(kConverts ? entries : 0);
+    second_.resize(apart_ ? entries : 0);
+  }
+
+  /// What the constructor allocates.
+  [[nodiscard]] static Bytes bytes(std::int32_t size, FactorKind kind,
+                                   std::int32_t columns) {
+    const std::int64_t copies = (kConverts ? 1 : 0) + (kind == FactorKind::kLu ? 1 : 0);
+    const Bytes vectors = checked_mul(checked_mul(copies * size, columns), sizeof(T));
+    if (!kConverts) return vectors;
+    // The systems, no more than unknowns, their largest entries and exponents.
+    return checked_add(
+        vectors, checked_mul(std::int64_t{size} * (columns + 3), sizeof(std::int32_t)));
+  }
+
+  /// block := what solve(b, x) makes of it, with Vectors<T> b, which it may overwrite,
+  /// and x, which may be b unless the factor is of LU.
+  template <class Solve>
+  void apply(std::span<double> block, std::int32_t columns, const Solve& solve) {
+    const auto vectors = [&](T* data) { return Vectors<T>{data, size_, columns}; };
+    if constexpr (kConverts) {
+      const std::vector<int> exponents = convert(block, columns);
+      T* const x = apart_ ? second_.data() : first_.data();
+      solve(vectors(first_.data()), vectors(x));
+      convert_back(x, exponents, block);
+    } else {
+      T* const x = apart_ ? second_.data() : block.data();
+      solve(vectors(block.data()), vectors(x));
+      if (apart_) std::copy_n(x, block.size(), block.data());
+    }
+  }
+
+ private:
+  static constexpr bool kConverts = sizeof(T) < sizeof(double);
+
+  // Into T, each vector of each independent system divided by the power of two that
+  // brings its largest entry near 1: the range of T is smaller than that of double.
+  // @return the exponents
+  std::vector<int> convert(std::span<const double> block, std::int32_t columns) {
+    std::vector<int> exponents(static_cast<std::size_t>(columns) * system_count_, 0);
+    std::vector<double> largest(static_cast<std::size_t>(system_count_));
+    const double* b = block.data();
+    T* to = first_.data();
+    for (std::int32_t v = 0; v < columns; ++v, b += size_, to += size_) {
+      int* const own = exponents.data() + std::int64_t{v} * system_count_;
+      std::ranges::fill(largest, 0.0);
+      for (std::int32_t k = 0; k < size_; ++k)
+        largest[system(k)] = std::max(largest[system(k)], std::abs(b[k]));
+      for (std::int32_t s = 0; s < system_count_; ++s)
+        if (largest[s] > 0 && std::isfinite(largest[s])) std::frexp(largest[s], &own[s]);
+      for (std::int32_t k = 0; k < size_; ++k)
+        to[k] = static_cast<T>(std::ldexp(b[k], -own[system(k)]));
+    }
+    return exponents;
+  }
+  void convert_back(const T* x, std::span<const int> exponents,
+                    std::span<double> block) const {
+    double* to = block.data();
+    for (std::size_t v = 0; v < exponents.size(); v += system_count_, to += size_)
+      for (std::int32_t k = 0; k < size_; ++k, ++x)
+        to[k] = std::ldexp(static_cast<double>(*x), exponents[v + system(k)]);
+  }
+
+  [[nodiscard]] std::int32_t system(std::int32_t k) const {
+    return systems_.empty() ? 0 : systems_[k];
+  }
+
+  std::int32_t size_ = 0;
+  bool apart_ = false;
+  std::vector<std::int32_t> systems_;  // of each unknown
+  std::int32_t system_count_ = 1;
+  std::vector<T> first_, second_;
+};
+
+}  // namespace espalier::solver

@@ -1,0 +1,352 @@
+#include "solver/solve/triangular_solve.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "solver/kernels/block_solve.h"
+
+namespace espalier::solver {
+
+/// A front's part of the vectors while it is solved with.
+template <class T>
+struct FrontSolve<T>::Local {
+  std::int32_t front, count;
+  Trapezoid layout;
+  std::int32_t order, slots;
+  const FrontDelays<T>* delays;   // null: none
+  const T* diagonal;              // side 0, with the diagonal blocks
+  std::array<const T*, 2> panel;  // rows below: of what is solved first, and second
+  const std::int32_t *first_order, *second_order;  // forward's and backward's; null: none
+  const T* d;
+  T *x, *z, *slot, *tail, *block;  // order, order, slots, slots, width; times count
+  std::int64_t z_stride;
+  std::int32_t slots_seen;  // left by the blocks before (the present one)
+
+  [[nodiscard]] std::int32_t eliminated(std::int32_t k) const {
+    return delays != nullptr ? delays->eliminated[k] : layout.width(k);
+  }
+};
+
+namespace {
+
+// to[k] = from[order[k]], for every vector; order null: as they are.
+template <class T>
+void gather(std::int32_t n, const std::int32_t* order, const T* from,
+            std::int64_t from_stride, T* to, std::int64_t to_stride, std::int32_t count) {
+  for (std::int32_t v = 0; v < count; ++v, from += from_stride, to += to_stride) {
+    if (order == nullptr)
+      std::copy_n(from, n, to);
+    else
+      for (std::int32_t k = 0; k < n; ++k) to[k] = from[order[k]];
+  }
+}
+
+// to[order[k]] = from[k]
+template <class T>
+void scatter(std::int32_t n, const std::int32_t* order, const T* from,
+             std::int64_t from_stride, T* to, std::int64_t to_stride,
+             std::int32_t count) {
+  for (std::int32_t v = 0; v < count; ++v, from += from_stride, to += to_stride) {
+    if (order == nullptr)
+      std::copy_n(from, n, to);
+    else
+      for (std::int32_t k = 0; k < n; ++k) to[order[k]] = from[k];
+  }
+}
+
+}  // namespace
+
+template <class T>
+std::int64_t FrontSolve<T>::local_entries() const {
+  return local_entries({.first_front = 0, .last_front = view_.symbolic.fronts() - 1});
+}
+
+template <class T>
+std::int64_t FrontSolve<T>::local_entries(const AssemblyTree::Node& node) const {
+  std::int64_t most = 0;
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
+    const FrontDelays<T>* const delays = view_.factor.front[s].delays.get();
+    most = std::max(
+        most, local_entries(view_.factor.panel(view_.symbolic, view_.tree, s).rows(),
+                            view_.tree.block_width[s],
+                            delays != nullptr ? delays->slots() : 0));
+  }
+  return most;
+}
+
+template <class T>
+auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t count) const
+    -> Local {
+  const Factor<T>& factor = view_.factor;
+  const FrontFactor<T>& own = factor.front[front];
+  const FrontDelays<T>* const delays = own.delays.get();
+  const bool moved = delays != nullptr && delays->delayed_in > 0;
+  const std::int32_t first = view_.symbolic.first_column[front];
+  Local local{};
+  local.front = front;
+  local.count = count;
+  local.layout = factor.panel(view_.symbolic, view_.tree, front);
+  local.order = local.layout.rows();
+  local.slots = delays != nullptr ? delays->slots() : 0;
+  local.delays = delays;
+  const bool lu = view_.tree.kind == FactorKind::kLu;
+  local.diagonal = factor.panel_data(front, storage);
+  local.panel = {local.diagonal, local.diagonal + (lu ? local.layout.entries() : 0)};
+  if (transposed_) std::swap(local.panel[0], local.panel[1]);
+  if (view_.tree.kind != FactorKind::kCholesky) {
+    const std::int32_t* const rows =
+        moved ? delays->row_order.data() : factor.row_order.data() + first;
+    const std::int32_t* const columns = !lu     ? rows
+                                        : moved ? delays->column_order.data()
+                                                : factor.column_order.data() + first;
+    local.first_order = transposed_ ? columns : rows;
+    local.second_order = transposed_ ? rows : columns;
+    local.d = lu      ? nullptr
+              : moved ? delays->d.data()
+                      : factor.d.data() + 2 * std::int64_t{first};
+  }
+  return local;
+}
+
+template <class T>
+auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t count,
+                         T* memory) const -> Local {
+  Local local = open(front, storage, count);
+  const std::int64_t n = count;
+  local.x = memory;
+  local.z = local.x + n * local.order;
+  local.z_stride = local.order;
+  local.slot = local.z + n * local.order;
+  local.tail = local.slot + n * local.slots;
+  local.block = local.tail + n * local.slots;
+  return local;
+}
+
+template <class T>
+void FrontSolve<T>::solve_forward(const Local& local, std::int32_t e, const T* diagonal,
+                                  std::int32_t width, std::int32_t leading, T* x) const {
+  const bool upper = view_.tree.kind == FactorKind::kLu && transposed_;
+  if (upper)
+    kernels::forward_solve_transposed(e, diagonal, leading, local.count, x, width);
+  else
+    kernels::forward_solve(view_.tree.kind, e, diagonal, leading, local.count, x, width);
+  if (e == width) return;
+  if (upper)
+    kernels::apply_below_transposed(e, width - e, diagonal + std::int64_t{e} * leading,
+                                    leading, local.count, x, width, x + e, width);
+  else
+    kernels::apply_below(width - e, e, diagonal + e, leading, local.count, x, width,
+                         x + e, width);
+}
+
+template <class T>
+void FrontSolve<T>::solve_backward(const Local& local, std::int32_t e, const T* diagonal,
+                                   std::int32_t width, std::int32_t leading, T* x) const {
+  const bool lu = view_.tree.kind == FactorKind::kLu;
+  if (e < width) {
+    if (lu && !transposed_)
+      kernels::apply_below(e, width - e, diagonal + std::int64_t{e} * leading, leading,
+                           local.count, x + e, width, x, width);
+    else
+      kernels::apply_below_transposed(width - e, e, diagonal + e, leading, local.count,
+                                      x + e, width, x, width);
+  }
+  if (lu && transposed_)
+    kernels::backward_solve_transposed(e, diagonal, leading, local.count, x, width);
+  else
+    kernels::backward_solve(view_.tree.kind, e, diagonal, leading, local.count, x, width);
+}
+
+template <class T>
+void FrontSolve<T>::forward_block(Local& local, std::int32_t block) const {
+  const Trapezoid& layout = local.layout;
+  const std::int32_t first = layout.first(block), width = layout.width(block);
+  const std::int32_t leading = layout.leading(block), e = local.eliminated(block);
+  const std::int32_t* const order =
+      local.first_order != nullptr ? local.first_order + first : nullptr;
+  const T* const diagonal = local.diagonal + layout.offset(block);
+  gather(width, order, local.x + first, local.order, local.block, width, local.count);
+  solve_forward(local, e, diagonal, width, leading, local.block);
+  kernels::apply_below(leading - width, e, local.panel[0] + layout.offset(block) + width,
+                       leading, local.count, local.block, width, local.x + first + width,
+                       local.order);
+  if (local.slots_seen > 0) {
+    const bool rows = view_.tree.kind == FactorKind::kLu && !transposed_;
+    kernels::apply_below_transposed(
+        e, local.slots_seen, local.delays->passed[rows ? 1 : 0].data() + first,
+        layout.columns(), local.count, local.block, width, local.slot, local.slots);
+  }
+  if (e < width)
+    gather(width - e, nullptr, local.block + e, width, local.slot + local.slots_seen,
+           local.slots, local.count);
+  local.slots_seen += width - e;
+  scatter(width, order, local.block, width, local.x + first, local.order, local.count);
+}
+
+template <class T>
+void FrontSolve<T>::forward_tail(Local& local) const {
+  if (local.slots == 0) return;
+  const FrontDelays<T>& delays = *local.delays;
+  const std::int32_t slots = local.slots, columns = local.layout.columns();
+  const std::int32_t rows = local.order - columns, leading = slots + rows;
+  const auto& order = transposed_ ? delays.tail_column_order : delays.tail_row_order;
+  const auto& place = transposed_ ? delays.slot_column : delays.slot_row;
+  const std::int32_t e = delays.tail_eliminated;
+  gather(slots, order.data(), local.slot, slots, local.tail, slots, local.count);
+  solve_forward(local, e, delays.tail[0].data(), slots, leading, local.tail);
+  const bool upper = view_.tree.kind == FactorKind::kLu && transposed_;
+  kernels::apply_below(rows, e, delays.tail[upper ? 1 : 0].data() + slots, leading,
+                       local.count, local.tail, slots, local.x + columns, local.order);
+  scatter(slots, order.data(), local.tail, slots, local.slot, slots, local.count);
+  scatter(slots, place.data(), local.slot, slots, local.x, local.order, local.count);
+}
+
+template <class T>
+void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<T>& b,
+                            const AncestorRows<T>& ancestors, T* memory) const {
+  Local local = open(front, storage, b.count, memory);
+  const Symbolic& symbolic = view_.symbolic;
+  const std::int32_t own = symbolic.pivots(front), columns = local.layout.columns();
+  const std::int32_t first = symbolic.first_column[front];
+  const std::int32_t* const moved =
+      columns == own
+          ? nullptr
+          : (transposed_ ? local.delays->columns_in : local.delays->rows_in).data();
+  gather(own, nullptr, b.data + first, b.stride, local.x, local.order, b.count);
+  if (columns > own)
+    gather(columns - own, moved, b.data, b.stride, local.x + own, local.order, b.count);
+  for (std::int32_t v = 0; v < b.count; ++v)
+    std::fill_n(local.x + std::int64_t{v} * local.order + columns, local.order - columns,
+                T{0});
+  for (std::int32_t k = 0; k < local.layout.blocks(); ++k) forward_block(local, k);
+  forward_tail(local);
+  scatter(own, nullptr, local.x, local.order, b.data + first, b.stride, b.count);
+  if (columns > own)
+    scatter(columns - own, moved, local.x + own, local.order, b.data, b.stride, b.count);
+  const auto rows = symbolic.rows_of(front);
+  for (std::int32_t v = 0; v < b.count; ++v) {
+    const T* value = local.x + std::int64_t{v} * local.order + columns;
+    T* const inside = b.data + v * b.stride;
+    T* const outside = ancestors.out.data + v * ancestors.out.stride;
+    std::size_t k = 0;
+    for (; k < rows.size() && rows[k] < ancestors.limit; ++k) inside[rows[k]] += *value++;
+    for (; k < rows.size(); ++k) outside[ancestors.place[rows[k]]] += *value++;
+  }
+}
+
+template <class T>
+void FrontSolve<T>::backward_tail(Local& local) const {
+  if (local.slots == 0) return;
+  const FrontDelays<T>& delays = *local.delays;
+  const std::int32_t slots = local.slots, columns = local.layout.columns();
+  const std::int32_t rows = local.order - columns, leading = slots + rows;
+  const std::int32_t e = delays.tail_eliminated;
+  if (view_.tree.kind == FactorKind::kLdlt)
+    kernels::divide_by_d(e, delays.tail_d.data(), local.count, local.tail, slots);
+  const bool upper = view_.tree.kind == FactorKind::kLu && !transposed_;
+  kernels::apply_below_transposed(rows, e, delays.tail[upper ? 1 : 0].data() + slots,
+                                  leading, local.count, local.x + columns, local.order,
+                                  local.tail, slots);
+  solve_backward(local, e, delays.tail[0].data(), slots, leading, local.tail);
+  const auto& order = transposed_ ? delays.tail_row_order : delays.tail_column_order;
+  scatter(slots, order.data(), local.tail, slots, local.slot, slots, local.count);
+}
+
+template <class T>
+void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
+  const Trapezoid& layout = local.layout;
+  const std::int32_t first = layout.first(block), width = layout.width(block);
+  const std::int32_t leading = layout.leading(block), e = local.eliminated(block);
+  const auto at = [first](const std::int32_t* order) {
+    return order != nullptr ? order + first : nullptr;
+  };
+  local.slots_seen -= width - e;
+  gather(e, at(local.first_order), local.z + first, local.z_stride, local.block, width,
+         local.count);
+  if (e < width)
+    gather(width - e, nullptr, local.slot + local.slots_seen, local.slots,
+           local.block + e, width, local.count);
+  if (view_.tree.kind == FactorKind::kLdlt)
+    kernels::divide_by_d(e, local.d + 2 * std::int64_t{first}, local.count, local.block,
+                         width);
+  kernels::apply_below_transposed(
+      leading - width, e, local.panel[1] + layout.offset(block) + width, leading,
+      local.count, local.x + first + width, local.order, local.block, width);
+  if (local.slots_seen > 0) {
+    const bool rows = view_.tree.kind == FactorKind::kLu && transposed_;
+    kernels::apply_below(
+        e, local.slots_seen, local.delays->passed[rows ? 1 : 0].data() + first,
+        layout.columns(), local.count, local.slot, local.slots, local.block, width);
+  }
+  solve_backward(local, e, local.diagonal + layout.offset(block), width, leading,
+                 local.block);
+  scatter(width, at(local.second_order), local.block, width, local.x + first, local.order,
+          local.count);
+}
+
+template <class T>
+void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors<T>& z,
+                             const Vectors<T>& x, T* memory) const {
+  Local local = open(front, storage, x.count, memory);
+  const Symbolic& symbolic = view_.symbolic;
+  const std::int32_t own = symbolic.pivots(front), columns = local.layout.columns();
+  const std::int32_t first = symbolic.first_column[front];
+  const auto rows = symbolic.rows_of(front);
+  gather(local.order - columns, rows.data(), x.data, x.stride, local.x + columns,
+         local.order, x.count);
+  gather(own, nullptr, z.data + first, z.stride, local.z, local.order, x.count);
+  if (columns > own) {
+    const auto& in = transposed_ ? local.delays->columns_in : local.delays->rows_in;
+    gather(columns - own, in.data(), z.data, z.stride, local.z + own, local.order,
+           x.count);
+  }
+  for (std::int32_t k = 0; k < local.slots; ++k) {
+    const FrontDelays<T>& delays = *local.delays;
+    const bool here = k < delays.tail_eliminated;
+    // z stands where the row was, x where the column is.
+    const bool by_row = here != transposed_;
+    const std::int32_t id =
+        by_row ? delays.row_id(symbolic, front, k) : delays.column_id(symbolic, front, k);
+    const Vectors<T>& from = here ? z : x;
+    for (std::int32_t v = 0; v < x.count; ++v)
+      local.tail[std::int64_t{v} * local.slots + k] = from.data[v * from.stride + id];
+  }
+  // Slots that went on are known; backward_tail() finds the others.
+  local.slots_seen = local.slots;
+  backward_tail(local);
+  for (std::int32_t k = local.layout.blocks() - 1; k >= 0; --k) backward_block(local, k);
+  scatter(own, nullptr, local.x, local.order, x.data + first, x.stride, x.count);
+  if (columns > own) {
+    const auto& in = transposed_ ? local.delays->rows_in : local.delays->columns_in;
+    scatter(columns - own, in.data(), local.x + own, local.order, x.data, x.stride,
+            x.count);
+  }
+}
+
+template <class T>
+void FrontSolve<T>::forward_blocks(std::int32_t front, const T* storage,
+                                   std::int32_t begin, std::int32_t end,
+                                   const Vectors<T>& x, T* block) const {
+  Local local = open(front, storage, x.count);
+  local.x = x.data;
+  local.block = block;
+  for (std::int32_t k = begin; k < end; ++k) forward_block(local, k);
+}
+
+template <class T>
+void FrontSolve<T>::backward_blocks(std::int32_t front, const T* storage,
+                                    std::int32_t begin, std::int32_t end,
+                                    const Vectors<T>& z, const Vectors<T>& x,
+                                    T* block) const {
+  Local local = open(front, storage, x.count);
+  local.x = x.data;
+  local.z = z.data + view_.symbolic.first_column[front];
+  local.z_stride = z.stride;
+  local.block = block;
+  for (std::int32_t k = end - 1; k >= begin; --k) backward_block(local, k);
+}
+
+template class FrontSolve<float>;
+template class FrontSolve<double>;
+
+}  // namespace espalier::solver

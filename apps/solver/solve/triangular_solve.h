@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "solver/front/factor.h"
+#include "solver/symbolic/symbolic.h"
+#include "solver/tree/assembly_tree.h"
+
+namespace espalier::solver {
+
+/// What the solves read: a factor, and the structure that it was made for.
+template <class T>
+struct FactorView {
+  const Symbolic& symbolic;
+  const AssemblyTree& tree;
+  const Factor<T>& factor;
+};
+
+/// A block of vectors, one after the other.
+template <class T>
+struct Vectors {
+  T* data;
+  std::int64_t stride;  ///< from one vector to the next
+  std::int32_t count;
+};
+
+/// Where a front's part of the right-hand sides goes for rows that other fronts own: to
+/// the vectors themselves below `limit`, else to `out` at place[row].
+template <class T>
+struct AncestorRows {
+  std::int32_t limit = std::numeric_limits<std::int32_t>::max();
+  const std::int32_t* place = nullptr;
+  Vectors<T> out{};
+};
+
+/// The panels of a node while they are needed: where they stand, or read from the file.
+template <class T>
+class NodeStorage {
+ public:
+  /// @throws Error when the file cannot be read
+  NodeStorage(const FactorView<T>& view, std::int32_t node);
+  [[nodiscard]] const T* data() const { return data_; }
+  /// What is read for a node; 0 for one in memory.
+  [[nodiscard]] static Bytes bytes_to_read(const FactorView<T>& view, std::int32_t node);
+
+ private:
+  PageBuffer copy_;
+  const T* data_;
+};
+
+/// Solves with single fronts, in the order of elimination: A x = b, or A^T x = b where
+/// `transposed`. Work space is the caller's: local_entries() for each vector.
+template <class T>
+class FrontSolve {
+ public:
+  FrontSolve(const FactorView<T>& view, bool transposed)
+      : view_(view), transposed_(transposed) {}
+
+  /// Forward elimination of a front: `b` holds the right-hand sides and receives what
+  /// the factor leaves of them. Children go first.
+  /// @param storage  of the front's node: NodeStorage
+  void forward(std::int32_t front, const T* storage, const Vectors<T>& b,
+               const AncestorRows<T>& ancestors, T* local) const;
+
+  /// Backward substitution of a front: reads what forward() left in `z` and the parents'
+  /// part of `x`, writes the front's part of x. Parents go first. Where the factor is
+  /// symmetric x may be z.
+  void backward(std::int32_t front, const T* storage, const Vectors<T>& z,
+                const Vectors<T>& x, T* local) const;
+
+  /// The steps of forward() at the panel blocks [begin, end) of a front without delays,
+  /// which alone are read.
+  /// @param x      vectors of the front's rows, one right after the other; those before
+  ///               block `begin` are left alone, the first blocks' become the result
+  /// @param block  work space: a block's width for each vector
+  void forward_blocks(std::int32_t front, const T* storage, std::int32_t begin,
+                      std::int32_t end, const Vectors<T>& x, T* block) const;
+
+  /// Those of backward(), from the last of the blocks to the first.
+  /// @param z  whole vectors, as left by forward()
+  /// @param x  as above, known from block `end` on
+  void backward_blocks(std::int32_t front, const T* storage, std::int32_t begin,
+                       std::int32_t end, const Vectors<T>& z, const Vectors<T>& x,
+                       T* block) const;
+
+  /// Entries of work space for one vector, the most over all fronts.
+  [[nodiscard]] std::int64_t local_entries() const;
+  /// Over the fronts of a node.
+  [[nodiscard]] std::int64_t local_entries(const AssemblyTree::Node& node) const;
+  /// Of one front: its order, the width of its blocks, and its slots.
+  [[nodiscard]] static std::int64_t local_entries(std::int64_t order, std::int32_t width,
+                                                  std::int32_t slots) {
+    return 2 * order + width + 2 * slots;
+  }
+
+ private:
+  struct Local;
+  [[nodiscard]] Local open(std::int32_t front, const T* storage,
+                           std::int32_t count) const;
+  [[nodiscard]] Local open(std::int32_t front, const T* storage, std::int32_t count,
+                           T* memory) const;
+  void forward_block(Local& local, std::int32_t block) const;
+  void forward_tail(Local& local) const;
+  void backward_block(Local& local, std::int32_t block) const;
+  void backward_tail(Local& local) const;
+  void solve_forward(const Local& local, std::int32_t e, const T* diagonal,
+                     std::int32_t width, std::int32_t leading, T* x) const;
+  void solve_backward(const Local& local, std::int32_t e, const T* diagonal,
+                      std::int32_t width, std::int32_t leading, T* x) const;
+
+  FactorView<T> view_;
+  bool transposed_;
+};
+
+/// x := A^-1 b, or A^-T b, in elimination order, by one thread. b is overwritten.
+///
+/// @par Cost  4 flops for each entry of the factor and vector
+template <class T>
+void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
+                        const Vectors<T>& x);
+
+}  // namespace espalier::solver

@@ -1,0 +1,121 @@
+#include "solver/symbolic/amalgamate.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace espalier::solver {
+namespace {
+
+// A narrow front: so many pivots at most, and so many times as many rows in its
+// contribution block. Adding that to the parent costs as much as some hundred pivots do,
+// so it may hold more zeros where that saves a front.
+constexpr std::int64_t kNarrowPivots = 256, kRowsPerPivot = 4;
+constexpr double kNarrowZeros = 0.15;
+
+// Fronts grouped by parent: those of parent p are child[start[p]] … child[start[p+1]-1].
+struct Children {
+  std::vector<std::int32_t> start, child;
+
+  explicit Children(const SupernodeTree& tree)
+      : start(tree.parent.size() + 1, 0), child(tree.parent.size()) {
+    for (std::int32_t parent : tree.parent) {
+      if (parent >= 0) ++start[parent + 1];
+    }
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    std::vector<std::int32_t> next(start.begin(), start.end() - 1);
+    for (std::int32_t front = 0; front < tree.fronts(); ++front) {
+      if (tree.parent[front] >= 0) child[next[tree.parent[front]]++] = front;
+    }
+  }
+};
+
+class Merger {
+ public:
+  Merger(SupernodeTree& tree, const AmalgamationOptions& options)
+      : tree_(tree), options_(options), zeros_(tree.parent.size(), 0) {}
+
+  // The fronts that each front was merged into; itself when it was not.
+  std::vector<std::int32_t> run() {
+    std::vector<std::int32_t> merged_into(tree_.parent.size());
+    std::iota(merged_into.begin(), merged_into.end(), 0);
+    Children children(tree_);
+    for (std::int32_t front = 0; front < tree_.fronts(); ++front) {
+      const auto begin = children.child.begin() + children.start[front];
+      const auto end = children.child.begin() + children.start[front + 1];
+      // Each merge adds as many rows to all later ones, so one sort is enough.
+      std::stable_sort(begin, end, [this](std::int32_t a, std::int32_t b) {
+        return contribution(a) > contribution(b);
+      });
+      for (auto child = begin; child != end; ++child) {
+        if (merge(*child, front)) merged_into[*child] = front;
+      }
+    }
+    return merged_into;
+  }
+
+ private:
+  [[nodiscard]] std::int32_t contribution(std::int32_t front) const {
+    return tree_.order[front] - tree_.pivots[front];
+  }
+
+  [[nodiscard]] double most_zeros(std::int64_t pivots, std::int64_t order) const {
+    if (!options_.relaxed) return 0;
+    const bool narrow = pivots <= kNarrowPivots && order >= (kRowsPerPivot + 1) * pivots;
+    const double least = narrow ? std::max(kNarrowZeros, options_.zeros_beyond) : 0;
+    for (const auto& limit : options_.limits) {
+      if (pivots <= limit.pivots) return std::max(least, limit.zeros);
+    }
+    return std::max(least, options_.zeros_beyond);
+  }
+
+  bool merge(std::int32_t child, std::int32_t parent) {
+    const std::int64_t added = tree_.pivots[child];
+    const std::int64_t pivots = added + tree_.pivots[parent];
+    const std::int64_t order = added + tree_.order[parent];
+    const std::int64_t zeros = zeros_[child] + zeros_[parent] +
+                               added * (tree_.order[parent] - contribution(child));
+    const auto panel = static_cast<double>(panel_entries(pivots, order));
+    if (static_cast<double>(zeros) > most_zeros(pivots, order) * panel) return false;
+    tree_.pivots[parent] = static_cast<std::int32_t>(pivots);
+    tree_.order[parent] = static_cast<std::int32_t>(order);
+    zeros_[parent] = zeros;
+    return true;
+  }
+
+  SupernodeTree& tree_;
+  const AmalgamationOptions& options_;
+  std::vector<std::int64_t> zeros_;  // explicit zeros in the panel of each front
+};
+
+// Keeps the fronts that were merged into none and renumbers them in the same order.
+SupernodeTree compress(const SupernodeTree& tree, std::vector<std::int32_t> merged_into) {
+  SupernodeTree result;
+  std::vector<std::int32_t> number(tree.parent.size());
+  for (std::int32_t front = tree.fronts() - 1; front >= 0; --front) {
+    merged_into[front] = merged_into[merged_into[front]];  // parents are greater
+  }
+  for (std::int32_t front = 0; front < tree.fronts(); ++front) {
+    if (merged_into[front] != front) continue;
+    number[front] = result.fronts();
+    result.pivots.push_back(tree.pivots[front]);
+    result.order.push_back(tree.order[front]);
+    result.parent.push_back(tree.parent[front]);
+  }
+  for (std::int32_t& parent : result.parent) {
+    if (parent >= 0) parent = number[merged_into[parent]];
+  }
+  result.front_of_column.reserve(tree.front_of_column.size());
+  for (std::int32_t front : tree.front_of_column) {
+    result.front_of_column.push_back(number[merged_into[front]]);
+  }
+  return result;
+}
+
+}  // namespace
+
+SupernodeTree amalgamate(SupernodeTree tree, const AmalgamationOptions& options) {
+  std::vector<std::int32_t> merged_into = Merger(tree, options).run();
+  return compress(tree, std::move(merged_into));
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,155 @@
+#include "solver/symbolic/analyse.h"
+
+#include <chrono>
+#include <numeric>
+#include <utility>
+
+#include "espalier/model/error.h"
+#include "solver/matrix/permute.h"
+#include "solver/ordering/elimination_order.h"
+#include "solver/ordering/graph.h"
+#include "solver/symbolic/front_postorder.h"
+#include "solver/symbolic/supernodes.h"
+
+namespace espalier::solver {
+namespace {
+
+class Stopwatch {
+ public:
+  // Seconds since the last call or since construction.
+  Seconds lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> passed = now - std::exchange(start_, now);
+    return passed.count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// result[k] = values[order[k]]
+std::vector<std::int32_t> composed(const std::vector<std::int32_t>& values,
+                                   const std::vector<std::int32_t>& order) {
+  std::vector<std::int32_t> result(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) result[k] = values[order[k]];
+  return result;
+}
+
+// The same forest when node order[k] is renumbered k.
+std::vector<std::int32_t> renumbered(const std::vector<std::int32_t>& parent,
+                                     const std::vector<std::int32_t>& order) {
+  const std::vector<std::int32_t> number = inverse_permutation(order);
+  std::vector<std::int32_t> result = composed(parent, order);
+  for (std::int32_t& above : result) {
+    if (above >= 0) above = number[above];
+  }
+  return result;
+}
+
+// Numbers the fronts and their columns; fills everything but `rows`.
+// column_order[new] = column of the tree.
+Symbolic numbered(const SupernodeTree& tree, const std::vector<std::int32_t>& front_order,
+                  std::vector<std::int32_t>& column_order) {
+  Symbolic symbolic;
+  symbolic.size = static_cast<std::int32_t>(tree.front_of_column.size());
+  symbolic.parent = renumbered(tree.parent, front_order);
+  symbolic.first_column.assign(1, 0);
+  symbolic.row_start.assign(1, 0);
+  for (std::int32_t front : front_order) {
+    symbolic.first_column.push_back(symbolic.first_column.back() + tree.pivots[front]);
+    symbolic.row_start.push_back(symbolic.row_start.back() + tree.order[front] -
+                                 tree.pivots[front]);
+  }
+  const std::vector<std::int32_t> number = inverse_permutation(front_order);
+  std::vector<std::int32_t> next(symbolic.first_column);
+  column_order.resize(symbolic.size);
+  for (std::int32_t column = 0; column < symbolic.size; ++column) {
+    column_order[next[number[tree.front_of_column[column]]]++] = column;
+  }
+  return symbolic;
+}
+
+// Row i belongs to the fronts on the paths from the columns of A's row i up to the front
+// that eliminates i. Rows are visited in increasing order, so each list comes out sorted.
+void fill_rows(Symbolic& symbolic, const LowerRows& lower,
+               const std::vector<std::int32_t>& column_order) {
+  std::vector<std::int32_t> front_of(symbolic.size);  // by column of `lower`
+  for (std::int32_t front = 0; front < symbolic.fronts(); ++front) {
+    for (auto k = symbolic.first_column[front]; k < symbolic.first_column[front + 1];
+         ++k) {
+      front_of[column_order[k]] = front;
+    }
+  }
+  symbolic.rows.resize(symbolic.row_start.back());
+  std::vector<std::int64_t> next(symbolic.row_start.begin(),
+                                 symbolic.row_start.end() - 1);
+  std::vector<std::int32_t> last_row(symbolic.fronts(), -1);
+  for (std::int32_t row = 0; row < symbolic.size; ++row) {
+    const std::int32_t own = front_of[column_order[row]];
+    for (std::int32_t column : lower.columns_of(column_order[row])) {
+      for (auto front = front_of[column]; front != own && last_row[front] != row;
+           front = symbolic.parent[front]) {
+        last_row[front] = row;
+        ESPALIER_ASSERT(next[front] < symbolic.row_start[front + 1],
+                        "column counts and row structures agree");
+        symbolic.rows[next[front]++] = row;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& options,
+                         AnalyseTimes* seconds, std::span<const std::int32_t> partner) {
+  AnalyseTimes unused;
+  AnalyseTimes& times = seconds ? *seconds : unused;
+  Stopwatch watch;
+  const SymmetricMatrix paired =
+      partner.empty() ? SymmetricMatrix{} : paired_pattern(given, partner);
+  const SymmetricMatrix& matrix = partner.empty() ? given : paired;
+  ChosenOrder chosen = choose_order(matrix, options.ordering, partner);
+  times.ordering_taken = chosen.ordering.kind;
+  times.ordering = watch.lap();
+
+  if (!chosen.eliminated)
+    chosen.eliminated = elimination_order(matrix, chosen.ordering.permutation);
+  const auto& [permutation, parent, counts, rows, flops] = *chosen.eliminated;
+  times.elimination_tree = watch.lap();
+
+  const SupernodeTree tree =
+      amalgamate(fundamental_supernodes(parent, counts), options.amalgamation);
+  std::vector<std::int32_t> column_order;
+  Symbolic symbolic = numbered(tree, front_postorder(tree), column_order);
+  symbolic.permutation = composed(permutation, column_order);
+  symbolic.factor_entries =
+      std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  symbolic.factor_flops = flops;
+  times.fronts = watch.lap();
+
+  fill_rows(symbolic, rows, column_order);
+  symbolic = bundle_siblings(std::move(symbolic), options.bundles);
+  times.rows = watch.lap();
+  return symbolic;
+}
+
+Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options,
+                 std::span<const std::int32_t> partner) {
+  Analysis analysis;
+  analysis.symbolic = analyse_pattern(matrix.lower, options, &analysis.seconds, partner);
+  Stopwatch watch;
+  analysis.permuted = permuted(matrix, analysis.symbolic.permutation);
+  matrix = {};
+  analysis.seconds.permute = watch.lap();
+  return analysis;
+}
+
+Analysis analyse(SymmetricMatrix&& matrix, const AnalyseOptions& options) {
+  return analyse(SquareMatrix{std::move(matrix), {}}, options);
+}
+
+Analysis analyse(PreparedMatrix&& prepared, const AnalyseOptions& options) {
+  return analyse(std::move(prepared.matrix), options, prepared.partner);
+}
+
+}  // namespace espalier::solver

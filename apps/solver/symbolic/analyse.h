@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "espalier/model/units.h"
+#include "solver/matrix/sparse_matrix.h"
+#include "solver/ordering/ordering.h"
+#include "solver/scaling/prepare.h"
+#include "solver/symbolic/amalgamate.h"
+#include "solver/symbolic/bundle_siblings.h"
+#include "solver/symbolic/symbolic.h"
+
+namespace espalier::solver {
+
+struct AnalyseOptions {
+  OrderingKind ordering = OrderingKind::kAuto;
+  AmalgamationOptions amalgamation;
+  BundleOptions bundles = {};
+};
+
+/// Wall-clock time of each step, and what the first one chose.
+struct AnalyseTimes {
+  Seconds ordering = 0;
+  Seconds elimination_tree = 0;  ///< and column counts; 0: done with the ordering
+  Seconds fronts = 0;            ///< supernodes, amalgamation, numbering
+  Seconds rows = 0;              ///< rows_of, bundles
+  Seconds permute = 0;
+  /// See choose_ordering(); none: not known, as of a saved factorisation.
+  std::optional<OrderingKind> ordering_taken;
+  [[nodiscard]] Seconds total() const {
+    return ordering + elimination_tree + fronts + rows + permute;
+  }
+};
+
+struct Analysis {
+  Symbolic symbolic;
+  SquareMatrix permuted;  ///< P A P^T in the numbering of `symbolic`
+  AnalyseTimes seconds;
+};
+
+/// Orders the matrix and computes the structure of its factor. Every matrix is accepted,
+/// of order 0, with empty rows or in several connected parts: only the pattern is read.
+///
+/// @param partner  columns that are eliminated in one front, as PreparedMatrix::partner;
+///                 empty: none
+/// @throws as compute_ordering()
+[[nodiscard]] Symbolic analyse_pattern(const SymmetricMatrix& matrix,
+                                       const AnalyseOptions& options = {},
+                                       AnalyseTimes* seconds = nullptr,
+                                       std::span<const std::int32_t> partner = {});
+
+/// The same, and the matrix in the order of elimination. Takes the matrix over, so that
+/// only one copy of it stays in memory; of a prepared matrix the rest stays as it is.
+///
+/// @par Cost  the ordering dominates; the rest is nearly linear in nonzeros and rows_of
+[[nodiscard]] Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options = {},
+                               std::span<const std::int32_t> partner = {});
+[[nodiscard]] Analysis analyse(SymmetricMatrix&& matrix,
+                               const AnalyseOptions& options = {});
+[[nodiscard]] Analysis analyse(PreparedMatrix&& prepared,
+                               const AnalyseOptions& options = {});
+
+}  // namespace espalier::solver

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "espalier/model/units.h"
+#include "solver/symbolic/symbolic.h"
+
+namespace espalier::solver {
+
+/// Flops of the partial factorisation of a front: sum over pivots of squared lengths.
+[[nodiscard]] Flops front_flops(std::int64_t order, std::int64_t pivots);
+
+/// Time of a front in flops of dense work: front_flops(), assembling its entries and
+/// opening it, on each side that it has.
+[[nodiscard]] Flops front_cost(const Symbolic& symbolic, std::int32_t front,
+                               std::int32_t sides);
+
+/// front_cost() of each front and all below it.
+/// @par Cost  O(fronts)
+[[nodiscard]] std::vector<Flops> subtree_costs(const Symbolic& symbolic,
+                                               std::int32_t sides);
+
+}  // namespace espalier::solver

@@ -1,0 +1,268 @@
+#include "solver/tree/assembly_tree.h"
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+#include "solver/memory/page_buffer.h"
+#include "solver/symbolic/front_cost.h"
+#include "solver/tree/extend_add.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr std::int32_t kMostAssembled = 4;
+
+// Few enough blocks that a block is worth a task, enough of them to keep workers busy.
+// L U has its diagonal blocks on both sides: with narrower ones it needs 4 % less memory
+// for 2 % more time. What processes send each other, and have to receive in memory of
+// their own, are blocks or parts of them.
+std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
+  const std::int32_t narrower = options.kind == FactorKind::kLu ? 3 : 1;
+  const bool apart = options.processes > 1;
+  const std::int32_t blocks = apart ? std::clamp(8 * options.workers, 16, 32)
+                                    : std::clamp(4 * options.workers, 8, 24);
+  const std::int32_t wanted = order / (narrower * blocks);
+  return std::clamp((wanted + 31) / 32 * 32, options.block_width,
+                    std::max(options.block_width, 448));
+}
+
+void link_children(const Symbolic& symbolic, AssemblyTree& tree) {
+  tree.first_child.assign(symbolic.fronts(), -1);
+  tree.next_sibling.assign(symbolic.fronts(), -1);
+  for (std::int32_t s = symbolic.fronts() - 1; s >= 0; --s) {
+    const std::int32_t parent = symbolic.parent[s];
+    if (parent < 0) continue;
+    tree.next_sibling[s] = tree.first_child[parent];
+    tree.first_child[parent] = s;
+  }
+}
+
+// A front is the last of a node unless its parent's whole subtree is small, or all from
+// the node's first front to the parent is tiny: parts of long chains.
+void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
+                  AssemblyTree& tree) {
+  const std::vector<Flops> cost = subtree_costs(symbolic, tree.sides());
+  std::vector<Flops> until = {0};  // cost of the fronts before each
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
+    until.push_back(until.back() + front_cost(symbolic, s, tree.sides()));
+  const Flops share = until.back() / options.workers;
+  const Flops small =
+      std::max(options.subtree_fraction * share,
+               std::min(options.subtree_floor, options.subtree_most * share));
+  const Flops tiny = std::min(options.chain_floor, small);
+  // What is one task has all that is below it on one process.
+  const Flops most_below = options.processes == 1
+                               ? until.back()
+                               : options.subtree_most * until.back() / options.processes;
+
+  tree.node_of_front.resize(symbolic.fronts());
+  tree.block_width.assign(symbolic.fronts(), options.block_width);
+  std::int32_t first = 0;
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
+    const std::int32_t parent = symbolic.parent[s];
+    tree.node_of_front[s] = static_cast<std::int32_t>(tree.nodes.size());
+    if (parent >= 0 &&
+        (cost[parent] <= small ||
+         (until[parent + 1] - until[first] <= tiny && cost[parent] <= most_below)))
+      continue;
+    AssemblyTree::Node node{.first_front = first, .last_front = s};
+    node.tiled =
+        first == s && cost[s] > small && symbolic.front_order(s) >= options.tiled_order;
+    if (node.tiled) tree.block_width[s] = tile_width(symbolic.front_order(s), options);
+    tree.nodes.push_back(node);
+    first = s + 1;
+  }
+}
+
+// Stack of contribution blocks: a front's own goes on top of its children's, which are
+// then taken away. The last front's goes to a buffer of its own, and so does whatever
+// comes from other nodes.
+void measure_stack(const Symbolic& symbolic, AssemblyTree& tree,
+                   AssemblyTree::Node& node) {
+  std::int64_t top = 0;
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
+    std::int64_t children = 0, indices = 0;
+    for (std::int32_t c = tree.first_child[s]; c >= 0; c = tree.next_sibling[c]) {
+      const Trapezoid block = tree.contribution(symbolic, c);
+      if (c >= node.first_front) children += tree.sides() * block.entries();
+      indices = node.tiled ? indices + block.rows()
+                           : std::max<std::int64_t>(indices, block.rows());
+    }
+    if (s < node.last_front)
+      top += tree.sides() * tree.contribution(symbolic, s).entries();
+    node.stack_entries = std::max(node.stack_entries, top);
+    node.index_entries = std::max(node.index_entries, indices);
+    top -= children;
+  }
+}
+
+void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
+                    const AssemblyTree& tree, AssemblyTree::Node& node) {
+  std::int64_t factor_entries = 0;
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
+    factor_entries += tree.sides() * tree.panel(symbolic, s).entries();
+  node.factor_bytes =
+      PageBuffer::footprint(checked_mul(factor_entries, tree.entry_bytes));
+  node.contribution_bytes = PageBuffer::footprint(
+      checked_mul(tree.sides() * tree.contribution(symbolic, node.last_front).entries(),
+                  tree.entry_bytes));
+  const std::int32_t last = node.last_front;
+  const std::int64_t panels = tree.panel(symbolic, last).blocks();
+  const std::int64_t blocks = panels + tree.contribution(symbolic, last).blocks();
+  const std::int64_t tasks = node.tiled ? 1 + 2 * blocks + panels * blocks : 1;
+  node.runtime_bytes =
+      PageBuffer::footprint(tasks * options.bytes_per_task +
+                            (node.tiled ? blocks * options.bytes_per_block : 0));
+}
+
+// What a front takes that is in memory at once with all of its children.
+Bytes whole_need(const AssemblyTree& tree, const AssemblyTree::Node& node) {
+  Bytes need = checked_add(node.factor_bytes, node.contribution_bytes);
+  for (auto c = tree.first_child[node.last_front]; c >= 0; c = tree.next_sibling[c])
+    if (c < node.first_front)
+      need = checked_add(need, tree.nodes[tree.node_of_front[c]].contribution_bytes);
+  return need;
+}
+
+void choose_by_blocks(const AssemblyOptions& options, AssemblyTree& tree) {
+  Bytes largest = 0;
+  for (const AssemblyTree::Node& node : tree.nodes)
+    if (node.tiled) largest = std::max(largest, whole_need(tree, node));
+  for (AssemblyTree::Node& node : tree.nodes)
+    node.by_blocks = node.tiled && static_cast<double>(whole_need(tree, node)) >=
+                                       options.whole_part * static_cast<double>(largest);
+}
+
+AssemblyTree::Profile whole_profile(const AssemblyTree& tree,
+                                    const AssemblyTree::Node& node) {
+  AssemblyTree::Profile profile;
+  profile.own = {checked_add(node.factor_bytes, node.contribution_bytes)};
+  for (auto c = tree.first_child[node.last_front]; c >= 0; c = tree.next_sibling[c]) {
+    const std::int32_t child = tree.node_of_front[c];
+    profile.children.push_back({child, {tree.nodes[child].contribution_bytes}});
+  }
+  return profile;
+}
+
+AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& tree,
+                                 const AssemblyTree::Node& node) {
+  if (!node.tiled) return {};
+  if (!node.by_blocks) return whole_profile(tree, node);
+  AssemblyTree::Profile profile;
+  const std::int32_t s = node.last_front;
+  const Trapezoid panel = tree.panel(symbolic, s);
+  const Trapezoid contribution = tree.contribution(symbolic, s);
+  const std::vector<std::int32_t> first = block_starts(symbolic, tree, s);
+  const auto blocks = static_cast<std::int32_t>(first.size()) - 1;
+  const Bytes page = PageBuffer::footprint(1), sides = tree.sides();
+  for (std::int32_t j = 0; j < blocks; ++j) {
+    const std::int32_t column = first[std::min(j + tree.window, blocks)];
+    const std::int64_t entries =
+        panel.entries_before(column) +
+        contribution.entries_before(std::max(0, column - panel.columns()));
+    profile.own.push_back(checked_mul(
+        sides, checked_add(checked_mul(entries, tree.entry_bytes), 2 * page)));
+  }
+  for (auto c = tree.first_child[s]; c >= 0; c = tree.next_sibling[c]) {
+    const Trapezoid layout = tree.contribution(symbolic, c);
+    std::vector<std::int32_t> positions(symbolic.rows_of(c).size());
+    relative_indices(symbolic, c, s, positions);
+    auto& child = profile.children.emplace_back();
+    child.first = tree.node_of_front[c];
+    const Bytes all = tree.nodes[child.first].contribution_bytes;
+    for (std::int32_t j = 0; j < blocks; ++j) {
+      const std::int32_t used = rows_before(positions, first[j]);
+      const Bytes drained =
+          std::max<Bytes>(0, layout.entries_before(used) * tree.entry_bytes - page);
+      child.second.push_back(all - sides * drained);
+    }
+  }
+  return profile;
+}
+
+// What a tiled front needs at once, with the contribution blocks of its children that are
+// in memory.
+Bytes tiled_need(const AssemblyTree& tree, const AssemblyTree::Node& node,
+                 const AssemblyTree::Profile& profile, Bytes fixed) {
+  Bytes need = checked_add(node.factor_bytes, node.contribution_bytes);
+  for (std::size_t j = 0; j < profile.own.size(); ++j) {
+    Bytes now = profile.own[j];
+    for (const auto& [child, bytes] : profile.children)
+      if (tree.nodes[child].contribution_at < 0) now = checked_add(now, bytes[j]);
+    need = std::max(need, now);
+  }
+  return checked_add(need, fixed);
+}
+
+Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
+              const AssemblyTree::Node& node, const AssemblyTree::Profile& profile) {
+  Task task;
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
+    task.work += node.part * front_cost(symbolic, s, tree.sides());
+  const std::int32_t last = node.last_front;
+  const Bytes scratch =
+      checked_add(checked_mul(node.stack_entries, tree.entry_bytes),
+                  checked_mul(node.index_entries, sizeof(std::int32_t)));
+  task.execution_size = checked_add(PageBuffer::footprint(scratch), node.runtime_bytes);
+  if (node.tiled) {
+    // All of it less what the task is charged for by its sizes and those of its children.
+    task.execution_size = tiled_need(tree, node, profile, task.execution_size) -
+                          node.factor_bytes - node.contribution_bytes;
+    for (const auto& [child, bytes] : profile.children)
+      if (tree.nodes[child].contribution_at < 0)
+        task.execution_size -= tree.nodes[child].contribution_bytes;
+  }
+  Bytes& factor = node.factor_at < 0 ? task.retained_size : task.execution_size;
+  factor = checked_add(factor, node.factor_bytes);
+  Bytes& contribution = node.contribution_at < 0 ? task.output_size : task.execution_size;
+  contribution = checked_add(contribution, node.contribution_bytes);
+  if (symbolic.parent[last] >= 0)
+    task.parent = static_cast<TaskId>(tree.node_of_front[symbolic.parent[last]]);
+  return task;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyTree& tree,
+                                       std::int32_t front) {
+  const Trapezoid panel = tree.panel(symbolic, front);
+  const Trapezoid contribution = tree.contribution(symbolic, front);
+  std::vector<std::int32_t> start;
+  for (std::int32_t b = 0; b < panel.blocks(); ++b) start.push_back(panel.first(b));
+  for (std::int32_t b = 0; b < contribution.blocks(); ++b)
+    start.push_back(panel.columns() + contribution.first(b));
+  start.push_back(panel.rows());
+  return start;
+}
+
+AssemblyTree build_assembly_tree(const Symbolic& symbolic,
+                                 const AssemblyOptions& options) {
+  AssemblyTree tree;
+  tree.kind = options.kind;
+  tree.entry_bytes = options.entry_bytes;
+  tree.window = std::clamp(options.workers / options.processes, 1, kMostAssembled);
+  link_children(symbolic, tree);
+  group_fronts(symbolic, options, tree);
+  for (AssemblyTree::Node& node : tree.nodes) {
+    measure_stack(symbolic, tree, node);
+    measure_blocks(symbolic, options, tree, node);
+    const std::int32_t order = symbolic.front_order(node.last_front);
+    const double blocks = node.tiled ? order / tree.block_width[node.last_front] : 0;
+    tree.max_workers.push_back(std::max(1.0, blocks * blocks / 6));
+  }
+  choose_by_blocks(options, tree);
+  for (const AssemblyTree::Node& node : tree.nodes)
+    tree.profile.push_back(profile_of(symbolic, tree, node));
+  describe_tasks(symbolic, tree);
+  return tree;
+}
+
+void describe_tasks(const Symbolic& symbolic, AssemblyTree& tree) {
+  std::vector<Task> tasks;
+  tasks.reserve(tree.nodes.size());
+  for (const AssemblyTree::Node& node : tree.nodes)
+    tasks.push_back(describe(symbolic, tree, node, tree.profile[tasks.size()]));
+  tree.tasks = TaskTree(tasks);
+}
+
+}  // namespace espalier::solver

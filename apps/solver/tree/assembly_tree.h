@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "espalier/model/task_tree.h"
+#include "solver/matrix/matrix_kind.h"
+#include "solver/symbolic/symbolic.h"
+#include "solver/tree/trapezoid.h"
+
+namespace espalier::solver {
+
+struct AssemblyOptions {
+  FactorKind kind = FactorKind::kCholesky;
+  Bytes entry_bytes = sizeof(double);
+  std::int32_t workers = 1;    ///< of all processes
+  std::int32_t processes = 1;  ///< that share the workers evenly
+  /// a subtree with less than this part of W/P of the work is one task …
+  double subtree_fraction = 0.01;
+  /// … or with less than this, in flops: below it a task is not worth its overhead …
+  Flops subtree_floor = 2e7;
+  /// … as long as it is less than this part of W/P
+  double subtree_most = 0.125;
+  /// successive fronts of a path, with what hangs between them, are one task up to this,
+  /// in flops, where all below them is less than subtree_most of a process's work
+  Flops chain_floor = 1e6;
+  /// fronts of fewer rows are not cut into tiles
+  std::int32_t tiled_order = 256;
+  /// tiled fronts that need less than this part of what the largest needs, with their
+  /// children, take their memory at once: by blocks it is many calls and gains nothing
+  double whole_part = 1.0 / 16;
+  /// columns of a block in fronts that one task runs, and the least in others
+  std::int32_t block_width = 64;
+  /// what the runtime keeps for a submitted task and for a registered block, in bytes
+  Bytes bytes_per_task = 2048;
+  Bytes bytes_per_block = 6144;
+};
+
+/// The fronts of a factor grouped into the nodes that the runtime admits and runs, and
+/// the memory and work of each, as a TaskTree whose task i is node i.
+///
+/// A node is a subtree of small fronts or a stretch of a path of tiny ones, run by one
+/// task on a private stack, or one front: run by one task when it is small, by a task for
+/// each tile when it is large. Other nodes may end in any of its fronts; its own last one
+/// alone goes on.
+///
+/// Sizes of a node, each a whole number of pages:
+///   f  the contribution block of its last front, a Trapezoid
+///   r  the pivot columns of its fronts, Trapezoids one after the other
+///   m  stack of contribution blocks inside the subtree, index lists, the runtime's own
+///      structures for its tasks; also what goes to the spill file at the end, which then
+///      is not part of f or r. A large tiled front takes memory block by block while it
+///      gives back that of its children: m is negative by as much as they share
+struct AssemblyTree {
+  /// Memory of a tiled front while its block columns are assembled in turn: entry J is
+  /// for the time when the blocks before J are done and up to `window` blocks from J on
+  /// are being assembled. One entry for all: everything is in memory from the start.
+  struct Profile {
+    std::vector<Bytes> own;  ///< panel and contribution block, as far as begun
+    /// Of each child node's contribution block, what the blocks from J on still need.
+    std::vector<std::pair<std::int32_t, std::vector<Bytes>>> children;
+  };
+
+  struct Node {
+    std::int32_t first_front = 0, last_front = 0;  ///< inclusive; fronts are in postorder
+    bool tiled = false;
+    bool by_blocks = false;          ///< tiled, and its memory comes with its blocks
+    bool shared = false;             ///< with other processes: sizes are of the part here
+    double part = 1;                 ///< of its work that is done here
+    std::int64_t stack_entries = 0;  ///< entries of contribution blocks at most
+    std::int64_t index_entries = 0;  ///< int32 of relative indices at once
+    Bytes factor_bytes = 0;          ///< of the panels, in whole pages
+    Bytes contribution_bytes = 0;    ///< of the last front's contribution block, likewise
+    Bytes runtime_bytes = 0;         ///< the runtime's own structures for its tasks
+    /// Where they go when the node is done, in the spill file; -1: they stay in memory.
+    Bytes factor_at = -1, contribution_at = -1;
+  };
+
+  FactorKind kind = FactorKind::kCholesky;
+  Bytes entry_bytes = sizeof(double);
+  std::int32_t window = 1;       ///< block columns of a front that are assembled at once
+  std::vector<Node> nodes;       ///< children before parents
+  std::vector<Profile> profile;  ///< of each node; empty unless tiled
+  std::vector<std::int32_t> node_of_front;
+  std::vector<std::int32_t> block_width;  ///< of each front, for both its Trapezoids
+  std::vector<std::int32_t> first_child, next_sibling;  ///< of fronts; -1: none
+  TaskTree tasks;
+  std::vector<double> max_workers;  ///< that a node can use, for the simulation
+
+  /// Sides of panels and contribution blocks: FrontStorage.
+  [[nodiscard]] std::int32_t sides() const { return kind == FactorKind::kLu ? 2 : 1; }
+  /// As planned: no delayed columns.
+  [[nodiscard]] Trapezoid panel(const Symbolic& symbolic, std::int32_t front) const {
+    return {symbolic.front_order(front), symbolic.pivots(front), block_width[front]};
+  }
+  [[nodiscard]] Trapezoid contribution(const Symbolic& symbolic,
+                                       std::int32_t front) const {
+    const std::int32_t order = symbolic.front_order(front) - symbolic.pivots(front);
+    return {order, order, block_width[front]};
+  }
+};
+
+/// @throws OverflowError when sizes leave the 64-bit range
+/// @par Cost  O(fronts)
+[[nodiscard]] AssemblyTree build_assembly_tree(const Symbolic& symbolic,
+                                               const AssemblyOptions& options);
+
+/// Recomputes `tree.tasks` after factor_at or contribution_at of nodes have changed.
+void describe_tasks(const Symbolic& symbolic, AssemblyTree& tree);
+
+/// First column of each block column of a front, and its order at the end.
+[[nodiscard]] std::vector<std::int32_t> block_starts(const Symbolic& symbolic,
+                                                     const AssemblyTree& tree,
+                                                     std::int32_t front);
+
+}  // namespace espalier::solver

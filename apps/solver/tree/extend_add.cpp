@@ -1,0 +1,137 @@
+#include "solver/tree/extend_add.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+namespace {
+
+// First position from `from` on whose row is not less than `row`: doubling steps, then
+// bisection, so that a search costs the logarithm of the distance.
+std::size_t gallop(std::span<const std::int32_t> rows, std::size_t from,
+                   std::int32_t row) {
+  std::size_t step = 1, high = from;
+  while (high < rows.size() && rows[high] < row) {
+    from = high + 1;
+    high += step;
+    step *= 2;
+  }
+  const auto begin = rows.begin();
+  return static_cast<std::size_t>(
+      std::lower_bound(begin + from, begin + std::min(high, rows.size()), row) - begin);
+}
+
+// Rows whose indices are consecutive, up to `end`: row i goes to i + shift. Where the
+// rows of a large child nearly fill the parent, runs are long, and vector additions do.
+struct Run {
+  std::int32_t end, shift;
+};
+
+// From row `begin` on; empty where there are few rows or runs are short.
+std::vector<Run> long_runs(std::span<const std::int32_t> indices, std::int32_t begin) {
+  constexpr std::int32_t kFewRows = 16, kShortRun = 4;
+  const auto rows = static_cast<std::int32_t>(indices.size());
+  if (rows - begin < kFewRows) return {};
+  std::int32_t count = 1;
+  for (std::int32_t i = begin + 1; i < rows; ++i)
+    count += indices[i] != indices[i - 1] + 1;
+  if (count * kShortRun > rows - begin) return {};
+  std::vector<Run> runs;
+  runs.reserve(count);
+  for (std::int32_t i = begin; i < rows; ++i) {
+    const std::int32_t shift = indices[i] - i;
+    if (runs.empty() || runs.back().shift != shift) runs.push_back({i, shift});
+    runs.back().end = i + 1;
+  }
+  return runs;
+}
+
+}  // namespace
+
+void relative_indices(const Symbolic& symbolic, std::int32_t child, std::int32_t parent,
+                      std::span<std::int32_t> indices) {
+  const auto child_rows = symbolic.rows_of(child);
+  const auto parent_rows = symbolic.rows_of(parent);
+  const std::int32_t first = symbolic.first_column[parent];
+  const std::int32_t pivots = symbolic.pivots(parent);
+  std::size_t position = 0;
+  for (std::size_t i = 0; i < child_rows.size(); ++i) {
+    const std::int32_t row = child_rows[i];
+    if (row < first + pivots) {
+      indices[i] = row - first;
+      continue;
+    }
+    position = gallop(parent_rows, position, row);
+    ESPALIER_ASSERT(position < parent_rows.size() && parent_rows[position] == row,
+                    "a child's rows lie in its parent's front");
+    indices[i] = pivots + static_cast<std::int32_t>(position);
+  }
+}
+
+std::int32_t rows_before(std::span<const std::int32_t> indices, std::int32_t position) {
+  const auto first = std::lower_bound(indices.begin(), indices.end(), position);
+  return static_cast<std::int32_t>(first - indices.begin());
+}
+
+template <class T>
+void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t origin,
+                std::span<const std::int32_t> indices, std::int32_t begin,
+                std::int32_t end, const FrontStorage<T>& parent, std::int32_t side) {
+  const auto rows = static_cast<std::int32_t>(indices.size());
+  const std::vector<Run> runs = long_runs(indices, begin);
+  auto first = runs.begin();  // the run of row j
+  for (std::int32_t j = begin; j < end; ++j) {
+    const T* const source = contribution + (layout.column_offset(j) - origin);
+    T* const target = parent.column(side, indices[j]);
+    std::int32_t i = j;
+    if (first != runs.end() && j == first->end) ++first;
+    for (auto run = first; run != runs.end(); ++run) {
+      T* const consecutive = target + run->shift;
+      for (; i < run->end; ++i) consecutive[i] += source[i];
+    }
+    for (; i < rows; ++i) target[indices[i]] += source[i];
+  }
+}
+
+template <class T>
+void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted,
+                          std::int32_t front, std::int32_t delayed, std::int32_t begin,
+                          std::int32_t end, const FrontStorage<T>& storage) {
+  const SymmetricMatrix& lower = permuted.lower;
+  const auto rows = symbolic.rows_of(front);
+  const std::int32_t first = symbolic.first_column[front];
+  const std::int32_t pivots = symbolic.pivots(front);
+  const bool both = storage.sides == 2;
+  for (std::int32_t j = begin; j < end; ++j) {
+    T* const target = storage.column(0, j);
+    T* const opposite = both ? storage.column(1, j) : nullptr;
+    std::size_t position = 0;
+    for (auto k = lower.column_start[first + j]; k < lower.column_start[first + j + 1];
+         ++k) {
+      std::int32_t i = lower.row[k] - first;
+      if (i >= pivots) {
+        position = gallop(rows, position, lower.row[k]);
+        ESPALIER_ASSERT(position < rows.size() && rows[position] == lower.row[k],
+                        "an entry of A lies in the front of its column");
+        i = pivots + delayed + static_cast<std::int32_t>(position);
+      }
+      target[i] += static_cast<T>(lower.value[k]);
+      if (both) opposite[i] += static_cast<T>(permuted.upper[k]);
+    }
+  }
+}
+
+#define ESPALIER_INSTANTIATE(T)                                                          \
+  template void extend_add<T>(const Trapezoid&, const T*, std::int64_t,                  \
+                              std::span<const std::int32_t>, std::int32_t, std::int32_t, \
+                              const FrontStorage<T>&, std::int32_t);                     \
+  template void add_original_entries<T>(const Symbolic&, const SquareMatrix&,            \
+                                        std::int32_t, std::int32_t, std::int32_t,        \
+                                        std::int32_t, const FrontStorage<T>&);
+ESPALIER_INSTANTIATE(float)
+ESPALIER_INSTANTIATE(double)
+#undef ESPALIER_INSTANTIATE
+
+}  // namespace espalier::solver

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "solver/matrix/sparse_matrix.h"
+#include "solver/symbolic/symbolic.h"
+#include "solver/tree/front_storage.h"
+
+namespace espalier::solver {
+
+/// Position in the parent front of each row of a child's contribution block, increasing.
+///
+///   child rows   7 9 12      parent pivots 7 8, rows 9 11 12     indices 0 2 4
+///
+/// @par Cost  O(c log(n/c)) for c rows in a parent of n
+void relative_indices(const Symbolic& symbolic, std::int32_t child, std::int32_t parent,
+                      std::span<std::int32_t> indices);
+
+/// How many of the child's rows lie before a position of the parent.
+/// @par Cost  O(log c)
+[[nodiscard]] std::int32_t rows_before(std::span<const std::int32_t> indices,
+                                       std::int32_t position);
+
+/// Adds the columns [begin, end) of one side of a contribution block into that side of
+/// its parent. `indices`: position in the parent of each row, increasing.
+/// `contribution` points to entry `origin` of the block: a part of it that has the
+/// columns will do.
+template <class T>
+void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t origin,
+                std::span<const std::int32_t> indices, std::int32_t begin,
+                std::int32_t end, const FrontStorage<T>& parent, std::int32_t side);
+
+/// Adds the entries of A in the own pivot columns [begin, end) (counted within the
+/// front). `delayed`: pivot columns of the front that come from its children, after its
+/// own.
+template <class T>
+void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted,
+                          std::int32_t front, std::int32_t delayed, std::int32_t begin,
+                          std::int32_t end, const FrontStorage<T>& storage);
+
+}  // namespace espalier::solver

@@ -1,0 +1,44 @@
+#include "espalier/io/text_input.h"
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+
+namespace espalier {
+namespace {
+
+constexpr std::size_t kBlock = 64 * 1024;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+}  // namespace
+
+TextInput::TextInput(std::istream& in, const std::string& name)
+    : in_(in), name_(name), buffer_(kBlock) {
+  fill();
+  if (std::string_view(buffer_.data(), size_).starts_with(kByteOrderMark))
+    first_ = kByteOrderMark.size();
+}
+
+void TextInput::fail(const std::string& message) const {
+  throw FileError(name_, line_, message);
+}
+
+void TextInput::fill() {
+  if (at_end_) return;
+  in_.read(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+  if (in_.bad()) throw FileError(name_, 0, "cannot be read");
+  at_end_ = !in_;
+  first_ = 0;
+  size_ = static_cast<std::size_t>(in_.gcount());
+}
+
+std::string excerpt(std::string_view text) {
+  constexpr std::size_t kMost = 80;
+  std::string shown(text.substr(0, kMost));
+  std::ranges::replace_if(
+      shown, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; },
+      '?');
+  return "'" + shown + (text.size() > kMost ? "…'" : "'");
+}
+
+}  // namespace espalier

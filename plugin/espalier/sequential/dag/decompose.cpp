@@ -1,0 +1,155 @@
+#include "espalier/sequential/dag/decompose.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "espalier/sequential/downsets/ladder.h"
+
+namespace espalier {
+namespace {
+
+std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
+
+class UnionFind {
+ public:
+  explicit UnionFind(std::size_t items) : parent_(items) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+  }
+  std::int32_t find(std::int32_t item) {
+    while (parent_[at(item)] != item) {
+      parent_[at(item)] = parent_[at(parent_[at(item)])];
+      item = parent_[at(item)];
+    }
+    return item;
+  }
+  void unite(std::int32_t a, std::int32_t b) { parent_[at(find(a))] = find(b); }
+
+ private:
+  std::vector<std::int32_t> parent_;
+};
+
+// Which positions hold a task that every other one comes before or after.
+std::vector<bool> separators(const BlockIndex& block,
+                             const std::vector<std::int32_t>& order) {
+  const std::size_t n = order.size();
+  std::vector<std::size_t> position(n);
+  for (std::size_t k = 0; k < n; ++k) position[at(order[k])] = k;
+  // Tasks without a successor among positions 0 … k, and without a predecessor from k on.
+  std::vector<std::ptrdiff_t> ends(n + 1, 0), begins(n + 1, 0);
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t first_successor = n, past_predecessors = 0;
+    for (const std::int32_t after : block.successors(order[k])) {
+      first_successor = std::min(first_successor, position[at(after)]);
+    }
+    for (const std::int32_t before : block.predecessors(order[k])) {
+      past_predecessors = std::max(past_predecessors, position[at(before)] + 1);
+    }
+    ++ends[k];
+    --ends[first_successor];
+    ++begins[past_predecessors];
+    --begins[k + 1];
+  }
+  std::vector<bool> separates(n);
+  std::ptrdiff_t open_ends = 0, open_begins = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    open_ends += ends[k];
+    open_begins += begins[k];
+    separates[k] = open_ends == 1 && open_begins == 1;
+  }
+  return separates;
+}
+
+std::vector<TaskId> names_of(const TaskSet& tasks, std::span<const TaskId> names) {
+  std::vector<TaskId> result;
+  for (const std::int32_t task : tasks) result.push_back(names[at(task)]);
+  return result;
+}
+
+std::optional<Profile> ladder_profile(const Block& block, std::span<const TaskId> names,
+                                      std::span<TaskId> next, std::size_t downsets) {
+  const auto segments = ladder(block, downsets);
+  if (!segments) return std::nullopt;
+  Profile profile;
+  for (const BlockSegment& segment : *segments) {
+    for (std::size_t k = 1; k < segment.tasks.size(); ++k) {
+      next[index(names[at(segment.tasks[k - 1])])] = names[at(segment.tasks[k])];
+    }
+    append(profile,
+           {segment.peak, segment.net, names[at(segment.tasks.front())],
+            names[at(segment.tasks.back())]},
+           next);
+  }
+  return profile;
+}
+
+}  // namespace
+
+std::vector<TaskSet> independent_parts(const BlockIndex& block) {
+  UnionFind groups(block.size());
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const auto task = static_cast<std::int32_t>(i);
+    for (const std::int32_t after : block.successors(task)) groups.unite(task, after);
+  }
+  for (std::size_t d = 0; d < block.data(); ++d) {
+    const auto datum = static_cast<std::int32_t>(d);
+    if (block.stays(datum)) continue;
+    const auto readers = block.readers(datum);
+    for (const std::int32_t reader : readers) groups.unite(readers.front(), reader);
+  }
+  std::vector<TaskSet> parts;
+  std::vector<std::int32_t> part_of(block.size(), -1);
+  for (const std::int32_t task : block.topological_order()) {
+    std::int32_t& part = part_of[at(groups.find(task))];
+    if (part < 0) {
+      part = static_cast<std::int32_t>(parts.size());
+      parts.emplace_back();
+    }
+    parts[at(part)].push_back(task);
+  }
+  return parts;
+}
+
+std::vector<TaskSet> consecutive_parts(const BlockIndex& block) {
+  const std::vector<std::int32_t> order = block.topological_order();
+  const std::vector<bool> separates = separators(block, order);
+  std::vector<TaskSet> parts;
+  bool starts = true;  // a part starts here
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (starts || separates[k]) parts.emplace_back();
+    parts.back().push_back(order[k]);
+    starts = separates[k];
+  }
+  return parts;
+}
+
+std::optional<Profile> dominant_profile(const Block& block, std::span<const TaskId> names,
+                                        std::span<TaskId> next,
+                                        const ProfileLimits& limits) {
+  if (limits.stop && limits.stop()) return std::nullopt;
+  const BlockIndex index(block);
+  std::vector<TaskSet> parts = independent_parts(index);
+  const bool independent = parts.size() > 1;
+  if (!independent) parts = consecutive_parts(index);
+  if (parts.size() <= 1 || limits.depth == 0) {
+    return ladder_profile(block, names, next, limits.downsets);
+  }
+  BlockCutter cutter(index);
+  std::vector<bool> has_run(block.size(), false);
+  std::vector<Profile> profiles;
+  for (const TaskSet& tasks : parts) {
+    auto profile =
+        dominant_profile(cutter.part(tasks, has_run), names_of(tasks, names), next,
+                         {limits.downsets, limits.depth - 1, limits.stop});
+    if (!profile) return std::nullopt;
+    profiles.push_back(std::move(*profile));
+    for (const std::int32_t task : tasks) has_run[at(task)] = !independent;
+  }
+  if (independent) return parallel(profiles, next);
+  Profile all;
+  for (const Profile& profile : profiles) all = series(std::move(all), profile, next);
+  return all;
+}
+
+}  // namespace espalier

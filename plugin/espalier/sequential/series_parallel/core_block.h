@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "espalier/sequential/downsets/downset_block.h"
+#include "espalier/sequential/segments/profile_heaps.h"
+
+namespace espalier {
+
+/// What lies between a task u and the task t where all that follows u meets again, when
+/// everything further inside is in order already: an in-forest of runs. Every run has one
+/// follower, t included, and all that makes memory depend on the order are data of u that
+/// several runs read: each is in memory until its last reader has run.
+///
+///   u -> a -> c -> t     u's datum is read by a, b and e, and any of them may be last
+///   u -> b -> c          c follows a and b
+///   u -> e -> t
+///
+/// The rest touches the block at u and t only, so the block may be replaced by the one
+/// order of its runs that dominates all others (ladder.h).
+struct CoreBlock {
+  /// Data in memory when the block starts, which nothing outside reads or keeps.
+  struct Shared {
+    Bytes size = 0;
+    std::vector<std::int32_t> readers;  ///< runs, each once
+  };
+
+  std::vector<Segment> runs;           ///< net without the shared data
+  std::vector<std::int32_t> follower;  ///< by run; -1: t
+  std::vector<Shared> shared;
+};
+
+/// A core block made smaller, to the same dominant order: the net of what is read last by
+/// a known run is charged to that run; runs without a reader of shared data below them
+/// are put into order by profiles, and chains of runs between readers joined. What is
+/// left are nodes, and either a profile (no data with an open last reader) or a search.
+struct FoldedBlock {
+  std::vector<Segment> nodes;
+  std::vector<std::pair<std::int32_t, std::int32_t>> before;  ///< (a, b): a before b
+  std::vector<CoreBlock::Shared> shared;                      ///< readers are nodes
+  [[nodiscard]] bool is_chain() const { return shared.empty(); }
+};
+
+/// @param profiles  of all tasks: used for the work, and empty again afterwards
+/// @return when is_chain(), nodes are the dominant order, canonical
+/// @par Cost  O(n log n + n d) for n runs and d data
+[[nodiscard]] FoldedBlock fold(CoreBlock block, ProfileHeaps& profiles);
+
+/// How many downsets the nodes have, at most `limit`.
+[[nodiscard]] std::size_t downsets(const FoldedBlock& block, std::size_t limit);
+
+/// The nodes in an order that respects `before`, by a rule that need not find the best:
+/// all shared data are charged to the readers that come last in the order found before,
+/// which makes the block a forest with a known best order, and so on while that helps.
+[[nodiscard]] std::vector<std::int32_t> charged_order(const FoldedBlock& block);
+
+/// The nodes in an order that respects `before`, as a canonical profile: each datum goes
+/// with its last reader.
+[[nodiscard]] Profile profile_of(const FoldedBlock& block,
+                                 std::span<const std::int32_t> order,
+                                 std::span<TaskId> next);
+
+/// The folded block as downset_block.h has it: levels differ by a constant.
+/// @throws OverflowError when its sizes are too large to be added up
+[[nodiscard]] Block downset_block_of(const FoldedBlock& block);
+
+}  // namespace espalier

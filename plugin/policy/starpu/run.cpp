@@ -1,0 +1,308 @@
+#include "policy/starpu/run.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "espalier/machine/process_memory.h"
+#include "espalier/model/error.h"
+#include "policy/core/one_writer.h"
+#include "policy/starpu/clock.h"
+#include "policy/starpu/handles.h"
+#include "policy/starpu/spill.h"
+
+namespace espalier::policy {
+
+namespace {
+
+// Contexts come and go; what they share has one owner among them. A global because
+// StarPU gives a policy no other place that all its contexts can reach.
+std::mutex current_mutex;
+std::weak_ptr<Run> current;
+std::optional<RunReport> last;  // of a run that has ended
+std::mutex last_mutex;
+
+// StarPU's own limit makes it evict; it is read before: see preload.cpp.
+void prepare_disk(const Settings& settings) {
+  prepare_spilling(settings.spill_directory);
+  const starpu_ssize_t limit = starpu_memory_get_total(STARPU_MAIN_RAM);
+  if (limit <= 0 || limit > *settings.memory)
+    throw InvalidInput(fmt::format(
+        "ESPALIER_ON_OVERFLOW=disk needs StarPU's own limit: preload libespalier.so, or "
+        "set STARPU_LIMIT_CPU_MEM={} (MiB)",
+        *settings.memory >> 20));
+}
+
+// Messages of a few KiB, which are sent without waiting for room, can always come early.
+constexpr Bytes kWorthTelling = 64 << 10;
+
+// Enough to keep workers busy, and little enough for what is kept of the tasks to stay in
+// cache: ten times as many cost half as much again for each small task.
+std::size_t window(const Settings& settings) {
+  if (settings.window || !settings.memory) return settings.window.value_or(0);
+  return std::max<std::size_t>(1000, std::size_t{500} * starpu_worker_get_count());
+}
+
+}  // namespace
+
+std::shared_ptr<Run> Run::present() {
+  const std::scoped_lock lock(current_mutex);
+  return current.lock();
+}
+
+std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
+  const std::scoped_lock lock(current_mutex);
+  if (std::shared_ptr<Run> run = current.lock()) return run;
+  try {
+    Settings settings = read_settings(process_environment);
+    const bool asked = settings.memory || !settings.report.empty() ||
+                       !settings.trace.empty() || settings.window;
+    if (!asked) return nullptr;
+    // Before the run, not after it.
+    if (!settings.report.empty() && settings.report != "-")
+      check_writable(settings.report);
+    if (!settings.trace.empty()) check_writable(settings.trace);
+    if (settings.memory && settings.on_overflow == Overflow::kDisk)
+      prepare_disk(settings);
+    // StarPU-MPI keeps every copy that it received until the program says otherwise.
+    if (settings.memory) setenv("STARPU_MPI_CACHE", "0", 0);
+    auto run = std::make_shared<Run>(std::move(settings), place);
+    current = run;
+    return run;
+  } catch (const std::exception& e) {
+    // To run without the bound that was asked for would be worse.
+    std::fprintf(stderr, "espalier: %s\n", e.what());
+    std::_Exit(2);
+  }
+}
+
+Run::Run(Settings settings, TransparentGate::Place place)
+    : settings_(std::move(settings)),
+      timed_(!settings_.report.empty() || !settings_.trace.empty()),
+      start_(now()),
+      rss_at_start_(process_memory().vm_rss),
+      throttle_(window(settings_)),
+      tallies_(starpu_worker_get_count()) {
+  for (unsigned worker = 0; worker < tallies_.size(); ++worker)
+    tallies_[worker].one_at_a_time =
+        starpu_worker_get_type(static_cast<int>(worker)) == STARPU_CPU_WORKER;
+  if (!settings_.trace.empty()) {
+    trace_.emplace(tallies_.size());
+    for (unsigned worker = 0; worker < tallies_.size(); ++worker) {
+      char name[64];
+      starpu_worker_get_name(static_cast<int>(worker), name, sizeof name);
+      trace_->name_worker(worker, name);
+    }
+  }
+  if (settings_.memory || !settings_.report.empty())
+    gate_.emplace(settings_, starpu_worker_get_count(), throttle_,
+                  trace_ ? &*trace_ : nullptr, place, [this] { write(true); });
+}
+
+Run::~Run() {
+  write(false);
+  const std::scoped_lock lock(last_mutex);
+  last = report();
+}
+
+std::optional<RunReport> Run::latest_report() {
+  if (const std::shared_ptr<Run> run = present()) return run->report();
+  const std::scoped_lock lock(last_mutex);
+  return last;
+}
+
+bool Run::report_is_asked_for() {
+  const char* const report = process_environment("ESPALIER_REPORT");
+  return report != nullptr && *report != '\0';
+}
+
+void Run::submitted(const starpu_task& task, bool bound) {
+  if (gate_ && !bound) gate_->submitted(task);
+  if (!is_executed(task)) return;
+#ifndef STARPU_SIMGRID
+  if (task.type == STARPU_TASK_TYPE_NORMAL && starpu_worker_get_id() < 0 &&
+      !in_message_thread())
+    throttle_.wait();
+#endif
+  throttle_.submitted();
+}
+
+void Run::asks(const starpu_task& task) {
+  if (trace_) held_.asks(&task, now());
+}
+
+void Run::passes(const starpu_task& task) {
+  if (trace_) held_.passes(&task);
+}
+
+void Run::placed(const starpu_task& task) {
+  if (trace_) held_.goes_on(&task, now());
+  throttle_.ready();
+}
+
+bool Run::ready(starpu_task& task, bool bound) {
+  return !gate_ || bound || gate_->ready(task);
+}
+
+void Run::bypasses(const starpu_task& task) {
+  if (gate_) gate_->bypasses(task);
+  throttle_.ready();
+  throttle_.running();
+}
+
+void Run::taken(const starpu_task& task) {
+  throttle_.running();
+  if (gate_) TransparentGate::taken(task);
+}
+
+void Run::starts(const starpu_task& task) {
+  if (gate_) gate_->fetched(task);
+  const int worker = starpu_worker_get_id();
+  if (worker < 0) return;
+  Tally& tally = tallies_[static_cast<std::size_t>(worker)];
+  end_unseen(tally);
+  if (timed_) tally.start = now();
+  if (tally.one_at_a_time) tally.running = &task;
+}
+
+// StarPU does not tell a policy of the end of tasks of its own that it runs on workers:
+// reductions, copies. When the worker comes for the next task, this one has ended.
+void Run::end_unseen(Tally& tally) {
+  const starpu_task* const task = tally.running;
+  if (task == nullptr) return;
+  tally.running = nullptr;
+  add<std::int64_t>(tally.tasks, 1);
+  if (timed_) add<Seconds>(tally.busy, now() - tally.start);
+  throttle_.ended();
+  if (gate_) gate_->ended_unseen(task);
+}
+
+void Run::ended(const starpu_task& task, bool bound) {
+  if (const int worker = starpu_worker_get_id(); worker >= 0) {
+    Tally& tally = tallies_[static_cast<std::size_t>(worker)];
+    tally.running = nullptr;
+    add<std::int64_t>(tally.tasks, 1);
+    const Seconds end = timed_ ? now() : 0;
+    if (timed_) add<Seconds>(tally.busy, end - tally.start);
+    if (trace_)
+      trace_->task(static_cast<std::size_t>(worker), name_of(task), tally.start, end,
+                   held_.take(&task));
+  }
+  throttle_.ended();
+  if (gate_ && !bound) gate_->ended(task);
+}
+
+void Run::application_waits() {
+  if (gate_) gate_->application_waits();
+}
+
+void Run::message_begins(starpu_data_handle_t handle, bool receives) {
+  if (receives) {
+    ++received_;
+    received_bytes_ += static_cast<Bytes>(starpu_data_get_size(handle));
+  }
+  if (bounded()) gate_->message_begins(handle, receives);
+}
+
+void Run::message_ended(starpu_data_handle_t handle) {
+  if (bounded()) gate_->message_ended(handle);
+}
+
+void Run::job_ended(const GateReport& job, Bytes bound) {
+  const std::scoped_lock lock(jobs_mutex_);
+  ++jobs_.jobs;
+  jobs_.bound = std::max(jobs_.bound.value_or(0), bound);
+  jobs_.booked_peak = std::max(jobs_.booked_peak, job.booked_peak);
+  if (job.allocated_peak > 0)
+    jobs_.allocated_peak = std::max(jobs_.allocated_peak.value_or(0), job.allocated_peak);
+  jobs_.overruns += job.overruns;
+  jobs_.overrun_bytes = std::max(jobs_.overrun_bytes, job.overrun_bytes);
+  jobs_.held_tasks += job.held_tasks;
+  jobs_.held_seconds += job.held_time;
+}
+
+RunReport Run::report() const {
+  RunReport report;
+  {
+    const std::scoped_lock lock(jobs_mutex_);
+    report = jobs_;
+  }
+  report.program = program_invocation_short_name;
+  report.policy_version = ESPALIER_VERSION;
+  int major = 0, minor = 0, release = 0;
+  starpu_get_version(&major, &minor, &release);
+  report.starpu_version = fmt::format("{}.{}.{}", major, minor, release);
+  report.mpi_rank = mpi_rank(process_environment);
+  report.vm_rss_at_start = rss_at_start_;
+  report.vm_hwm = process_memory().vm_hwm;
+  report.throttled_seconds = throttle_.waited();
+  report.workers = static_cast<std::int64_t>(tallies_.size());
+  report.elapsed_seconds = now() - start_;
+  for (const Tally& tally : tallies_) {
+    report.tasks += tally.tasks;
+    report.busy_seconds += tally.busy;
+  }
+  report.received_messages = received_;
+  report.received_bytes = received_bytes_;
+  report.idle_seconds =
+      report.elapsed_seconds * static_cast<Seconds>(report.workers) - report.busy_seconds;
+  if (gate_) add_gate(report);
+  return report;
+}
+
+// What is known of programs that declare nothing.
+void Run::add_gate(RunReport& report) const {
+  const DataGateReport gate = gate_->report();
+  const ApplicationData own = gate_->application_data();
+  report.application_data = own.count();
+  report.application_bytes = own.bytes();
+  // Without a bound of the process the report is about the declared trees.
+  if (!settings_.memory && report.jobs > 0) return;
+  if (gate_->measured()) report.allocated_peak = gate.allocated_peak;
+  report.gated_tasks = gate.tasks;
+  // Without a bound it is of use only if all frees were seen.
+  if (settings_.memory || gate_->measured()) report.least_bytes = gate.least;
+  if (!settings_.memory) return;
+  report.bound = settings_.memory;
+  report.booked_peak = std::max(report.booked_peak, gate.booked_peak);
+  report.over_bound_bytes = std::max<Bytes>(0, gate.over_bound);
+  report.overruns += gate.underestimates;
+  report.overrun_bytes = std::max(report.overrun_bytes, gate.underestimated_bytes);
+  report.unsafe_admissions = gate.unproven;
+  report.held_tasks += gate.held_tasks;
+  report.held_seconds += gate.held_time;
+  if (gate.extra_peak > 0)
+    report.outside.push_back({"blocks of no known datum", 0, gate.extra_peak});
+  if (gate.message_peak > kWorthTelling)
+    report.outside.push_back({"messages at a time that came early or are packed",
+                              gate.messages_peak, gate.message_peak});
+  if (gate_->bypassed() > 0)
+    report.outside.push_back(
+        {"tasks on a worker of their own choice", gate_->bypassed(), 0});
+  if (jobs_.jobs > 0)
+    report.outside.push_back({"declared trees, with bounds of their own", jobs_.jobs, 0});
+  if (settings_.on_overflow != Overflow::kDisk) return;
+  const SpillFigures spilled = spill_figures();
+  report.spill = RunReport::Spill{spilled.directory, spilled.written, spilled.read,
+                                  spilled.writes, spilled.reads};
+}
+
+void Run::write(bool stopped) const {
+  if (!settings_.report.empty()) {
+    RunReport last = report();
+    last.stopped = stopped;
+    write_report(last, settings_.report);
+  }
+  if (!trace_) return;
+  try {
+    trace_->write(settings_.trace, settings_.memory,
+                  mpi_rank(process_environment).value_or(0));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "espalier: %s\n", e.what());
+  }
+}
+
+}  // namespace espalier::policy

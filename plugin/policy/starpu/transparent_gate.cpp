@@ -1,0 +1,310 @@
+// The way of a task through the gate. What happens when nothing goes on is in
+// transparent_gate_stall.cpp.
+
+#include "policy/starpu/transparent_gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "espalier/model/error.h"
+#include "policy/starpu/clock.h"
+#include "policy/starpu/handles.h"
+
+namespace espalier::policy {
+
+namespace {
+
+// Buffers that are filled again for every task, in the thread that submits or executes.
+thread_local std::vector<DataAccess> data;
+
+// Whether this thread has freed blocks that it has not settled. Its address is the
+// thread's name.
+thread_local bool owes = false;
+
+// The task that this thread's worker runs, once its data were allocated for it.
+struct Running {
+  const starpu_task* task = nullptr;
+  DataGate::Op op = DataGate::Op::kNone;
+};
+thread_local Running running;
+
+// Where data are evicted a worker also fetches for others, and such a block may have been
+// freed by now: those that hold the task's own data are certain.
+void keep_those_at(std::vector<FetchedBlock>& blocks,
+                   const std::vector<DataAccess>& places) {
+  std::erase_if(blocks, [&](const FetchedBlock& b) {
+    return std::none_of(places.begin(), places.end(),
+                        [&](const DataAccess& place) { return place.block == b.block; });
+  });
+}
+
+bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) > 0; }
+
+// With a disk, what StarPU itself keeps: it counts in MiB.
+Bytes bound_of(const Settings& settings) {
+  if (!settings.memory) return DataGate::kUnlimited;
+  if (settings.on_overflow != Overflow::kDisk) return *settings.memory;
+  return std::min<Bytes>(*settings.memory, starpu_memory_get_total(STARPU_MAIN_RAM));
+}
+
+// With a limit, StarPU 1.3 keeps the blocks of released data for others. There is no
+// telling from blocks what has been freed.
+bool frees_are_seen(const Settings& settings) {
+  constexpr bool kKeepsBlocks = STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION == 3;
+  return !kKeepsBlocks || !settings.memory || settings.on_overflow != Overflow::kDisk;
+}
+
+}  // namespace
+
+TransparentGate::TransparentGate(const Settings& settings, unsigned workers,
+                                 const Throttle& throttle, Trace* trace, Place place,
+                                 LastWords last_words)
+    : settings_(settings),
+      workers_(workers),
+      throttle_(throttle),
+      trace_(trace),
+      place_(place),
+      last_words_(std::move(last_words)),
+      measured_(observe_allocation(this, settings.memory.has_value())),
+      gate_(bound_of(settings), measured_ && frees_are_seen(settings)) {
+#ifndef STARPU_SIMGRID
+  watcher_ = std::thread([this] { watch(); });
+#endif
+}
+
+TransparentGate::~TransparentGate() {
+  observe_allocation(nullptr);
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  watched_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+}
+
+void TransparentGate::submitted(const starpu_task& task) {
+  settle();
+  if (const starpu_data_handle_t handle = released_by(task)) {
+    const std::scoped_lock lock(mutex_);
+    gate_.release(handle);
+    gate_.release(copies_of(handle));
+    changed();
+    if (gate_.holds()) room_ = true;
+    return;
+  }
+  if (!is_executed(task) || !has_data(task)) return;
+  try {
+    follow(task);
+  } catch (const OverflowError& e) {
+    stop(fmt::format("espalier: task \"{}\": {}", name_of(task), e.what()));
+  }
+}
+
+// The task takes its place in the order of submission.
+void TransparentGate::follow(const starpu_task& task) {
+  thread_local std::vector<OwnDatum> own;
+  application_data_of(task, own);
+  if (!own.empty()) {
+    const std::scoped_lock lock(mutex_);
+    for (const OwnDatum& d : own) application_data_.add(d.begin, d.extent, d.bytes);
+  }
+  std::unique_lock lock = lock_with(data, [&] { data_of(task, workers_, data); });
+  if (data.empty()) return;
+  const DataGate::Op op = gate_.submit(&task, data);
+  application_waits_ = false;
+  ++changes_;
+  if (op != DataGate::Op::kNone && gate_.footprint(op) > gate_.bound())
+    refuse_if_too_large(lock, op, task);
+}
+
+bool TransparentGate::ready(starpu_task& task) {
+  if (!has_data(task)) return true;
+  const std::scoped_lock lock(mutex_);
+  const DataGate::Op op = gate_.find(&task);
+  if (op == DataGate::Op::kNone) return true;
+  const bool admitted = gate_.ready(op, now());
+  changed();
+  if (!admitted) watched_.notify_one();
+  return admitted;
+}
+
+void TransparentGate::bypasses(const starpu_task& task) {
+  if (!has_data(task)) return;
+  const std::scoped_lock lock(mutex_);
+  const DataGate::Op op = gate_.find(&task);
+  if (op == DataGate::Op::kNone) return;
+  gate_.start(op);
+  ++bypassed_;
+  changed();
+}
+
+void TransparentGate::taken(const starpu_task& task) {
+  if (has_data(task)) fetch_begins();
+}
+
+void TransparentGate::fetched(const starpu_task& task) {
+  const std::vector<FetchedBlock>& blocks = fetch_ends();
+  const bool spills = settings_.memory && settings_.on_overflow == Overflow::kDisk;
+  if (!has_data(task) || (blocks.empty() && !spills)) return;
+  std::unique_lock lock(mutex_);
+  settle_own();
+  const DataGate::Op op = gate_.find(&task);
+  running = {&task, op};
+  // There blocks also pass from datum to datum without having been freed.
+  if (gate_.evicts()) {
+    thread_local std::vector<FetchedBlock> own;
+    own = blocks;
+    lock.unlock();
+    places_of(task, data);
+    keep_those_at(own, data);
+    lock.lock();
+    for (const FetchedBlock& b : own)
+      gate_.allocated(b.block, static_cast<Bytes>(b.bytes), true);
+    gate_.fetched(op, {}, data);
+    changed();
+    return;
+  }
+  if (blocks.empty()) return;
+  for (const FetchedBlock& b : blocks)
+    gate_.allocated(b.block, static_cast<Bytes>(b.bytes), true);
+  if (!gate_.fetched_alone(op, blocks.front().block, blocks.size())) {
+    lock.unlock();
+    places_of(task, data);
+    thread_local std::vector<const void*> addresses;
+    addresses.clear();
+    for (const FetchedBlock& b : blocks) addresses.push_back(b.block);
+    lock.lock();
+    gate_.fetched(op, addresses, data);
+  }
+  changed();
+}
+
+void TransparentGate::ended(const starpu_task& task) {
+  if (!has_data(task)) {
+    settle();
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  settle_own();
+  const DataGate::Op op = running.task == &task ? running.op : gate_.find(&task);
+  running = {};
+  if (op == DataGate::Op::kNone) return;
+  if (gate_.unplaced(op)) {
+    // Fetched by another thread, as data on other nodes are.
+    lock.unlock();
+    places_of(task, data);
+    lock.lock();
+    gate_.fetched(op, {}, data);
+  }
+  end(lock, op);
+}
+
+void TransparentGate::ended_unseen(const starpu_task* task) {
+  settle();
+  std::unique_lock lock(mutex_);
+  const DataGate::Op op = gate_.find(task);
+  if (op != DataGate::Op::kNone && gate_.started(op)) end(lock, op);
+}
+
+void TransparentGate::end(std::unique_lock<BriefMutex>& lock, DataGate::Op op) {
+  std::vector<void*> admitted;
+  gate_.end(op);
+  if (gate_.holds()) gate_.admit_held(now(), admitted);
+  changed();
+  lock.unlock();
+  hand_on(admitted);
+}
+
+void TransparentGate::application_waits() {
+  settle();
+  const std::scoped_lock lock(mutex_);
+  application_waits_ = true;
+}
+
+void TransparentGate::place_all() {
+  std::vector<void*> admitted;
+  {
+    const std::scoped_lock lock(mutex_);
+    room_ = false;
+    gate_.admit_held(now(), admitted);
+    if (!admitted.empty()) changed();
+  }
+  hand_on(admitted);
+}
+
+void TransparentGate::hand_on(const std::vector<void*>& admitted) const {
+  for (void* const task : admitted) place_(static_cast<starpu_task*>(task));
+}
+
+void TransparentGate::changed() {
+  ++changes_;
+  if (trace_ == nullptr) return;
+  const Seconds time = now();
+  trace_->memory(time, gate_.booked(),
+                 measured_ ? std::optional(gate_.allocated_now()) : std::nullopt);
+  trace_->held(time, static_cast<std::int64_t>(gate_.held()));
+}
+
+void TransparentGate::allocated(const void* block, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  gate_.allocated(block, static_cast<Bytes>(bytes), false);
+}
+
+void TransparentGate::allocated_for_message(const void* block, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  gate_.allocated_for_message(block, static_cast<Bytes>(bytes));
+}
+
+std::uint32_t TransparentGate::freeing(const void* block, bool evicted) {
+  ++frees_;
+  const std::scoped_lock lock(mutex_);
+  return gate_.freeing(block, evicted);
+}
+
+void TransparentGate::freed(std::uint32_t token) {
+  const std::scoped_lock lock(mutex_);
+  gate_.left(token);
+  leaving_.push_back({token, &owes, now()});
+  owes = true;
+}
+
+void TransparentGate::settle() {
+  if (!owes) return;
+  const std::scoped_lock lock(mutex_);
+  settle_own();
+}
+
+void TransparentGate::settle_own() {
+  if (!owes) return;
+  owes = false;
+  settle_locked(&owes, 0);
+}
+
+// What this thread freed, and what any thread freed before that time. Held tasks cannot
+// be queued here: this can be a thread of the application.
+void TransparentGate::settle_locked(const void* thread, Seconds before) {
+  const auto settled = [&](const Leaving& block) {
+    return block.thread == thread || block.since < before;
+  };
+  bool given_back = false;
+  for (const Leaving& block : leaving_)
+    if (settled(block)) given_back = gate_.freed(block.token) || given_back;
+  std::erase_if(leaving_, settled);
+  if (!given_back) return;
+  changed();
+  if (gate_.holds()) room_ = true;
+}
+
+ApplicationData TransparentGate::application_data() const {
+  const std::scoped_lock lock(mutex_);
+  return application_data_;
+}
+
+DataGateReport TransparentGate::report() const {
+  const std::scoped_lock lock(mutex_);
+  return gate_.report();
+}
+
+}  // namespace espalier::policy

@@ -1,0 +1,270 @@
+#include "solver/api/solver.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "solver/matrix/grid.h"
+#include "solver/memory/process_memory.h"
+
+namespace espalier::solver {
+namespace {
+
+TEST(MemoryAccount, TakesTheLargestOfTheThreePhases) {
+  MemoryAccount account{
+      .analysis_peak = 100, .baseline = 40, .reserve = 10, .tree_least = 30, .solve = 20};
+  EXPECT_EQ(account.needed(), 100);
+  account.tree_least = 60;
+  EXPECT_EQ(account.needed(), 110);  // 60 + 40 + 10
+  account.solve = 70;
+  EXPECT_EQ(account.needed(), 120);  // 70 + 40 + 10
+  EXPECT_EQ(account.tree_bound(150), 100);
+}
+
+TEST(MemoryAccount, LeavesTheTreeEnoughInsideTheBound) {
+  std::mt19937 random(30);
+  for (int instance = 0; instance < 2000; ++instance) {
+    const auto draw = [&](Bytes last) {
+      return std::uniform_int_distribution<Bytes>(0, last)(random);
+    };
+    const MemoryAccount account{.analysis_peak = draw(1000),
+                                .baseline = draw(500),
+                                .reserve = draw(100),
+                                .tree_least = draw(1000),
+                                .solve = draw(1000)};
+    const Bytes needed = account.needed();
+    // What one run prints as the least is accepted by the next, whose needs differ.
+    ASSERT_GE(account.least(), needed + (Bytes{1} << 20));
+    ASSERT_GE(needed, account.analysis_peak);
+    ASSERT_GE(needed, account.baseline + account.solve + account.reserve);
+    for (const Bytes bound : {needed, needed + 1, needed + draw(1000)}) {
+      ASSERT_GE(account.tree_bound(bound), account.tree_least);
+      ASSERT_LE(account.baseline + account.reserve + account.tree_bound(bound), bound);
+    }
+  }
+}
+
+TEST(MemoryAccount, RefusesSumsBeyondTheRange) {
+  const MemoryAccount account{.baseline = Bytes{1} << 62, .tree_least = Bytes{1} << 62};
+  EXPECT_THROW((void)account.least(), OverflowError);
+}
+
+SolverOptions on_two_workers() {
+  SolverOptions options;
+  options.workers = 2;
+  return options;
+}
+
+TEST(Solver, SolvesInsideItsLeastBoundAndRefusesHalfOfIt) {
+  Solver job(make_grid(parse_grid("10x10x10")), on_two_workers());
+  const Bytes least = job.memory().least();
+  const auto refused = job.plan(least / 2);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().bound_bytes, least / 2);
+  EXPECT_EQ(refused.error().least_bytes, least);
+  ASSERT_TRUE(job.plan(least));
+  const auto run = job.factorise();
+  ASSERT_TRUE(run);
+  EXPECT_LE(run->allocated_peak, run->booked_peak);
+  std::vector<double> b = job.row_sums();
+  const Solution solution = job.solve(b);
+  EXPECT_LE(solution.refinement.backward_error, 1e-15);
+  for (const double x : b) EXPECT_NEAR(x, 1, 1e-10);
+}
+
+TEST(Solver, NamesTheBadColumnOfTheMatrixAsItWasRead) {
+  for (const std::int32_t column : {0, 17, 99}) {
+    SymmetricMatrix matrix = make_grid(parse_grid("10x10"));
+    matrix.value[matrix.column_start[column]] = -1;
+    SolverOptions options = on_two_workers();
+    options.kind = FactorKind::kCholesky;
+    Solver job(std::move(matrix), options);
+    ASSERT_TRUE(job.plan({}));
+    const auto run = job.factorise();
+    ASSERT_FALSE(run);
+    EXPECT_EQ(run.error().column, column);
+  }
+}
+
+// The grid with signs and, where asked, a part that only one triangle has.
+InputMatrix indefinite_grid(const std::string& text, FactorKind kind) {
+  SymmetricMatrix grid = make_grid(parse_grid(text));
+  for (std::int32_t j = 0; j < grid.size; ++j)
+    if (j % 3 == 0) grid.value[grid.column_start[j]] *= j % 2 == 0 ? -1 : 0.01;
+  if (kind == FactorKind::kLdlt) return grid;
+  GeneralMatrix general = expanded(grid);
+  for (std::size_t k = 0; k < general.value.size(); ++k)
+    if (k % 5 == 0) general.value[k] *= 1.5;
+  return general;
+}
+
+InputMatrix input_of(const std::string& text, FactorKind kind) {
+  if (kind == FactorKind::kCholesky) return make_grid(parse_grid(text));
+  return indefinite_grid(text, kind);
+}
+
+struct Case {
+  FactorKind kind;
+  Precision precision;
+};
+
+class SolverKinds : public testing::TestWithParam<Case> {
+ protected:
+  [[nodiscard]] static SolverOptions options() {
+    SolverOptions options = on_two_workers();
+    options.kind = GetParam().kind;
+    options.precision = GetParam().precision;
+    return options;
+  }
+  static void expect_solved(Solver& solver, const char* when) {
+    for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+      std::vector<double> b = solver.row_sums(operation);
+      const std::size_t n = b.size();
+      b.insert(b.end(), b.begin(), b.end());
+      for (std::size_t i = n; i < 2 * n; ++i) b[i] *= -2;
+      const Solution solution = solver.solve(b, 2, operation);
+      EXPECT_LE(solution.refinement.backward_error, 1e-14) << when;
+      for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_NEAR(b[i], 1, 1e-8) << when << " " << i;
+        ASSERT_NEAR(b[n + i], -2, 1e-8) << when << " " << i;
+      }
+    }
+  }
+};
+
+TEST_P(SolverKinds, SolvesWithoutABoundAndAtTheLeastOne) {
+  Solver solver(input_of("13x12x11", GetParam().kind), options());
+  for (const bool bounded : {false, true}) {
+    ASSERT_TRUE(
+        solver.plan(bounded ? std::optional(solver.memory().least()) : std::nullopt));
+    const auto run = solver.factorise();
+    ASSERT_TRUE(run);
+    if (bounded) {
+      EXPECT_LE(run->allocated_peak, run->booked_peak);
+      EXPECT_EQ(run->pivots.perturbed, 0);
+    }
+    expect_solved(solver, bounded ? "bounded" : "unbounded");
+  }
+}
+
+TEST_P(SolverKinds, SolvesOutOfCoreAtAllBoundsDownToTheLeast) {
+  SolverOptions out_of_core = options();
+  out_of_core.out_of_core = testing::TempDir();
+  reset_peak_resident();  // an earlier test's peak would count as the analysis'
+  Solver solver(input_of("26x25x24", GetParam().kind), out_of_core);
+  const Bytes in_core = solver.memory().needed(),
+              least = solver.memory().needed_out_of_core();
+  ASSERT_LT(least, in_core);
+  Bytes written = -1;
+  for (int step = 4; step >= 0; --step) {
+    const Bytes bound = least + (in_core - least) / 4 * step;
+    ASSERT_TRUE(solver.plan(bound)) << bound;
+    const auto run = solver.factorise();
+    ASSERT_TRUE(run);
+    EXPECT_LE(run->booked_peak, solver.memory().tree_bound(bound));
+    EXPECT_GE(solver.spilled().bytes_written, written);
+    // What is written ends with the last entry, not with its page.
+    EXPECT_LE(solver.spilled().bytes_written, solver.bytes_to_spill());
+    EXPECT_GE(solver.spilled().bytes_written, solver.bytes_to_spill() / 2);
+    written = solver.spilled().bytes_written;
+    expect_solved(solver, "out of core");
+  }
+  EXPECT_GT(written, 0);
+  EXPECT_FALSE(solver.plan(least - 1));
+}
+
+TEST_P(SolverKinds, FactorsAgainWithOtherValues) {
+  const std::string grid = "9x8x7";
+  Solver solver(input_of(grid, GetParam().kind), options());
+  ASSERT_TRUE(solver.plan({}));
+  ASSERT_TRUE(solver.factorise());
+  InputMatrix other = input_of(grid, GetParam().kind);
+  std::visit(
+      [](auto& matrix) {
+        for (double& value : matrix.value) value *= 3;
+      },
+      other);
+  solver.replace_values(other);
+  ASSERT_TRUE(solver.factorise());
+  std::vector<double> b(solver.analysis().symbolic.size, 1.0);
+  Solution solution = solver.solve(b);
+  EXPECT_LE(solution.refinement.backward_error, 1e-14);
+  expect_solved(solver, "again");
+}
+
+TEST_P(SolverKinds, SkipsSubtreesWithoutRightHandSides) {
+  Solver solver(input_of("10x10x10", GetParam().kind), options());
+  ASSERT_TRUE(solver.plan({}));
+  ASSERT_TRUE(solver.factorise());
+  for (const std::int64_t row : {0, 421, 999}) {
+    std::vector<double> all(1000, 0.0), sparse(1000, 0.0);
+    all[row] = sparse[row] = 1;
+    (void)solver.solve(all);
+    const std::vector<std::int64_t> rows{row};
+    (void)solver.solve(sparse, 1, Operation::kPlain, rows);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ASSERT_NEAR(all[i], sparse[i], 1e-9 * std::abs(all[i]) + 1e-12) << row << " " << i;
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  const char* const kinds[] = {"Cholesky", "Ldlt", "Lu"};
+  return std::string(kinds[static_cast<int>(info.param.kind)]) +
+         (info.param.precision == Precision::kSingle ? "Single" : "Double");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SolverKinds,
+                         testing::Values(Case{FactorKind::kCholesky, Precision::kDouble},
+                                         Case{FactorKind::kLdlt, Precision::kDouble},
+                                         Case{FactorKind::kLu, Precision::kDouble},
+                                         Case{FactorKind::kCholesky, Precision::kSingle},
+                                         Case{FactorKind::kLdlt, Precision::kSingle},
+                                         Case{FactorKind::kLu, Precision::kSingle}),
+                         name_of);
+
+TEST(Solver, GoesOnAsLdltWhereAPivotIsNotPositive) {
+  SymmetricMatrix matrix = make_grid(parse_grid("10x10x10"));
+  // Diagonals stay positive and dominate pairwise: only the factorisation can tell.
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    matrix.value[matrix.column_start[j]] = 1.5;
+  Solver solver(std::move(matrix), on_two_workers());
+  EXPECT_EQ(solver.kind(), FactorKind::kCholesky);
+  ASSERT_TRUE(solver.plan(solver.memory().least()));
+  const auto run = solver.factorise();
+  ASSERT_TRUE(run);
+  EXPECT_EQ(solver.kind(), FactorKind::kLdlt);
+  EXPECT_GT(run->pivots.negative, 0);
+  std::vector<double> b = solver.row_sums();
+  EXPECT_LE(solver.solve(b).refinement.backward_error, 1e-14);
+}
+
+TEST(Solver, TellsTheNullSpaceOfASemidefiniteMatrix) {
+  // A grid whose rows sum to 0: the vector of ones is in the null space.
+  SymmetricMatrix matrix = make_grid(parse_grid("9x8x7"));
+  std::vector<double> sum(matrix.size, 0);
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    for (auto k = matrix.column_start[j] + 1; k < matrix.column_start[j + 1]; ++k) {
+      sum[j] -= matrix.value[k];
+      sum[matrix.row[k]] -= matrix.value[k];
+    }
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    matrix.value[matrix.column_start[j]] = sum[j];
+  Solver solver(std::move(matrix), on_two_workers());
+  ASSERT_TRUE(solver.plan({}));
+  const auto run = solver.factorise();
+  ASSERT_TRUE(run);
+  EXPECT_EQ(solver.kind(), FactorKind::kLdlt);
+  EXPECT_EQ(run->pivots.null_space, 1);
+}
+
+TEST(Solver, RefusesADirectoryThatIsNotThere) {
+  SolverOptions options = on_two_workers();
+  options.out_of_core = testing::TempDir() + "/not_there";
+  reset_peak_resident();
+  Solver solver(make_grid(parse_grid("26x25x24")), options);
+  ASSERT_TRUE(solver.plan(solver.memory().needed_out_of_core()));
+  EXPECT_THROW((void)solver.factorise(), FileError);
+}
+
+}  // namespace
+}  // namespace espalier::solver

@@ -1,0 +1,314 @@
+// What a Solver says about how far its solutions are to be trusted, against the truth.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "solver/api/solver.h"
+#include "solver/matrix/general_matrix.h"
+
+namespace espalier::solver {
+namespace {
+
+using Vector = std::vector<double>;
+
+// A matrix by its entries, in the order of columns.
+struct Given {
+  std::int32_t size = 0;
+  std::map<std::pair<std::int32_t, std::int32_t>, double> entry;  // (column, row)
+
+  void add(std::int32_t row, std::int32_t column, double value) {
+    entry[{column, row}] += value;
+  }
+  [[nodiscard]] InputMatrix matrix(bool symmetric) const {
+    SymmetricMatrix a{size, {0}, {}, {}};
+    for (const auto& [place, value] : entry) {
+      const auto [column, row] = place;
+      if (symmetric && row < column) continue;
+      a.column_start.resize(static_cast<std::size_t>(column) + 1, std::ssize(a.row));
+      a.row.push_back(row);
+      a.value.push_back(value);
+    }
+    a.column_start.resize(static_cast<std::size_t>(size) + 1, std::ssize(a.row));
+    if (symmetric) return a;
+    return GeneralMatrix{a.size, std::move(a.column_start), std::move(a.row),
+                         std::move(a.value)};
+  }
+  [[nodiscard]] std::string text() const {
+    std::string text = fmt::format("order {}:", size);
+    for (const auto& [place, value] : entry)
+      text += fmt::format(" ({}, {}) {:a}", place.second, place.first, value);
+    return text;
+  }
+};
+
+// max |b - A x|_i / (|A| |x| + |b|)_i in long double, without any excuse.
+double strict_error(const Given& a, bool transposed, std::span<const double> x,
+                    std::span<const double> b) {
+  std::vector<long double> r(b.begin(), b.end()), w(r);
+  for (long double& each : w) each = std::abs(each);
+  for (const auto& [place, value] : a.entry) {
+    const auto [i, j] = transposed ? place : std::pair{place.second, place.first};
+    const long double product = static_cast<long double>(value) * x[j];
+    r[i] -= product;
+    w[i] += std::abs(product);
+  }
+  long double worst = 0;
+  for (std::size_t i = 0; i < r.size(); ++i)
+    if (r[i] != 0) worst = std::max(worst, std::abs(r[i]) / w[i]);
+  return static_cast<double>(worst);
+}
+
+struct Answer {
+  Vector x;
+  Solution solution;
+  PivotStatistics pivots;
+};
+
+Answer solve(InputMatrix&& matrix, const SolverOptions& options, Vector b,
+             std::int32_t columns = 1, Operation operation = Operation::kPlain,
+             bool least = false) {
+  Solver solver(std::move(matrix), options);
+  std::optional<Bytes> bound;
+  if (least) bound = solver.memory().least();
+  EXPECT_TRUE(solver.plan(bound));
+  const auto run = solver.factorise();
+  EXPECT_TRUE(run);
+  if (!run) return {};
+  Answer answer{.x = std::move(b), .solution = {}, .pivots = run->pivots};
+  answer.solution = solver.solve(answer.x, columns, operation);
+  return answer;
+}
+
+SolverOptions of_kind(std::optional<FactorKind> kind) {
+  SolverOptions options;
+  options.kind = kind;
+  options.workers = 2;
+  return options;
+}
+
+void add_hilbert(Given& a, std::int32_t first, std::int32_t n, double scale = 1) {
+  for (std::int32_t j = 0; j < n; ++j)
+    for (std::int32_t i = 0; i < n; ++i) a.add(first + i, first + j, scale / (i + j + 1));
+}
+
+// The Laplacian of k x k points with free boundaries: rows sum to zero.
+void add_neumann(Given& a, std::int32_t first, std::int32_t k) {
+  const auto connect = [&](std::int32_t i, std::int32_t j) {
+    a.add(i, i, 1);
+    a.add(j, j, 1);
+    a.add(i, j, -1);
+    a.add(j, i, -1);
+  };
+  for (std::int32_t y = 0; y < k; ++y)
+    for (std::int32_t x = 0; x < k; ++x) {
+      const std::int32_t i = first + x + y * k;
+      if (x + 1 < k) connect(i, i + 1);
+      if (y + 1 < k) connect(i, i + k);
+    }
+}
+
+Vector product(const Given& a, const Vector& x) {
+  Vector b(a.size);
+  for (const auto& [place, value] : a.entry) b[place.second] += value * x[place.first];
+  return b;
+}
+
+TEST(Trust, FollowsTheErrorOfTheSystemAsItWasGiven) {
+  // One row, or one unknown, that dwarfs the others in the scaled system.
+  for (const double big : {1e30, 1e100})
+    for (const bool by_rows : {true, false})
+      for (const Precision precision : {Precision::kSingle, Precision::kDouble})
+        for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+          SCOPED_TRACE(
+              fmt::format("{} {} {} {}", big, by_rows, int(precision), int(operation)));
+          Given a{5, {}};
+          a.add(0, 0, by_rows ? big : 1);
+          add_hilbert(a, 1, 4);
+          Vector b = product(a, Vector(5, 1.0));
+          if (!by_rows) b[0] = big;
+          b.insert(b.end(), b.begin(), b.end());
+          for (std::size_t i = 5; i < 10; ++i) b[i] *= static_cast<double>(i);
+          SolverOptions options = of_kind(FactorKind::kLu);
+          options.precision = precision;
+          const Answer answer = solve(a.matrix(false), options, b, 2, operation);
+          for (std::size_t c = 0; c < 10; c += 5)
+            EXPECT_LE(strict_error(a, operation == Operation::kTransposed,
+                                   std::span(answer.x).subspan(c, 5),
+                                   std::span(b).subspan(c, 5)),
+                      1e-15);
+          EXPECT_FALSE(answer.solution.doubts.any());
+        }
+}
+
+TEST(Trust, IsNotGivenToSingularSystemsWhosePivotsAreRounding) {
+  Given a{94 * 94, {}};
+  add_neumann(a, 0, 94);
+  Vector outside(a.size), inside(a.size);
+  outside[0] = inside[0] = 1;
+  inside[a.size - 1] = -1;
+  for (const auto kind : {std::optional<FactorKind>{}, std::optional(FactorKind::kLdlt),
+                          std::optional(FactorKind::kLu)}) {
+    const bool symmetric = kind != FactorKind::kLu;
+    Answer answer = solve(a.matrix(symmetric), of_kind(kind), outside);
+    EXPECT_TRUE(answer.solution.doubts.singular);
+    EXPECT_TRUE(answer.solution.doubts.backward_error);
+    EXPECT_EQ(answer.pivots.null_space, 1);
+    answer = solve(a.matrix(symmetric), of_kind(kind), inside);
+    EXPECT_TRUE(answer.solution.doubts.singular);
+    EXPECT_FALSE(answer.solution.doubts.backward_error);
+    EXPECT_LE(strict_error(a, false, answer.x, inside), 1e-12);
+  }
+}
+
+TEST(Trust, NullSpacesOfManyPartsAreCounted) {
+  const std::vector<std::int32_t> parts = {94, 5, 96, 40, 1, 2};
+  std::int32_t first = 0;
+  Given a{94 * 94 + 25 + 96 * 96 + 1600 + 1 + 4, {}};
+  for (const std::int32_t k : parts) {
+    add_neumann(a, first, k);
+    first += k * k;
+  }
+  const Answer answer = solve(a.matrix(true), of_kind({}), Vector(a.size, 1.0));
+  EXPECT_TRUE(answer.solution.doubts.singular);
+  EXPECT_EQ(answer.pivots.null_space, std::ssize(parts));
+}
+
+TEST(Trust, KnowsThatAStructurallySingularMatrixIsSingular) {
+  Given a{3, {}};
+  a.add(0, 0, 1);
+  a.add(2, 2, 2);
+  for (const FactorKind kind : {FactorKind::kLdlt, FactorKind::kLu})
+    for (const auto scaling :
+         {PrepareOptions::Scaling::kAuto, PrepareOptions::Scaling::kNone}) {
+      SolverOptions options = of_kind(kind);
+      options.delay_reserve = 0;
+      options.prepare.scaling = scaling;
+      const Answer answer = solve(a.matrix(kind == FactorKind::kLdlt), options, {1, 0, 2},
+                                  1, Operation::kPlain, true);
+      EXPECT_TRUE(answer.solution.doubts.singular);
+    }
+}
+
+TEST(Trust, IsNotGivenWherePivotsWereReplacedByMoreThanTheirColumns) {
+  // Columns 1 and 2 are parallel, and far below what a small pivot is replaced by.
+  Given a{3, {}};
+  for (std::int32_t i = 0; i < 3; ++i) {
+    a.add(i, 0, i == 0 ? 4 : 1);
+    a.add(i, 1, 1e-40 * (i + 1));
+    a.add(i, 2, 1e-50 * (i + 1));
+  }
+  SolverOptions options = of_kind(FactorKind::kLu);
+  options.delay_reserve = 0;
+  options.prepare.scaling = PrepareOptions::Scaling::kNone;
+  const Answer answer = solve(a.matrix(false), options, product(a, Vector(3, 1.0)), 1,
+                              Operation::kPlain, true);
+  EXPECT_TRUE(answer.solution.doubts.any());
+}
+
+struct System {
+  std::string name;
+  Given a;
+  Vector x;
+};
+
+System& add_system(std::vector<System>& systems, const std::string& name,
+                   std::int32_t size) {
+  System& system = systems.emplace_back();
+  system.name = name;
+  system.a.size = size;
+  system.x.assign(static_cast<std::size_t>(size), 1.0);
+  return system;
+}
+
+std::vector<System> ill_conditioned() {
+  std::vector<System> systems;
+  add_hilbert(add_system(systems, "hilbert", 8).a, 0, 8);
+  // D H D with H tridiagonal and d_i = 100^-i; x = D^-1 (1, ..., 1).
+  System& graded = add_system(systems, "graded", 13);
+  for (std::int32_t i = 0; i < 13; ++i) {
+    graded.a.add(i, i, std::pow(10., -4 * i));
+    graded.x[i] = std::pow(10., 2 * i);
+    if (i == 0) continue;
+    graded.a.add(i, i - 1, 0.3 * std::pow(10., -4 * i + 2));
+    graded.a.add(i - 1, i, 0.3 * std::pow(10., -4 * i + 2));
+  }
+  Given& diagonal = add_system(systems, "diagonal", 2).a;
+  diagonal.add(0, 0, 1);
+  diagonal.add(1, 1, 1e-20);
+  Given& shifted = add_system(systems, "tiny shift", 900).a;
+  add_neumann(shifted, 0, 30);
+  for (std::int32_t i = 0; i < 900; ++i) shifted.add(i, i, 1e-9);
+  return systems;
+}
+
+TEST(Trust, IsNotRefusedToIllConditionedSystemsAsSingular) {
+  for (const auto& [name, a, x] : ill_conditioned())
+    for (const FactorKind kind : {FactorKind::kLdlt, FactorKind::kLu})
+      for (const auto scaling :
+           {PrepareOptions::Scaling::kAuto, PrepareOptions::Scaling::kNone}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", name, int(kind), int(scaling)));
+        SolverOptions options = of_kind(kind);
+        options.prepare.scaling = scaling;
+        const Vector b = product(a, x);
+        const Answer answer = solve(a.matrix(kind == FactorKind::kLdlt), options, b);
+        EXPECT_FALSE(answer.solution.doubts.any());
+        EXPECT_EQ(answer.pivots.null_space, 0);
+        EXPECT_LE(strict_error(a, false, answer.x, b), 1e-14);
+      }
+}
+
+// Every row times a power of two, and every column; the right-hand side as the rows.
+TEST(Trust, OfSmallSystemsOfAnyScaleIsNeverWrong) {
+  std::mt19937 random(13);
+  const auto draw = [&](int first, int last) {
+    return std::uniform_int_distribution<int>(first, last)(random);
+  };
+  int trusted = 0;
+  for (int instance = 0; instance < 30; ++instance) {
+    const std::int32_t n = draw(1, 12);
+    Given a{n, {}};
+    std::vector<int> row(n), column(n);
+    for (int& each : row) each = draw(0, 2) ? draw(-20, 20) : draw(-300, 300);
+    for (int& each : column) each = draw(-20, 20);
+    const bool is_singular = draw(0, 3) == 0 && n > 1;
+    for (std::int32_t i = 0; i < n; ++i)
+      for (std::int32_t j = 0; j < n; ++j)
+        if (i == j || draw(0, 2) == 0)
+          a.add(i, j, std::ldexp(draw(1, 9), row[i] + column[j]));
+    if (is_singular)  // row 1 is row 0, but for their scaling
+      for (std::int32_t j = 0; j < n; ++j) {
+        a.entry.erase({j, 1});
+        const auto above = a.entry.find({j, 0});
+        if (above != a.entry.end())
+          a.add(1, j, std::ldexp(above->second, row[1] - row[0]));
+      }
+    SolverOptions options = of_kind(FactorKind::kLu);
+    if (draw(0, 2) == 0) options.precision = Precision::kSingle;
+    options.prepare.scaling = static_cast<PrepareOptions::Scaling>(draw(0, 3));
+    if (options.precision == Precision::kSingle)
+      options.prepare.scaling = PrepareOptions::Scaling::kAuto;
+    const bool bounded = draw(0, 2) == 0;
+    if (draw(0, 1) == 0) options.delay_reserve = 0;
+    Vector b(n);
+    for (std::int32_t i = 0; i < n; ++i) b[i] = std::ldexp(draw(-9, 9), row[i]);
+    const Answer answer =
+        solve(a.matrix(false), options, b, 1, Operation::kPlain, bounded);
+    if (answer.solution.doubts.any()) continue;
+    ++trusted;
+    EXPECT_FALSE(is_singular) << a.text();
+    EXPECT_LE(strict_error(a, false, answer.x, b), 1e-10) << a.text();
+  }
+  EXPECT_GE(trusted, 10);
+}
+
+}  // namespace
+}  // namespace espalier::solver

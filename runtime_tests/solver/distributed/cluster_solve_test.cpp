@@ -1,0 +1,261 @@
+#include "solver/distributed/cluster_solve.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "solver/distributed/distributed_systems.h"
+#include "solver/distributed/thread_peers.h"
+#include "solver/matrix/grid.h"
+#include "solver/memory/process_memory.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr FactorKind kKinds[] = {FactorKind::kCholesky, FactorKind::kLdlt,
+                                 FactorKind::kLu};
+constexpr Bytes kNoLimit = Bytes{1} << 62;
+
+std::unique_ptr<Runtime> runtime;
+
+class ClusterSolves : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    runtime = std::make_unique<Runtime>(RuntimeOptions{2, "espalier"});
+    runtime->wake();
+  }
+  static void TearDownTestSuite() {
+    runtime->sleep();
+    runtime.reset();
+  }
+  std::mt19937 random{23};
+};
+
+template <class T>
+std::vector<T> right_hand_sides(std::mt19937& random, std::int32_t n,
+                                std::int32_t columns) {
+  std::vector<T> b(static_cast<std::size_t>(n) * columns);
+  for (T& value : b) value = static_cast<T>(draw(random, -9, 9));
+  return b;
+}
+
+// The solution at every process.
+template <class T>
+std::vector<std::vector<T>> solve_distributed(const DistributedSystem<T>& system,
+                                              const Shares& shares, bool transposed,
+                                              const std::vector<T>& b,
+                                              std::int32_t columns) {
+  std::vector<std::vector<T>> solutions(shares.processes);
+  const std::int64_t n = system.size();
+  run_threads(shares.processes, [&](Peers& peers) {
+    const Factor<T> factor = system.part(shares, peers.rank());
+    // More vectors than are used: strides of work space and of vectors differ.
+    ClusterSolve<T> solve({system.analysis.symbolic, system.tree, factor}, shares, peers,
+                          *runtime, columns + 1, kNoLimit);
+    std::vector<T> rhs = b, x(b.size(), std::numeric_limits<T>::quiet_NaN());
+    const bool in_place = system.tree.kind != FactorKind::kLu;
+    T* const result = in_place ? rhs.data() : x.data();
+    solve.solve(transposed, {rhs.data(), n, columns}, {result, n, columns});
+    solutions[peers.rank()].assign(result, result + n * columns);
+  });
+  return solutions;
+}
+
+template <class T>
+std::vector<T> solve_alone(const DistributedSystem<T>& system, bool transposed,
+                           std::vector<T> b, std::int32_t columns) {
+  std::vector<T> x(b.size());
+  const std::int64_t n = system.size();
+  solve_sequentially<T>(system.view(), transposed, {b.data(), n, columns},
+                        {x.data(), n, columns});
+  return x;
+}
+
+// With the sequential solve to `tolerance` of the largest entry, everywhere the same
+// bits.
+template <class T>
+void expect_solution(const DistributedSystem<T>& system, const Shares& shares,
+                     bool transposed, std::mt19937& random, double tolerance) {
+  const std::int32_t columns = draw(random, 1, 3);
+  const std::vector<T> b = right_hand_sides<T>(random, system.size(), columns);
+  const std::vector<T> expected = solve_alone(system, transposed, b, columns);
+  const auto solutions = solve_distributed(system, shares, transposed, b, columns);
+  T largest = 0;
+  for (const T value : expected) largest = std::max(largest, std::abs(value));
+  for (std::size_t i = 0; i < b.size(); ++i)
+    ASSERT_LE(std::abs(solutions[0][i] - expected[i]), tolerance * largest) << "x" << i;
+  for (const auto& solution : solutions) ASSERT_EQ(solution, solutions[0]);
+}
+
+template <class T>
+void expect_solutions(const DistributedSystem<T>& system, std::mt19937& random,
+                      Sharing sharing, double tolerance) {
+  const Shares shares = random_shares(random, system.analysis.symbolic, system.tree,
+                                      draw(random, 1, 5), sharing, system.may_share());
+  SCOPED_TRACE(fmt::format("kind {}; {}; {}", int(system.tree.kind), describe(shares),
+                           describe(system.analysis, system.options)));
+  for (const bool transposed : {false, true})
+    expect_solution(system, shares, transposed, random, tolerance);
+}
+
+template <class T>
+void check_dominant(std::mt19937& random, FactorKind kind, double tolerance) {
+  const std::int32_t n = draw(random, 0, 70);
+  const DistributedSystem<T> system(of_kind(random_dominant(random, n), kind), kind,
+                                    random);
+  ASSERT_TRUE(system.factored);
+  const auto sharing = static_cast<Sharing>(draw(random, 0, 2));
+  expect_solutions(system, random, sharing, tolerance);
+}
+
+TEST_F(ClusterSolves, AgreeWithTheSequentialSolveInDoublePrecision) {
+  for (int instance = 0; instance < 40 && !HasFatalFailure(); ++instance)
+    for (const FactorKind kind : kKinds) check_dominant<double>(random, kind, 1e-12);
+}
+
+TEST_F(ClusterSolves, AgreeWithTheSequentialSolveInSinglePrecision) {
+  for (int instance = 0; instance < 15 && !HasFatalFailure(); ++instance)
+    for (const FactorKind kind : kKinds) check_dominant<float>(random, kind, 1e-3);
+}
+
+// ||A|| ||A^-1|| in the maximum norm, by the factor.
+double condition(const DistributedSystem<double>& system) {
+  const auto n = static_cast<std::size_t>(system.size());
+  const Dense a = dense_of(system.analysis.permuted, Operation::kPlain);
+  std::vector<double> of_a(n), of_inverse(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    std::vector<double> unit(n);
+    unit[j] = 1;
+    const std::vector<double> column = solve_alone(system, false, unit, 1);
+    for (std::size_t i = 0; i < n; ++i) {
+      of_inverse[i] += std::abs(column[i]);
+      of_a[i] += std::abs(static_cast<double>(
+          a(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j))));
+    }
+  }
+  return n == 0 ? 1 : std::ranges::max(of_a) * std::ranges::max(of_inverse);
+}
+
+// Pairs of pivots, permuted rows and columns; columns that are delayed in local subtrees.
+TEST_F(ClusterSolves, AgreeWherePivotsArePermuted) {
+  int checked = 0, delayed = 0;
+  std::int64_t pairs = 0;
+  for (int instance = 0; instance < 150; ++instance) {
+    const FactorKind kind = instance % 2 == 0 ? FactorKind::kLdlt : FactorKind::kLu;
+    const Bytes reserve = draw(random, 0, 1) * std::numeric_limits<Bytes>::max();
+    const std::int32_t n = draw(random, 2, 50);
+    const DistributedSystem<double> system(of_kind(random_square(random, n), kind), kind,
+                                           random, reserve);
+    ASSERT_TRUE(system.factored);
+    const double tolerance = 1e-9 * condition(system);
+    if (!(tolerance < 1e-3)) continue;
+    expect_solutions(system, random, Sharing::kRandom, tolerance);
+    if (HasFatalFailure()) return;
+    ++checked;
+    pairs += system.report.pivots.two_by_two;
+    delayed += system.report.pivots.delayed > 0 ? 1 : 0;
+  }
+  EXPECT_GT(checked, 50);
+  EXPECT_GT(delayed, 10);
+  EXPECT_GT(pairs, 50);
+}
+
+TEST_F(ClusterSolves, OfOneProcessAreTreeSolvesToTheLastBit) {
+  for (int instance = 0; instance < 30; ++instance)
+    for (const FactorKind kind : kKinds) {
+      const std::int32_t n = draw(random, 0, 70);
+      const DistributedSystem<double> system(of_kind(random_dominant(random, n), kind),
+                                             kind, random);
+      const Shares shares = random_shares(random, system.analysis.symbolic, system.tree,
+                                          1, Sharing::kRandom, system.may_share());
+      const std::vector<double> b = right_hand_sides<double>(random, n, 2);
+      for (const bool transposed : {false, true}) {
+        std::vector<double> rhs = b, x(b.size());
+        TreeSolve<double> alone(system.view(), *runtime, 3, kNoLimit);
+        alone.solve(transposed, {rhs.data(), n, 2}, {x.data(), n, 2});
+        ASSERT_EQ(solve_distributed(system, shares, transposed, b, 2)[0], x);
+      }
+    }
+}
+
+// Nodes of single fronts: all of them can be shared.
+template <class Make>
+void check_shape(std::mt19937& random, const Make& pattern) {
+  for (int instance = 0; instance < 5; ++instance)
+    for (const FactorKind kind : kKinds)
+      for (const Sharing sharing : {Sharing::kRandom, Sharing::kAll, Sharing::kNone}) {
+        const std::int32_t n = draw(random, 1, 60);
+        SquareMatrix a{random_values(random, pattern(n), n), {}};
+        const DistributedSystem<double> system(of_kind(std::move(a), kind), kind, random);
+        ASSERT_TRUE(system.factored);
+        expect_solutions(system, random, sharing, 1e-9);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+}
+
+TEST_F(ClusterSolves, OfAChain) {
+  check_shape(random, [&](std::int32_t n) {
+    return random_pattern(random, Shape::kTridiagonal, n);
+  });
+}
+
+TEST_F(ClusterSolves, OfAStar) {
+  check_shape(random, [&](std::int32_t n) {
+    return random_pattern(random, Shape::kArrowLast, n);
+  });
+}
+
+TEST_F(ClusterSolves, OfADenseMatrix) {
+  check_shape(random,
+              [&](std::int32_t n) { return random_pattern(random, Shape::kDense, n); });
+}
+
+// At one of three processes; the constructor does not talk to the others.
+TEST_F(ClusterSolves, TakeTheirFootprint) {
+  const std::int32_t count = 1000;
+  Bytes largest = 0;
+  for (const Sharing sharing : {Sharing::kRandom, Sharing::kAll, Sharing::kNone}) {
+    AssemblyOptions options{.kind = FactorKind::kLu, .subtree_fraction = 0};
+    options.subtree_floor = sharing == Sharing::kAll ? 0 : 2e5;
+    const Analysis analysis = analyse(make_grid({40, 40, 1}));
+    const AssemblyTree tree = build_assembly_tree(analysis.symbolic, options);
+    std::vector<bool> single;
+    for (const AssemblyTree::Node& node : tree.nodes)
+      single.push_back(node.first_front == node.last_front);
+    const Shares shares =
+        random_shares(random, analysis.symbolic, tree, 3, sharing, single);
+    const Factor<double> factor(analysis.symbolic, tree);
+    ThreadJob job(3);
+    for (std::int32_t p = 0; p < 3; ++p) {
+      ThreadPeers peers(job, p);
+      const Bytes before = resident_bytes();
+      const ClusterSolve<double> solve({analysis.symbolic, tree, factor}, shares, peers,
+                                       *runtime, count, kNoLimit);
+      const Bytes taken = resident_bytes() - before;
+      const Bytes foreseen = ClusterSolve<double>::footprint(
+          analysis.symbolic, tree, shares, p, runtime->workers(), count);
+      largest = std::max(largest, foreseen);
+      // The heap's lists of nodes are not exact.
+      EXPECT_NEAR(static_cast<double>(taken), static_cast<double>(foreseen), 3e5)
+          << describe(shares);
+    }
+    EXPECT_GT(std::exchange(largest, 0), 2'000'000);
+  }
+}
+
+TEST_F(ClusterSolves, OfOrderZero) {
+  for (const FactorKind kind : kKinds) {
+    const DistributedSystem<double> system(of_kind({{0, {0}, {}, {}}, {}}, kind), kind,
+                                           random);
+    const Shares shares{3, {}, {}};
+    for (const auto& solution : solve_distributed<double>(system, shares, false, {}, 1))
+      EXPECT_TRUE(solution.empty());
+  }
+}
+
+}  // namespace
+}  // namespace espalier::solver

@@ -1,0 +1,162 @@
+#include "solver/distributed/distribute.h"
+
+#include <gtest/gtest.h>
+
+#include <tuple>
+#include <vector>
+
+#include "espalier/model/error.h"
+#include "solver/distributed/distributed_systems.h"
+#include "solver/distributed/thread_peers.h"
+
+namespace espalier::solver {
+namespace {
+
+//   columns    0 1 2 | 3 4 5 | 6 7
+//   nodes      local | local | shared by 0 and 1: blocks of one column
+TEST(ColumnRanges, OfTwoSubtreesUnderASharedFront) {
+  Symbolic symbolic;
+  symbolic.size = 8;
+  symbolic.first_column = {0, 3, 6, 8};
+  symbolic.row_start = {0, 1, 3, 3};
+  symbolic.rows = {6, 6, 7};
+  symbolic.parent = {2, 2, -1};
+  AssemblyTree tree;
+  tree.nodes.resize(3);
+  for (std::int32_t i = 0; i < 3; ++i) {
+    tree.nodes[i].first_front = tree.nodes[i].last_front = i;
+    tree.block_width.push_back(1);
+  }
+  Shares shares{2, {{0, 1}, {1, 1}, {0, 2}}, {{}, {}, {1, 0}}};
+  const auto ranges = column_ranges(symbolic, tree, shares);
+  EXPECT_EQ(ranges, (std::vector<ColumnRange>{{0, 3, 0}, {3, 7, 1}, {7, 8, 0}}));
+  const std::vector<std::int32_t> owners{0, 0, 0, 1, 1, 1, 1, 0};
+  for (std::int32_t j = 0; j < 8; ++j) EXPECT_EQ(owner_of_column(ranges, j), owners[j]);
+  shares.owner[2] = {1};
+  EXPECT_THROW((void)column_ranges(symbolic, tree, shares), Error);
+  shares.owner[2] = {1, 2};
+  EXPECT_THROW((void)column_ranges(symbolic, tree, shares), Error);
+}
+
+struct Drawn {
+  explicit Drawn(std::mt19937& random, std::int32_t n)
+      : analysis(analyse(random_square(random, n), random_analysis(random))),
+        options(random_assembly(random)) {
+    options.block_width = draw(random, 1, 9);
+    tree = build_assembly_tree(analysis.symbolic, options);
+    std::vector<bool> single;
+    for (const AssemblyTree::Node& node : tree.nodes)
+      single.push_back(node.first_front == node.last_front);
+    shares = random_shares(random, analysis.symbolic, tree, draw(random, 1, 5),
+                           static_cast<Sharing>(draw(random, 0, 2)), single);
+  }
+  Analysis analysis;
+  AssemblyOptions options;
+  AssemblyTree tree;
+  Shares shares;
+};
+
+// Entries (row, column, value, opposite value) of some columns.
+using Entries = std::vector<std::tuple<std::int32_t, std::int32_t, double, double>>;
+void append_entries(const SquareMatrix& a, std::int32_t begin, std::int32_t end,
+                    Entries& entries) {
+  for (std::int32_t j = begin; j < end; ++j)
+    for (auto k = a.lower.column_start[j]; k < a.lower.column_start[j + 1]; ++k)
+      entries.emplace_back(a.lower.row[k], j, a.lower.value[k],
+                           a.upper.empty() ? a.lower.value[k] : a.upper[k]);
+}
+
+TEST(DistributeColumns, LeavesEveryColumnAtItsOwnerOnly) {
+  std::mt19937 random(5);
+  for (int instance = 0; instance < 100; ++instance) {
+    const std::int32_t n = draw(random, 0, 60);
+    const Drawn drawn(random, n);
+    const auto ranges = column_ranges(drawn.analysis.symbolic, drawn.tree, drawn.shares);
+    SCOPED_TRACE(describe(drawn.shares));
+    std::vector<SquareMatrix> parts(drawn.shares.processes);
+    parts[0] = drawn.analysis.permuted;
+    run_threads(drawn.shares.processes, [&](Peers& peers) {
+      distribute_columns(peers, ranges, parts[peers.rank()]);
+    });
+    std::size_t total = 0;
+    for (std::int32_t p = 0; p < drawn.shares.processes; ++p) {
+      const SquareMatrix& part = parts[p];
+      ASSERT_EQ(part.size(), n);
+      ASSERT_EQ(part.lower.column_start.size(), static_cast<std::size_t>(n) + 1);
+      Entries own, all, expected;
+      for (const ColumnRange& range : ranges) {
+        if (range.owner != p) continue;
+        append_entries(part, range.begin, range.end, own);
+        append_entries(drawn.analysis.permuted, range.begin, range.end, expected);
+      }
+      append_entries(part, 0, n, all);
+      ASSERT_EQ(own, expected);
+      ASSERT_EQ(all, own);
+      ASSERT_EQ(part.lower.row.size(), own.size());
+      ASSERT_EQ(part.lower.value.size(), own.size());
+      ASSERT_EQ(part.lower.row.capacity(), own.size());
+      total += own.size();
+    }
+    ASSERT_EQ(total, drawn.analysis.permuted.lower.row.size());
+  }
+}
+
+TEST(Broadcast, GivesEveryProcessTheStructure) {
+  std::mt19937 random(6);
+  for (int instance = 0; instance < 50; ++instance) {
+    const Drawn drawn(random, draw(random, 0, 60));
+    const Symbolic& expected = drawn.analysis.symbolic;
+    std::vector<Symbolic> copies(4);
+    copies[0] = expected;
+    run_threads(4, [&](Peers& peers) { broadcast(peers, copies[peers.rank()]); });
+    for (const Symbolic& copy : copies) {
+      ASSERT_EQ(copy.size, expected.size);
+      ASSERT_EQ(copy.permutation, expected.permutation);
+      ASSERT_EQ(copy.first_column, expected.first_column);
+      ASSERT_EQ(copy.row_start, expected.row_start);
+      ASSERT_EQ(copy.rows, expected.rows);
+      ASSERT_EQ(copy.parent, expected.parent);
+      ASSERT_EQ(copy.factor_entries, expected.factor_entries);
+      ASSERT_EQ(copy.factor_flops, expected.factor_flops);
+    }
+  }
+}
+
+// Peers that change a byte of what they pass on.
+class Damaging final : public Peers {
+ public:
+  explicit Damaging(Peers& peers) : peers_(peers) {}
+  [[nodiscard]] std::int32_t rank() const override { return peers_.rank(); }
+  [[nodiscard]] std::int32_t size() const override { return peers_.size(); }
+  void broadcast(std::span<std::byte> bytes, std::int32_t root) override {
+    peers_.broadcast(bytes, root);
+    if (rank() != root && bytes.size() > 64) bytes[40] ^= std::byte{1};
+  }
+  void sum(std::span<double> values) override { peers_.sum(values); }
+  void send(std::span<const std::byte> bytes, std::int32_t to,
+            std::int32_t tag) override {
+    peers_.send(bytes, to, tag);
+  }
+  void receive(std::span<std::byte> bytes, std::int32_t from, std::int32_t tag) override {
+    peers_.receive(bytes, from, tag);
+  }
+
+ private:
+  Peers& peers_;
+};
+
+TEST(Broadcast, NoticesADamagedStructure) {
+  std::mt19937 random(7);
+  const Drawn drawn(random, 60);
+  EXPECT_THROW(run_threads(2,
+                           [&](Peers& peers) {
+                             Damaging damaging(peers);
+                             Symbolic symbolic;
+                             if (peers.rank() == 0) symbolic = drawn.analysis.symbolic;
+                             broadcast(damaging, symbolic);
+                           }),
+               Error);
+}
+
+}  // namespace
+}  // namespace espalier::solver

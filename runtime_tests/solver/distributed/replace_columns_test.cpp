@@ -1,0 +1,135 @@
+#include "solver/distributed/replace_columns.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "espalier/model/error.h"
+#include "solver/distributed/distribute.h"
+#include "solver/distributed/thread_peers.h"
+#include "solver/support/square_systems.h"
+#include "solver/symbolic/analyse.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr FactorKind kKinds[] = {FactorKind::kCholesky, FactorKind::kLdlt,
+                                 FactorKind::kLu};
+
+// Full diagonal, other entries at random; the lower triangle alone where symmetric.
+InputMatrix random_input(std::mt19937& random, std::int32_t n, bool symmetric) {
+  GeneralMatrix a;
+  a.size = n;
+  a.column_start.push_back(0);
+  for (std::int32_t j = 0; j < n; ++j) {
+    for (std::int32_t i = symmetric ? j : 0; i < n; ++i)
+      if (i == j || draw(random, 0, 5) == 0) {
+        a.row.push_back(i);
+        a.value.push_back(i == j ? 50 : draw(random, 1, 9));
+      }
+    a.column_start.push_back(std::ssize(a.row));
+  }
+  if (!symmetric) return a;
+  return SymmetricMatrix{n, a.column_start, a.row, a.value};
+}
+
+// Other values at some of the same places.
+InputMatrix other_values(std::mt19937& random, InputMatrix matrix) {
+  std::visit(
+      [&](auto& a) {
+        std::decay_t<decltype(a)> fewer = a;
+        fewer.row.clear();
+        fewer.value.clear();
+        for (std::int32_t j = 0; j < a.size; ++j) {
+          for (auto k = a.column_start[j]; k < a.column_start[j + 1]; ++k) {
+            if (a.row[k] != j && draw(random, 0, 4) == 0) continue;
+            fewer.row.push_back(a.row[k]);
+            fewer.value.push_back(draw(random, 1, 99));
+          }
+          fewer.column_start[j + 1] = std::ssize(fewer.row);
+        }
+        a = fewer;
+      },
+      matrix);
+  return matrix;
+}
+
+struct Spread {
+  Spread(std::mt19937& random, const InputMatrix& matrix, FactorKind kind,
+         std::int32_t processes)
+      : prepared(prepare(InputMatrix(matrix), kind)), parts(processes) {
+    Analysis analysis = analyse(std::move(prepared));
+    permutation = analysis.symbolic.permutation;
+    whole = analysis.permuted;
+    parts[0] = std::move(analysis.permuted);
+    for (std::int32_t j = 0; j < whole.size(); ++j)
+      ranges.push_back({j, j + 1, draw(random, 0, processes - 1)});
+    run_threads(processes, [&](Peers& peers) {
+      distribute_columns(peers, ranges, parts[peers.rank()]);
+    });
+  }
+  // @return what each process was told
+  std::vector<std::string> replace(const InputMatrix& matrix) {
+    std::vector<std::string> messages(parts.size());
+    run_threads(static_cast<std::int32_t>(parts.size()), [&](Peers& peers) {
+      try {
+        replace_columns(peers, ranges, permutation, prepared,
+                        peers.rank() == 0 ? &matrix : nullptr, parts[peers.rank()]);
+      } catch (const InvalidInput& error) {
+        messages[peers.rank()] = error.what();
+      }
+    });
+    return messages;
+  }
+
+  PreparedMatrix prepared;
+  std::vector<std::int32_t> permutation;
+  SquareMatrix whole;
+  std::vector<ColumnRange> ranges;
+  std::vector<SquareMatrix> parts;
+};
+
+TEST(ReplaceColumns, RefillsWhatIsSpread) {
+  std::mt19937 random(3);
+  for (int instance = 0; instance < 40; ++instance)
+    for (const FactorKind kind : kKinds) {
+      // Now and then more entries than a piece holds.
+      const std::int32_t n = instance % 10 == 0 ? 250 : draw(random, 0, 40);
+      const InputMatrix matrix = random_input(random, n, kind != FactorKind::kLu);
+      Spread spread(random, matrix, kind, draw(random, 1, 4));
+      const InputMatrix other = other_values(random, matrix);
+      SquareMatrix expected = spread.whole;
+      refill(expected, spread.prepared, spread.permutation, other);
+      for (const std::string& message : spread.replace(other)) ASSERT_EQ(message, "");
+      for (const ColumnRange& range : spread.ranges) {
+        const SquareMatrix& part = spread.parts[range.owner];
+        auto at = part.lower.column_start[range.begin];
+        for (auto k = expected.lower.column_start[range.begin];
+             k < expected.lower.column_start[range.end]; ++k, ++at) {
+          ASSERT_EQ(part.lower.row[at], expected.lower.row[k]);
+          ASSERT_EQ(part.lower.value[at], expected.lower.value[k]);
+          if (!expected.upper.empty()) {
+            ASSERT_EQ(part.upper[at], expected.upper[k]);
+          }
+        }
+      }
+    }
+}
+
+TEST(ReplaceColumns, RefusesWithOneMessageEverywhere) {
+  std::mt19937 random(4);
+  const SymmetricMatrix diagonal{3, {0, 1, 2, 3}, {0, 1, 2}, {1, 2, 3}};
+  Spread spread(random, diagonal, FactorKind::kCholesky, 3);
+  const SymmetricMatrix stray{3, {0, 1, 3, 4}, {0, 1, 2, 2}, {1, 2, 7, 3}};
+  for (const std::string& message : spread.replace(stray))
+    EXPECT_EQ(message, "entry (3, 2) is outside the pattern that was analysed");
+  const SymmetricMatrix smaller{1, {0, 1}, {0}, {1}};
+  for (const std::string& message : spread.replace(smaller))
+    EXPECT_EQ(message, "a matrix of order 1 for a pattern of order 3");
+  for (const std::string& message : spread.replace(diagonal)) EXPECT_EQ(message, "");
+}
+
+}  // namespace
+}  // namespace espalier::solver

@@ -1,0 +1,228 @@
+// Who has what of shared fronts, and what it takes: no processes needed.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+
+#include "espalier/model/replay.h"
+#include "solver/distributed/assign_shares.h"
+#include "solver/distributed/distributed_systems.h"
+#include "solver/distributed/front_pieces.h"
+#include "solver/distributed/process_part.h"
+#include "solver/matrix/grid.h"
+#include "solver/tree/extend_add.h"
+
+namespace espalier::solver {
+namespace {
+
+struct Instance {
+  Instance(std::mt19937& random, std::int32_t processes)
+      : analysis(analyse(random_dominant(random, draw(random, 1, 120)),
+                         random_analysis(random))) {
+    AssemblyOptions options = random_assembly(random);
+    options.kind = FactorKind{static_cast<std::int8_t>(draw(random, 0, 2))};
+    options.block_width = draw(random, 1, 12);
+    tree = build_assembly_tree(analysis.symbolic, options);
+    std::vector<bool> may_share;
+    for (const AssemblyTree::Node& node : tree.nodes)
+      may_share.push_back(node.first_front == node.last_front);
+    shares = random_shares(random, analysis.symbolic, tree, processes, Sharing::kRandom,
+                           may_share);
+  }
+  Analysis analysis;
+  AssemblyTree tree;
+  Shares shares;
+};
+
+// Every column of every child goes to the block that has its position: in a piece if the
+// owners differ, once.
+TEST(FrontPieces, CoverEveryColumnThatHasToMoveOnce) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    const Instance instance(random, draw(random, 2, 5));
+    const auto& [analysis, tree, shares] = instance;
+    const Symbolic& symbolic = analysis.symbolic;
+    for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
+      if (!shares.shared(node)) continue;
+      const std::int32_t front = tree.nodes[node].last_front;
+      const auto starts = block_starts(symbolic, tree, front);
+      std::map<std::pair<int, int>, FrontPiece> moved;  // by child and column
+      std::int32_t last_block = 0;
+      for (const FrontPiece& piece : front_pieces(symbolic, tree, shares, node)) {
+        EXPECT_LE(last_block, piece.block);
+        last_block = piece.block;
+        EXPECT_NE(piece.from, piece.to);
+        for (std::int32_t c = piece.first; c < piece.last; ++c)
+          EXPECT_TRUE(moved.emplace(std::pair(piece.child, c), piece).second);
+      }
+      std::int32_t number = 0;
+      for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c], ++number) {
+        std::vector<std::int32_t> positions(symbolic.rows_of(c).size());
+        relative_indices(symbolic, c, front, positions);
+        const Trapezoid layout = tree.contribution(symbolic, c);
+        const std::int32_t panels = tree.panel(symbolic, c).blocks();
+        for (std::int32_t k = 0; k < layout.columns(); ++k) {
+          const auto block = static_cast<std::int32_t>(
+              std::upper_bound(starts.begin(), starts.end(), positions[k]) -
+              starts.begin() - 1);
+          const std::int32_t from =
+              shares.owner_of(tree.node_of_front[c], panels + layout.block_of(k));
+          const std::int32_t to = shares.owner_of(node, block);
+          const auto place = moved.find({number, k});
+          ASSERT_EQ(from != to, place != moved.end());
+          if (from == to) continue;
+          EXPECT_EQ(place->second.block, block);
+          EXPECT_EQ(place->second.from, from);
+          EXPECT_EQ(place->second.to, to);
+          moved.erase(place);
+        }
+      }
+      EXPECT_TRUE(moved.empty());
+    }
+  }
+}
+
+TEST(HeldColumns, AreThoseOfTheBlocksThatAProcessOwns) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 200; ++round) {
+    const Instance instance(random, 3);
+    const auto& [analysis, tree, shares] = instance;
+    for (std::int32_t s = 0; s < analysis.symbolic.fronts(); ++s) {
+      const std::int32_t node = tree.node_of_front[s];
+      if (tree.nodes[node].last_front != s) continue;
+      const Trapezoid layout = tree.contribution(analysis.symbolic, s);
+      const std::int32_t panels = tree.panel(analysis.symbolic, s).blocks();
+      std::vector<int> seen(layout.columns(), -1);
+      for (std::int32_t p = 0; p < 3; ++p)
+        for (const auto& [first, last] :
+             held_columns(analysis.symbolic, tree, shares, s, p))
+          for (std::int32_t k = first; k < last; ++k) {
+            EXPECT_EQ(seen[k], -1);
+            seen[k] = p;
+          }
+      for (std::int32_t k = 0; k < layout.columns(); ++k)
+        EXPECT_EQ(seen[k], shares.owner_of(node, panels + layout.block_of(k)));
+    }
+  }
+}
+
+TEST(ProcessPart, IsTheWholeTreeWhereNothingIsShared) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 100; ++round) {
+    Instance instance(random, 1);
+    const AssemblyTree part =
+        part_of(instance.analysis.symbolic, instance.tree, instance.shares, 0);
+    for (std::size_t i = 0; i < part.tasks.size(); ++i) {
+      const TaskId task = task_id(i);
+      EXPECT_EQ(part.tasks.output_size(task), instance.tree.tasks.output_size(task));
+      EXPECT_EQ(part.tasks.execution_size(task),
+                instance.tree.tasks.execution_size(task));
+      EXPECT_EQ(part.tasks.retained_size(task), instance.tree.tasks.retained_size(task));
+      EXPECT_EQ(part.tasks.work(task), instance.tree.tasks.work(task));
+    }
+  }
+}
+
+// What all have of a node is what one would have, but for pages at the ends of blocks.
+TEST(ProcessPart, PartsMakeUpTheNode) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 200; ++round) {
+    const std::int32_t processes = draw(random, 2, 4);
+    const Instance instance(random, processes);
+    const auto& [analysis, tree, shares] = instance;
+    std::vector<AssemblyTree> parts;
+    for (std::int32_t p = 0; p < processes; ++p)
+      parts.push_back(part_of(analysis.symbolic, tree, shares, p));
+    const Bytes page = PageBuffer::footprint(1);
+    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+      Bytes factor = 0, contribution = 0;
+      double work = 0;
+      for (const AssemblyTree& part : parts) {
+        factor += part.tasks.retained_size(task_id(i));
+        contribution += part.tasks.output_size(task_id(i));
+        work += part.tasks.work(task_id(i));
+      }
+      const std::int32_t front = tree.nodes[i].last_front;
+      const Bytes ends = 2 * page * tree.sides();
+      EXPECT_GE(factor, tree.tasks.retained_size(task_id(i)) - page);
+      EXPECT_LE(factor, tree.tasks.retained_size(task_id(i)) +
+                            ends * tree.panel(analysis.symbolic, front).blocks());
+      EXPECT_GE(contribution, tree.tasks.output_size(task_id(i)) - page);
+      EXPECT_LE(contribution,
+                tree.tasks.output_size(task_id(i)) +
+                    ends * tree.contribution(analysis.symbolic, front).blocks());
+      EXPECT_NEAR(work, tree.tasks.work(task_id(i)), 1e-9 * tree.tasks.work(task_id(i)));
+    }
+  }
+}
+
+// The tridiagonal matrix of order 4 in blocks of one column: fronts {0} {1} {2,3}.
+TEST(ProcessPart, CountsThePagesOfOwnBlocks) {
+  SymmetricMatrix matrix = make_grid({4, 1, 1});
+  AnalyseOptions options;
+  options.ordering = OrderingKind::kNatural;
+  options.amalgamation.relaxed = false;
+  const Analysis analysis = analyse(std::move(matrix), options);
+  const AssemblyTree tree = build_assembly_tree(
+      analysis.symbolic, {.subtree_fraction = 0, .subtree_floor = 0, .block_width = 1});
+  const auto last = static_cast<std::int32_t>(tree.nodes.size()) - 1;
+  const std::int32_t front = tree.nodes[last].last_front;
+  const std::int32_t blocks = tree.panel(analysis.symbolic, front).blocks();
+  Shares shares{.processes = 2,
+                .group = std::vector<WorkerRange>(tree.nodes.size(), {0, 1}),
+                .owner = std::vector<std::vector<std::int32_t>>(tree.nodes.size())};
+  shares.group[last] = {0, 2};
+  shares.owner[last].assign(blocks, 1);
+  const Bytes page = PageBuffer::footprint(1);
+  const AssemblyTree first = part_of(analysis.symbolic, tree, shares, 0);
+  const AssemblyTree second = part_of(analysis.symbolic, tree, shares, 1);
+  // All of the root is at process 1, the children's blocks are at process 0.
+  EXPECT_EQ(first.tasks.retained_size(task_id(last)), 0);
+  EXPECT_EQ(second.tasks.retained_size(task_id(last)), page);
+  EXPECT_EQ(first.tasks.work(task_id(last)), 0);
+  EXPECT_EQ(second.tasks.work(task_id(last)), tree.tasks.work(task_id(last)));
+  for (std::int32_t node = 0; node < last; ++node)
+    EXPECT_EQ(second.tasks.memory_requirement(task_id(node)), 0);
+  Traffic none, received;
+  (void)part_of(analysis.symbolic, tree, shares, 0, &none);
+  (void)part_of(analysis.symbolic, tree, shares, 1, &received);
+  EXPECT_EQ(none.messages, 0);
+  EXPECT_EQ(received.messages, 1);  // the one entry of the child's block
+  EXPECT_EQ(received.bytes, static_cast<Bytes>(sizeof(double)));
+}
+
+TEST(AssignShares, GivesEveryBlockToItsGroupAndLevelsMemory) {
+  SquareMatrix matrix;
+  matrix.lower = make_grid({14, 14, 14});
+  const Analysis analysis = analyse(std::move(matrix));
+  for (const std::int32_t processes : {2, 3, 4}) {
+    const AssemblyTree tree = build_assembly_tree(
+        analysis.symbolic, {.workers = processes, .processes = processes});
+    std::vector<WorkerRange> groups(tree.nodes.size(), {0, processes});
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      if (tree.nodes[i].first_front != tree.nodes[i].last_front)
+        groups[i] = {static_cast<std::int32_t>(i) % processes, 1};
+    const Shares shares = assign_shares(analysis.symbolic, tree, processes, groups);
+    std::vector<double> kept(processes, 0);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const auto node = static_cast<std::int32_t>(i);
+      const Trapezoid panel = tree.panel(analysis.symbolic, tree.nodes[i].last_front);
+      if (!shares.shared(node)) {
+        kept[groups[i].first] += static_cast<double>(tree.nodes[i].factor_bytes);
+        continue;
+      }
+      EXPECT_EQ(
+          std::ssize(shares.owner[i]),
+          panel.blocks() +
+              tree.contribution(analysis.symbolic, tree.nodes[i].last_front).blocks());
+      for (std::int32_t k = 0; k < panel.blocks(); ++k)
+        kept[shares.owner_of(node, k)] += 8.0 * panel.leading(k) * panel.width(k);
+    }
+    const double all = std::accumulate(kept.begin(), kept.end(), 0.0);
+    for (const double each : kept) EXPECT_NEAR(each, all / processes, 0.1 * all);
+  }
+}
+
+}  // namespace
+}  // namespace espalier::solver

@@ -1,0 +1,110 @@
+// Messages between the processes of a job, each asked for and answered under a lock that
+// their ends take, too: many small ones, so that some end before the call returns.
+
+#include "solver/distributed/transport.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <numeric>
+
+#include "solver/distributed/cluster.h"
+#include "solver/runtime/runtime.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr std::int32_t kRequests = 2000, kAtOnce = 8;
+
+// What a process has to say to a request, in two parts of which one may be empty.
+struct Content {
+  explicit Content(std::int32_t block) : values(1 + block % 7, 0) {}
+  Content(std::int32_t process, std::int32_t block) : Content(block) {
+    std::iota(values.begin(), values.end(), std::int64_t{process} << 32 | block);
+  }
+  [[nodiscard]] Transport::Parts parts() {
+    const auto bytes = std::as_writable_bytes(std::span(values));
+    const std::size_t first = values.size() / 2 * sizeof(std::int64_t);
+    return {bytes.first(first), bytes.subspan(first)};
+  }
+  std::vector<std::int64_t> values;
+};
+
+class Exchange {
+ public:
+  Exchange(Cluster& cluster, Transport& transport)
+      : cluster_(cluster),
+        transport_(transport),
+        other_((cluster.rank() + 1) % cluster.size()) {}
+
+  void run() {
+    transport_.serve_with(
+        [this](std::int32_t from, const DataRequest& request) { serve(from, request); });
+    std::unique_lock lock(mutex_);
+    for (std::int32_t block = 0; block < kRequests; ++block) {
+      changed_.wait(lock, [this] { return fetching_ < kAtOnce; });
+      fetch(block);
+    }
+    changed_.wait(lock, [this] { return fetching_ == 0 && answered_ == kRequests; });
+    lock.unlock();
+    cluster_.barrier();
+    transport_.serve_with({});
+  }
+
+ private:
+  void fetch(std::int32_t block) {
+    ++fetching_;
+    const auto content = std::make_shared<Content>(block);
+    transport_.fetch(other_, {.node = 1, .block = block}, content->parts(),
+                     [this, content, block] {
+                       const std::scoped_lock lock(mutex_);
+                       if (content->values != Content(other_, block).values)
+                         cluster_.fail(3, fmt::format("a wrong answer to {}", block));
+                       --fetching_;
+                       changed_.notify_all();
+                     });
+  }
+
+  void serve(std::int32_t from, const DataRequest& request) {
+    const std::scoped_lock lock(mutex_);
+    const auto content = std::make_shared<Content>(cluster_.rank(), request.block);
+    transport_.answer(from, request, content->parts(), [this, content] {
+      const std::scoped_lock again(mutex_);
+      ++answered_;
+      changed_.notify_all();
+    });
+  }
+
+  Cluster& cluster_;
+  Transport& transport_;
+  std::int32_t other_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::int32_t fetching_ = 0, answered_ = 0;
+};
+
+void run(Cluster& cluster) {
+  Runtime runtime({1, "espalier"});
+  runtime.wake();
+  {
+    Transport transport(cluster.data_communicator());
+    Exchange(cluster, transport).run();
+  }
+  runtime.sleep();
+}
+
+}  // namespace
+}  // namespace espalier::solver
+
+int main(int argc, char** argv) {
+  espalier::solver::Cluster cluster(argc, argv, "test=messages\n");
+  try {
+    espalier::solver::run(cluster);
+  } catch (const std::exception& error) {
+    cluster.fail(3, error.what());
+  }
+  if (cluster.rank() == 0) std::puts("exchanged");
+}

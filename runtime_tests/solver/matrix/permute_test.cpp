@@ -1,0 +1,80 @@
+#include "solver/matrix/permute.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "solver/support/random_matrices.h"
+
+namespace espalier::solver {
+namespace {
+
+using Ints = std::vector<std::int32_t>;
+
+// Every entry by its place, row * size + column.
+std::vector<double> dense(const SquareMatrix& matrix) {
+  const SymmetricMatrix& lower = matrix.lower;
+  std::vector<double> result(static_cast<std::size_t>(lower.size) * lower.size, 0.0);
+  for (std::int32_t column = 0; column < lower.size; ++column) {
+    for (auto at = lower.column_start[column]; at < lower.column_start[column + 1];
+         ++at) {
+      const double above = matrix.symmetric() ? lower.value[at] : matrix.upper[at];
+      result[column * lower.size + lower.row[at]] = above;
+      result[lower.row[at] * lower.size + column] = lower.value[at];
+    }
+  }
+  return result;
+}
+
+// 1 2 .                    7 . .
+// 4 5 6   with the rows    6 5 4     by hand: 6 is opposite to 0, 2 to 4
+// . . 7   in the order     . 2 1
+//         2, 1, 0 is
+TEST(Permute, MovesAnEntryThatChangesSidesWithItsOpposite) {
+  const SquareMatrix matrix{{3, {0, 2, 4, 5}, {0, 1, 1, 2, 2}, {1, 4, 5, 0, 7}},
+                            {1, 2, 5, 6, 7}};
+  const SquareMatrix result = permuted(matrix, Ints{2, 1, 0});
+  EXPECT_EQ(result.lower.column_start, (std::vector<std::int64_t>{0, 2, 4, 5}));
+  EXPECT_EQ(result.lower.row, (Ints{0, 1, 1, 2, 2}));
+  EXPECT_EQ(result.lower.value, (std::vector<double>{7, 6, 5, 2, 1}));
+  EXPECT_EQ(result.upper, (std::vector<double>{7, 0, 5, 4, 1}));
+}
+
+TEST(Permute, EqualsTheDensePermutation) {
+  std::mt19937 random(20);
+  for (int instance = 0; instance < 500; ++instance) {
+    SquareMatrix matrix{random_matrix(random, 30), {}};
+    const std::int32_t size = matrix.size();
+    if (instance % 2 == 0) {
+      matrix.upper = matrix.lower.value;
+      for (std::int32_t column = 0; column < size; ++column) {
+        for (auto at = matrix.lower.column_start[column];
+             at < matrix.lower.column_start[column + 1]; ++at) {
+          if (matrix.lower.row[at] != column) matrix.upper[at] *= 3;
+        }
+      }
+    }
+    Ints order(size);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random);
+
+    const SquareMatrix result = permuted(matrix, order);
+    ASSERT_EQ(result.symmetric(), matrix.symmetric()) << describe(matrix.lower);
+    const std::vector<double> before = dense(matrix), after = dense(result);
+    for (std::int32_t i = 0; i < size; ++i) {
+      for (std::int32_t j = 0; j < size; ++j) {
+        ASSERT_EQ(after[i * size + j], before[order[i] * size + order[j]])
+            << describe(matrix.lower) << " at " << i << ", " << j;
+      }
+      ASSERT_TRUE(
+          std::is_sorted(result.lower.row.begin() + result.lower.column_start[i],
+                         result.lower.row.begin() + result.lower.column_start[i + 1]));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace espalier::solver

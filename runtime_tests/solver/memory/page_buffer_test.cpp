@@ -1,0 +1,138 @@
+#include "solver/memory/page_buffer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+namespace {
+
+const Bytes kPage = sysconf(_SC_PAGESIZE);
+
+TEST(PageBuffer, TakesWholePages) {
+  EXPECT_EQ(PageBuffer::footprint(0), 0);
+  EXPECT_EQ(PageBuffer::footprint(1), kPage);
+  EXPECT_EQ(PageBuffer::footprint(kPage), kPage);
+  EXPECT_EQ(PageBuffer::footprint(kPage + 1), 2 * kPage);
+  EXPECT_EQ(PageBuffer(kPage + 1).size(), 2 * kPage);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(PageBuffer(1).data()) %
+                static_cast<std::uintptr_t>(kPage),
+            0u);
+}
+
+TEST(PageBuffer, IsZeroedAndWritable) {
+  for (int round = 0; round < 3; ++round) {
+    PageBuffer buffer((Bytes{3} << 20) + 5);
+    EXPECT_TRUE(std::all_of(buffer.data(), buffer.data() + buffer.size(),
+                            [](std::byte b) { return b == std::byte{0}; }));
+    std::fill_n(buffer.data(), buffer.size(), std::byte{0xff});
+  }
+}
+
+TEST(PageBuffer, CanBeEmpty) {
+  MemoryMeter meter;
+  PageBuffer none, empty(0, &meter);
+  EXPECT_EQ(none.data(), nullptr);
+  EXPECT_EQ(empty.data(), nullptr);
+  EXPECT_EQ(empty.size(), 0);
+  empty.release();
+  EXPECT_EQ(meter.peak(), 0);
+}
+
+TEST(PageBuffer, TellsItsMeter) {
+  MemoryMeter meter;
+  {
+    PageBuffer a(1, &meter);
+    EXPECT_EQ(meter.now(), kPage);
+    PageBuffer b(2 * kPage, &meter);
+    EXPECT_EQ(meter.now(), 3 * kPage);
+    a.release();
+    EXPECT_EQ(meter.now(), 2 * kPage);
+    a.release();  // once more does nothing
+    EXPECT_EQ(meter.now(), 2 * kPage);
+    EXPECT_EQ(a.data(), nullptr);
+    EXPECT_EQ(a.size(), 0);
+  }
+  EXPECT_EQ(meter.now(), 0);
+  EXPECT_EQ(meter.peak(), 3 * kPage);
+}
+
+TEST(PageBuffer, Moves) {
+  MemoryMeter meter;
+  {
+    PageBuffer a(1, &meter);
+    std::byte* const data = a.data();
+    PageBuffer b(std::move(a));
+    EXPECT_EQ(b.data(), data);
+    EXPECT_EQ(meter.now(), kPage);
+    PageBuffer c(kPage + 1, &meter);
+    c = std::move(b);
+    EXPECT_EQ(c.data(), data);
+    EXPECT_EQ(c.size(), kPage);
+    EXPECT_EQ(meter.now(), 3 * kPage);
+    c = PageBuffer();
+    EXPECT_EQ(c.size(), 0);
+    EXPECT_EQ(meter.now(), 2 * kPage);  // what b was exchanged for
+  }
+  EXPECT_EQ(meter.now(), 0);
+  EXPECT_EQ(meter.peak(), 3 * kPage);
+}
+
+TEST(PageBuffer, MayOutliveAMeterThatItForgot) {
+  PageBuffer buffer;
+  {
+    MemoryMeter meter;
+    buffer = PageBuffer(1, &meter);
+    buffer.forget_meter();
+  }
+  buffer.release();
+  EXPECT_EQ(buffer.data(), nullptr);
+}
+
+TEST(PageBuffer, NamesTheSizeThatTheSystemRefuses) {
+  MemoryMeter meter;
+  const Bytes huge = Bytes{1} << 60;
+  try {
+    const PageBuffer buffer(huge, &meter);
+    FAIL() << "an exbibyte was granted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(format_size(huge)), std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(meter.peak(), 0);
+}
+
+TEST(PageBuffer, DoesNotWrapNearTheEndOfTheRange) {
+  constexpr Bytes kMost = std::numeric_limits<Bytes>::max();
+  EXPECT_THROW((void)PageBuffer::footprint(kMost), OverflowError);
+  EXPECT_THROW((void)PageBuffer::footprint(kMost - kPage + 2), OverflowError);
+  EXPECT_EQ(PageBuffer::footprint(kMost - kPage + 1), kMost - kPage + 1);
+  EXPECT_THROW(PageBuffer buffer(kMost), OverflowError);
+  EXPECT_THROW(PageBuffer buffer(kMost - kPage + 1), Error);
+}
+
+TEST(MemoryMeter, CountsFromManyThreads) {
+  MemoryMeter meter;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&meter] {
+      for (int k = 0; k < 5000; ++k) {
+        meter.add(3);
+        meter.add(-3);
+      }
+    });
+  threads.clear();
+  EXPECT_EQ(meter.now(), 0);
+  EXPECT_GE(meter.peak(), 3);
+  EXPECT_LE(meter.peak(), 12);
+}
+
+}  // namespace
+}  // namespace espalier::solver

@@ -1,0 +1,172 @@
+#include "solver/memory/page_pool.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "solver/memory/page_buffer.h"
+
+namespace espalier::solver {
+namespace {
+
+const Bytes kPage = sysconf(_SC_PAGESIZE);
+constexpr Bytes kLarge = Bytes{1} << 20;
+
+bool all_zero(const std::byte* data, Bytes bytes) {
+  return std::all_of(data, data + bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
+TEST(PagePool, HandsOutAgainWhatItWasGiven) {
+  PagePool pool(10 * kLarge);
+  std::byte* const first = pool.take(kLarge);
+  std::memset(first, 0xff, kLarge);
+  pool.give(first, kLarge);
+  EXPECT_EQ(pool.kept(), kLarge);
+  std::byte* const again = pool.take(kLarge / 2);
+  EXPECT_EQ(pool.kept(), kLarge / 2);
+  EXPECT_EQ(pool.reused(), kLarge / 2);
+  EXPECT_TRUE(all_zero(again, kLarge / 2));
+  pool.give(again, kLarge / 2);
+}
+
+TEST(PagePool, JoinsPiecesToALargerBuffer) {
+  PagePool pool(10 * kLarge);
+  std::byte *const a = pool.take(kLarge), *const b = pool.take(kLarge);
+  std::memset(a, 1, kLarge);
+  std::memset(b, 2, kLarge);
+  pool.give(a, kLarge);
+  pool.give(b, kLarge);
+  std::byte* const joined = pool.take(3 * kLarge);
+  EXPECT_EQ(pool.reused(), 2 * kLarge);
+  EXPECT_EQ(pool.kept(), 0);
+  EXPECT_TRUE(all_zero(joined, 3 * kLarge));
+  // Given back across the seams.
+  pool.give(joined + kLarge / 2, kLarge);
+  EXPECT_EQ(pool.kept(), kLarge);
+  pool.give(joined, kLarge / 2);
+  pool.give(joined + kLarge + kLarge / 2, kLarge + kLarge / 2);
+  EXPECT_EQ(pool.kept(), 3 * kLarge);
+}
+
+TEST(PagePool, CutsSmallBuffersFromChunksThatGrowTogetherAgain) {
+  PagePool pool(64 * kLarge);  // a chunk is a 64th of the limit
+  std::vector<std::byte*> buffers;
+  for (int i = 0; i < 16; ++i) {
+    buffers.push_back(pool.take(kLarge / 16));
+    EXPECT_TRUE(all_zero(buffers.back(), kLarge / 16));
+    std::memset(buffers.back(), 0xff, kLarge / 16);
+  }
+  EXPECT_EQ(pool.kept(), 0);  // one chunk, all of it in use
+  std::mt19937 random(1);
+  std::shuffle(buffers.begin(), buffers.end(), random);
+  for (std::byte* const buffer : buffers) pool.give(buffer, kLarge / 16);
+  EXPECT_EQ(pool.kept(), kLarge);
+  std::byte* const whole = pool.take(kLarge);
+  EXPECT_EQ(pool.kept(), 0);
+  EXPECT_TRUE(all_zero(whole, kLarge));
+  pool.give(whole, kLarge);
+}
+
+TEST(PagePool, TakesNoChunkBeyondItsLimit) {
+  PagePool pool(64 * kLarge);
+  std::byte* const first = pool.take(64 * kLarge - kLarge / 2);
+  std::byte* const second = pool.take(kPage);  // a whole chunk would be too much
+  EXPECT_EQ(pool.kept(), 0);
+  pool.give(first, 64 * kLarge - kLarge / 2);
+  pool.give(second, kPage);
+}
+
+TEST(PagePool, KeepsNothingBeyondItsLimit) {
+  PagePool pool(3 * kLarge);
+  std::byte *const a = pool.take(2 * kLarge), *const b = pool.take(kLarge);
+  pool.give(a, 2 * kLarge);
+  EXPECT_EQ(pool.kept(), 2 * kLarge);
+  pool.use_beside(kLarge);
+  EXPECT_EQ(pool.kept(), kLarge);
+  pool.use_beside(kLarge);
+  EXPECT_EQ(pool.kept(), 0);
+  pool.use_beside(-2 * kLarge);
+  pool.give(b, kLarge);
+  EXPECT_EQ(pool.kept(), kLarge);
+  PagePool none(0);
+  none.give(none.take(kLarge), kLarge);
+  EXPECT_EQ(none.kept(), 0);
+}
+
+// What is in use and kept never exceeds the larger of the limit and what is in use, and
+// nobody's bytes change under him.
+TEST(PagePool, ServesRandomBuffersOfSeveralThreadsInsideItsLimit) {
+  constexpr Bytes kLimit = 64 * kLarge;
+  PagePool pool(kLimit);
+  const auto work = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<PageBuffer> buffers;
+    std::vector<std::uint8_t> marks;
+    for (int round = 0; round < 400; ++round) {
+      if (buffers.size() < 4 || random() % 2 == 0) {
+        const Bytes bytes = kPage * (1 + static_cast<Bytes>(random() % 600));
+        buffers.emplace_back(bytes, nullptr, &pool);
+        ASSERT_TRUE(all_zero(buffers.back().data(), bytes));
+        marks.push_back(static_cast<std::uint8_t>(1 + random() % 255));
+        std::memset(buffers.back().data(), marks.back(), bytes);
+      } else {
+        const std::size_t k = random() % buffers.size();
+        const std::byte mark{marks[k]};
+        ASSERT_TRUE(std::all_of(buffers[k].data(), buffers[k].data() + buffers[k].size(),
+                                [&](std::byte b) { return b == mark; }));
+        std::swap(buffers[k], buffers.back());
+        std::swap(marks[k], marks.back());
+        buffers.pop_back();
+        marks.pop_back();
+      }
+      ASSERT_LE(pool.kept(), kLimit);
+    }
+  };
+  std::thread other(work, 1);
+  work(2);
+  other.join();
+}
+
+TEST(PageBuffer, FillsAndDrainsPageByPage) {
+  for (const bool pooled : {false, true}) {
+    PagePool pool(Bytes{1} << 30);
+    MemoryMeter meter;
+    PageBuffer buffer =
+        PageBuffer::reserve(100 * kPage, &meter, pooled ? &pool : nullptr);
+    EXPECT_EQ(meter.now(), 0);
+    buffer.fill(0, 10 * kPage + 1);
+    EXPECT_EQ(meter.now(), 11 * kPage);
+    buffer.fill(5 * kPage, 40 * kPage);  // the first pages have theirs
+    EXPECT_EQ(meter.now(), 40 * kPage);
+    std::memset(buffer.data(), 7, static_cast<std::size_t>(40 * kPage));
+    buffer.drain(0, 10 * kPage + 1);  // a page that is used in part stays
+    EXPECT_EQ(meter.now(), 30 * kPage);
+    buffer.drain(0, 20 * kPage);
+    EXPECT_EQ(meter.now(), 20 * kPage);
+    EXPECT_EQ(buffer.data()[25 * kPage], std::byte{7});
+    buffer.fill(0, 30 * kPage);  // what was drained does not come back
+    EXPECT_EQ(meter.now(), 20 * kPage);
+    buffer.release();
+    EXPECT_EQ(meter.now(), 0);
+  }
+}
+
+TEST(PageBuffer, OutlivesItsPool) {
+  PageBuffer buffer;
+  {
+    PagePool pool(Bytes{1} << 30);
+    { PageBuffer before(kLarge, nullptr, &pool); }
+    buffer = PageBuffer(4 * kLarge, nullptr, &pool);
+    buffer.forget_meter();
+  }
+  std::memset(buffer.data(), 1, static_cast<std::size_t>(buffer.size()));
+  buffer.release();
+}
+
+}  // namespace
+}  // namespace espalier::solver

@@ -1,0 +1,109 @@
+#include "solver/ordering/elimination_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "solver/support/random_matrices.h"
+
+namespace espalier::solver {
+namespace {
+
+using Ints = std::vector<std::int32_t>;
+
+Ints identity(std::int32_t size) {
+  Ints result(size);
+  std::iota(result.begin(), result.end(), 0);
+  return result;
+}
+
+// Rows of the strictly lower triangle: chain, star and so on without values.
+LowerRows lower_rows(const std::vector<Ints>& columns_of_row) {
+  LowerRows rows{static_cast<std::int32_t>(columns_of_row.size()), {0}, {}};
+  for (const Ints& columns : columns_of_row) {
+    rows.column.insert(rows.column.end(), columns.begin(), columns.end());
+    rows.row_start.push_back(std::ssize(rows.column));
+  }
+  return rows;
+}
+
+// The 11 x 11 example of [Dav06], figure 4.2.
+TEST(EliminationTree, ReproducesTheExampleOfDavis) {
+  const LowerRows rows = lower_rows(
+      {{}, {}, {1}, {}, {}, {0, 3}, {0}, {1, 4}, {5}, {2, 3, 5, 7}, {2, 4, 6, 7, 9}});
+  EXPECT_EQ(elimination_tree(rows), (Ints{5, 2, 7, 5, 7, 6, 8, 9, 9, 10, -1}));
+}
+
+TEST(EliminationTree, IsAChainForAnArrowPointingDown) {
+  EXPECT_EQ(elimination_tree(lower_rows({{}, {}, {}, {0, 1, 2}})), (Ints{3, 3, 3, -1}));
+  EXPECT_EQ(elimination_tree(lower_rows({{}, {0}, {0}, {0}})), (Ints{1, 2, 3, -1}));
+}
+
+TEST(EliminationTree, MatchesSymbolicEliminationOnSmallMatrices) {
+  std::mt19937 random(1);
+  for (int instance = 0; instance < 3000; ++instance) {
+    const SymmetricMatrix matrix = random_matrix(random, 12);
+    const auto columns = symbolic_elimination(matrix);
+    const Ints parent = elimination_tree(permuted_rows(matrix, identity(matrix.size)));
+    for (std::int32_t column = 0; column < matrix.size; ++column) {
+      const std::int32_t expected =
+          columns[column].size() < 2 ? -1 : *std::next(columns[column].begin());
+      ASSERT_EQ(parent[column], expected) << describe(matrix) << " column " << column;
+    }
+  }
+}
+
+TEST(ForestPostorder, PutsChildrenFirstAndSiblingsByNumber) {
+  EXPECT_EQ(forest_postorder(Ints{}), Ints{});
+  EXPECT_EQ(forest_postorder(Ints{-1}), Ints{0});
+  EXPECT_EQ(forest_postorder(Ints{3, 4, 3, 5, 5, -1, -1}), (Ints{0, 2, 3, 1, 4, 5, 6}));
+}
+
+TEST(ForestPostorder, KeepsSubtreesTogetherOnRandomForests) {
+  std::mt19937 random(2);
+  for (int instance = 0; instance < 1000; ++instance) {
+    const int size = std::uniform_int_distribution<int>(1, 20)(random);
+    Ints parent(size);
+    for (int node = 0; node < size; ++node) {
+      const int above = std::uniform_int_distribution<int>(node + 1, size + 2)(random);
+      parent[node] = above < size ? above : -1;
+    }
+    const Ints order = forest_postorder(parent);
+    const Ints place = inverse_permutation(order);
+    Ints first(place), count(size, 1);
+    for (int node = 0; node < size; ++node) {
+      ASSERT_EQ(place[node] - first[node] + 1, count[node]) << "instance " << instance;
+      if (parent[node] < 0) continue;
+      ASSERT_LT(place[node], place[parent[node]]);
+      first[parent[node]] = std::min(first[parent[node]], first[node]);
+      count[parent[node]] += count[node];
+    }
+  }
+}
+
+TEST(ForestPostorder, TakesAChainOfAMillion) {
+  Ints parent = identity(1'000'000);
+  for (std::int32_t& above : parent) ++above;
+  parent.back() = -1;
+  EXPECT_EQ(forest_postorder(parent), identity(1'000'000));
+}
+
+TEST(ColumnCounts, MatchSymbolicEliminationOnSmallMatrices) {
+  std::mt19937 random(3);
+  for (int instance = 0; instance < 3000; ++instance) {
+    const SymmetricMatrix matrix = random_matrix(random, 12);
+    const Ints order =
+        forest_postorder(elimination_tree(permuted_rows(matrix, identity(matrix.size))));
+    const LowerRows rows = permuted_rows(matrix, order);
+    const Ints counts = column_counts(rows, elimination_tree(rows));
+    const auto columns = symbolic_elimination(permuted(matrix, order));
+    for (std::int32_t column = 0; column < matrix.size; ++column) {
+      ASSERT_EQ(counts[column], std::ssize(columns[column]))
+          << describe(matrix) << " column " << column << " in postorder";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace espalier::solver

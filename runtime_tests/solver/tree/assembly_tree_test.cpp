@@ -1,0 +1,251 @@
+#include "solver/tree/assembly_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "solver/memory/page_buffer.h"
+#include "solver/support/systems.h"
+#include "solver/symbolic/front_cost.h"
+
+namespace espalier::solver {
+namespace {
+
+// `fronts` fronts of one pivot each; parents before none, rows = the parent's pivot.
+Symbolic one_row_fronts(const std::vector<std::int32_t>& parents) {
+  Symbolic symbolic;
+  symbolic.size = static_cast<std::int32_t>(parents.size());
+  symbolic.parent = parents;
+  symbolic.first_column.resize(parents.size() + 1);
+  std::iota(symbolic.first_column.begin(), symbolic.first_column.end(), 0);
+  symbolic.row_start.assign(1, 0);
+  for (const std::int32_t parent : parents) {
+    if (parent >= 0) symbolic.rows.push_back(parent);
+    symbolic.row_start.push_back(static_cast<std::int64_t>(symbolic.rows.size()));
+  }
+  return symbolic;
+}
+
+constexpr AssemblyOptions kNodePerFront{.subtree_fraction = 0, .subtree_floor = 0};
+constexpr AssemblyOptions kNodePerTree{.subtree_floor = 1e300, .subtree_most = 1e300};
+
+// Every front in one node, nodes contiguous, parents as the fronts say, children first.
+void expect_partition(const Symbolic& symbolic, const AssemblyTree& tree) {
+  std::int32_t next = 0;
+  ASSERT_EQ(tree.tasks.size(), tree.nodes.size());
+  ASSERT_EQ(tree.max_workers.size(), tree.nodes.size());
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const AssemblyTree::Node& node = tree.nodes[i];
+    ASSERT_EQ(node.first_front, next);
+    ASSERT_GE(node.last_front, node.first_front);
+    ASSERT_TRUE(!node.tiled || node.first_front == node.last_front);
+    ASSERT_GE(tree.max_workers[i], 1);
+    next = node.last_front + 1;
+    for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
+      ASSERT_EQ(tree.node_of_front[s], static_cast<std::int32_t>(i));
+      // Inside a node every front but the last leads to a front of that node.
+      if (s < node.last_front) {
+        ASSERT_GT(symbolic.parent[s], s);
+        ASSERT_LE(symbolic.parent[s], node.last_front);
+      }
+    }
+    const std::int32_t above = symbolic.parent[node.last_front];
+    const auto parent = tree.tasks.parent(task_id(i));
+    ASSERT_EQ(parent.has_value(), above >= 0);
+    if (parent) {
+      ASSERT_EQ(index(*parent), static_cast<std::size_t>(tree.node_of_front[above]));
+      ASSERT_GT(index(*parent), i);
+    }
+  }
+  ASSERT_EQ(next, symbolic.fronts());
+}
+
+// Most entries on the stack of a node, by lists of blocks instead of counters.
+std::int64_t simulated_stack(const Symbolic& symbolic, const AssemblyTree& tree,
+                             const AssemblyTree::Node& node) {
+  std::vector<std::int32_t> stack;
+  std::int64_t most = 0;
+  const auto measure = [&] {
+    std::int64_t entries = 0;
+    for (const std::int32_t s : stack) {
+      const std::int64_t order = symbolic.front_order(s) - symbolic.pivots(s);
+      const std::int64_t width = tree.block_width[s];
+      for (std::int64_t j = 0; j < order; ++j) entries += order - j / width * width;
+    }
+    most = std::max(most, entries);
+  };
+  for (std::int32_t s = node.first_front; s < node.last_front; ++s) {
+    stack.push_back(s);
+    measure();
+    std::erase_if(stack, [&](std::int32_t c) { return symbolic.parent[c] == s; });
+  }
+  return most;
+}
+
+TEST(AssemblyTree, OfATridiagonalMatrixByHand) {
+  // Fronts {0} {1} {2,3} of order 2, as in symbolic.h; bytes before rounding to pages:
+  //   f 8 8 0    r 16 16 32    scratch: index lists of 0 1 1 rows
+  Symbolic symbolic;
+  symbolic.size = 4;
+  symbolic.first_column = {0, 1, 2, 4};
+  symbolic.row_start = {0, 1, 2, 2};
+  symbolic.rows = {1, 2};
+  symbolic.parent = {1, 2, -1};
+  const Bytes page = PageBuffer::footprint(1);
+  const AssemblyTree tree = build_assembly_tree(symbolic, kNodePerFront);
+  ASSERT_EQ(tree.nodes.size(), 3u);
+  const Bytes output[] = {page, page, 0};
+  const Bytes execution[] = {page, 2 * page, 2 * page};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(tree.tasks.output_size(task_id(i)), output[i]) << i;
+    EXPECT_EQ(tree.tasks.execution_size(task_id(i)), execution[i]) << i;
+    EXPECT_EQ(tree.tasks.retained_size(task_id(i)), page) << i;
+    EXPECT_EQ(tree.nodes[i].stack_entries, 0) << i;
+    EXPECT_EQ(tree.nodes[i].index_entries, i == 0 ? 0 : 1) << i;
+  }
+
+  const AssemblyTree one = build_assembly_tree(symbolic, kNodePerTree);
+  ASSERT_EQ(one.nodes.size(), 1u);
+  EXPECT_EQ(one.nodes[0].stack_entries, 2);  // the second block above the first
+  EXPECT_EQ(one.nodes[0].index_entries, 1);
+  EXPECT_EQ(one.tasks.retained_size(task_id(0)), page);
+  EXPECT_EQ(one.tasks.output_size(task_id(0)), 0);
+}
+
+// A chain of 1000 fronts of 5024 units each but for the last, in stretches of 10.
+TEST(AssemblyTree, RunsStretchesOfAChainAsOneTask) {
+  std::vector<std::int32_t> parents(1000);
+  std::iota(parents.begin(), parents.end(), 1);
+  parents.back() = -1;
+  const Symbolic chain = one_row_fronts(parents);
+  EXPECT_EQ(front_cost(chain, 0, 1), 5024);
+  AssemblyOptions options{.subtree_fraction = 0, .subtree_floor = 60'000};
+  options.chain_floor = 10.5 * 5024;
+  const AssemblyTree tree = build_assembly_tree(chain, options);
+  expect_partition(chain, tree);
+  // The first is a subtree, of 11.
+  ASSERT_EQ(tree.nodes.size(), 100u);
+  EXPECT_EQ(tree.nodes[1].first_front, 11);
+  EXPECT_EQ(tree.nodes[1].last_front, 20);
+  EXPECT_EQ(tree.nodes[1].contribution_bytes, PageBuffer::footprint(1));
+  // On two processes only where less than an eighth of one's work is below.
+  options.workers = options.processes = 2;
+  const AssemblyTree shared = build_assembly_tree(chain, options);
+  expect_partition(chain, shared);
+  EXPECT_EQ(shared.nodes[3].last_front, 40);
+  EXPECT_EQ(shared.nodes.back().first_front, 999);
+  EXPECT_EQ(shared.nodes[shared.nodes.size() - 900].first_front, 100);
+}
+
+TEST(AssemblyTree, CutsALargeFrontIntoTiles) {
+  Symbolic symbolic;
+  symbolic.size = 600;
+  symbolic.first_column = {0, 600};
+  symbolic.row_start = {0, 0};
+  symbolic.parent = {-1};
+  AssemblyOptions options = kNodePerFront;
+  EXPECT_TRUE(build_assembly_tree(symbolic, options).nodes[0].tiled);
+  options.tiled_order = 601;
+  EXPECT_FALSE(build_assembly_tree(symbolic, options).nodes[0].tiled);
+  options.tiled_order = 1;
+  options.bytes_per_task = 1'000'000;
+  options.bytes_per_block = 10;
+  const AssemblyTree tree = build_assembly_tree(symbolic, options);
+  const std::int64_t blocks = tree.panel(symbolic, 0).blocks();
+  ASSERT_GT(blocks, 1);
+  // Assemble and factor each block, update each pair of them, and the task that starts.
+  const std::int64_t tasks = 1 + 2 * blocks + blocks * (blocks - 1) / 2;
+  EXPECT_GE(tree.tasks.execution_size(task_id(0)), tasks * 1'000'000 + blocks * 10);
+  EXPECT_GE(tree.max_workers[0], 1);
+}
+
+TEST(AssemblyTree, FlopsAreSumsOfSquaredLengths) {
+  EXPECT_EQ(front_flops(1, 1), 1);
+  EXPECT_EQ(front_flops(4, 4), 16 + 9 + 4 + 1);
+  EXPECT_EQ(front_flops(10, 2), 100 + 81);
+  EXPECT_EQ(front_flops(7, 0), 0);
+}
+
+TEST(AssemblyTree, PartitionsTheFrontsAndCountsTheirMemory) {
+  std::mt19937 random(5);
+  for (int instance = 0; instance < 2000; ++instance) {
+    const std::int32_t n = instance < 40 ? instance : draw(random, 0, 60);
+    const Analysis analysis = analyse(random_spd(random, n), random_analysis(random));
+    const Symbolic& symbolic = analysis.symbolic;
+    const AssemblyOptions options = random_assembly(random);
+    const AssemblyTree tree = build_assembly_tree(symbolic, options);
+    const auto text = describe(analysis, options);
+    expect_partition(symbolic, tree);
+    if (HasFatalFailure()) FAIL() << text;
+    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+      const AssemblyTree::Node& node = tree.nodes[i];
+      ASSERT_EQ(node.stack_entries, simulated_stack(symbolic, tree, node)) << text;
+      std::int64_t entries = 0;
+      for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
+        entries += tree.panel(symbolic, s).entries();
+      ASSERT_EQ(tree.tasks.retained_size(task_id(i)), PageBuffer::footprint(8 * entries))
+          << text;
+      const Trapezoid output = tree.contribution(symbolic, node.last_front);
+      ASSERT_EQ(tree.tasks.output_size(task_id(i)),
+                PageBuffer::footprint(8 * output.entries()))
+          << text;
+      if (symbolic.parent[node.last_front] < 0) {
+        ASSERT_EQ(output.entries(), 0) << text;
+      }
+    }
+  }
+}
+
+TEST(AssemblyTree, NodesAreFrontsOrWholeTreesAtTheExtremes) {
+  std::mt19937 random(6);
+  for (int instance = 0; instance < 200; ++instance) {
+    const Symbolic symbolic =
+        analyse_pattern(random_spd(random, draw(random, 1, 50)), random_analysis(random));
+    EXPECT_EQ(build_assembly_tree(symbolic, kNodePerFront).nodes.size(),
+              symbolic.parent.size());
+    EXPECT_EQ(build_assembly_tree(symbolic, kNodePerTree).nodes.size(),
+              std::count(symbolic.parent.begin(), symbolic.parent.end(), -1));
+  }
+}
+
+TEST(AssemblyTree, OfALongChain) {
+  std::vector<std::int32_t> parents(100'000);
+  std::iota(parents.begin(), parents.end(), 1);
+  parents.back() = -1;
+  const Symbolic symbolic = one_row_fronts(parents);
+  for (const AssemblyOptions& options :
+       {kNodePerFront, kNodePerTree, AssemblyOptions{.workers = 4}}) {
+    const AssemblyTree tree = build_assembly_tree(symbolic, options);
+    expect_partition(symbolic, tree);
+    for (const AssemblyTree::Node& node : tree.nodes) EXPECT_LE(node.stack_entries, 2);
+  }
+}
+
+TEST(AssemblyTree, OfAStar) {
+  const std::int32_t n = 100'000;
+  std::vector<std::int32_t> parents(n, n - 1);
+  parents.back() = -1;
+  const Symbolic symbolic = one_row_fronts(parents);
+  const AssemblyTree all = build_assembly_tree(symbolic, kNodePerFront);
+  expect_partition(symbolic, all);
+  EXPECT_EQ(all.nodes.size(), static_cast<std::size_t>(n));
+  const AssemblyTree one = build_assembly_tree(symbolic, kNodePerTree);
+  expect_partition(symbolic, one);
+  EXPECT_EQ(one.nodes[0].stack_entries, n - 1);
+}
+
+TEST(AssemblyTree, OfNothingOneRowAndADiagonalMatrix) {
+  EXPECT_TRUE(build_assembly_tree(one_row_fronts({}), {}).nodes.empty());
+  const AssemblyTree one = build_assembly_tree(one_row_fronts({-1}), {});
+  ASSERT_EQ(one.nodes.size(), 1u);
+  EXPECT_EQ(one.tasks.retained_size(task_id(0)), PageBuffer::footprint(8));
+  const Symbolic diagonal = one_row_fronts(std::vector<std::int32_t>(1000, -1));
+  const AssemblyTree forest = build_assembly_tree(diagonal, {});
+  EXPECT_EQ(forest.nodes.size(), 1000u);
+  expect_partition(diagonal, forest);
+}
+
+}  // namespace
+}  // namespace espalier::solver
