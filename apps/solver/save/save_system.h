@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "solver/front/pivoting.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/save/section_file.h"
 #include "solver/scaling/prepare.h"
