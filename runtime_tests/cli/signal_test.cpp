@@ -1,10 +1,11 @@
 // A program that is interrupted or terminated while it orders a matrix ends by that
-// signal, though METIS catches SIGTERM.
+// signal, though METIS catches SIGTERM; one that writes a file leaves nothing of it.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -52,6 +53,44 @@ TEST(Signals, TerminateTheProgramWhileItOrders) {
   for (int round = 0; round < 20 && !testing::Test::HasFatalFailure(); ++round)
     end_while_it_orders(SIGTERM);
 }
+
+// Whether the process has written a part of a file that lies in the folder.
+bool writes_into(int process, const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code gone;
+  for (const auto& open :
+       fs::directory_iterator(fmt::format("/proc/{}/fd", process), gone)) {
+    const fs::path file = fs::read_symlink(open.path(), gone);
+    if (!file.string().starts_with(folder + "/")) continue;
+    std::error_code none;
+    if (fs::file_size(open.path(), none) > 0 && !none) return true;
+  }
+  return false;
+}
+
+class SignalsWhileWriting : public testing::TestWithParam<int> {};
+
+TEST_P(SignalsWhileWriting, LeaveTheOlderFileAndNothingElse) {
+  const TemporaryDirectory results;
+  const std::string file = results.path() + "/factor";
+  std::ofstream(file) << "older";
+  const auto outcome = run_disturbed(
+      {"solve", "--grid", "30x30x30", "--save", file}, [&results](int process) {
+        return writes_into(process, results.path()) && kill(process, GetParam()) == 0;
+      });
+  ASSERT_TRUE(outcome.has_value()) << "it was over before it was seen to write";
+  EXPECT_EQ(outcome->signal, GetParam()) << outcome->err;
+  EXPECT_EQ(results.names(), std::vector<std::string>{"factor"});
+  std::string text;
+  std::ifstream(file) >> text;
+  EXPECT_EQ(text, "older");
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, SignalsWhileWriting,
+                         testing::Values(SIGTERM, SIGINT, SIGHUP, SIGKILL),
+                         [](const auto& signal) {
+                           return fmt::format("Signal{}", signal.param);
+                         });
 
 }  // namespace
 }  // namespace espalier::cli_test
