@@ -285,7 +285,8 @@ class Lineariser {
 
 LinearisedBlock linearise(const Block& block, const LineariseLimits& limits) {
   Lineariser lineariser(block, limits);
-  lineariser.run(BlockIndex(block));
+  const BlockIndex index(block);
+  if (!limits.stop || !limits.stop()) lineariser.run(index);
   return lineariser.take();
 }
 

@@ -122,7 +122,10 @@ class Pieces {
 
   void add(const TaskSet& tasks) {
     if (tasks.size() == 1 || stop_()) return add_as_given(tasks);
-    std::optional<BlockIndex> block(cutter_.part(tasks, has_run_));
+    const Block part = cutter_.part(tasks, has_run_);
+    if (stop_()) return add_as_given(tasks);
+    std::optional<BlockIndex> block(part);
+    if (stop_()) return add_as_given(tasks);
     PeakOrder found = first_order(*block, stop_);
     const Bytes base = walk_.level() - block->start_level();
     if (found.peak == found.lower_bound) block.reset();
@@ -226,7 +229,10 @@ GraphOrder order_by_search(const TaskGraph& graph, SearchBudget& budget) {
   };
   if (given.proved() || budget.is_spent()) return finished(std::move(given));
   const Block block = block_of(graph);
-  if (independent_parts(BlockIndex(block)).size() > 1) {
+  if (budget.is_spent()) return finished(std::move(given));
+  const BlockIndex index(block);
+  if (budget.is_spent()) return finished(std::move(given));
+  if (independent_parts(index).size() > 1) {
     if (auto order = order_by_profiles(graph, block, budget))
       return proved_order(graph, std::move(*order), OrderMethod::kProfiles);
   }

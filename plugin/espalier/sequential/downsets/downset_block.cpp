@@ -46,6 +46,33 @@ void BlockIndex::Rows::assign(
   for (const auto& [row, item] : pairs) items_[end[at(row)]++] = item;
 }
 
+BlockIndex::Rows BlockIndex::Rows::transposed(std::size_t rows) const {
+  std::vector<std::size_t> end(rows, 0);
+  for (const std::int32_t item : items_) ++end[at(item)];
+  std::size_t sum = 0;
+  for (std::size_t& count : end) sum += std::exchange(count, sum);
+  std::vector<std::size_t> begin = end;
+  std::vector<std::int32_t> all(items_.size());
+  for (std::size_t row = 0; row + 1 < first_.size(); ++row) {
+    for (const std::int32_t item : (*this)[row]) {
+      std::size_t& next = end[at(item)];
+      const auto number = static_cast<std::int32_t>(row);
+      if (next == begin[at(item)] || all[next - 1] != number) all[next++] = number;
+    }
+  }
+  Rows result;
+  result.first_.reserve(rows + 1);
+  result.first_.push_back(0);
+  result.items_.reserve(all.size());
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(begin[row]);
+    const auto to = all.begin() + static_cast<std::ptrdiff_t>(end[row]);
+    result.items_.insert(result.items_.end(), from, to);
+    result.first_.push_back(result.items_.size());
+  }
+  return result;
+}
+
 void BlockIndex::list_data(const Block& block) {
   Pairs inputs, outputs, readers;
   for (std::size_t d = 0; d < block.data.size(); ++d) {
@@ -77,11 +104,10 @@ void BlockIndex::list_precedence(const Block& block) {
       before.emplace_back(datum.producer, reader);
     }
   }
-  std::sort(before.begin(), before.end());
-  before.erase(std::unique(before.begin(), before.end()), before.end());
-  successors_.assign(size(), before);
-  for (auto& [a, b] : before) std::swap(a, b);
-  predecessors_.assign(size(), before);
+  Rows given;  // in any order, with repeats
+  given.assign(size(), before);
+  predecessors_ = given.transposed(size());
+  successors_ = predecessors_.transposed(size());
 }
 
 BlockIndex::BlockIndex(const Block& block)

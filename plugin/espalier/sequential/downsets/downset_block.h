@@ -88,6 +88,8 @@ class BlockIndex {
    public:
     void assign(std::size_t rows,
                 std::span<const std::pair<std::int32_t, std::int32_t>> pairs);
+    /// Row i holds the rows that held i, increasing, and each once.
+    [[nodiscard]] Rows transposed(std::size_t rows) const;
     [[nodiscard]] std::span<const std::int32_t> operator[](std::size_t row) const {
       return std::span(items_).subspan(first_[row], first_[row + 1] - first_[row]);
     }
