@@ -87,6 +87,7 @@ enum {
   ESPALIER_ORDER_PARALLEL = 2,
   /** `given_order`: where several processes need orders that agree with each other */
   ESPALIER_ORDER_GIVEN = 3
+  /* from 4 on: the orders that `espalier plan --help` lists after these */
 };
 enum {
   ESPALIER_MAPPING_MEMORY_AWARE = 0,
