@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "espalier/parallel/tree_orders.h"
+#include "espalier/sequential/tree/tree_orders.h"
 
 namespace espalier::solver {
 namespace {

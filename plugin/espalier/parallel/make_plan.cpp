@@ -10,6 +10,7 @@
 #include "espalier/parallel/bounds.h"
 #include "espalier/parallel/mapping.h"
 #include "espalier/parallel/memory_aware_mapping.h"
+#include "espalier/parallel/parallel_order.h"
 #include "espalier/parallel/simulate.h"
 #include "espalier/parallel/worker_share.h"
 #include "espalier/sequential/tree/best_postorder.h"
@@ -95,11 +96,11 @@ Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree, const PlanOptions
                          SequentialOrders orders) {
   check_workers(options.workers);
   const Bytes least = orders.liu.peak;
-  const Bytes needed = sequential_order(*tree, options.order, orders).peak;
-  const Bytes bound = options.memory_bound.value_or(needed);
-  if (needed > bound) return too_small(bound, needed, least);
-  Traversal order = order_inside(*tree, options.order, orders,
-                                 {options.workers, bound, options.max_workers});
+  Traversal order = sequential_order(*tree, options.order, orders);
+  const Bytes bound = options.memory_bound.value_or(order.peak);
+  if (order.peak > bound) return too_small(bound, order.peak, least);
+  if (order_of(options.order).chosen_inside)
+    order = parallel_order(*tree, orders, {options.workers, bound, options.max_workers});
   Witness witness{std::move(order.order), order.peak, options.order, order.peak == least};
   return complete_plan(std::move(tree), std::move(witness), options, orders.postorder,
                        bound, least);

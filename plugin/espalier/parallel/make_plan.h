@@ -7,7 +7,7 @@
 #include "espalier/model/error.h"
 #include "espalier/model/plan.h"
 #include "espalier/parallel/sequential_orders.h"
-#include "espalier/parallel/tree_orders.h"
+#include "espalier/sequential/tree/tree_orders.h"
 
 namespace espalier {
 

@@ -88,8 +88,8 @@ Bytes least_of(const Expected<Plan>& made, const espalier_plan_options* options)
   if (!made) return made.error().least_bytes;
   const std::int32_t order = options != nullptr ? options->order : ESPALIER_ORDER_LIU;
   const TreeOrder* const known = find_order(OrderKind{order});
-  return known == nullptr || known->inside == nullptr ? made->witness_peak
-                                                      : made->least_bytes;
+  return known == nullptr || !known->chosen_inside ? made->witness_peak
+                                                   : made->least_bytes;
 }
 
 }  // namespace
