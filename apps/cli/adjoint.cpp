@@ -37,8 +37,9 @@ using training::AdjointModel;
 solver::GridShape grid_of(const AdjointOptions& options) {
   const solver::GridShape shape = solver::parse_grid(options.grid);
   if (shape.nx < 3 || shape.ny < 3 || shape.nz != 1)
-    throw InvalidInput(
-        fmt::format("--grid {}: two sizes of at least 3 each, as 512x512", options.grid));
+    throw Refused(
+        fmt::format("--grid {}: two sizes of at least 3 each, as 512x512", options.grid),
+        drop_option("--grid"));
   return shape;
 }
 
@@ -126,23 +127,23 @@ ExitStatus interrupted(const Reached& reached) {
   return kInternal;
 }
 
-ExitStatus run_model(AdjointOptions& options, MakeModel make) {
+Ending run_model(AdjointOptions& options, MakeModel make) {
 #ifdef ESPALIER_WITH_MPI
   if (solver::Cluster::launched_processes() > 1) return adjoint_on_cluster(options, make);
 #endif
   check(options);
   if (options.remote_slots)
-    throw InvalidInput(
-        fmt::format("--remote-slots {}: needs a second process (mpirun -n 2)",
-                    *options.remote_slots));
+    throw Refused(fmt::format("--remote-slots {}: needs a second process (mpirun -n 2)",
+                              *options.remote_slots),
+                  drop_option("--remote-slots"));
   std::optional<AdjointJob> job;
   return run_adjoint(options, make, job, nullptr);
 }
 
 }  // namespace
 
-ExitStatus run_adjoint(const AdjointOptions& options, MakeModel make,
-                       std::optional<AdjointJob>& place, AdjointPartner* partner) {
+Ending run_adjoint(const AdjointOptions& options, MakeModel make,
+                   std::optional<AdjointJob>& place, AdjointPartner* partner) {
   Reached reached(options.model);
   std::optional<TerminationMessage> termination(
       std::in_place, [&reached] { return reached.text("terminated"); });
@@ -198,7 +199,7 @@ Command add_adjoint(CLI::App& program) {
       "ice-sheet",
       "Shallow ice with implicit steps, by the initial thickness and the rate factor");
   add_adjoint_options(*ice_app, *ice, "64x64", 100);
-  return {app, [water, ice, ice_app, water_app]() -> ExitStatus {
+  return {app, [water, ice, ice_app, water_app]() -> Ending {
             for (const auto& [options, model] :
                  {std::pair(water, water_app), std::pair(ice, ice_app)})
               options->workers_given = model->count("--workers") > 0;

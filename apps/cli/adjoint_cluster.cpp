@@ -35,8 +35,8 @@ std::string identity(const AdjointOptions& options) {
 
 // In a catch block of the transport's thread: the other process waits for this one.
 void end_the_job(Cluster& cluster) noexcept {
-  const auto [status, message] = current_failure();
-  cluster.fail(status, message);
+  const Failure failure = current_failure();
+  cluster.fail(failure.status, failure.message);
 }
 
 // What process 0 asks process 1 for.
@@ -123,27 +123,32 @@ void lend(Cluster& cluster, const AdjointOptions& options) {
   static_cast<void>(cluster.gather_all(solver::peak_resident_bytes()));
 }
 
-ExitStatus run_on(Cluster& cluster, AdjointOptions& options, MakeModel make,
-                  std::optional<AdjointJob>& job, std::optional<Borrowed>& partner) {
+Ending run_on(Cluster& cluster, AdjointOptions& options, MakeModel make,
+              std::optional<AdjointJob>& job, std::optional<Borrowed>& partner) {
   if (cluster.size() != 2)
     throw InvalidInput(fmt::format(
         "adjoint on {} processes: one, or two, of which the second lends its memory",
         cluster.size()));
   check(options);
-  if (options.on_disk()) throw InvalidInput("--out-of-core: not on several processes");
-  ExitStatus status = kDone;
+  Ending ending = kDone;
   if (cluster.rank() == 0) {
     if (!options.workers_given) options.job.runtime.workers = solver::default_workers();
-    status = run_adjoint(options, make, job, &partner.emplace(cluster, options));
+    ending = run_adjoint(options, make, job, &partner.emplace(cluster, options));
   } else {
     lend(cluster, options);
   }
-  return static_cast<ExitStatus>(cluster.largest(std::int64_t{status}));
+  ending.status = static_cast<ExitStatus>(cluster.largest(std::int64_t{ending.status}));
+  return ending;
 }
 
 }  // namespace
 
-ExitStatus adjoint_on_cluster(AdjointOptions& options, MakeModel make) {
+Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make) {
+  // Before the processes know each other, so that one of them says it.
+  if (options.on_disk())
+    throw Refused("--out-of-core: not on several processes",
+                  {.edits = {{Edit::Kind::kDrop, "--out-of-core"},
+                             {Edit::Kind::kDrop, "--disk-slots"}}});
   int argc = 0;
   char** argv = nullptr;
   Cluster cluster(argc, argv, identity(options));
@@ -152,8 +157,8 @@ ExitStatus adjoint_on_cluster(AdjointOptions& options, MakeModel make) {
   try {
     return run_on(cluster, options, make, job, partner);
   } catch (...) {
-    const auto [status, message] = current_failure();
-    cluster.fail(status, message);
+    const Failure failure = current_failure();
+    cluster.fail(failure.status, failure.message);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/paths.h"
+#include "cli/remedy.h"
 #include "espalier/model/error.h"
 
 namespace espalier::cli {
@@ -71,16 +72,20 @@ void add_adjoint_options(CLI::App& app, AdjointOptions& options, const char* gri
 
 void check(const AdjointOptions& options) {
   if (options.steps < 1 || options.steps > 100'000'000)
-    throw InvalidInput(fmt::format("--steps {}: from 1 to 10^8", options.steps));
-  if (options.bands < 0) throw InvalidInput(fmt::format("--bands {}", options.bands));
+    throw Refused(fmt::format("--steps {}: from 1 to 10^8", options.steps),
+                  set_option("--steps", "100"));
+  if (options.bands < 0)
+    throw Refused(fmt::format("--bands {}", options.bands), drop_option("--bands"));
   const auto& wish = options.job.wish;
   if (wish.disk_slots && !options.on_disk())
-    throw InvalidInput(
-        fmt::format("--disk-slots {}: needs --out-of-core DIR", *wish.disk_slots));
+    throw Refused(
+        fmt::format("--disk-slots {}: needs --out-of-core DIR", *wish.disk_slots),
+        drop_option("--disk-slots"));
   if (wish.memory_slots && *wish.memory_slots == 0 && !options.on_disk() &&
       options.remote_slots.value_or(0) == 0)
-    throw InvalidInput("--slots 0: needs --out-of-core DIR or --remote-slots N");
-  solver::check(options.job.runtime);
+    throw Refused("--slots 0: needs --out-of-core DIR or --remote-slots N",
+                  set_option("--slots", "1"));
+  check_runtime(options.job.runtime);
   if (options.on_disk()) check_directory("--out-of-core", wish.directory);
 }
 

@@ -32,11 +32,11 @@ class AdjointPartner {
 
 /// @param place    where the job is to be: it ends later than an error in it
 /// @param partner  null: there is none
-[[nodiscard]] ExitStatus run_adjoint(const AdjointOptions& options, MakeModel make,
-                                     std::optional<training::AdjointJob>& place,
-                                     AdjointPartner* partner);
+[[nodiscard]] Ending run_adjoint(const AdjointOptions& options, MakeModel make,
+                                 std::optional<training::AdjointJob>& place,
+                                 AdjointPartner* partner);
 
 /// The same on the two processes of a job of MPI: rank 0 computes, rank 1 lends.
-[[nodiscard]] ExitStatus adjoint_on_cluster(AdjointOptions& options, MakeModel make);
+[[nodiscard]] Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make);
 
 }  // namespace espalier::cli

@@ -115,8 +115,8 @@ ExitStatus report_run(const AdjointOptions& options, const AdjointJob& job,
   return kNo;
 }
 
-ExitStatus report_infeasible(const AdjointOptions& options, const AdjointJob& job,
-                             const Infeasible& answer, bool alone) {
+Ending report_infeasible(const AdjointOptions& options, const AdjointJob& job,
+                         const Infeasible& answer, bool alone) {
   Report report;
   report_problem(report, options, job);
   std::string more;
@@ -131,7 +131,7 @@ ExitStatus report_infeasible(const AdjointOptions& options, const AdjointJob& jo
                        format_size(least), least, format_size(file));
   }
   print_infeasible(std::move(report), answer, options.json, more);
-  return kNo;
+  return {kNo, raise_memory(answer.least_bytes)};
 }
 
 }  // namespace espalier::cli

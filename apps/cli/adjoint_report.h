@@ -25,8 +25,8 @@ struct AdjointRun {
 
 /// The answer "it does not fit", with the least bound that does and what a disk does
 /// where the process is `alone` and could have one.
-[[nodiscard]] ExitStatus report_infeasible(const AdjointOptions& options,
-                                           const training::AdjointJob& job,
-                                           const Infeasible& answer, bool alone);
+[[nodiscard]] Ending report_infeasible(const AdjointOptions& options,
+                                       const training::AdjointJob& job,
+                                       const Infeasible& answer, bool alone);
 
 }  // namespace espalier::cli

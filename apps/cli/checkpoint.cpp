@@ -40,9 +40,9 @@ void finish(const CheckpointRequest& request, const CheckpointSchedule& schedule
   }
   if (!request.page.empty()) {
     if (schedule.steps > kMostDrawn) {
-      throw InvalidInput(
-          fmt::format("--report: {} steps are too many to draw, at most {}",
-                      schedule.steps, kMostDrawn));
+      throw Refused(fmt::format("--report: {} steps are too many to draw, at most {}",
+                                schedule.steps, kMostDrawn),
+                    drop_option("--report"));
     }
     progress->step("writing the report");
     report::write_page(request.page,
@@ -52,15 +52,16 @@ void finish(const CheckpointRequest& request, const CheckpointSchedule& schedule
   print_schedule(schedule, answer, request.json);
 }
 
-ExitStatus refuse(const CheckpointAnswer& answer, const TooFewSlots& no, bool json) {
+Ending refuse(const CheckpointRequest& request, const CheckpointAnswer& answer,
+              const TooFewSlots& no) {
   fmt::print(stderr, "espalier: {}\n", no.message());
-  if (json) {
+  if (request.json) {
     print(dump({{"input", answer.input},
                 {"feasible", false},
                 {"slots", no.slots},
                 {"least_slots", no.least_slots}}));
   }
-  return kNo;
+  return {kNo, more_slots(request, no.least_slots - no.slots)};
 }
 
 ExpectedSlots<CheckpointSchedule> plan(const CheckpointRequest& request,
@@ -75,7 +76,7 @@ ExpectedSlots<CheckpointSchedule> plan(const CheckpointRequest& request,
 }
 
 // States that are all alike.
-ExitStatus run_steps(const CheckpointRequest& request) {
+Ending run_steps(const CheckpointRequest& request) {
   std::vector<CheckpointLevel> levels = request.levels;
   if (request.slots) levels = {{"ram", *request.slots}};
   bool timed = request.step || request.backward || !request.step_times.empty();
@@ -96,20 +97,29 @@ ExitStatus run_steps(const CheckpointRequest& request) {
       plan(request, levels, costs, [&](double part) { progress->update(part); });
   if (!schedule) {
     progress.reset();
-    return refuse(answer, schedule.error(), request.json);
+    return refuse(request, answer, schedule.error());
   }
   finish(request, *schedule, answer, progress);
   return kDone;
 }
 
+Bytes bound_of(const CheckpointRequest& request) {
+  try {
+    return parse_size(request.memory);
+  } catch (const Error& error) {
+    throw Refused(error.what(), set_option("--memory", "min"));
+  }
+}
+
 // Stages with sizes and costs of their own.
-ExitStatus run_chain(const CheckpointRequest& request) {
+Ending run_chain(const CheckpointRequest& request) {
   std::optional<Bytes> bound;
   const bool curve_only = request.memory == "curve";
   if (!curve_only && request.memory != "min" && !request.memory.empty())
-    bound = parse_size(request.memory);
+    bound = bound_of(request);
   if (curve_only && !request.schedule.empty())
-    throw InvalidInput("--schedule needs a --memory other than curve");
+    throw Refused("--schedule needs a --memory other than curve",
+                  set_option("--memory", "min"));
   const auto chain = std::make_shared<const Chain>(read_chain(request.chain));
   std::optional<Progress> progress(std::in_place, "planning");
   const auto table = std::make_shared<const RotorTable>(
@@ -131,7 +141,7 @@ ExitStatus run_chain(const CheckpointRequest& request) {
     report.text("input", "input", request.chain);
     report.count("steps", "steps to reverse", chain->size());
     print_infeasible(std::move(report), schedule.error(), request.json);
-    return kNo;
+    return {kNo, raise_memory(schedule.error().least_bytes)};
   }
   if (curve_only) {  // with a page: of the least bound
     report::write_page(request.page, {&*schedule, answer.input, answer.unit, curve});
@@ -143,7 +153,7 @@ ExitStatus run_chain(const CheckpointRequest& request) {
   return kDone;
 }
 
-ExitStatus run_checkpoint(const CheckpointRequest& request) {
+Ending run_checkpoint(const CheckpointRequest& request) {
   check(request);
   return request.chain.empty() ? run_steps(request) : run_chain(request);
 }

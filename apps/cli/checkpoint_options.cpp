@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "cli/options.h"
 #include "cli/report_option.h"
@@ -76,6 +77,14 @@ void add_count(CLI::App& app, const std::string& option,
   app.add_option_function<std::int64_t>(option, read, help)->type_name("N");
 }
 
+// A chain of some steps, to begin with.
+Remedy some_length(const CheckpointRequest& request) {
+  Remedy remedy = set_option("--length", "100");
+  if (!request.slots && request.levels.empty())
+    remedy.edits.push_back({Edit::Kind::kSet, "--slots", "10"});
+  return remedy;
+}
+
 }  // namespace
 
 std::vector<CheckpointLevel> parse_levels(std::string_view text) {
@@ -94,7 +103,7 @@ std::vector<CheckpointLevel> parse_levels(std::string_view text) {
 void add_checkpoint_options(CLI::App& app, CheckpointRequest& request) {
   app.add_option("CHAIN", request.chain,
                  "Stages with sizes and costs of their own, one a line:\n"
-                 "x xbar f b ftmp btmp (docs/checkpointing.md)")
+                 "x xbar f b ftmp btmp (docs/manual/checkpointing.md)")
       ->type_name("FILE");
   add_count(app, "--length", request.length, 1,
             "Steps to reverse, of states that are all alike");
@@ -129,33 +138,58 @@ void add_checkpoint_options(CLI::App& app, CheckpointRequest& request) {
                  "curve for the least cost of every bound")
       ->type_name("SIZE|min|curve");
   app.add_option("--schedule", request.schedule,
-                 "Write the actions here, one a line (docs/checkpointing.md)")
+                 "Write the actions here, one a line (docs/manual/checkpointing.md)")
       ->type_name("FILE");
   add_report(app, request.page);
   add_json(app, request.json);
 }
 
+Remedy more_slots(const CheckpointRequest& request, std::int64_t count) {
+  if (request.slots) return set_option("--slots", std::to_string(*request.slots + count));
+  std::string text;
+  for (const CheckpointLevel& level : request.levels) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", level.name,
+                        level.slots + std::exchange(count, 0));
+    if (level.write > 0) text += fmt::format(":w={}ns", level.write);
+    if (level.read > 0) text += fmt::format(":r={}ns", level.read);
+  }
+  return set_option("--levels", text);
+}
+
 void check(const CheckpointRequest& request) {
+  constexpr Edit::Kind drop = Edit::Kind::kDrop;
   const bool alike = request.length || request.slots || !request.levels.empty() ||
                      request.step || request.backward || request.online ||
                      request.read_once || !request.step_times.empty();
   if (!request.chain.empty() && alike) {
-    throw InvalidInput(
+    throw Refused(
         "a CHAIN has its own steps and costs: --length, --slots, --levels, --step, "
-        "--step-times, --backward, --online and --read-once do not go with it");
+        "--step-times, --backward, --online and --read-once do not go with it",
+        {.edits = {{drop, "--length"},
+                   {drop, "--slots"},
+                   {drop, "--levels"},
+                   {drop, "--step"},
+                   {drop, "--step-times"},
+                   {drop, "--backward"},
+                   {drop, "--online"},
+                   {drop, "--read-once"}}});
   }
   if (!request.chain.empty()) return;
-  if (!request.memory.empty()) throw InvalidInput("--memory needs a CHAIN");
+  if (!request.memory.empty())
+    throw Refused("--memory needs a CHAIN", drop_option("--memory"));
   if (!request.step_times.empty() && (request.length || request.step))
-    throw InvalidInput("--step-times takes the place of --length and --step");
+    throw Refused("--step-times takes the place of --length and --step",
+                  {.edits = {{drop, "--length"}, {drop, "--step"}}});
   if (!request.length && request.step_times.empty())
-    throw InvalidInput("a CHAIN or --length is needed");
+    throw Refused("a CHAIN or --length is needed", some_length(request));
   if (request.slots.has_value() != request.levels.empty()) {
-    throw InvalidInput(fmt::format("{} needs either --slots or --levels",
-                                   request.length ? "--length" : "--step-times"));
+    throw Refused(fmt::format("{} needs either --slots or --levels",
+                              request.length ? "--length" : "--step-times"),
+                  request.slots ? drop_option("--levels") : set_option("--slots", "10"));
   }
   if (request.online && request.read_once)
-    throw InvalidInput("--online and --read-once do not go together");
+    throw Refused("--online and --read-once do not go together",
+                  drop_option("--read-once"));
 }
 
 }  // namespace espalier::cli

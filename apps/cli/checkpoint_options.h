@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/remedy.h"
 #include "espalier/model/checkpoint_schedule.h"
 
 namespace espalier::cli {
@@ -31,5 +32,8 @@ void add_checkpoint_options(CLI::App& app, CheckpointRequest& request);
 
 /// What is asked belongs together. @throws InvalidInput naming the option
 void check(const CheckpointRequest& request);
+
+/// What makes so many slots more: on the first of the levels.
+[[nodiscard]] Remedy more_slots(const CheckpointRequest& request, std::int64_t count);
 
 }  // namespace espalier::cli

@@ -34,6 +34,8 @@ std::string out_of_memory() {
 Failure current_failure() {
   try {
     throw;
+  } catch (const Refused& error) {
+    return {kBadInput, error.what(), error.remedy()};
   } catch (const InvalidInput& error) {
     return {kBadInput, error.what()};
   } catch (const OverflowError& error) {

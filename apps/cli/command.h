@@ -3,6 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <utility>
+
+#include "cli/remedy.h"
 
 namespace espalier::cli {
 
@@ -14,12 +17,21 @@ enum ExitStatus : int {
   kInternal = 3   ///< anything else
 };
 
+/// How a subcommand ended; where the answer is no, what makes it yes.
+struct Ending {
+  ExitStatus status;
+  Remedy remedy = {};
+  // Not explicit: most commands end without a remedy.
+  Ending(ExitStatus ended, Remedy what_works = {})
+      : status(ended), remedy(std::move(what_works)) {}
+};
+
 /// A subcommand as main() needs it. `run` is called after a successful parse that named
 /// `app`; it may throw: InvalidInput and OverflowError end as kBadInput, the rest as
 /// kInternal.
 struct Command {
   CLI::App* app = nullptr;
-  std::function<ExitStatus()> run;
+  std::function<Ending()> run;
   bool uses_blas = false;  ///< worth starting again for: see restart.h
 };
 
@@ -28,6 +40,7 @@ struct Command {
 struct Failure {
   ExitStatus status;
   std::string message;
+  Remedy remedy = {};
 };
 [[nodiscard]] Failure current_failure();
 

@@ -108,7 +108,7 @@ std::string refusal(const Infeasible& answer) {
       both(answer.bound_bytes), both(answer.least_bytes), both(answer.lower_bound_bytes));
 }
 
-ExitStatus run_layout(const LayoutCommand& command) {
+Ending run_layout(const LayoutCommand& command) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
   const LayoutFile file = read_layout_input(command.file);
@@ -135,7 +135,7 @@ ExitStatus run_layout(const LayoutCommand& command) {
   }
   const Infeasible answer_no = infeasible(best, *command.capacity);
   print_refusal(std::move(report), answer_no, command.json, refusal(answer_no));
-  return kNo;
+  return {kNo, raise_memory(answer_no.least_bytes, "--capacity")};
 }
 
 void add_limits(CLI::App& app, LayoutCommand& command) {
@@ -186,7 +186,7 @@ Command add_layout(CLI::App& program) {
       "layout", "Offsets of buffers with lifetimes, in the least memory");
   app->add_option("BUFFERS", command->file,
                   "Buffers, a CSV file with the columns id,lower,upper,size, alive\n"
-                  "during [lower, upper); plain or gzip (docs/layout.md)")
+                  "during [lower, upper); plain or gzip (docs/manual/layout.md)")
       ->required();
   add_size(*app, "--capacity",
            "Stop at a layout of no more than this; default: the least",

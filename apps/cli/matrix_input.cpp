@@ -49,17 +49,33 @@ void report_ordering(Report& report, OrderingKind asked,
   report.text("ordering_taken", by_itself ? "  taken" : "", solver::name(*taken));
 }
 
+Remedy one_source(const MatrixSource& source) {
+  return source.file.empty() ? set_option("--grid", "20x20x20") : drop_option("--grid");
+}
+
+namespace {
+
+solver::SymmetricMatrix read_grid(const std::string& text) {
+  try {
+    return solver::make_grid(solver::parse_grid(text));
+  } catch (const InvalidInput& error) {
+    throw Refused(error.what(), set_option("--grid", "20x20x20"));
+  }
+}
+
+}  // namespace
+
 solver::InputMatrix read_input(const MatrixSource& source,
                                std::optional<FactorKind> kind) {
-  solver::InputMatrix matrix = source.grid.empty()
-                                   ? solver::read_matrix(source.file)
-                                   : solver::make_grid(solver::parse_grid(source.grid));
+  solver::InputMatrix matrix =
+      source.grid.empty() ? solver::read_matrix(source.file) : read_grid(source.grid);
   if (!kind) return matrix;
   try {
     solver::require_kind(matrix, *kind);
   } catch (const InvalidInput& error) {
-    throw InvalidInput(
-        fmt::format("{}: --kind {}: {}", source.name(), name(*kind), error.what()));
+    throw Refused(
+        fmt::format("{}: --kind {}: {}", source.name(), name(*kind), error.what()),
+        drop_option("--kind"));
   }
   return matrix;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/remedy.h"
 #include "solver/matrix/general_matrix.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/ordering/ordering.h"
@@ -32,6 +33,9 @@ struct MatrixSource {
   /// For messages and reports.
   [[nodiscard]] std::string name() const { return grid.empty() ? file : "grid " + grid; }
 };
+
+/// What makes one source of none or two.
+[[nodiscard]] Remedy one_source(const MatrixSource& source);
 
 /// Reads a matrix, or makes the Laplacian of a grid.
 /// @param kind  what it is asked to be; none: anything

@@ -11,10 +11,6 @@
 namespace espalier::cli {
 namespace {
 
-const std::vector<std::pair<std::string, OrderKind>> kOrders = {
-    {"liu", OrderKind::kLiu},
-    {"postorder", OrderKind::kPostorder},
-    {"parallel", OrderKind::kParallel}};
 const std::vector<std::pair<std::string, MappingKind>> kMappings = {
     {"all-to-all", MappingKind::kAllToAll},
     {"proportional", MappingKind::kProportional},
@@ -88,10 +84,13 @@ void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default
 }
 
 void add_order_kind(CLI::App& app, OrderKind& order) {
-  add_choice(app, "--order", order, kOrders,
-             "Order in which memory is granted: least peak of all orders\n"
-             "or of the postorders, or the one inside the bound, of several,\n"
-             "whose simulated run ends first");
+  std::vector<std::pair<std::string, OrderKind>> choices;
+  std::string help = "Order in which memory is granted";
+  for (const TreeOrder& each : tree_orders()) {
+    choices.emplace_back(each.name, each.kind);
+    help += fmt::format("\n{}: {}", each.name, each.help);
+  }
+  add_choice(app, "--order", order, std::move(choices), help);
 }
 
 void add_mapping(CLI::App& app, MappingKind& mapping) {
@@ -123,7 +122,10 @@ CLI::Option* add_path(CLI::App& app, const std::string& option, std::string& pat
   return app.add_option(option, path, help)->check(check);
 }
 
-std::string_view name(OrderKind order) { return name_among(kOrders, order); }
+std::string_view name(OrderKind order) {
+  const TreeOrder* const known = find_order(order);
+  return known == nullptr ? "?" : known->name;
+}
 std::string_view name(MappingKind mapping) { return name_among(kMappings, mapping); }
 
 }  // namespace espalier::cli

@@ -142,7 +142,7 @@ std::optional<Expected<GraphPlan>> simulate(const OrderCommand& command,
        .memory_bound = command.memory.resolve(best.least_bytes, everything(graph))});
 }
 
-ExitStatus run_order(const OrderCommand& command) {
+Ending run_order(const OrderCommand& command) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
   const TaskGraph graph = read_graph(command.source);
@@ -165,7 +165,7 @@ ExitStatus run_order(const OrderCommand& command) {
   report_graph(report, command.source.file, graph);
   if (run && !*run) {
     print_infeasible(std::move(report), run->error(), command.json);
-    return kNo;
+    return {kNo, raise_memory(run->error().least_bytes)};
   }
   report_answer(report, graph, answer);
   if (run) report_run(report, **run, command.workers);

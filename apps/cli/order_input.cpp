@@ -56,7 +56,7 @@ TaskGraph read_onnx(const GraphSource& source) {
 void add_graph(CLI::App& app, GraphSource& source) {
   add_path(app, "GRAPH", source.file,
            "Computation graph: an ONNX model (.onnx), JSON (.json) or DOT\n"
-           "(.dot, .gv) with sizes; docs/planning.md has the formats")
+           "(.dot, .gv) with sizes; docs/manual/planning.md has the formats")
       ->required();
   app.add_option_function<std::vector<std::string>>(
          "--dim",

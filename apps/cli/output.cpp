@@ -69,6 +69,14 @@ void Report::number(std::string_view key, std::string_view label, double value) 
   add(key, label, value, fmt::format("{:.1e}", value));
 }
 
+void Report::line(std::string_view label, std::string_view value) {
+  rows_.push_back({std::string(label), std::string(value)});
+}
+
+void Report::object(std::string_view key, nlohmann::ordered_json value) {
+  json_[std::string(key)] = std::move(value);
+}
+
 std::string Report::table() const {
   std::size_t width = 0;
   for (const Row& row : rows_) {

@@ -33,6 +33,9 @@ class Report {
   void ratio(std::string_view key, std::string_view label, double value);
   /// "1.3e-16"
   void number(std::string_view key, std::string_view label, double value);
+  /// Of the table alone, and of JSON alone.
+  void line(std::string_view label, std::string_view value);
+  void object(std::string_view key, nlohmann::ordered_json value);
 
   /// Prints on standard output. @throws Error when that cannot be written
   void print(bool json) const;

@@ -6,20 +6,35 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
+#include "cli/remedy.h"
 #include "espalier/model/error.h"
 
 namespace espalier::cli {
 
 void check_directory(const std::string& option, const std::string& directory) {
-  const std::string name = option + ' ' + directory;
   std::error_code ignored;
   if (std::filesystem::exists(directory, ignored) &&
       !std::filesystem::is_directory(directory, ignored))
-    throw FileError(name, 0, "is not a directory");
-  if (access(directory.c_str(), W_OK | X_OK) != 0)
-    throw FileError(name, 0,
-                    fmt::format("cannot be written to: {}", std::strerror(errno)));
+    throw Refused(fmt::format("{} {}: is not a directory", option, directory),
+                  drop_option(option));
+  if (access(directory.c_str(), W_OK | X_OK) == 0) return;
+  const int error = errno;
+  Remedy remedy = error == ENOENT ? Remedy{.edits = {}, .make_directory = directory}
+                                  : drop_option(option);
+  throw Refused(fmt::format("{} {}: cannot be written to: {}", option, directory,
+                            std::strerror(error)),
+                std::move(remedy));
+}
+
+void check_runtime(const solver::RuntimeOptions& options) {
+  try {
+    solver::check(options);
+  } catch (const InvalidInput& error) {
+    const bool workers = options.workers > solver::default_workers();
+    throw Refused(error.what(), drop_option(workers ? "--workers" : "--scheduler"));
+  }
 }
 
 }  // namespace espalier::cli

@@ -2,9 +2,14 @@
 
 #include <string>
 
+#include "solver/runtime/runtime.h"
+
 namespace espalier::cli {
 
-/// Of an option that names a directory to put files in. @throws FileError
+/// Of an option that names a directory to put files in. @throws Refused
 void check_directory(const std::string& option, const std::string& directory);
+
+/// What --scheduler and --workers ask for can be. @throws InvalidInput, MemoryLimit
+void check_runtime(const solver::RuntimeOptions& options);
 
 }  // namespace espalier::cli

@@ -103,26 +103,29 @@ void check_processes(const PlanCommand& command) {
   const ProcessesRequest& cluster = command.cluster;
   if (cluster.processes.empty()) return;
   if (command.plan.mapping == MappingKind::kAllToAll) {
-    throw InvalidInput("plan: --mapping all-to-all is not for --processes");
+    throw Refused("plan: --mapping all-to-all is not for --processes",
+                  drop_option("--mapping"));
   }
   if (cluster.processes.size() > 1 && (cluster.memory || !command.schedule.empty())) {
-    throw InvalidInput(
-        "plan: --memory-per-process and --schedule are for one number of --processes");
+    throw Refused(
+        "plan: --memory-per-process and --schedule are for one number of --processes",
+        set_option("--processes", std::to_string(cluster.processes.front())));
   }
 }
 
 /// @throws InvalidInput for options that do not go together
 void check(const PlanCommand& command) {
   if (command.source.file.empty() == command.source.grid.empty()) {
-    throw InvalidInput("plan: give either a file or --grid");
+    throw Refused("plan: give either a file or --grid", one_source(command.source));
   }
   check_processes(command);
   if (command.compare) return;
   if (command.workers.size() > 1) {
-    throw InvalidInput("plan: several --workers are for --compare");
+    throw Refused("plan: several --workers are for --compare", set_flag("--compare"));
   }
   if (command.memory.size() > 1) {
-    throw InvalidInput("plan: several bounds in --memory are for --compare");
+    throw Refused("plan: several bounds in --memory are for --compare",
+                  set_flag("--compare"));
   }
 }
 
@@ -137,8 +140,8 @@ PlanInput read_plan_input(PlanCommand& command) {
   PlanInput input = read_plan_input(command.source, command.assembly);
   if (command.task_workers > 1) {
     if (input.matrix) {
-      throw InvalidInput(
-          "plan: --task-workers is for tree files: of a front it is known");
+      throw Refused("plan: --task-workers is for tree files: of a front it is known",
+                    drop_option("--task-workers"));
     }
     input.max_workers.assign(input.tree->size(), command.task_workers);
   }
@@ -166,12 +169,11 @@ PlanReport describe(const PlanCommand& command) {
           std::string(name(command.plan.mapping))};
 }
 
-ExitStatus plan_one(PlanCommand& command, const PlanInput& input, Report report,
-                    std::optional<Progress>& progress) {
+Ending plan_one(PlanCommand& command, const PlanInput& input, Report report,
+                std::optional<Progress>& progress) {
   SequentialOrders orders = sequential_orders(*input.tree);
   const Bytes postorder_peak = orders.postorder.peak;
-  const Bytes least =
-      command.plan.order == OrderKind::kPostorder ? postorder_peak : orders.liu.peak;
+  const Bytes least = sequential_order(*input.tree, command.plan.order, orders).peak;
   command.plan.memory_bound = memory_of(command).resolve(least, everything(*input.tree));
   command.plan.max_workers = input.max_workers;
   const Expected<Plan> plan = make_plan(input.tree, command.plan, std::move(orders));
@@ -186,7 +188,7 @@ ExitStatus plan_one(PlanCommand& command, const PlanInput& input, Report report,
   progress.reset();
   if (!plan) {
     print_infeasible(std::move(report), plan.error(), command.json);
-    return kNo;
+    return {kNo, raise_memory(plan.error().least_bytes)};
   }
   report_plan(report, *plan, postorder_peak, command.rate);
   report.print(command.json);
@@ -195,8 +197,7 @@ ExitStatus plan_one(PlanCommand& command, const PlanInput& input, Report report,
 
 // Sizes that do not fit in 64 bits: by the file and the id there.
 template <class Plan>
-ExitStatus naming_the_task(const PlanCommand& command, const PlanInput& input,
-                           Plan&& plan) {
+Ending naming_the_task(const PlanCommand& command, const PlanInput& input, Plan&& plan) {
   try {
     return plan();
   } catch (const TaskOverflow& error) {
@@ -205,7 +206,7 @@ ExitStatus naming_the_task(const PlanCommand& command, const PlanInput& input,
   }
 }
 
-ExitStatus run_plan(PlanCommand command) {
+Ending run_plan(PlanCommand command) {
   check(command);
   std::optional<Progress> progress(std::in_place, "reading");
   const PlanInput input = read_plan_input(command);

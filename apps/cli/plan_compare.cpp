@@ -147,7 +147,7 @@ Comparison compare(const PlanInput& input, const CompareRequest& request) {
   return comparison;
 }
 
-ExitStatus print_comparison(Report report, const Comparison& comparison, bool json) {
+Ending print_comparison(Report report, const Comparison& comparison, bool json) {
   Bytes largest = 0;
   for (const ComparedBound& bound : comparison.parts.front().bounds) {
     largest = std::max(largest, bound.bytes);
@@ -156,7 +156,7 @@ ExitStatus print_comparison(Report report, const Comparison& comparison, bool js
   if (largest < least) {
     print_infeasible(std::move(report),
                      {Infeasible::Reason::kImpossible, largest, least, least}, json);
-    return kNo;
+    return {kNo, raise_memory(least)};
   }
   report.flag("feasible", "", true);
   report.bytes("least_bytes", "least that suffices (Liu)", least);

@@ -53,8 +53,8 @@ struct CompareRequest {
 
 /// @param report  what is said of the input
 /// @return kNo when no bound is large enough for any strategy
-[[nodiscard]] ExitStatus print_comparison(Report report, const Comparison& comparison,
-                                          bool json);
+[[nodiscard]] Ending print_comparison(Report report, const Comparison& comparison,
+                                      bool json);
 
 /// Sum of all sizes: what no run can exceed.
 [[nodiscard]] Bytes everything(const TaskTree& tree);

@@ -104,8 +104,8 @@ void report_plan(Report& report, const TaskTree& tree, const Chosen& chosen) {
 
 }  // namespace
 
-ExitStatus plan_out_of_core(const PlanInput& input, const OutOfCoreRequest& request,
-                            Report report, std::optional<Progress>& progress) {
+Ending plan_out_of_core(const PlanInput& input, const OutOfCoreRequest& request,
+                        Report report, std::optional<Progress>& progress) {
   const TaskTree& tree = *input.tree;
   const Bytes in_core = liu_traversal(tree).peak, least = least_out_of_core(tree);
   const Bytes bound = request.memory.kind == MemoryRequest::Kind::kLeast
@@ -130,7 +130,7 @@ ExitStatus plan_out_of_core(const PlanInput& input, const OutOfCoreRequest& requ
   progress.reset();
   if (!best) {
     print_infeasible(std::move(report), best.error(), request.json);
-    return kNo;
+    return {kNo, raise_memory(best.error().least_bytes)};
   }
   answer.print(request.json);
   return kDone;

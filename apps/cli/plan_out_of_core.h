@@ -31,8 +31,8 @@ struct OutOfCoreRequest {
 /// @param progress  is reset before anything is printed
 /// @return kNo when the bound is below the largest task
 /// @throws FileError when the schedule cannot be written
-[[nodiscard]] ExitStatus plan_out_of_core(const PlanInput& input,
-                                          const OutOfCoreRequest& request, Report report,
-                                          std::optional<Progress>& progress);
+[[nodiscard]] Ending plan_out_of_core(const PlanInput& input,
+                                      const OutOfCoreRequest& request, Report report,
+                                      std::optional<Progress>& progress);
 
 }  // namespace espalier::cli

@@ -238,8 +238,8 @@ CLI::Option* add_processes(CLI::App& app, ProcessesRequest& request) {
   return processes;
 }
 
-ExitStatus plan_processes(const PlanInput& input, const ProcessesRequest& request,
-                          Report report, std::optional<Progress>& progress) {
+Ending plan_processes(const PlanInput& input, const ProcessesRequest& request,
+                      Report report, std::optional<Progress>& progress) {
   const TaskTree& tree = *input.tree;
   const std::vector<std::int32_t> parts = most_parts(input);
   DistributionOptions options{.processes = request.processes.front(),
@@ -264,7 +264,7 @@ ExitStatus plan_processes(const PlanInput& input, const ProcessesRequest& reques
   if (!distribution) {
     progress.reset();
     print_infeasible(std::move(report), distribution.error(), request.json);
-    return kNo;
+    return {kNo, raise_memory(distribution.error().least_bytes, "--memory-per-process")};
   }
   progress->step("simulating");
   const RunsByCut run = simulate_cuts(tree, *distribution, options);

@@ -46,8 +46,8 @@ void parse_network(std::string_view text, Network& network);
 /// @param progress  is reset before anything is printed
 /// @return kNo when the bound is below what the mapping finds
 /// @throws FileError when the schedule cannot be written
-[[nodiscard]] ExitStatus plan_processes(const PlanInput& input,
-                                        const ProcessesRequest& request, Report report,
-                                        std::optional<Progress>& progress);
+[[nodiscard]] Ending plan_processes(const PlanInput& input,
+                                    const ProcessesRequest& request, Report report,
+                                    std::optional<Progress>& progress);
 
 }  // namespace espalier::cli

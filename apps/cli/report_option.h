@@ -21,7 +21,7 @@ struct PlanReport {
   std::string order, mapping;  ///< names of what was asked for
 };
 
-/// Write the page (docs/report.md). @throws FileError
+/// Write the page (docs/manual/report.md). @throws FileError
 void write_report(const std::string& path, const PlanInput& input, const Plan& plan,
                   const PlanReport& report);
 

@@ -37,10 +37,11 @@ ExitStatus finish(const SolveOptions& options, Solver& solver, Vectors&& vectors
     run.save_seconds = since(start);
   }
   progress.reset();
+  explain_peak(options, solver, run);
   return report_run(options, solver, run);
 }
 
-ExitStatus solve_matrix(SolveOptions& options) {
+Ending solve_matrix(SolveOptions& options) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
   solver::InputMatrix matrix = read_input(options.source, options.solver.kind);
@@ -52,9 +53,10 @@ ExitStatus solve_matrix(SolveOptions& options) {
   Solver solver(std::move(matrix), options.solver,
                 [&](std::string_view step) { progress->step(step); });
   run.bound = bound_of(options, solver);
+  explain_least(options, solver, run);
   if (const auto planned = solver.plan(run.bound); !planned) {
     progress.reset();
-    return report_infeasible(options, solver, run.entries, planned.error(),
+    return report_infeasible(options, solver, run, planned.error(),
                              "with --out-of-core DIR less may do");
   }
   progress->step("factorising");
@@ -94,7 +96,7 @@ Command add_solve(CLI::App& program) {
       app->get_footer());
 #endif
   return {app,
-          [options, app] {
+          [options, app]() -> Ending {
             options->workers_given = app->count("--workers") > 0;
             solver::keep_heap_small();
 #ifdef ESPALIER_WITH_MPI
@@ -103,7 +105,7 @@ Command add_solve(CLI::App& program) {
 #endif
             check(*options);
             return options->factor.empty() ? solve_matrix(*options)
-                                           : solve_saved(*options);
+                                           : Ending(solve_saved(*options));
           },
           true};
 }

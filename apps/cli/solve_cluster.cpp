@@ -29,7 +29,9 @@ void check_for_cluster(const SolveOptions& options) {
         std::pair{"--save", !options.save.empty()},
         std::pair{"--out-of-core", !options.solver.out_of_core.empty()},
         std::pair{"--scheduler", options.solver.scheduler != "espalier"}})
-    if (given) throw InvalidInput(fmt::format("{}: not on several processes", option));
+    if (given)
+      throw Refused(fmt::format("{}: not on several processes", option),
+                    drop_option(option));
 }
 
 // What must be the same at every process.
@@ -78,19 +80,19 @@ ProcessFigures figures_of(Cluster& cluster, const ClusterSolver& solver,
 }
 
 // What process 0 says is the answer of all.
-ExitStatus agreed(Cluster& cluster, int status) {
-  return static_cast<ExitStatus>(cluster.largest(std::int64_t{status}));
+Ending agreed(Cluster& cluster, Ending ending) {
+  ending.status = static_cast<ExitStatus>(cluster.largest(std::int64_t{ending.status}));
+  return ending;
 }
 
 // The solver is the caller's: its end is collective, and must not come when an error has
 // ended the work of one process alone.
-ExitStatus run_on(Cluster& cluster, SolveOptions& options,
-                  std::optional<ClusterSolver>& place) {
+Ending run_on(Cluster& cluster, SolveOptions& options,
+              std::optional<ClusterSolver>& place) {
   if (!options.workers_given)  // cores are shared out by now
     options.solver.workers =
         static_cast<std::int32_t>(cluster.smallest(solver::default_workers()));
   check(options);
-  check_for_cluster(options);
   const bool first = cluster.rank() == 0;
   std::optional<Progress> progress;
   const auto step = [&](std::string_view text) {
@@ -113,9 +115,9 @@ ExitStatus run_on(Cluster& cluster, SolveOptions& options,
   if (const auto planned = solver.plan(run.bound); !planned) {
     progress.reset();
     return agreed(cluster,
-                  first ? report_infeasible(options, solver, run.entries, planned.error(),
+                  first ? report_infeasible(options, solver, run, planned.error(),
                                             "on more processes less may do for each")
-                        : kDone);
+                        : Ending(kDone));
   }
   step("factorising");
   const solver::FactorKind tried = solver.kind();
@@ -126,7 +128,7 @@ ExitStatus run_on(Cluster& cluster, SolveOptions& options,
     progress.reset();
     return agreed(cluster, first ? report_not_definite(options, solver, run.entries,
                                                        factored.error())
-                                 : kDone);
+                                 : Ending(kDone));
   }
   run.factor = *factored;
   run.cholesky_failed = solver.kind() != tried;
@@ -136,12 +138,13 @@ ExitStatus run_on(Cluster& cluster, SolveOptions& options,
     solver::write_vectors(options.out, vectors.values, solver.analysis().symbolic.size);
   progress.reset();
   run.processes = figures_of(cluster, solver, run);
-  return agreed(cluster, first ? report_run(options, solver, run) : kDone);
+  return agreed(cluster, first ? report_run(options, solver, run) : Ending(kDone));
 }
 
 }  // namespace
 
-ExitStatus solve_on_cluster(SolveOptions& options) {
+Ending solve_on_cluster(SolveOptions& options) {
+  check_for_cluster(options);  // before the processes know each other: one says it
   int argc = 0;
   char** argv = nullptr;
   Cluster cluster(argc, argv, identity(options));
@@ -149,8 +152,8 @@ ExitStatus solve_on_cluster(SolveOptions& options) {
   try {
     return run_on(cluster, options, solver);
   } catch (...) {
-    const auto [status, message] = current_failure();
-    cluster.fail(status, message);
+    const Failure failure = current_failure();
+    cluster.fail(failure.status, failure.message);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/paths.h"
+#include "cli/remedy.h"
 #include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
 #include "solver/runtime/runtime.h"
@@ -91,7 +92,7 @@ void refuse_beside_factor(CLI::App& app) {
     for (const char* other :
          {"MATRIX", "--grid", "--save", "--kind", "--precision", "--scaling",
           "--pivot-threshold", "--memory", "--delay-reserve", "--out-of-core",
-          "--ordering", "--order", "--mapping"})
+          "--ordering", "--order", "--mapping", "--explain"})
       if (app.count(other) > 0)
         throw CLI::ValidationError(other, "not with --factor, which has decided it");
   });
@@ -101,36 +102,43 @@ void check_combinations(const SolveOptions& options) {
   const bool spd = options.solver.kind == FactorKind::kCholesky;
   const MatrixSource& source = options.source;
   if (options.factor.empty() && source.file.empty() == source.grid.empty())
-    throw InvalidInput("solve: give either a matrix file, --grid or --factor");
+    throw Refused("solve: give either a matrix file, --grid or --factor",
+                  one_source(source));
   if (!options.solver.out_of_core.empty() && !options.bounded())
-    throw InvalidInput(
+    throw Refused(
         fmt::format("--out-of-core {}: needs a bound, --memory SIZE, min or xFACTOR",
-                    options.solver.out_of_core));
+                    options.solver.out_of_core),
+        set_option("--memory", "min"));
   if (options.delay_reserve && !options.bounded())
-    throw InvalidInput(
+    throw Refused(
         fmt::format("--delay-reserve {}: without --memory, delayed pivots have no limit",
-                    format_size(*options.delay_reserve)));
+                    format_size(*options.delay_reserve)),
+        set_option("--memory", "min"));
   if (spd && options.delay_reserve)
-    throw InvalidInput(fmt::format("--delay-reserve {}: --kind spd delays no pivots",
-                                   format_size(*options.delay_reserve)));
+    throw Refused(fmt::format("--delay-reserve {}: --kind spd delays no pivots",
+                              format_size(*options.delay_reserve)),
+                  drop_option("--delay-reserve"));
   if (spd && options.pivot_threshold)
-    throw InvalidInput(fmt::format("--pivot-threshold {}: --kind spd chooses no pivots",
-                                   *options.pivot_threshold));
+    throw Refused(fmt::format("--pivot-threshold {}: --kind spd chooses no pivots",
+                              *options.pivot_threshold),
+                  drop_option("--pivot-threshold"));
   if (spd && options.solver.prepare.scaling == Scaling::kMatching)
-    throw InvalidInput(
+    throw Refused(
         "--scaling matching: --kind spd has its pivots on the diagonal; "
-        "take equilibrate or auto");
+        "take equilibrate or auto",
+        set_option("--scaling", "auto"));
   if (options.solver.scheduler != "espalier" && options.bounded())
-    throw InvalidInput(
+    throw Refused(
         fmt::format("--memory: scheduler '{}' keeps no bound; leave one of them out",
-                    options.solver.scheduler));
+                    options.solver.scheduler),
+        drop_option("--scheduler"));
 }
 
 void check_file(const char* option, const std::string& path) {
   try {
     check_output(path);
   } catch (const FileError& error) {
-    throw InvalidInput(fmt::format("{} {}", option, error.what()));
+    throw Refused(fmt::format("{} {}", option, error.what()), drop_option(option));
   }
 }
 
@@ -139,12 +147,14 @@ void check_save(const std::string& save, const std::string& out) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   if (fs::exists(save, ignored) && !fs::is_regular_file(save, ignored))
-    throw FileError("--save " + save, 0, "is not a plain file");
+    throw Refused(fmt::format("--save {}: is not a plain file", save),
+                  drop_option("--save"));
   const auto place = [](const std::string& path) {
     return fs::weakly_canonical(fs::absolute(path));
   };
   if (!out.empty() && place(save) == place(out))
-    throw InvalidInput(fmt::format("--save {}: is the file of --out", save));
+    throw Refused(fmt::format("--save {}: is the file of --out", save),
+                  drop_option("--save"));
   check_file("--save", save);
 }
 
@@ -169,13 +179,15 @@ void add_solve_options(CLI::App& app, SolveOptions& options) {
   add_mapping(app, options.solver.mapping);
   app.add_option("--scheduler", options.solver.scheduler,
                  "espalier, or a policy of StarPU's own, which keeps no bound");
+  app.add_flag("--explain", options.explain,
+               "Say what makes up the least bound and the peak, to the byte");
   add_json(app, options.json);
   refuse_beside_factor(app);
 }
 
 void check(SolveOptions& options) {
   check_combinations(options);
-  solver::check({options.solver.workers, options.solver.scheduler});
+  check_runtime({options.solver.workers, options.solver.scheduler});
   check_paths(options);
   options.solver.refine = !options.no_refine;
   if (options.pivot_threshold) options.solver.pivot_threshold = *options.pivot_threshold;

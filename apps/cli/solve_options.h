@@ -20,6 +20,8 @@ struct SolveOptions {
   std::optional<Bytes> delay_reserve;
   bool transposed = false;
   bool no_refine = false;
+  bool explain = false;
+  std::string page;  ///< --report; empty: not given
   bool json = false;
   bool workers_given = false;
   solver::SolverOptions solver;  ///< complete after check()

@@ -249,7 +249,8 @@ void print_notes(const SolveOptions& options, const SolveRun& run) {
 }  // namespace
 
 Bytes SolveRun::peak_resident(const Solver& solver) const {
-  return processes ? std::ranges::max(processes->peak) : solver.peak_resident();
+  if (processes) return std::ranges::max(processes->peak);
+  return peak.value_or(solver.peak_resident());
 }
 
 ExitStatus report_run(const SolveOptions& options, const Solver& solver,
@@ -267,6 +268,7 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
   report.flag("singular", run.solution.doubts.singular ? "singular" : "",
               run.solution.doubts.singular);
   report.flag("trusted", "to be trusted", !run.solution.doubts.any());
+  if (options.explain) report_explained(report, run.explained);
   report.print(options.json);
 
   print_notes(options, run);
@@ -279,25 +281,29 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
   return kept && why.empty() ? kDone : kNo;
 }
 
-ExitStatus report_infeasible(const SolveOptions& options, const Solver& solver,
-                             std::int64_t entries, Infeasible answer,
-                             std::string_view advice) {
+Ending report_infeasible(const SolveOptions& options, const Solver& solver,
+                         const SolveRun& run, Infeasible answer,
+                         std::string_view advice) {
   Report report;
-  report_system(report, options, solver, entries);
+  report_system(report, options, solver, run.entries);
+  if (options.explain) report_explained(report, run.explained);
   const solver::MemoryAccount& memory = solver.memory();
   answer.least_bytes = solver.least();
+  Bytes enough = answer.least_bytes;
   std::string more = fmt::format("; {}", advice);
   if (!options.solver.out_of_core.empty()) {
     const Bytes least = memory.least_out_of_core();
+    enough = std::min(enough, least);
     report.bytes("out_of_core_least_bytes", "", least);
     more = fmt::format("; out of core {} ({} bytes) suffices", format_size(least), least);
   }
+  if (options.explain && !options.json) report.print(false);
   print_infeasible(std::move(report), answer, options.json, more);
-  return kNo;
+  return {kNo, raise_memory(enough)};
 }
 
-ExitStatus report_not_definite(const SolveOptions& options, const Solver& solver,
-                               std::int64_t entries, const solver::BadPivot& bad) {
+Ending report_not_definite(const SolveOptions& options, const Solver& solver,
+                           std::int64_t entries, const solver::BadPivot& bad) {
   print_line(options, fmt::format("not positive definite: no positive pivot in column {}",
                                   bad.column + 1));
   Report report;
@@ -305,7 +311,7 @@ ExitStatus report_not_definite(const SolveOptions& options, const Solver& solver
   report.flag("positive_definite", "positive definite", false);
   report.count("failed_column", "failed column", bad.column + 1);
   if (options.json) report.print(true);
-  return kNo;
+  return {kNo, set_option("--kind", "symmetric")};
 }
 
 }  // namespace espalier::cli

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/solve_explain.h"
 #include "cli/solve_options.h"
 
 namespace espalier::cli {
@@ -32,8 +33,10 @@ struct SolveRun {
   solver::Solution solution;
   std::optional<double> forward_error;      ///< where the solution is known
   std::optional<ProcessFigures> processes;  ///< of a job with several
+  std::vector<ExplainedFigure> explained;   ///< with --explain
+  std::optional<Bytes> peak;                ///< of this process, once it has ended
 
-  /// Of the process that had most; else of this one.
+  /// Of the process that had most; else of this one, at the end or up to now.
   [[nodiscard]] Bytes peak_resident(const solver::Solver& solver) const;
 };
 
@@ -44,15 +47,14 @@ struct SolveRun {
 
 /// The answer "it does not fit", with the least bound in core and out of core.
 /// @param advice  how less may do, where nothing is kept out of core
-[[nodiscard]] ExitStatus report_infeasible(const SolveOptions& options,
-                                           const solver::Solver& solver,
-                                           std::int64_t entries, Infeasible answer,
-                                           std::string_view advice);
+[[nodiscard]] Ending report_infeasible(const SolveOptions& options,
+                                       const solver::Solver& solver, const SolveRun& run,
+                                       Infeasible answer, std::string_view advice);
 
 /// The answer "not positive definite", which names the column as in the file: from 1.
-[[nodiscard]] ExitStatus report_not_definite(const SolveOptions& options,
-                                             const solver::Solver& solver,
-                                             std::int64_t entries,
-                                             const solver::BadPivot& bad);
+[[nodiscard]] Ending report_not_definite(const SolveOptions& options,
+                                         const solver::Solver& solver,
+                                         std::int64_t entries,
+                                         const solver::BadPivot& bad);
 
 }  // namespace espalier::cli

@@ -5,7 +5,9 @@
 #include <utility>
 #include <variant>
 
+#include "solver/api/explain_solver.h"
 #include "solver/io/vector_io.h"
+#include "solver/memory/process_memory.h"
 
 namespace espalier::cli {
 
@@ -32,6 +34,26 @@ std::optional<Bytes> bound_of(const SolveOptions& options, const Solver& solver)
       !options.solver.out_of_core.empty())
     return std::min(least, solver.memory().least_out_of_core());
   return options.memory.resolve(least, 0);
+}
+
+void explain_least(const SolveOptions& options, const Solver& solver, SolveRun& run) {
+  if (!options.explain) return;
+  const auto out_of_core =
+      solver::explain_least_out_of_core(solver, options.solver.order);
+  run.explained = {{"least_bytes",
+                    out_of_core ? "least bound in core" : "least bound that suffices",
+                    solver::explain_least(solver, options.solver.order)}};
+  if (out_of_core)
+    run.explained.push_back(
+        {"out_of_core_least_bytes", "least bound out of core", *out_of_core});
+  solver::trim_heap();
+}
+
+void explain_peak(const SolveOptions& options, const Solver& solver, SolveRun& run) {
+  if (!options.explain) return;
+  solver::MemoryExplanation peak = solver::explain_peak(solver, run.factor);
+  run.peak = peak.total;
+  run.explained.push_back({"peak_rss_bytes", "peak of the process", std::move(peak)});
 }
 
 void solve(const SolveOptions& options, Solver& solver, Vectors& vectors, SolveRun& run) {

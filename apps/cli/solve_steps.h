@@ -32,12 +32,19 @@ struct Vectors {
 [[nodiscard]] std::optional<Bytes> bound_of(const SolveOptions& options,
                                             const solver::Solver& solver);
 
+/// With --explain: what makes up the least bounds, before the plan.
+void explain_least(const SolveOptions& options, const solver::Solver& solver,
+                   SolveRun& run);
+/// With --explain: what made up the peak, when all has ended.
+void explain_peak(const SolveOptions& options, const solver::Solver& solver,
+                  SolveRun& run);
+
 /// Solves in place; without --rhs for A times ones.
 void solve(const SolveOptions& options, solver::Solver& solver, Vectors& vectors,
            SolveRun& run);
 
 /// The whole of `espalier solve` on the processes that an MPI launcher started; does not
 /// return where the job fails. @throws nothing of the work's own
-[[nodiscard]] ExitStatus solve_on_cluster(SolveOptions& options);
+[[nodiscard]] Ending solve_on_cluster(SolveOptions& options);
 
 }  // namespace espalier::cli

@@ -72,7 +72,7 @@ TEST(MakePlan, DoesNotTakeAGivenOrderForLius) {
   const auto tree = share(harpoon());
   const Traversal liu = liu_traversal(*tree), postorder = best_postorder(*tree);
   const Witness witness = given_witness(*tree, postorder.order);
-  EXPECT_EQ(witness.origin, Witness::Origin::kGiven);
+  EXPECT_FALSE(witness.origin.has_value());
   EXPECT_FALSE(witness.proves_least);
   const auto none = make_plan(tree, witness, options(2, postorder.peak - 1));
   ASSERT_FALSE(none);

@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "espalier/sequential/tree/best_postorder.h"
-#include "espalier/sequential/tree/liu_traversal.h"
+#include "espalier/sequential/tree/tree_orders.h"
 
 namespace espalier::solver {
 namespace {
-
-Traversal traverse(const TaskTree& tasks, OrderKind order) {
-  return order == OrderKind::kPostorder ? best_postorder(tasks) : liu_traversal(tasks);
-}
 
 // Candidates in the order in which they leave memory.
 struct Candidates {
@@ -22,7 +17,7 @@ struct Candidates {
 Candidates candidates(const AssemblyTree& tree, OrderKind order) {
   const auto n = static_cast<std::int32_t>(tree.nodes.size());
   std::vector<std::int32_t> place(n);
-  const Traversal traversal = traverse(tree.tasks, order);
+  const Traversal traversal = sequential_order(tree.tasks, order);
   for (std::int32_t k = 0; k < n; ++k) place[index(traversal.order[k])] = k;
   Candidates result;
   result.factors.resize(n);
@@ -61,7 +56,7 @@ Bytes send(const Symbolic& symbolic, AssemblyTree& tree, const Candidates& from,
 }  // namespace
 
 Bytes least_bound(const TaskTree& tasks, OrderKind order) {
-  return traverse(tasks, order).peak;
+  return sequential_order(tasks, order).peak;
 }
 
 Bytes plan_spill(const Symbolic& symbolic, AssemblyTree& tree, OrderKind order,

@@ -32,15 +32,7 @@ std::unique_ptr<espalier_tree, void (*)(espalier_tree*)> declare(const TaskTree&
 
 std::int32_t order_of(const TreePlanOptions& options, std::span<const TaskId> given) {
   if (!given.empty()) return ESPALIER_ORDER_GIVEN;
-  switch (options.order) {
-    case OrderKind::kLiu:
-      return ESPALIER_ORDER_LIU;
-    case OrderKind::kPostorder:
-      return ESPALIER_ORDER_POSTORDER;
-    case OrderKind::kParallel:
-      break;
-  }
-  return ESPALIER_ORDER_PARALLEL;
+  return static_cast<std::int32_t>(options.order);  // the numbers are the same
 }
 
 std::int32_t mapping_of(const TreePlanOptions& options) {

@@ -11,7 +11,7 @@
 #include "espalier/model/task_tree.h"
 
 // Task trees on several processes, each with memory of its own. The model and its proof:
-// docs/planning.md, "Several processes".
+// docs/manual/planning.md, "Several processes".
 
 namespace espalier {
 

@@ -27,7 +27,7 @@ namespace espalier {
 ///
 /// @par Cost    O(k log n) a try, for an operator that reads and writes k data
 /// @par Source  the rule of the policy's gate for programs that declare no tree,
-///              docs/memory_model.md, on an order that is known in advance
+///              docs/theory/memory_model.md, on an order that is known in advance
 /// @par Test    GraphAdmission.*
 class GraphBanker final : public GraphAdmission {
  public:

@@ -35,27 +35,6 @@ Mapping make_mapping(const TaskTree& tree, const PlanOptions& options,
       .mapping;
 }
 
-Witness witness_of(Traversal&& traversal, Witness::Origin origin, bool proves_least) {
-  return {std::move(traversal.order), traversal.peak, origin, proves_least};
-}
-
-// @param bound  of kParallel, whose order depends on it: at least Liu's peak
-Witness make_witness(const TaskTree& tree, const PlanOptions& options,
-                     const SequentialOrders& orders, Bytes bound) {
-  using Origin = Witness::Origin;
-  switch (options.order) {
-    case OrderKind::kLiu:
-      break;
-    case OrderKind::kPostorder:
-      return witness_of(Traversal(orders.postorder), Origin::kPostorder, false);
-    case OrderKind::kParallel:
-      return witness_of(
-          parallel_order(tree, orders, {options.workers, bound, options.max_workers}),
-          Origin::kParallel, false);
-  }
-  return witness_of(Traversal(orders.liu), Origin::kLiu, true);
-}
-
 tl::unexpected<Infeasible> too_small(Bytes bound, Bytes needed, Bytes least) {
   const auto reason =
       bound < least ? Infeasible::Reason::kImpossible : Infeasible::Reason::kNoneFound;
@@ -89,7 +68,7 @@ Plan complete_plan(std::shared_ptr<const TaskTree> tree, Witness&& witness,
 
 Witness given_witness(const TaskTree& tree, std::vector<TaskId> order) {
   const Bytes peak = replay(tree, order).peak;
-  return {std::move(order), peak, Witness::Origin::kGiven, false};
+  return {std::move(order), peak, std::nullopt, false};
 }
 
 Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree, Witness witness,
@@ -117,11 +96,12 @@ Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree, const PlanOptions
                          SequentialOrders orders) {
   check_workers(options.workers);
   const Bytes least = orders.liu.peak;
-  const Bytes needed =
-      options.order == OrderKind::kPostorder ? orders.postorder.peak : least;
-  const Bytes bound = options.memory_bound.value_or(needed);
-  if (needed > bound) return too_small(bound, needed, least);
-  Witness witness = make_witness(*tree, options, orders, bound);
+  Traversal order = sequential_order(*tree, options.order, orders);
+  const Bytes bound = options.memory_bound.value_or(order.peak);
+  if (order.peak > bound) return too_small(bound, order.peak, least);
+  if (order_of(options.order).chosen_inside)
+    order = parallel_order(*tree, orders, {options.workers, bound, options.max_workers});
+  Witness witness{std::move(order.order), order.peak, options.order, order.peak == least};
   return complete_plan(std::move(tree), std::move(witness), options, orders.postorder,
                        bound, least);
 }

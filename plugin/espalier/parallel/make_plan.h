@@ -7,14 +7,10 @@
 #include "espalier/model/error.h"
 #include "espalier/model/plan.h"
 #include "espalier/parallel/sequential_orders.h"
+#include "espalier/sequential/tree/tree_orders.h"
 
 namespace espalier {
 
-enum class OrderKind {
-  kLiu,        ///< least peak of all orders
-  kPostorder,  ///< least peak of all postorders
-  kParallel    ///< inside the bound, of least simulated makespan: parallel_order()
-};
 enum class MappingKind { kAllToAll, kProportional, kMemoryAware };
 
 struct PlanOptions {
@@ -30,11 +26,10 @@ struct PlanOptions {
 /// A sequential order that proves that a tree can finish inside a bound of its peak, and
 /// what is known about that peak.
 struct Witness {
-  enum class Origin { kLiu, kPostorder, kParallel, kGiven };
-  std::vector<TaskId> order;  ///< all tasks, children before parents
-  Bytes peak = 0;             ///< of the order
-  Origin origin = Origin::kGiven;
-  bool proves_least = false;  ///< no order at all needs less than `peak`
+  std::vector<TaskId> order;        ///< all tasks, children before parents
+  Bytes peak = 0;                   ///< of the order
+  std::optional<OrderKind> origin;  ///< none: the caller's own
+  bool proves_least = false;        ///< no order at all needs less than `peak`
 };
 
 /// An order of the caller's own. It proves that its peak suffices, and nothing more.
@@ -58,10 +53,10 @@ struct Witness {
                                        Witness witness, const PlanOptions& options);
 
 /// The same with the order that the options name as witness: kLiu and kParallel answer no
-/// only to an impossible bound, kPostorder also to one between Liu's peak and its own.
+/// only to an impossible bound, others also to one between Liu's peak and their own.
 ///
 /// @return the plan, or Infeasible with the least bound that suffices for that order
-/// @throws InvalidInput for workers < 1
+/// @throws InvalidInput for workers < 1 and for an order that is none of tree_orders()
 /// @par Cost  O((n + P) log n), for kParallel times the simulations of parallel_order():
 ///            seconds for 10^6 tasks and 1024 workers
 [[nodiscard]] Expected<Plan> make_plan(std::shared_ptr<const TaskTree> tree,

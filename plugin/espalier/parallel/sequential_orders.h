@@ -2,6 +2,7 @@
 
 #include "espalier/model/task_tree.h"
 #include "espalier/model/traversal.h"
+#include "espalier/sequential/tree/tree_orders.h"
 
 namespace espalier {
 
@@ -15,5 +16,10 @@ struct SequentialOrders {
 
 /// @par Cost  O(n log n)
 [[nodiscard]] SequentialOrders sequential_orders(const TaskTree& tree);
+
+/// sequential_order() for a caller who has these: they are not computed again.
+/// @throws InvalidInput for a kind that is none of tree_orders()
+[[nodiscard]] Traversal sequential_order(const TaskTree& tree, OrderKind kind,
+                                         const SequentialOrders& orders);
 
 }  // namespace espalier

@@ -22,7 +22,7 @@ struct GraphPage {
 
 /// What the page draws, as one JSON object: memory over the order (and over that of the
 /// file), what is in memory at the peak, the operators that need most. No tree, no
-/// workers. docs/report.md has the keys.
+/// workers. docs/manual/report.md has the keys.
 /// @throws InvalidInput when an order is none of the graph
 [[nodiscard]] std::string data_of(const GraphPage& page);
 

@@ -21,7 +21,7 @@ struct LayoutPage {
 
 /// What the page draws, as one JSON object: the figures, and buffers as boxes, time
 /// across and address up: all of them up to some thousands; beyond, how full each cell of
-/// a grid is, and the boxes of largest area. docs/layout.md has the keys.
+/// a grid is, and the boxes of largest area. docs/manual/layout.md has the keys.
 /// @throws InvalidInput for another number of offsets than buffers
 /// @par Cost  O(n log n + cells); some 1 MB at most
 [[nodiscard]] std::string data_of(const LayoutPage& page);

@@ -23,7 +23,7 @@ struct PlanPage {
 
 /// What the page draws, as one JSON object: the plan's figures exactly, under the keys
 /// of `espalier plan --json`, and pictures of its order, its run and its tree in a size
-/// that hardly depends on the tree's. docs/report.md has the keys.
+/// that hardly depends on the tree's. docs/manual/report.md has the keys.
 /// @par Cost  O((n + P) log n); some 2 MB at most
 [[nodiscard]] std::string data_of(const PlanPage& page);
 

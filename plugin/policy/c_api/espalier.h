@@ -9,7 +9,7 @@
  *
  * The application declares its tree, has it planned, begins a job, binds each StarPU task
  * to a node of the tree before it submits it, says when a node gets no more tasks, and
- * ends the job with a report. docs/starpu.md walks through an example.
+ * ends the job with a report. docs/manual/starpu.md walks through an example.
  *
  * What a node promises: while it runs, its children's outputs, its own execution, output
  * and retained bytes are in memory; when it ends, its execution bytes and its children's
@@ -87,6 +87,7 @@ enum {
   ESPALIER_ORDER_PARALLEL = 2,
   /** `given_order`: where several processes need orders that agree with each other */
   ESPALIER_ORDER_GIVEN = 3
+  /* from 4 on: the orders that `espalier plan --help` lists after these */
 };
 enum {
   ESPALIER_MAPPING_MEMORY_AWARE = 0,

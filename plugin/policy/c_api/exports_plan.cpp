@@ -40,20 +40,11 @@ PlanOptions plan_options(const espalier_plan_options& from, std::size_t nodes) {
                                    from.memory_bound, from.workers));
   if (from.memory_bound > 0) options.memory_bound = from.memory_bound;
   if (from.workers > 0) options.workers = from.workers;
-  switch (from.order) {
-    case ESPALIER_ORDER_LIU:
-    case ESPALIER_ORDER_GIVEN:  // not looked at beside given_order_of()
-      options.order = OrderKind::kLiu;
-      break;
-    case ESPALIER_ORDER_POSTORDER:
-      options.order = OrderKind::kPostorder;
-      break;
-    case ESPALIER_ORDER_PARALLEL:
-      options.order = OrderKind::kParallel;
-      break;
-    default:
-      throw InvalidInput(fmt::format("no order {}", from.order));
-  }
+  // An order that is given is not looked at beside given_order_of().
+  options.order =
+      from.order == ESPALIER_ORDER_GIVEN ? OrderKind::kLiu : OrderKind{from.order};
+  if (find_order(options.order) == nullptr)
+    throw InvalidInput(fmt::format("no order {}", from.order));
   switch (from.mapping) {
     case ESPALIER_MAPPING_MEMORY_AWARE:
       options.mapping = MappingKind::kMemoryAware;
@@ -96,9 +87,9 @@ Expected<Plan> plan_of(const std::shared_ptr<const TaskTree>& tree,
 Bytes least_of(const Expected<Plan>& made, const espalier_plan_options* options) {
   if (!made) return made.error().least_bytes;
   const std::int32_t order = options != nullptr ? options->order : ESPALIER_ORDER_LIU;
-  return order == ESPALIER_ORDER_GIVEN || order == ESPALIER_ORDER_POSTORDER
-             ? made->witness_peak
-             : made->least_bytes;
+  const TreeOrder* const known = find_order(OrderKind{order});
+  return known == nullptr || !known->chosen_inside ? made->witness_peak
+                                                   : made->least_bytes;
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ struct DataGateReport {
 ///
 /// @par Cost    O(k log n) a task with k data; at most 200 bytes for each task that has
 ///              not ended, with its datum
-/// @par Source  the banker's algorithm [Dij65]; docs/memory_model.md
+/// @par Source  the banker's algorithm [Dij65]; docs/theory/memory_model.md
 /// @par Test    DataGate.*, and DataGateJobs.* over jobs of several processes
 class DataGate {
  public:

@@ -1,0 +1,255 @@
+#include "cli/remedy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+namespace espalier::cli {
+namespace {
+
+// A stretch of the command line: an option with its value, or one word by its place.
+struct Item {
+  const CLI::Option* option = nullptr;  // null: not known
+  std::vector<std::string> words;
+};
+
+struct Line {
+  const CLI::App* app;             // of the innermost subcommand
+  std::vector<std::string> names;  // the program and its subcommands
+  std::vector<Item> items;
+};
+
+const CLI::Option* option_of(const CLI::App& app, const std::string& name) {
+  return app.get_option_no_throw(name);
+}
+
+const CLI::Option* place_of(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_positional()) return option;
+  return nullptr;
+}
+
+const CLI::App* subcommand_of(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* each : app.get_subcommands(nullptr))
+    if (each->get_name() == name) return each;
+  return nullptr;
+}
+
+bool takes_value(const CLI::Option* option) {
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+Line parse(const CLI::App& program, std::span<const std::string> words) {
+  Line line{&program, {words.front()}, {}};
+  std::size_t at = 1;
+  for (; at < words.size(); ++at) {
+    const CLI::App* inner = subcommand_of(*line.app, words[at]);
+    if (inner == nullptr) break;
+    line.app = inner;
+    line.names.push_back(words[at]);
+  }
+  bool by_place = false;  // after --
+  for (; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    if (by_place || !word.starts_with("--")) {
+      line.items.push_back({place_of(*line.app), {word}});
+      continue;
+    }
+    by_place = word == "--";
+    const std::size_t equals = word.find('=');
+    Item item{option_of(*line.app, word.substr(0, equals)), {word}};
+    if (equals == std::string::npos && takes_value(item.option) && at + 1 < words.size())
+      item.words.push_back(words[++at]);
+    line.items.push_back(std::move(item));
+  }
+  return line;
+}
+
+void apply(Line& line, const Edit& edit) {
+  auto& items = line.items;
+  if (edit.kind == Edit::Kind::kRename) {
+    for (std::string& name : line.names)
+      if (name == edit.option) name = edit.value;
+    for (Item& item : items) {
+      std::string& word = item.words.front();
+      const std::size_t length = std::min(word.find('='), word.size());
+      if (word.substr(0, length) == edit.option) word.replace(0, length, edit.value);
+    }
+    return;
+  }
+  const CLI::Option* option = option_of(*line.app, edit.option);
+  const auto same = [&](const Item& item) {
+    return option != nullptr ? item.option == option : item.words.front() == edit.option;
+  };
+  const auto found = std::ranges::find_if(items, same);
+  const auto place = found - items.begin();
+  std::erase_if(items, same);
+  if (edit.kind == Edit::Kind::kDrop) return;
+  Item item{option, {edit.option}};
+  if (!edit.value.empty()) item.words.push_back(edit.value);
+  items.insert(items.begin() + place, std::move(item));
+}
+
+// Least number of letters to change, add or take away.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t before = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t kept = before + (a[i - 1] == b[j - 1] ? 0 : 1);
+      before = row[j];
+      row[j] = std::min({kept, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string closest(std::string_view word, const std::vector<std::string>& choices) {
+  return *std::ranges::min_element(
+      choices, {}, [&](const std::string& choice) { return distance(word, choice); });
+}
+
+bool is_close(std::string_view word, std::string_view choice) {
+  return 2 * distance(word, choice) < choice.size();
+}
+
+// Values that stand as they are in "SIZE|min|xFACTOR|none": min and none.
+std::vector<std::string> literal_values(const CLI::Option& option) {
+  std::vector<std::string> values;
+  const std::string names = option.get_type_name();
+  if (names.find('|') == std::string::npos) return values;
+  for (std::size_t begin = 0; begin <= names.size();) {
+    const std::size_t end = std::min(names.find('|', begin), names.size());
+    std::string value = names.substr(begin, end - begin);
+    const bool literal = std::ranges::none_of(
+        value, [](char c) { return (c >= 'A' && c <= 'Z') || c == ' '; });
+    if (literal && !value.empty()) values.push_back(std::move(value));
+    begin = end + 1;
+  }
+  return values;
+}
+
+// Of an option whose value cannot be: the value that is closest to it, else the default,
+// else none at all.
+Remedy other_value(const CLI::Option& option, const Line& line) {
+  const std::string name = option.get_name();
+  const std::vector<std::string> values = literal_values(option);
+  const auto item = std::ranges::find(line.items, &option, &Item::option);
+  if (!values.empty() && item != line.items.end())
+    return set_option(name, closest(item->words.back(), values));
+  if (!option.get_default_str().empty())
+    return set_option(name, option.get_default_str());
+  return drop_option(name);
+}
+
+// The options that a message names, in order.
+std::vector<const CLI::Option*> options_in(const std::string& message,
+                                           const CLI::App& app) {
+  std::vector<const CLI::Option*> found;
+  for (std::size_t at = message.find("--"); at != std::string::npos;
+       at = message.find("--", at + 2)) {
+    const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at);
+    const CLI::Option* option =
+        option_of(app, message.substr(at, std::min(end, message.size()) - at));
+    if (option != nullptr) found.push_back(option);
+  }
+  return found;
+}
+
+// Of words that are no options: the option or the subcommand of closest spelling.
+Remedy known_words(const Line& line) {
+  std::vector<std::string> options, commands;
+  for (const CLI::Option* option : line.app->get_options())
+    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+  for (const CLI::App* each : line.app->get_subcommands(nullptr))
+    commands.push_back(each->get_name());
+  Remedy remedy;
+  const bool no_command = !commands.empty();  // then all options are unknown
+  for (const Item& item : line.items) {
+    if (item.option != nullptr) continue;
+    if (no_command && &item != &line.items.front()) break;
+    const std::string word = item.words.front().substr(0, item.words.front().find('='));
+    const auto& choices = word.starts_with("--") ? options : commands;
+    if (choices.empty()) return {};
+    const std::string choice = closest(word, choices);
+    if (!is_close(word, choice)) return {};
+    remedy.edits.push_back({Edit::Kind::kRename, word, choice});
+  }
+  return remedy;
+}
+
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) {
+    if (c == '\'')
+      text += "'\\''";
+    else
+      text += c;
+  }
+  return text + "'";
+}
+
+}  // namespace
+
+Remedy set_option(std::string option, std::string value) {
+  return {.edits = {{Edit::Kind::kSet, std::move(option), std::move(value)}}};
+}
+
+Remedy set_flag(std::string option) { return set_option(std::move(option), ""); }
+
+Remedy drop_option(std::string option) {
+  return {.edits = {{Edit::Kind::kDrop, std::move(option)}}};
+}
+
+Remedy raise_memory(Bytes bytes, std::string option) {
+  constexpr Bytes kWorth = 64;
+  Bytes unit = 1;
+  std::string_view name;
+  for (const std::string_view next : {"KiB", "MiB", "GiB"}) {
+    if (bytes / kWorth / 1024 < unit) break;
+    unit *= 1024;
+    name = next;
+  }
+  const Bytes count = bytes / unit + (bytes % unit != 0);
+  return set_option(std::move(option), fmt::format("{}{}", count, name));
+}
+
+std::vector<std::string> edited(const CLI::App& program,
+                                std::span<const std::string> words,
+                                const Remedy& remedy) {
+  Line line = parse(program, words);
+  for (const Edit& edit : remedy.edits) apply(line, edit);
+  std::vector<std::string> result = std::move(line.names);
+  for (const Item& item : line.items)
+    result.insert(result.end(), item.words.begin(), item.words.end());
+  return result;
+}
+
+Remedy remedy_of(const CLI::ParseError& error, const CLI::App& program,
+                 std::span<const std::string> words) {
+  const Line line = parse(program, words);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return known_words(line);
+  const auto named = options_in(error.what(), *line.app);
+  if (named.empty()) return {};
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return drop_option(named.back()->get_name());
+  if (dynamic_cast<const CLI::RequiresError*>(&error) != nullptr)
+    return takes_value(named.back()) ? drop_option(named.front()->get_name())
+                                     : set_flag(named.back()->get_name());
+  return other_value(*named.front(), line);
+}
+
+std::string quoted(std::span<const std::string> words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + quoted(word);
+  return text;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,130 @@
+// espalier solve --explain: its parts add up to the figures that are printed, to the
+// byte.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "cli/program.h"
+#include "cli/solving.h"
+
+namespace espalier::cli_test {
+namespace {
+
+using nlohmann::json;
+
+std::int64_t sum_of(const json& list, const char* key) {
+  return std::accumulate(
+      list.begin(), list.end(), std::int64_t{0},
+      [&](std::int64_t sum, const json& each) { return sum + each.value(key, 0LL); });
+}
+
+std::int64_t part(const json& figure, const std::string& key) {
+  for (const json& each : figure["parts"])
+    if (each["part"] == key) return each["bytes"];
+  ADD_FAILURE() << key << " in " << figure.dump(1);
+  return 0;
+}
+
+// The chain of fronts is the parts that are fronts, and its blocks are their children's.
+void expect_chain(const json& figure) {
+  const json& chain = figure["chain"];
+  ASSERT_FALSE(chain.empty());
+  EXPECT_EQ(figure["own_bytes"].get<std::int64_t>() + sum_of(chain, "children_bytes"),
+            figure["chain_bytes"]);
+  EXPECT_EQ(part(figure, "front_factor") + part(figure, "front_contribution") +
+                part(figure, "front_working"),
+            figure["own_bytes"]);
+  EXPECT_EQ(part(figure, "front_children"), chain.front()["children_bytes"]);
+  EXPECT_EQ(part(figure, "front_children") + part(figure, "waiting"),
+            sum_of(chain, "children_bytes"));
+  for (const json& front : chain)
+    EXPECT_EQ(sum_of(front["children"], "bytes"), front["children_bytes"])
+        << front.dump(1);
+}
+
+// Each figure of "explain" is the printed one of its name, and the sum of its parts.
+// @return the phases, by figure
+std::vector<std::string> expect_explained(const json& report) {
+  std::vector<std::string> phases;
+  for (const json& figure : report["explain"]) {
+    EXPECT_EQ(report[figure["figure"].get<std::string>()], figure["bytes"])
+        << figure.dump(1);
+    EXPECT_EQ(sum_of(figure["parts"], "bytes"), figure["bytes"]) << figure.dump(1);
+    if (figure.contains("chain")) expect_chain(figure);
+    phases.push_back(figure["phase"]);
+  }
+  return phases;
+}
+
+json explained(std::vector<std::string> arguments) {
+  arguments.push_back("--explain");
+  const Outcome outcome = solve(arguments);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  return object(outcome);
+}
+
+TEST(SolveExplain, PartsAddUpToTheFigureOfEveryKind) {
+  for (const char* kind : {"auto", "spd", "symmetric", "general"}) {
+    SCOPED_TRACE(kind);
+    const json report =
+        explained({"--grid", "14x14x14", "--kind", kind, "--memory", "min"});
+    const auto phases = expect_explained(report);
+    EXPECT_EQ(phases.size(), 2U);
+    EXPECT_EQ(phases.front(), "factorisation");
+    EXPECT_TRUE(report["explain"][0].contains("chain"));
+  }
+}
+
+TEST(SolveExplain, PartsAddUpForEveryOrderAndPrecision) {
+  for (const char* order : {"liu", "postorder", "parallel"})
+    for (const char* precision : {"double", "single"}) {
+      SCOPED_TRACE(fmt::format("{} {}", order, precision));
+      const json report = explained({"--grid", "60x60", "--order", order, "--precision",
+                                     precision, "--memory", "x1.2"});
+      EXPECT_EQ(expect_explained(report).size(), 2U);
+    }
+}
+
+TEST(SolveExplain, PartsAddUpOutOfCoreAndNothingSpilledIsCounted) {
+  const TemporaryDirectory directory;
+  const json report = explained(
+      {"--grid", "16x16x16", "--memory", "min", "--out-of-core", directory.path()});
+  EXPECT_EQ(expect_explained(report).size(), 3U);
+  const json &in_core = report["explain"][0], &out_of_core = report["explain"][1];
+  EXPECT_EQ(out_of_core["figure"], "out_of_core_least_bytes");
+  EXPECT_LT(out_of_core["bytes"], in_core["bytes"]);
+  const bool fronts = out_of_core["phase"] == "factorisation";
+  EXPECT_EQ(part(out_of_core, fronts ? "factor_before" : "factor"), 0);
+}
+
+TEST(SolveExplain, WithoutABoundToo) {
+  EXPECT_EQ(expect_explained(explained({"--grid", "20x20"})).size(), 2U);
+}
+
+TEST(SolveExplain, OfAJobThatIsRefused) {
+  const Outcome outcome = solve({"--grid", "14x14x14", "--memory", "1MiB", "--explain"});
+  EXPECT_EQ(outcome.status, 1);
+  const json report = object(outcome);
+  EXPECT_EQ(expect_explained(report).size(), 1U);
+}
+
+TEST(SolveExplain, SaysForPeopleWhatItSaysInJson) {
+  const Outcome outcome = run(
+      {"solve", "--grid", "14x14x14", "--memory", "min", "--workers", "2", "--explain"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* words :
+       {"Why this much memory: least bound that suffices",
+        "Why this much memory: peak of the process", "resident before the first front",
+        "the chain of fronts then", "    front ", "      block of front "})
+    EXPECT_NE(outcome.out.find(words), std::string::npos) << words << outcome.out;
+}
+
+}  // namespace
+}  // namespace espalier::cli_test
