@@ -1,5 +1,7 @@
 #include "training/operators/dnnl_program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "espalier/model/error.h"
@@ -21,13 +23,11 @@ memory::data_type type_of(ElementType type) {
       return memory::data_type::f32;
     case ElementType::kInt32:
       return memory::data_type::s32;
-    case ElementType::kBytes:
+    case ElementType::kUint8:
       return memory::data_type::u8;
-    case ElementType::kFloat64:
-    case ElementType::kInt64:
-      break;
+    default:
+      throw InvalidInput(fmt::format("oneDNN has no elements of type {}", name(type)));
   }
-  throw InvalidInput("oneDNN has no elements of 8 bytes");
 }
 
 memory::dims plain_strides(const memory::dims& dims) {

@@ -26,8 +26,8 @@ Strided broadcast_strides(const std::vector<std::int64_t>& from,
       possible = from[i] == 1;
   }
   if (!possible)
-    throw InvalidInput(fmt::format("{} is not broadcast to {}", describe({.dims = from}),
-                                   describe({.dims = to})));
+    throw InvalidInput(fmt::format("{} is not broadcast to {}", espalier::describe(from),
+                                   espalier::describe(to)));
   return wide;
 }
 

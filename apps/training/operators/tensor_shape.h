@@ -2,15 +2,11 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "espalier/model/element_type.h"
 #include "espalier/model/units.h"
 
 namespace espalier::training {
-
-enum class ElementType : std::int8_t { kFloat32, kFloat64, kInt64, kInt32, kBytes };
-
-[[nodiscard]] Bytes element_bytes(ElementType type);
 
 /// How the elements of a tensor lie in memory. All formats of a tensor take the same
 /// bytes, so that a plan does not depend on them.
@@ -22,7 +18,7 @@ enum class TensorFormat : std::int8_t {
 
 struct TensorShape {
   ElementType type = ElementType::kFloat32;
-  std::vector<std::int64_t> dims = {};  ///< empty: one element
+  Shape dims = {};  ///< empty: one element
   TensorFormat format = TensorFormat::kPlain;
 
   [[nodiscard]] std::int64_t elements() const;  ///< @throws OverflowError
@@ -33,11 +29,10 @@ struct TensorShape {
   bool operator==(const TensorShape&) const = default;
 };
 
-/// "8x64x56x56"
 [[nodiscard]] std::string describe(const TensorShape& shape);
 
 /// The format in which kernels are fastest for a tensor of this shape: rank 4 blocked, or
 /// channels last where the channels do not come in sixteens and are more than 3.
-[[nodiscard]] TensorFormat fastest_format(const std::vector<std::int64_t>& dims);
+[[nodiscard]] TensorFormat fastest_format(const Shape& dims);
 
 }  // namespace espalier::training

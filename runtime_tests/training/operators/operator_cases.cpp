@@ -14,7 +14,7 @@ TensorShape t(Dims dims) {
 }
 TensorShape plain(Dims dims) { return {ElementType::kFloat32, std::move(dims)}; }
 TensorShape whole(Dims dims) { return {ElementType::kInt64, std::move(dims)}; }
-TensorShape bytes(Dims dims) { return {ElementType::kBytes, std::move(dims)}; }
+TensorShape bytes(Dims dims) { return {ElementType::kUint8, std::move(dims)}; }
 
 Window window(std::int64_t kernel, std::int64_t stride, std::int64_t pad,
               std::int64_t groups = 1, std::int64_t dilation = 1) {

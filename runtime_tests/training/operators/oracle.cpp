@@ -39,7 +39,7 @@ void by_type(ElementType type, const Function& function) {
       return function(std::int64_t{});
     case ElementType::kInt32:
       return function(std::int32_t{});
-    case ElementType::kBytes:
+    default:
       return function(std::uint8_t{});
   }
 }
