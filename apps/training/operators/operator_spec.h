@@ -40,6 +40,10 @@ enum class OperatorKind : std::int8_t {
   kLocalNormBackward,  ///< x, g -> dx
   kSoftmax,            ///< x -> y along axis; its logarithm where `logarithm`
   kSoftmaxBackward,    ///< y, g -> dx
+  /// x -> y: of row i of the last two dimensions the softmax of alpha times the first
+  /// i + 1 elements, and 0 behind
+  kCausalSoftmax,
+  kCausalSoftmaxBackward,  ///< y, g -> dx
   // Pooling
   kMaxPool,              ///< x -> y, indices (max_pool_index_bytes())
   kMaxPoolBackward,      ///< indices, g -> dx
@@ -56,14 +60,13 @@ enum class OperatorKind : std::int8_t {
   kGather,          ///< table, indices -> y along axis 0
   kGatherBackward,  ///< indices, g -> dtable
   kFill,            ///< -> y: alpha everywhere
-  kCausalMask,      ///< x -> y: alpha x on and below the diagonal of the last two
-                    ///< dimensions, -1e9 above
-  kCausalMaskBackward,  ///< g -> dx
-  // Loss: mean over rows of the cross entropy with class numbers
-  kCrossEntropy,  ///< x, labels -> loss, probabilities; rows: all but the last dim
+  // Loss: a mean, over rows or elements
+  /// x, labels -> loss, probabilities. The dims of x before axis are rows, the rest
+  /// classes; rows with a negative label are left out.
+  kCrossEntropy,
   kCrossEntropyBackward,  ///< probabilities, labels -> dx
-  kLogLoss,               ///< y, labels -> loss, for y that are probabilities already
-  kLogLossBackward,       ///< y, labels -> dy
+  kMeanSquare,            ///< x, targets -> loss
+  kMeanSquareBackward,    ///< x, targets -> dx
   // Updates, in place: the inputs before dw change
   kSgd,       ///< w, dw ->
   kMomentum,  ///< w, velocity, dw ->

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 #include "espalier/model/error.h"
 #include "training/operators/function_kernel.h"
@@ -120,23 +120,50 @@ std::unique_ptr<Kernel> dropout_backward(const OperatorSpec& spec,
   });
 }
 
-// Rows and columns are the last two dimensions; above the diagonal nothing is seen.
+// The softmax of row i sees columns up to i, and more where there are more columns.
+std::int64_t seen_by(std::int64_t line, std::int64_t rows, std::int64_t columns) {
+  return std::clamp<std::int64_t>(line % rows + 1 + columns - rows, 1, columns);
+}
+
 template <class T>
-std::unique_ptr<Kernel> causal_mask(const OperatorSpec& spec,
-                                    const KernelTensors& tensors) {
+std::unique_ptr<Kernel> causal_softmax(const OperatorSpec& spec,
+                                       const KernelTensors& tensors) {
   const TensorShape& x = tensors.input(0);
   const std::int64_t columns = x.dim(-1), rows = x.dim(-2), count = x.elements();
-  const bool backward = spec.kind == OperatorKind::kCausalMaskBackward;
-  const T scale = static_cast<T>(spec.alpha), hidden = backward ? T(0) : T(-1e9);
-  return kernel_of([=](const KernelCall& call) {
+  return kernel_of([=, scale = static_cast<T>(spec.alpha)](const KernelCall& call) {
     const T* const from = read<T>(call, 0);
     T* const to = write<T>(call, 0);
 #pragma omp parallel for if (count >= kWorthThreads)
-    for (std::int64_t line = 0; line < count / std::max<std::int64_t>(1, columns);
-         ++line) {
-      const std::int64_t seen = std::min(columns, line % rows + 1 + columns - rows);
+    for (std::int64_t line = 0; line < count / columns; ++line) {
+      const T* const in = from + line * columns;
+      T* const out = to + line * columns;
+      const std::int64_t seen = seen_by(line, rows, columns);
+      const T most =
+          scale > 0 ? *std::max_element(in, in + seen) : *std::min_element(in, in + seen);
+      T sum = 0;
+      for (std::int64_t j = 0; j < seen; ++j)
+        sum += out[j] = std::exp(scale * (in[j] - most));
+      for (std::int64_t j = 0; j < seen; ++j) out[j] /= sum;
+      std::fill(out + seen, out + columns, T(0));
+    }
+  });
+}
+
+template <class T>
+std::unique_ptr<Kernel> causal_softmax_backward(const OperatorSpec& spec,
+                                                const KernelTensors& tensors) {
+  const TensorShape& y = tensors.input(0);
+  const std::int64_t columns = y.dim(-1), count = y.elements();
+  return kernel_of([=, scale = static_cast<T>(spec.alpha)](const KernelCall& call) {
+    const T *const result = read<T>(call, 0), *const gradient = read<T>(call, 1);
+    T* const to = write<T>(call, 0);
+#pragma omp parallel for if (count >= kWorthThreads)
+    for (std::int64_t line = 0; line < count / columns; ++line) {
+      const T *const p = result + line * columns, *const g = gradient + line * columns;
+      T sum = 0;
+      for (std::int64_t j = 0; j < columns; ++j) sum += p[j] * g[j];
       for (std::int64_t j = 0; j < columns; ++j)
-        to[line * columns + j] = j < seen ? scale * from[line * columns + j] : hidden;
+        to[line * columns + j] = scale * p[j] * (g[j] - sum);
     }
   });
 }
@@ -157,9 +184,10 @@ std::unique_ptr<Kernel> make_plain_elementwise(const OperatorSpec& spec,
       return dropout<T>(spec, tensors);
     case OperatorKind::kDropoutBackward:
       return dropout_backward<T>(spec, tensors);
-    case OperatorKind::kCausalMask:
-    case OperatorKind::kCausalMaskBackward:
-      return causal_mask<T>(spec, tensors);
+    case OperatorKind::kCausalSoftmax:
+      return causal_softmax<T>(spec, tensors);
+    case OperatorKind::kCausalSoftmaxBackward:
+      return causal_softmax_backward<T>(spec, tensors);
     default:
       return nullptr;
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "espalier/model/error.h"
 #include "training/operators/function_kernel.h"
@@ -11,16 +10,17 @@
 namespace espalier::training {
 namespace {
 
-// x as rows of classes, with a label for each.
+// x as rows of classes, with a label for each; a negative one: the row counts nothing.
 struct Rows {
   std::int64_t rows, classes;
   ElementType type;  // of the labels
 };
 
-Rows rows_of(const TensorShape& x, const TensorShape& labels) {
-  const std::int64_t classes = x.dim(-1);
-  const Rows rows{x.elements() / std::max<std::int64_t>(1, classes), classes,
-                  labels.type};
+Rows rows_of(const OperatorSpec& spec, const TensorShape& x, const TensorShape& labels) {
+  const std::int64_t axis = spec.axis < 0 ? spec.axis + x.rank() : spec.axis;
+  Rows rows{1, 1, labels.type};
+  for (std::int64_t i = 0; i < x.rank(); ++i)
+    (i < axis ? rows.rows : rows.classes) *= x.dim(i);
   if (labels.elements() != rows.rows || rows.rows == 0)
     throw InvalidInput(
         fmt::format("{} labels for {} rows", labels.elements(), rows.rows));
@@ -55,78 +55,70 @@ double softmax_row(const T* x, T* probabilities, std::int64_t classes) {
 // Losses of the rows are kept in scratch memory and added in their order, so that the
 // sum does not depend on the threads.
 template <class T>
-std::unique_ptr<Kernel> cross_entropy(const KernelTensors& tensors) {
-  const Rows shape = rows_of(tensors.input(0), tensors.input(1));
+std::unique_ptr<Kernel> cross_entropy(const OperatorSpec& spec,
+                                      const KernelTensors& tensors) {
+  const Rows shape = rows_of(spec, tensors.input(0), tensors.input(1));
   return kernel_of(
       [shape](const KernelCall& call) {
         const T* const x = read<T>(call, 0);
         T* const probabilities = write<T>(call, 1);
         auto* const losses = reinterpret_cast<double*>(call.scratch);
-        for (std::int64_t row = 0; row < shape.rows; ++row)
-          losses[row] = static_cast<double>(
-              x[row * shape.classes + label_of(shape, call.inputs[1], row)]);
+        const std::int64_t rows = labelled(shape, call.inputs[1]);
 #pragma omp parallel for if (shape.rows * shape.classes >= kWorthThreads)
         for (std::int64_t row = 0; row < shape.rows; ++row) {
           const std::int64_t first = row * shape.classes;
-          losses[row] =
-              softmax_row(x + first, probabilities + first, shape.classes) - losses[row];
+          const std::int64_t label = label_of(shape, call.inputs[1], row);
+          const double score = label < 0 ? 0 : static_cast<double>(x[first + label]);
+          const double log_sum =
+              softmax_row(x + first, probabilities + first, shape.classes);
+          losses[row] = label < 0 ? 0 : log_sum - score;
         }
         double sum = 0;
         for (std::int64_t row = 0; row < shape.rows; ++row) sum += losses[row];
-        *write<T>(call, 0) = static_cast<T>(sum / static_cast<double>(shape.rows));
+        *write<T>(call, 0) = static_cast<T>(sum / static_cast<double>(rows));
       },
       checked_mul(shape.rows, 8));
 }
 
 template <class T>
-std::unique_ptr<Kernel> cross_entropy_backward(const KernelTensors& tensors) {
-  const Rows shape = rows_of(tensors.input(0), tensors.input(1));
+std::unique_ptr<Kernel> cross_entropy_backward(const OperatorSpec& spec,
+                                               const KernelTensors& tensors) {
+  const Rows shape = rows_of(spec, tensors.input(0), tensors.input(1));
   return kernel_of([shape](const KernelCall& call) {
     const T* const probabilities = read<T>(call, 0);
     T* const dx = write<T>(call, 0);
-    const T part = static_cast<T>(1 / static_cast<double>(shape.rows));
+    const std::int64_t rows = labelled(shape, call.inputs[1]);
+    const T part = static_cast<T>(1 / static_cast<double>(rows));
     for (std::int64_t row = 0; row < shape.rows; ++row) {
       const std::int64_t first = row * shape.classes;
       const std::int64_t label = label_of(shape, call.inputs[1], row);
+      const T factor = label < 0 ? T(0) : part;
       for (std::int64_t j = 0; j < shape.classes; ++j)
-        dx[first + j] = part * (probabilities[first + j] - (j == label ? T(1) : T(0)));
+        dx[first + j] = factor * (probabilities[first + j] - (j == label ? T(1) : T(0)));
     }
   });
 }
 
-// No smaller than what is told from 0, so that a loss is a number.
 template <class T>
-T at_least_tiny(T y) {
-  return std::max(y, std::numeric_limits<T>::min());
-}
-
-template <class T>
-std::unique_ptr<Kernel> log_loss(const KernelTensors& tensors) {
-  const Rows shape = rows_of(tensors.input(0), tensors.input(1));
-  return kernel_of([shape](const KernelCall& call) {
-    const T* const y = read<T>(call, 0);
+std::unique_ptr<Kernel> mean_square(const KernelTensors& tensors) {
+  return kernel_of([count = tensors.input(0).elements()](const KernelCall& call) {
+    const T *const x = read<T>(call, 0), *const target = read<T>(call, 1);
     double sum = 0;
-    for (std::int64_t row = 0; row < shape.rows; ++row) {
-      const T likely = y[row * shape.classes + label_of(shape, call.inputs[1], row)];
-      sum -= std::log(static_cast<double>(at_least_tiny(likely)));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double off = static_cast<double>(x[i]) - static_cast<double>(target[i]);
+      sum += off * off;
     }
-    *write<T>(call, 0) = static_cast<T>(sum / static_cast<double>(shape.rows));
+    *write<T>(call, 0) = static_cast<T>(sum / static_cast<double>(count));
   });
 }
 
 template <class T>
-std::unique_ptr<Kernel> log_loss_backward(const KernelTensors& tensors) {
-  const Rows shape = rows_of(tensors.input(0), tensors.input(1));
-  return kernel_of([shape](const KernelCall& call) {
-    const T* const y = read<T>(call, 0);
-    T* const dy = write<T>(call, 0);
-    for (std::int64_t row = 0; row < shape.rows; ++row) {
-      const std::int64_t place =
-          row * shape.classes + label_of(shape, call.inputs[1], row);
-      const T likely = at_least_tiny(y[place]);
-      std::fill_n(dy + row * shape.classes, shape.classes, T(0));
-      dy[place] = -1 / (likely * static_cast<T>(shape.rows));
-    }
+std::unique_ptr<Kernel> mean_square_backward(const KernelTensors& tensors) {
+  return kernel_of([count = tensors.input(0).elements()](const KernelCall& call) {
+    const T *const x = read<T>(call, 0), *const target = read<T>(call, 1);
+    const T part = static_cast<T>(2 / static_cast<double>(count));
+    for (std::int64_t i = 0; i < count; ++i)
+      write<T>(call, 0)[i] = part * (x[i] - target[i]);
   });
 }
 
@@ -137,13 +129,13 @@ std::unique_ptr<Kernel> make_plain_loss(const OperatorSpec& spec,
                                         const KernelTensors& tensors) {
   switch (spec.kind) {
     case OperatorKind::kCrossEntropy:
-      return cross_entropy<T>(tensors);
+      return cross_entropy<T>(spec, tensors);
     case OperatorKind::kCrossEntropyBackward:
-      return cross_entropy_backward<T>(tensors);
-    case OperatorKind::kLogLoss:
-      return log_loss<T>(tensors);
-    case OperatorKind::kLogLossBackward:
-      return log_loss_backward<T>(tensors);
+      return cross_entropy_backward<T>(spec, tensors);
+    case OperatorKind::kMeanSquare:
+      return mean_square<T>(tensors);
+    case OperatorKind::kMeanSquareBackward:
+      return mean_square_backward<T>(tensors);
     default:
       return nullptr;
   }

@@ -180,12 +180,12 @@ void add_elementwise(std::vector<OperatorCase>& cases) {
                    {plain({16, 1, 1})},
                    {{{.kind = Kind::kExpand}, {g()}, {0}}}});
   cases.back().inputs[0].format = TensorFormat::kPlain;
-  OperatorSpec mask{.kind = Kind::kCausalMask, .alpha = 0.5};
-  cases.push_back({"causal mask",
-                   mask,
+  OperatorSpec causal{.kind = Kind::kCausalSoftmax, .alpha = 0.5};
+  cases.push_back({"causal softmax",
+                   causal,
                    {plain({2, 4, 4})},
                    {plain({2, 4, 4})},
-                   {{with(Kind::kCausalMaskBackward, mask), {g()}, {0}}}});
+                   {{with(Kind::kCausalSoftmaxBackward, causal), {out(0), g()}, {0}}}});
   OperatorSpec drop{.kind = Kind::kDropout, .probability = 0.4, .stream = 3};
   cases.push_back({"dropout",
                    drop,
