@@ -128,6 +128,12 @@ OperatorId OperatorGraphBuilder::add_operator(Operator op) {
     }
   }
   for (const TensorId each : op.captured) check(op, each);
+  for (const OperatorId each : op.after) {
+    if (index(each) >= number)
+      throw InvalidInput(
+          fmt::format("{} waits for operator {}, which does not stand before it",
+                      label(op), index(each)));
+  }
   const OperatorId id = operator_id(number);
   graph_.operator_by_name_.emplace(op.name, id);
   graph_.operators_.push_back(std::move(op));

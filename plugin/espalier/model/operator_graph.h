@@ -55,7 +55,7 @@ enum class Sharing : std::uint8_t {
 struct Tensor {
   std::string name;
   ElementType type = ElementType::kFloat32;
-  Shape shape;
+  Shape shape = {};
   Bytes bytes = 0;  ///< tensor_bytes() of both; of a sparse tensor values and indices
   TensorRole role = TensorRole::kComputed;
   /// In memory to the end, whoever reads it last: outputs of the graph, weights.
@@ -64,13 +64,13 @@ struct Tensor {
   std::optional<TensorValue> value = {};
   Sharing sharing = Sharing::kOwn;
   /// Whose bytes these are unless kOwn: an input of the operator that writes this one.
-  TensorId shared_with{};
+  TensorId shared_with = {};
 };
 
 /// A tensor that is the value of an attribute.
 struct ConstantTensor {
   ElementType type = ElementType::kFloat32;
-  Shape shape;
+  Shape shape = {};
   TensorValue value;
 };
 /// An attribute whose value is of no use here: a graph, a type, a sparse tensor.
@@ -83,14 +83,16 @@ using AttributeValue =
 
 /// One step of a computation: the node of a network, or of its training.
 struct Operator {
-  std::string name;    ///< unique in its graph, never empty
-  std::string type;    ///< "Conv", "Gemm"; docs/training-graphs.md has those of training
-  std::string domain;  ///< empty: ONNX's own, and those of training
+  std::string name = {};  ///< unique in its graph, never empty
+  std::string type;  ///< "Conv", "Gemm"; docs/training-graphs.md has those of training
+  std::string domain = {};  ///< empty: ONNX's own, and those of training
   /// By position; nothing where an optional one is left out.
-  std::vector<std::optional<TensorId>> inputs, outputs;
+  std::vector<std::optional<TensorId>> inputs = {}, outputs = {};
   std::map<std::string, AttributeValue, std::less<>> attributes = {};
   /// Read by graphs inside the operator, and not among `inputs`.
   std::vector<TensorId> captured = {};
+  /// Operators that have run before it, whatever it reads; each was added before.
+  std::vector<OperatorId> after = {};
   Bytes workspace = 0;  ///< only while it runs
 
   /// The input at a position; nothing where it is left out or not listed.
@@ -186,7 +188,8 @@ class OperatorGraphBuilder {
   TensorId add_tensor(Tensor tensor, std::optional<Bytes> bytes = std::nullopt);
 
   /// Outputs become its own. A name that is empty or taken gets a number.
-  /// @throws InvalidInput for an unknown tensor, an output that has a producer or is not
+  /// @throws InvalidInput for an unknown tensor or operator, an output that has a
+  /// producer or is not
   ///         computed, and an output that shares bytes with a tensor that is no input of
   ///         the operator, has other bytes or has been overwritten
   OperatorId add_operator(Operator op);

@@ -47,6 +47,7 @@ class Converter {
       if (input) read(id, *input);
     }
     for (const TensorId input : op.captured) read(id, input);
+    for (const OperatorId before : op.after) wait(id, before);
     for (const auto& output : op.outputs) {
       if (output && graph_.tensor(*output).sharing == Sharing::kOwn)
         builder_.writes(task(id), datum_of_[index(*output)]);
