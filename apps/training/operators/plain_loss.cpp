@@ -33,10 +33,18 @@ std::int64_t label_of(const Rows& shape, const std::byte* labels, std::int64_t r
   const std::int64_t label = shape.type == ElementType::kInt64
                                  ? reinterpret_cast<const std::int64_t*>(labels)[row]
                                  : reinterpret_cast<const std::int32_t*>(labels)[row];
-  if (label < 0 || label >= shape.classes)
+  if (label >= shape.classes)
     throw InvalidInput(
-        fmt::format("label {} of row {} is not in [0, {})", label, row, shape.classes));
+        fmt::format("label {} of row {} is not below {}", label, row, shape.classes));
   return label;
+}
+
+// Rows that have a label.
+std::int64_t labelled(const Rows& shape, const std::byte* labels) {
+  std::int64_t count = 0;
+  for (std::int64_t row = 0; row < shape.rows; ++row)
+    count += label_of(shape, labels, row) >= 0 ? 1 : 0;
+  return count;
 }
 
 // @return the logarithm of the sum of exponentials

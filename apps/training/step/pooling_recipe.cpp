@@ -12,8 +12,8 @@ Window window_of(const OperatorView& view, const Shape& kernel, const Shape& x,
   const std::size_t spatial = kernel.size();
   const Shape ones(spatial, 1), zeros(2 * spatial, 0);
   if (x.size() != spatial + 2 || y.size() != spatial + 2)
-    view.refuse(fmt::format("{} spatial axes of {} and {}", spatial, describe(x),
-                            describe(y)));
+    view.refuse(fmt::format("{} spatial axes of {} and {}", spatial, espalier::describe(x),
+                            espalier::describe(y)));
   const Shape pads = op.integers("pads", zeros);
   Window window{.kernel = kernel,
                 .strides = op.integers("strides", ones),
