@@ -8,10 +8,9 @@ namespace {
 
 using F = BinaryFunction;
 
-constexpr std::array kFunctions = {std::pair{"Add", F::kAdd},
-                                   std::pair{"Sub", F::kSubtract},
-                                   std::pair{"Mul", F::kMultiply},
-                                   std::pair{"Div", F::kDivide}};
+constexpr std::array kFunctions = {
+    std::pair{"Add", F::kAdd}, std::pair{"Sub", F::kSubtract},
+    std::pair{"Mul", F::kMultiply}, std::pair{"Div", F::kDivide}};
 
 OperatorSpec binary(F function) {
   return {.kind = OperatorKind::kBinary, .binary = function};
@@ -27,8 +26,7 @@ Recipe two(const OperatorView& view, F function) {
 
 Recipe sum(const OperatorView& view) {
   const std::size_t count = view.op().inputs.size();
-  if (count == 1)
-    return {{{{.kind = OperatorKind::kCopy}, {input(0)}, {output(0)}}}};
+  if (count == 1) return {{{{.kind = OperatorKind::kCopy}, {input(0)}, {output(0)}}}};
   if (count == 2) return two(view, F::kAdd);
   const std::size_t first = view.overwritten(0).value_or(0);
   RecipeStep step{{.kind = OperatorKind::kSum}, {input(first)}, {output(0)}};
@@ -46,8 +44,10 @@ void add_reduction(Recipe& recipe, const OperatorView& view, const Ingredient& f
   OperatorSpec spec{.kind = OperatorKind::kReduce, .alpha = factor};
   if (same && factor == 1) spec.kind = OperatorKind::kCopy;
   if (same && factor != 1)
-    spec = {.kind = OperatorKind::kUnary, .unary = UnaryFunction::kLinear,
-            .alpha = factor, .beta = 0};
+    spec = {.kind = OperatorKind::kUnary,
+            .unary = UnaryFunction::kLinear,
+            .alpha = factor,
+            .beta = 0};
   recipe.steps.push_back({spec, {from}, {output(i)}});
 }
 

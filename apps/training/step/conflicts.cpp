@@ -66,8 +66,7 @@ class TouchedMemory {
         begin = next->second.end;
         continue;
       }
-      const std::uintptr_t to =
-          next == pieces_.end() ? end : std::min(end, next->first);
+      const std::uintptr_t to = next == pieces_.end() ? end : std::min(end, next->first);
       pieces_[begin] = {to, {-1, {reader}}};
       begin = to;
     }

@@ -9,15 +9,22 @@ namespace {
 
 using F = UnaryFunction;
 
-constexpr std::array kFunctions = {
-    std::pair{"Relu", F::kRelu},         std::pair{"LeakyRelu", F::kLeakyRelu},
-    std::pair{"Elu", F::kElu},           std::pair{"Sigmoid", F::kSigmoid},
-    std::pair{"Tanh", F::kTanh},         std::pair{"Gelu", F::kGelu},
-    std::pair{"Silu", F::kSwish},        std::pair{"Swish", F::kSwish},
-    std::pair{"HardSwish", F::kHardSwish}, std::pair{"Exp", F::kExp},
-    std::pair{"Log", F::kLog},           std::pair{"Sqrt", F::kSqrt},
-    std::pair{"Abs", F::kAbs},           std::pair{"Pow", F::kSquare},
-    std::pair{"Clip", F::kClip},         std::pair{"Neg", F::kLinear}};
+constexpr std::array kFunctions = {std::pair{"Relu", F::kRelu},
+                                   std::pair{"LeakyRelu", F::kLeakyRelu},
+                                   std::pair{"Elu", F::kElu},
+                                   std::pair{"Sigmoid", F::kSigmoid},
+                                   std::pair{"Tanh", F::kTanh},
+                                   std::pair{"Gelu", F::kGelu},
+                                   std::pair{"Silu", F::kSwish},
+                                   std::pair{"Swish", F::kSwish},
+                                   std::pair{"HardSwish", F::kHardSwish},
+                                   std::pair{"Exp", F::kExp},
+                                   std::pair{"Log", F::kLog},
+                                   std::pair{"Sqrt", F::kSqrt},
+                                   std::pair{"Abs", F::kAbs},
+                                   std::pair{"Pow", F::kSquare},
+                                   std::pair{"Clip", F::kClip},
+                                   std::pair{"Neg", F::kLinear}};
 
 OperatorSpec spec_of(const OperatorView& view, F function) {
   OperatorSpec spec{.kind = OperatorKind::kUnary, .unary = function};
@@ -76,9 +83,7 @@ Recipe softmax(const OperatorView& view, bool logarithm, std::int64_t default_ax
   };
   if (!view.is_gradient()) return {{{spec, {seen(input(0))}, {seen(output(0))}}}};
   spec.kind = OperatorKind::kSoftmaxBackward;
-  return {{{spec,
-            {seen(input(view.y(0))), seen(input(view.g()))},
-            {seen(output(0))}}}};
+  return {{{spec, {seen(input(view.y(0))), seen(input(view.g()))}, {seen(output(0))}}}};
 }
 
 Recipe causal_softmax(const OperatorView& view) {
@@ -90,10 +95,9 @@ Recipe causal_softmax(const OperatorView& view) {
 }
 
 Recipe dropout(const OperatorView& view) {
-  OperatorSpec spec{
-      .kind = OperatorKind::kDropout,
-      .probability = view.number(1, view.op().real("ratio", 0.5)),
-      .stream = static_cast<std::uint64_t>(view.op().integer("seed", 0))};
+  OperatorSpec spec{.kind = OperatorKind::kDropout,
+                    .probability = view.number(1, view.op().real("ratio", 0.5)),
+                    .stream = static_cast<std::uint64_t>(view.op().integer("seed", 0))};
   if (!view.is_gradient()) {
     if (!view.has_output(1)) view.refuse("its mask is not kept");
     return {{{spec, {input(0)}, {output(0), output(1)}}}};

@@ -9,9 +9,9 @@ namespace {
 
 Recipe convolution(const OperatorView& view) {
   const Shape &w = view.in(1).shape, &x = view.in(0).shape;
-  OperatorSpec spec{.kind = OperatorKind::kConvolution,
-                    .window = window_of(view, {w.begin() + 2, w.end()}, x,
-                                        view.out(0).shape)};
+  OperatorSpec spec{
+      .kind = OperatorKind::kConvolution,
+      .window = window_of(view, {w.begin() + 2, w.end()}, x, view.out(0).shape)};
   RecipeStep step{spec, {input(0), input(1)}, {output(0)}};
   if (view.has_input(2)) step.inputs.push_back(input(2));
   return {{step}};
@@ -19,9 +19,9 @@ Recipe convolution(const OperatorView& view) {
 
 Recipe convolution_gradient(const OperatorView& view) {
   const Shape &w = view.argument_shape(1), &x = view.argument_shape(0);
-  OperatorSpec spec{.kind = OperatorKind::kConvolutionBackwardData,
-                    .window = window_of(view, {w.begin() + 2, w.end()}, x,
-                                        view.in(0).shape)};
+  OperatorSpec spec{
+      .kind = OperatorKind::kConvolutionBackwardData,
+      .window = window_of(view, {w.begin() + 2, w.end()}, x, view.in(0).shape)};
   Recipe recipe;
   if (view.has_output(0))
     recipe.steps.push_back({spec, {input(view.g()), input(view.x(1))}, {output(0)}});
@@ -45,8 +45,8 @@ Product product_of(const OperatorView& view) {
           view.op().integer("transA", 0) != 0, view.op().integer("transB", 0) != 0};
 }
 OperatorSpec matmul(double alpha, bool a, bool b) {
-  return {.kind = OperatorKind::kMatMul, .transpose_a = a, .transpose_b = b,
-          .alpha = alpha};
+  return {
+      .kind = OperatorKind::kMatMul, .transpose_a = a, .transpose_b = b, .alpha = alpha};
 }
 
 Recipe product(const OperatorView& view) {

@@ -110,8 +110,9 @@ Recipe reduction(const OperatorView& view, bool mean) {
   }
   for (const std::int64_t axis : axes)
     kept[static_cast<std::size_t>(view.axis(axis, x.size()))] = 1;
-  const double count = static_cast<double>(element_count(x)) /
-                       static_cast<double>(std::max<std::int64_t>(1, element_count(kept)));
+  const double count =
+      static_cast<double>(element_count(x)) /
+      static_cast<double>(std::max<std::int64_t>(1, element_count(kept)));
   OperatorSpec spec{.kind = OperatorKind::kReduce, .alpha = mean ? 1 / count : 1};
   Ingredient small = view.is_gradient() ? input(view.g()) : output(0);
   small.shape = kept;

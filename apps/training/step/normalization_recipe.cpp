@@ -26,7 +26,8 @@ Recipe batch_norm(const OperatorView& view) {
     recipe.steps.push_back(step);
     return recipe;
   }
-  RecipeStep step{spec, {input(0), input(1), input(2)}, {output(0), output(1), output(2)}};
+  RecipeStep step{
+      spec, {input(0), input(1), input(2)}, {output(0), output(1), output(2)}};
   if (view.has_input(3) && view.has_input(4) &&
       view.op().integer("updates_statistics", 1) != 0) {
     step.inputs.emplace_back(input(3));

@@ -43,8 +43,8 @@ class OperatorView {
   [[nodiscard]] std::vector<std::int64_t> whole_numbers(std::size_t i) const;
   /// The one number of forward input i, a constant; another where it is left out.
   [[nodiscard]] double number(std::size_t i, double otherwise) const;
-  /// A list that older operators have as an attribute, newer ones as an input; empty where
-  /// neither is given.
+  /// A list that older operators have as an attribute, newer ones as an input; empty
+  /// where neither is given.
   [[nodiscard]] std::vector<std::int64_t> list(std::string_view attribute,
                                                std::size_t argument) const;
   /// Before operator set 13 it is 1, and means all axes from there on.

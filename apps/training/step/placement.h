@@ -10,8 +10,8 @@
 
 namespace espalier::training {
 
-/// Offsets and sizes are multiples of this: a line of the cache, and as wide as the widest
-/// vectors.
+/// Offsets and sizes are multiples of this: a line of the cache, and as wide as the
+/// widest vectors.
 inline constexpr Bytes kTensorAlignment = 64;
 
 /// The order in which a step runs, and where everything lies, in one arena.

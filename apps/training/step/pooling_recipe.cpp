@@ -12,8 +12,8 @@ Window window_of(const OperatorView& view, const Shape& kernel, const Shape& x,
   const std::size_t spatial = kernel.size();
   const Shape ones(spatial, 1), zeros(2 * spatial, 0);
   if (x.size() != spatial + 2 || y.size() != spatial + 2)
-    view.refuse(fmt::format("{} spatial axes of {} and {}", spatial, espalier::describe(x),
-                            espalier::describe(y)));
+    view.refuse(fmt::format("{} spatial axes of {} and {}", spatial,
+                            espalier::describe(x), espalier::describe(y)));
   const Shape pads = op.integers("pads", zeros);
   Window window{.kernel = kernel,
                 .strides = op.integers("strides", ones),
@@ -30,8 +30,8 @@ Window window_of(const OperatorView& view, const Shape& kernel, const Shape& x,
   if (!automatic.starts_with("SAME")) return window;
   for (std::size_t i = 0; i < spatial; ++i) {
     const std::int64_t span = (kernel[i] - 1) * window.dilations[i] + 1;
-    const std::int64_t all = std::max<std::int64_t>(
-        0, (y[i + 2] - 1) * window.strides[i] + span - x[i + 2]);
+    const std::int64_t all =
+        std::max<std::int64_t>(0, (y[i + 2] - 1) * window.strides[i] + span - x[i + 2]);
     window.pads_begin[i] = automatic == "SAME_LOWER" ? all - all / 2 : all / 2;
     window.pads_end[i] = all - window.pads_begin[i];
   }
@@ -42,10 +42,9 @@ namespace {
 
 Recipe max_pool(const OperatorView& view) {
   const Shape& x = view.is_gradient() ? view.out(0).shape : view.in(0).shape;
-  OperatorSpec spec{
-      .kind = OperatorKind::kMaxPool,
-      .window = window_of(view, view.op().integers("kernel_shape"), x,
-                          view.result_shape())};
+  OperatorSpec spec{.kind = OperatorKind::kMaxPool,
+                    .window = window_of(view, view.op().integers("kernel_shape"), x,
+                                        view.result_shape())};
   const std::size_t indices = view.is_gradient() ? view.y(1) : 1;
   if (view.is_gradient() ? !view.has_input(indices) : !view.has_output(indices))
     view.refuse("its indices are not kept");
@@ -56,8 +55,8 @@ Recipe max_pool(const OperatorView& view) {
 
 Recipe average_pool(const OperatorView& view, bool global) {
   const Shape& x = view.is_gradient() ? view.out(0).shape : view.in(0).shape;
-  const Shape kernel = global ? Shape(x.begin() + 2, x.end())
-                              : view.op().integers("kernel_shape");
+  const Shape kernel =
+      global ? Shape(x.begin() + 2, x.end()) : view.op().integers("kernel_shape");
   OperatorSpec spec{.kind = OperatorKind::kAveragePool,
                     .window = window_of(view, kernel, x, view.result_shape())};
   if (!view.is_gradient()) return {{{spec, {input(0)}, {output(0)}}}};

@@ -33,8 +33,8 @@ struct RecipeStep {
   std::vector<std::optional<Ingredient>> inputs, outputs;
 };
 
-/// How kernels compute an operator of a graph, one after the other. None: there is nothing
-/// to do (a view, a barrier).
+/// How kernels compute an operator of a graph, one after the other. None: there is
+/// nothing to do (a view, a barrier).
 struct Recipe {
   std::vector<RecipeStep> steps;
   std::vector<Shape> temporaries = {};  ///< of single precision

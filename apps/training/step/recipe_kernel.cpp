@@ -156,16 +156,24 @@ StepKernels make_kernels(const OperatorGraph& graph, const RecipeOptions& option
     try {
       kernels.by_operator.push_back(maker.kernel(op, recipes[i]));
     } catch (const InvalidInput& error) {
-      throw InvalidInput(fmt::format("{}: {} ({})", label(op), error.what(),
-                                     tensors_of(graph, op)));
+      throw InvalidInput(
+          fmt::format("{}: {} ({})", label(op), error.what(), tensors_of(graph, op)));
     }
   }
   return kernels;
 }
 
-OperatorGraph with_workspaces(const OperatorGraph& graph, const StepKernels& kernels) {
+OperatorGraph with_workspaces(const TrainingGraph& training, const StepKernels& kernels) {
+  const OperatorGraph& graph = training.graph;
   OperatorGraphBuilder builder(graph.operator_set());
-  for (const Tensor& tensor : graph.tensors()) builder.add_tensor(tensor, tensor.bytes);
+  for (std::size_t i = 0; i < graph.tensors().size(); ++i) {
+    const Tensor& tensor = graph.tensors()[i];
+    const TensorId id = builder.add_tensor(tensor, tensor.bytes);
+    const bool given = tensor.role == TensorRole::kConstant ||
+                       tensor.role == TensorRole::kParameter ||
+                       tensor.role == TensorRole::kState;
+    if (given || id == training.loss) builder.keep(id);
+  }
   for (std::size_t i = 0; i < graph.size(); ++i) {
     Operator op = graph.operators()[i];
     if (const auto& kernel = kernels.by_operator[i])

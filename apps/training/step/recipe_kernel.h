@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "espalier/training/training_graph.h"
 #include "training/operators/kernel.h"
 #include "training/step/recipe.h"
 
@@ -24,8 +25,9 @@ struct StepKernels {
                                        const RecipeOptions& options, MakeKernel make,
                                        bool fast);
 
-/// The graph with each operator's workspace as large as its kernel wants it.
-[[nodiscard]] OperatorGraph with_workspaces(const OperatorGraph& graph,
+/// The graph of a step with each operator's workspace as large as its kernel wants it;
+/// the loss and what is known from the start stay in memory for the next step.
+[[nodiscard]] OperatorGraph with_workspaces(const TrainingGraph& training,
                                             const StepKernels& kernels);
 
 }  // namespace espalier::training

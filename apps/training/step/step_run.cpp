@@ -58,11 +58,9 @@ StepRun::Task StepRun::task_of(OperatorId id, StepKernels& kernels,
   for (const auto& output : op.outputs) {
     task.outputs.push_back(output ? placement.tensor(*output) : nullptr);
     if (output)
-      accesses.push_back(
-          access(task.outputs.back(), graph_.tensor(*output).bytes, true));
+      accesses.push_back(access(task.outputs.back(), graph_.tensor(*output).bytes, true));
   }
-  if (op.workspace > 0)
-    accesses.push_back(access(task.workspace, op.workspace, true));
+  if (op.workspace > 0) accesses.push_back(access(task.workspace, op.workspace, true));
   if (placement.arena() == nullptr) return task;
   const auto first = reinterpret_cast<std::uintptr_t>(placement.arena());
   for (const MemoryAccess& each : accesses)

@@ -14,7 +14,8 @@
 namespace espalier::training {
 
 struct StepRunOptions {
-  std::int32_t threads = 1;  ///< of each worker, for one kernel; as when kernels were made
+  std::int32_t threads =
+      1;  ///< of each worker, for one kernel; as when kernels were made
   std::uint64_t seed = 0;
 };
 

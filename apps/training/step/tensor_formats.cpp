@@ -8,9 +8,9 @@ namespace {
 
 // How an operator takes its tensors of four axes.
 enum class Manners : std::int8_t {
-  kEach,    // each in any format
-  kAlike,   // all in one format
-  kPlain    // plain
+  kEach,   // each in any format
+  kAlike,  // all in one format
+  kPlain   // plain
 };
 
 Manners manners_of(const RecipeStep& step) {

@@ -11,7 +11,7 @@ namespace espalier::training {
 /// operator works on element by element, or joins.
 /// @param recipes  by operator
 /// @par Cost  O((tensors + uses) · formats)
-[[nodiscard]] std::vector<TensorFormat> choose_formats(const OperatorGraph& graph,
-                                                       const std::vector<Recipe>& recipes);
+[[nodiscard]] std::vector<TensorFormat> choose_formats(
+    const OperatorGraph& graph, const std::vector<Recipe>& recipes);
 
 }  // namespace espalier::training

@@ -35,8 +35,8 @@ Recipe update(const OperatorView& view, OperatorKind kind, std::size_t changed,
     view.refuse("updates by a norm are not known");
   for (std::size_t i = 0; i < view.op().outputs.size(); ++i)
     if (view.has_output(i) && view.overwritten(i) != i + 1)
-      view.refuse(fmt::format("{} does not overwrite what it updates",
-                              label(view.out(i))));
+      view.refuse(
+          fmt::format("{} does not overwrite what it updates", label(view.out(i))));
   RecipeStep step{{.kind = kind, .update = rule}, {}, {}};
   for (std::size_t i = 1; i <= changed; ++i) step.inputs.emplace_back(input(i));
   step.inputs.emplace_back(input(0));
