@@ -39,7 +39,7 @@ void fill(const TrainingGraph& training, const Placement& placement, bool inputs
 
 Ran train(const TrainingGraph& training, bool planned, std::int32_t workers, int steps) {
   use_threads(1);
-  const solver::Runtime runtime({.workers = workers});
+  const solver::Runtime runtime({.workers = workers});  // shared with the caller's
   StepKernels kernels = make_kernels(training.graph, kOptions, make_dnnl_kernel, true);
   const OperatorGraph graph = with_workspaces(training, kernels);
   Ran ran;
@@ -74,12 +74,13 @@ Ran train(const TrainingGraph& training, bool planned, std::int32_t workers, int
 }
 
 TEST(TrainingStep, FromOneArenaIsBitwiseTheOneOfTensorsByThemselves) {
-  for (const Network& network : small_networks()) {
-    for (const Optimiser optimiser :
-         {Optimiser::kSgd, Optimiser::kMomentum, Optimiser::kAdam}) {
-      const TrainingGraph training = step_of(network.graph, optimiser);
-      const Ran alone = train(training, false, 1, 4);
-      for (const std::int32_t workers : {1, 2}) {
+  for (const std::int32_t workers : {1, 2}) {
+    const solver::Runtime kept({.workers = workers});
+    for (const Network& network : small_networks()) {
+      for (const Optimiser optimiser :
+           {Optimiser::kSgd, Optimiser::kMomentum, Optimiser::kAdam}) {
+        const TrainingGraph training = step_of(network.graph, optimiser);
+        const Ran alone = train(training, false, workers, 4);
         const Ran planned = train(training, true, workers, 4);
         EXPECT_EQ(planned.losses, alone.losses) << network.name << ", " << workers;
         EXPECT_EQ(planned.peak, planned.planned) << network.name;
@@ -89,6 +90,7 @@ TEST(TrainingStep, FromOneArenaIsBitwiseTheOneOfTensorsByThemselves) {
 }
 
 TEST(TrainingStep, LearnsWhatItIsShown) {
+  const solver::Runtime kept({.workers = 1});
   for (const Network& network : small_networks()) {
     const Ran ran = train(step_of(network.graph, Optimiser::kMomentum), true, 1, 20);
     EXPECT_LT(ran.losses.back(), 0.7F * ran.losses.front()) << network.name;
@@ -96,6 +98,7 @@ TEST(TrainingStep, LearnsWhatItIsShown) {
 }
 
 TEST(TrainingStep, LosesWhatTheOracleLoses) {
+  const solver::Runtime kept({.workers = 1});
   for (const Network& network : small_networks()) {
     const TrainingGraph training = step_of(network.graph);
     const Ran ran = train(training, true, 1, 3);
