@@ -40,6 +40,7 @@ if(TARGET ONNX::onnx AND NOT TARGET onnx)  # its name since 1.16 or so
   add_library(onnx INTERFACE IMPORTED GLOBAL)
   target_link_libraries(onnx INTERFACE ONNX::onnx)
 endif()
+find_package(dnnl CONFIG QUIET)
 find_package(BLAS)
 find_package(LAPACK)
 if(PKG_CONFIG_FOUND)
@@ -55,6 +56,7 @@ option(ESPALIER_WITH_AMD "Order with AMD" ${AMD_FOUND})
 option(ESPALIER_WITH_SCOTCH "Order with SCOTCH" ${SCOTCH_LIB_FOUND})
 option(ESPALIER_WITH_ONNX "Read ONNX models" ${ONNX_FOUND})
 option(ESPALIER_WITH_HWLOC "See the machine with hwloc" ${HWLOC_FOUND})
+option(ESPALIER_WITH_DNNL "Train networks through oneDNN" ${dnnl_FOUND})
 option(ESPALIER_WITH_MPI "Build the solver for cluster jobs, over StarPU-MPI" ON)
 
 # MPI, and the StarPU-MPI of the StarPU that was found.

@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <cmath>
+
+#include "espalier/model/error.h"
+#include "training/operators/function_kernel.h"
+#include "training/operators/plain_kernels.h"
+#include "training/operators/strided.h"
+
+namespace espalier::training {
+namespace {
+
+template <class T>
+T apply(BinaryFunction function, T a, T b) {
+  switch (function) {
+    case BinaryFunction::kAdd:
+      return a + b;
+    case BinaryFunction::kSubtract:
+      return a - b;
+    case BinaryFunction::kMultiply:
+      return a * b;
+    case BinaryFunction::kDivide:
+      return a / b;
+    case BinaryFunction::kMaximum:
+      return std::max(a, b);
+    case BinaryFunction::kMinimum:
+      break;
+  }
+  return std::min(a, b);
+}
+
+template <class T>
+std::unique_ptr<Kernel> binary(const OperatorSpec& spec, const KernelTensors& tensors) {
+  const auto dims = tensors.output(0).dims;
+  const Strided a = broadcast_strides(tensors.input(0).dims, dims);
+  const Strided b = broadcast_strides(tensors.input(1).dims, dims);
+  return kernel_of([=, function = spec.binary](const KernelCall& call) {
+    const T *const left = read<T>(call, 0), *const right = read<T>(call, 1);
+    T* y = write<T>(call, 0);
+    for_each_element(dims, a, b, [&](std::int64_t i, std::int64_t j) {
+      *y++ = apply(function, left[i], right[j]);
+    });
+  });
+}
+
+// Where both are equal each gets half.
+template <class T>
+std::unique_ptr<Kernel> binary_backward(const OperatorSpec& spec,
+                                        const KernelTensors& tensors) {
+  const std::int64_t count = tensors.input(2).elements();
+  const bool maximum = spec.binary == BinaryFunction::kMaximum;
+  return kernel_of([=](const KernelCall& call) {
+    const T *const a = read<T>(call, 0), *const b = read<T>(call, 1);
+    const T* const g = read<T>(call, 2);
+    T* const da = call.outputs[0] ? write<T>(call, 0) : nullptr;
+    T* const db =
+        call.outputs.size() > 1 && call.outputs[1] ? write<T>(call, 1) : nullptr;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T value = g[i];
+      const T part = a[i] == b[i] ? T(0.5) : T((a[i] > b[i]) == maximum);
+      if (da) da[i] = part * value;
+      if (db) db[i] = (1 - part) * value;
+    }
+  });
+}
+
+template <class T>
+std::unique_ptr<Kernel> expand(const OperatorSpec& spec, const KernelTensors& tensors) {
+  const auto dims = tensors.output(0).dims;
+  const Strided from = broadcast_strides(tensors.input(0).dims, dims);
+  const Strided to = plain_strides(dims);
+  return kernel_of([=, scale = static_cast<T>(spec.alpha)](const KernelCall& call) {
+    const T* const x = read<T>(call, 0);
+    T* const y = write<T>(call, 0);
+    for_each_element(dims, from, to,
+                     [&](std::int64_t i, std::int64_t j) { y[j] = scale * x[i]; });
+  });
+}
+
+// A random number of 64 bits for each place, the same whatever runs when [SplitMix64].
+std::uint64_t mix(std::uint64_t z) {
+  z += 0x9e3779b97f4a7c15U;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+template <class T>
+std::unique_ptr<Kernel> dropout(const OperatorSpec& spec, const KernelTensors& tensors) {
+  const std::int64_t count = tensors.input(0).elements();
+  const double p = spec.probability;
+  if (!(p >= 0 && p < 1)) throw InvalidInput("the probability to drop is not in [0, 1)");
+  const auto limit = static_cast<std::uint64_t>(p * 0x1p53);
+  return kernel_of([=, stream = spec.stream](const KernelCall& call) {
+    const T* const x = read<T>(call, 0);
+    T* const y = write<T>(call, 0);
+    auto* const mask = write<std::uint8_t>(call, 1);
+    const std::uint64_t key =
+        mix(call.seed ^ mix(stream ^ mix(static_cast<std::uint64_t>(call.step))));
+    const T scale = static_cast<T>(1 / (1 - p));
+#pragma omp parallel for if (count >= kWorthThreads)
+    for (std::int64_t i = 0; i < count; ++i) {
+      const bool kept = (mix(key + static_cast<std::uint64_t>(i)) >> 11) >= limit;
+      mask[i] = kept ? 1 : 0;
+      y[i] = kept ? scale * x[i] : T(0);
+    }
+  });
+}
+
+template <class T>
+std::unique_ptr<Kernel> dropout_backward(const OperatorSpec& spec,
+                                         const KernelTensors& tensors) {
+  const std::int64_t count = tensors.output(0).elements();
+  const T scale = static_cast<T>(1 / (1 - spec.probability));
+  return kernel_of([=](const KernelCall& call) {
+    const auto* const mask = read<std::uint8_t>(call, 0);
+    const T* const g = read<T>(call, 1);
+    T* const dx = write<T>(call, 0);
+#pragma omp parallel for if (count >= kWorthThreads)
+    for (std::int64_t i = 0; i < count; ++i) dx[i] = mask[i] ? scale * g[i] : T(0);
+  });
+}
+
+// The softmax of row i sees columns up to i, and more where there are more columns.
+std::int64_t seen_by(std::int64_t line, std::int64_t rows, std::int64_t columns) {
+  return std::clamp<std::int64_t>(line % rows + 1 + columns - rows, 1, columns);
+}
+
+template <class T>
+std::unique_ptr<Kernel> causal_softmax(const OperatorSpec& spec,
+                                       const KernelTensors& tensors) {
+  const TensorShape& x = tensors.input(0);
+  const std::int64_t columns = x.dim(-1), rows = x.dim(-2), count = x.elements();
+  return kernel_of([=, scale = static_cast<T>(spec.alpha)](const KernelCall& call) {
+    const T* const from = read<T>(call, 0);
+    T* const to = write<T>(call, 0);
+#pragma omp parallel for if (count >= kWorthThreads)
+    for (std::int64_t line = 0; line < count / columns; ++line) {
+      const T* const in = from + line * columns;
+      T* const out = to + line * columns;
+      const std::int64_t seen = seen_by(line, rows, columns);
+      const T most =
+          scale > 0 ? *std::max_element(in, in + seen) : *std::min_element(in, in + seen);
+      T sum = 0;
+      for (std::int64_t j = 0; j < seen; ++j)
+        sum += out[j] = std::exp(scale * (in[j] - most));
+      for (std::int64_t j = 0; j < seen; ++j) out[j] /= sum;
+      std::fill(out + seen, out + columns, T(0));
+    }
+  });
+}
+
+template <class T>
+std::unique_ptr<Kernel> causal_softmax_backward(const OperatorSpec& spec,
+                                                const KernelTensors& tensors) {
+  const TensorShape& y = tensors.input(0);
+  const std::int64_t columns = y.dim(-1), count = y.elements();
+  return kernel_of([=, scale = static_cast<T>(spec.alpha)](const KernelCall& call) {
+    const T *const result = read<T>(call, 0), *const gradient = read<T>(call, 1);
+    T* const to = write<T>(call, 0);
+#pragma omp parallel for if (count >= kWorthThreads)
+    for (std::int64_t line = 0; line < count / columns; ++line) {
+      const T *const p = result + line * columns, *const g = gradient + line * columns;
+      T sum = 0;
+      for (std::int64_t j = 0; j < columns; ++j) sum += p[j] * g[j];
+      for (std::int64_t j = 0; j < columns; ++j)
+        to[line * columns + j] = scale * p[j] * (g[j] - sum);
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Kernel> make_plain_elementwise(const OperatorSpec& spec,
+                                               const KernelTensors& tensors) {
+  switch (spec.kind) {
+    case OperatorKind::kBinary:
+      return binary<T>(spec, tensors);
+    case OperatorKind::kBinaryBackward:
+      return binary_backward<T>(spec, tensors);
+    case OperatorKind::kExpand:
+      return expand<T>(spec, tensors);
+    case OperatorKind::kDropout:
+      return dropout<T>(spec, tensors);
+    case OperatorKind::kDropoutBackward:
+      return dropout_backward<T>(spec, tensors);
+    case OperatorKind::kCausalSoftmax:
+      return causal_softmax<T>(spec, tensors);
+    case OperatorKind::kCausalSoftmaxBackward:
+      return causal_softmax_backward<T>(spec, tensors);
+    default:
+      return nullptr;
+  }
+}
+
+template std::unique_ptr<Kernel> make_plain_elementwise<float>(const OperatorSpec&,
+                                                               const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_elementwise<double>(const OperatorSpec&,
+                                                                const KernelTensors&);
+
+}  // namespace espalier::training

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+
+#include "training/operators/kernel.h"
+
+namespace espalier::training {
+
+// What oneDNN has no primitive for, by loops over tensors in the plain format (those that
+// work on one element at a time: any format that all their tensors share). T is float, or
+// double for the oracle. null: not of this family.
+
+template <class T>
+[[nodiscard]] std::unique_ptr<Kernel> make_plain_elementwise(
+    const OperatorSpec& spec, const KernelTensors& tensors);
+template <class T>
+[[nodiscard]] std::unique_ptr<Kernel> make_plain_movement(const OperatorSpec& spec,
+                                                          const KernelTensors& tensors);
+template <class T>
+[[nodiscard]] std::unique_ptr<Kernel> make_plain_loss(const OperatorSpec& spec,
+                                                      const KernelTensors& tensors);
+template <class T>
+[[nodiscard]] std::unique_ptr<Kernel> make_plain_update(const OperatorSpec& spec,
+                                                        const KernelTensors& tensors);
+
+/// Any of them.
+template <class T>
+[[nodiscard]] std::unique_ptr<Kernel> make_plain_kernel(const OperatorSpec& spec,
+                                                        const KernelTensors& tensors) {
+  if (auto kernel = make_plain_elementwise<T>(spec, tensors)) return kernel;
+  if (auto kernel = make_plain_movement<T>(spec, tensors)) return kernel;
+  if (auto kernel = make_plain_loss<T>(spec, tensors)) return kernel;
+  return make_plain_update<T>(spec, tensors);
+}
+
+}  // namespace espalier::training

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "espalier/model/error.h"
+#include "training/operators/function_kernel.h"
+#include "training/operators/plain_kernels.h"
+#include "training/operators/strided.h"
+
+namespace espalier::training {
+namespace {
+
+// The box of x that a slice with `spec.starts` and `spec.steps` sees.
+Strided slice_of(const OperatorSpec& spec, const TensorShape& x) {
+  Strided slice = plain_strides(x.dims);
+  for (std::size_t i = 0; i < x.dims.size(); ++i) {
+    slice.offset += spec.starts.at(i) * slice.strides[i];
+    slice.strides[i] *= spec.steps.at(i);
+  }
+  return slice;
+}
+
+template <class T>
+std::unique_ptr<Kernel> slice(const OperatorSpec& spec, const KernelTensors& tensors) {
+  const auto dims = tensors.output(0).dims;
+  const Strided from = slice_of(spec, tensors.input(0)), to = plain_strides(dims);
+  return kernel_of([=](const KernelCall& call) {
+    const T* const x = read<T>(call, 0);
+    T* const y = write<T>(call, 0);
+    for_each_element(dims, from, to,
+                     [&](std::int64_t i, std::int64_t j) { y[j] = x[i]; });
+  });
+}
+
+template <class T>
+std::unique_ptr<Kernel> slice_backward(const OperatorSpec& spec,
+                                       const KernelTensors& tensors) {
+  const auto dims = tensors.input(0).dims;
+  const Strided from = plain_strides(dims), to = slice_of(spec, tensors.output(0));
+  const std::int64_t count = tensors.output(0).elements();
+  return kernel_of([=](const KernelCall& call) {
+    const T* const g = read<T>(call, 0);
+    T* const dx = write<T>(call, 0);
+    std::fill_n(dx, count, T(0));
+    for_each_element(dims, from, to,
+                     [&](std::int64_t i, std::int64_t j) { dx[j] = g[i]; });
+  });
+}
+
+// The part of x that is inside y, in both.
+template <class T>
+std::unique_ptr<Kernel> pad(const OperatorSpec& spec, const KernelTensors& tensors) {
+  const TensorShape &x = tensors.input(0), &y = tensors.output(0);
+  Strided from = plain_strides(x.dims), to = plain_strides(y.dims);
+  auto dims = x.dims;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::int64_t start = spec.starts.at(i);
+    const std::int64_t first = std::max<std::int64_t>(0, -start);
+    dims[i] = std::max<std::int64_t>(0, std::min(x.dims[i], y.dims[i] - start) - first);
+    from.offset += first * from.strides[i];
+    to.offset += (first + start) * to.strides[i];
+  }
+  const std::int64_t count = y.elements();
+  return kernel_of([=, value = static_cast<T>(spec.alpha)](const KernelCall& call) {
+    const T* const in = read<T>(call, 0);
+    T* const out = write<T>(call, 0);
+    std::fill_n(out, count, value);
+    for_each_element(dims, from, to,
+                     [&](std::int64_t i, std::int64_t j) { out[j] = in[i]; });
+  });
+}
+
+// Index i of a tensor of whole numbers. @throws InvalidInput outside [0, limit)
+std::int64_t index_at(const std::byte* indices, ElementType type, std::int64_t i,
+                      std::int64_t limit) {
+  const std::int64_t index = type == ElementType::kInt64
+                                 ? reinterpret_cast<const std::int64_t*>(indices)[i]
+                                 : reinterpret_cast<const std::int32_t*>(indices)[i];
+  if (index < 0 || index >= limit)
+    throw InvalidInput(
+        fmt::format("index {} (number {}) is not in [0, {})", index, i, limit));
+  return index;
+}
+
+void check_indices(const TensorShape& indices) {
+  if (indices.type != ElementType::kInt64 && indices.type != ElementType::kInt32)
+    throw InvalidInput("indices are not whole numbers");
+}
+
+template <class T>
+std::unique_ptr<Kernel> gather(const KernelTensors& tensors) {
+  const TensorShape &table = tensors.input(0), indices = tensors.input(1);
+  check_indices(indices);
+  const std::int64_t rows = table.dim(0), count = indices.elements();
+  const std::int64_t width = table.elements() / std::max<std::int64_t>(1, rows);
+  return kernel_of([=, type = indices.type](const KernelCall& call) {
+    const T* const from = read<T>(call, 0);
+    T* to = write<T>(call, 0);
+    for (std::int64_t i = 0; i < count; ++i, to += width)
+      std::copy_n(from + index_at(call.inputs[1], type, i, rows) * width, width, to);
+  });
+}
+
+template <class T>
+std::unique_ptr<Kernel> gather_backward(const KernelTensors& tensors) {
+  const TensorShape &table = tensors.output(0), indices = tensors.input(0);
+  check_indices(indices);
+  const std::int64_t rows = table.dim(0), count = indices.elements();
+  const std::int64_t width = table.elements() / std::max<std::int64_t>(1, rows);
+  return kernel_of([=, type = indices.type](const KernelCall& call) {
+    const T* g = read<T>(call, 1);
+    T* const to = write<T>(call, 0);
+    std::fill_n(to, rows * width, T(0));
+    for (std::int64_t i = 0; i < count; ++i, g += width) {
+      T* const row = to + index_at(call.inputs[0], type, i, rows) * width;
+      for (std::int64_t j = 0; j < width; ++j) row[j] += g[j];
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Kernel> make_plain_movement(const OperatorSpec& spec,
+                                            const KernelTensors& tensors) {
+  switch (spec.kind) {
+    case OperatorKind::kSlice:
+      return slice<T>(spec, tensors);
+    case OperatorKind::kSliceBackward:
+      return slice_backward<T>(spec, tensors);
+    case OperatorKind::kPad:
+      return pad<T>(spec, tensors);
+    case OperatorKind::kGather:
+      return gather<T>(tensors);
+    case OperatorKind::kGatherBackward:
+      return gather_backward<T>(tensors);
+    case OperatorKind::kCopy:
+      return kernel_of([bytes = tensors.input(0).bytes()](const KernelCall& call) {
+        std::memmove(call.outputs[0], call.inputs[0], static_cast<std::size_t>(bytes));
+      });
+    case OperatorKind::kFill:
+      return kernel_of([count = tensors.output(0).elements(),
+                        value = static_cast<T>(spec.alpha)](const KernelCall& call) {
+        std::fill_n(write<T>(call, 0), count, value);
+      });
+    default:
+      return nullptr;
+  }
+}
+
+template std::unique_ptr<Kernel> make_plain_movement<float>(const OperatorSpec&,
+                                                            const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_movement<double>(const OperatorSpec&,
+                                                             const KernelTensors&);
+
+}  // namespace espalier::training

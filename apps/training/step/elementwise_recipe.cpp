@@ -1,0 +1,123 @@
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "training/step/operator_view.h"
+
+namespace espalier::training {
+namespace {
+
+using F = UnaryFunction;
+
+constexpr std::array kFunctions = {std::pair{"Relu", F::kRelu},
+                                   std::pair{"LeakyRelu", F::kLeakyRelu},
+                                   std::pair{"Elu", F::kElu},
+                                   std::pair{"Sigmoid", F::kSigmoid},
+                                   std::pair{"Tanh", F::kTanh},
+                                   std::pair{"Gelu", F::kGelu},
+                                   std::pair{"Silu", F::kSwish},
+                                   std::pair{"Swish", F::kSwish},
+                                   std::pair{"HardSwish", F::kHardSwish},
+                                   std::pair{"Exp", F::kExp},
+                                   std::pair{"Log", F::kLog},
+                                   std::pair{"Sqrt", F::kSqrt},
+                                   std::pair{"Abs", F::kAbs},
+                                   std::pair{"Pow", F::kSquare},
+                                   std::pair{"Clip", F::kClip},
+                                   std::pair{"Neg", F::kLinear}};
+
+OperatorSpec spec_of(const OperatorView& view, F function) {
+  OperatorSpec spec{.kind = OperatorKind::kUnary, .unary = function};
+  const Operator& op = view.op();
+  switch (function) {
+    case F::kLeakyRelu:
+      spec.alpha = op.real("alpha", 0.01);
+      break;
+    case F::kElu:
+      spec.alpha = op.real("alpha", 1);
+      break;
+    case F::kGelu:
+      if (op.text("approximate", "none") == "tanh") spec.unary = F::kGeluTanh;
+      break;
+    case F::kSquare:
+      if (view.number(1, 2) != 2) view.refuse("of powers only the square is known");
+      break;
+    case F::kClip:
+      spec.alpha = view.number(1, op.real("min", std::numeric_limits<float>::lowest()));
+      spec.beta = view.number(2, op.real("max", std::numeric_limits<float>::max()));
+      break;
+    case F::kLinear:
+      spec.alpha = -1;
+      break;
+    default:
+      break;
+  }
+  return spec;
+}
+
+Recipe unary(const OperatorView& view, F function) {
+  OperatorSpec spec = spec_of(view, function);
+  if (!view.is_gradient()) return {{{spec, {input(0)}, {output(0)}}}};
+  if (function == F::kLinear) return {{{spec, {input(view.g())}, {output(0)}}}};
+  spec.kind = OperatorKind::kUnaryBackward;
+  const Ingredient kept = input(uses_result(spec.unary) ? view.y(0) : view.x(0));
+  return {{{spec, {kept, input(view.g())}, {output(0)}}}};
+}
+
+// The softmax sees what the axis and all behind it make as one line, before operator set
+// 13.
+Recipe softmax(const OperatorView& view, bool logarithm, std::int64_t default_axis) {
+  const Shape& shape = view.result_shape();
+  const std::int64_t axis =
+      view.axis(view.op().integer("axis", default_axis), shape.size());
+  OperatorSpec spec{.kind = OperatorKind::kSoftmax, .logarithm = logarithm, .axis = axis};
+  std::optional<Shape> as;
+  if (default_axis == 1 && axis + 1 < std::ssize(shape)) {
+    const Shape before(shape.begin(), shape.begin() + axis);
+    as = Shape{element_count(before), element_count(shape) / element_count(before)};
+    spec.axis = 1;
+  }
+  const auto seen = [&as](Ingredient ingredient) {
+    ingredient.shape = as;
+    return ingredient;
+  };
+  if (!view.is_gradient()) return {{{spec, {seen(input(0))}, {seen(output(0))}}}};
+  spec.kind = OperatorKind::kSoftmaxBackward;
+  return {{{spec, {seen(input(view.y(0))), seen(input(view.g()))}, {seen(output(0))}}}};
+}
+
+Recipe causal_softmax(const OperatorView& view) {
+  OperatorSpec spec{.kind = OperatorKind::kCausalSoftmax,
+                    .alpha = view.op().real("scale", 1)};
+  if (!view.is_gradient()) return {{{spec, {input(0)}, {output(0)}}}};
+  spec.kind = OperatorKind::kCausalSoftmaxBackward;
+  return {{{spec, {input(view.y(0)), input(view.g())}, {output(0)}}}};
+}
+
+Recipe dropout(const OperatorView& view) {
+  OperatorSpec spec{.kind = OperatorKind::kDropout,
+                    .probability = view.number(1, view.op().real("ratio", 0.5)),
+                    .stream = static_cast<std::uint64_t>(view.op().integer("seed", 0))};
+  if (!view.is_gradient()) {
+    if (!view.has_output(1)) view.refuse("its mask is not kept");
+    return {{{spec, {input(0)}, {output(0), output(1)}}}};
+  }
+  spec.kind = OperatorKind::kDropoutBackward;
+  return {{{spec, {input(view.y(1)), input(view.g())}, {output(0)}}}};
+}
+
+}  // namespace
+
+std::optional<Recipe> elementwise_recipe(const OperatorView& view) {
+  std::string_view type = view.op().type;
+  if (view.is_gradient()) type.remove_suffix(4);
+  for (const auto& [name, function] : kFunctions)
+    if (type == name) return unary(view, function);
+  if (type == "Softmax" || type == "LogSoftmax")
+    return softmax(view, type == "LogSoftmax", view.default_softmax_axis());
+  if (type == "CausalSoftmax") return causal_softmax(view);
+  if (type == "Dropout") return dropout(view);
+  return std::nullopt;
+}
+
+}  // namespace espalier::training

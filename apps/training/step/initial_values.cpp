@@ -1,0 +1,60 @@
+#include "training/step/initial_values.h"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "training/step/random_numbers.h"
+
+namespace espalier::training {
+namespace {
+
+enum class Start : std::int8_t { kZeros, kOnes, kWeights, kTable };
+
+// By the first reader that says something.
+Start start_of(const OperatorGraph& graph, TensorId id, double& deviation) {
+  for (const OperatorId reader : graph.readers(id)) {
+    const Operator& op = graph.op(reader);
+    const Shape& shape = graph.tensor(id).shape;
+    const bool second = op.input(1) == id, first = op.input(0) == id;
+    const auto elements = static_cast<double>(element_count(shape));
+    if (op.type == "Conv" && second) {
+      deviation = std::sqrt(2 * static_cast<double>(shape[0]) / elements);
+      return Start::kWeights;
+    }
+    if ((op.type == "Gemm" || op.type == "MatMul") && shape.size() >= 2 &&
+        (first || second)) {
+      const bool transposed = op.integer(second ? "transB" : "transA", 0) != 0;
+      const std::size_t inner = shape.size() - (transposed == second ? 1 : 2);
+      deviation = std::sqrt(2 / static_cast<double>(shape[inner]));
+      return Start::kWeights;
+    }
+    if (op.type == "Gather" && first) return Start::kTable;
+    if (op.type.ends_with("Normalization") && second) return Start::kOnes;
+    if (op.type == "BatchNormalization" && op.input(4) == id) return Start::kOnes;
+    if (op.type == "Mul") return Start::kOnes;
+  }
+  return graph.tensor(id).shape.size() >= 2 ? Start::kTable : Start::kZeros;
+}
+
+}  // namespace
+
+void fill_initial_value(const OperatorGraph& graph, TensorId id, std::uint64_t seed,
+                        std::span<std::byte> bytes) {
+  const Tensor& tensor = graph.tensor(id);
+  const bool chosen = tensor.role == TensorRole::kParameter &&
+                      tensor.type == ElementType::kFloat32 &&
+                      (!tensor.value || tensor.value->repeated_element() != nullptr);
+  if (tensor.value && !chosen) return tensor.value->read(bytes);
+  std::memset(bytes.data(), 0, bytes.size());
+  if (!chosen) return;
+  double deviation = 0.02;
+  const Start start = start_of(graph, id, deviation);
+  const std::span values(reinterpret_cast<float*>(bytes.data()),
+                         bytes.size() / sizeof(float));
+  if (start == Start::kOnes) std::ranges::fill(values, 1.0F);
+  if (start == Start::kWeights || start == Start::kTable)
+    fill_normal(seed_of(seed, tensor.name), deviation, values);
+}
+
+}  // namespace espalier::training

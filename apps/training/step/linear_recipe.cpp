@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "training/step/operator_view.h"
+
+namespace espalier::training {
+namespace {
+
+Recipe convolution(const OperatorView& view) {
+  const Shape &w = view.in(1).shape, &x = view.in(0).shape;
+  OperatorSpec spec{
+      .kind = OperatorKind::kConvolution,
+      .window = window_of(view, {w.begin() + 2, w.end()}, x, view.out(0).shape)};
+  RecipeStep step{spec, {input(0), input(1)}, {output(0)}};
+  if (view.has_input(2)) step.inputs.push_back(input(2));
+  return {{step}};
+}
+
+Recipe convolution_gradient(const OperatorView& view) {
+  const Shape &w = view.argument_shape(1), &x = view.argument_shape(0);
+  OperatorSpec spec{
+      .kind = OperatorKind::kConvolutionBackwardData,
+      .window = window_of(view, {w.begin() + 2, w.end()}, x, view.in(0).shape)};
+  Recipe recipe;
+  if (view.has_output(0))
+    recipe.steps.push_back({spec, {input(view.g()), input(view.x(1))}, {output(0)}});
+  if (!view.has_output(1) && !view.has_output(2)) return recipe;
+  spec.kind = OperatorKind::kConvolutionBackwardWeights;
+  if (!view.has_output(1)) view.refuse("the gradient of the bias alone is not known");
+  RecipeStep step{spec, {input(view.x(0)), input(view.g())}, {output(1)}};
+  if (view.has_output(2)) step.outputs.push_back(output(2));
+  recipe.steps.push_back(step);
+  return recipe;
+}
+
+// y = alpha op(a) op(b) + beta c
+struct Product {
+  double alpha = 1, beta = 1;
+  bool a = false, b = false;  // transposed
+};
+Product product_of(const OperatorView& view) {
+  if (view.op().type.starts_with("MatMul")) return {};
+  return {view.op().real("alpha", 1), view.op().real("beta", 1),
+          view.op().integer("transA", 0) != 0, view.op().integer("transB", 0) != 0};
+}
+OperatorSpec matmul(double alpha, bool a, bool b) {
+  return {
+      .kind = OperatorKind::kMatMul, .transpose_a = a, .transpose_b = b, .alpha = alpha};
+}
+
+Recipe product(const OperatorView& view) {
+  const Product of = product_of(view);
+  RecipeStep step{matmul(of.alpha, of.a, of.b), {input(0), input(1)}, {output(0)}};
+  if (!view.has_input(2)) return {{step}};
+  if (of.beta != 1) view.refuse(fmt::format("beta {} is not known", of.beta));
+  step.inputs.push_back(input(2));
+  return {{step}};
+}
+
+Recipe product_gradient(const OperatorView& view) {
+  const Product of = product_of(view);
+  const Ingredient g = input(view.g()), a = input(view.x(0)), b = input(view.x(1));
+  Recipe recipe;
+  if (view.has_output(0))
+    recipe.steps.push_back(
+        of.a ? RecipeStep{matmul(of.alpha, of.b, true), {b, g}, {output(0)}}
+             : RecipeStep{matmul(of.alpha, false, !of.b), {g, b}, {output(0)}});
+  if (view.has_output(1))
+    recipe.steps.push_back(
+        of.b ? RecipeStep{matmul(of.alpha, true, of.a), {g, a}, {output(1)}}
+             : RecipeStep{matmul(of.alpha, !of.a, false), {a, g}, {output(1)}});
+  if (view.has_output(2))
+    recipe.steps.push_back(
+        {{.kind = OperatorKind::kReduce, .alpha = of.beta}, {g}, {output(2)}});
+  return recipe;
+}
+
+}  // namespace
+
+std::optional<Recipe> linear_recipe(const OperatorView& view) {
+  const std::string& type = view.op().type;
+  if (type == "Conv") return convolution(view);
+  if (type == "ConvGrad") return convolution_gradient(view);
+  if (type == "Gemm" || type == "MatMul") return product(view);
+  if (type == "GemmGrad" || type == "MatMulGrad") return product_gradient(view);
+  return std::nullopt;
+}
+
+}  // namespace espalier::training

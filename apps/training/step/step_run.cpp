@@ -1,0 +1,138 @@
+#include "training/step/step_run.h"
+
+#include <fmt/format.h>
+#include <starpu.h>
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+#include "solver/runtime/starpu_tasks.h"
+#include "training/step/kernel_threads.h"
+
+namespace espalier::training {
+namespace {
+
+MemoryAccess access(const std::byte* at, Bytes bytes, bool writes) {
+  return {reinterpret_cast<std::uintptr_t>(at), bytes, writes};
+}
+
+// Inputs that a kernel changes although no output says so.
+bool changes_input(const Operator& op, std::size_t input) {
+  return op.type == "BatchNormalization" && (input == 3 || input == 4);
+}
+
+}  // namespace
+
+StepRun::StepRun(const OperatorGraph& graph, StepKernels& kernels,
+                 const std::vector<OperatorId>& order, const Placement& placement,
+                 const StepRunOptions& options)
+    : graph_(graph), options_(options) {
+  std::vector<std::vector<MemoryAccess>> accesses;
+  for (const OperatorId id : order) {
+    if (!kernels.by_operator[index(id)]) continue;
+    accesses.emplace_back();
+    tasks_.push_back(task_of(id, kernels, placement, accesses.back()));
+  }
+  auto before = conflicts(accesses);
+  for (std::size_t i = 0; i < tasks_.size(); ++i) tasks_[i].after = std::move(before[i]);
+}
+
+StepRun::Task StepRun::task_of(OperatorId id, StepKernels& kernels,
+                               const Placement& placement,
+                               std::vector<MemoryAccess>& accesses) {
+  const Operator& op = graph_.op(id);
+  Task task{.run = this,
+            .op = id,
+            .kernel = kernels.by_operator[index(id)].get(),
+            .inputs = {},
+            .outputs = {},
+            .workspace = placement.workspace(id),
+            .end = 0,
+            .after = {}};
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    task.inputs.push_back(op.inputs[i] ? placement.tensor(*op.inputs[i]) : nullptr);
+    if (op.inputs[i])
+      accesses.push_back(access(task.inputs.back(), graph_.tensor(*op.inputs[i]).bytes,
+                                changes_input(op, i)));
+  }
+  for (const auto& output : op.outputs) {
+    task.outputs.push_back(output ? placement.tensor(*output) : nullptr);
+    if (output)
+      accesses.push_back(access(task.outputs.back(), graph_.tensor(*output).bytes, true));
+  }
+  if (op.workspace > 0) accesses.push_back(access(task.workspace, op.workspace, true));
+  if (placement.arena() == nullptr) return task;
+  const auto first = reinterpret_cast<std::uintptr_t>(placement.arena());
+  for (const MemoryAccess& each : accesses)
+    if (each.bytes > 0)
+      task.end = std::max(task.end, static_cast<Bytes>(each.begin - first) + each.bytes);
+  task.end = (task.end + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+  return task;
+}
+
+void StepRun::execute(const Task& task) noexcept {
+  errors_.run([&] {
+    use_threads(options_.threads);
+    Bytes peak = arena_peak_;
+    while (task.end > peak && !arena_peak_.compare_exchange_weak(peak, task.end)) {
+    }
+    try {
+      task.kernel->run({.inputs = task.inputs,
+                        .outputs = task.outputs,
+                        .scratch = task.workspace,
+                        .step = step_,
+                        .seed = options_.seed});
+    } catch (const InvalidInput& error) {
+      throw InvalidInput(fmt::format("{}: {}", label(graph_.op(task.op)), error.what()));
+    } catch (const std::exception& error) {
+      throw Error(fmt::format("{}: {}", label(graph_.op(task.op)), error.what()));
+    }
+  });
+}
+
+void StepRun::run_task(void** /*buffers*/, void* task) {
+  const Task& own = *static_cast<const Task*>(task);
+  own.run->execute(own);
+}
+
+void StepRun::ended() noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (--left_ == 0) all_ended_.notify_all();
+}
+
+void StepRun::run(std::int64_t step) {
+  static starpu_codelet codelet = solver::make_codelet(&StepRun::run_task, "operator");
+  step_ = step;
+  std::vector<starpu_task*> tasks;
+  for (Task& own : tasks_) {
+    starpu_task* const task = starpu_task_create();
+    task->cl = &codelet;
+    task->cl_arg = &own;
+    task->cl_arg_size = sizeof own;
+    task->priority = STARPU_DEFAULT_PRIO;
+    task->callback_func = [](void* run) noexcept { static_cast<StepRun*>(run)->ended(); };
+    task->callback_arg = this;
+    std::vector<starpu_task*> before;
+    for (const std::int32_t each : own.after)
+      before.push_back(tasks[static_cast<std::size_t>(each)]);
+    if (!before.empty())
+      starpu_task_declare_deps_array(task, static_cast<unsigned>(before.size()),
+                                     before.data());
+    tasks.push_back(task);
+  }
+  left_ = std::ssize(tasks);
+  int refused = 0;
+  for (starpu_task* const task : tasks) {
+    const int status = refused == 0 ? starpu_task_submit(task) : refused;
+    if (status == 0) continue;
+    // No worker takes tasks: none was taken, so none is waited for.
+    refused = status;
+    ended();
+  }
+  std::unique_lock lock(mutex_);
+  all_ended_.wait(lock, [this] { return left_ == 0; });
+  solver::check_submission(refused);
+  errors_.rethrow();
+}
+
+}  // namespace espalier::training

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "training/chain/first_error.h"
+#include "training/step/conflicts.h"
+#include "training/step/placement.h"
+#include "training/step/recipe_kernel.h"
+
+namespace espalier::training {
+
+struct StepRunOptions {
+  std::int32_t threads =
+      1;  ///< of each worker, for one kernel; as when kernels were made
+  std::uint64_t seed = 0;
+};
+
+/// A training step on StarPU, as often as wanted. Each operator is a task; what it waits
+/// for follows from the bytes that it touches, so that any number of workers gives what
+/// the order gives. StarPU runs and is awake while steps run.
+class StepRun {
+ public:
+  /// @param order  each operator of the graph once
+  /// All that is given outlives this.
+  StepRun(const OperatorGraph& graph, StepKernels& kernels,
+          const std::vector<OperatorId>& order, const Placement& placement,
+          const StepRunOptions& options);
+
+  /// Runs all operators once, and returns when they have ended.
+  /// @throws what the first kernel that failed threw, naming its operator
+  void run(std::int64_t step);
+
+  /// The highest end of what kernels were given in the arena so far, in bytes from its
+  /// first, rounded up to the alignment. 0 without an arena.
+  [[nodiscard]] Bytes arena_peak() const { return arena_peak_; }
+  /// Tasks of a step.
+  [[nodiscard]] std::int64_t tasks() const { return std::ssize(tasks_); }
+
+ private:
+  struct Task {
+    StepRun* run = nullptr;
+    OperatorId op{};
+    Kernel* kernel = nullptr;
+    std::vector<std::byte*> inputs, outputs;
+    std::byte* workspace = nullptr;
+    Bytes end = 0;  // of what it touches in the arena
+    std::vector<std::int32_t> after;
+  };
+
+  Task task_of(OperatorId id, StepKernels& kernels, const Placement& placement,
+               std::vector<MemoryAccess>& accesses);
+  void execute(const Task& task) noexcept;
+  void ended() noexcept;
+  static void run_task(void** buffers, void* task);
+
+  const OperatorGraph& graph_;
+  StepRunOptions options_;
+  std::vector<Task> tasks_;  // in the order
+  std::int64_t step_ = 0;
+  FirstError errors_;
+  std::atomic<Bytes> arena_peak_{0};
+  std::mutex mutex_;
+  std::condition_variable all_ended_;
+  std::int64_t left_ = 0;
+};
+
+}  // namespace espalier::training

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include "training/step/operator_view.h"
+
+namespace espalier::training {
+namespace {
+
+Recipe one(const OperatorSpec& spec, std::vector<std::optional<Ingredient>> inputs,
+           std::vector<std::optional<Ingredient>> outputs) {
+  return {{{spec, std::move(inputs), std::move(outputs)}}};
+}
+
+Recipe cross_entropy(const OperatorView& view) {
+  OperatorSpec spec{.kind = OperatorKind::kCrossEntropy};
+  const std::size_t probabilities = view.is_gradient() ? view.y(1) : 1;
+  const Shape& scores = view.is_gradient() ? view.out(0).shape : view.in(0).shape;
+  spec.axis = view.axis(view.op().integer("axis", 1), scores.size());
+  if (!view.is_gradient())
+    return one(spec, {input(0), input(1)}, {output(0), output(probabilities)});
+  spec.kind = OperatorKind::kCrossEntropyBackward;
+  return one(spec, {input(probabilities), input(view.x(1))}, {output(0)});
+}
+
+Recipe mean_square(const OperatorView& view) {
+  if (!view.is_gradient())
+    return one({.kind = OperatorKind::kMeanSquare}, {input(0), input(1)}, {output(0)});
+  return one({.kind = OperatorKind::kMeanSquareBackward},
+             {input(view.x(0)), input(view.x(1))}, {output(0)});
+}
+
+// The graph's updates read dw first; what is changed in place comes after it.
+Recipe update(const OperatorView& view, OperatorKind kind, std::size_t changed,
+              const UpdateRule& rule) {
+  if (view.op().inputs.size() != changed + 1)
+    view.refuse("updates by a norm are not known");
+  for (std::size_t i = 0; i < view.op().outputs.size(); ++i)
+    if (view.has_output(i) && view.overwritten(i) != i + 1)
+      view.refuse(
+          fmt::format("{} does not overwrite what it updates", label(view.out(i))));
+  RecipeStep step{{.kind = kind, .update = rule}, {}, {}};
+  for (std::size_t i = 1; i <= changed; ++i) step.inputs.emplace_back(input(i));
+  step.inputs.emplace_back(input(0));
+  return {{step}};
+}
+
+}  // namespace
+
+std::optional<Recipe> training_recipe(const OperatorView& view,
+                                      const RecipeOptions& options) {
+  const std::string& type = view.op().type;
+  if (type == "SoftmaxCrossEntropyLoss" || type == "SoftmaxCrossEntropyLossGrad")
+    return cross_entropy(view);
+  if (type == "MeanSquareLoss" || type == "MeanSquareLossGrad") return mean_square(view);
+  if (type == "SgdUpdate") return update(view, OperatorKind::kSgd, 1, options.update);
+  if (type == "MomentumUpdate")
+    return update(view, OperatorKind::kMomentum, 2, options.update);
+  if (type == "AdamUpdate") return update(view, OperatorKind::kAdam, 3, options.update);
+  if (type == "Barrier") return Recipe{};
+  return std::nullopt;
+}
+
+}  // namespace espalier::training

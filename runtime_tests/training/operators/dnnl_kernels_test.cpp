@@ -1,0 +1,63 @@
+// Kernels through oneDNN against the oracle.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "training/operators/oracle.h"
+
+namespace espalier::training {
+namespace {
+
+void expect_equal(const std::vector<Values>& found, const std::vector<Values>& expected,
+                  const std::string& what) {
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  for (std::size_t t = 0; t < found.size(); ++t) {
+    double scale = 1e-3;
+    for (const double value : expected[t]) scale = std::max(scale, std::abs(value));
+    for (std::size_t i = 0; i < found[t].size(); ++i)
+      ASSERT_NEAR(found[t][i], expected[t][i], 2e-5 * scale)
+          << what << ", output " << t << ", element " << i;
+  }
+}
+
+TEST(DnnlKernels, AgreeWithTheOracle) {
+  std::mt19937_64 random(7);
+  for (const OperatorCase& test : operator_cases()) {
+    SCOPED_TRACE(test.name);
+    const auto inputs = random_inputs(test, random);
+    const auto expected = run_oracle(test.spec, test.inputs, test.outputs, inputs);
+    auto found = run_dnnl(test.spec, test.inputs, test.outputs, inputs);
+    if (test.spec.kind == OperatorKind::kMaxPool) found.resize(1);  // its own indices
+    auto compared = expected;
+    compared.resize(found.size());
+    expect_equal(found, compared, test.name);
+    const Values gradient = random_values(test.outputs[0], -1, 1, random);
+    for (const BackwardCase& backward : test.backward) {
+      if (backward.spec.kind == OperatorKind::kMaxPoolBackward) continue;
+      const BackwardRun run = backward_run(test, backward, inputs, expected, gradient);
+      expect_equal(run_dnnl(backward.spec, run.inputs, run.outputs, run.values),
+                   run_oracle(backward.spec, run.inputs, run.outputs, run.values),
+                   test.name + ", backward");
+    }
+  }
+}
+
+TEST(DnnlKernels, UpdateParametersAsTheOracleDoes) {
+  // The oracle's runs do not show what is changed in place: one element by hand.
+  const TensorShape one{ElementType::kFloat32, {1}};
+  const auto kernel = make_dnnl_kernel(
+      {.kind = OperatorKind::kAdam, .update = {.rate = 0.1}}, {{one, one, one, one}, {}});
+  float w = 1, first = 0, second = 0, dw = 0.5;
+  std::byte* const places[] = {
+      reinterpret_cast<std::byte*>(&w), reinterpret_cast<std::byte*>(&first),
+      reinterpret_cast<std::byte*>(&second), reinterpret_cast<std::byte*>(&dw)};
+  kernel->run({places, {}, nullptr, 0, 1});
+  EXPECT_NEAR(w, 0.9, 1e-6);  // the first step of Adam is as long as its rate
+  EXPECT_NEAR(first, 0.05, 1e-6);
+  EXPECT_NEAR(second, 0.00025, 1e-8);
+}
+
+}  // namespace
+}  // namespace espalier::training

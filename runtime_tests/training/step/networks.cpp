@@ -1,0 +1,164 @@
+#include "training/step/networks.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "espalier/training/transformer.h"
+#include "training/step/initial_values.h"
+#include "training/step/input_values.h"
+#include "training/step/mlp.h"
+
+namespace espalier::training {
+namespace {
+
+// A model under construction, batch first.
+class Draft {
+ public:
+  TensorId input(Shape shape) {
+    return builder_.add_tensor(
+        {.name = "image", .shape = std::move(shape), .role = TensorRole::kInput});
+  }
+  TensorId parameter(Shape shape) {
+    return builder_.add_tensor({.name = fmt::format("p{}", ++count_),
+                                .shape = std::move(shape),
+                                .role = TensorRole::kParameter,
+                                .kept = true});
+  }
+  TensorId op(const std::string& type, std::vector<std::optional<TensorId>> inputs,
+              Shape shape, std::map<std::string, AttributeValue, std::less<>> with = {}) {
+    const TensorId to = builder_.add_tensor(
+        {.name = fmt::format("t{}", ++count_), .shape = std::move(shape)});
+    builder_.add_operator({.name = fmt::format("{}{}", type, count_),
+                           .type = type,
+                           .domain = {},
+                           .inputs = std::move(inputs),
+                           .outputs = {to},
+                           .attributes = std::move(with)});
+    return to;
+  }
+  OperatorGraph build(TensorId kept) {
+    builder_.keep(kept);
+    return std::move(builder_).build();
+  }
+
+ private:
+  OperatorGraphBuilder builder_;
+  int count_ = 0;
+};
+
+using Numbers = std::vector<std::int64_t>;
+
+}  // namespace
+
+OperatorGraph small_convnet(std::int64_t batch) {
+  Draft draft;
+  const std::int64_t b = batch;
+  const TensorId image = draft.input({b, 3, 12, 12});
+  TensorId x = draft.op("Conv", {image, draft.parameter({16, 3, 3, 3})}, {b, 16, 12, 12},
+                        {{"pads", Numbers{1, 1, 1, 1}}});
+  x = draft.op("BatchNormalization",
+               {x, draft.parameter({16}), draft.parameter({16}), draft.parameter({16}),
+                draft.parameter({16})},
+               {b, 16, 12, 12});
+  x = draft.op("Relu", {x}, {b, 16, 12, 12});
+  x = draft.op("MaxPool", {x}, {b, 16, 6, 6},
+               {{"kernel_shape", Numbers{3, 3}},
+                {"strides", Numbers{2, 2}},
+                {"pads", Numbers{0, 0, 1, 1}}});
+  TensorId branch =
+      draft.op("Conv", {x, draft.parameter({16, 16, 3, 3}), draft.parameter({16})},
+               {b, 16, 6, 6}, {{"pads", Numbers{1, 1, 1, 1}}});
+  x = draft.op("Add", {x, branch}, {b, 16, 6, 6});
+  x = draft.op("Relu", {x}, {b, 16, 6, 6});
+  branch = draft.op("Conv", {x, draft.parameter({32, 8, 1, 1})}, {b, 32, 6, 6},
+                    {{"group", std::int64_t{2}}});
+  x = draft.op("Concat", {x, branch}, {b, 48, 6, 6}, {{"axis", std::int64_t{1}}});
+  x = draft.op("AveragePool", {x}, {b, 48, 3, 3},
+               {{"kernel_shape", Numbers{2, 2}}, {"strides", Numbers{2, 2}}});
+  x = draft.op("Flatten", {x}, {b, 432});
+  x = draft.op("Gemm", {x, draft.parameter({7, 432}), draft.parameter({7})}, {b, 7},
+               {{"transB", std::int64_t{1}}});
+  return draft.build(x);
+}
+
+OperatorGraph small_transformer() {
+  return transformer({.layers = 2,
+                      .width = 16,
+                      .heads = 2,
+                      .sequence = 6,
+                      .vocabulary = 11,
+                      .batch = 3,
+                      .dropout = 0.1});
+}
+
+std::vector<Network> small_networks() {
+  std::vector<Network> networks;
+  networks.push_back({"perceptron", mlp({13, 32, 24, 5}, 8)});
+  networks.push_back({"convnet", small_convnet(4)});
+  networks.push_back({"transformer", small_transformer()});
+  return networks;
+}
+
+TrainingGraph step_of(const OperatorGraph& model, Optimiser optimiser) {
+  return training_graph(model, {.optimiser = optimiser,
+                                .pool_index = ElementType::kUint8,
+                                .lrn_keeps_scale = false});
+}
+
+OracleStep::OracleStep(const TrainingGraph& training, const RecipeOptions& options,
+                       std::uint64_t seed)
+    : training_(training),
+      seed_(seed),
+      kernels_(make_kernels(training.graph, options, make_reference_kernel, false)) {
+  reset();
+}
+
+double* OracleStep::values(TensorId id) const {
+  return const_cast<double*>(memory_[index(training_.graph.storage(id))].data());
+}
+
+void OracleStep::reset() {
+  const OperatorGraph& graph = training_.graph;
+  memory_.resize(graph.tensors().size());
+  for (std::size_t i = 0; i < memory_.size(); ++i) {
+    const TensorId id = tensor_id(i);
+    const Tensor& tensor = graph.tensor(id);
+    if (graph.storage(id) != id) continue;
+    memory_[i].assign(static_cast<std::size_t>(element_count(tensor.shape)) + 8, 0);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes));
+    if (tensor.role == TensorRole::kInput)
+      fill_input(training_, id, seed_, bytes);
+    else if (tensor.role != TensorRole::kComputed)
+      fill_initial_value(graph, id, seed_, bytes);
+    if (tensor.type != ElementType::kFloat32) {
+      std::memcpy(memory_[i].data(), bytes.data(), bytes.size());
+      continue;
+    }
+    const auto* const single = reinterpret_cast<const float*>(bytes.data());
+    for (std::size_t j = 0; j < bytes.size() / sizeof(float); ++j)
+      memory_[i][j] = static_cast<double>(single[j]);
+  }
+}
+
+void OracleStep::run(std::int64_t step) {
+  const OperatorGraph& graph = training_.graph;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    Kernel* const kernel = kernels_.by_operator[i].get();
+    if (kernel == nullptr) continue;
+    const auto place = [&](const std::optional<TensorId>& id) {
+      return id ? reinterpret_cast<std::byte*>(values(*id)) : nullptr;
+    };
+    std::vector<std::byte*> inputs, outputs;
+    for (const auto& id : graph.operators()[i].inputs) inputs.push_back(place(id));
+    for (const auto& id : graph.operators()[i].outputs) outputs.push_back(place(id));
+    std::vector<double> scratch(static_cast<std::size_t>(kernel->scratch_bytes()) / 8 +
+                                1);
+    kernel->run(
+        {inputs, outputs, reinterpret_cast<std::byte*>(scratch.data()), step, seed_});
+    if (watched_id_ && graph.producer(*watched_id_) == operator_id(i))
+      watched_ = memory_[index(graph.storage(*watched_id_))];
+  }
+}
+
+}  // namespace espalier::training

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "espalier/training/training_graph.h"
+#include "training/step/step_run.h"
+
+namespace espalier::training {
+
+/// Convolutions, one of them with a bias, batch normalisation, Relu, both poolings, a sum
+/// of two branches, a concatenation, a flattening and an inner product.
+[[nodiscard]] OperatorGraph small_convnet(std::int64_t batch);
+[[nodiscard]] OperatorGraph small_transformer();
+
+struct Network {
+  const char* name;
+  OperatorGraph graph;
+};
+[[nodiscard]] std::vector<Network> small_networks();
+
+/// The least options: indices of one byte and no scales kept, as kernels have them.
+[[nodiscard]] TrainingGraph step_of(const OperatorGraph& model,
+                                    Optimiser optimiser = Optimiser::kSgd);
+
+/// Runs a step's operators one after the other in double precision, by the oracle.
+class OracleStep {
+ public:
+  OracleStep(const TrainingGraph& training, const RecipeOptions& options,
+             std::uint64_t seed);
+  void run(std::int64_t step);
+  [[nodiscard]] double loss() const { return values(training_.loss)[0]; }
+  [[nodiscard]] double* values(TensorId id) const;
+  /// Keeps what a tensor holds once it is written.
+  void watch(TensorId id) { watched_id_ = id; }
+  [[nodiscard]] const std::vector<double>& watched() const { return watched_; }
+  /// Everything as it was before the first step.
+  void reset();
+
+ private:
+  const TrainingGraph& training_;
+  std::uint64_t seed_;
+  StepKernels kernels_;
+  std::vector<std::vector<double>> memory_;  // by storage
+  std::optional<TensorId> watched_id_;
+  std::vector<double> watched_;
+};
+
+}  // namespace espalier::training
