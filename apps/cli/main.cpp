@@ -55,10 +55,10 @@ int parse_and_run(int argc, char** argv) {
   program.require_subcommand(0, 1);  // none: below, so that an unknown name is named
   program.footer(
       "Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 internal.");
-  const std::vector<Command> commands = {add_solve(program),      add_plan(program),
-                                         add_order(program),      add_layout(program),
-                                         add_checkpoint(program), add_adjoint(program),
-                                         add_info(program)};
+  const std::vector<Command> commands = {add_solve(program),   add_plan(program),
+                                         add_order(program),   add_layout(program),
+                                         add_shard(program),   add_checkpoint(program),
+                                         add_adjoint(program), add_info(program)};
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
