@@ -59,14 +59,14 @@ class Chooser {
   }
 
  private:
-  // Whether the bound meets the incumbent.
+  // Whether the bound meets the best choice, or what any choice could cost at most.
   bool closed() {
     if (incumbent_.found()) {
       budget_.state.found = true;
       budget_.state.cost = incumbent_.cost();
     }
     budget_.state.lower_bound = lower_bound_ = std::max(lower_bound_, whole(bound_));
-    return incumbent_.found() && incumbent_.cost() <= lower_bound_;
+    return incumbent_.cost() <= lower_bound_;
   }
 
   bool raise() {
@@ -85,7 +85,7 @@ class Chooser {
 
   bool improve_and_branch() {
     ChoiceImprover improver(pairwise_, incumbent_.states_in(pairwise_).value_or(states_),
-                            prices_, seed_);
+                            multipliers_, prices_, seed_);
     const bool small = std::ssize(pairwise_.pair_costs) < kBranchEntries / 10;
     std::size_t idle = 0;
     while (!budget_.spend() && (!small || budget_.share() < kImproveShare)) {

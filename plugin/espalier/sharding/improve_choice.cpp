@@ -3,19 +3,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "espalier/sharding/fit_memory.h"
+
 namespace espalier {
 namespace {
 
 constexpr int kMovesARound = 50;
 constexpr int kTries = 5;
+constexpr int kFitPasses = 20;
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
 ChoiceImprover::ChoiceImprover(const Pairwise& problem, std::vector<std::int32_t> states,
+                               std::span<const double> multipliers,
                                std::span<const double> prices, std::uint64_t seed)
     : problem_(&problem),
+      multipliers_(multipliers.begin(), multipliers.end()),
       prices_(prices.begin(), prices.end()),
       forest_(problem, std::move(states)),
       random_(seed) {
@@ -78,6 +83,8 @@ bool ChoiceImprover::move() {
 void ChoiceImprover::round(Incumbent& incumbent) {
   if (problem_->size() == 0) return;
   bool better = false;
+  if (!forest_.allowed())
+    better = fit_memory(*problem_, multipliers_, kFitPasses, forest_, random_);
   for (int k = 0; k < kMovesARound; ++k) better = move() || better;
   if (better && forest_.forbidden() == 0) incumbent.offer(*problem_, forest_.states());
 }

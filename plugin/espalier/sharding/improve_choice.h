@@ -20,9 +20,10 @@ namespace espalier {
 /// choice is forbidden or holds too much, a move is kept when that does not grow.
 class ChoiceImprover {
  public:
-  /// @param prices  by variable
+  /// @param multipliers  by section, and what they make of each variable's memory
   ChoiceImprover(const Pairwise& problem, std::vector<std::int32_t> states,
-                 std::span<const double> prices, std::uint64_t seed);
+                 std::span<const double> multipliers, std::span<const double> prices,
+                 std::uint64_t seed);
 
   /// Some moves; offers what is better.
   void round(Incumbent& incumbent);
@@ -41,7 +42,7 @@ class ChoiceImprover {
   bool move();
 
   const Pairwise* problem_;
-  std::vector<double> prices_;
+  std::vector<double> multipliers_, prices_;
   ForestSearch forest_;
   std::mt19937_64 random_;
   std::vector<std::int32_t> priced_;  // variables whose memory has a price

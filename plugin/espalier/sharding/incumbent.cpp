@@ -6,6 +6,21 @@
 #include "espalier/model/replay_sharding.h"
 
 namespace espalier {
+namespace {
+
+Cost largest_allowed(std::span<const Cost> costs) {
+  Cost most = 0;
+  for (const Cost cost : costs)
+    if (cost < kForbidden) most = std::max(most, cost);
+  return most;
+}
+
+}  // namespace
+
+Incumbent::Incumbent(const ShardingProblem& problem) : problem_(&problem), cost_(1) {
+  for (const ShardingNode& node : problem.nodes()) cost_ += largest_allowed(node.costs);
+  for (const ShardingEdge& edge : problem.edges()) cost_ += largest_allowed(edge.costs);
+}
 
 bool Incumbent::offer(const Pairwise& pairwise, std::span<const std::int32_t> states) {
   std::vector<std::int32_t> strategies = strategies_of(pairwise, states);

@@ -13,13 +13,14 @@ namespace espalier {
 /// The best choice so far, in the terms of the problem: what is searched shrinks.
 class Incumbent {
  public:
-  explicit Incumbent(const ShardingProblem& problem) : problem_(&problem) {}
+  explicit Incumbent(const ShardingProblem& problem);
 
   /// Takes the states when they are within the limit and better than the best so far;
   /// of what is allowed beyond the limit, the least memory is noted.
   bool offer(const Pairwise& pairwise, std::span<const std::int32_t> states);
 
   [[nodiscard]] bool found() const { return found_; }
+  /// Of the best so far; before one is found, more than any allowed choice costs.
   [[nodiscard]] Cost cost() const { return cost_; }
   [[nodiscard]] std::span<const std::int32_t> strategies() const { return strategies_; }
   [[nodiscard]] Bytes memory_bytes() const { return memory_bytes_; }

@@ -4,10 +4,14 @@
 #include <cmath>
 #include <limits>
 
+#include "espalier/sharding/fit_memory.h"
+
 namespace espalier {
 namespace {
 
 constexpr std::int32_t kFirstStep = 5;  // rounds before: messages come first
+constexpr std::int32_t kFitEvery = 24;  // rounds
+constexpr int kFitPasses = 30;
 
 }  // namespace
 
@@ -38,23 +42,30 @@ void BoundRaiser::note_bound(double bound) {
   best_bound_ = bound;
   best_multipliers_.assign(dual_.multipliers().begin(), dual_.multipliers().end());
   best_prices_.assign(dual_.prices().begin(), dual_.prices().end());
-  if (bound > marked_bound_ + 1e-6 * std::abs(bound)) {
+  if (bound > marked_bound_ + 1e-4 * (std::abs(bound) + 1)) {
     marked_bound_ = bound;
     idle_ = 0;
   }
 }
 
 void BoundRaiser::offer_choices(Incumbent& incumbent) {
-  const auto offer = [&] {
-    if (forest_.allowed() &&
-        forest_.cost() + problem_->constant < static_cast<double>(incumbent.cost()))
-      incumbent.offer(*problem_, forest_.states());
-  };
   for (std::int32_t pass = 0; pass < 2; ++pass) {
     forest_.grow_everywhere(random_);
     forest_.choose(dual_.prices(), 1);
-    offer();
+    offer(incumbent);
   }
+  // Steps follow what is held now.
+  over_ = forest_.memory().all();
+  const std::int32_t every = incumbent.found() ? kFitEvery : kFitEvery / 3;
+  if (rounds_ % every != every - 1 || forest_.allowed()) return;
+  if (fit_memory(*problem_, dual_.multipliers(), kFitPasses, forest_, random_))
+    offer(incumbent);
+}
+
+void BoundRaiser::offer(Incumbent& incumbent) {
+  if (forest_.forbidden() == 0 &&
+      forest_.cost() + problem_->constant < static_cast<double>(incumbent.cost()))
+    incumbent.offer(*problem_, forest_.states());
 }
 
 void BoundRaiser::step(double bound, const Incumbent& incumbent) {
@@ -68,10 +79,9 @@ void BoundRaiser::step(double bound, const Incumbent& incumbent) {
   }
   if (bound >= best_bound_) falls_ = 0, length_ = std::min(2.0, length_ * 1.02);
   if (idle_ > 0 && idle_ % 20 == 0) length_ *= 0.7;
-  const std::vector<Bytes> over = forest_.memory().all();
   double norm = 0;
-  for (std::size_t t = 0; t < over.size(); ++t) {
-    const auto part = static_cast<double>(over[t]);
+  for (std::size_t t = 0; t < over_.size(); ++t) {
+    const auto part = static_cast<double>(over_[t]);
     double& along = direction_[t];
     along = 0.6 * along + 0.4 * part;
     if (along < 0 && dual_.multipliers()[t] == 0) along = 0;

@@ -33,7 +33,7 @@ class BoundRaiser {
   [[nodiscard]] std::span<const double> multipliers() const { return best_multipliers_; }
   /// L_v of DualAscent in the best round.
   [[nodiscard]] std::span<const double> prices() const { return best_prices_; }
-  /// Rounds without a rise of the bound worth a millionth.
+  /// Rounds without a rise of the bound worth a ten-thousandth.
   [[nodiscard]] std::int32_t idle_rounds() const { return idle_; }
   [[nodiscard]] std::span<const std::int32_t> states() const { return forest_.states(); }
 
@@ -46,6 +46,7 @@ class BoundRaiser {
 
  private:
   void offer_choices(Incumbent& incumbent);
+  void offer(Incumbent& incumbent);
   void note_bound(double bound);
   void step(double bound, const Incumbent& incumbent);
 
@@ -53,6 +54,7 @@ class BoundRaiser {
   DualAscent dual_;
   ForestSearch forest_;
   std::mt19937_64 random_;
+  std::vector<Bytes> over_;
   std::vector<double> direction_, best_multipliers_, best_prices_;
   double best_bound_, marked_bound_;
   double length_ = 1;
