@@ -49,6 +49,7 @@ struct Failure {
 [[nodiscard]] Command add_plan(CLI::App& program);
 [[nodiscard]] Command add_order(CLI::App& program);
 [[nodiscard]] Command add_layout(CLI::App& program);
+[[nodiscard]] Command add_shard(CLI::App& program);
 [[nodiscard]] Command add_checkpoint(CLI::App& program);
 [[nodiscard]] Command add_adjoint(CLI::App& program);
 [[nodiscard]] Command add_info(CLI::App& program);

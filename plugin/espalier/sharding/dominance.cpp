@@ -1,0 +1,98 @@
+#include "espalier/sharding/dominance.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace espalier {
+namespace {
+
+constexpr std::size_t kMostStates = 200;
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+bool has_partners(const Pairwise& problem, const std::vector<char>& alive, std::size_t v,
+                  std::size_t s) {
+  for (const Pairwise::Link& link : problem.links_of(v)) {
+    const std::size_t other = at(link.other), first = problem.first_state[other];
+    bool found = false;
+    for (std::size_t t = 0; t < problem.count(other) && !found; ++t)
+      found = alive[first + t] != 0 && !Pairwise::never(problem.pair_cost(link, s, t));
+    if (!found) return false;
+  }
+  return true;
+}
+
+// Largest c(b, t) - c(a, t) over the allowed partners of a.
+double most_lost(const Pairwise& problem, const std::vector<char>& alive,
+                 const Pairwise::Link& link, std::size_t a, std::size_t b) {
+  const std::size_t other = at(link.other), first = problem.first_state[other];
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::size_t t = 0; t < problem.count(other); ++t) {
+    const double cost = problem.pair_cost(link, a, t);
+    if (alive[first + t] != 0 && !Pairwise::never(cost))
+      most = std::max(most, problem.pair_cost(link, b, t) - cost);
+  }
+  return most;
+}
+
+bool dominates(const Pairwise& problem, const std::vector<char>& alive, std::size_t v,
+               std::size_t b, std::size_t a) {
+  const std::size_t first = problem.first_state[v];
+  if (problem.from[v] < problem.to[v] &&
+      problem.usages[first + b] > problem.usages[first + a])
+    return false;
+  double lost = problem.costs[first + b] - problem.costs[first + a];
+  for (const Pairwise::Link& link : problem.links_of(v)) {
+    const double most = most_lost(problem, alive, link, a, b);
+    if (Pairwise::never(most)) return false;
+    lost += most;
+  }
+  return lost <= 0;
+}
+
+}  // namespace
+
+bool drop_unsupported(const Pairwise& problem, std::vector<char>& alive) {
+  bool any = false, changed = true;
+  std::vector<char> again(problem.size(), 1);
+  while (changed) {
+    changed = false;
+    for (std::size_t v = 0; v < problem.size(); ++v) {
+      if (again[v] == 0) continue;
+      again[v] = 0;
+      const std::size_t first = problem.first_state[v];
+      bool lost = false;
+      for (std::size_t s = 0; s < problem.count(v); ++s) {
+        if (alive[first + s] == 0) continue;
+        if (!Pairwise::never(problem.costs[first + s]) &&
+            has_partners(problem, alive, v, s))
+          continue;
+        alive[first + s] = 0;
+        lost = true;
+      }
+      if (!lost) continue;
+      any = changed = true;
+      for (const Pairwise::Link& link : problem.links_of(v)) again[at(link.other)] = 1;
+    }
+  }
+  return any;
+}
+
+bool drop_dominated(const Pairwise& problem, std::vector<char>& alive) {
+  bool any = false;
+  for (std::size_t v = 0; v < problem.size(); ++v) {
+    const std::size_t count = problem.count(v), first = problem.first_state[v];
+    if (count > kMostStates) continue;
+    for (std::size_t a = 0; a < count; ++a) {
+      for (std::size_t b = 0; b < count && alive[first + a] != 0; ++b) {
+        if (a == b || alive[first + b] == 0 || !dominates(problem, alive, v, b, a))
+          continue;
+        alive[first + a] = 0;
+        any = true;
+      }
+    }
+  }
+  return any;
+}
+
+}  // namespace espalier

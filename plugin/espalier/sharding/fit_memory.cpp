@@ -1,0 +1,79 @@
+#include "espalier/sharding/fit_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "espalier/model/units.h"
+
+namespace espalier {
+namespace {
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+std::vector<double> prices_of(const Pairwise& problem,
+                              std::span<const double> multipliers) {
+  std::vector<double> before(multipliers.size() + 1);
+  for (std::size_t t = 0; t < multipliers.size(); ++t)
+    before[t + 1] = before[t] + multipliers[t];
+  std::vector<double> prices(problem.size());
+  for (std::size_t v = 0; v < prices.size(); ++v)
+    prices[v] = before[at(problem.to[v])] - before[at(problem.from[v])];
+  return prices;
+}
+
+// What a byte is worth somewhere, to begin with where it has been worth nothing.
+double first_multiplier(const Pairwise& problem, std::span<const double> multipliers,
+                        double cost) {
+  double most = 0;
+  for (const double multiplier : multipliers) most = std::max(most, multiplier);
+  Bytes room = 1;
+  for (const Bytes one : problem.room) room = std::max(room, one);
+  return std::max(0.02 * most, 1e-3 * (std::abs(cost) + 1) / static_cast<double>(room));
+}
+
+// The sections that a variable counts in, in the mean.
+std::size_t usual_length(const Pairwise& problem) {
+  std::size_t sum = 0, count = 1;
+  for (std::size_t v = 0; v < problem.size(); ++v) {
+    if (problem.from[v] >= problem.to[v]) continue;
+    sum += at(problem.to[v] - problem.from[v]);
+    ++count;
+  }
+  return std::max<std::size_t>(1, sum / count);
+}
+
+// Of every `window` sections that are too full, the fullest gets a price: neighbours hold
+// much the same.
+void raise_peaks(std::span<const Bytes> over, std::size_t window, double first,
+                 std::vector<double>& multipliers) {
+  for (std::size_t t = 0; t < over.size();) {
+    if (over[t] <= 0) {
+      ++t;
+      continue;
+    }
+    std::size_t peak = t;
+    const std::size_t end = std::min(over.size(), t + window);
+    for (; t < end && over[t] > 0; ++t)
+      if (over[t] > over[peak]) peak = t;
+    multipliers[peak] = 1.4 * multipliers[peak] + first;
+  }
+}
+
+}  // namespace
+
+bool fit_memory(const Pairwise& problem, std::span<const double> multipliers, int passes,
+                ForestSearch& search, std::mt19937_64& random) {
+  std::vector<double> raised(multipliers.begin(), multipliers.end());
+  raised.resize(problem.room.size());
+  const double first = first_multiplier(problem, multipliers, search.cost());
+  const std::size_t window = usual_length(problem);
+  for (int pass = 0; pass < passes && !search.allowed(); ++pass) {
+    raise_peaks(search.memory().all(), window, first * (1 + pass / 8), raised);
+    search.grow_everywhere(random);
+    search.choose(prices_of(problem, raised), 1);
+  }
+  return search.allowed();
+}
+
+}  // namespace espalier

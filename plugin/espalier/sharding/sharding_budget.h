@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "espalier/sharding/choose_strategies.h"
+
+namespace espalier {
+
+/// What is left of the limits of a search for strategies.
+class ShardingBudget {
+ public:
+  explicit ShardingBudget(const ShardingOptions& options) : options_(&options) {}
+
+  /// Counts a round and looks at the clock; true when a limit is reached or the caller
+  /// wants no more. Once true, true for ever.
+  bool spend() {
+    if (++rounds_ > options_->rounds) spent_ = true;
+    const Seconds now = seconds();
+    if (now >= options_->time) spent_ = true;
+    if (!spent_ && options_->progress && now >= next_report_) {
+      next_report_ = now + kReportEvery;
+      state.seconds = now;
+      spent_ = !options_->progress(state);
+    }
+    return spent_;
+  }
+  [[nodiscard]] bool was_spent() const { return spent_; }
+  [[nodiscard]] Seconds seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  /// 0 … 1: of the time or of the rounds, whichever is further.
+  [[nodiscard]] double share() const {
+    const double of_rounds =
+        static_cast<double>(rounds_) / static_cast<double>(options_->rounds);
+    return options_->time > 0 ? std::max(seconds() / options_->time, of_rounds) : 1;
+  }
+
+  ShardingProgress state;  ///< for reports
+
+ private:
+  static constexpr Seconds kReportEvery = 0.1;
+  using Clock = std::chrono::steady_clock;
+
+  const ShardingOptions* options_;
+  Clock::time_point start_ = Clock::now();
+  Seconds next_report_ = kReportEvery;
+  std::int64_t rounds_ = 0;
+  bool spent_ = false;
+};
+
+}  // namespace espalier
