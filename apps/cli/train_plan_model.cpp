@@ -92,7 +92,7 @@ void add_cluster(CLI::App& app, Cluster& cluster) {
 void add_model_options(CLI::App& app, ModelRequest& request) {
   add_path(app, "--transformer", request.transformer,
            "gpt2, gpt2-medium, gpt2-large, gpt2-xl, gpt3, or sizes:\n"
-           "layers=24,hidden=1024,heads=16[,vocabulary=50257]\n"
+           "layers=24,width=1024,heads=16[,vocabulary=50257]\n"
            "[,sequence=1024]")
       ->type_name("NAME|SIZES");
   app.add_flag("--fused-attention", request.fused_attention,
@@ -114,9 +114,9 @@ OptimiserBytes optimiser_of(const ModelRequest& request) {
 TrainingModel training_model(const ModelRequest& request) {
   if (request.transformer.empty())
     throw InvalidInput("--transformer is needed: what is to be trained");
-  TransformerShape shape;
+  DecoderShape shape;
   try {
-    shape = parse_transformer(request.transformer);
+    shape = decoder_shape(request.transformer);
   } catch (const Error& error) {
     throw InvalidInput(fmt::format("--transformer: {}", error.what()));
   }
@@ -130,7 +130,7 @@ TrainingModel training_model(const ModelRequest& request) {
     return why_not_split(shape, tensor);
   };
   model.split = [shape, element](std::int32_t tensor, std::int64_t micro_batch) {
-    return transformer_layers(shape, {tensor, micro_batch, element});
+    return decoder_layers(shape, {tensor, micro_batch, element});
   };
   return model;
 }

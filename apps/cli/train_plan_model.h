@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "espalier/sharding/decoder_layers.h"
 #include "espalier/sharding/plan_training.h"
-#include "espalier/sharding/transformer.h"
 
 namespace espalier::cli {
 

@@ -182,7 +182,7 @@ TEST(TrainPlanZero, KeepsWhatTheFormulasSay) {
   // Widths of which 8 ranks divide every unit.
   const json report =
       answer({"zero", "--transformer",
-              "layers=4,hidden=64,heads=4,vocabulary=512,sequence=64", "--ranks", "8"});
+              "layers=4,width=64,heads=4,vocabulary=512,sequence=64", "--ranks", "8"});
   const std::int64_t all = report["parameters"];
   EXPECT_EQ(all, 4 * (12 * 64 * 64 + 13 * 64) + (512 + 64 + 2) * 64);
   const auto bytes = [&](int k) {

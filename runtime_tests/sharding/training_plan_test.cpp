@@ -8,22 +8,22 @@
 
 #include "espalier/sharding/plan_training.h"
 #include "espalier/sharding/rank_memory.h"
-#include "espalier/sharding/transformer.h"
+#include "espalier/sharding/decoder_layers.h"
 
 namespace espalier {
 namespace {
 
 constexpr Bytes kPlenty = std::numeric_limits<Bytes>::max() / 4;
 
-TrainingModel model_of(const TransformerShape& shape) {
+TrainingModel model_of(const DecoderShape& shape) {
   return {shape.name, shape.parameters(), shape.layers + 2,
           [shape](std::int32_t t) { return why_not_split(shape, t); },
           [shape](std::int32_t t, std::int64_t b) {
-            return transformer_layers(shape, {t, b, 2});
+            return decoder_layers(shape, {t, b, 2});
           }};
 }
 
-TransformerShape small(std::int64_t layers = 4, bool fused = false) {
+DecoderShape small(std::int64_t layers = 4, bool fused = false) {
   return {"small", layers, 24, 4, 50, 6, fused};
 }
 
@@ -92,19 +92,19 @@ TEST(StageCosts, GatherAndReduceTwoLayersAtATime) {
 }
 
 TEST(Transformer, HasTheParametersOfGpt2Xl) {
-  const TransformerShape shape = parse_transformer("gpt2-xl");
+  const DecoderShape shape = decoder_shape("gpt2-xl");
   EXPECT_EQ(shape.parameters(), 1'557'611'200);
-  EXPECT_EQ(parse_transformer("gpt2").parameters(), 124'439'808);
-  const LayeredModel model = transformer_layers(shape, {1, 1, 2});
+  EXPECT_EQ(decoder_shape("gpt2").parameters(), 124'439'808);
+  const LayeredModel model = decoder_layers(shape, {1, 1, 2});
   std::int64_t sum = -model.tied_parameters;
   for (std::int64_t i = 0; i < model.size(); ++i) sum += model.layer(i).parameters;
   EXPECT_EQ(sum, shape.parameters());
 }
 
 TEST(Transformer, DividesProductsAmongATensorGroup) {
-  const TransformerShape shape = parse_transformer("layers=2,hidden=64,heads=8");
-  const LayeredModel one = transformer_layers(shape, {1, 2, 2});
-  const LayeredModel four = transformer_layers(shape, {4, 2, 2});
+  const DecoderShape shape = decoder_shape("layers=2,width=64,heads=8");
+  const LayeredModel one = decoder_layers(shape, {1, 2, 2});
+  const LayeredModel four = decoder_layers(shape, {4, 2, 2});
   const auto flops = [](const LayeredModel& model) {
     Flops sum = 0;
     for (const auto* operators : {&model.layer(1).forward, &model.layer(1).backward})
@@ -129,9 +129,9 @@ TEST(Transformer, DividesProductsAmongATensorGroup) {
 
 TEST(Transformer, RefusesWhatItCannotRead) {
   for (const char* text :
-       {"gpt5", "layers=2", "layers=2,hidden=64,heads=5", "layers=0,hidden=8,heads=2",
-        "layers=x,hidden=8,heads=2", "layers,hidden=8,heads=2", "width=3"})
-    EXPECT_THROW((void)parse_transformer(text), InvalidInput) << text;
+       {"gpt5", "layers=2", "layers=2,width=64,heads=5", "layers=0,width=8,heads=2",
+        "layers=x,width=8,heads=2", "layers,width=8,heads=2", "width=3"})
+    EXPECT_THROW((void)decoder_shape(text), InvalidInput) << text;
 }
 
 /// Settings of all kinds for a small transformer.
@@ -146,7 +146,7 @@ void for_settings(const Each& each) {
                  {PipelineScheme::kGpipe, PipelineScheme::kOneForwardOneBackward}) {
               const TrainingSetting setting{
                   data, pipeline, tensor, 2, 4, static_cast<ZeroStage>(zero), scheme};
-              each(transformer_layers(small(4, fused), {tensor, 2, 2}), setting);
+              each(decoder_layers(small(4, fused), {tensor, 2, 2}), setting);
             }
 }
 
@@ -230,7 +230,7 @@ TEST(TrainingPlan, OfAnyLayersNeedsWhatTheBuffersNeed) {
 }
 
 TEST(TrainingPlan, IsRefusedByTheValidatorWhenChanged) {
-  const LayeredModel model = transformer_layers(small(), {1, 1, 2});
+  const LayeredModel model = decoder_layers(small(), {1, 1, 2});
   const TrainingSetting setting{
       1, 2, 1, 1, 4, ZeroStage::kNone, PipelineScheme::kOneForwardOneBackward};
   const StageCosts costs(model, setting_of(setting));
@@ -316,7 +316,7 @@ TEST(PlanTraining, IsTheBestOfAllThatCanBeEnumerated) {
   // Every cut and every number of recomputed layers of small chains: none that fits is
   // faster by more than what the family of cuts leaves out, and with one stage none is.
   std::mt19937 random(7);
-  const LayeredModel model = transformer_layers(small(3), {1, 1, 2});
+  const LayeredModel model = decoder_layers(small(3), {1, 1, 2});
   for (int instance = 0; instance < 60; ++instance) {
     const TrainingSetting setting{1,
                                   1 + instance % 3,

@@ -1,4 +1,4 @@
-#include "espalier/sharding/transformer.h"
+#include "espalier/sharding/decoder_layers.h"
 
 #include <fmt/format.h>
 
@@ -11,32 +11,31 @@ namespace espalier {
 
 namespace {
 
-const std::array<TransformerShape, 5> kKnown = {
-    {{"gpt2", 12, 768, 12, 50257, 1024},
-     {"gpt2-medium", 24, 1024, 16, 50257, 1024},
-     {"gpt2-large", 36, 1280, 20, 50257, 1024},
-     {"gpt2-xl", 48, 1600, 25, 50257, 1024},
-     {"gpt3", 96, 12288, 96, 50257, 2048}}};
+const std::array<DecoderShape, 5> kKnown = {{{"gpt2", 12, 768, 12, 50257, 1024},
+                                             {"gpt2-medium", 24, 1024, 16, 50257, 1024},
+                                             {"gpt2-large", 36, 1280, 20, 50257, 1024},
+                                             {"gpt2-xl", 48, 1600, 25, 50257, 1024},
+                                             {"gpt3", 96, 12288, 96, 50257, 2048}}};
 constexpr Bytes kTokenBytes = 8;
 constexpr std::int64_t kMost = std::int64_t{1} << 30;
 
-std::int64_t* member(TransformerShape& shape, std::string_view key) {
+std::int64_t* member(DecoderShape& shape, std::string_view key) {
   if (key == "layers") return &shape.layers;
-  if (key == "hidden") return &shape.hidden;
+  if (key == "width") return &shape.width;
   if (key == "heads") return &shape.heads;
   if (key == "vocabulary") return &shape.vocabulary;
   if (key == "sequence") return &shape.sequence;
   return nullptr;
 }
 
-void set(TransformerShape& shape, std::string_view entry) {
+void set(DecoderShape& shape, std::string_view entry) {
   const std::size_t equals = entry.find('=');
   std::int64_t* value = member(shape, entry.substr(0, equals));
   if (value == nullptr || equals == std::string_view::npos) {
     throw InvalidInput(
         fmt::format("'{}' is neither gpt2, gpt2-medium, gpt2-large, gpt2-xl, gpt3 nor "
                     "one of layers=, "
-                    "hidden=, heads=, vocabulary=, sequence=",
+                    "width=, heads=, vocabulary=, sequence=",
                     entry));
   }
   const std::string_view text = entry.substr(equals + 1);
@@ -93,15 +92,15 @@ class LayerWriter {
 };
 
 /// Sizes that all layers are made of.
-class Transformer {
+class Decoder {
  public:
-  Transformer(const TransformerShape& shape, const TransformerSplit& split)
+  Decoder(const DecoderShape& shape, const DecoderSplit& split)
       : shape_(shape),
         t_(split.tensor),
         e_(split.element),
         tokens_(checked_mul(split.micro_batch, shape.sequence)),
         sequences_(split.micro_batch),
-        h_(shape.hidden),
+        h_(shape.width),
         state_(checked_mul(checked_mul(tokens_, h_), e_)),
         words_(shape.vocabulary / t_ + (shape.vocabulary % t_ != 0 ? 1 : 0)) {}
 
@@ -146,7 +145,7 @@ class Transformer {
  private:
   [[nodiscard]] Bytes reduced() const { return t_ > 1 ? state_ : 0; }
 
-  const TransformerShape& shape_;
+  const DecoderShape& shape_;
   std::int64_t t_;
   Bytes e_;
   std::int64_t tokens_, sequences_, h_;
@@ -154,7 +153,7 @@ class Transformer {
   std::int64_t words_;
 };
 
-Layer Transformer::block() const {
+Layer Decoder::block() const {
   const std::int64_t wide = h_ / t_;  // columns of attention; the perceptron has 4 times
   const Bytes part = state_ / h_ * wide;
   const Bytes square = checked_mul(h_, checked_mul(wide, e_));
@@ -240,18 +239,18 @@ Layer Transformer::block() const {
 
 }  // namespace
 
-std::int64_t TransformerShape::parameters() const {
+std::int64_t DecoderShape::parameters() const {
   const std::int64_t block =
-      checked_add(checked_mul(12, checked_mul(hidden, hidden)), checked_mul(13, hidden));
+      checked_add(checked_mul(12, checked_mul(width, width)), checked_mul(13, width));
   const std::int64_t embedded =
-      checked_mul(checked_add(checked_add(vocabulary, sequence), 2), hidden);
+      checked_mul(checked_add(checked_add(vocabulary, sequence), 2), width);
   return checked_add(checked_mul(layers, block), embedded);
 }
 
-TransformerShape parse_transformer(std::string_view text) {
-  for (const TransformerShape& known : kKnown)
+DecoderShape decoder_shape(std::string_view text) {
+  for (const DecoderShape& known : kKnown)
     if (known.name == text) return known;
-  TransformerShape shape{std::string(text), 0, 0, 0, 50257, 1024};
+  DecoderShape shape{std::string(text), 0, 0, 0, 50257, 1024};
   for (std::string_view rest = text;;) {
     const std::size_t comma = rest.find(',');
     set(shape, rest.substr(0, comma));
@@ -259,30 +258,29 @@ TransformerShape parse_transformer(std::string_view text) {
     rest.remove_prefix(comma + 1);
   }
   for (const auto& [key, value] : {std::pair{"layers", shape.layers},
-                                   {"hidden", shape.hidden},
+                                   {"width", shape.width},
                                    {"heads", shape.heads}})
     if (value == 0) throw InvalidInput(fmt::format("'{}': {}= is missing", text, key));
-  if (shape.hidden % shape.heads != 0)
+  if (shape.width % shape.heads != 0)
     throw InvalidInput(fmt::format("'{}': {} heads do not divide a width of {}", text,
-                                   shape.heads, shape.hidden));
+                                   shape.heads, shape.width));
   (void)shape.parameters();
   return shape;
 }
 
-std::string why_not_split(const TransformerShape& shape, std::int32_t tensor) {
+std::string why_not_split(const DecoderShape& shape, std::int32_t tensor) {
   if (shape.heads % tensor == 0) return {};
   return fmt::format("{} processes do not divide {} heads", tensor, shape.heads);
 }
 
-LayeredModel transformer_layers(const TransformerShape& shape,
-                                const TransformerSplit& split) {
-  const Transformer transformer(shape, split);
+LayeredModel decoder_layers(const DecoderShape& shape, const DecoderSplit& split) {
+  const Decoder decoder(shape, split);
   LayeredModel model;
-  model.kinds = {transformer.embedding(), transformer.block(), transformer.head()};
+  model.kinds = {decoder.embedding(), decoder.block(), decoder.head()};
   model.layers.assign(static_cast<std::size_t>(shape.layers) + 2, 1);
   model.layers.front() = 0;
   model.layers.back() = 2;
-  model.tied_parameters = checked_mul(transformer.words(), shape.hidden);
+  model.tied_parameters = checked_mul(decoder.words(), shape.width);
   check(model);
   return model;
 }
