@@ -10,8 +10,10 @@
 #include "cli/options.h"
 #include "espalier/io/graph_io.h"
 #include "espalier/model/error.h"
+#include "espalier/model/operator_tasks.h"
+#include "espalier/training/transformer.h"
 #ifdef ESPALIER_WITH_ONNX
-#include "espalier/io/onnx/read_graph_onnx.h"
+#include "espalier/io/onnx/read_operator_graph.h"
 #endif
 
 namespace espalier::cli {
@@ -42,10 +44,11 @@ std::string ending(const std::string& path) {
   return text;
 }
 
-TaskGraph read_onnx(const GraphSource& source) {
+OperatorGraph read_onnx(const GraphSource& source) {
 #ifdef ESPALIER_WITH_ONNX
-  return read_graph_onnx(source.file, {.dimensions = source.dimensions,
-                                       .keep_weights = !source.free_weights});
+  return read_operator_graph(source.file, {.batch = source.batch,
+                                           .dimensions = source.dimensions,
+                                           .keep_weights = !source.free_weights});
 #else
   throw FileError(source.file, 0, "this program was built without ONNX (libonnx-dev)");
 #endif
@@ -56,8 +59,16 @@ TaskGraph read_onnx(const GraphSource& source) {
 void add_graph(CLI::App& app, GraphSource& source) {
   add_path(app, "GRAPH", source.file,
            "Computation graph: an ONNX model (.onnx), JSON (.json) or DOT\n"
-           "(.dot, .gv) with sizes; docs/planning.md has the formats")
-      ->required();
+           "(.dot, .gv) with sizes; docs/planning.md has the formats");
+  add_path(app, "--transformer", source.transformer,
+           "Instead of a file: gpt2, gpt2-medium, gpt2-large, gpt2-xl, tiny,\n"
+           "or layers=6,width=512,heads=8,sequence=128,vocabulary=1000")
+      ->type_name("SHAPE");
+  app.add_option("--batch", source.batch,
+                 "First extent of the inputs of an ONNX model, whatever it says;\n"
+                 "of a transformer")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   app.add_option_function<std::vector<std::string>>(
          "--dim",
          [&source](const std::vector<std::string>& texts) {
@@ -73,15 +84,42 @@ void add_graph(CLI::App& app, GraphSource& source) {
                "instead of keeping all for the next run");
 }
 
+std::string title(const GraphSource& source) {
+  return source.transformer.empty() ? source.file : source.transformer;
+}
+
+OperatorGraph read_model(const GraphSource& source) {
+  if (!source.transformer.empty() && !source.file.empty())
+    throw InvalidInput("--transformer is for no file; there is " + source.file);
+  if (!source.transformer.empty()) {
+    TransformerShape shape = transformer_shape(source.transformer);
+    shape.batch = source.batch.value_or(1);
+    return transformer(shape);
+  }
+  if (ending(source.file) != ".onnx")
+    throw FileError(source.file, 0, "is no ONNX model, whose operators are known");
+  return read_onnx(source);
+}
+
 TaskGraph read_graph(const GraphSource& source) {
+  if (source.file.empty() && source.transformer.empty())
+    throw InvalidInput("GRAPH is required");
   const std::string format = ending(source.file);
-  if (format == ".onnx") return read_onnx(source);
+  if (format == ".onnx" || !source.transformer.empty()) {
+    const OperatorGraph model = read_model(source);
+    try {
+      return task_graph_of(model).graph;
+    } catch (const Error& error) {
+      throw FileError(title(source), 0, error.what());
+    }
+  }
   const bool json = format == ".json";
   if (!json && format != ".dot" && format != ".gv")
     throw FileError(source.file, 0,
                     "ends in none of .onnx, .json, .dot and .gv, which tell the format");
-  if (!source.dimensions.empty() || source.free_weights)
-    throw FileError(source.file, 0, "--dim and --free-weights are for ONNX models");
+  if (!source.dimensions.empty() || source.free_weights || source.batch)
+    throw FileError(source.file, 0,
+                    "--batch, --dim and --free-weights are for ONNX models");
   return json ? read_graph_json(source.file) : read_graph_dot(source.file);
 }
 

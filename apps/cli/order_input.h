@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "espalier/model/operator_graph.h"
 #include "espalier/model/task_graph.h"
 
 namespace espalier::cli {
@@ -13,11 +15,13 @@ namespace espalier::cli {
 struct GraphSource {
   std::string file;
   std::map<std::string, std::int64_t>
-      dimensions;             ///< of ONNX models: values of open ones
-  bool free_weights = false;  ///< of ONNX models: each after its last reader
+      dimensions;                     ///< of ONNX models: values of open ones
+  bool free_weights = false;          ///< of ONNX models: each after its last reader
+  std::optional<std::int64_t> batch;  ///< of ONNX models and transformers
+  std::string transformer;            ///< instead of a file
 };
 
-/// The argument GRAPH, --dim and --free-weights.
+/// The argument GRAPH, --transformer, --batch, --dim and --free-weights.
 void add_graph(CLI::App& app, GraphSource& source);
 
 /// Reads the graph in the format that the name's ending says, in any case: .onnx, .json,
@@ -25,5 +29,12 @@ void add_graph(CLI::App& app, GraphSource& source);
 /// @throws FileError as the readers, for another ending, for options that the format does
 ///         not have, and for ONNX where it was not built
 [[nodiscard]] TaskGraph read_graph(const GraphSource& source);
+
+/// What is read, for people.
+[[nodiscard]] std::string title(const GraphSource& source);
+
+/// The operators of an ONNX model or of a transformer.
+/// @throws FileError as read_graph(), and for a format without operators
+[[nodiscard]] OperatorGraph read_model(const GraphSource& source);
 
 }  // namespace espalier::cli

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "espalier/model/task_graph.h"
@@ -10,6 +11,8 @@
 namespace espalier {
 
 struct OnnxOptions {
+  /// The first extent of the inputs, whatever the model says (set_batch.h).
+  std::optional<std::int64_t> batch = {};
   /// Values of dimensions that the model leaves open: by the dimension's name, "batch",
   /// or by tensor and axis from 0, "boxes:1". Not negative.
   std::map<std::string, std::int64_t> dimensions = {};

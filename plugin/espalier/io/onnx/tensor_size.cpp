@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "espalier/io/onnx/infer_shapes.h"
+#include "espalier/io/onnx/tensor_data.h"
 #include "espalier/model/error.h"
 
 namespace espalier::onnx_detail {
@@ -14,54 +14,13 @@ namespace {
 
 using Size = tl::expected<Bytes, std::string>;
 
-// Bits of an element. Numbers above 16 are of later versions of the format: 8-bit floats,
-// 4-bit integers and floats.
-std::optional<Bytes> element_bits(int type) {
-  switch (type) {
-    case onnx::TensorProto::BOOL:
-    case onnx::TensorProto::INT8:
-    case onnx::TensorProto::UINT8:
-    case 17:
-    case 18:
-    case 19:
-    case 20:
-      return 8;
-    case onnx::TensorProto::INT16:
-    case onnx::TensorProto::UINT16:
-    case onnx::TensorProto::FLOAT16:
-    case onnx::TensorProto::BFLOAT16:
-      return 16;
-    case onnx::TensorProto::INT32:
-    case onnx::TensorProto::UINT32:
-    case onnx::TensorProto::FLOAT:
-      return 32;
-    case onnx::TensorProto::INT64:
-    case onnx::TensorProto::UINT64:
-    case onnx::TensorProto::DOUBLE:
-    case onnx::TensorProto::COMPLEX64:
-      return 64;
-    case onnx::TensorProto::COMPLEX128:
-      return 128;
-    case 21:
-    case 22:
-    case 23:
-      return 4;
-    default:
-      return std::nullopt;
-  }
-}
-
-Size dense_size(int type, const std::vector<Bytes>& dimensions) {
+Size dense_size(int type, const Shape& dimensions) {
   if (type == onnx::TensorProto::STRING)
     return tl::unexpected<std::string>("its elements are strings, which have no size");
-  const std::optional<Bytes> bits = element_bits(type);
-  if (!bits)
+  const std::optional<ElementType> element = element_type_of(type);
+  if (!element)
     return tl::unexpected(fmt::format("its type of elements, {}, is not known", type));
-  if (std::ranges::count(dimensions, 0) > 0) return 0;
-  Bytes elements = 1;
-  for (const Bytes dimension : dimensions) elements = checked_mul(elements, dimension);
-  if (*bits < 8) return elements / 2 + elements % 2;
-  return checked_mul(elements, *bits / 8);
+  return tensor_bytes(*element, dimensions);
 }
 
 }  // namespace

@@ -1,0 +1,120 @@
+#include "espalier/io/onnx/tensor_data.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+namespace espalier::onnx_detail {
+namespace {
+
+// The elements as they lie in memory, from a list of another type.
+template <class T, class List>
+TensorValue packed(const List& list) {
+  std::vector<T> elements(list.begin(), list.end());
+  std::string bytes(elements.size() * sizeof(T), '\0');
+  if (!elements.empty()) std::memcpy(bytes.data(), elements.data(), bytes.size());
+  return TensorValue::of(std::move(bytes));
+}
+
+std::optional<TensorValue> typed_value(const onnx::TensorProto& tensor) {
+  const auto type = element_type_of(tensor.data_type());
+  const int width = type ? bits(*type) : 0;
+  if (tensor.float_data_size() > 0) return packed<float>(tensor.float_data());
+  if (tensor.double_data_size() > 0) return packed<double>(tensor.double_data());
+  if (tensor.int64_data_size() > 0) return packed<std::int64_t>(tensor.int64_data());
+  if (tensor.uint64_data_size() > 0) {
+    if (width == 32) return packed<std::uint32_t>(tensor.uint64_data());
+    return packed<std::uint64_t>(tensor.uint64_data());
+  }
+  if (tensor.int32_data_size() > 0) {
+    if (width == 8) return packed<std::uint8_t>(tensor.int32_data());
+    if (width == 16) return packed<std::uint16_t>(tensor.int32_data());
+    if (width == 32) return packed<std::int32_t>(tensor.int32_data());
+  }
+  return std::nullopt;
+}
+
+std::optional<TensorValue> external_value(const onnx::TensorProto& tensor,
+                                          const std::string& file) {
+  std::string location;
+  std::int64_t offset = 0;
+  for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
+    const std::string& text = entry.value();
+    if (entry.key() == "location") location = text;
+    if (entry.key() == "offset") {
+      const auto [stop, error] =
+          std::from_chars(text.data(), text.data() + text.size(), offset);
+      if (error != std::errc() || stop != text.data() + text.size() || offset < 0)
+        return std::nullopt;
+    }
+  }
+  const std::filesystem::path path = std::filesystem::path(location).lexically_normal();
+  if (path.empty() || path.is_absolute() || *path.begin() == "..") return std::nullopt;
+  return TensorValue::in_file(std::filesystem::path(file).parent_path() / path, offset);
+}
+
+}  // namespace
+
+std::optional<ElementType> element_type_of(int type) {
+  switch (type) {
+    case onnx::TensorProto::BOOL:
+      return ElementType::kBool;
+    case onnx::TensorProto::INT8:
+      return ElementType::kInt8;
+    case onnx::TensorProto::UINT8:
+      return ElementType::kUint8;
+    case 17:  // four kinds, of later versions of the format
+    case 18:
+    case 19:
+    case 20:
+      return ElementType::kFloat8;
+    case onnx::TensorProto::INT16:
+      return ElementType::kInt16;
+    case onnx::TensorProto::UINT16:
+      return ElementType::kUint16;
+    case onnx::TensorProto::FLOAT16:
+      return ElementType::kFloat16;
+    case onnx::TensorProto::BFLOAT16:
+      return ElementType::kBfloat16;
+    case onnx::TensorProto::INT32:
+      return ElementType::kInt32;
+    case onnx::TensorProto::UINT32:
+      return ElementType::kUint32;
+    case onnx::TensorProto::FLOAT:
+      return ElementType::kFloat32;
+    case onnx::TensorProto::INT64:
+      return ElementType::kInt64;
+    case onnx::TensorProto::UINT64:
+      return ElementType::kUint64;
+    case onnx::TensorProto::DOUBLE:
+      return ElementType::kFloat64;
+    case onnx::TensorProto::COMPLEX64:
+      return ElementType::kComplex64;
+    case onnx::TensorProto::COMPLEX128:
+      return ElementType::kComplex128;
+    case 21:
+      return ElementType::kUint4;
+    case 22:
+      return ElementType::kInt4;
+    case 23:
+      return ElementType::kFloat4;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<TensorValue> take_value(onnx::TensorProto& tensor,
+                                      const std::string& file) {
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+    return external_value(tensor, file);
+  if (tensor.has_raw_data())
+    return TensorValue::of(std::move(*tensor.mutable_raw_data()));
+  if (std::ranges::count(tensor.dims(), 0) > 0) return TensorValue::of(std::string());
+  return typed_value(tensor);
+}
+
+}  // namespace espalier::onnx_detail

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace espalier {
+
+/// What an operator keeps for the way back beside its inputs and outputs.
+enum class Kept : std::uint8_t {
+  kNothing,
+  kChannelMoments,  ///< two values a channel
+  kRowMoments,      ///< two values a normalised row
+  kIndices,         ///< one a result
+  kMask,            ///< 1 byte an element
+  kScale,           ///< as large as the input
+  kRowSums,         ///< one value a row of the result
+};
+
+/// What is known of the gradient of an operator type: the table of training_graph.h.
+struct GradientRule {
+  /// Bits: forward inputs that have a gradient.
+  std::uint32_t gives = 1;
+  /// Bits: forward inputs that every gradient reads; outputs, the kept ones included.
+  std::uint32_t reads_inputs = 0, reads_outputs = 0;
+  /// The gradient of input i reads the other inputs instead.
+  bool reads_others = false;
+  /// The gradient of an input may be the one that comes in, unless bit i is 0.
+  std::uint32_t passes = 0;
+  bool view = false;          ///< it is the one that comes in, in another shape
+  bool many_outputs = false;  ///< each output carries a gradient
+  /// The way back, or the way forth, may write over what it reads first: its gradient,
+  /// and one of the inputs.
+  bool grad_in_place = false, in_place = false;
+  bool can_split = false;  ///< dx and dw are independent
+  Kept keeps = Kept::kNothing;
+};
+
+/// The rule of a type of operator; nothing when its gradient is not known.
+[[nodiscard]] std::optional<GradientRule> gradient_rule(std::string_view type);
+
+}  // namespace espalier

@@ -1,0 +1,143 @@
+#include "espalier/io/onnx/read_operator_graph.h"
+
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "espalier/model/error.h"
+#include "espalier/model/operator_tasks.h"
+
+namespace espalier {
+namespace {
+
+void describe_input(onnx::ValueInfoProto& value, const std::string& name,
+                    const std::vector<std::int64_t>& shape) {
+  value.set_name(name);
+  auto& tensor = *value.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(onnx::TensorProto::FLOAT);
+  for (const std::int64_t extent : shape)
+    tensor.mutable_shape()->add_dim()->set_dim_value(extent);
+}
+
+onnx::NodeProto& add_node(onnx::GraphProto& graph, const std::string& type,
+                          const std::vector<std::string>& inputs,
+                          const std::string& output) {
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type(type);
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
+void add_ints(onnx::NodeProto& node, const std::string& name,
+              const std::vector<std::int64_t>& values) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INTS);
+  for (const std::int64_t value : values) attribute.add_ints(value);
+}
+
+// x (1,2,4,4) -> Conv (3,2,3,3), padded -> Reshape to (1,48) -> Relu
+onnx::ModelProto small_network() {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(13);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  graph.set_name("g");
+  describe_input(*graph.add_input(), "x", {1, 2, 4, 4});
+  onnx::TensorProto& weight = *graph.add_initializer();
+  weight.set_name("w");
+  weight.set_data_type(onnx::TensorProto::FLOAT);
+  for (const int extent : {3, 2, 3, 3}) weight.add_dims(extent);
+  for (int i = 0; i < 54; ++i) weight.add_float_data(static_cast<float>(i));
+  onnx::TensorProto& target = *graph.add_initializer();
+  target.set_name("target");
+  target.set_data_type(onnx::TensorProto::INT64);
+  target.add_dims(2);
+  const std::vector<std::int64_t> shape = {1, 48};
+  target.set_raw_data(shape.data(), shape.size() * sizeof(std::int64_t));
+  add_ints(add_node(graph, "Conv", {"x", "w"}, "c"), "pads", {1, 1, 1, 1});
+  add_node(graph, "Reshape", {"c", "target"}, "r");
+  add_node(graph, "Relu", {"r"}, "y");
+  graph.add_output()->set_name("y");
+  auto& type = *graph.mutable_output(0)->mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx::TensorProto::FLOAT);
+  return model;
+}
+
+OperatorGraph read(const onnx::ModelProto& model, const OnnxOptions& options = {}) {
+  std::istringstream in(model.SerializeAsString());
+  return read_operator_graph(in, "m", options);
+}
+
+Shape shape_of(const OperatorGraph& graph, const std::string& tensor) {
+  return graph.tensor(graph.find_tensor(tensor).value()).shape;
+}
+
+TEST(ReadOperatorGraph, KeepsTypesAttributesAndShapes) {
+  const OperatorGraph graph = read(small_network());
+  ASSERT_EQ(graph.size(), 3U);
+  const Operator& conv = graph.op(operator_id(0));
+  EXPECT_EQ(conv.type, "Conv");
+  EXPECT_EQ(conv.integers("pads"), (std::vector<std::int64_t>{1, 1, 1, 1}));
+  EXPECT_EQ(conv.integer("group", 1), 1);
+  EXPECT_EQ(conv.input(0), graph.find_tensor("x"));
+  EXPECT_FALSE(conv.input(2));
+  EXPECT_EQ(graph.operator_set(), 13);
+  EXPECT_EQ(shape_of(graph, "c"), (Shape{1, 3, 4, 4}));
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{1, 48}));
+  EXPECT_EQ(graph.tensor(*graph.find_tensor("x")).role, TensorRole::kInput);
+  EXPECT_EQ(graph.tensor(*graph.find_tensor("w")).role, TensorRole::kConstant);
+  EXPECT_TRUE(graph.tensor(*graph.find_tensor("y")).kept);
+  EXPECT_THROW((void)conv.integer("pads", 0), InvalidInput);
+}
+
+TEST(ReadOperatorGraph, KeepsTheValuesOfInitializers) {
+  const OperatorGraph graph = read(small_network());
+  const Tensor& weight = graph.tensor(*graph.find_tensor("w"));
+  const auto values = floats_of(weight.value.value(), weight.type, weight.shape);
+  ASSERT_TRUE(values);
+  EXPECT_EQ(values->size(), 54U);
+  EXPECT_EQ(values->back(), 53.0);
+  const Tensor& target = graph.tensor(*graph.find_tensor("target"));
+  EXPECT_EQ(integers_of(target.value.value(), target.type, target.shape),
+            (std::vector<std::int64_t>{1, 48}));
+}
+
+TEST(ReadOperatorGraph, GivesANetworkAnotherBatch) {
+  const OperatorGraph graph = read(small_network(), {.batch = 5});
+  EXPECT_EQ(shape_of(graph, "x"), (Shape{5, 2, 4, 4}));
+  EXPECT_EQ(shape_of(graph, "c"), (Shape{5, 3, 4, 4}));
+  EXPECT_EQ(shape_of(graph, "y"), (Shape{5, 48}));
+  EXPECT_EQ(shape_of(graph, "w"), (Shape{3, 2, 3, 3}));
+}
+
+// The onnx library infers no shape of it in old models.
+TEST(ReadOperatorGraph, KnowsTheMaskOfDropout) {
+  onnx::ModelProto model = small_network();
+  model.mutable_opset_import(0)->set_version(9);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  add_node(graph, "Dropout", {"r"}, "d").add_output("mask");
+  EXPECT_EQ(shape_of(read(model), "mask"), (Shape{1, 48}));
+}
+
+TEST(ReadOperatorGraph, IsTheSameQuestionOfMemoryAsTheGraphOfTasks) {
+  const onnx::ModelProto model = small_network();
+  const OperatorTasks tasks = task_graph_of(read(model));
+  std::istringstream in(model.SerializeAsString());
+  const TaskGraph graph = read_graph_onnx(in, "m");
+  ASSERT_EQ(tasks.graph.data(), graph.data());
+  for (std::size_t i = 0; i < graph.data(); ++i) {
+    EXPECT_EQ(tasks.graph.name(datum_id(i)), graph.name(datum_id(i)));
+    EXPECT_EQ(tasks.graph.size(datum_id(i)), graph.size(datum_id(i)));
+  }
+  EXPECT_EQ(graph.initial_bytes(), 2 * 16 * 4 + 54 * 4 + 16);
+}
+
+}  // namespace
+}  // namespace espalier
