@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "espalier/io/csv_lines.h"
 #include "espalier/io/text_file.h"
 #include "espalier/io/text_input.h"
 #include "espalier/model/error.h"
@@ -33,51 +34,10 @@ constexpr std::array<std::pair<std::string_view, Column>, 10> kColumnOf = {
      {"size", kSize},
      {"offset", kOffset}}};
 
-// Lines of a stream without their ends, and the fields of one.
-class Lines {
- public:
-  Lines(std::istream& in, const std::string& name) : in_(in), name_(name) {}
-
-  // The next line that is not empty.
-  bool next() {
-    do {
-      if (!std::getline(in_, line_)) {
-        if (in_.bad()) throw FileError(name_, 0, "cannot be read");
-        return false;
-      }
-      if (++number_ == 1 && line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);
-      if (line_.ends_with('\r')) line_.pop_back();
-    } while (line_.empty());
-    fields_.clear();
-    std::string_view rest = line_;
-    for (std::size_t comma = rest.find(','); comma != std::string_view::npos;
-         comma = rest.find(',')) {
-      fields_.push_back(rest.substr(0, comma));
-      rest.remove_prefix(comma + 1);
-    }
-    fields_.push_back(rest);
-    return true;
-  }
-
-  [[nodiscard]] std::string_view line() const { return line_; }
-  [[nodiscard]] std::int64_t number() const { return number_; }
-  [[nodiscard]] std::span<const std::string_view> fields() const { return fields_; }
-  [[noreturn]] void fail(const std::string& message) const {
-    throw FileError(name_, number_, message);
-  }
-
- private:
-  std::istream& in_;
-  const std::string& name_;
-  std::string line_;
-  std::int64_t number_ = 0;
-  std::vector<std::string_view> fields_;
-};
-
 // Where each column stands.
 class Header {
  public:
-  explicit Header(const Lines& lines) : fields_(lines.fields().size()) {
+  explicit Header(const CsvLines& lines) : fields_(lines.fields().size()) {
     for (std::size_t f = 0; f < fields_; ++f) add(lines, f);
     for (const Column column : {kId, kLower, kUpper, kSize}) {
       if (!at_[column])
@@ -87,7 +47,7 @@ class Header {
   }
 
   // The line without the column `offset`.
-  void append(const Lines& lines, LayoutFile& file) const {
+  void append(const CsvLines& lines, LayoutFile& file) const {
     if (lines.fields().size() != fields_)
       lines.fail(
           fmt::format("{} fields, the header has {}", lines.fields().size(), fields_));
@@ -101,11 +61,11 @@ class Header {
     file.ends.push_back(file.text.size());
   }
 
-  [[nodiscard]] std::string_view text(const Lines& lines, Column column) const {
+  [[nodiscard]] std::string_view text(const CsvLines& lines, Column column) const {
     return lines.fields()[*at_[column]];
   }
 
-  [[nodiscard]] std::int64_t integer(const Lines& lines, Column column) const {
+  [[nodiscard]] std::int64_t integer(const CsvLines& lines, Column column) const {
     const std::string_view field = text(lines, column);
     std::int64_t value = 0;
     const char* end = field.data() + field.size();
@@ -120,7 +80,7 @@ class Header {
   [[nodiscard]] bool upper_is_included() const { return upper_is_included_; }
 
  private:
-  void add(const Lines& lines, std::size_t field) {
+  void add(const CsvLines& lines, std::size_t field) {
     const std::string_view name = lines.fields()[field];
     if (name == "alignment" || name == "gaps")
       lines.fail(fmt::format("the column '{}' is not supported", name));
@@ -138,7 +98,7 @@ class Header {
   bool upper_is_included_ = false;
 };
 
-Buffer read_buffer(const Lines& lines, const Header& header) {
+Buffer read_buffer(const CsvLines& lines, const Header& header) {
   Buffer buffer{header.integer(lines, kLower), header.integer(lines, kUpper),
                 header.integer(lines, kSize)};
   if (header.upper_is_included() &&
@@ -156,7 +116,7 @@ Buffer read_buffer(const Lines& lines, const Header& header) {
 }  // namespace
 
 LayoutFile read_layout_csv(std::istream& in, const std::string& name) {
-  Lines lines(in, name);
+  CsvLines lines(in, name);
   if (!lines.next()) throw FileError(name, 0, "holds no header");
   const Header header(lines);
   LayoutFile file;

@@ -20,6 +20,14 @@ struct PipelineChunk {
   Bytes until_weight = 0;    ///< held from the begin of F to the end of W
 };
 
+/// What a device of a pipeline does and holds for one micro-batch, all its chunks
+/// together, and what it holds all the time.
+struct PipelineStage {
+  Nanoseconds forward = 1, backward = 1, weight = 1;
+  Bytes until_backward = 0, until_weight = 0;
+  Bytes persistent = 0;
+};
+
 /// A question: a step of training, m micro-batches through a chain of chunks that lie on
 /// p devices.
 ///

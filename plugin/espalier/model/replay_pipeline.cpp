@@ -178,4 +178,31 @@ std::optional<PipelineRun> replay_pipeline(const Pipeline& pipeline,
   return Replayer(pipeline, schedule).run();
 }
 
+std::vector<std::vector<PipelineHolding>> pipeline_memory(
+    const Pipeline& pipeline, const PipelineSchedule& schedule, const PipelineRun& run) {
+  std::vector<std::vector<PipelineHolding>> held;
+  for (std::int32_t d = 0; d < pipeline.devices(); ++d) {
+    held.push_back({{0, pipeline.persistent(d)}});
+    auto& moments = held.back();
+    const auto change = [&](Nanoseconds time, Bytes by) {
+      if (by != 0) moments.push_back({time, moments.back().bytes + by});
+    };
+    const auto& order = schedule.orders[static_cast<std::size_t>(d)];
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const PipelineChunk& chunk = pipeline.chunk(order[k].chunk);
+      const Nanoseconds start = run.starts[static_cast<std::size_t>(d)][k];
+      for (const PipelineKind part : parts_of(order[k].kind)) {
+        if (part == PipelineKind::kForward) {
+          change(start, chunk.until_backward + chunk.until_weight);
+        } else {
+          change(start + duration(pipeline, order[k]), part == PipelineKind::kBackward
+                                                           ? -chunk.until_backward
+                                                           : -chunk.until_weight);
+        }
+      }
+    }
+  }
+  return held;
+}
+
 }  // namespace espalier

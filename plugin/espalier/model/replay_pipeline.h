@@ -38,6 +38,19 @@ struct PipelineRun {
 [[nodiscard]] std::optional<PipelineRun> replay_pipeline(
     const Pipeline& pipeline, const PipelineSchedule& schedule);
 
+/// What a device holds from a time on.
+struct PipelineHolding {
+  Nanoseconds time = 0;
+  Bytes bytes = 0;
+  bool operator==(const PipelineHolding&) const = default;
+};
+
+/// What each device holds, from 0 with its persistent bytes on, moment by moment: two of
+/// the same time where one micro-batch leaves as the next one comes.
+/// @param run  of the schedule
+[[nodiscard]] std::vector<std::vector<PipelineHolding>> pipeline_memory(
+    const Pipeline& pipeline, const PipelineSchedule& schedule, const PipelineRun& run);
+
 /// The run is one of the schedule: every operation once on the device of its chunk, none
 /// before what it follows has ended and arrived, one at a time, and the figures are those
 /// of the starts. Shares no code with replay_pipeline() and the planners.

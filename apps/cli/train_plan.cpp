@@ -1,0 +1,252 @@
+// espalier train-plan: how N processes with a bound each train a model fastest; and its
+// parts, a pipeline's schedules and ZeRO's stages, by themselves.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/report_option.h"
+#include "cli/train_plan_answer.h"
+#include "cli/train_plan_model.h"
+#include "cli/train_plan_pipeline.h"
+#include "cli/train_plan_zero.h"
+#include "espalier/layout/layout.h"
+#include "espalier/model/error.h"
+#include "espalier/report/pipeline_page.h"
+#include "espalier/sharding/rank_memory.h"
+
+namespace espalier::cli {
+namespace {
+
+struct TrainPlanRequest {
+  ModelRequest model;
+  std::optional<std::int32_t> processes;
+  std::optional<std::int64_t> batch;
+  std::optional<Bytes> memory;
+  std::vector<ZeroStage> zero;
+  std::vector<PipelineScheme> schedules = {PipelineScheme::kOneForwardOneBackward};
+  std::int64_t top = 10;
+  std::string page;
+  bool json = false;
+};
+
+TrainingQuestion question_of(const TrainPlanRequest& request) {
+  if (!request.processes) throw InvalidInput("--processes is needed");
+  if (!request.batch) throw InvalidInput("--batch is needed");
+  if (!request.memory) throw InvalidInput("--memory-per-process is needed");
+  TrainingQuestion question;
+  question.processes = *request.processes;
+  question.batch = *request.batch;
+  question.bound = *request.memory;
+  question.optimiser = optimiser_of(request.model);
+  question.cluster = request.model.cluster;
+  if (!request.zero.empty()) question.zero = request.zero;
+  question.schedules = request.schedules;
+  return question;
+}
+
+constexpr std::int64_t kMostBuffers = 200'000;
+
+/// Replays every process of the plan by itself, and lays out what it holds for a while.
+/// @return by stage: fixed bytes and the capacity of the layout; empty where it would
+///         take too long
+std::vector<Bytes> check_and_lay_out(const StageCosts& costs, const TrainingPlan& plan,
+                                     Bytes bound) {
+  const Violations wrong = validate_training_plan(costs, plan);
+  if (!wrong.empty()) throw std::logic_error("the plan is not valid: " + wrong.front());
+  std::vector<Bytes> bytes;
+  for (std::int32_t s = 0; s < plan.setting.pipeline; ++s) {
+    RankBuffers rank = rank_buffers(costs, plan, s);
+    if (std::ssize(rank.buffers) > kMostBuffers) return {};
+    const Bytes fixed = plan.stages[static_cast<std::size_t>(s)].memory.fixed();
+    LayoutOptions options;
+    options.capacity = bound - fixed;
+    options.time = 1;
+    options.steps = 1000;
+    bytes.push_back(checked_add(
+        fixed, layout(BufferSet(std::move(rank.buffers)), options).capacity_bytes));
+  }
+  return bytes;
+}
+
+/// What a model costs in a plan's setting.
+struct PlannedCosts {
+  LayeredModel layers;
+  StageCosts costs;
+  PlannedCosts(const TrainingModel& model, const TrainingQuestion& question,
+               const TrainingSetting& setting)
+      : layers(model.split(setting.tensor, setting.micro_batch)),
+        costs(layers, {setting.data, setting.pipeline, setting.tensor, setting.zero,
+                       question.optimiser, question.cluster}) {}
+};
+
+/// The first plan whose processes can be laid out inside the bound becomes the answer;
+/// those before it are rejected.
+void choose_what_can_be_laid_out(const TrainingModel& model, TrainPlanReport& report) {
+  TrainingPlans& answer = report.answer;
+  const Bytes bound = report.question.bound;
+  while (!answer.plans.empty()) {
+    const TrainingPlan& best = answer.plans.front();
+    const PlannedCosts planned(model, report.question, best.setting);
+    report.layout_bytes = check_and_lay_out(planned.costs, best, bound);
+    Bytes most = 0;
+    for (const Bytes bytes : report.layout_bytes) most = std::max(most, bytes);
+    if (most <= bound) return;
+    answer.rejected.insert(
+        answer.rejected.begin(),
+        {best.setting, RejectedSetting::Reason::kMemory,
+         fmt::format("fits, but the layout found needs {}, {} too much",
+                     format_size(most), format_size(most - bound)),
+         most});
+    answer.plans.erase(answer.plans.begin());
+  }
+}
+
+void write_page(const std::string& path, const TrainPlanReport& report,
+                const StageCosts& costs) {
+  const TrainingPlan& plan = report.answer.plans.front();
+  const Pipeline pipeline = pipeline_of(costs, plan);
+  const PipelineScheme scheme = plan.setting.pipeline == 1
+                                    ? PipelineScheme::kOneForwardOneBackward
+                                    : plan.setting.schedule;
+  const PipelineSchedule schedule = named_pipeline(pipeline, scheme);
+  PipelineRun run = *replay_pipeline(pipeline, schedule);
+  report::PipelinePage page;
+  page.pipeline = &pipeline;
+  page.schedule = &schedule;
+  page.run = &run;
+  page.title = report.model;
+  page.name = name(scheme);
+  page.lower_bound =
+      pipeline_lower_bound(pipeline, report.question.bound, PipelineObjective::kMakespan);
+  page.bound = report.question.bound;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s)
+    run.devices[s].peak_bytes = plan.stages[s].peak_bytes;
+  page.facts = {{"setting", describe(plan.setting)},
+                {"step", fmt::format("{:.4g} s", static_cast<double>(plan.step) * 1e-9)}};
+  page.tables = {{"Plans that fit, the fastest first",
+                  {"setting", "recomputed", "step", "of peak rate", "memory"},
+                  plan_rows(report)},
+                 {"What fell out: " + rejected_text(report.answer),
+                  {"setting", "why"},
+                  rejected_rows(report)}};
+  report::write_page(path, page);
+}
+
+ExitStatus refuse(const TrainPlanReport& report, bool json) {
+  Bytes least = 0;
+  for (const RejectedSetting& rejected : report.answer.rejected)
+    if (rejected.reason == RejectedSetting::Reason::kMemory) {
+      least = rejected.least_bytes;  // what is nearest comes first
+      break;
+    }
+  print_training(report, json);
+  fmt::print(stderr, "espalier: {}\n",
+             least > 0 ? fmt::format("no plan found inside {} on each process; {} ({} "
+                                     "bytes) would do",
+                                     format_size(report.question.bound),
+                                     format_size(least), least)
+                       : "no way to share the step among these processes: " +
+                             rejected_text(report.answer));
+  return kNo;
+}
+
+ExitStatus run_train_plan(const TrainPlanRequest& request) {
+  TrainPlanReport report;
+  const TrainingModel model = training_model(request.model);
+  report.model = model.name;
+  report.parameters = model.parameters;
+  report.shown = request.top;
+  report.question = question_of(request);
+  std::optional<Progress> progress(std::in_place, "planning");
+  const Interrupt interrupt;
+  report.question.progress = [&](double part) {
+    progress->update(part);
+    return !interrupt.came();
+  };
+  report.answer = plan_training(model, report.question);
+  progress->step("checking");
+  choose_what_can_be_laid_out(model, report);
+  if (report.answer.plans.empty()) {
+    progress.reset();
+    return refuse(report, request.json);
+  }
+  if (!request.page.empty()) {
+    const PlannedCosts planned(model, report.question,
+                               report.answer.plans.front().setting);
+    write_page(request.page, report, planned.costs);
+  }
+  progress.reset();
+  print_training(report, request.json);
+  return kDone;
+}
+
+void add_question(CLI::App& app, TrainPlanRequest& request) {
+  app.add_option("--processes", request.processes, "Processes, one device each")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--batch", request.batch, "Samples of a step, all processes together")
+      ->type_name("B")
+      ->check(CLI::Range(1, 1 << 24));
+  app.add_option_function<std::string>(
+         "--memory-per-process",
+         [&request](const std::string& text) {
+           try {
+             request.memory = parse_size(text);
+           } catch (const Error& error) {
+             throw CLI::ValidationError("--memory-per-process", error.what());
+           }
+         },
+         "Bound of each process")
+      ->type_name("SIZE");
+  app.add_option_function<std::vector<int>>(
+         "--zero",
+         [&request](const std::vector<int>& stages) {
+           request.zero.clear();
+           for (const int stage : stages) {
+             if (stage < 0 || stage > 3)
+               throw CLI::ValidationError("--zero",
+                                          fmt::format("{} is not 0 … 3", stage));
+             request.zero.push_back(static_cast<ZeroStage>(stage));
+           }
+         },
+         "Stages of ZeRO to look at; default: 0,1,2,3")
+      ->delimiter(',')
+      ->type_name("0|1|2|3");
+  add_choice(app, "--schedule", request.schedules,
+             {{"1f1b", {PipelineScheme::kOneForwardOneBackward}},
+              {"gpipe", {PipelineScheme::kGpipe}}},
+             "Of the pipeline");
+  app.add_option("--top", request.top, "Plans to show")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+Command add_train_plan(CLI::App& program) {
+  auto request = std::make_shared<TrainPlanRequest>();
+  CLI::App* app = program.add_subcommand(
+      "train-plan", "Plans of parallel training: time and memory of every process");
+  app->require_subcommand(0, 1);
+  add_model_options(*app, request->model);
+  add_question(*app, *request);
+  add_report(*app, request->page);
+  add_json(*app, request->json);
+  const Command pipeline = add_train_plan_pipeline(*app);
+  const Command zero = add_train_plan_zero(*app);
+  return {app, [request, pipeline, zero]() -> ExitStatus {
+            if (pipeline.app->parsed()) return pipeline.run();
+            if (zero.app->parsed()) return zero.run();
+            return run_train_plan(*request);
+          }};
+}
+
+}  // namespace espalier::cli

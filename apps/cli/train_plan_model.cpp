@@ -1,0 +1,138 @@
+#include "cli/train_plan_model.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "cli/options.h"
+#include "cli/plan_processes.h"
+#include "espalier/model/error.h"
+
+namespace espalier::cli {
+namespace {
+
+Link parse_link(std::string_view text) {
+  Network network;
+  parse_network(text, network);
+  return {network.latency, network.bandwidth};
+}
+
+/// "8,1us,300GB/s"
+void parse_node(std::string_view text, Cluster& cluster) {
+  const std::size_t comma = text.find(',');
+  const std::string_view count = text.substr(0, comma);
+  std::int32_t size = 0;
+  const char* end = count.data() + count.size();
+  const auto [stop, error] = std::from_chars(count.data(), end, size);
+  if (error != std::errc() || stop != end || size < 1 || comma == std::string_view::npos)
+    throw InvalidInput(fmt::format(
+        "'{}' is not a node as 8,1us,300GB/s: processes, latency, bandwidth", text));
+  cluster.inside = parse_link(text.substr(comma + 1));
+  cluster.node_size = size;
+}
+
+double parse_rate(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value) || value <= 0)
+    throw InvalidInput(
+        fmt::format("'{}' is not a number of flops a second as 1e14", text));
+  return value;
+}
+
+double parse_memory_bandwidth(std::string_view text) {
+  Network network;
+  parse_network("0s," + std::string(text), network);
+  return network.bandwidth;
+}
+
+template <class Read>
+CLI::Option* add_parsed(CLI::App& app, const std::string& option, const Read& read,
+                        const std::string& help) {
+  return app.add_option_function<std::string>(
+      option,
+      [option, read](const std::string& text) {
+        try {
+          read(text);
+        } catch (const Error& error) {
+          throw CLI::ValidationError(option, error.what());
+        }
+      },
+      help);
+}
+
+void add_cluster(CLI::App& app, Cluster& cluster) {
+  add_parsed(
+      app, "--rate", [&cluster](const std::string& t) { cluster.rate = parse_rate(t); },
+      "Flops a second of one process; default: 1e14")
+      ->type_name("FLOPS");
+  add_parsed(
+      app, "--memory-bandwidth",
+      [&cluster](const std::string& t) {
+        cluster.memory_bandwidth = parse_memory_bandwidth(t);
+      },
+      "Of the memory of one process; default: 1500GB/s")
+      ->type_name("SIZE/s");
+  add_parsed(
+      app, "--network",
+      [&cluster](const std::string& t) { cluster.network = parse_link(t); },
+      "Latency of a message and bandwidth into a process; default:\n"
+      "2us,10GB/s")
+      ->type_name("TIME,SIZE/s");
+  add_parsed(
+      app, "--node", [&cluster](const std::string& t) { parse_node(t, cluster); },
+      "Processes of a node, and latency and bandwidth inside it")
+      ->type_name("K,TIME,SIZE/s");
+}
+
+}  // namespace
+
+void add_model_options(CLI::App& app, ModelRequest& request) {
+  add_path(app, "--transformer", request.transformer,
+           "gpt2, gpt2-medium, gpt2-large, gpt2-xl, gpt3, or sizes:\n"
+           "layers=24,width=1024,heads=16[,vocabulary=50257]\n"
+           "[,sequence=1024]")
+      ->type_name("NAME|SIZES");
+  app.add_flag("--fused-attention", request.fused_attention,
+               "Attention as one operator without a matrix of sequence x\n"
+               "sequence");
+  add_choice(app, "--optimiser", request.optimiser,
+             {{"adam", "adam"}, {"momentum", "momentum"}, {"sgd", "sgd"}},
+             "What is kept beside parameters and gradients");
+  add_choice(app, "--precision", request.mixed, {{"mixed", true}, {"single", false}},
+             "16-bit parameters, gradients and activations with a 32-bit copy\n"
+             "of the parameters, or 32 bits");
+  add_cluster(app, request.cluster);
+}
+
+OptimiserBytes optimiser_of(const ModelRequest& request) {
+  return *optimiser_bytes(request.optimiser, request.mixed);
+}
+
+TrainingModel training_model(const ModelRequest& request) {
+  if (request.transformer.empty())
+    throw InvalidInput("--transformer is needed: what is to be trained");
+  DecoderShape shape;
+  try {
+    shape = decoder_shape(request.transformer);
+  } catch (const Error& error) {
+    throw InvalidInput(fmt::format("--transformer: {}", error.what()));
+  }
+  shape.fused_attention = request.fused_attention;
+  const Bytes element = request.mixed ? 2 : 4;
+  TrainingModel model;
+  model.name = shape.name;
+  model.parameters = shape.parameters();
+  model.layers = shape.layers + 2;
+  model.why_not_split = [shape](std::int32_t tensor) {
+    return why_not_split(shape, tensor);
+  };
+  model.split = [shape, element](std::int32_t tensor, std::int64_t micro_batch) {
+    return decoder_layers(shape, {tensor, micro_batch, element});
+  };
+  return model;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,249 @@
+// espalier train-plan pipeline: schedules of micro-batches through stages.
+
+#include "cli/train_plan_pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/train_plan_pipeline_answer.h"
+#include "espalier/checkpoint/rotor.h"
+#include "espalier/io/checkpoint_io.h"
+#include "espalier/io/text_file.h"
+#include "espalier/report/pipeline_page.h"
+#include "espalier/sharding/cut_chain.h"
+
+namespace espalier::cli {
+namespace {
+
+/// Of the device that needs most, one micro-batch at a time.
+Bytes least_bytes(const std::vector<PipelineStage>& stages) {
+  Bytes least = 0;
+  for (const PipelineStage& stage : stages)
+    least = std::max(least,
+                     checked_add(stage.persistent,
+                                 checked_add(stage.until_backward, stage.until_weight)));
+  return least;
+}
+
+std::optional<Bytes> bound_of(const MemoryRequest& memory, Bytes least) {
+  if (memory.kind == MemoryRequest::Kind::kUnbounded) return std::nullopt;
+  return memory.resolve(least, least);
+}
+
+/// A chain's parts as stages. The budget of a part is now what it uses of that: so much
+/// each micro-batch under way holds.
+struct CutStages {
+  ChainCut cut;
+  std::vector<PipelineStage> stages;
+};
+
+CutStages stages_of(const RotorTable& table, ChainCut cut) {
+  CutStages result{std::move(cut), {}};
+  for (ChainCut::Part& part : result.cut.parts) {
+    Nanoseconds forward = 0;
+    for (std::int64_t i = part.first; i <= part.last; ++i)
+      forward += table.chain().stage(i).forward;
+    const Bytes input = table.chain().stage(part.first).input;
+    Bytes used = 0;
+    for (const BudgetPoint& point : table.part(part.first, part.last))
+      if (point.bytes + input <= part.budget) used = point.bytes + input;
+    part.budget = used;
+    result.stages.push_back({forward, part.cost - forward, 0, used, 0, part.weights});
+  }
+  return result;
+}
+
+/// What cutting a chain asks.
+struct ChainQuestion {
+  std::shared_ptr<const RotorTable> table;
+  std::vector<Bytes> weights;
+  std::vector<std::int64_t> under_way;
+  [[nodiscard]] Expected<ChainCut> cut(Bytes bound) const {
+    return cut_chain(*table, weights, under_way, bound);
+  }
+};
+
+ChainQuestion chain_question(const PipelineRequest& request, Progress& progress) {
+  if (!request.stages) throw InvalidInput("--chain needs --stages");
+  const auto chain = std::make_shared<const Chain>(read_chain(request.chain));
+  ChainQuestion question;
+  question.table = std::make_shared<const RotorTable>(
+      chain, [&](double part) { progress.update(part); });
+  const auto count = static_cast<std::size_t>(chain->size());
+  question.weights = request.weights;
+  if (question.weights.empty()) question.weights = {0};
+  if (question.weights.size() == 1) question.weights.assign(count, question.weights[0]);
+  if (question.weights.size() != count)
+    throw InvalidInput(fmt::format("--weights: {} values for a chain of {} stages",
+                                   question.weights.size(), count));
+  for (std::int32_t s = 0; s < *request.stages; ++s)
+    question.under_way.push_back(std::min(*request.stages - s, request.micro_batches));
+  return question;
+}
+
+void check(const PipelineRequest& request) {
+  if (request.chain.empty()) {
+    if (!request.weights.empty()) throw InvalidInput("--weights needs --chain");
+    return;
+  }
+  if (!request.file.empty())
+    throw InvalidInput("a file of stages and --chain do not go together");
+  if (!request.forward.empty() || !request.backward.empty() || !request.weight.empty() ||
+      !request.until_backward.empty() || !request.until_weight.empty() ||
+      !request.persistent.empty())
+    throw InvalidInput(
+        "a chain has its own times and sizes: --forward, --backward, --weight, "
+        "--until-backward, --until-weight and --persistent do not go with it");
+  const PipelineForm one_each{PipelineScheme::kOneForwardOneBackward, 1};
+  if (request.form && *request.form != one_each)
+    throw InvalidInput(
+        "--chain counts micro-batches under way as 1f1b: no other "
+        "--schedule goes with it");
+}
+
+void write_timeline(const std::string& path, const PipelinePlan& plan) {
+  const auto held = pipeline_memory(plan.pipeline, plan.schedule, plan.run);
+  write_file(path, [&](std::ostream& out) {
+    TextOutput text(out);
+    text.line("device,nanoseconds,bytes");
+    for (std::size_t d = 0; d < held.size(); ++d)
+      for (const PipelineHolding& moment : held[d])
+        text.line("{},{},{}", d, moment.time, moment.bytes);
+    text.flush();
+  });
+}
+
+void write_operations(const std::string& path, const PipelinePlan& plan) {
+  write_file(path, [&](std::ostream& out) {
+    TextOutput text(out);
+    text.line("device,operation,micro_batch,chunk,begin_nanoseconds,end_nanoseconds");
+    for (std::size_t d = 0; d < plan.schedule.orders.size(); ++d) {
+      for (std::size_t k = 0; k < plan.schedule.orders[d].size(); ++k) {
+        const PipelineOperation& operation = plan.schedule.orders[d][k];
+        const Nanoseconds begin = plan.run.starts[d][k];
+        text.line("{},{},{},{},{},{}", d, name(operation.kind), operation.micro_batch,
+                  operation.chunk, begin, begin + duration(plan.pipeline, operation));
+      }
+    }
+    text.flush();
+  });
+}
+
+/// Plans every form; of those that fit the first of the shortest is the answer.
+void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
+              const PipelineRequest& request, Progress& progress) {
+  const auto p = static_cast<std::int32_t>(stages.size());
+  const std::vector<PipelineForm> forms =
+      request.form ? std::vector{*request.form}
+      : report.cut.has_value()
+          ? std::vector{PipelineForm{PipelineScheme::kOneForwardOneBackward, 1}}
+          : pipeline_forms(p, request.micro_batches);
+  PipelineSearchOptions options = request.search;
+  options.memory_bound = report.bound;
+  const Interrupt interrupt;
+  options.stop = [&] { return interrupt.came(); };
+  for (const PipelineForm& form : forms) {
+    progress.step("planning " + describe(form));
+    Expected<PipelinePlan> plan =
+        plan_pipeline(stages, form, request.micro_batches, request.transfer, options);
+    if (!plan) continue;
+    const std::size_t k = report.plans.size();
+    if ((!report.bound || plan->peak_bytes() <= *report.bound) &&
+        (!report.chosen || plan->value < report.plans[*report.chosen].value))
+      report.chosen = k;
+    report.plans.push_back(std::move(*plan));
+  }
+}
+
+ExitStatus refuse(const PipelineReport& report, const Infeasible& no, bool json) {
+  Report facts;
+  facts.text("input", "", report.input);
+  facts.count("micro_batches", "", report.micro_batches);
+  print_infeasible(std::move(facts), no, json);
+  return kNo;
+}
+
+ExitStatus finish(const PipelineReport& report, const PipelineRequest& request,
+                  std::optional<Progress>& progress) {
+  if (!report.chosen) {  // a named schedule, or several, none of which fits
+    Bytes least = std::numeric_limits<Bytes>::max();
+    for (const PipelinePlan& plan : report.plans)
+      least = std::min(least, plan.peak_bytes());
+    progress.reset();
+    if (!request.json) print_pipelines(report, false);
+    return refuse(report, {Infeasible::Reason::kNoneFound, *report.bound, least, 0},
+                  request.json);
+  }
+  const PipelinePlan& chosen = report.plans[*report.chosen];
+  if (!request.timeline.empty()) write_timeline(request.timeline, chosen);
+  if (!request.operations.empty()) write_operations(request.operations, chosen);
+  if (!request.page.empty())
+    report::write_page(request.page, {&chosen.pipeline,
+                                      &chosen.schedule,
+                                      &chosen.run,
+                                      report.input,
+                                      describe(chosen.form),
+                                      chosen.lower_bound,
+                                      report.bound,
+                                      report.unit,
+                                      {},
+                                      {}});
+  progress.reset();
+  print_pipelines(report, request.json);
+  return kDone;
+}
+
+ExitStatus run_pipeline(const PipelineRequest& request) {
+  check(request);
+  std::optional<Progress> progress(std::in_place, "reading");
+  PipelineReport report;
+  report.micro_batches = request.micro_batches;
+  std::vector<PipelineStage> stages;
+  if (request.chain.empty()) {
+    stages = stages_of(request);
+    report.input = request.file.empty() ? "stages" : request.file;
+    report.unit = is_sized(request) ? 1 : kMicroBatchUnit;
+    const Bytes least = least_bytes(stages);
+    report.bound = bound_of(request.memory, least);
+    // A number of micro-batches.
+    if (report.bound && request.memory.kind == MemoryRequest::Kind::kSize)
+      report.bound = checked_mul(*report.bound, report.unit);
+    if (report.bound && *report.bound < least) {
+      progress.reset();
+      return refuse(report,
+                    {Infeasible::Reason::kImpossible, *report.bound, least, least},
+                    request.json);
+    }
+  } else {
+    report.input = request.chain;
+    progress->step("planning what to recompute");
+    const ChainQuestion question = chain_question(request, *progress);
+    const Bytes least = question.cut(0) ? 0 : question.cut(0).error().least_bytes;
+    report.bound = bound_of(request.memory, least);
+    auto cut = question.cut(report.bound.value_or(std::numeric_limits<Bytes>::max()));
+    if (!cut) {
+      progress.reset();
+      return refuse(report, cut.error(), request.json);
+    }
+    CutStages parts = stages_of(*question.table, std::move(*cut));
+    report.cut = std::move(parts.cut);
+    stages = std::move(parts.stages);
+  }
+  plan_all(report, stages, request, *progress);
+  return finish(report, request, progress);
+}
+
+}  // namespace
+
+Command add_train_plan_pipeline(CLI::App& train_plan) {
+  auto request = std::make_shared<PipelineRequest>();
+  CLI::App* app = add_pipeline_options(train_plan, *request);
+  return {app, [request] { return run_pipeline(*request); }};
+}
+
+}  // namespace espalier::cli

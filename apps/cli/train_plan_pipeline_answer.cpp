@@ -1,0 +1,159 @@
+#include "cli/train_plan_pipeline_answer.h"
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
+
+std::string size_text(const PipelineReport& report, Bytes bytes) {
+  if (report.unit == 1) return format_size(bytes);
+  const double count = static_cast<double>(bytes) / static_cast<double>(report.unit);
+  return fmt::format("{:.4g} micro-batch{}", count, count == 1 ? "" : "es");
+}
+
+// Bytes, or how many micro-batches they stand for.
+void put_size(Json& json, const std::string& key, const PipelineReport& report,
+              Bytes bytes) {
+  if (report.unit == 1) {
+    json[key + "_bytes"] = bytes;
+  } else {
+    json[key + "_micro_batches"] =
+        static_cast<double>(bytes) / static_cast<double>(report.unit);
+  }
+}
+
+bool fits(const PipelineReport& report, const PipelinePlan& plan) {
+  return !report.bound || plan.peak_bytes() <= *report.bound;
+}
+
+double gap(const PipelinePlan& plan) {
+  return plan.lower_bound == 0 ? 0
+                               : static_cast<double>(plan.value - plan.lower_bound) /
+                                     static_cast<double>(plan.lower_bound);
+}
+
+Json devices_of(const PipelineReport& report, const PipelinePlan& plan) {
+  Json list = Json::array();
+  for (const PipelineRun::Device& device : plan.run.devices) {
+    list.push_back({{"busy_seconds", seconds(device.busy)},
+                    {"idle_seconds", seconds(device.idle(plan.run.makespan))},
+                    {"idle_inside_seconds", seconds(device.idle_inside())}});
+    put_size(list.back(), "peak", report, device.peak_bytes);
+  }
+  return list;
+}
+
+Json json_of(const PipelineReport& report, const PipelinePlan& plan) {
+  Json json = {{"schedule", describe(plan.form)},
+               {"origin", plan.origin},
+               {"makespan_seconds", seconds(plan.run.makespan)},
+               {"value_seconds", seconds(plan.value)},
+               {"lower_bound_seconds", seconds(plan.lower_bound)},
+               {"gap", gap(plan)},
+               {"proved", plan.value == plan.lower_bound},
+               {"idle_fraction", plan.idle_fraction()},
+               {"fits", fits(report, plan)}};
+  put_size(json, "peak", report, plan.peak_bytes());
+  json["devices"] = devices_of(report, plan);
+  return json;
+}
+
+Json json_of(const ChainCut& cut) {
+  Json parts = Json::array();
+  for (const ChainCut::Part& part : cut.parts) {
+    parts.push_back({{"first", part.first},
+                     {"last", part.last},
+                     {"weight_bytes", part.weights},
+                     {"budget_bytes", part.budget},
+                     {"cost_seconds", seconds(part.cost)}});
+  }
+  return parts;
+}
+
+void print_json(const PipelineReport& report) {
+  Json json = {{"input", report.input}, {"micro_batches", report.micro_batches}};
+  json["stages"] = report.plans.front().pipeline.devices();
+  if (report.bound) put_size(json, "bound", report, *report.bound);
+  json["feasible"] = report.chosen.has_value();
+  if (report.cut) json["cut"] = json_of(*report.cut);
+  if (report.chosen) json["chosen"] = json_of(report, report.plans[*report.chosen]);
+  json["schedules"] = Json::array();
+  for (const PipelinePlan& plan : report.plans)
+    json["schedules"].push_back(json_of(report, plan));
+  print(dump(json));
+}
+
+std::string table_of(const PipelineReport& report) {
+  std::string text =
+      fmt::format("\n  {:<16}{:>12}{:>9}{:>18}{:>14}{:>9}\n", "schedule", "step", "idle",
+                  "most on a device", "no less than", "gap");
+  for (std::size_t k = 0; k < report.plans.size(); ++k) {
+    const PipelinePlan& plan = report.plans[k];
+    const auto time = [](Nanoseconds value) {
+      return fmt::format("{:.6g} s", seconds(value));
+    };
+    text += fmt::format(
+        "  {:<16}{:>12}{:>7.1f} %{:>18}{:>14}{:>7.1f} %{}\n", describe(plan.form),
+        time(plan.value), 100 * plan.idle_fraction(),
+        size_text(report, plan.peak_bytes()), time(plan.lower_bound), 100 * gap(plan),
+        !fits(report, plan)
+            ? fmt::format("  {} too much",
+                          size_text(report, plan.peak_bytes() - *report.bound))
+        : report.chosen == k && report.plans.size() > 1 ? "  <- chosen"
+                                                        : "");
+  }
+  return text;
+}
+
+std::string devices_text(const PipelineReport& report, const PipelinePlan& plan) {
+  std::string text =
+      fmt::format("\n{}{}\n  {:>6}{:>14}{:>14}{:>14}{:>18}\n", describe(plan.form),
+                  plan.form.scheme ? "" : fmt::format(", found by: {}", plan.origin),
+                  "device", "busy", "idle", "idle inside", "holds at most");
+  for (std::size_t d = 0; d < plan.run.devices.size(); ++d) {
+    const PipelineRun::Device& device = plan.run.devices[d];
+    text +=
+        fmt::format("  {:>6}{:>12.6g} s{:>12.6g} s{:>12.6g} s{:>18}\n", d,
+                    seconds(device.busy), seconds(device.idle(plan.run.makespan)),
+                    seconds(device.idle_inside()), size_text(report, device.peak_bytes));
+  }
+  return text;
+}
+
+std::string cut_text(const ChainCut& cut) {
+  std::string text =
+      fmt::format("\n  {:>6}{:>16}{:>14}{:>22}{:>24}\n", "device", "stages of chain",
+                  "weights", "for each micro-batch", "forward and backward");
+  for (std::size_t s = 0; s < cut.parts.size(); ++s) {
+    const ChainCut::Part& part = cut.parts[s];
+    text += fmt::format("  {:>6}{:>16}{:>14}{:>22}{:>22.6g} s\n", s,
+                        fmt::format("{} … {}", part.first, part.last),
+                        format_size(part.weights), format_size(part.budget),
+                        seconds(part.cost));
+  }
+  return text;
+}
+
+}  // namespace
+
+void print_pipelines(const PipelineReport& report, bool json) {
+  if (json) return print_json(report);
+  std::string text = fmt::format(
+      "{}: {} stages, {} micro-batches{}\n", report.input,
+      report.plans.front().pipeline.devices(), report.micro_batches,
+      report.bound
+          ? fmt::format(", at most {} on each device", size_text(report, *report.bound))
+          : "");
+  if (report.cut) text += cut_text(*report.cut);
+  text += table_of(report);
+  if (report.chosen) text += devices_text(report, report.plans[*report.chosen]);
+  print(text);
+}
+
+}  // namespace espalier::cli

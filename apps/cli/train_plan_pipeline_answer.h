@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "espalier/model/error.h"
+#include "espalier/sharding/cut_chain.h"
+#include "espalier/sharding/plan_pipeline.h"
+
+namespace espalier::cli {
+
+/// What `espalier train-plan pipeline` answers: the schedules that were looked at, and
+/// which of them is the answer.
+struct PipelineReport {
+  std::string input;
+  std::int32_t micro_batches = 1;
+  std::optional<Bytes> bound;  ///< of each device
+  Bytes unit = 1;              ///< not 1: that many bytes stand for a micro-batch
+  std::vector<PipelinePlan> plans;
+  std::optional<std::size_t> chosen;  ///< none fits
+  std::optional<ChainCut> cut;        ///< of a chain
+};
+
+/// Prints it, as a table or as one JSON object. @throws Error
+void print_pipelines(const PipelineReport& report, bool json);
+
+}  // namespace espalier::cli

@@ -1,0 +1,211 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/report_option.h"
+#include "cli/train_plan_pipeline.h"
+#include "espalier/io/checkpoint_io.h"
+#include "espalier/io/pipeline_file.h"
+#include "espalier/model/error.h"
+
+namespace espalier::cli {
+namespace {
+
+/// An option whose value `read` understands; what is wrong with it is told with its name.
+template <class Read>
+CLI::Option* add_read(CLI::App& app, const std::string& option, const Read& read,
+                      const std::string& help) {
+  return app.add_option_function<std::string>(
+      option,
+      [option, read](const std::string& text) {
+        try {
+          read(text);
+        } catch (const Error& error) {
+          throw CLI::ValidationError(option, error.what());
+        }
+      },
+      help);
+}
+
+template <class T, class Parse>
+void add_list(CLI::App& app, const std::string& option, std::vector<T>& values,
+              const Parse& parse, const std::string& type, const std::string& help) {
+  add_read(
+      app, option,
+      [&values, parse](std::string_view text) {
+        values.clear();
+        for (;;) {
+          const std::size_t comma = text.find(',');
+          values.push_back(parse(text.substr(0, comma)));
+          if (comma == std::string_view::npos) return;
+          text.remove_prefix(comma + 1);
+        }
+      },
+      help)
+      ->type_name(type + "[," + type + "…]");
+}
+
+void add_stages(CLI::App& app, PipelineRequest& request) {
+  app.add_option("STAGES", request.file,
+                 "Stages, one a line, CSV or JSON (docs/train-plan.md); or:")
+      ->type_name("FILE");
+  app.add_option("--stages", request.stages, "Stages, one a device")
+      ->type_name("P")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--micro-batches", request.micro_batches, "Micro-batches of a step")
+      ->type_name("M")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  const auto time = [&](const char* option, auto& values, const char* help) {
+    add_list(app, option, values, parse_duration, "TIME", help);
+  };
+  const auto size = [&](const char* option, auto& values, const char* help) {
+    add_list(app, option, values, parse_size, "SIZE", help);
+  };
+  time("--forward", request.forward,
+       "Of one micro-batch in a stage: one for all, or one each;\n"
+       "default: 1s");
+  time("--backward", request.backward, "Gradient of the input alone; default: 1s");
+  time("--weight", request.weight,
+       "Gradients of the weights; default: 1s, 0s beside --backward");
+  size("--until-backward", request.until_backward,
+       "What a micro-batch holds from its forward to its input gradient");
+  size("--until-weight", request.until_weight,
+       "… and to its weight gradients. Without sizes micro-batches are\n"
+       "counted");
+  size("--persistent", request.persistent, "Weights, gradients, optimiser states");
+  add_read(
+      app, "--transfer",
+      [&request](const std::string& text) { request.transfer = parse_duration(text); },
+      "From a stage to the next; default: 0s")
+      ->type_name("TIME");
+}
+
+void add_search(CLI::App& app, PipelineRequest& request) {
+  add_read(
+      app, "--schedule",
+      [&request](const std::string& text) {
+        request.form = parse_pipeline_form(text);
+        if (!request.form && text != "all")
+          throw InvalidInput(
+              fmt::format("'{}' is none of all, gpipe, 1f1b, interleaved[:V], zb-h1, "
+                          "zb-h2, zb-v, search[:2]",
+                          text));
+      },
+      "One schedule, by its name or the best that a search finds (:V\n"
+      "chunks a device); default: all, and the shortest that fits")
+      ->type_name("NAME");
+  add_read(
+      app, "--memory",
+      [&request](const std::string& text) { request.memory = parse_memory(text); },
+      "Bound of each device: a size, none, or min or xFACTOR for what\n"
+      "one micro-batch at a time needs; default: none")
+      ->type_name("SIZE|min|xFACTOR|none");
+  add_choice(
+      app, "--objective", request.search.objective,
+      {{"makespan", PipelineObjective::kMakespan}, {"span", PipelineObjective::kSpan}},
+      "Short from the begin of the step to its end, or on each device\n"
+      "from its first operation to its last (no barrier at the end)");
+  app.add_option("--steps", request.search.replays, "Replays of the local search")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--seed", request.search.seed, "Of the choices left to chance")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+/// The value of stage s where there is one for all or one each.
+template <class T>
+T value_of(const std::vector<T>& values, std::size_t s, T otherwise) {
+  return values.empty() ? otherwise : values.size() == 1 ? values[0] : values[s];
+}
+
+template <class T>
+void check_count(const char* option, const std::vector<T>& values, std::size_t stages) {
+  if (values.size() > 1 && values.size() != stages)
+    throw InvalidInput(
+        fmt::format("{}: {} values for {} stages", option, values.size(), stages));
+}
+
+void check_counts(const PipelineRequest& request, std::size_t stages) {
+  check_count("--forward", request.forward, stages);
+  check_count("--backward", request.backward, stages);
+  check_count("--weight", request.weight, stages);
+  check_count("--until-backward", request.until_backward, stages);
+  check_count("--until-weight", request.until_weight, stages);
+  check_count("--persistent", request.persistent, stages);
+}
+
+/// As many as the options say: --stages, else the longest list.
+std::size_t count_of(const PipelineRequest& request) {
+  if (request.stages) return static_cast<std::size_t>(*request.stages);
+  const std::size_t longest =
+      std::max({request.forward.size(), request.backward.size(), request.weight.size(),
+                request.until_backward.size(), request.until_weight.size(),
+                request.persistent.size()});
+  if (longest < 2)
+    throw InvalidInput("a file of stages, a --chain or --stages is needed");
+  return longest;
+}
+
+}  // namespace
+
+bool is_sized(const PipelineRequest& request) {
+  return !request.file.empty() || !request.chain.empty() ||
+         !request.until_backward.empty() || !request.until_weight.empty() ||
+         !request.persistent.empty();
+}
+
+std::vector<PipelineStage> stages_of(const PipelineRequest& request) {
+  const bool options = request.stages || !request.forward.empty() ||
+                       !request.backward.empty() || !request.weight.empty() ||
+                       !request.until_backward.empty() || !request.until_weight.empty() ||
+                       !request.persistent.empty();
+  if (!request.file.empty()) {
+    if (options)
+      throw InvalidInput(
+          "a file of stages has their times and sizes: --stages, --forward, --backward, "
+          "--weight, --until-backward, --until-weight and --persistent do not go with "
+          "it");
+    return read_pipeline_stages(request.file);
+  }
+  const std::size_t count = count_of(request);
+  check_counts(request, count);
+  constexpr Nanoseconds kUnit = 1'000'000'000;
+  std::vector<PipelineStage> stages;
+  for (std::size_t s = 0; s < count; ++s) {
+    stages.push_back(
+        {value_of(request.forward, s, kUnit), value_of(request.backward, s, kUnit),
+         value_of(request.weight, s, request.backward.empty() ? kUnit : 0),
+         value_of(request.until_backward, s, Bytes{0}),
+         value_of(request.until_weight, s, is_sized(request) ? 0 : kMicroBatchUnit),
+         value_of(request.persistent, s, Bytes{0})});
+  }
+  return stages;
+}
+
+CLI::App* add_pipeline_options(CLI::App& train_plan, PipelineRequest& request) {
+  CLI::App* app = train_plan.add_subcommand(
+      "pipeline", "Schedules of a pipeline: how long, how idle, how much memory");
+  add_stages(*app, request);
+  add_path(*app, "--chain", request.chain,
+           "Cut this chain into --stages parts, each of which recomputes\n"
+           "what --memory asks for; the file is that of espalier checkpoint")
+      ->type_name("FILE");
+  add_list(*app, "--weights", request.weights, parse_size, "SIZE",
+           "Of a chain's stages, all the time: one for all, or one each");
+  add_search(*app, request);
+  add_path(*app, "--timeline", request.timeline,
+           "Write what each device holds, moment by moment, here (CSV)")
+      ->type_name("FILE");
+  add_path(*app, "--operations", request.operations,
+           "Write every operation with its begin and end here (CSV)")
+      ->type_name("FILE");
+  add_report(*app, request.page);
+  add_json(*app, request.json);
+  return app;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,159 @@
+#include "espalier/io/pipeline_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "espalier/io/checkpoint_io.h"
+#include "espalier/io/csv_lines.h"
+#include "espalier/io/text_file.h"
+#include "espalier/io/text_input.h"
+#include "espalier/model/error.h"
+
+namespace espalier {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A value of a stage: a time or a size.
+struct Column {
+  std::string_view name;
+  std::int64_t PipelineStage::*member;
+  bool is_time;
+};
+
+constexpr std::array<Column, 6> kColumns = {
+    {{"forward", &PipelineStage::forward, true},
+     {"backward", &PipelineStage::backward, true},
+     {"weight", &PipelineStage::weight, true},
+     {"until_backward", &PipelineStage::until_backward, false},
+     {"until_weight", &PipelineStage::until_weight, false},
+     {"persistent", &PipelineStage::persistent, false}}};
+constexpr std::size_t kNeeded = 2;
+
+/// @throws InvalidInput naming what there is
+std::size_t column_of(std::string_view name) {
+  for (std::size_t c = 0; c < kColumns.size(); ++c)
+    if (kColumns[c].name == name) return c;
+  std::string known;
+  for (const Column& column : kColumns)
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", column.name);
+  throw InvalidInput(fmt::format("{} is none of {}", excerpt(name), known));
+}
+
+void check_columns(const std::set<std::size_t>& there) {
+  for (std::size_t c = 0; c < kNeeded; ++c)
+    if (!there.contains(c))
+      throw InvalidInput(fmt::format("'{}' is missing", kColumns[c].name));
+}
+
+void set(PipelineStage& stage, std::size_t c, std::string_view text) {
+  const Column& column = kColumns[c];
+  try {
+    stage.*column.member = column.is_time ? parse_duration(text) : parse_size(text);
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(fmt::format("{}: {}", column.name, error.what()));
+  }
+}
+
+constexpr PipelineStage kEmpty = {0, 0, 0, 0, 0, 0};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::vector<PipelineStage> read_csv(std::istream& in, const std::string& name) {
+  CsvLines lines(in, name);
+  std::vector<PipelineStage> stages;
+  std::vector<std::size_t> columns;
+  while (lines.next()) {
+    try {
+      if (columns.empty()) {
+        std::set<std::size_t> there;
+        for (const std::string_view field : lines.fields()) {
+          columns.push_back(column_of(trimmed(field)));
+          if (!there.insert(columns.back()).second)
+            throw InvalidInput(fmt::format("{} is there twice", excerpt(field)));
+        }
+        check_columns(there);
+        continue;
+      }
+      if (lines.fields().size() != columns.size())
+        throw InvalidInput(fmt::format("{} fields, the header has {}",
+                                       lines.fields().size(), columns.size()));
+      stages.push_back(kEmpty);
+      for (std::size_t f = 0; f < columns.size(); ++f)
+        set(stages.back(), columns[f], trimmed(lines.fields()[f]));
+    } catch (const FileError&) {
+      throw;
+    } catch (const Error& error) {
+      lines.fail(error.what());
+    }
+  }
+  return stages;
+}
+
+PipelineStage stage_of(const Json& object) {
+  if (!object.is_object()) throw InvalidInput("it is no object");
+  PipelineStage stage = kEmpty;
+  std::set<std::size_t> there;
+  for (const auto& [key, value] : object.items()) {
+    const std::size_t c = column_of(key);
+    there.insert(c);
+    if (value.is_string()) {
+      set(stage, c, value.get_ref<const std::string&>());
+    } else if (value.is_number()) {
+      set(stage, c, value.dump());
+    } else {
+      throw InvalidInput(fmt::format("{} is neither a string nor a number", key));
+    }
+  }
+  check_columns(there);
+  return stage;
+}
+
+std::vector<PipelineStage> read_json(std::istream& in, const std::string& name) {
+  Json json;
+  try {
+    json = Json::parse(in);
+  } catch (const Json::parse_error& error) {
+    throw FileError(name, 0, error.what());
+  }
+  if (json.size() != 1 || !json.contains("stages") || !json["stages"].is_array())
+    throw FileError(name, 0, "expected {\"stages\": […]} and nothing else");
+  std::vector<PipelineStage> stages;
+  for (const Json& object : json["stages"]) {
+    try {
+      stages.push_back(stage_of(object));
+    } catch (const Error& error) {
+      throw FileError(name, 0, fmt::format("stage {}: {}", stages.size(), error.what()));
+    }
+  }
+  return stages;
+}
+
+}  // namespace
+
+std::vector<PipelineStage> read_pipeline_stages(std::istream& in,
+                                                const std::string& name) {
+  const bool json = (in >> std::ws).peek() == '{';
+  std::vector<PipelineStage> stages = json ? read_json(in, name) : read_csv(in, name);
+  if (stages.empty()) throw FileError(name, 0, "holds no stage");
+  return stages;
+}
+
+std::vector<PipelineStage> read_pipeline_stages(const std::string& path) {
+  std::vector<PipelineStage> stages;
+  read_file(path, [&](std::istream& in) { stages = read_pipeline_stages(in, path); });
+  return stages;
+}
+
+}  // namespace espalier

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "espalier/model/buffer_set.h"
+#include "espalier/model/replay_pipeline.h"
+#include "espalier/model/validate.h"
+#include "espalier/sharding/training_plan.h"
+
+namespace espalier {
+
+/// Everything that a process of one stage holds for a while in a step: its tensors, what
+/// it keeps for micro-batches under way, what it recomputes, gathered parameters and
+/// whole gradients, each from the operator that makes it to the one that frees it. Times
+/// count operators. What it holds all the time is not among them: StageMemory::fixed().
+struct RankBuffers {
+  std::vector<Buffer> buffers;
+  std::vector<std::string> names;  ///< "b3 block 12: scores" …
+};
+
+/// Follows the order of the stage's device operator by operator; shares no code with
+/// layer_memory() and StageCosts::memory(), whose peaks it has to give.
+/// @par Cost  O(micro-batches x layers x operators)
+[[nodiscard]] RankBuffers rank_buffers(const StageCosts& costs, const TrainingPlan& plan,
+                                       std::int32_t stage);
+
+/// The most that is alive at one time.
+[[nodiscard]] Bytes load_of(const std::vector<Buffer>& buffers);
+
+/// Every process of the plan replayed by itself: each layer in one stage, the stages'
+/// peaks those of their buffers, processes, samples and micro-batches accounted for, the
+/// step that of the pipeline's independently checked run.
+[[nodiscard]] Violations validate_training_plan(const StageCosts& costs,
+                                                const TrainingPlan& plan);
+
+}  // namespace espalier
