@@ -19,7 +19,7 @@ class Planner(unittest.TestCase):
         self.assertTrue(answer["feasible"])
         self.assertEqual(answer["peak_bytes"], 7)
         self.assertEqual(len(answer["schedule"]), 3)
-        self.assertEqual(sorted(row["task"] for row in answer["schedule"]), [0, 1, 2])
+        self.assertEqual(sorted(row["id"] for row in answer["schedule"]), [0, 1, 2])
 
     def test_says_what_suffices_where_it_does_not_fit(self):
         answer = espalier.plan(TREE, memory=6, schedule=True)
@@ -35,11 +35,10 @@ class Planner(unittest.TestCase):
             self.assertEqual(espalier.plan(str(path), order="liu")["order"], "liu")
 
     def test_orders_graphs(self):
-        answer = espalier.order({"tensors": [{"name": "a", "size": 4},
-                                             {"name": "b", "size": 2}],
-                                 "operators": [{"name": "f", "outputs": ["a"]},
-                                               {"name": "g", "inputs": ["a"],
-                                                "outputs": ["b"]}]})
+        answer = espalier.order({"tensors": {"a": {"size": 4}, "b": {"size": 2}},
+                                 "ops": [{"name": "f", "inputs": [], "outputs": ["a"]},
+                                         {"name": "g", "inputs": ["a"],
+                                          "outputs": ["b"]}]})
         self.assertEqual(answer["schedule"], ["f", "g"])
         self.assertEqual(answer["peak_bytes"], 6)
 

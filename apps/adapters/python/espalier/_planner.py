@@ -97,8 +97,8 @@ def plan(tree, memory="min", *, schedule=False, **options):
 
 def _table(lines):
     """Rows of a table whose first line names the columns, as dicts of numbers."""
-    header, *rows = (line.lstrip("# ").replace(",", " ").split() for line in lines)
-    return [dict(zip(header, map(_number, row))) for row in rows]
+    names = lines[0].lstrip("# ").partition(";")[0].split()
+    return [dict(zip(names, map(_number, line.split()))) for line in lines[1:]]
 
 
 def _number(text):
