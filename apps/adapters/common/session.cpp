@@ -56,6 +56,21 @@ void Session::set_pivot_threshold(double threshold) {
   solver_.reset();
 }
 
+void Session::set_bound(const std::string& text) {
+  if (text == bound_) return;
+  bound_ = text;
+  solver_.reset();
+}
+
+void Session::read_order(std::vector<std::int32_t>& place) const {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(input_.order));
+  place.clear();
+  if (!solver_ || espalier_solver_read_order(solver_.get(), order.data()) != 0) return;
+  place.resize(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k)
+    place[static_cast<std::size_t>(order[k])] = static_cast<std::int32_t>(k) + 1;
+}
+
 int Session::factorise(const double* values) {
   ++factorisations_;
   if (!solver_) return analyse(values);
@@ -72,13 +87,18 @@ int Session::analyse(const double* values) {
   if (status != 0) return status;
   solver_.reset(solver);
   ++analyses_;
-  std::int64_t bound = INT64_MAX;
-  if (const char* const text = std::getenv("ESPALIER_SOLVER_MEMORY"); text != nullptr)
-    status = espalier_solver_parse_memory(text, &bound);
-  if (status == 0) status = espalier_solver_plan(solver, bound);
+  status = plan();
   if (status == 0) status = espalier_solver_factorise(solver);
   if (status == 0) delayed_at_first_ = statistics().delayed_pivots;
   return status;
+}
+
+int Session::plan() const {
+  const char* text = std::getenv("ESPALIER_SOLVER_MEMORY");
+  if (text == nullptr) text = bound_.empty() ? "none" : bound_.c_str();
+  std::int64_t bound = 0;
+  const int status = espalier_solver_parse_memory(text, &bound);
+  return status != 0 ? status : espalier_solver_plan(solver_.get(), bound);
 }
 
 bool Session::is_worn() const {

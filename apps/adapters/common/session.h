@@ -34,6 +34,10 @@ class Session {
   /// where it is another one.
   void set_pivot_threshold(double threshold);
 
+  /// A bound as espalier_solver_parse_memory() reads it, for where the environment has
+  /// none; empty: unbounded. Another one plans again with the next factorisation.
+  void set_bound(const std::string& text);
+
   /// Factors, inside the bound that ESPALIER_SOLVER_MEMORY says ("2GiB", "min", "auto";
   /// none: unbounded). Analyses again where the last factorisation replaced or delayed so
   /// many pivots that the first values can no longer have been like those.
@@ -48,6 +52,9 @@ class Session {
     return static_cast<std::int32_t>(input_.order);
   }
   [[nodiscard]] std::int64_t entries() const { return entries_; }
+  /// place[i]: as which index i is eliminated, from 1; empty before a factorisation.
+  void read_order(std::vector<std::int32_t>& place) const;
+
   /// Of the last factorisation; zeros before.
   [[nodiscard]] espalier_solver_statistics statistics() const;
 
@@ -56,9 +63,10 @@ class Session {
     void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
   };
   [[nodiscard]] int analyse(const double* values);
+  [[nodiscard]] int plan() const;
   [[nodiscard]] bool is_worn() const;
 
-  std::string adapter_;
+  std::string adapter_, bound_;
   espalier_solver_input input_;
   espalier_solver_options options_;
   std::int64_t entries_ = 0;

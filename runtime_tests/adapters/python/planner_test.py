@@ -40,7 +40,7 @@ class Planner(unittest.TestCase):
                                          {"name": "g", "inputs": ["a"],
                                           "outputs": ["b"]}]})
         self.assertEqual(answer["schedule"], ["f", "g"])
-        self.assertEqual(answer["peak_bytes"], 6)
+        self.assertEqual(answer["least_bytes"], 6)
 
     def test_plans_checkpoints(self):
         answer = espalier.checkpoint(length=10, slots=3, schedule=True)
