@@ -21,6 +21,9 @@ namespace {
 // Solutions refined at once: GMRES keeps 61 vectors beside them.
 constexpr std::int32_t kBlock = 16;
 
+// Of a tree that one thread goes through, without StarPU.
+constexpr std::int32_t kNoWorkers = 0;
+
 void check_order(const std::vector<std::int32_t>& order, std::int32_t size) {
   if (order.empty()) return;
   if (std::ssize(order) != size)
@@ -49,7 +52,7 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
       numeric_(Numeric::create(options.precision)),
       plan_(nullptr, espalier_plan_destroy) {
   if (options.sequential) options_.workers = 1;
-  tree_workers_ = options_.workers;
+  tree_workers_ = options.sequential ? kNoWorkers : options_.workers;
   check(options);
   check(runtime_options());
   check(view_of(matrix));
@@ -87,9 +90,12 @@ Solver::Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric)
 Solver::~Solver() = default;
 
 AssemblyOptions Solver::assembly_options() const {
-  return {.kind = tree_.kind,
-          .entry_bytes = numeric_->entry_bytes(),
-          .workers = tree_workers_};
+  AssemblyOptions result{.kind = tree_.kind,
+                         .entry_bytes = numeric_->entry_bytes(),
+                         .workers = std::max(1, tree_workers_)};
+  // Nobody else waits for work: small systems are one node.
+  if (tree_workers_ == kNoWorkers) result.subtree_most = 2;
+  return result;
 }
 
 void Solver::build(FactorKind kind) {

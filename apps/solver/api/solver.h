@@ -212,7 +212,7 @@ class Solver {
   Analysis analysis_;
   Seconds analyse_seconds_ = 0;
   double largest_entry_ = 0;
-  std::int32_t tree_workers_ = 1;  // that the tree was built for
+  std::int32_t tree_workers_ = 1;  // that the tree was built for; 0: no StarPU
   AssemblyTree tree_;
   std::optional<Runtime> runtime_;
   std::unique_ptr<Numeric> numeric_;
