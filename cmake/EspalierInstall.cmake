@@ -3,7 +3,8 @@
 # find_package(espalier) gives espalier::planner; the components `onnx`, `policy`, `solver`
 # and `training`, where they were built, give espalier::onnx, espalier::policy,
 # espalier::solver and espalier::training and look for what these need (onnx, StarPU, BLAS,
-# orderings). Every installed path is relative to the prefix, so that an installed tree can
+# orderings); `solver_c` gives espalier::solver_c, the C interface of the solver as a shared
+# library, which needs nothing. Every installed path is relative to the prefix, so that an installed tree can
 # be moved. runtime_tests/install holds all of it.
 
 include(CMakePackageConfigHelpers)
@@ -78,6 +79,12 @@ if(TARGET espalier_solver AND TARGET espalier_policy)
        REPLACE "^(.*)/lib([^/]+)\\.(so|a)$" "-L\\1 -l\\2")
   list(JOIN ESPALIER_SOLVER_LIBS " " ESPALIER_SOLVER_LIBS)
   espalier_pkgconfig(espalier-solver)
+endif()
+
+# The solver's C interface as a shared library.
+espalier_install(solver_c espalier_solver_c)
+if(TARGET espalier_solver_c)
+  espalier_pkgconfig(espalier-solver-c)
 endif()
 
 # Chains run backwards.

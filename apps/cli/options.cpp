@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "espalier/machine/memory_limits.h"
 #include "espalier/model/error.h"
 
 namespace espalier::cli {
@@ -60,6 +61,10 @@ MemoryRequest parse_memory(std::string_view text) {
   using Kind = MemoryRequest::Kind;
   if (text == "min") return {.kind = Kind::kLeast};
   if (text == "none") return {.kind = Kind::kUnbounded};
+  if (text == "auto") {
+    MemoryRoom room = memory_room();
+    return {.kind = Kind::kSize, .size = room.bytes, .source = std::move(room.source)};
+  }
   if (text.starts_with('x')) {
     return {.kind = Kind::kFactor, .factor = parse_factor(text.substr(1))};
   }
@@ -78,7 +83,8 @@ void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default
   app.add_option_function<std::string>(
          "--memory", read,
          "Memory bound: a size (512MiB, 2GB), min for the least that\n"
-         "suffices, xFACTOR for that many times the least, or none")
+         "suffices, xFACTOR for that many times the least, auto for what\n"
+         "control groups, ulimit, Slurm and free memory leave, or none")
       ->type_name("SIZE|min|xFACTOR|none")
       ->default_str(default_text);
 }

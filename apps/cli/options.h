@@ -20,12 +20,13 @@ struct MemoryRequest {
   enum class Kind {
     kUnbounded,  ///< "none"
     kLeast,      ///< "min": the least that suffices
-    kSize,       ///< "8GiB"
+    kSize,       ///< "8GiB", or "auto": memory_room() when it was read
     kFactor      ///< "x1.5": that many times the least
   };
   Kind kind = Kind::kLeast;
   Bytes size = 0;     ///< of kSize
   double factor = 0;  ///< of kFactor: finite and positive
+  std::string source = {};  ///< of "auto": whose rest it is
 
   /// The bound in bytes, given the least that suffices and what no run can exceed.
   /// A fraction of a byte is rounded up.
@@ -33,7 +34,8 @@ struct MemoryRequest {
   [[nodiscard]] Bytes resolve(Bytes least, Bytes unbounded) const;
 };
 
-/// @throws InvalidInput for anything but a size, "min", "none" or "x" and a number
+/// @throws InvalidInput for anything but a size, "min", "auto", "none" or "x" and a
+///         number
 [[nodiscard]] MemoryRequest parse_memory(std::string_view text);
 
 void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default_text);

@@ -97,6 +97,8 @@ void report_memory(Report& report, const SolveOptions& options, const Solver& so
     report.bytes("out_of_core_least_bytes", "least bound out of core",
                  solver.memory().least_out_of_core());
   if (run.bound) report.bytes("bound_bytes", "bound on the process", *run.bound);
+  if (!options.memory.source.empty())
+    report.text("bound_source", "which is what is left of", options.memory.source);
   if (run.processes) report_processes(report, *run.processes);
   const bool several = run.processes.has_value();
   report.bytes("peak_rss_bytes",

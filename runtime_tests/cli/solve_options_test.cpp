@@ -131,6 +131,13 @@ TEST(SolveOptions, SaysWhichOrderingItTook) {
   EXPECT_EQ(asked["ordering_taken"], "natural");
 }
 
+TEST(SolveOptions, AutoIsWhatALimitLeaves) {
+  const json report = object(solve({"--grid", "10x10", "--memory", "auto"}));
+  EXPECT_GT(report["bound_bytes"], report["least_bytes"]);
+  EXPECT_FALSE(report["bound_source"].get<std::string>().empty());
+  EXPECT_TRUE(report["bound_kept"]);
+}
+
 TEST(SolveOptions, BadValuesAreNamed) {
   expect_refused({"--grid", "5", "--kind", "hermitian"}, {"--kind", "hermitian"});
   expect_refused({"--grid", "5", "--precision", "half"}, {"--precision", "half"});

@@ -8,6 +8,7 @@
 #include "solver/runtime/tree_solve.h"
 #include "solver/save/save_factor.h"
 #include "solver/solve/solve_vectors.h"
+#include "solver/tree/spill_plan.h"
 
 namespace espalier::solver {
 
@@ -79,17 +80,29 @@ class NumericOf : public Numeric {
   [[nodiscard]] virtual tl::expected<Factor<T>, BadPivot> compute(
       const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
       FactorReport& report, const std::function<void(double)>& progress) {
-    return solver::factorise<T>(input, runtime, plan, report, progress);
+    if (runtime.starpu())
+      return solver::factorise<T>(input, runtime, plan, report, progress);
+    const OneBlasThread one_thread;
+    return factorise_sequentially<T>(
+        input, least_order(input.tree.tasks, OrderKind::kLiu), report, progress);
   }
   virtual void open(const FactorView<T>& view, const Runtime& runtime,
                     std::int32_t columns, Bytes read_limit) {
-    solve_.emplace(view, runtime, columns, read_limit);
+    if (runtime.starpu())
+      solve_.emplace(view, runtime, columns, read_limit);
+    else
+      alone_.emplace(view);
   }
   virtual void apply(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
                      std::span<const std::int32_t> rows) {
-    solve_->solve(transposed, b, x, rows);
+    if (solve_) return solve_->solve(transposed, b, x, rows);
+    const OneBlasThread one_thread;
+    solve_sequentially(*alone_, transposed, b, x);
   }
-  virtual void close() { solve_.reset(); }
+  virtual void close() {
+    solve_.reset();
+    alone_.reset();
+  }
   [[nodiscard]] virtual Bytes substitution_bytes(const FactorInput& input,
                                                  std::int32_t workers,
                                                  std::int32_t columns) const {
@@ -104,6 +117,7 @@ class NumericOf : public Numeric {
 
   Factor<T> factor_;
   std::optional<TreeSolve<T>> solve_;
+  std::optional<FactorView<T>> alone_;  // without StarPU
   SolveVectors<T> vectors_;
 };
 

@@ -21,6 +21,17 @@ namespace {
 // Solutions refined at once: GMRES keeps 61 vectors beside them.
 constexpr std::int32_t kBlock = 16;
 
+// Of a tree that one thread goes through, without StarPU.
+constexpr std::int32_t kNoWorkers = 0;
+
+void check_order(const std::vector<std::int32_t>& order, std::int32_t size) {
+  if (order.empty()) return;
+  if (std::ssize(order) != size)
+    throw InvalidInput(fmt::format("options.analysis.order has {} entries for order {}",
+                                   order.size(), size));
+  check_permutation(order, "options.analysis.order");
+}
+
 }  // namespace
 
 void check(const SolverOptions& options) {
@@ -40,10 +51,12 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
     : options_(options),
       numeric_(Numeric::create(options.precision)),
       plan_(nullptr, espalier_plan_destroy) {
-  tree_workers_ = options.workers;
+  if (options.sequential) options_.workers = 1;
+  tree_workers_ = options.sequential ? kNoWorkers : options_.workers;
   check(options);
-  check(RuntimeOptions{options.workers, options.scheduler});
+  check(runtime_options());
   check(view_of(matrix));
+  check_order(options.analysis.order, order_of(matrix));
   if (step) step("analysing");
   const auto start = Clock::now();
   const FactorKind kind = options.kind.value_or(kind_of(matrix));
@@ -59,7 +72,7 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
 
 // The runtime runs from here on, and what is resident is known.
 void Solver::start_runtime() {
-  runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
+  runtime_.emplace(runtime_options());
   runtime_->warm_up();
   account();
   const ProcessAccount now = measure_process(memory_.reserve);
@@ -77,9 +90,12 @@ Solver::Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric)
 Solver::~Solver() = default;
 
 AssemblyOptions Solver::assembly_options() const {
-  return {.kind = tree_.kind,
-          .entry_bytes = numeric_->entry_bytes(),
-          .workers = tree_workers_};
+  AssemblyOptions result{.kind = tree_.kind,
+                         .entry_bytes = numeric_->entry_bytes(),
+                         .workers = std::max(1, tree_workers_)};
+  // Nobody else waits for work: small systems are one node.
+  if (tree_workers_ == kNoWorkers) result.subtree_most = 2;
+  return result;
 }
 
 void Solver::build(FactorKind kind) {
@@ -113,6 +129,11 @@ FactorInput Solver::input() const {
 
 void Solver::forget_factor() {
   factored_ = planned_ = false;
+  numeric_->forget();
+}
+
+void Solver::release_factor() {
+  factored_ = false;
   numeric_->forget();
 }
 
@@ -180,6 +201,11 @@ void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation op
   std::vector<double> x = rhs;
   numeric_->solve(transposed, x, columns, rows);
   solution.seconds += since(start);
+  if (options_.no_residual) {
+    for (std::size_t k = 0; k < b.size(); k += n)
+      map.solution_to_outer(std::span(x).subspan(k, n), b.subspan(k, n));
+    return;
+  }
   const auto refining = Clock::now();
   // Without refinement the error is still measured. GMRES is not for singular matrices: a
   // solution that does not exist would grow along the null space until its backward error

@@ -34,6 +34,9 @@ struct SolverOptions {
   AnalyseOptions analysis;
   std::int32_t workers = 1;
   std::string scheduler = "espalier";
+  /// No StarPU: everything runs in the caller's thread. For systems that are done before
+  /// StarPU would have started, and beside any other solvers.
+  bool sequential = false;
   OrderKind order = OrderKind::kLiu;
   MappingKind mapping = MappingKind::kMemoryAware;
   double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions
@@ -44,6 +47,9 @@ struct SolverOptions {
   /// Directory for what does not fit in the bound; empty: everything stays in memory.
   std::string out_of_core;
   bool refine = true;
+  /// Solutions as the factor gives them, and nothing is said of their errors: for those
+  /// who refine themselves. Goes with `refine` = false.
+  bool no_residual = false;
   /// Condition and forward error: a few more solves. They are made anyhow where pivots
   /// were perturbed or nearly zero, or where solutions are huge.
   bool estimate_errors = false;
@@ -97,6 +103,7 @@ class Solver {
   /// Whether a directory for what does not fit was given.
   [[nodiscard]] bool spills() const { return !options_.out_of_core.empty(); }
   [[nodiscard]] const MemoryAccount& memory() const { return memory_; }
+  [[nodiscard]] bool sequential() const { return options_.sequential; }
   /// Least bound that suffices, in core.
   [[nodiscard]] virtual Bytes least() const { return memory_.least(); }
   [[nodiscard]] const Analysis& analysis() const { return analysis_; }
@@ -135,7 +142,11 @@ class Solver {
   [[nodiscard]] std::vector<double> row_sums(
       Operation operation = Operation::kPlain) const;
 
-  /// Growth of the resident set during factorise(): its peak less the baseline.
+  /// Gives the factor up and keeps the plan: room for what comes before the next one.
+  void release_factor();
+
+  /// Growth of the resident set during factorise(): its peak less the baseline. Not
+  /// measured where neither StarPU nor a bound is there.
   [[nodiscard]] Bytes factor_growth() const { return factor_growth_; }
   /// VmHWM of the process from its start, over all phases.
   [[nodiscard]] Bytes peak_resident() const;
@@ -171,6 +182,9 @@ class Solver {
 
  private:
   Solver(SavedSystem&& saved, const SolverOptions& options);
+  [[nodiscard]] RuntimeOptions runtime_options() const {
+    return {options_.workers, options_.scheduler, !options_.sequential};
+  }
   void start_runtime();
   void build(FactorKind kind);
   void account();
@@ -198,7 +212,7 @@ class Solver {
   Analysis analysis_;
   Seconds analyse_seconds_ = 0;
   double largest_entry_ = 0;
-  std::int32_t tree_workers_ = 1;  // that the tree was built for
+  std::int32_t tree_workers_ = 1;  // that the tree was built for; 0: no StarPU
   AssemblyTree tree_;
   std::optional<Runtime> runtime_;
   std::unique_ptr<Numeric> numeric_;

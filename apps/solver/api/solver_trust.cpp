@@ -56,11 +56,13 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   file_.reset();
   if (spill_bytes_ > 0)
     file_ = std::make_shared<SpillFile>(options_.out_of_core, spill_bytes_);
-  peak_resident_ = std::max(peak_resident_, peak_resident_bytes());
-  const bool reset = reset_peak_resident();
+  const bool measures = bound_ || !options_.sequential;
+  if (measures) peak_resident_ = std::max(peak_resident_, peak_resident_bytes());
+  const bool reset = measures && reset_peak_resident();
   auto run = factorise_until_clear(progress);
   // Where the peak cannot be reset, it includes the analysis and is all that is known.
-  factor_growth_ = std::max<Bytes>(0, peak_resident_bytes() - memory_.baseline);
+  if (measures)
+    factor_growth_ = std::max<Bytes>(0, peak_resident_bytes() - memory_.baseline);
   if (!reset) peak_resident_ = 0;
   if (!run)
     return tl::make_unexpected(

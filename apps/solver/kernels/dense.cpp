@@ -8,6 +8,7 @@
 
 // OpenBLAS has it, other libraries do not: null then.
 extern "C" __attribute__((weak)) void openblas_set_num_threads(int threads);
+extern "C" __attribute__((weak)) int openblas_get_num_threads();
 
 namespace espalier::solver::kernels {
 namespace {
@@ -101,8 +102,14 @@ void solve_below_unit(std::int32_t m, std::int32_t n, const T* l, std::int32_t l
   solve_right(m, n, l, ldl, b, ldb, true);
 }
 
-void use_one_blas_thread() {
-  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+void use_one_blas_thread() { use_blas_threads(1); }
+
+std::int32_t blas_threads() {
+  return openblas_get_num_threads != nullptr ? openblas_get_num_threads() : 0;
+}
+
+void use_blas_threads(std::int32_t count) {
+  if (openblas_set_num_threads != nullptr && count > 0) openblas_set_num_threads(count);
 }
 
 #define ESPALIER_INSTANTIATE(T)                                                          \

@@ -30,5 +30,8 @@ void solve_below_unit(std::int32_t m, std::int32_t n, const T* l, std::int32_t l
 
 /// One BLAS thread a call from now on, where the library lets itself be told (OpenBLAS).
 void use_one_blas_thread();
+/// Threads of a BLAS call, and a change of them; 0: not known, and then not changed.
+[[nodiscard]] std::int32_t blas_threads();
+void use_blas_threads(std::int32_t count);
 
 }  // namespace espalier::solver::kernels

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <variant>
+#include <vector>
 
 #include "espalier/model/error.h"
 
@@ -92,6 +93,20 @@ void check_rows(std::int32_t order, std::span<const std::int64_t> rows) {
       throw InvalidInput(
           fmt::format("row {} of the right-hand side comes after row {}", row, last));
     last = row;
+  }
+}
+
+void check_permutation(std::span<const std::int32_t> order, const char* name) {
+  std::vector<bool> seen(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const std::int32_t index = order[k];
+    if (index < 0 || index >= std::ssize(order))
+      throw InvalidInput(fmt::format("{}[{}] is {}: not in 0 … {}", name, k, index,
+                                     std::ssize(order) - 1));
+    if (seen[static_cast<std::size_t>(index)])
+      throw InvalidInput(
+          fmt::format("{}[{}] is {}: for the second time", name, k, index));
+    seen[static_cast<std::size_t>(index)] = true;
   }
 }
 

@@ -37,4 +37,7 @@ void check_vectors(std::int32_t order, std::int32_t columns,
 ///         out of range or does not increase
 void check_rows(std::int32_t order, std::span<const std::int64_t> rows);
 
+/// @throws InvalidInput naming the first that is out of range or there twice
+void check_permutation(std::span<const std::int32_t> order, const char* name);
+
 }  // namespace espalier::solver

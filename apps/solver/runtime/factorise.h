@@ -66,9 +66,11 @@ template <class T>
     SharedNodes<T>* shared = nullptr);
 
 /// The same without a runtime: nodes one after the other in `order`.
+/// @param progress  called after each of them; may be empty
 template <class T>
 [[nodiscard]] tl::expected<Factor<T>, BadPivot> factorise_sequentially(
-    const FactorInput& input, std::span<const TaskId> order, FactorReport& report);
+    const FactorInput& input, std::span<const TaskId> order, FactorReport& report,
+    const std::function<void(double)>& progress = {});
 
 /// Bytes beside the tree's own while a factorisation runs: the factor's lists, what each
 /// worker needs to compute, and what may be spent on delays.

@@ -5,9 +5,9 @@
 namespace espalier::solver {
 
 template <class T>
-tl::expected<Factor<T>, BadPivot> factorise_sequentially(const FactorInput& input,
-                                                         std::span<const TaskId> order,
-                                                         FactorReport& report) {
+tl::expected<Factor<T>, BadPivot> factorise_sequentially(
+    const FactorInput& input, std::span<const TaskId> order, FactorReport& report,
+    const std::function<void(double)>& progress) {
   const auto start = Clock::now();
   const AssemblyTree& tree = input.tree;
   MemoryMeter meter;
@@ -19,11 +19,15 @@ tl::expected<Factor<T>, BadPivot> factorise_sequentially(const FactorInput& inpu
   const FrontContext<T> context{input.symbolic, input.permuted,   tree,   input.pivoting,
                                 factor,         contributions,    log,    reserve,
                                 scratch,        input.file.get(), &meter, nullptr};
+  Flops done = 0, work = 0;
+  for (const TaskId task : order) work += tree.tasks.work(task);
   for (const TaskId task : order) {
     run_sequential_node(context, static_cast<std::int32_t>(index(task)));
     if (log.failed()) return tl::make_unexpected(*log.failure());
     spill_node<T>(context, static_cast<std::int32_t>(index(task)), false, [] {});
     if (input.file) input.file->wait();
+    done += tree.tasks.work(task);
+    if (progress) progress(work > 0 ? done / work : 1);
   }
   report.allocated_peak = meter.peak();
   report.tasks = static_cast<std::int64_t>(order.size());
@@ -47,7 +51,8 @@ Bytes bytes_beside(const FactorInput& input, std::int32_t workers) {
 
 #define ESPALIER_INSTANTIATE(T)                                         \
   template tl::expected<Factor<T>, BadPivot> factorise_sequentially<T>( \
-      const FactorInput&, std::span<const TaskId>, FactorReport&);      \
+      const FactorInput&, std::span<const TaskId>, FactorReport&,       \
+      const std::function<void(double)>&);                              \
   template Bytes bytes_beside<T>(const FactorInput&, std::int32_t);
 ESPALIER_INSTANTIATE(float)
 ESPALIER_INSTANTIATE(double)

@@ -88,10 +88,24 @@ struct Shared {
   std::mutex mutex;
   int users = 0, awake = 0;
   RuntimeOptions options;
+  int one_thread = 0;             // that want one BLAS thread: StarPU, OneBlasThreads
+  std::int32_t blas_threads = 0;  // before them
 };
 Shared& shared() {
   static Shared of_the_process;
   return of_the_process;
+}
+
+// BLAS belongs to the program, too: it has its threads back when nobody needs one alone.
+void need_one_blas_thread() {
+  if (shared().one_thread++ > 0) return;
+  shared().blas_threads = kernels::blas_threads();
+  if (shared().blas_threads != 1) kernels::use_one_blas_thread();
+}
+
+void leave_one_blas_thread() {
+  if (--shared().one_thread > 0) return;
+  if (shared().blas_threads != 1) kernels::use_blas_threads(shared().blas_threads);
 }
 
 void start(const RuntimeOptions& options) {
@@ -101,6 +115,7 @@ void start(const RuntimeOptions& options) {
   starpu_conf conf;
   starpu_conf_init(&conf);
   conf.precedence_over_environment_variables = 1;
+  conf.catch_signals = 0;  // they are the program's
   conf.ncpus = options.workers;
   conf.ncuda = 0;
   conf.nopencl = 0;
@@ -114,7 +129,7 @@ void start(const RuntimeOptions& options) {
     throw InvalidInput(fmt::format("{} workers: StarPU gives at most {} on this machine",
                                    options.workers, started));
   }
-  kernels::use_one_blas_thread();
+  need_one_blas_thread();
   starpu_pause();
 }
 
@@ -133,6 +148,7 @@ void check_same(const RuntimeOptions& options, const RuntimeOptions& running) {
 std::int32_t default_workers() { return std::min(core_share().own, STARPU_MAXCPUS); }
 
 void check(const RuntimeOptions& options) {
+  if (!options.starpu) return;
   if (options.workers < 1 || options.workers > STARPU_MAXCPUS)
     throw InvalidInput(fmt::format("{} workers: this build of StarPU has from 1 to {}",
                                    options.workers, STARPU_MAXCPUS));
@@ -148,6 +164,10 @@ void check(const RuntimeOptions& options) {
 }
 
 Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
+  if (!options.starpu) {
+    options_.workers = 1;
+    return;
+  }
   check(options);
   const std::scoped_lock lock(shared().mutex);
   if (shared().users == 0) {
@@ -161,23 +181,38 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
 }
 
 void Runtime::wake() const {
+  if (!options_.starpu) return;
   const std::scoped_lock lock(shared().mutex);
   if (shared().awake++ == 0) starpu_resume();
 }
 
 void Runtime::sleep() const {
+  if (!options_.starpu) return;
   const std::scoped_lock lock(shared().mutex);
   if (--shared().awake == 0) starpu_pause();
 }
 
 Runtime::~Runtime() {
+  if (!options_.starpu) return;
   const std::scoped_lock lock(shared().mutex);
   if (--shared().users > 0) return;
   if (shared().awake == 0) starpu_resume();  // StarPU does not shut down otherwise
   starpu_shutdown();
+  leave_one_blas_thread();
+}
+
+OneBlasThread::OneBlasThread() {
+  const std::scoped_lock lock(shared().mutex);
+  need_one_blas_thread();
+}
+
+OneBlasThread::~OneBlasThread() {
+  const std::scoped_lock lock(shared().mutex);
+  leave_one_blas_thread();
 }
 
 void Runtime::warm_up() {
+  if (!options_.starpu) return;
   static starpu_codelet codelet = make_codelet(warm_up_task, "warm_up");
   WarmUp warm{.workers = options_.workers};
   for (std::int32_t worker = 0; worker < options_.workers; ++worker) {

@@ -98,7 +98,7 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.kind = kind_from(facts[kKind], checks);
   checks.require(facts[kPrecision] == 0 || facts[kPrecision] == 1, "precision");
   result.precision = static_cast<Precision>(facts[kPrecision]);
-  checks.require(facts[kWorkers] >= 1 && facts[kWorkers] <= kMostWorkers, "workers");
+  checks.require(facts[kWorkers] >= 0 && facts[kWorkers] <= kMostWorkers, "workers");
   result.workers = static_cast<std::int32_t>(facts[kWorkers]);
   checks.require(figures[kThreshold] >= 0 && figures[kLargestEntry] >= 0,
                  "pivot threshold");

@@ -108,7 +108,10 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   const SymmetricMatrix paired =
       partner.empty() ? SymmetricMatrix{} : paired_pattern(given, partner);
   const SymmetricMatrix& matrix = partner.empty() ? given : paired;
-  ChosenOrder chosen = choose_order(matrix, options.ordering, partner);
+  ChosenOrder chosen =
+      options.order.empty()
+          ? choose_order(matrix, options.ordering, partner)
+          : ChosenOrder{{options.order, OrderingKind::kNatural}, std::nullopt};
   times.ordering_taken = chosen.ordering.kind;
   times.ordering = watch.lap();
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "espalier/model/units.h"
 #include "solver/matrix/sparse_matrix.h"
@@ -18,6 +19,9 @@ struct AnalyseOptions {
   OrderingKind ordering = OrderingKind::kAuto;
   AmalgamationOptions amalgamation;
   BundleOptions bundles = {};
+  /// Takes the place of `ordering`: a permutation of the columns, order[k] is eliminated
+  /// as the k-th, up to changes that keep the fill. Empty: there is none.
+  std::vector<std::int32_t> order = {};
 };
 
 /// Wall-clock time of each step, and what the first one chose.

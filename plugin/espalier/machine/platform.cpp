@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "espalier/machine/memory_limits.h"
 #include "espalier/model/error.h"
 
 #ifdef ESPALIER_WITH_HWLOC
@@ -27,14 +28,6 @@ namespace {
 
 constexpr Bytes kNoLimit = std::numeric_limits<Bytes>::max();
 
-// The number that a file of one number holds; none if it says "max" or is not there.
-std::optional<Bytes> number_in(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  Bytes value = 0;
-  if (in >> value) return value;
-  return std::nullopt;
-}
-
 // MemAvailable of /proc/meminfo.
 Bytes available_to_all() {
   std::ifstream in("/proc/meminfo");
@@ -47,48 +40,16 @@ Bytes available_to_all() {
   return kNoLimit;
 }
 
-struct MemoryLimit {
-  Bytes size = kNoLimit;       // the smallest limit of the groups around this process
-  Bytes available = kNoLimit;  // the least that is left below one
-};
-
-// Control groups, version 2 ("0::/path") and the memory controller of version 1. The
-// limit of each enclosing group counts.
-MemoryLimit control_group_limit() {
-  MemoryLimit limit;
-  std::ifstream in("/proc/self/cgroup");
-  std::string line;
-  while (std::getline(in, line)) {
-    const std::size_t controllers = line.find(':');
-    const std::size_t path = line.find(':', controllers + 1);
-    if (controllers == std::string::npos || path == std::string::npos) continue;
-    const std::string names = line.substr(controllers + 1, path - controllers - 1);
-    const bool v2 = names.empty();
-    if (!v2 && names.find("memory") == std::string::npos) continue;
-    const std::filesystem::path top = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-    auto group = std::filesystem::path(line.substr(path + 1)).relative_path();
-    for (bool more = true; more; group = group.parent_path()) {
-      more = !group.empty();
-      const auto folder = top / group;
-      const auto size = number_in(folder / (v2 ? "memory.max" : "memory.limit_in_bytes"));
-      if (!size) continue;
-      const auto used =
-          number_in(folder / (v2 ? "memory.current" : "memory.usage_in_bytes"));
-      limit.size = std::min(limit.size, *size);
-      limit.available =
-          std::min(limit.available, std::max<Bytes>(0, *size - used.value_or(0)));
-    }
-  }
-  return limit;
-}
-
 void add_memory(Platform& platform) {
   const auto pages = static_cast<Bytes>(sysconf(_SC_PHYS_PAGES));
   const Bytes installed = pages * static_cast<Bytes>(sysconf(_SC_PAGESIZE));
-  const MemoryLimit limit = control_group_limit();
-  platform.memory_size = std::min(installed, limit.size);
-  platform.available_memory =
-      std::min({platform.memory_size, available_to_all(), limit.available});
+  platform.memory_size = installed;
+  platform.available_memory = available_to_all();
+  for (const MemoryLeft& group : control_group_memory()) {
+    platform.memory_size = std::min(platform.memory_size, group.limit);
+    platform.available_memory = std::min(platform.available_memory, group.left);
+  }
+  platform.available_memory = std::min(platform.available_memory, platform.memory_size);
 }
 
 #ifdef ESPALIER_WITH_HWLOC

@@ -22,6 +22,22 @@ T choice(const char* option, std::int32_t given, const std::array<T, kCount>& va
   return values[static_cast<std::size_t>(given)];
 }
 
+// Systems of no more than this are done before StarPU would have started.
+constexpr std::int64_t kSmallOrder = 2000;
+
+bool runs_alone(std::int32_t runtime, std::int64_t order) {
+  choice("runtime", runtime, std::array{0, 1, 2});
+  if (runtime == ESPALIER_SOLVER_RUNTIME_AUTO) return order >= 0 && order <= kSmallOrder;
+  return runtime == ESPALIER_SOLVER_RUNTIME_NONE;
+}
+
+std::vector<std::int32_t> order_from(const std::int32_t* given, std::int64_t order) {
+  if (given == nullptr || order <= 0) return {};
+  std::vector<std::int32_t> result(given, given + order);
+  check_permutation(result, "options.order");
+  return result;
+}
+
 bool flag(const char* option, std::int32_t given) {
   return choice(option, given, std::array{false, true});
 }
@@ -64,10 +80,11 @@ int fail(int code, const char* text) noexcept {
 
 const char* last_error() noexcept { return text_of_last_error.data(); }
 
-SolverOptions options_from(const espalier_solver_options* given) {
+SolverOptions options_from(const espalier_solver_options* given, std::int64_t order) {
   using Scaling = PrepareOptions::Scaling;
   SolverOptions options;
   options.workers = default_workers();
+  options.sequential = runs_alone(ESPALIER_SOLVER_RUNTIME_AUTO, order);
   if (given == nullptr) return options;
   const espalier_solver_options copy = versioned(*given, kOptionsSizes, "options");
   given = &copy;
@@ -85,15 +102,19 @@ SolverOptions options_from(const espalier_solver_options* given) {
       std::array{OrderingKind::kAuto, OrderingKind::kAuto, OrderingKind::kMetis,
                  OrderingKind::kScotch, OrderingKind::kAmd, OrderingKind::kNatural});
   if (given->workers != 0) options.workers = given->workers;
-  check(RuntimeOptions{options.workers, options.scheduler});
+  options.sequential = runs_alone(given->runtime, order);
+  // Asked for workers that cannot be, it is refused whether they are needed or not.
+  if (!options.sequential || given->workers != 0)
+    check(RuntimeOptions{options.workers, options.scheduler});
   options.estimate_errors = flag("estimate_errors", given->estimate_errors);
-  options.refine = !flag("no_refinement", given->no_refinement);
-  if (given->reserved != 0)
-    throw InvalidInput(fmt::format("options.reserved is {}, not 0", given->reserved));
+  options.refine =
+      choice("no_refinement", given->no_refinement, std::array{1, 0, 0}) == 1;
+  options.no_residual = given->no_refinement == 2;
   if (given->pivot_threshold != 0) options.pivot_threshold = given->pivot_threshold;
   if (given->delay_reserve != 0) options.delay_reserve = given->delay_reserve;
   check(options);
   if (given->out_of_core != nullptr) options.out_of_core = given->out_of_core;
+  options.analysis.order = order_from(given->order, order);
   return options;
 }
 

@@ -20,8 +20,8 @@ namespace espalier::solver::c_api {
 
 // Sizes that the structs have had, in order; the last one is the present one. A version
 // that appends fields appends its size.
-inline constexpr std::size_t kOptionsSizes[] = {64};
-inline constexpr std::size_t kStatisticsSizes[] = {208, 216};
+inline constexpr std::size_t kOptionsSizes[] = {64, 72};
+inline constexpr std::size_t kStatisticsSizes[] = {208, 216, 224};
 
 /// Keeps the text for espalier_solver_last_error(). @return -code
 int fail(int code, const char* text) noexcept;
@@ -29,6 +29,12 @@ inline int fail(int code, const std::string& text) noexcept {
   return fail(code, text.c_str());
 }
 [[nodiscard]] const char* last_error() noexcept;
+
+/// espalier_solver_progress ended the call.
+class Cancelled : public Error {
+ public:
+  Cancelled() : Error("the progress function ended the factorisation") {}
+};
 
 /// Every function of the interface runs in here: what is thrown ends as a code.
 template <class Function>
@@ -42,6 +48,8 @@ int guarded(Function&& function) noexcept {
           return fail(EIO, e.what());
         } catch (const Busy& e) {
           return fail(EBUSY, e.what());
+        } catch (const Cancelled& e) {
+          return fail(ECANCELED, e.what());
         } catch (const MemoryLimit& e) {
           return fail(ENOMEM, e.what());
         } catch (const std::length_error&) {
@@ -52,8 +60,11 @@ int guarded(Function&& function) noexcept {
 }
 
 /// @param options  null: the defaults
+/// @param order    of the matrix, which decides on the runtime and is the length of
+///                 options.order; -1: not known yet
 /// @throws InvalidInput naming the option and the value
-[[nodiscard]] SolverOptions options_from(const espalier_solver_options* options);
+[[nodiscard]] SolverOptions options_from(const espalier_solver_options* options,
+                                         std::int64_t order);
 
 /// A copy. @throws InvalidInput naming the column or the entry that cannot be
 [[nodiscard]] InputMatrix matrix_from(const espalier_solver_matrix& matrix);

@@ -3,45 +3,46 @@
 #include "espalier_solver.h"
 #include "espalier/machine/blas_kernel.h"
 
-#include <starpu.h>
-
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "espalier/machine/memory_limits.h"
 #include "espalier/model/versioned_struct.h"
-#include "solver/api/c/arguments.h"
-#include "solver/api/solver.h"
+#include "solver/api/c/handle.h"
 #include "solver/runtime/runtime.h"
 
 using namespace espalier;
 using namespace espalier::solver;
 using namespace espalier::solver::c_api;
 
-struct espalier_solver {
-  std::unique_ptr<Solver> solver;
-  bool planned = false, factored = false;
-  bool has_values = true;  // false: those that were given did not fit
-  FactorReport run;
-  Solution solution;
-  std::int32_t failed_column = -1;
-};
-
-namespace {
-
-void need_plan(const espalier_solver& handle, const char* function) {
+void c_api::need_plan(const espalier_solver& handle, const char* function) {
   if (!handle.planned) throw InvalidInput(fmt::format("{}: plan first", function));
 }
 
-void need_factor(const espalier_solver& handle, const char* function) {
+void c_api::need_factor(const espalier_solver& handle, const char* function) {
   if (!handle.factored) throw InvalidInput(fmt::format("{}: factorise first", function));
 }
 
-int factorise(espalier_solver& handle) {
+Operation c_api::operation_of(const espalier_solver& handle, std::int32_t transposed) {
+  if (transposed != 0 && transposed != 1)
+    throw InvalidInput(fmt::format("transposed is {}, neither 0 nor 1", transposed));
+  const bool given = handle.given && handle.given->transposed();
+  return (transposed != 0) != given ? Operation::kTransposed : Operation::kPlain;
+}
+
+int c_api::factorise(espalier_solver& handle) {
   handle.factored = false;
   handle.failed_column = -1;
   handle.run = {};
   handle.solution = {};
-  auto run = handle.solver->factorise();
+  std::function<void(double)> progress;
+  if (handle.progress != nullptr)
+    progress = [&handle](double done) {
+      if (handle.progress(handle.progress_context, done) != 0) throw Cancelled();
+    };
+  auto run = handle.solver->factorise(progress);
   if (!run) {
     handle.failed_column = run.error().column;
     return fail(EDOM, fmt::format("not positive definite: no positive pivot in column {}",
@@ -52,6 +53,15 @@ int factorise(espalier_solver& handle) {
   return 0;
 }
 
+int c_api::factorise_with(espalier_solver& handle, const InputMatrix& matrix) {
+  handle.factored = handle.has_values = false;
+  handle.solver->replace_values(matrix);
+  handle.has_values = true;
+  return factorise(handle);
+}
+
+namespace {
+
 void fill(const Solver& solver, espalier_solver_statistics& out) {
   const Analysis& analysis = solver.analysis();
   out.order = analysis.symbolic.size;
@@ -59,6 +69,7 @@ void fill(const Solver& solver, espalier_solver_statistics& out) {
   out.precision = solver.precision() == Precision::kSingle ? ESPALIER_SOLVER_SINGLE
                                                            : ESPALIER_SOLVER_DOUBLE;
   out.structural_rank = solver.prepared().structural_rank;
+  out.singular = solver.singular() ? 1 : 0;
   out.factor_entries = analysis.symbolic.factor_entries;
   out.factor_flops = analysis.symbolic.factor_flops;
   out.analyse_seconds = solver.analyse_seconds();
@@ -106,8 +117,8 @@ int espalier_solver_create(espalier_solver** solver, const espalier_solver_matri
                            const espalier_solver_options* options) {
   return guarded([&] {
     need(solver, "solver") = nullptr;
-    const SolverOptions given = options_from(options);
     InputMatrix input = matrix_from(need(matrix, "matrix"));
+    const SolverOptions given = options_from(options, order_of(input));
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
     handle->solver = std::make_unique<Solver>(std::move(input), given);
     *solver = handle.release();
@@ -132,6 +143,7 @@ int espalier_solver_least(const espalier_solver* solver, int64_t* in_core,
 int espalier_solver_plan(espalier_solver* solver, int64_t bound) {
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
+    if (bound == ESPALIER_SOLVER_MEMORY_AUTO) bound = memory_room().bytes;
     if (bound < 0) return fail(EINVAL, fmt::format("a bound of {} bytes", bound));
     const MemoryAccount& memory = handle.solver->memory();
     std::optional<Bytes> wanted;
@@ -163,11 +175,9 @@ int espalier_solver_refactorise(espalier_solver* solver,
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
     need_plan(handle, "refactorise");
-    const InputMatrix input = matrix_from(need(matrix, "matrix"));
-    handle.factored = handle.has_values = false;
-    handle.solver->replace_values(input);
-    handle.has_values = true;
-    return factorise(handle);
+    if (handle.given && handle.given->transposed())
+      return fail(EINVAL, "refactorise: of compressed rows; use factorise_values");
+    return factorise_with(handle, matrix_from(need(matrix, "matrix")));
   });
 }
 
@@ -176,13 +186,11 @@ int espalier_solver_solve(espalier_solver* solver, int32_t transposed, int32_t c
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
     need_factor(handle, "solve");
-    if (transposed != 0 && transposed != 1)
-      throw InvalidInput(fmt::format("transposed is {}, neither 0 nor 1", transposed));
+    const Operation operation = operation_of(handle, transposed);
     const std::span<double> b =
         vectors_from(handle.solver->analysis().symbolic.size, columns, vectors);
     if (b.empty()) return 0;
-    handle.solution = handle.solver->solve(
-        b, columns, transposed != 0 ? Operation::kTransposed : Operation::kPlain);
+    handle.solution = handle.solver->solve(b, columns, operation);
     return 0;
   });
 }
@@ -200,7 +208,7 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
                          const espalier_solver_options* options) {
   return guarded([&] {
     need(solver, "solver") = nullptr;
-    const SolverOptions given = options_from(options);
+    const SolverOptions given = options_from(options, -1);
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
     handle->solver = Solver::load(&need(path, "path"), given);
     handle->factored = true;
@@ -219,6 +227,9 @@ int espalier_solver_read_statistics(const espalier_solver* solver,
     fill(handle.run, all);
     fill(handle.solution, all);
     all.failed_column = handle.failed_column;
+    if (handle.factored)
+      all.rank = static_cast<std::int32_t>(
+          std::min<std::int64_t>(all.structural_rank, all.order - all.null_space));
     give_versioned(all, kStatisticsSizes, "statistics", out);
     return 0;
   });

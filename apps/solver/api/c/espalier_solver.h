@@ -10,8 +10,12 @@
  *                              ^  |
  *                  refactorise +--+->  save        load  ->  solve
  *
- * Conventions. Indices are from 0, sizes in bytes. Functions return 0, or a negative
- * errno code with its explanation in espalier_solver_last_error():
+ * espalier_solver_analyse() takes the place of create() for a matrix in any of the usual
+ * forms; then espalier_solver_factorise_values() needs values alone.
+ *
+ * Conventions. Indices are from 0 where nothing else is said, sizes in bytes. Functions
+ * return 0, or a negative errno code with its explanation in
+ * espalier_solver_last_error():
  *
  *   -EINVAL     an argument that cannot be, or a call out of turn
  *   -ENOMEM     the bound is too small, or the system has no memory left
@@ -19,12 +23,14 @@
  *   -EBUSY      the program runs StarPU itself, or a solver exists in this process that
  *               has other workers
  *   -EOVERFLOW  sizes leave the 64-bit range
+ *   -ECANCELED  espalier_solver_progress said so
  *   -EIO        a file cannot be read or written, or the runtime fails
  *
- * Nothing throws. Solvers run StarPU, which they share: those that exist in a process at
- * the same time need the same number of workers, and the bound of each is one on the
- * whole process. A solver's functions may be called from any thread, one call at a time.
- * NULL is refused wherever a pointer is not said to be optional.
+ * Nothing throws. Small systems are solved in the caller's thread. The others run StarPU,
+ * which they share: those that exist in a process at the same time need the same number
+ * of workers, and the bound of each is one on the whole process. A solver's functions may
+ * be called from any thread, one call at a time. NULL is refused wherever a pointer is
+ * not said to be optional.
  */
 
 #include <stddef.h>
@@ -53,7 +59,8 @@ enum {
   ESPALIER_SOLVER_SYMMETRIC = 1 /**< the lower triangle, with the diagonal */
 };
 
-/** A square matrix by compressed columns. The arrays are copied. */
+/** A square matrix by compressed columns. The arrays are copied. Other forms:
+ *  espalier_solver_input. */
 typedef struct espalier_solver_matrix {
   int32_t order;               /**< n >= 0 */
   int32_t storage;             /**< ESPALIER_SOLVER_GENERAL or …_SYMMETRIC */
@@ -61,6 +68,41 @@ typedef struct espalier_solver_matrix {
   const int32_t* rows;         /**< column_start[n] entries, increasing in each column */
   const double* values;        /**< likewise, finite */
 } espalier_solver_matrix;
+
+enum {
+  ESPALIER_SOLVER_COLUMNS = 0, /**< compressed columns */
+  ESPALIER_SOLVER_ROWS = 1,    /**< compressed rows */
+  ESPALIER_SOLVER_TRIPLETS = 2
+};
+
+/** Beside ESPALIER_SOLVER_GENERAL and ESPALIER_SOLVER_SYMMETRIC, which in
+ *  espalier_solver_input stands for either triangle. */
+enum {
+  ESPALIER_SOLVER_WHOLE = 2,            /**< symmetric, both triangles given */
+  ESPALIER_SOLVER_WHOLE_OR_GENERAL = 3, /**< found out by the entries */
+};
+
+/** A square matrix in any of the usual forms, in any order of entries; those that are
+ *  given several times are added. Of a symmetric matrix each entry (i, j) off the
+ *  diagonal stands for (j, i), too, whichever triangle it is in. Arrays are read during
+ *  the call; start from ESPALIER_SOLVER_INPUT_INIT. */
+typedef struct espalier_solver_input {
+  size_t size;          /**< sizeof(espalier_solver_input): the caller's version */
+  int64_t order;        /**< n: 0 <= n < 2^31 */
+  int64_t entries;      /**< of triplets; others have it in `starts` */
+  int32_t format;       /**< ESPALIER_SOLVER_COLUMNS, …_ROWS or …_TRIPLETS */
+  int32_t symmetry;     /**< ESPALIER_SOLVER_GENERAL, …_SYMMETRIC, …_WHOLE,
+                             …_WHOLE_OR_GENERAL */
+  int32_t index_bits;   /**< of all three arrays of indices: 32 or 64 */
+  int32_t index_base;   /**< the first index and the first offset: 0 or 1 */
+  const void* starts;   /**< n + 1 offsets of columns or rows; not of triplets */
+  const void* rows;     /**< of each entry; not of compressed rows */
+  const void* columns;  /**< of each entry; not of compressed columns */
+  const double* values; /**< of each entry, finite */
+} espalier_solver_input;
+
+#define ESPALIER_SOLVER_INPUT_INIT \
+  { sizeof(espalier_solver_input), 0, 0, 0, 0, 32, 0, NULL, NULL, NULL, NULL }
 
 /* ----------------------------------------------------------------------- options --- */
 
@@ -85,6 +127,11 @@ enum {
   ESPALIER_SOLVER_ORDERING_AMD = 4,
   ESPALIER_SOLVER_ORDERING_NATURAL = 5
 };
+enum {
+  ESPALIER_SOLVER_RUNTIME_AUTO = 0,   /**< StarPU for orders above 2000 */
+  ESPALIER_SOLVER_RUNTIME_STARPU = 1, /**< always: `workers` threads */
+  ESPALIER_SOLVER_RUNTIME_NONE = 2    /**< the caller's thread alone */
+};
 
 /** Start from ESPALIER_SOLVER_OPTIONS_INIT: zeros are the defaults.
  *
@@ -100,21 +147,24 @@ typedef struct espalier_solver_options {
   int32_t ordering;        /**< ESPALIER_SOLVER_ORDERING_… */
   int32_t workers;         /**< 0: one a core */
   int32_t estimate_errors; /**< 1: condition and forward error with each solve */
-  int32_t no_refinement;   /**< 1: solutions as the factor gives them */
-  int32_t reserved;        /**< 0 */
+  int32_t no_refinement;   /**< 1: solutions as the factor gives them; 2: and nothing is
+                                found out about their errors */
+  int32_t runtime;         /**< ESPALIER_SOLVER_RUNTIME_… */
   double pivot_threshold;  /**< L D L^T, LU: in (0, 1]; 0: 0.01 */
   int64_t delay_reserve;   /**< bytes of the bound kept for delayed pivots; 0: 1 MiB */
   const char* out_of_core; /**< directory for what does not fit; NULL: none */
+  const int32_t* order;    /**< takes the place of `ordering`: order[k] is eliminated as
+                                the k-th, n indices from 0; NULL: none */
 } espalier_solver_options;
 
 #define ESPALIER_SOLVER_OPTIONS_INIT \
-  { sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL }
+  { sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL }
 
 /* ------------------------------------------------------------------------ phases --- */
 
 /**
  * Analyses a matrix: scaling, order of elimination, structure of the factor. Starts
- * StarPU.
+ * StarPU unless the system is small.
  * @param options  NULL: the defaults
  */
 ESPALIER_SOLVER_API int espalier_solver_create(espalier_solver** solver,
@@ -133,8 +183,8 @@ ESPALIER_SOLVER_API int espalier_solver_least(const espalier_solver* solver,
 
 /**
  * Plans the factorisation inside a bound. A factor that there was is given up.
- * @param bound  bytes that may be resident in the process; 0: the least that suffices;
- *               INT64_MAX: unbounded
+ * @param bound  bytes that may be resident in the process, ESPALIER_SOLVER_MEMORY_LEAST
+ *               or …_AUTO; INT64_MAX: unbounded
  * @return -ENOMEM when the bound is too small: the text has the least one; the plan that
  *         there was is given up too
  */
@@ -228,11 +278,82 @@ typedef struct espalier_solver_statistics {
   double forward_error_bound; /**< likewise, of the worst column */
   const char* advice;         /**< a sentence on what would make factorisations faster on
                                    this machine, valid for ever; NULL: nothing */
+  int32_t singular;           /**< 1: the matrix is, to working precision */
+  int32_t rank;               /**< its estimated rank, after a factorisation */
 } espalier_solver_statistics;
 
 /** What is known so far. Set `statistics->size` before. */
 ESPALIER_SOLVER_API int espalier_solver_read_statistics(
     const espalier_solver* solver, espalier_solver_statistics* statistics);
+
+/* ---------------------------------------------------------------------- sessions --- */
+
+/**
+ * espalier_solver_create() for a matrix in any form. Its pattern is kept, so that
+ * espalier_solver_factorise_values() needs nothing but values.
+ */
+ESPALIER_SOLVER_API int espalier_solver_analyse(espalier_solver** solver,
+                                                const espalier_solver_input* input,
+                                                const espalier_solver_options* options);
+
+/**
+ * Factors a matrix of other values under the same plan, as espalier_solver_refactorise().
+ * @param values   in the order of the entries that were analysed
+ * @param entries  how many there are
+ * @return -EINVAL also for a solver that espalier_solver_analyse() has not made
+ */
+ESPALIER_SOLVER_API int espalier_solver_factorise_values(espalier_solver* solver,
+                                                         const double* values,
+                                                         int64_t entries);
+
+/**
+ * X = A^-1 B, or A^-T B, for `columns` vectors of n finite entries.
+ * @param ldb, ldx  from one vector to the next in B and X, at least n
+ * @param x  may be b where ldx is ldb; else it does not overlap with it
+ */
+ESPALIER_SOLVER_API int espalier_solver_solve_block(espalier_solver* solver,
+                                                    int32_t transposed, int32_t columns,
+                                                    const double* b, int64_t ldb,
+                                                    double* x, int64_t ldx);
+
+/** Called from the thread that factors, about ten times a second, with the part of the
+ *  work that is done. @return 0 to go on; anything else ends the call with -ECANCELED */
+typedef int (*espalier_solver_progress)(void* context, double done);
+
+/** Of all factorisations from now on. @param progress  NULL: none */
+ESPALIER_SOLVER_API int espalier_solver_set_progress(espalier_solver* solver,
+                                                     espalier_solver_progress progress,
+                                                     void* context);
+
+/** The order of elimination: order[k] is eliminated as the k-th, from 0. n entries. */
+ESPALIER_SOLVER_API int espalier_solver_read_order(const espalier_solver* solver,
+                                                   int32_t* order);
+
+/* ------------------------------------------------------------------------ bounds --- */
+
+enum {
+  ESPALIER_SOLVER_MEMORY_LEAST = 0, /**< the least bound that suffices */
+  ESPALIER_SOLVER_MEMORY_AUTO = -1  /**< espalier_solver_available_memory() */
+};
+
+/**
+ * Bytes that this process may have resident before a limit is in its way: what it has
+ * now, and the least that is left of the control groups around it (versions 1 and 2),
+ * ulimit -v and -d, what Slurm gave to the job on this node, and the machine's free
+ * memory.
+ * @param source       if not NULL, receives which limit that is, one line, cut where it
+ *                     does not fit
+ * @param source_size  bytes at `source`
+ */
+ESPALIER_SOLVER_API int espalier_solver_available_memory(int64_t* bytes, char* source,
+                                                         size_t source_size);
+
+/** A bound as people write it: "2GiB", "512MB", "min", "auto", "none" (INT64_MAX).
+ *  @param bound  for espalier_solver_plan() */
+ESPALIER_SOLVER_API int espalier_solver_parse_memory(const char* text, int64_t* bound);
+
+/** "0.1.0" */
+ESPALIER_SOLVER_API const char* espalier_solver_version(void);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,80 @@
+#pragma once
+
+// What the adapters share: one matrix pattern, factored again and again through the C
+// interface of the solver.
+
+#include <espalier_solver.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace espalier::adapters {
+
+/// A matrix whose values come later than its pattern, and come again. It is analysed when
+/// the first values are there, since scaling and matching look at them.
+class Session {
+ public:
+  /// Copies the pattern, without its values.
+  /// @param adapter  its name in the report
+  /// @param input    with 32-bit indices
+  Session(const char* adapter, const espalier_solver_input& input,
+          const espalier_solver_options& options);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  /// Appends a line to the file that ESPALIER_SOLVER_REPORT names, if it names one: a
+  /// JSON object with the adapter, the order, how often was analysed, factored and
+  /// solved, and the most memory that the process had resident. So a host that knows
+  /// nothing of us can be asked whether it was us.
+  ~Session();
+
+  /// Takes the place of the options' from the next factorisation on, which analyses again
+  /// where it is another one.
+  void set_pivot_threshold(double threshold);
+
+  /// A bound as espalier_solver_parse_memory() reads it, for where the environment has
+  /// none; empty: unbounded. Another one plans again with the next factorisation.
+  void set_bound(const std::string& text);
+
+  /// Factors, inside the bound that ESPALIER_SOLVER_MEMORY says ("2GiB", "min", "auto";
+  /// none: unbounded). Analyses again where the last factorisation replaced or delayed so
+  /// many pivots that the first values can no longer have been like those.
+  /// @return as espalier_solver_factorise()
+  [[nodiscard]] int factorise(const double* values);
+
+  /// @return as espalier_solver_solve_block()
+  [[nodiscard]] int solve(bool transposed, std::int32_t columns, const double* b,
+                          std::int64_t ldb, double* x, std::int64_t ldx);
+
+  [[nodiscard]] std::int32_t order() const {
+    return static_cast<std::int32_t>(input_.order);
+  }
+  [[nodiscard]] std::int64_t entries() const { return entries_; }
+  /// place[i]: as which index i is eliminated, from 1; empty before a factorisation.
+  void read_order(std::vector<std::int32_t>& place) const;
+
+  /// Of the last factorisation; zeros before.
+  [[nodiscard]] espalier_solver_statistics statistics() const;
+
+ private:
+  struct Destroy {
+    void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
+  };
+  [[nodiscard]] int analyse(const double* values);
+  [[nodiscard]] int plan() const;
+  [[nodiscard]] bool is_worn() const;
+
+  std::string adapter_, bound_;
+  espalier_solver_input input_;
+  espalier_solver_options options_;
+  std::int64_t entries_ = 0;
+  std::vector<std::int32_t> starts_, rows_, columns_;
+  std::unique_ptr<espalier_solver, Destroy> solver_;
+  std::vector<std::int32_t> elimination_;  // the options' order, if there is one
+  std::int64_t delayed_at_first_ = 0;
+  std::int64_t analyses_ = 0, factorisations_ = 0, solves_ = 0;
+};
+
+}  // namespace espalier::adapters

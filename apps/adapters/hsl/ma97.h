@@ -1,0 +1,69 @@
+#pragma once
+
+// The C interface of HSL_MA97 in double precision, as its hosts declare it: names, types
+// and order of the fields are theirs. What a host may find in a struct that is longer in
+// a later version is not touched: fields behind the last one here are left alone.
+
+extern "C" {
+
+struct ma97_control_d {
+  int f_arrays;  ///< indices from 1
+  int action;    ///< go on with a singular matrix
+  int nemin;
+  double multiplier;
+  int ordering;
+  int print_level;  ///< 0: errors, 1: warnings, on standard error
+  int scaling;
+  double small;
+  double u;  ///< threshold of pivots
+  int unit_diagnostics, unit_error, unit_warning;
+  long factor_min;
+  int solve_blas3;
+  long solve_min;
+  int solve_mf;
+  double consist_tol;
+};
+
+struct ma97_info_d {
+  int flag;  ///< 0; 7: singular, a warning; negative: an error
+  int flag68, flag77;
+  int matrix_dup, matrix_rank, matrix_outrange, matrix_missing_diag;
+  int maxdepth, maxfront;
+  int num_delay;
+  long num_factor, num_flops;
+  int num_neg, num_sup, num_two;
+  int ordering;
+  int stat;
+};
+
+#define ESPALIER_HSL_API __attribute__((visibility("default")))
+
+ESPALIER_HSL_API void ma97_default_control_d(ma97_control_d* control);
+ESPALIER_HSL_API void ma97_analyse_d(int check, int n, const int* ptr, const int* row,
+                                     double* val, void** akeep,
+                                     const ma97_control_d* control, ma97_info_d* info,
+                                     int* order);
+ESPALIER_HSL_API void ma97_analyse_coord_d(int n, int ne, const int* row, const int* col,
+                                           double* val, void** akeep,
+                                           const ma97_control_d* control,
+                                           ma97_info_d* info, int* order);
+/// @param matrix_type  3: positive definite, 4: indefinite
+/// @param ptr, row     looked at by MA97 where `check` was 0; those of the analysis here
+/// @param scale        not used: scaling is our own
+ESPALIER_HSL_API void ma97_factor_d(int matrix_type, const int* ptr, const int* row,
+                                    const double* val, void** akeep, void** fkeep,
+                                    const ma97_control_d* control, ma97_info_d* info,
+                                    double* scale);
+ESPALIER_HSL_API void ma97_factor_solve_d(int matrix_type, const int* ptr, const int* row,
+                                          const double* val, int nrhs, double* x, int ldx,
+                                          void** akeep, void** fkeep,
+                                          const ma97_control_d* control,
+                                          ma97_info_d* info, double* scale);
+/// @param job  0: A x = b; parts of the solve, 1 to 4, are refused with flag -11
+ESPALIER_HSL_API void ma97_solve_d(int job, int nrhs, double* x, int ldx, void** akeep,
+                                   void** fkeep, const ma97_control_d* control,
+                                   ma97_info_d* info);
+ESPALIER_HSL_API void ma97_free_akeep_d(void** akeep);
+ESPALIER_HSL_API void ma97_free_fkeep_d(void** fkeep);
+ESPALIER_HSL_API void ma97_finalise_d(void** akeep, void** fkeep);
+}

@@ -1,0 +1,289 @@
+// dmumps_c() of MUMPS 5 on Espalier's solver, for programs that are linked with the
+// library of one process: loaded before it, it answers in its place. The struct is that
+// of the installed dmumps_c.h. What is not done here is refused by INFOG(1) with a
+// message.
+
+#include <dmumps_c.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "session.h"
+
+namespace {
+
+using espalier::adapters::Session;
+
+// INFOG(1).
+constexpr int kRefused = -800, kBadJob = -3, kBadOrder = -16, kBadEntries = -2,
+              kMissing = -22, kBadPermutation = -4, kSingular = -10, kAllocation = -13,
+              kBoundTooSmall = -19, kNotDefinite = -40, kOther = -90,
+              kBadRightHandSide = -45;
+
+// What stands behind the struct of one caller. `instance_number` names it.
+struct Instance {
+  int sym = 0;
+  std::unique_ptr<Session> session;
+  std::vector<MUMPS_INT> sym_perm;
+  bool factored = false;
+};
+
+struct Instances {
+  std::mutex mutex;
+  std::map<int, std::unique_ptr<Instance>> all;
+  int last = 0;
+};
+Instances& instances() {
+  static Instances of_the_process;
+  return of_the_process;
+}
+
+// A refusal: INFOG(1), INFOG(2) and what is said on unit 6 where ICNTL(4) allows it.
+struct Refusal {
+  int code, detail;
+  std::string text;
+};
+
+[[noreturn]] void refuse(int code, int detail, const std::string& text) {
+  throw Refusal{code, detail, text};
+}
+
+// Options that would change the answer. Others are hints, or of no consequence here.
+struct Unsupported {
+  int icntl;
+  MUMPS_INT allowed;  // the value that is done, beside the default
+  const char* what;
+};
+constexpr Unsupported kUnsupported[] = {{5, 0, "elemental input"},
+                                        {18, 0, "a distributed matrix"},
+                                        {19, 0, "a Schur complement"},
+                                        {20, 0, "sparse or distributed right-hand sides"},
+                                        {21, 0, "a distributed solution"},
+                                        {25, 0, "a null space basis"},
+                                        {26, 0, "a reduced right-hand side"},
+                                        {30, 0, "entries of the inverse"},
+                                        {31, 0, "factors that are discarded"},
+                                        {32, 0, "elimination with the factorisation"},
+                                        {33, 0, "the determinant"}};
+
+void check_options(const DMUMPS_STRUC_C& id) {
+  for (const Unsupported& each : kUnsupported)
+    if (id.icntl[each.icntl - 1] != each.allowed)
+      refuse(kRefused, each.icntl,
+             "ICNTL(" + std::to_string(each.icntl) + ") asks for " + each.what);
+}
+
+void set_defaults(DMUMPS_STRUC_C& id) {
+  std::fill(std::begin(id.icntl), std::end(id.icntl), 0);
+  std::fill(std::begin(id.cntl), std::end(id.cntl), 0.0);
+  id.icntl[0] = id.icntl[2] = 6;  // streams; ICNTL(2) none
+  id.icntl[3] = 2;
+  id.icntl[5] = id.icntl[6] = 7;
+  id.icntl[7] = 77;
+  id.icntl[8] = 1;  // A x = b
+  id.icntl[11] = 0;
+  id.icntl[13] = 20;
+  id.icntl[26] = -32;
+  id.icntl[27] = 1;
+  id.cntl[0] = id.sym == 1 ? 0 : 0.01;
+  id.cntl[1] = 1e-8;
+  id.cntl[3] = -1;
+  std::strcpy(id.version_number, "5.5.1");
+}
+
+espalier_solver_options options_of(const DMUMPS_STRUC_C& id, int sym) {
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  options.kind = sym == 1   ? ESPALIER_SOLVER_KIND_CHOLESKY
+                 : sym == 2 ? ESPALIER_SOLVER_KIND_LDLT
+                            : ESPALIER_SOLVER_KIND_LU;
+  switch (id.icntl[6]) {
+    case 0:
+      options.ordering = ESPALIER_SOLVER_ORDERING_AMD;
+      break;
+    case 3:
+      options.ordering = ESPALIER_SOLVER_ORDERING_SCOTCH;
+      break;
+    case 5:
+      options.ordering = ESPALIER_SOLVER_ORDERING_METIS;
+      break;
+    default:
+      break;
+  }
+  if (sym != 1 && id.cntl[0] > 0) options.pivot_threshold = std::min(id.cntl[0], 1.0);
+  // Refinement where it is asked for; the error that MUMPS does not look at, either.
+  options.no_refinement = id.icntl[9] == 0 && id.icntl[10] == 0 ? 2 : 0;
+  options.estimate_errors = id.icntl[10] == 1 ? 1 : 0;
+  if (id.icntl[21] == 1 && id.ooc_tmpdir[0] != 0 &&
+      std::strncmp(id.ooc_tmpdir, "NAME_NOT_INITIALIZED", 20) != 0)
+    options.out_of_core = id.ooc_tmpdir;
+  return options;
+}
+
+std::int64_t entries_of(const DMUMPS_STRUC_C& id) { return id.nnz > 0 ? id.nnz : id.nz; }
+
+// MUMPS leaves out what is outside the matrix. @return how many that are
+std::int64_t outside(const DMUMPS_STRUC_C& id) {
+  std::int64_t count = 0;
+  for (std::int64_t k = 0; k < entries_of(id); ++k)
+    count += id.irn[k] < 1 || id.irn[k] > id.n || id.jcn[k] < 1 || id.jcn[k] > id.n;
+  return count;
+}
+
+// PERM_IN(i) is the place of variable i; order[k] the variable at place k.
+std::vector<std::int32_t> given_order(const DMUMPS_STRUC_C& id) {
+  if (id.icntl[6] != 1) return {};
+  if (id.perm_in == nullptr) refuse(kMissing, 3, "PERM_IN is not there");
+  std::vector<std::int32_t> order(static_cast<std::size_t>(id.n), -1);
+  for (MUMPS_INT i = 0; i < id.n; ++i) {
+    const MUMPS_INT place = id.perm_in[i];
+    if (place < 1 || place > id.n || order[place - 1] != -1)
+      refuse(kBadPermutation, i + 1, "PERM_IN is no permutation");
+    order[place - 1] = i;
+  }
+  return order;
+}
+
+void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
+  if (id.n < 1) refuse(kBadOrder, id.n, "N is " + std::to_string(id.n));
+  if (entries_of(id) < 1) refuse(kBadEntries, id.nz, "NNZ is not positive");
+  if (id.irn == nullptr || id.jcn == nullptr)
+    refuse(kMissing, 1, "IRN or JCN is not there");
+  if (const std::int64_t count = outside(id); count > 0)
+    refuse(kRefused, static_cast<int>(count),
+           std::to_string(count) + " entries are outside the matrix");
+  const std::vector<std::int32_t> order = given_order(id);
+  espalier_solver_options options = options_of(id, instance.sym);
+  options.order = order.empty() ? nullptr : order.data();
+  espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
+  input.order = id.n;
+  input.entries = entries_of(id);
+  input.format = ESPALIER_SOLVER_TRIPLETS;
+  input.symmetry =
+      instance.sym == 0 ? ESPALIER_SOLVER_GENERAL : ESPALIER_SOLVER_SYMMETRIC;
+  input.index_base = 1;
+  input.rows = id.irn;
+  input.columns = id.jcn;
+  instance.session = std::make_unique<Session>("dmumps", input, options);
+  instance.factored = false;
+}
+
+[[noreturn]] void refuse_status(int status, const Session& session) {
+  const std::string text = espalier_solver_last_error();
+  if (status == -EDOM) refuse(kNotDefinite, session.statistics().failed_column + 1, text);
+  if (status == -ENOMEM) refuse(kBoundTooSmall, 0, text);
+  refuse(kOther, status, text);
+}
+
+// ICNTL(23): megabytes for this process; ours is a bound on all of it.
+std::string bound_of(const DMUMPS_STRUC_C& id) {
+  return id.icntl[22] > 0 ? std::to_string(id.icntl[22]) + "MB" : std::string();
+}
+
+void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
+  if (!instance.session) refuse(kBadJob, id.job, "JOB 2 before JOB 1");
+  if (id.a == nullptr) refuse(kMissing, 4, "A is not there");
+  instance.factored = false;
+  instance.session->set_bound(bound_of(id));
+  if (const int status = instance.session->factorise(id.a); status != 0)
+    refuse_status(status, *instance.session);
+  const espalier_solver_statistics facts = instance.session->statistics();
+  id.infog[11] = static_cast<MUMPS_INT>(facts.negative_pivots);
+  id.infog[12] = static_cast<MUMPS_INT>(facts.delayed_pivots);
+  id.infog[20] = static_cast<MUMPS_INT>(facts.peak_resident / 1000000);
+  id.infog[24] = static_cast<MUMPS_INT>(facts.perturbed_pivots);
+  id.infog[27] = id.deficiency = id.n - facts.rank;
+  id.infog[28] = static_cast<MUMPS_INT>(
+      std::min<std::int64_t>(facts.factor_entries, std::int64_t{1} << 30));
+  id.rinfog[2] = facts.factor_flops;
+  instance.session->read_order(instance.sym_perm);
+  id.sym_perm = instance.sym_perm.data();
+  if (facts.singular != 0 && id.icntl[23] == 0)
+    refuse(kSingular, facts.rank, "the matrix is singular");
+  instance.factored = true;
+}
+
+void solve(DMUMPS_STRUC_C& id, Instance& instance) {
+  if (!instance.session || !instance.factored)
+    refuse(kBadJob, id.job, "JOB 3 before JOB 2");
+  if (id.rhs == nullptr) refuse(kMissing, 7, "RHS is not there");
+  const MUMPS_INT columns = std::max<MUMPS_INT>(id.nrhs, 1);
+  if (columns > 1 && id.lrhs < id.n)
+    refuse(kBadRightHandSide, id.lrhs, "LRHS is " + std::to_string(id.lrhs));
+  const MUMPS_INT leading = columns > 1 ? id.lrhs : id.n;
+  const int status = instance.session->solve(id.icntl[8] != 1, columns, id.rhs, leading,
+                                             id.rhs, leading);
+  if (status != 0) refuse_status(status, *instance.session);
+  const espalier_solver_statistics facts = instance.session->statistics();
+  id.rinfog[6] = facts.backward_error;
+  id.rinfog[8] = facts.forward_error_bound;
+  id.rinfog[9] = facts.condition_1norm;
+  id.infog[14] = facts.refinement_steps;
+}
+
+Instance& instance_of(const DMUMPS_STRUC_C& id) {
+  const std::scoped_lock lock(instances().mutex);
+  const auto found = instances().all.find(id.instance_number);
+  if (found == instances().all.end()) refuse(kBadJob, id.job, "JOB -1 comes first");
+  return *found->second;
+}
+
+void begin(DMUMPS_STRUC_C& id) {
+  if (id.sym < 0 || id.sym > 2)
+    refuse(kRefused, id.sym, "SYM is " + std::to_string(id.sym));
+  auto instance = std::make_unique<Instance>();
+  instance->sym = id.sym;
+  const std::scoped_lock lock(instances().mutex);
+  id.instance_number = ++instances().last;
+  instances().all[id.instance_number] = std::move(instance);
+  set_defaults(id);
+}
+
+void end(DMUMPS_STRUC_C& id) {
+  const std::scoped_lock lock(instances().mutex);
+  instances().all.erase(id.instance_number);
+  id.sym_perm = nullptr;
+}
+
+void run(DMUMPS_STRUC_C& id) {
+  if (id.job == -1) return begin(id);
+  Instance& instance = instance_of(id);
+  if (id.job == -2) return end(id);
+  if (id.job < 1 || id.job > 6)
+    refuse(kBadJob, id.job, "JOB " + std::to_string(id.job) + " is not done here");
+  check_options(id);
+  if (id.job == 1 || id.job == 4 || id.job == 6) analyse(id, instance);
+  if (id.job == 2 || id.job >= 4) factorise(id, instance);
+  if (id.job == 3 || id.job >= 5) solve(id, instance);
+}
+
+void answer(DMUMPS_STRUC_C& id, int code, int detail, const char* text) noexcept {
+  id.infog[0] = id.info[0] = code;
+  id.infog[1] = id.info[1] = detail;
+  if (code < 0 && id.icntl[0] > 0 && id.icntl[3] > 0)
+    std::fprintf(stderr, "dmumps (Espalier): INFOG(1)=%d: %s\n", code, text);
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) void dmumps_c(DMUMPS_STRUC_C* id) {
+  try {
+    if (id->job != -1) answer(*id, 0, 0, "");
+    run(*id);
+    answer(*id, 0, 0, "");
+  } catch (const Refusal& refusal) {
+    answer(*id, refusal.code, refusal.detail, refusal.text.c_str());
+  } catch (const std::bad_alloc&) {
+    answer(*id, kAllocation, 0, "out of memory");
+  } catch (const std::exception& error) {
+    answer(*id, kOther, 0, error.what());
+  }
+}

@@ -1,0 +1,146 @@
+"""Matrices and vectors of the caller as addresses, without copies where that can be."""
+
+import array
+import ctypes
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+GENERAL, SYMMETRIC, WHOLE, WHOLE_OR_GENERAL = range(4)
+_FORMATS = {"csc": 0, "csr": 1, "coo": 2}
+
+
+class Array:
+    """Numbers in a row: their address, and what keeps them alive."""
+
+    def __init__(self, numbers, code):
+        if numpy is not None:
+            self.owner = numpy.ascontiguousarray(numbers, dtype=code)
+            self.address = self.owner.ctypes.data
+        else:
+            same = isinstance(numbers, array.array) and numbers.typecode == code
+            self.owner = numbers if same else array.array(code, numbers)
+            self.address = self.owner.buffer_info()[0]
+
+    def __len__(self):
+        return len(self.owner)
+
+    @property
+    def pointer(self):
+        return ctypes.c_void_p(self.address) if len(self.owner) else None
+
+
+def _is_long(numbers):
+    """Whether indices are of 64 bits already; others are taken as 32 bits."""
+    if numpy is not None:
+        return numpy.asarray(numbers).dtype == numpy.int64
+    return getattr(numbers, "typecode", "i") in "lq"
+
+
+def _reals(numbers):
+    if numpy is not None and numpy.iscomplexobj(numbers):
+        raise TypeError("complex matrices and vectors: Espalier's solver is real")
+    return Array(numbers, "d")
+
+
+class Matrix:
+    """A square matrix in one of SciPy's forms csc, csr and coo.
+
+    Takes whatever has `format`, `shape`, `data` and the index arrays of that format, as
+    SciPy's matrices and arrays do; anything else that SciPy can turn into csc; without
+    SciPy a tuple (data, indices, indptr) of compressed columns.
+    """
+
+    def __init__(self, matrix):
+        matrix = _with_format(matrix)
+        rows, columns = matrix.shape
+        if rows != columns:
+            raise ValueError(f"a matrix of {rows} rows and {columns} columns: not square")
+        self.order = rows
+        self.format = matrix.format
+        self.values = _reals(matrix.data)
+        if self.format == "coo":
+            given = {"rows": matrix.row, "columns": matrix.col}
+        elif self.format == "csc":
+            given = {"starts": matrix.indptr, "rows": matrix.indices}
+        else:
+            given = {"starts": matrix.indptr, "columns": matrix.indices}
+        self.long = any(_is_long(each) for each in given.values())
+        code = "q" if self.long else "i"
+        self.indices = {name: Array(each, code) for name, each in given.items()}
+
+    def same_pattern(self, other):
+        """Whether the entries of another matrix stand where this one's do, in order."""
+        if (self.order, self.format) != (other.order, other.format):
+            return False
+        return all(_equal(self.indices[name].owner, other.indices[name].owner)
+                   for name in self.indices)
+
+    def fill(self, into, symmetry):
+        """Fills an Input, which must not outlive this object."""
+        into.size = ctypes.sizeof(into)
+        into.order = self.order
+        into.entries = len(self.values)
+        into.format = _FORMATS[self.format]
+        into.symmetry = symmetry
+        into.index_bits = 64 if self.long else 32
+        into.values = self.values.pointer
+        for name, each in self.indices.items():
+            setattr(into, name, each.pointer)
+
+
+def _equal(one, other):
+    if one is other:
+        return True
+    if numpy is not None:
+        return numpy.array_equal(one, other)
+    return one == other
+
+
+class _Columns:
+    """Compressed columns given as a tuple."""
+    format = "csc"
+
+    def __init__(self, data, indices, indptr):
+        self.data, self.indices, self.indptr = data, indices, indptr
+        self.shape = (len(indptr) - 1, len(indptr) - 1)
+
+
+def _with_format(matrix):
+    if isinstance(matrix, tuple) and len(matrix) == 3:
+        return _Columns(*matrix)
+    if getattr(matrix, "format", None) in _FORMATS:
+        return matrix
+    try:
+        import scipy.sparse
+        return scipy.sparse.csc_matrix(matrix)
+    except (ImportError, TypeError, ValueError):
+        raise TypeError(f"{type(matrix).__name__}: not a matrix in one of the forms "
+                        "csc, csr and coo") from None
+
+
+class Vectors:
+    """Right-hand sides, copied to where the solver leaves the solutions."""
+
+    def __init__(self, b, order):
+        if hasattr(b, "toarray"):
+            b = b.toarray()
+        if numpy is None:
+            self.result = array.array("d", b)
+            self.columns, entries = 1, len(self.result)
+            self.address = self.result.buffer_info()[0]
+        else:
+            if numpy.iscomplexobj(b):
+                _reals(b)
+            # By columns, a copy in any case.
+            self.result = numpy.array(b, dtype="d", order="F", copy=True)
+            if self.result.ndim not in (1, 2):
+                raise ValueError(f"right-hand sides of {self.result.ndim} dimensions")
+            self.columns = self.result.shape[1] if self.result.ndim == 2 else 1
+            entries = self.result.shape[0]
+            self.address = self.result.ctypes.data
+        if entries != order:
+            raise ValueError(f"right-hand sides of {entries} rows for a matrix of "
+                             f"order {order}")

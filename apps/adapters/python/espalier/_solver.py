@@ -1,0 +1,312 @@
+"""Factorisations and what solves with them."""
+
+import ctypes
+import errno
+import os
+import signal
+import threading
+
+from . import _arrays
+from ._errors import BoundError, NotPositiveDefiniteError, SingularError, exception_of
+from ._library import Input, Options, Progress, Statistics, check, last_error, library
+
+_KINDS = {"auto": 0, "spd": 1, "symmetric": 2, "general": 3}
+_PRECISIONS = {"double": 0, "single": 1}
+_SCALINGS = {"auto": 0, "none": 1, "equilibrate": 2, "matching": 3}
+_ORDERINGS = {"auto": 1, "metis": 2, "scotch": 3, "amd": 4, "natural": 5}
+_RUNTIMES = {"auto": 0, "starpu": 1, "none": 2}
+_LEAST, _AUTO, _UNBOUNDED = 0, -1, 2**63 - 1
+_DOUBT_SINGULAR = 1
+
+
+def _choice(name, given, among):
+    try:
+        return among[given]
+    except (KeyError, TypeError):
+        raise ValueError(f"{name}={given!r}: not one of "
+                         f"{', '.join(map(repr, among))}") from None
+
+
+def _bound(memory):
+    """The bound that plan() of the C interface takes."""
+    if memory is None:
+        return _UNBOUNDED
+    if isinstance(memory, str):
+        bound = ctypes.c_int64()
+        check(library().espalier_solver_parse_memory(memory.encode(),
+                                                     ctypes.byref(bound)))
+        return bound.value
+    bytes_ = int(memory)
+    if not 0 < bytes_ < _UNBOUNDED:
+        raise ValueError(f"memory={memory!r}: not a positive number of bytes")
+    return bytes_
+
+
+def available_memory():
+    """What memory="auto" means now.
+
+    Returns the bytes that this process may have resident before a limit is in its way
+    (control groups, ulimit, Slurm, free memory), and which limit that is.
+    """
+    found = ctypes.c_int64()
+    source = ctypes.create_string_buffer(256)
+    check(library().espalier_solver_available_memory(ctypes.byref(found), source,
+                                                     len(source)))
+    return found.value, source.value.decode()
+
+
+class _Interrupts:
+    """Notes SIGINT in a block, and lets its handler have it at the end.
+
+    Python runs handlers in the main thread, between steps of Python: while the library
+    works, that is when it calls back. An exception would be lost there.
+    """
+
+    def __init__(self):
+        self._came = None
+        self._handler = None
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if callable(handler):
+                self._handler = handler
+                signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, *arguments):
+        self._came = arguments
+
+    def came(self, _context, _done):
+        return int(self._came is not None)
+
+    def __exit__(self, *_exception):
+        if self._handler is None:
+            return
+        signal.signal(signal.SIGINT, self._handler)
+        if self._came is not None:
+            self._handler(*self._came)
+
+
+class Factorized:
+    """A factored matrix: call it with right-hand sides, or use `solve`.
+
+    Made by `factorized`. Its memory is given back by `close`, at the end of a `with`
+    block, or with the object. One thread at a time may use it; others wait.
+    """
+
+    def __init__(self, A, memory=None, *, kind="auto", precision="double", scaling="auto",
+                 ordering="auto", order=None, workers=0, refine=True,
+                 estimate_errors=False, pivot_threshold=0.0, out_of_core=None,
+                 runtime="auto"):
+        self._handle = None
+        self._lock = threading.RLock()
+        self._matrix = matrix = _arrays.Matrix(A)
+        self._options = options = Options()
+        options.size = ctypes.sizeof(options)
+        options.kind = _choice("kind", kind, _KINDS)
+        options.precision = _choice("precision", precision, _PRECISIONS)
+        options.scaling = _choice("scaling", scaling, _SCALINGS)
+        options.ordering = _choice("ordering", ordering, _ORDERINGS)
+        options.runtime = _choice("runtime", runtime, _RUNTIMES)
+        options.workers = workers
+        options.estimate_errors = bool(estimate_errors)
+        options.no_refinement = not refine
+        options.pivot_threshold = pivot_threshold
+        if out_of_core is not None:
+            options.out_of_core = os.fsencode(out_of_core)
+        if order is not None:
+            if len(order) != matrix.order:
+                raise ValueError(f"order has {len(order)} entries for a matrix of order "
+                                 f"{matrix.order}")
+            self._order = _arrays.Array(order, "i")
+            options.order = self._order.pointer
+        self._bound = _bound(memory)
+        self._symmetry = {"auto": _arrays.WHOLE_OR_GENERAL,
+                          "general": _arrays.GENERAL}.get(kind, _arrays.WHOLE)
+        self._analyse()
+        self._finish(library().espalier_solver_factorise)
+
+    def _analyse(self):
+        given = Input()
+        self._matrix.fill(given, self._symmetry)
+        handle = ctypes.c_void_p()
+        check(library().espalier_solver_analyse(ctypes.byref(handle), ctypes.byref(given),
+                                                ctypes.byref(self._options)))
+        self._handle = handle
+        try:
+            self._plan()
+        except BaseException:
+            self.close()
+            raise
+
+    def _plan(self):
+        code = library().espalier_solver_plan(self._handle, self._bound)
+        if code == -errno.ENOMEM:
+            raise BoundError(last_error(), self.least)
+        check(code)
+
+    def _finish(self, call, *arguments):
+        """Factors, so that Ctrl-C ends it."""
+        with _Interrupts() as interrupts:
+            callback = Progress(interrupts.came)
+            check(library().espalier_solver_set_progress(self._handle, callback, None))
+            try:
+                code = call(self._handle, *arguments)
+                text = last_error() if code < 0 else ""
+            finally:
+                library().espalier_solver_set_progress(self._handle, Progress(), None)
+        if code == -errno.EDOM:
+            raise NotPositiveDefiniteError(text, self._read().failed_column)
+        if code < 0:
+            raise exception_of(code, text)
+        facts = self._read()
+        if facts.singular:
+            raise SingularError(f"the matrix of order {facts.order} is singular to working "
+                                f"precision: its rank is about {facts.rank}", facts.rank)
+
+    def factorise(self, A):
+        """Factors another matrix; of the same pattern without analysing again."""
+        with self._lock:
+            self._need_open()
+            matrix = _arrays.Matrix(A)
+            if self._matrix.same_pattern(matrix):
+                try:
+                    self._finish(library().espalier_solver_factorise_values,
+                                 matrix.values.pointer, len(matrix.values))
+                    return self
+                except ValueError:
+                    if self._symmetry != _arrays.WHOLE_OR_GENERAL:
+                        raise
+                    # It may have been symmetric before: analysed again.
+            self.close()
+            self._matrix = matrix
+            self._analyse()
+            self._finish(library().espalier_solver_factorise)
+            return self
+
+    def solve(self, b, trans="N"):
+        """x of A x = b, or with trans="T" of A^T x = b.
+
+        b: a vector, or a matrix of right-hand sides as its columns; it is not changed.
+        """
+        transposed = _choice("trans", trans, {"N": 0, "T": 1})
+        with self._lock:
+            self._need_open()
+            vectors = _arrays.Vectors(b, self._matrix.order)
+            n = max(self._matrix.order, 1)
+            check(library().espalier_solver_solve_block(
+                self._handle, transposed, vectors.columns, vectors.address, n,
+                vectors.address, n))
+            if self._read().doubts & _DOUBT_SINGULAR:
+                raise SingularError("the matrix is singular to working precision")
+            return vectors.result
+
+    __call__ = solve
+
+    def save(self, path):
+        """Writes the factorisation to a file, for `espalier solve --factor`."""
+        with self._lock:
+            self._need_open()
+            check(library().espalier_solver_save(self._handle, os.fsencode(path)))
+
+    def close(self):
+        """Gives the memory back; nothing can be solved afterwards."""
+        with self._lock:
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                library().espalier_solver_destroy(handle)
+
+    def _need_open(self):
+        if self._handle is None:
+            raise ValueError("this factorisation is closed")
+
+    def _read(self):
+        self._need_open()
+        facts = Statistics()
+        facts.size = ctypes.sizeof(facts)
+        check(library().espalier_solver_read_statistics(self._handle,
+                                                        ctypes.byref(facts)))
+        return facts
+
+    @property
+    def statistics(self):
+        """What is known so far, by the names of the C interface, as a dict."""
+        with self._lock:
+            facts = self._read()
+        return {name: getattr(facts, name) for name, _ in Statistics._fields_
+                if name != "size"}
+
+    @property
+    def shape(self):
+        """Of the matrix."""
+        return (self._matrix.order, self._matrix.order)
+
+    @property
+    def least(self):
+        """The least bound in bytes on the memory of this process that suffices."""
+        with self._lock:
+            self._need_open()
+            in_core, out_of_core = ctypes.c_int64(), ctypes.c_int64()
+            check(library().espalier_solver_least(
+                self._handle, ctypes.byref(in_core), ctypes.byref(out_of_core)))
+        if out_of_core.value < 0:
+            return in_core.value
+        return min(in_core.value, out_of_core.value)
+
+    @property
+    def negative_eigenvalues(self):
+        """Of a symmetric matrix: how many of its eigenvalues are negative."""
+        return self.statistics["negative_pivots"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exception):
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+    def __repr__(self):
+        state = "closed" if self._handle is None else "factored"
+        return f"<espalier.Factorized, order {self._matrix.order}, {state}>"
+
+
+def factorized(A, memory=None, **options):
+    """Factors a sparse matrix inside a bound on the memory of this process.
+
+    A        a SciPy matrix or array in one of the forms csc, csr and coo, of float64 with
+             indices of 32 or 64 bits: not copied before it is analysed. Others are
+             converted. Without SciPy a tuple (data, indices, indptr) of compressed columns
+    memory   bytes that may be resident in the process, as a number or "2GiB"; "min" for
+             the least that suffices, "auto" for what limits leave (`available_memory`);
+             None: no bound
+    kind     "auto": Cholesky or L D L^T where A is symmetric, else L U; or "spd",
+             "symmetric", "general"
+    precision  of the factor, "double" or "single"; solutions are refined in double
+    scaling  "auto", "none", "equilibrate", "matching"
+    ordering "auto", "metis", "scotch", "amd", "natural"
+    order    instead: a permutation, order[k] is eliminated as the k-th
+    workers  threads; 0: one a core. Solvers alive at the same time share them
+    refine   whether solutions are refined
+    estimate_errors  whether the condition is estimated with each solve, see `statistics`
+    pivot_threshold  in (0, 1]; 0: 0.01
+    out_of_core  a directory for what does not fit in the bound
+    runtime  "auto": small systems are solved by the calling thread alone; "starpu", "none"
+
+    Returns a `Factorized`; use it in a `with` block, or call `close`, where memory
+    matters.
+
+    Raises BoundError (a MemoryError) when the bound is too small, with what suffices;
+    SingularError, NotPositiveDefiniteError (numpy.linalg.LinAlgError); ValueError naming
+    the argument that cannot be. Ctrl-C ends a factorisation with KeyboardInterrupt.
+    """
+    return Factorized(A, memory, **options)
+
+
+def spsolve(A, b, memory=None, **options):
+    """x of A x = b: factors, solves and gives the memory back. As `factorized`."""
+    with Factorized(A, memory, **options) as solver:
+        return solver.solve(b)

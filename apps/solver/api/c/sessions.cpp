@@ -1,0 +1,147 @@
+// The C interface: matrices in any form, blocks of vectors, bounds.
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "espalier/machine/memory_limits.h"
+#include "espalier/model/units.h"
+#include "solver/api/c/handle.h"
+
+using namespace espalier;
+using namespace espalier::solver;
+using namespace espalier::solver::c_api;
+
+namespace {
+
+void check_leading(const char* name, std::int64_t leading, std::int32_t order,
+                   std::int32_t columns) {
+  if (columns > 1 && leading < order)
+    throw InvalidInput(
+        fmt::format("{} is {}: less than the order, {}", name, leading, order));
+  if (columns > 1)
+    (void)checked_mul(checked_mul(leading, columns), std::int64_t{sizeof(double)});
+}
+
+// The vectors one right after the other: solved where they are where they stand so.
+void solve_block(espalier_solver& handle, Operation operation, std::int32_t columns,
+                 const double* b, std::int64_t ldb, double* x, std::int64_t ldx) {
+  const std::int64_t n = handle.solver->analysis().symbolic.size;
+  const bool together = columns == 1 || ldx == n;
+  std::vector<double> copy(together ? 0 : static_cast<std::size_t>(n * columns));
+  double* const dense = together ? x : copy.data();
+  for (std::int32_t k = 0; k < columns; ++k)
+    if (dense + k * n != b + k * ldb) std::copy_n(b + k * ldb, n, dense + k * n);
+  handle.solution = handle.solver->solve({dense, static_cast<std::size_t>(n * columns)},
+                                         columns, operation);
+  for (std::int32_t k = 0; !together && k < columns; ++k)
+    std::copy_n(dense + k * n, n, x + k * ldx);
+}
+
+}  // namespace
+
+int espalier_solver_analyse(espalier_solver** solver, const espalier_solver_input* input,
+                            const espalier_solver_options* options) {
+  return guarded([&] {
+    need(solver, "solver") = nullptr;
+    const espalier_solver_input& given = need(input, "input");
+    std::unique_ptr<espalier_solver> handle(new espalier_solver);
+    handle->given.emplace(given);
+    const SolverOptions chosen = options_from(options, given.order);
+    handle->solver =
+        std::make_unique<Solver>(handle->given->with_values(given.values), chosen);
+    *solver = handle.release();
+    return 0;
+  });
+}
+
+int espalier_solver_factorise_values(espalier_solver* solver, const double* values,
+                                     int64_t entries) {
+  return guarded([&] {
+    espalier_solver& handle = need(solver, "solver");
+    if (!handle.given)
+      return fail(EINVAL, "factorise_values: for a solver of espalier_solver_analyse()");
+    need_plan(handle, "factorise_values");
+    if (entries != handle.given->entries())
+      return fail(EINVAL, fmt::format("entries is {}: {} were analysed", entries,
+                                      handle.given->entries()));
+    if (entries > 0) need(values, "values");
+    handle.factored = handle.has_values = false;
+    handle.solver->release_factor();
+    return factorise_with(handle, handle.given->with_values(values));
+  });
+}
+
+int espalier_solver_solve_block(espalier_solver* solver, int32_t transposed,
+                                int32_t columns, const double* b, int64_t ldb, double* x,
+                                int64_t ldx) {
+  return guarded([&] {
+    espalier_solver& handle = need(solver, "solver");
+    need_factor(handle, "solve_block");
+    const Operation operation = operation_of(handle, transposed);
+    if (columns < 0) throw InvalidInput(fmt::format("{} right-hand sides", columns));
+    const std::int32_t order = handle.solver->analysis().symbolic.size;
+    if (columns == 0 || order == 0) return 0;
+    need(b, "b");
+    need(x, "x");
+    check_leading("ldb", ldb, order, columns);
+    check_leading("ldx", ldx, order, columns);
+    if (b == x && columns > 1 && ldb != ldx)
+      throw InvalidInput(fmt::format("ldb is {} and ldx {} in place", ldb, ldx));
+    solve_block(handle, operation, columns, b, ldb, x, ldx);
+    return 0;
+  });
+}
+
+int espalier_solver_set_progress(espalier_solver* solver,
+                                 espalier_solver_progress progress, void* context) {
+  return guarded([&] {
+    espalier_solver& handle = need(solver, "solver");
+    handle.progress = progress;
+    handle.progress_context = context;
+    return 0;
+  });
+}
+
+int espalier_solver_read_order(const espalier_solver* solver, int32_t* order) {
+  return guarded([&] {
+    const auto& permutation =
+        need(solver, "solver").solver->analysis().symbolic.permutation;
+    if (permutation.empty()) return 0;
+    std::ranges::copy(permutation, &need(order, "order"));
+    return 0;
+  });
+}
+
+int espalier_solver_available_memory(int64_t* bytes, char* source, size_t source_size) {
+  return guarded([&] {
+    const MemoryRoom room = memory_room();
+    need(bytes, "bytes") = room.bytes;
+    if (source == nullptr || source_size == 0) return 0;
+    const std::size_t length = std::min(source_size - 1, room.source.size());
+    std::memcpy(source, room.source.data(), length);
+    source[length] = 0;
+    return 0;
+  });
+}
+
+int espalier_solver_parse_memory(const char* text, int64_t* bound) {
+  return guarded([&] {
+    const std::string_view given = &need(text, "text");
+    std::int64_t& result = need(bound, "bound");
+    if (given == "min") {
+      result = ESPALIER_SOLVER_MEMORY_LEAST;
+    } else if (given == "auto") {
+      result = ESPALIER_SOLVER_MEMORY_AUTO;
+    } else if (given == "none") {
+      result = std::numeric_limits<std::int64_t>::max();
+    } else {
+      result = parse_size(given);
+      if (result <= 0) throw InvalidInput(fmt::format("a bound of {} bytes", result));
+    }
+    return 0;
+  });
+}
+
+const char* espalier_solver_version(void) { return ESPALIER_VERSION; }

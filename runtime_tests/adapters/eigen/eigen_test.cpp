@@ -1,0 +1,140 @@
+#include "eigen/eigen.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <Eigen/SparseCholesky>
+#include <Eigen/SparseLU>
+#include <random>
+
+namespace espalier {
+namespace {
+
+template <int Order, class Index>
+using Sparse = Eigen::SparseMatrix<double, Order, Index>;
+
+/// Random, with a diagonal that makes it definite, or indefinite where signs alternate.
+template <class Matrix>
+Matrix random_matrix(int n, unsigned seed, bool symmetric, bool alternating = false) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> value(-1, 1);
+  std::vector<Eigen::Triplet<double, typename Matrix::StorageIndex>> entries;
+  for (int i = 0; i < n; ++i) {
+    entries.emplace_back(i, i,
+                         (alternating && i % 3 == 0 ? -1 : 1) * (8 + value(random)));
+    for (int k = 0; k < 3; ++k) {
+      const int j = static_cast<int>(random() % n);
+      const double each = value(random);
+      entries.emplace_back(i, j, each);
+      if (symmetric) entries.emplace_back(j, i, each);
+    }
+  }
+  Matrix result(n, n);
+  result.setFromTriplets(entries.begin(), entries.end());
+  return result;
+}
+
+// What Eigen asks of its own direct solvers: vectors, many, sparse ones, expressions and
+// blocks; the phases by themselves; other values.
+template <class Solver, class Matrix>
+void check(Solver& solver, Matrix matrix) {
+  const Eigen::Index n = matrix.rows();
+  solver.compute(matrix);
+  ASSERT_EQ(solver.info(), Eigen::Success) << solver.lastErrorMessage();
+  EXPECT_EQ(solver.rows(), n);
+  const Eigen::MatrixXd known = Eigen::MatrixXd::Random(n, 3), b = matrix * known;
+  EXPECT_LT((solver.solve(b) - known).norm(), 1e-11);
+  const Eigen::VectorXd first = solver.solve(b.col(0));
+  EXPECT_LT((first - known.col(0)).norm(), 1e-11);
+  const Eigen::VectorXd sum = solver.solve(b.col(0) + 2 * b.col(1)) + first;
+  EXPECT_LT((sum - 2 * known.col(0) - 2 * known.col(1)).norm(), 1e-11);
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows = b;
+  EXPECT_LT((solver.solve(rows) - known).norm(), 1e-11);
+  rows = solver.solve(rows);  // aliased
+  EXPECT_LT((rows - known).norm(), 1e-11);
+  const Eigen::SparseMatrix<double> sparse = b.sparseView();
+  const Eigen::SparseMatrix<double> x = solver.solve(sparse);
+  EXPECT_LT((Eigen::MatrixXd(x) - known).norm(), 1e-11);
+
+  const double analysed = solver.statistics().analyse_seconds;
+  matrix *= 2;
+  solver.factorize(matrix);
+  ASSERT_EQ(solver.info(), Eigen::Success) << solver.lastErrorMessage();
+  EXPECT_EQ(solver.statistics().analyse_seconds, analysed);
+  EXPECT_LT((2 * solver.solve(b) - known).norm(), 1e-11);
+  matrix.reserve(Eigen::VectorXi::Constant(n, 12));  // not compressed any more
+  solver.analyzePattern(matrix);
+  solver.factorize(matrix);
+  EXPECT_LT((2 * solver.solve(b) - known).norm(), 1e-11);
+}
+
+template <class Matrix>
+class EigenSolvers : public testing::Test {};
+using Matrices =
+    testing::Types<Sparse<Eigen::ColMajor, int>, Sparse<Eigen::RowMajor, int>,
+                   Sparse<Eigen::ColMajor, std::int64_t>>;
+TYPED_TEST_SUITE(EigenSolvers, Matrices);
+
+TYPED_TEST(EigenSolvers, SolveAsEigensOwn) {
+  for (unsigned seed = 0; seed < 3; ++seed) {
+    SCOPED_TRACE(seed);
+    EspalierLLT<TypeParam> cholesky;
+    check(cholesky, random_matrix<TypeParam>(60, seed, true));
+    EspalierLDLT<TypeParam> symmetric;
+    check(symmetric, random_matrix<TypeParam>(60, seed, true, true));
+    EXPECT_EQ(symmetric.negativeEigenvalues(), 20);
+    EspalierLU<TypeParam> general;
+    check(general, random_matrix<TypeParam>(60, seed, false));
+  }
+}
+
+TYPED_TEST(EigenSolvers, ReadTheTriangleThatIsAskedFor) {
+  const TypeParam matrix = random_matrix<TypeParam>(40, 1, true);
+  const Eigen::VectorXd b = Eigen::VectorXd::Random(40);
+  const Eigen::VectorXd wanted = Eigen::MatrixXd(matrix).llt().solve(b);
+  const TypeParam lower = matrix.template triangularView<Eigen::Lower>(),
+                  upper = matrix.template triangularView<Eigen::Upper>();
+  EXPECT_LT((EspalierLLT<TypeParam>(lower).solve(b) - wanted).norm(), 1e-12);
+  EXPECT_LT((EspalierLLT<TypeParam, Eigen::Upper>(upper).solve(b) - wanted).norm(),
+            1e-12);
+  EXPECT_LT((EspalierLDLT<TypeParam, Eigen::Upper>(upper).solve(b) - wanted).norm(),
+            1e-12);
+}
+
+TYPED_TEST(EigenSolvers, SolveTransposedSystems) {
+  const TypeParam matrix = random_matrix<TypeParam>(50, 2, false);
+  const Eigen::VectorXd known = Eigen::VectorXd::Random(50);
+  const EspalierLU<TypeParam> solver(matrix);
+  EXPECT_LT((solver.solveTransposed(matrix.transpose() * known) - known).norm(), 1e-12);
+}
+
+using Columns = Eigen::SparseMatrix<double>;
+
+TEST(EigenErrors, AreTold) {
+  Columns singular(3, 3);
+  singular.insert(0, 0) = 1;
+  singular.insert(1, 1) = 1;
+  const EspalierLU<Columns> lu(singular);
+  EXPECT_EQ(lu.info(), Eigen::NumericalIssue);
+  EXPECT_NE(lu.lastErrorMessage().find("singular"), std::string::npos);
+  Columns negative(1, 1);
+  negative.insert(0, 0) = -1;
+  const EspalierLLT<Columns> llt(negative);
+  EXPECT_EQ(llt.info(), Eigen::NumericalIssue);
+  EXPECT_NE(llt.lastErrorMessage().find("not positive definite"), std::string::npos);
+  Columns not_a_number(1, 1);
+  not_a_number.insert(0, 0) = std::nan("");
+  EXPECT_EQ(EspalierLU<Columns>(not_a_number).info(), Eigen::InvalidInput);
+}
+
+TEST(EigenErrors, OfABoundSayWhatSuffices) {
+  EspalierLLT<Columns> solver;
+  solver.setMemory("1KiB").compute(random_matrix<Columns>(60, 1, true));
+  EXPECT_EQ(solver.info(), Eigen::NumericalIssue);
+  EXPECT_NE(solver.lastErrorMessage().find("suffices"), std::string::npos);
+  solver.setMemory("min").compute(random_matrix<Columns>(60, 1, true));
+  EXPECT_EQ(solver.info(), Eigen::Success) << solver.lastErrorMessage();
+}
+
+}  // namespace
+}  // namespace espalier

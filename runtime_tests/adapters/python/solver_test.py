@@ -1,0 +1,263 @@
+"""The Python package's solver, against SciPy where that is there."""
+
+import array
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import unittest
+
+import espalier
+
+try:
+    import numpy
+    import scipy.sparse
+    import scipy.sparse.linalg
+except ImportError:
+    scipy = None
+
+with_scipy = unittest.skipIf(scipy is None, "needs python3-scipy")
+
+
+def grid(n):
+    """The 5-point Laplacian of n x n points as compressed columns, without SciPy."""
+    data, indices, indptr = array.array("d"), array.array("i"), array.array("i", [0])
+    for y in range(n):
+        for x in range(n):
+            near = [(x, y - 1), (x - 1, y), (x, y), (x + 1, y), (x, y + 1)]
+            for i, j in near:
+                if 0 <= i < n and 0 <= j < n:
+                    indices.append(j * n + i)
+                    data.append(4.0 if (i, j) == (x, y) else -1.0)
+            indptr.append(len(indices))
+    return data, indices, indptr
+
+
+def random_matrix(order, seed, symmetric=False):
+    made = scipy.sparse.random(order, order, 6 / order, random_state=seed,
+                               data_rvs=numpy.random.default_rng(seed).standard_normal)
+    if symmetric:
+        made = made + made.T
+    return made + 3 * scipy.sparse.identity(order)
+
+
+class WithoutSciPy(unittest.TestCase):
+    def test_solves_compressed_columns_given_as_a_tuple(self):
+        data, indices, indptr = matrix = grid(7)
+        n = len(indptr) - 1
+        known = [1.0 + k % 5 for k in range(n)]
+        b = [0.0] * n
+        for j in range(n):
+            for at in range(indptr[j], indptr[j + 1]):
+                b[indices[at]] += data[at] * known[j]
+        for x in (espalier.spsolve(matrix, b),
+                  espalier.spsolve(tuple(map(list, matrix)), array.array("d", b))):
+            self.assertLess(max(abs(p - q) for p, q in zip(x, known)), 1e-12)
+
+    def test_needs_neither_numpy_nor_scipy(self):
+        code = """
+            import sys
+            sys.modules["numpy"] = sys.modules["scipy"] = None
+            import array, espalier
+            x = espalier.spsolve(([2.0, 4.0], [0, 1], [0, 1, 2]), [2, 8])
+            assert isinstance(x, array.array) and abs(x[0] - 1) + abs(x[1] - 2) < 1e-15, x
+            try:
+                espalier.spsolve(([0.0], [0], [0, 1]), [1])
+            except espalier.SingularError as error:
+                assert isinstance(error, ValueError) and error.rank == 0
+            """
+        subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+    def test_says_which_version_it_is(self):
+        self.assertRegex(espalier.version(), r"^\d+\.\d+\.\d+$")
+
+    def test_knows_what_limits_leave(self):
+        room, source = espalier.available_memory()
+        self.assertGreater(room, 0)
+        self.assertTrue(source)
+
+
+@with_scipy
+class Factorized(unittest.TestCase):
+    def expect_same(self, matrix, **options):
+        b = numpy.arange(1.0, matrix.shape[0] + 1)
+        wanted = scipy.sparse.linalg.spsolve(matrix.tocsc(), b)
+        with espalier.factorized(matrix, **options) as solver:
+            numpy.testing.assert_allclose(solver(b), wanted, rtol=1e-9, atol=1e-9)
+            wanted = scipy.sparse.linalg.splu(matrix.tocsc()).solve(b, "T")
+            numpy.testing.assert_allclose(solver.solve(b, "T"), wanted, rtol=1e-9,
+                                          atol=1e-9)
+
+    def test_solves_what_splu_solves_in_every_format(self):
+        for seed in range(4):
+            matrix = random_matrix(60, seed, symmetric=seed % 2 == 1)
+            for form in ("csc", "csr", "coo", "lil"):
+                with self.subTest(seed=seed, form=form):
+                    self.expect_same(matrix.asformat(form))
+
+    def test_takes_64_bit_indices_integers_and_sparse_arrays(self):
+        matrix = random_matrix(40, 3).tocsr()
+        long = matrix.copy()
+        long.indices = long.indices.astype("int64")
+        long.indptr = long.indptr.astype("int64")
+        self.expect_same(long)
+        self.expect_same(scipy.sparse.csc_array(matrix))
+        x = espalier.spsolve(scipy.sparse.csr_matrix([[2, 1], [1, 3]]), [3, 4])
+        numpy.testing.assert_allclose(x, [1, 1])
+        x = espalier.spsolve(numpy.array([[2.0, 1], [0, 3]]), [3, 3])
+        numpy.testing.assert_allclose(x, [1, 1])
+
+    def test_runs_every_kind_precision_runtime_and_order(self):
+        matrix = scipy.sparse.csc_matrix(grid(12)[::1], shape=(144, 144))
+        for options in ({"kind": "spd"}, {"kind": "symmetric"}, {"kind": "general"},
+                        {"precision": "single"}, {"ordering": "natural"},
+                        {"runtime": "starpu", "workers": 2}, {"runtime": "none"},
+                        {"scaling": "matching"}, {"refine": False},
+                        {"order": random.Random(1).sample(range(144), 144)}):
+            with self.subTest(**options):
+                self.expect_same(matrix, **options)
+
+    def test_solves_for_many_right_hand_sides_and_leaves_them_alone(self):
+        matrix = random_matrix(50, 8).tocsc()
+        solver = espalier.factorized(matrix)
+        for order in "CF":
+            b = numpy.array(numpy.random.default_rng(2).random((50, 3)), order=order)
+            before = b.copy()
+            x = solver(b)
+            self.assertEqual(x.shape, (50, 3))
+            numpy.testing.assert_allclose(matrix @ x, b, atol=1e-12)
+            numpy.testing.assert_array_equal(b, before)
+        x = solver(scipy.sparse.csc_matrix(b[:, :1]))
+        numpy.testing.assert_allclose(matrix @ x, b[:, :1], atol=1e-12)
+
+    def test_copies_no_matrix_that_is_in_form(self):
+        from espalier._arrays import Matrix
+        matrix = random_matrix(30, 1).tocsr()
+        taken = Matrix(matrix)
+        self.assertEqual(taken.values.address, matrix.data.ctypes.data)
+        self.assertEqual(taken.indices["columns"].address, matrix.indices.ctypes.data)
+
+    def test_factors_other_values_without_analysing(self):
+        matrix = random_matrix(50, 4).tocsr()
+        other = matrix.copy()
+        other.data = other.data * 2 + 0.1
+        b = numpy.ones(50)
+        with espalier.factorized(matrix) as solver:
+            seconds = solver.statistics["analyse_seconds"]
+            x = solver.factorise(other).solve(b)
+            numpy.testing.assert_allclose(other @ x, b, atol=1e-10)
+            self.assertEqual(solver.statistics["analyse_seconds"], seconds)
+            x = solver.factorise(random_matrix(50, 5)).solve(b)
+            numpy.testing.assert_allclose(random_matrix(50, 5) @ x, b, atol=1e-10)
+
+    def test_values_may_stop_being_symmetric(self):
+        matrix = scipy.sparse.csc_matrix([[2.0, 1], [1, 3]])
+        other = scipy.sparse.csc_matrix([[2.0, 1], [5, 3]])
+        with espalier.factorized(matrix) as solver:
+            numpy.testing.assert_allclose(solver.factorise(other).solve([3, 8]), [1, 1])
+        with espalier.factorized(matrix, kind="symmetric") as solver:
+            with self.assertRaisesRegex(ValueError, "symmetric"):
+                solver.factorise(other)
+
+    def test_counts_negative_eigenvalues(self):
+        matrix = random_matrix(40, 6, symmetric=True) - 4 * scipy.sparse.identity(40)
+        wanted = (numpy.linalg.eigvalsh(matrix.toarray()) < 0).sum()
+        self.assertEqual(espalier.factorized(matrix, kind="symmetric")
+                         .negative_eigenvalues, wanted)
+
+    def test_a_bound_that_is_too_small_says_what_suffices(self):
+        matrix = scipy.sparse.csc_matrix(grid(60)[::1], shape=(3600, 3600))
+        with self.assertRaises(MemoryError) as caught:
+            espalier.factorized(matrix, memory="1MiB")
+        self.assertIsInstance(caught.exception, espalier.BoundError)
+        self.assertIn("suffices", str(caught.exception))
+        least = caught.exception.least
+        with espalier.factorized(matrix, memory=least + (4 << 20)) as solver:
+            self.assertLessEqual(solver.statistics["allocated_peak"], least)
+            x = solver(numpy.ones(3600))
+            numpy.testing.assert_allclose(matrix @ x, numpy.ones(3600), atol=1e-10)
+        for memory in ("min", "auto"):
+            espalier.factorized(matrix, memory=memory).close()
+
+    def test_singular_matrices_are_linear_algebra_errors(self):
+        for rows in ([[1.0, 2], [2, 4]], [[0.0, 0], [0, 1]], [[1.0, 2], [3, 6]]):
+            with self.assertRaises(numpy.linalg.LinAlgError) as caught:
+                espalier.factorized(scipy.sparse.csc_matrix(rows))
+            self.assertIsInstance(caught.exception, espalier.SingularError)
+            self.assertEqual(caught.exception.rank, 1)
+        with self.assertRaises(espalier.NotPositiveDefiniteError) as caught:
+            espalier.factorized(scipy.sparse.csc_matrix([[1.0, 0], [0, -1]]), kind="spd")
+        self.assertEqual(caught.exception.column, 1)
+
+    def test_refuses_what_cannot_be_by_name(self):
+        good = scipy.sparse.csc_matrix([[2.0, 0], [0, 1]])
+        for word, error, call in (
+                ("memory", ValueError, lambda: espalier.factorized(good, memory=0)),
+                ("apples", ValueError, lambda: espalier.factorized(good, "2 apples")),
+                ("kind", ValueError, lambda: espalier.factorized(good, kind="soft")),
+                ("workers", ValueError, lambda: espalier.factorized(good, workers=-1)),
+                ("order", ValueError, lambda: espalier.factorized(good, order=[0])),
+                ("second time", ValueError,
+                 lambda: espalier.factorized(good, order=[1, 1])),
+                ("square", ValueError,
+                 lambda: espalier.factorized(scipy.sparse.csc_matrix((2, 3)))),
+                ("nan", ValueError, lambda: espalier.factorized(good * numpy.nan)),
+                ("complex", TypeError, lambda: espalier.factorized(good * 1j)),
+                ("complex", TypeError, lambda: espalier.spsolve(good, [1j, 1])),
+                ("3 rows", ValueError, lambda: espalier.spsolve(good, [1, 1, 1])),
+                ("entry", ValueError, lambda: espalier.spsolve(good, [1, numpy.inf])),
+                ("dimensions", ValueError,
+                 lambda: espalier.spsolve(good, numpy.ones((2, 1, 1)))),
+                ("str", TypeError, lambda: espalier.factorized("A.mtx"))):
+            with self.subTest(word), self.assertRaisesRegex(error, word):
+                call()
+
+    def test_is_closed_by_its_block(self):
+        with espalier.factorized(random_matrix(20, 1)) as solver:
+            self.assertIn("factored", repr(solver))
+        self.assertIn("closed", repr(solver))
+        with self.assertRaisesRegex(ValueError, "closed"):
+            solver(numpy.ones(20))
+        solver.close()
+
+    def test_is_used_by_threads_in_turn(self):
+        matrix = random_matrix(200, 2)
+        solver = espalier.factorized(matrix)
+        wrong = []
+
+        def work(seed):
+            b = numpy.random.default_rng(seed).random(200)
+            for _ in range(10):
+                if numpy.abs(matrix @ solver(b) - b).max() > 1e-10:
+                    wrong.append(seed)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_interrupts_end_a_factorisation(self):
+        edge = scipy.sparse.diags([-1.0, 2.1, -1.0], [-1, 0, 1], shape=(37, 37))
+        one = scipy.sparse.identity(37)
+        kron = scipy.sparse.kron
+        matrix = (kron(kron(edge, one), one) + kron(kron(one, edge), one) +
+                  kron(kron(one, one), edge)).tocsc()
+        with espalier.factorized(matrix, workers=1) as solver:
+            timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                for _ in range(200):
+                    solver.factorise(matrix)
+            timer.join()
+            # It goes on working.
+            x = solver.factorise(matrix).solve(numpy.ones(matrix.shape[0]))
+            self.assertLess(numpy.abs(matrix @ x - 1).max(), 1e-10)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,313 @@
+// Sessions of the C interface: analysed once, factored and solved often.
+
+#include <espalier_solver.h>
+#include <gtest/gtest.h>
+#include <starpu.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace espalier::solver {
+namespace {
+
+struct Destroy {
+  void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
+};
+using Handle = std::unique_ptr<espalier_solver, Destroy>;
+
+/// A unsymmetric matrix by compressed rows, diagonally dominant.
+struct Rows {
+  explicit Rows(std::int32_t n, unsigned seed) : order(n) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> value(-1, 1);
+    for (std::int32_t i = 0; i < n; ++i) {
+      for (std::int32_t j = 0; j < n; ++j) {
+        if (i != j && random() % 4 != 0) continue;
+        columns.push_back(j);
+        values.push_back(i == j ? 2.0 * n : value(random));
+      }
+      starts.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+  }
+  [[nodiscard]] espalier_solver_input input() const {
+    espalier_solver_input view = ESPALIER_SOLVER_INPUT_INIT;
+    view.order = order;
+    view.format = ESPALIER_SOLVER_ROWS;
+    view.starts = starts.data();
+    view.columns = columns.data();
+    view.values = values.data();
+    return view;
+  }
+  /// A x, or A^T x.
+  [[nodiscard]] std::vector<double> times(const double* x, bool transposed) const {
+    std::vector<double> result(order);
+    for (std::int32_t i = 0; i < order; ++i)
+      for (std::int32_t at = starts[i]; at < starts[i + 1]; ++at)
+        result[transposed ? columns[at] : i] +=
+            values[at] * x[transposed ? i : columns[at]];
+    return result;
+  }
+
+  std::int32_t order;
+  std::vector<std::int32_t> starts = {0}, columns;
+  std::vector<double> values;
+};
+
+Handle analyse(const espalier_solver_input& input,
+               const espalier_solver_options* options = nullptr) {
+  espalier_solver* solver = nullptr;
+  EXPECT_EQ(espalier_solver_analyse(&solver, &input, options), 0)
+      << espalier_solver_last_error();
+  return Handle(solver);
+}
+
+void expect_error(int status, int code, const char* word) {
+  EXPECT_EQ(status, -code) << espalier_solver_last_error();
+  EXPECT_NE(std::string(espalier_solver_last_error()).find(word), std::string::npos)
+      << espalier_solver_last_error();
+}
+
+espalier_solver_statistics statistics_of(const Handle& solver) {
+  espalier_solver_statistics facts{};
+  facts.size = sizeof facts;
+  EXPECT_EQ(espalier_solver_read_statistics(solver.get(), &facts), 0);
+  return facts;
+}
+
+// Solutions of A x = b and A^T x = b for known x, in blocks with gaps.
+void expect_solves(const Handle& solver, const Rows& matrix) {
+  constexpr std::int32_t kColumns = 3;
+  const std::int64_t n = matrix.order, ldb = n + 2, ldx = n + 5;
+  for (const bool transposed : {false, true}) {
+    std::vector<double> known(n * kColumns), b(ldb * kColumns, 77), x(ldx * kColumns, 55);
+    std::iota(known.begin(), known.end(), 1.0);
+    for (int k = 0; k < kColumns; ++k)
+      std::ranges::copy(matrix.times(known.data() + k * n, transposed),
+                        b.begin() + k * ldb);
+    const std::vector<double> before = b;
+    ASSERT_EQ(espalier_solver_solve_block(solver.get(), transposed, kColumns, b.data(),
+                                          ldb, x.data(), ldx),
+              0)
+        << espalier_solver_last_error();
+    EXPECT_EQ(b, before);
+    ASSERT_EQ(espalier_solver_solve_block(solver.get(), transposed, kColumns, b.data(),
+                                          ldb, b.data(), ldb),
+              0);
+    for (int k = 0; k < kColumns; ++k) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double wanted = known[k * n + i];
+        EXPECT_NEAR(x[k * ldx + i], wanted, 1e-12 * wanted);
+        EXPECT_NEAR(b[k * ldb + i], wanted, 1e-12 * wanted);
+      }
+      EXPECT_EQ(x[k * ldx + n], 55);  // what lies between is left alone
+      EXPECT_EQ(b[k * ldb + n], 77);
+    }
+  }
+}
+
+class Sessions : public testing::TestWithParam<std::int32_t> {
+ protected:
+  [[nodiscard]] static espalier_solver_options options() {
+    espalier_solver_options result = ESPALIER_SOLVER_OPTIONS_INIT;
+    result.runtime = GetParam();
+    result.workers = GetParam() == ESPALIER_SOLVER_RUNTIME_STARPU ? 2 : 0;
+    return result;
+  }
+};
+
+TEST_P(Sessions, FactorAgainWithValuesAlone) {
+  Rows matrix(40, 7);
+  const espalier_solver_options chosen = options();
+  const Handle solver = analyse(matrix.input(), &chosen);
+  expect_error(espalier_solver_factorise_values(solver.get(), nullptr, 0), EINVAL,
+               "plan first");
+  ASSERT_EQ(espalier_solver_plan(solver.get(), 0), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0) << espalier_solver_last_error();
+  expect_solves(solver, matrix);
+  for (int round = 0; round < 3; ++round) {
+    std::mt19937 random(round);
+    for (double& value : matrix.values)
+      value *= 0.5 + static_cast<double>(random() % 8) / 8;
+    ASSERT_EQ(espalier_solver_factorise_values(solver.get(), matrix.values.data(),
+                                               std::ssize(matrix.values)),
+              0)
+        << espalier_solver_last_error();
+    expect_solves(solver, matrix);
+  }
+  expect_error(espalier_solver_factorise_values(solver.get(), matrix.values.data(), 3),
+               EINVAL, "entries is 3");
+  matrix.values[5] = HUGE_VAL;
+  expect_error(espalier_solver_factorise_values(solver.get(), matrix.values.data(),
+                                                std::ssize(matrix.values)),
+               EINVAL, "values[5] is inf");
+  double x[40] = {};
+  expect_error(espalier_solver_solve(solver.get(), 0, 1, x), EINVAL, "factorise first");
+}
+
+TEST_P(Sessions, KeepTheLeastBound) {
+  const Rows matrix(60, 3);
+  const espalier_solver_options chosen = options();
+  const Handle solver = analyse(matrix.input(), &chosen);
+  std::int64_t least = 0;
+  ASSERT_EQ(espalier_solver_least(solver.get(), &least, nullptr), 0);
+  expect_error(espalier_solver_plan(solver.get(), least / 2), ENOMEM, "suffices");
+  ASSERT_EQ(espalier_solver_plan(solver.get(), least), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+  const espalier_solver_statistics facts = statistics_of(solver);
+  EXPECT_LE(facts.baseline_bytes + facts.factor_growth, least);
+  expect_solves(solver, matrix);
+}
+
+TEST_P(Sessions, TellInertiaRankAndOrder) {
+  // diag(2, -3, 5, -7) and a zero, in an order of our own.
+  const std::int64_t rows[] = {1, 2, 3, 4, 5};
+  const double values[] = {2, -3, 5, -7, 0};
+  const std::int32_t order[] = {4, 2, 0, 1, 3};
+  espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
+  input.order = input.entries = 5;
+  input.format = ESPALIER_SOLVER_TRIPLETS;
+  input.symmetry = ESPALIER_SOLVER_SYMMETRIC;
+  input.index_bits = 64;
+  input.index_base = 1;
+  input.rows = input.columns = rows;
+  input.values = values;
+  espalier_solver_options chosen = options();
+  chosen.order = order;
+  chosen.kind = ESPALIER_SOLVER_KIND_LDLT;
+  const Handle solver = analyse(input, &chosen);
+  ASSERT_EQ(espalier_solver_plan(solver.get(), INT64_MAX), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+  const espalier_solver_statistics facts = statistics_of(solver);
+  EXPECT_EQ(facts.negative_pivots, 2);
+  EXPECT_EQ(facts.singular, 1);
+  EXPECT_EQ(facts.rank, 4);
+  std::vector<std::int32_t> taken(5);
+  ASSERT_EQ(espalier_solver_read_order(solver.get(), taken.data()), 0);
+  std::ranges::sort(taken);
+  EXPECT_EQ(taken, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
+}
+
+TEST_P(Sessions, AreEndedByTheirProgressFunction) {
+  const Rows matrix(50, 9);
+  const espalier_solver_options chosen = options();
+  const Handle solver = analyse(matrix.input(), &chosen);
+  ASSERT_EQ(espalier_solver_plan(solver.get(), 0), 0);
+  int calls = 0;
+  const auto stop = [](void* context, double done) {
+    EXPECT_TRUE(done >= 0 && done <= 1) << done;
+    return static_cast<int>(++*static_cast<int*>(context) > 0);
+  };
+  ASSERT_EQ(espalier_solver_set_progress(solver.get(), stop, &calls), 0);
+  const int status = espalier_solver_factorise(solver.get());
+  if (calls > 0)  // it may be done before it was asked
+    expect_error(status, ECANCELED, "progress");
+  ASSERT_EQ(espalier_solver_set_progress(solver.get(), nullptr, nullptr), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+  expect_solves(solver, matrix);
+}
+
+TEST_P(Sessions, SolveWithoutLookingAtErrors) {
+  const Rows matrix(30, 1);
+  espalier_solver_options chosen = options();
+  chosen.no_refinement = 2;
+  const Handle solver = analyse(matrix.input(), &chosen);
+  ASSERT_EQ(espalier_solver_plan(solver.get(), INT64_MAX), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+  expect_solves(solver, matrix);
+  EXPECT_EQ(statistics_of(solver).backward_error, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Runtimes, Sessions,
+                         testing::Values(ESPALIER_SOLVER_RUNTIME_STARPU,
+                                         ESPALIER_SOLVER_RUNTIME_NONE),
+                         [](const auto& each) {
+                           return each.param == ESPALIER_SOLVER_RUNTIME_NONE ? "Alone"
+                                                                             : "StarPU";
+                         });
+
+TEST(SmallSystems, NeedNoStarPU) {
+  const Rows small(20, 1);
+  ASSERT_EQ(starpu_is_initialized(), 0);
+  const Handle solver = analyse(small.input());
+  EXPECT_EQ(starpu_is_initialized(), 0);
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  options.runtime = ESPALIER_SOLVER_RUNTIME_STARPU;
+  const Handle other = analyse(small.input(), &options);
+  EXPECT_NE(starpu_is_initialized(), 0);
+}
+
+TEST(SessionArguments, AreNamedWhenTheyCannotBe) {
+  const Rows matrix(4, 1);
+  espalier_solver_input input = matrix.input();
+  espalier_solver* none = nullptr;
+  input.format = 7;
+  expect_error(espalier_solver_analyse(&none, &input, nullptr), EINVAL, "input.format");
+  expect_error(espalier_solver_analyse(&none, nullptr, nullptr), EINVAL, "input is NULL");
+  input = matrix.input();
+  expect_error(espalier_solver_analyse(nullptr, &input, nullptr), EINVAL, "solver");
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  const std::int32_t twice[] = {0, 1, 1, 2}, beyond[] = {0, 1, 2, 4};
+  options.order = twice;
+  expect_error(espalier_solver_analyse(&none, &input, &options), EINVAL,
+               "options.order[2] is 1");
+  options.order = beyond;
+  expect_error(espalier_solver_analyse(&none, &input, &options), EINVAL,
+               "options.order[3] is 4");
+  EXPECT_EQ(none, nullptr);
+
+  const Handle solver = analyse(input);
+  ASSERT_EQ(espalier_solver_plan(solver.get(), ESPALIER_SOLVER_MEMORY_AUTO), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+  double b[16] = {}, x[16] = {};
+  const auto solve = [&](std::int32_t transposed, std::int32_t columns,
+                         const double* from, std::int64_t ldb, double* to,
+                         std::int64_t ldx) {
+    return espalier_solver_solve_block(solver.get(), transposed, columns, from, ldb, to,
+                                       ldx);
+  };
+  expect_error(solve(2, 1, b, 4, x, 4), EINVAL, "transposed is 2");
+  expect_error(solve(0, -1, b, 4, x, 4), EINVAL, "-1 right-hand");
+  expect_error(solve(0, 1, nullptr, 4, x, 4), EINVAL, "b is NULL");
+  expect_error(solve(0, 1, b, 4, nullptr, 4), EINVAL, "x is NULL");
+  expect_error(solve(0, 2, b, 3, x, 4), EINVAL, "ldb is 3");
+  expect_error(solve(0, 2, b, 4, x, -4), EINVAL, "ldx is -4");
+  expect_error(solve(0, 2, b, INT64_MAX, x, 4), EOVERFLOW, "");
+  expect_error(solve(0, 2, b, 4, b, 5), EINVAL, "in place");
+  b[1] = std::nan("");
+  expect_error(solve(0, 1, b, 4, x, 4), EINVAL, "entry 1");
+  const espalier_solver_matrix columns{};
+  expect_error(espalier_solver_refactorise(solver.get(), &columns), EINVAL, "rows");
+  expect_error(espalier_solver_read_order(solver.get(), nullptr), EINVAL, "order");
+  expect_error(espalier_solver_set_progress(nullptr, nullptr, nullptr), EINVAL, "solver");
+}
+
+TEST(Bounds, AreReadAsPeopleWriteThem) {
+  std::int64_t bound = 7;
+  const auto read = [&](const char* text) {
+    EXPECT_EQ(espalier_solver_parse_memory(text, &bound), 0) << text;
+    return bound;
+  };
+  EXPECT_EQ(read("2GiB"), std::int64_t{2} << 30);
+  EXPECT_EQ(read("min"), ESPALIER_SOLVER_MEMORY_LEAST);
+  EXPECT_EQ(read("auto"), ESPALIER_SOLVER_MEMORY_AUTO);
+  EXPECT_EQ(read("none"), INT64_MAX);
+  for (const char* bad : {"", "0", "-1", "2 apples", "Min"})
+    EXPECT_EQ(espalier_solver_parse_memory(bad, &bound), -EINVAL) << bad;
+  expect_error(espalier_solver_parse_memory(nullptr, &bound), EINVAL, "text");
+  expect_error(espalier_solver_parse_memory("1", nullptr), EINVAL, "bound");
+  char source[12];
+  ASSERT_EQ(espalier_solver_available_memory(&bound, source, sizeof source), 0);
+  EXPECT_GT(bound, 0);
+  EXPECT_GT(std::string(source).size(), 3u);
+  EXPECT_EQ(espalier_solver_available_memory(&bound, nullptr, 0), 0);
+  EXPECT_STREQ(espalier_solver_version(), "0.1.0");
+}
+
+}  // namespace
+}  // namespace espalier::solver
