@@ -74,8 +74,14 @@ tl::expected<FactorReport, BadPivot> Solver::factorise_once(
     double zero, const std::function<void(double)>& progress) {
   FactorInput given = input();
   given.pivoting.zero = zero;
-  auto run = numeric_->factorise(given, *runtime_, plan_.get(), progress);
+  auto run = numeric_->factorise(given, runtime(), plan_.get(), progress);
   if (!run) return run;
+  if (whole_) {
+    run->booked_peak = memory_.tree_least;
+    run->busy_seconds = run->seconds;
+    if (run->allocated_peak > run->booked_peak)
+      throw Error("more was allocated than booked");
+  }
   // After perturbations what is small at a root may come of them: no estimate then.
   PivotStatistics& pivots = run->pivots;
   if (pivots.perturbed > 0) pivots.perturbed += std::exchange(pivots.null_space, 0);
@@ -149,9 +155,11 @@ void Solver::with_open_solve(std::int32_t columns, const std::function<void()>& 
   const Bytes limit =
       bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(columns))
              : Bytes{1} << 62;
-  numeric_->open_solve(analysis_.symbolic, tree_, *runtime_, columns, limit);
+  numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime(), columns,
+                       limit);
   try {
-    const Awake awake(*runtime_);
+    std::optional<Awake> awake;
+    if (runtime_) awake.emplace(*runtime_);
     body();
   } catch (...) {
     numeric_->close_solve();
@@ -180,7 +188,8 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
                       Operation operation, Solution& solution) {
   const bool rough = facts_.perturbed || facts_.doubtful;
   const std::int32_t basis = rough && least_basis() > 0 ? agree(gmres_basis()) : 0;
-  const std::vector<std::int32_t> systems = independent_systems(analysis_.symbolic);
+  const std::vector<std::int32_t> systems =
+      independent_systems(analysis_.symbolic, analysis_.form);
   const auto apply = [&](bool transposed) {
     return [this, transposed, rough, basis, &systems](std::span<double> block,
                                                       std::int32_t count) {
