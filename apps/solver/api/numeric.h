@@ -34,8 +34,8 @@ class Numeric {
   /// @param read_limit  bytes of panels that may be read from the file at once; one
   ///                    node's are read in any case
   virtual void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
-                          const BlockForm& form, const Runtime* runtime, std::int32_t columns,
-                          Bytes read_limit) = 0;
+                          const BlockForm& form, const Runtime* runtime,
+                          std::int32_t columns, Bytes read_limit) = 0;
   /// block := A^-1 block, or A^-T block, in elimination order, after open_solve().
   /// @param rows  where right-hand sides may have entries, increasing; empty: anywhere
   virtual void solve(bool transposed, std::span<double> block, std::int32_t columns,

@@ -76,7 +76,7 @@ void Solver::start_runtime() {
   if (whole_) {
     warm_up_here(analysis_.symbolic);
   } else {
-    runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
+    if (!runtime_) runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
     runtime_->warm_up();
   }
   account();

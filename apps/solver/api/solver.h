@@ -185,9 +185,8 @@ class Solver {
   void start_runtime();
   void build(FactorKind kind);
   [[nodiscard]] bool is_small(FactorKind kind) const;
-  [[nodiscard]] const Runtime* runtime() const {
-    return runtime_ ? &*runtime_ : nullptr;
-  }
+  [[nodiscard]] const Runtime* runtime() const { return runtime_ ? &*runtime_ : nullptr; }
+  [[nodiscard]] bool join_blocks();
   void account();
   void check_room(std::optional<Bytes> bound) const;
   void spill_to(Bytes tree_bound);

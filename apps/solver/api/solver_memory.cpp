@@ -78,9 +78,9 @@ Bytes Solver::solve_bytes(std::int32_t columns) const {
       checked_mul(2 * std::int64_t{n} * columns, sizeof(double)),
       checked_add(2 * a_vector, least_basis() > 0 ? checked_add(refining, estimating)
                                                   : std::max(refining, estimating)));
-  return checked_add(checked_add(resident, largest),
-                     checked_add(vectors, numeric_->solve_bytes_beside(
-                                              input(), workers(), columns)));
+  return checked_add(
+      checked_add(resident, largest),
+      checked_add(vectors, numeric_->solve_bytes_beside(input(), workers(), columns)));
 }
 
 void Solver::spill_to(Bytes tree_bound) {

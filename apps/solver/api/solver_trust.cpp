@@ -59,6 +59,7 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   peak_resident_ = std::max(peak_resident_, peak_resident_bytes());
   const bool reset = reset_peak_resident();
   auto run = factorise_until_clear(progress);
+  if (run && join_blocks()) run = factorise_until_clear(progress);
   // Where the peak cannot be reset, it includes the analysis and is all that is known.
   factor_growth_ = std::max<Bytes>(0, peak_resident_bytes() - memory_.baseline);
   if (!reset) peak_resident_ = 0;

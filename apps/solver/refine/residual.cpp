@@ -83,10 +83,9 @@ void multiply(const MatrixPart& a, Operation operation, std::span<const double> 
 void multiply_moduli(const MatrixPart& a, Operation operation, std::span<const double> x,
                      std::span<double> y) {
   std::fill(y.begin(), y.end(), 0.0);
-  for_each_entry({a, operation},
-                 [&](std::int32_t i, std::int32_t j, double value) {
-                   y[i] += std::abs(value * x[j]);
-                 });
+  for_each_entry({a, operation}, [&](std::int32_t i, std::int32_t j, double value) {
+    y[i] += std::abs(value * x[j]);
+  });
   a.sum(y);
 }
 
@@ -102,11 +101,10 @@ void residual_rounding(const MatrixPart& a, Operation operation,
                        std::span<double> bound) {
   std::vector<std::int32_t> entries(a.size(), 0);
   for (std::size_t i = 0; i < bound.size(); ++i) bound[i] = a.start(std::abs(b[i]));
-  for_each_entry({a, operation},
-                 [&](std::int32_t i, std::int32_t j, double value) {
-                   bound[i] += std::abs(value * x[j]);
-                   ++entries[i];
-                 });
+  for_each_entry({a, operation}, [&](std::int32_t i, std::int32_t j, double value) {
+    bound[i] += std::abs(value * x[j]);
+    ++entries[i];
+  });
   a.sum(bound);
   a.sum(entries);
   for (std::size_t i = 0; i < bound.size(); ++i) bound[i] *= (entries[i] + 1) * kRoundoff;
@@ -147,12 +145,11 @@ BackwardError ErrorMeasure::operator()(std::span<const double> x,
     x_norm = std::max(x_norm, std::abs(x[i]) * scale(i));
     finite = finite && std::isfinite(x[i]);
   }
-  for_each_entry({a_, operation_},
-                 [&](std::int32_t i, std::int32_t j, double value) {
-                   const double product = value * x[j];
-                   r[i] -= product;
-                   w[i] += std::abs(product);
-                 });
+  for_each_entry({a_, operation_}, [&](std::int32_t i, std::int32_t j, double value) {
+    const double product = value * x[j];
+    r[i] -= product;
+    w[i] += std::abs(product);
+  });
   a_.sum(r);
   a_.sum(w);
   if (!finite) return {kInfinity, 0};  // an empty column of A would not show it

@@ -60,9 +60,9 @@ class Runtime {
   RuntimeOptions options_;
 };
 
-/// Calls BLAS once, on operands as large as those of a front with so many rows and pivots,
-/// up to where BLAS cuts them: what it keeps for the calling thread is resident then. One
-/// thread a call from then on.
+/// Calls BLAS once, on operands as large as those of a front with so many rows and
+/// pivots, up to where BLAS cuts them: what it keeps for the calling thread is resident
+/// then. One thread a call from then on.
 void warm_up_blas(std::int32_t rows, std::int32_t columns);
 
 /// Workers are awake while one exists.

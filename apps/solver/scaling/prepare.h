@@ -26,8 +26,8 @@ struct PrepareOptions {
   /// entry that is ordered without its partner is delayed, front by front, and what that
   /// takes is in no prediction: four to six times the memory on interior-point systems.
   double weak_diagonal = 0.01;
-  /// LU by matching, where it is perfect: only the diagonal blocks of the block triangular
-  /// form are factored.
+  /// LU by matching, where it is perfect: only the diagonal blocks of the block
+  /// triangular form are factored.
   bool block_triangular = true;
 };
 

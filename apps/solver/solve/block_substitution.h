@@ -32,8 +32,8 @@ class BlockSubstitution {
   const T* panels_of(std::int32_t front);
   void pull(Range range, std::span<double> block, std::int32_t columns) const;
   void push(Range range, std::span<double> block, std::int32_t columns) const;
-  void solve_block(const FrontSolve<T>& fronts, const BlockForm::Block& block, Range range,
-                   std::span<double> vectors, std::int32_t columns);
+  void solve_block(const FrontSolve<T>& fronts, const BlockForm::Block& block,
+                   Range range, std::span<double> vectors, std::int32_t columns);
   Vectors<T> load(Range range, std::span<double> block, std::int32_t columns);
   void store(Range range, std::span<double> block, std::int32_t columns) const;
 

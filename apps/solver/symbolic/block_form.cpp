@@ -76,7 +76,8 @@ BlockForm block_form(const Symbolic& symbolic, GeneralMatrix&& coupling) {
     }
   }
   if (order.size() != systems.size())
-    throw InvalidInput("the blocks of a triangular form depend on each other in a circle");
+    throw InvalidInput(
+        "the blocks of a triangular form depend on each other in a circle");
   form.coupling = std::move(coupling);
   return form;
 }
