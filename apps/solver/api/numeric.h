@@ -5,6 +5,7 @@
 #include <span>
 
 #include "solver/runtime/factorise.h"
+#include "solver/symbolic/block_form.h"
 
 namespace espalier::solver {
 
@@ -17,8 +18,9 @@ class Numeric {
   virtual ~Numeric() = default;
 
   /// Factors; an earlier factor is given up first. @throws as solver::factorise()
+  /// @param runtime  null: the calling thread does it all, node after node
   [[nodiscard]] virtual tl::expected<FactorReport, BadPivot> factorise(
-      const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+      const FactorInput& input, const Runtime* runtime, const espalier_plan* plan,
       const std::function<void(double)>& progress) = 0;
 
   /// Gives the factor up.
@@ -26,11 +28,14 @@ class Numeric {
 
   /// Prepares for blocks of `columns` right-hand sides at most.
   /// @throws InvalidInput when there is no factor
+  /// @param form        empty: the matrix was factored whole; else the calling thread
+  ///                    solves, block after block
+  /// @param runtime     awake while solving; null: the calling thread solves
   /// @param read_limit  bytes of panels that may be read from the file at once; one
   ///                    node's are read in any case
   virtual void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
-                          const Runtime& runtime, std::int32_t columns,
-                          Bytes read_limit) = 0;
+                          const BlockForm& form, const Runtime* runtime,
+                          std::int32_t columns, Bytes read_limit) = 0;
   /// block := A^-1 block, or A^-T block, in elimination order, after open_solve().
   /// @param rows  where right-hand sides may have entries, increasing; empty: anywhere
   virtual void solve(bool transposed, std::span<double> block, std::int32_t columns,

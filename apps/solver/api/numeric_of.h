@@ -7,8 +7,8 @@
 #include "solver/refine/system_map.h"
 #include "solver/runtime/tree_solve.h"
 #include "solver/save/save_factor.h"
+#include "solver/solve/block_substitution.h"
 #include "solver/solve/solve_vectors.h"
-#include "solver/tree/spill_plan.h"
 
 namespace espalier::solver {
 
@@ -17,21 +17,28 @@ template <class T>
 class NumericOf : public Numeric {
  public:
   tl::expected<FactorReport, BadPivot> factorise(
-      const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+      const FactorInput& input, const Runtime* runtime, const espalier_plan* plan,
       const std::function<void(double)>& progress) override {
     factor_ = {};
     FactorReport report;
-    auto factor = compute(input, runtime, plan, report, progress);
+    auto factor = runtime != nullptr ? compute(input, *runtime, plan, report, progress)
+                                     : compute_here(input, report, progress);
     if (!factor) return tl::make_unexpected(factor.error());
     factor_ = std::move(*factor);
     return report;
   }
 
   void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
-                  const Runtime& runtime, std::int32_t columns,
+                  const BlockForm& form, const Runtime* runtime, std::int32_t columns,
                   Bytes read_limit) override {
     need_factor(symbolic);
-    open({symbolic, tree, factor_}, runtime, columns, read_limit);
+    view_.emplace(FactorView<T>{symbolic, tree, factor_});
+    if (!form.empty()) {
+      blocks_.emplace(*view_, form, columns);
+      return;
+    }
+    here_ = runtime == nullptr;
+    if (!here_) open(*view_, *runtime, columns, read_limit);
     vectors_ = SolveVectors<T>(symbolic.size, tree.kind, columns,
                                sizeof(T) < sizeof(double) ? independent_systems(symbolic)
                                                           : std::vector<std::int32_t>{});
@@ -39,8 +46,17 @@ class NumericOf : public Numeric {
 
   void solve(bool transposed, std::span<double> block, std::int32_t columns,
              std::span<const std::int32_t> rows) override {
+    std::optional<OneBlasThread> one_thread;
+    if (blocks_ || here_) one_thread.emplace();
+    if (blocks_) {
+      blocks_->solve(transposed, block, columns);
+      return;
+    }
     vectors_.apply(block, columns, [&](const Vectors<T>& b, const Vectors<T>& x) {
-      apply(transposed, b, x, rows);
+      if (here_)
+        solve_sequentially(*view_, transposed, b, x);
+      else
+        apply(transposed, b, x, rows);
     });
   }
 
@@ -48,6 +64,8 @@ class NumericOf : public Numeric {
 
   void close_solve() override {
     close();
+    blocks_.reset();
+    view_.reset();
     vectors_ = {};
   }
 
@@ -80,29 +98,17 @@ class NumericOf : public Numeric {
   [[nodiscard]] virtual tl::expected<Factor<T>, BadPivot> compute(
       const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
       FactorReport& report, const std::function<void(double)>& progress) {
-    if (runtime.starpu())
-      return solver::factorise<T>(input, runtime, plan, report, progress);
-    const OneBlasThread one_thread;
-    return factorise_sequentially<T>(
-        input, least_order(input.tree.tasks, OrderKind::kLiu), report, progress);
+    return solver::factorise<T>(input, runtime, plan, report, progress);
   }
   virtual void open(const FactorView<T>& view, const Runtime& runtime,
                     std::int32_t columns, Bytes read_limit) {
-    if (runtime.starpu())
-      solve_.emplace(view, runtime, columns, read_limit);
-    else
-      alone_.emplace(view);
+    solve_.emplace(view, runtime, columns, read_limit);
   }
   virtual void apply(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
                      std::span<const std::int32_t> rows) {
-    if (solve_) return solve_->solve(transposed, b, x, rows);
-    const OneBlasThread one_thread;
-    solve_sequentially(*alone_, transposed, b, x);
+    solve_->solve(transposed, b, x, rows);
   }
-  virtual void close() {
-    solve_.reset();
-    alone_.reset();
-  }
+  virtual void close() { solve_.reset(); }
   [[nodiscard]] virtual Bytes substitution_bytes(const FactorInput& input,
                                                  std::int32_t workers,
                                                  std::int32_t columns) const {
@@ -110,14 +116,28 @@ class NumericOf : public Numeric {
   }
 
  private:
+  // Nodes in their own order: children first. Their one allocation after the other needs
+  // no plan.
+  static tl::expected<Factor<T>, BadPivot> compute_here(
+      const FactorInput& input, FactorReport& report,
+      const std::function<void(double)>& progress) {
+    std::vector<TaskId> order(input.tree.nodes.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = task_id(i);
+    const OneBlasThread one_thread;
+    if (progress) progress(0);
+    return factorise_sequentially<T>(input, order, report, progress);
+  }
+
   void need_factor(const Symbolic& symbolic) const {
     if (factor_.front.size() != symbolic.parent.size())
       throw InvalidInput("nothing has been factored under this plan");
   }
 
   Factor<T> factor_;
+  std::optional<FactorView<T>> view_;  // while solves are open
+  bool here_ = false;                  // in the calling thread
+  std::optional<BlockSubstitution<T>> blocks_;
   std::optional<TreeSolve<T>> solve_;
-  std::optional<FactorView<T>> alone_;  // without StarPU
   SolveVectors<T> vectors_;
 };
 

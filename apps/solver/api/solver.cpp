@@ -21,15 +21,22 @@ namespace {
 // Solutions refined at once: GMRES keeps 61 vectors beside them.
 constexpr std::int32_t kBlock = 16;
 
-// Of a tree that one thread goes through, without StarPU.
-constexpr std::int32_t kNoWorkers = 0;
-
 void check_order(const std::vector<std::int32_t>& order, std::int32_t size) {
   if (order.empty()) return;
   if (std::ssize(order) != size)
     throw InvalidInput(fmt::format("options.analysis.order has {} entries for order {}",
                                    order.size(), size));
   check_permutation(order, "options.analysis.order");
+}
+
+// What BLAS keeps for the calling thread is resident before memory is measured.
+void warm_up_here(const Symbolic& symbolic) {
+  std::int32_t rows = 0, columns = 0;
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
+    rows = std::max(rows, symbolic.front_order(s));
+    columns = std::max(columns, symbolic.pivots(s));
+  }
+  warm_up_blas(rows, columns);
 }
 
 }  // namespace
@@ -51,29 +58,36 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
     : options_(options),
       numeric_(Numeric::create(options.precision)),
       plan_(nullptr, espalier_plan_destroy) {
-  if (options.sequential) options_.workers = 1;
-  tree_workers_ = options.sequential ? kNoWorkers : options_.workers;
+  tree_workers_ = options.workers;
   check(options);
-  check(runtime_options());
+  check(RuntimeOptions{options.workers, options.scheduler});
   check(view_of(matrix));
   check_order(options.analysis.order, order_of(matrix));
   if (step) step("analysing");
   const auto start = Clock::now();
   const FactorKind kind = options.kind.value_or(kind_of(matrix));
   if (options.kind) require_kind(matrix, kind);
-  prepared_ = prepare(std::move(matrix), kind, options.prepare);
+  PrepareOptions preparing = options.prepare;
+  // What is in the file is read node by node, not block by block.
+  preparing.block_triangular &= options.out_of_core.empty();
+  prepared_ = prepare(std::move(matrix), kind, preparing);
   analysis_ = analyse(std::move(prepared_), options.analysis);
   measure_entries();
+  whole_ = is_small(kind);
   build(kind);
   analyse_seconds_ = since(start);
-  if (step) step("starting the runtime");
+  if (step && !whole_) step("starting the runtime");
   start_runtime();
 }
 
-// The runtime runs from here on, and what is resident is known.
+// The runtime runs from here on where there is one, and what is resident is known.
 void Solver::start_runtime() {
-  runtime_.emplace(runtime_options());
-  runtime_->warm_up();
+  if (whole_) {
+    warm_up_here(analysis_.symbolic);
+  } else {
+    if (!runtime_) runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
+    runtime_->warm_up();
+  }
   account();
   const ProcessAccount now = measure_process(memory_.reserve);
   memory_.analysis_peak = now.peak_before;
@@ -90,12 +104,16 @@ Solver::Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric)
 Solver::~Solver() = default;
 
 AssemblyOptions Solver::assembly_options() const {
-  AssemblyOptions result{.kind = tree_.kind,
-                         .entry_bytes = numeric_->entry_bytes(),
-                         .workers = std::max(1, tree_workers_)};
-  // Nobody else waits for work: small systems are one node.
-  if (tree_workers_ == kNoWorkers) result.subtree_most = 2;
-  return result;
+  return {.kind = tree_.kind,
+          .entry_bytes = numeric_->entry_bytes(),
+          .workers = tree_workers_,
+          .whole = whole_};
+}
+
+bool Solver::is_small(FactorKind kind) const {
+  const int sides = kind == FactorKind::kLu ? 2 : 1;
+  return options_.scheduler == "espalier" && options_.out_of_core.empty() &&
+         sides * analysis_.symbolic.factor_flops < options_.runtime_flops;
 }
 
 void Solver::build(FactorKind kind) {
@@ -140,7 +158,8 @@ void Solver::release_factor() {
 void Solver::replace_values(const InputMatrix& matrix) {
   check(view_of(matrix));
   factored_ = has_values_ = false;
-  refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix);
+  refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,
+         &analysis_.form.coupling);
   measure_entries();
   has_values_ = true;
 }
@@ -217,7 +236,8 @@ void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation op
     refine_options.gmres_basis = agree(gmres_basis());
   }
   const std::vector<double> scale = map.solution_scale();
-  const std::vector<std::int32_t> systems = independent_systems(analysis_.symbolic);
+  const std::vector<std::int32_t> systems =
+      independent_systems(analysis_.symbolic, analysis_.form);
   refine_options.given = {scale, systems};
   const Refinement one =
       solver::refine(matrix(), rhs, x, columns, factored(transposed), refine_options);

@@ -34,9 +34,10 @@ struct SolverOptions {
   AnalyseOptions analysis;
   std::int32_t workers = 1;
   std::string scheduler = "espalier";
-  /// No StarPU: everything runs in the caller's thread. For systems that are done before
-  /// StarPU would have started, and beside any other solvers.
-  bool sequential = false;
+  /// A factorisation of fewer operations is done in the calling thread, without the
+  /// runtime, whose start costs as much; 0: always on the runtime. What may leave memory
+  /// (out_of_core) or asks for another scheduler is on the runtime, too.
+  Flops runtime_flops = 2e8;
   OrderKind order = OrderKind::kLiu;
   MappingKind mapping = MappingKind::kMemoryAware;
   double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions
@@ -74,9 +75,10 @@ struct Solution {
 /// number of times; refactorise() with other values on the same pattern.
 class Solver {
  public:
-  /// Analyses the matrix, starts the runtime and measures what is resident. Several
-  /// solvers may exist in a process: they share one runtime and so need the same workers
-  /// and scheduler, and each has a bound on the whole process.
+  /// Analyses the matrix, starts the runtime, unless the system is small
+  /// (SolverOptions::runtime_flops), and measures what is resident. Several solvers may
+  /// exist in a process: they share one runtime and so need the same workers and
+  /// scheduler, and each has a bound on the whole process.
   /// @param step  told what is being done; may be empty
   /// @throws InvalidInput for a matrix or options that cannot be (check_matrix.h,
   ///         check()), and as analyse() and require_kind() do; Busy, MemoryLimit, Error
@@ -103,13 +105,14 @@ class Solver {
   /// Whether a directory for what does not fit was given.
   [[nodiscard]] bool spills() const { return !options_.out_of_core.empty(); }
   [[nodiscard]] const MemoryAccount& memory() const { return memory_; }
-  [[nodiscard]] bool sequential() const { return options_.sequential; }
   /// Least bound that suffices, in core.
   [[nodiscard]] virtual Bytes least() const { return memory_.least(); }
   [[nodiscard]] const Analysis& analysis() const { return analysis_; }
   [[nodiscard]] const PreparedMatrix& prepared() const { return prepared_; }
   [[nodiscard]] const AssemblyTree& tree() const { return tree_; }
   [[nodiscard]] Seconds analyse_seconds() const { return analyse_seconds_; }
+  /// Whether the system is small enough to be factored and solved by the calling thread.
+  [[nodiscard]] bool without_runtime() const { return whole_; }
 
   /// Plans for a bound on the process. A factor that there was is given up.
   /// @param bound  no value: unbounded
@@ -166,7 +169,9 @@ class Solver {
   Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric);
 
   /// The matrix, or what of it is at this process.
-  [[nodiscard]] virtual MatrixPart matrix() const { return analysis_.permuted; }
+  [[nodiscard]] virtual MatrixPart matrix() const {
+    return {analysis_.permuted, analysis_.form.coupling};
+  }
   /// The factor is given up: by a plan, by new values.
   void forget_factor();
   /// Of a number that decides how to go on: the least that any process has.
@@ -177,16 +182,18 @@ class Solver {
   [[nodiscard]] FactorInput input() const;
   [[nodiscard]] PivotOptions pivot_options() const;
   void measure_entries();
+  /// Threads that compute.
+  [[nodiscard]] std::int32_t workers() const { return whole_ ? 1 : options_.workers; }
   [[nodiscard]] std::int32_t least_basis() const;
   [[nodiscard]] std::int32_t gmres_basis() const;
 
  private:
   Solver(SavedSystem&& saved, const SolverOptions& options);
-  [[nodiscard]] RuntimeOptions runtime_options() const {
-    return {options_.workers, options_.scheduler, !options_.sequential};
-  }
   void start_runtime();
   void build(FactorKind kind);
+  [[nodiscard]] bool is_small(FactorKind kind) const;
+  [[nodiscard]] const Runtime* runtime() const { return runtime_ ? &*runtime_ : nullptr; }
+  [[nodiscard]] bool join_blocks();
   void account();
   void check_room(std::optional<Bytes> bound) const;
   void spill_to(Bytes tree_bound);
@@ -212,7 +219,8 @@ class Solver {
   Analysis analysis_;
   Seconds analyse_seconds_ = 0;
   double largest_entry_ = 0;
-  std::int32_t tree_workers_ = 1;  // that the tree was built for; 0: no StarPU
+  std::int32_t tree_workers_ = 1;  // that the tree was built for
+  bool whole_ = false;             // one node, run by the calling thread
   AssemblyTree tree_;
   std::optional<Runtime> runtime_;
   std::unique_ptr<Numeric> numeric_;

@@ -45,7 +45,12 @@ std::unique_ptr<Solver> Solver::load(const std::string& path,
   const std::vector<std::int32_t> block_width = saved.block_width;
   const FactorKind kind = saved.facts.kind;
   std::unique_ptr<Solver> solver(new Solver(std::move(saved), options));
+  solver->whole_ = solver->is_small(kind);
   solver->build(kind);
+  if (solver->whole_ && solver->tree_.block_width != block_width) {
+    solver->whole_ = false;  // it was factored on the runtime
+    solver->build(kind);
+  }
   if (solver->tree_.block_width != block_width)
     file.fail("cuts its fronts in another way than this version");
   solver->start_runtime();

@@ -27,14 +27,14 @@ constexpr std::int32_t kLeastBasis = 4;
 // Beside the fronts while factorising.
 Bytes Solver::reserve_bytes() {
   bound_ = 0;  // delays are paid for from the reserve
-  const Bytes beside = numeric_->factor_bytes_beside(input(), options_.workers);
+  const Bytes beside = numeric_->factor_bytes_beside(input(), workers());
   bound_.reset();
   std::int64_t leaves = 0;
   for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
     leaves += tree_.nodes[i].part > 0 && tree_.tasks.children(task_id(i)).empty();
   const Bytes tasks =
       kReservePerLeaf * std::max<std::int64_t>(0, leaves - kReservedLeaves);
-  return checked_add(runtime_reserve(options_.workers), checked_add(tasks, beside));
+  return checked_add(runtime_reserve(workers()), checked_add(tasks, beside));
 }
 
 // What is needed beside the fronts, and the least that they can do with.
@@ -78,9 +78,9 @@ Bytes Solver::solve_bytes(std::int32_t columns) const {
       checked_mul(2 * std::int64_t{n} * columns, sizeof(double)),
       checked_add(2 * a_vector, least_basis() > 0 ? checked_add(refining, estimating)
                                                   : std::max(refining, estimating)));
-  return checked_add(checked_add(resident, largest),
-                     checked_add(vectors, numeric_->solve_bytes_beside(
-                                              input(), options_.workers, columns)));
+  return checked_add(
+      checked_add(resident, largest),
+      checked_add(vectors, numeric_->solve_bytes_beside(input(), workers(), columns)));
 }
 
 void Solver::spill_to(Bytes tree_bound) {
@@ -118,7 +118,7 @@ tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
   spill_bytes_ = 0;
   if (bound && spill) spill_to(memory_.tree_bound(*bound));
   planned_ = true;
-  if (!runtime_->espalier()) return {};
+  if (whole_ || !runtime_->espalier()) return {};
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
   plan_ =

@@ -56,10 +56,11 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   file_.reset();
   if (spill_bytes_ > 0)
     file_ = std::make_shared<SpillFile>(options_.out_of_core, spill_bytes_);
-  const bool measures = bound_ || !options_.sequential;
+  const bool measures = bound_ || runtime_;
   if (measures) peak_resident_ = std::max(peak_resident_, peak_resident_bytes());
   const bool reset = measures && reset_peak_resident();
   auto run = factorise_until_clear(progress);
+  if (run && join_blocks()) run = factorise_until_clear(progress);
   // Where the peak cannot be reset, it includes the analysis and is all that is known.
   if (measures)
     factor_growth_ = std::max<Bytes>(0, peak_resident_bytes() - memory_.baseline);
@@ -76,8 +77,14 @@ tl::expected<FactorReport, BadPivot> Solver::factorise_once(
     double zero, const std::function<void(double)>& progress) {
   FactorInput given = input();
   given.pivoting.zero = zero;
-  auto run = numeric_->factorise(given, *runtime_, plan_.get(), progress);
+  auto run = numeric_->factorise(given, runtime(), plan_.get(), progress);
   if (!run) return run;
+  if (whole_) {
+    run->booked_peak = memory_.tree_least;
+    run->busy_seconds = run->seconds;
+    if (run->allocated_peak > run->booked_peak)
+      throw Error("more was allocated than booked");
+  }
   // After perturbations what is small at a root may come of them: no estimate then.
   PivotStatistics& pivots = run->pivots;
   if (pivots.perturbed > 0) pivots.perturbed += std::exchange(pivots.null_space, 0);
@@ -151,9 +158,11 @@ void Solver::with_open_solve(std::int32_t columns, const std::function<void()>& 
   const Bytes limit =
       bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(columns))
              : Bytes{1} << 62;
-  numeric_->open_solve(analysis_.symbolic, tree_, *runtime_, columns, limit);
+  numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime(), columns,
+                       limit);
   try {
-    const Awake awake(*runtime_);
+    std::optional<Awake> awake;
+    if (runtime_) awake.emplace(*runtime_);
     body();
   } catch (...) {
     numeric_->close_solve();
@@ -182,7 +191,8 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
                       Operation operation, Solution& solution) {
   const bool rough = facts_.perturbed || facts_.doubtful;
   const std::int32_t basis = rough && least_basis() > 0 ? agree(gmres_basis()) : 0;
-  const std::vector<std::int32_t> systems = independent_systems(analysis_.symbolic);
+  const std::vector<std::int32_t> systems =
+      independent_systems(analysis_.symbolic, analysis_.form);
   const auto apply = [&](bool transposed) {
     return [this, transposed, rough, basis, &systems](std::span<double> block,
                                                       std::int32_t count) {

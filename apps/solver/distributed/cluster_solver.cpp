@@ -105,7 +105,9 @@ void ClusterSolver::share_analysis(std::optional<InputMatrix>&& matrix) {
     check(view_of(*matrix));
     kind = options_.kind.value_or(kind_of(*matrix));
     if (options_.kind) require_kind(*matrix, kind);
-    prepared_ = prepare(std::move(*matrix), kind, options_.prepare);
+    PrepareOptions preparing = options_.prepare;
+    preparing.block_triangular = false;  // one tree is what processes share
+    prepared_ = prepare(std::move(*matrix), kind, preparing);
     analysis_ = analyse(std::move(prepared_), options_.analysis);
     matrix.reset();
     measure_entries();

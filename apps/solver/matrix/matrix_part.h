@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "solver/matrix/general_matrix.h"
 #include "solver/matrix/sparse_matrix.h"
 
 namespace espalier::solver {
@@ -16,6 +17,9 @@ class MatrixPart {
  public:
   /// Not explicit: a matrix is the largest part of itself. It outlives this.
   MatrixPart(const SquareMatrix& whole) : here_(whole) {}
+  /// The sum of both, which have no entry in common; of order 0: there is no coupling.
+  MatrixPart(const SquareMatrix& blocks, const GeneralMatrix& coupling)
+      : here_(blocks), coupling_(coupling.size > 0 ? &coupling : nullptr) {}
   /// @param here   of the order of the whole matrix; outlives this
   /// @param first  at one of the processes only: sums begin with what is not of the
   ///               matrix there
@@ -26,6 +30,14 @@ class MatrixPart {
       : here_(here), first_(first), sum_(std::move(sum)) {}
 
   [[nodiscard]] const SquareMatrix& here() const { return here_; }
+  /// Calls entry(i, j, value) with the entries that stand beside here().
+  template <class Entry>
+  void for_each_coupling(const Entry& entry) const {
+    if (coupling_ == nullptr) return;
+    for (std::int32_t j = 0; j < coupling_->size; ++j)
+      for (auto k = coupling_->column_start[j]; k < coupling_->column_start[j + 1]; ++k)
+        entry(coupling_->row[k], j, coupling_->value[k]);
+  }
   [[nodiscard]] std::int32_t size() const { return here_.size(); }
   /// What a sum begins with here whose first term is `value`.
   [[nodiscard]] double start(double value) const { return first_ ? value : 0; }
@@ -37,6 +49,7 @@ class MatrixPart {
 
  private:
   const SquareMatrix& here_;
+  const GeneralMatrix* coupling_ = nullptr;
   bool first_ = true;
   std::function<void(std::span<double>)> sum_;
 };

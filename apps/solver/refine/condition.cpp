@@ -28,14 +28,14 @@ double norm1(const MatrixPart& part, const ErrorEstimateOptions& options) {
   const bool transposed = options.operation == Operation::kTransposed;
   const SquareMatrix& b = part.here();
   std::vector<double> sum(b.size());
+  const auto add = [&](std::int32_t row, std::int32_t column, double value) {
+    sum[transposed ? row : column] += std::abs(value) * inverse(options.row_scale, row) *
+                                      inverse(options.column_scale, column);
+  };
+  part.for_each_coupling(add);
   for (std::int32_t j = 0; j < b.size(); ++j)
     for (auto k = b.lower.column_start[j]; k < b.lower.column_start[j + 1]; ++k) {
       const std::int32_t i = b.lower.row[k];
-      const auto add = [&](std::int32_t row, std::int32_t column, double value) {
-        sum[transposed ? row : column] += std::abs(value) *
-                                          inverse(options.row_scale, row) *
-                                          inverse(options.column_scale, column);
-      };
       add(i, j, b.lower.value[k]);
       if (i != j) add(j, i, b.symmetric() ? b.lower.value[k] : b.upper[k]);
     }

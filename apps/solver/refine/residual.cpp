@@ -14,19 +14,24 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // op(A) as its pattern and the values of the two triangles: of (i, j) and of (j, i).
 struct View {
-  View(const SquareMatrix& a, Operation operation)
-      : pattern(a.lower),
-        below(a.lower.value.data()),
-        above(a.symmetric() ? below : a.upper.data()) {
-    if (operation == Operation::kTransposed) std::swap(below, above);
+  View(const MatrixPart& a, Operation operation)
+      : part(a),
+        transposed(operation == Operation::kTransposed),
+        pattern(a.here().lower),
+        below(pattern.value.data()),
+        above(a.here().symmetric() ? below : a.here().upper.data()) {
+    if (transposed) std::swap(below, above);
   }
+  const MatrixPart& part;
+  bool transposed;
   const SymmetricMatrix& pattern;
   const double* below;
   const double* above;
 };
 
 // Calls entry(i, j, value) for each entry of op(A) below and above the diagonal and on
-// it, by columns of the lower triangle; opposite entries one after the other.
+// it, by columns of the lower triangle; opposite entries one after the other;
+// then for those of the coupling.
 template <class Entry>
 void for_each_entry(const View& a, const Entry& entry) {
   const std::int64_t* const start = a.pattern.column_start.data();
@@ -43,6 +48,9 @@ void for_each_entry(const View& a, const Entry& entry) {
       entry(j, row[k], a.above[k]);
     }
   }
+  a.part.for_each_coupling([&](std::int32_t i, std::int32_t j, double value) {
+    a.transposed ? entry(j, i, value) : entry(i, j, value);
+  });
 }
 
 void subtract_product(const View& a, std::span<const double> x, std::span<double> r) {
@@ -67,7 +75,7 @@ void MatrixPart::sum(std::span<std::int32_t> counts) const {
 void multiply(const MatrixPart& a, Operation operation, std::span<const double> x,
               std::span<double> y) {
   std::fill(y.begin(), y.end(), 0.0);
-  subtract_product({a.here(), operation}, x, y);
+  subtract_product({a, operation}, x, y);
   for (double& each : y) each = -each;
   a.sum(y);
 }
@@ -75,17 +83,16 @@ void multiply(const MatrixPart& a, Operation operation, std::span<const double> 
 void multiply_moduli(const MatrixPart& a, Operation operation, std::span<const double> x,
                      std::span<double> y) {
   std::fill(y.begin(), y.end(), 0.0);
-  for_each_entry({a.here(), operation},
-                 [&](std::int32_t i, std::int32_t j, double value) {
-                   y[i] += std::abs(value * x[j]);
-                 });
+  for_each_entry({a, operation}, [&](std::int32_t i, std::int32_t j, double value) {
+    y[i] += std::abs(value * x[j]);
+  });
   a.sum(y);
 }
 
 void residual(const MatrixPart& a, Operation operation, std::span<const double> x,
               std::span<const double> b, std::span<double> r) {
   std::transform(b.begin(), b.end(), r.begin(), [&](double v) { return a.start(v); });
-  subtract_product({a.here(), operation}, x, r);
+  subtract_product({a, operation}, x, r);
   a.sum(r);
 }
 
@@ -94,11 +101,10 @@ void residual_rounding(const MatrixPart& a, Operation operation,
                        std::span<double> bound) {
   std::vector<std::int32_t> entries(a.size(), 0);
   for (std::size_t i = 0; i < bound.size(); ++i) bound[i] = a.start(std::abs(b[i]));
-  for_each_entry({a.here(), operation},
-                 [&](std::int32_t i, std::int32_t j, double value) {
-                   bound[i] += std::abs(value * x[j]);
-                   ++entries[i];
-                 });
+  for_each_entry({a, operation}, [&](std::int32_t i, std::int32_t j, double value) {
+    bound[i] += std::abs(value * x[j]);
+    ++entries[i];
+  });
   a.sum(bound);
   a.sum(entries);
   for (std::size_t i = 0; i < bound.size(); ++i) bound[i] *= (entries[i] + 1) * kRoundoff;
@@ -111,7 +117,7 @@ ErrorMeasure::ErrorMeasure(const MatrixPart& a, Operation operation,
       given_(given),
       row_sum_(a.size()),
       denominator_(a.size()) {
-  const View view(a.here(), operation);
+  const View view(a, operation);
   if (given.scale.empty())
     for_each_entry(view, [&](std::int32_t i, std::int32_t, double value) {
       row_sum_[i] += std::abs(value);
@@ -139,12 +145,11 @@ BackwardError ErrorMeasure::operator()(std::span<const double> x,
     x_norm = std::max(x_norm, std::abs(x[i]) * scale(i));
     finite = finite && std::isfinite(x[i]);
   }
-  for_each_entry({a_.here(), operation_},
-                 [&](std::int32_t i, std::int32_t j, double value) {
-                   const double product = value * x[j];
-                   r[i] -= product;
-                   w[i] += std::abs(product);
-                 });
+  for_each_entry({a_, operation_}, [&](std::int32_t i, std::int32_t j, double value) {
+    const double product = value * x[j];
+    r[i] -= product;
+    w[i] += std::abs(product);
+  });
   a_.sum(r);
   a_.sum(w);
   if (!finite) return {kInfinity, 0};  // an empty column of A would not show it

@@ -1,6 +1,7 @@
 #include "solver/refine/system_map.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace espalier::solver {
 
@@ -89,6 +90,33 @@ std::vector<std::int32_t> independent_systems(const Symbolic& symbolic) {
     std::fill(result.begin() + symbolic.first_column[s],
               result.begin() + symbolic.first_column[s + 1], system[s]);
   return result;
+}
+
+std::vector<std::int32_t> independent_systems(const Symbolic& symbolic,
+                                              const BlockForm& form) {
+  if (form.empty()) return independent_systems(symbolic);
+  std::vector<std::int32_t> system = systems_of_columns(symbolic);
+  std::vector<std::int32_t> joined(form.blocks.size());  // to one before, or itself
+  std::iota(joined.begin(), joined.end(), 0);
+  const auto head = [&](std::int32_t each) {
+    while (joined[each] != each) each = joined[each] = joined[joined[each]];
+    return each;
+  };
+  const GeneralMatrix& c = form.coupling;
+  for (std::int32_t j = 0; j < c.size; ++j)
+    for (auto at = c.column_start[j]; at < c.column_start[j + 1]; ++at) {
+      const auto [low, high] = std::minmax({head(system[j]), head(system[c.row[at]])});
+      joined[high] = low;
+    }
+  std::int32_t count = 0;
+  std::vector<std::int32_t> number(joined.size());
+  for (std::size_t k = 0; k < joined.size(); ++k) {
+    const auto own = static_cast<std::int32_t>(k);
+    number[k] = joined[k] == own ? count++ : number[head(own)];
+  }
+  if (count <= 1) return {};
+  for (std::int32_t& each : system) each = number[each];
+  return system;
 }
 
 }  // namespace espalier::solver

@@ -6,6 +6,7 @@
 
 #include "solver/matrix/linear_operator.h"
 #include "solver/scaling/prepare.h"
+#include "solver/symbolic/block_form.h"
 #include "solver/symbolic/symbolic.h"
 
 namespace espalier::solver {
@@ -57,5 +58,8 @@ class SystemMap {
 /// Which of the independent systems each column, in elimination order, belongs to, from
 /// 0: those whose matrices have no entry in common rows or columns. Empty: there is one.
 [[nodiscard]] std::vector<std::int32_t> independent_systems(const Symbolic& symbolic);
+/// The same of a matrix in block form: blocks that are coupled are one system.
+[[nodiscard]] std::vector<std::int32_t> independent_systems(const Symbolic& symbolic,
+                                                            const BlockForm& form);
 
 }  // namespace espalier::solver

@@ -65,7 +65,8 @@ template <class T>
     FactorReport& report, const std::function<void(double)>& progress = {},
     SharedNodes<T>* shared = nullptr);
 
-/// The same without a runtime: nodes one after the other in `order`.
+/// The same without a runtime, in the calling thread: nodes one after the other in
+/// `order`.
 /// @param progress  called after each of them; may be empty
 template <class T>
 [[nodiscard]] tl::expected<Factor<T>, BadPivot> factorise_sequentially(

@@ -50,24 +50,43 @@ void wait_for(const std::atomic<std::int32_t>& count, std::int32_t workers) {
   while (count.load() < workers) std::this_thread::yield();
 }
 
+// Operands of BLAS calls: touched before and freed after, so that the peak is always the
+// same.
+class Operands {
+ public:
+  Operands(std::int32_t rows, std::int32_t columns)
+      : rows_(rows),
+        columns_(columns),
+        panel_(Bytes{rows} * columns * static_cast<Bytes>(sizeof(double))),
+        target_(panel_.size()) {
+    std::memset(panel_.data(), 0, static_cast<std::size_t>(panel_.size()));
+    std::memset(target_.data(), 0, static_cast<std::size_t>(target_.size()));
+    double* const a = panel_.as<double>();
+    for (std::int32_t i = 0; i < columns_; ++i) a[std::int64_t{i} * (rows_ + 1)] = 1.0;
+  }
+
+  void call() {
+    double* const a = panel_.as<double>();
+    kernels::cholesky(columns_, a, rows_);
+    kernels::solve_below(rows_ - columns_, columns_, a, rows_, a + columns_, rows_);
+    kernels::update_lower(rows_, columns_, columns_, a, rows_, target_.as<double>(),
+                          rows_);
+  }
+
+ private:
+  std::int32_t rows_, columns_;
+  PageBuffer panel_, target_;
+};
+
 // BLAS hands its buffers out call by call: only calls at the same time use several of
-// them. Operands are touched before and freed after, so that the peak is always the same.
+// them.
 void call_blas(WarmUp& warm) {
-  PageBuffer panel(Bytes{kWarmRows} * kWarmColumns * sizeof(double));
-  PageBuffer target(panel.size());
-  std::memset(panel.data(), 0, static_cast<std::size_t>(panel.size()));
-  std::memset(target.data(), 0, static_cast<std::size_t>(target.size()));
-  double* const a = panel.as<double>();
-  for (std::int32_t i = 0; i < kWarmColumns; ++i) a[i * (kWarmRows + 1)] = 1.0;
+  Operands operands(kWarmRows, kWarmColumns);
   ++warm.arrived;
   wait_for(warm.arrived, warm.workers);
   const auto start = std::chrono::steady_clock::now();
   do {
-    kernels::cholesky(kWarmColumns, a, kWarmRows);
-    kernels::solve_below(kWarmRows - kWarmColumns, kWarmColumns, a, kWarmRows,
-                         a + kWarmColumns, kWarmRows);
-    kernels::update_lower(kWarmRows, kWarmColumns, kWarmColumns, a, kWarmRows,
-                          target.as<double>(), kWarmRows);
+    operands.call();
   } while (std::chrono::steady_clock::now() - start < kWarmTime);
 }
 
@@ -148,7 +167,6 @@ void check_same(const RuntimeOptions& options, const RuntimeOptions& running) {
 std::int32_t default_workers() { return std::min(core_share().own, STARPU_MAXCPUS); }
 
 void check(const RuntimeOptions& options) {
-  if (!options.starpu) return;
   if (options.workers < 1 || options.workers > STARPU_MAXCPUS)
     throw InvalidInput(fmt::format("{} workers: this build of StarPU has from 1 to {}",
                                    options.workers, STARPU_MAXCPUS));
@@ -164,10 +182,6 @@ void check(const RuntimeOptions& options) {
 }
 
 Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
-  if (!options.starpu) {
-    options_.workers = 1;
-    return;
-  }
   check(options);
   const std::scoped_lock lock(shared().mutex);
   if (shared().users == 0) {
@@ -181,19 +195,16 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
 }
 
 void Runtime::wake() const {
-  if (!options_.starpu) return;
   const std::scoped_lock lock(shared().mutex);
   if (shared().awake++ == 0) starpu_resume();
 }
 
 void Runtime::sleep() const {
-  if (!options_.starpu) return;
   const std::scoped_lock lock(shared().mutex);
   if (--shared().awake == 0) starpu_pause();
 }
 
 Runtime::~Runtime() {
-  if (!options_.starpu) return;
   const std::scoped_lock lock(shared().mutex);
   if (--shared().users > 0) return;
   if (shared().awake == 0) starpu_resume();  // StarPU does not shut down otherwise
@@ -211,8 +222,14 @@ OneBlasThread::~OneBlasThread() {
   leave_one_blas_thread();
 }
 
+void warm_up_blas(std::int32_t rows, std::int32_t columns) {
+  const OneBlasThread one_thread;
+  rows = std::min(rows, kWarmRows);
+  columns = std::min({columns, rows, kWarmColumns});
+  if (columns > 0) Operands(rows, columns).call();
+}
+
 void Runtime::warm_up() {
-  if (!options_.starpu) return;
   static starpu_codelet codelet = make_codelet(warm_up_task, "warm_up");
   WarmUp warm{.workers = options_.workers};
   for (std::int32_t worker = 0; worker < options_.workers; ++worker) {

@@ -13,9 +13,6 @@ namespace espalier::solver {
 struct RuntimeOptions {
   std::int32_t workers = 1;
   std::string scheduler = "espalier";  ///< or the name of one of StarPU's own policies
-  /// false: nothing is started, and the caller's thread does the work alone. For systems
-  /// that are done before StarPU would have started.
-  bool starpu = true;
 };
 
 /// What can be said of the options before anything runs.
@@ -33,8 +30,7 @@ class Busy : public Error {
 
 /// StarPU, running on CPU workers for the life of this object. There is one StarPU in a
 /// process: several of these objects, which must have the same options, share it, and the
-/// last one ends it. They may be used from different threads. One without StarPU may be
-/// used beside any others.
+/// last one ends it. They may be used from different threads.
 class Runtime {
  public:
   /// @throws InvalidInput for workers < 1 or an unknown scheduler (the message lists
@@ -46,12 +42,9 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  [[nodiscard]] bool starpu() const { return options_.starpu; }
   [[nodiscard]] std::int32_t workers() const { return options_.workers; }
   [[nodiscard]] const std::string& scheduler() const { return options_.scheduler; }
-  [[nodiscard]] bool espalier() const {
-    return options_.starpu && options_.scheduler == "espalier";
-  }
+  [[nodiscard]] bool espalier() const { return options_.scheduler == "espalier"; }
 
   /// Workers poll for tasks, at the cost of whatever else wants their cores: between
   /// factorisations they sleep. A Runtime starts asleep; workers sleep when all sharers
@@ -76,6 +69,11 @@ class OneBlasThread {
   OneBlasThread& operator=(const OneBlasThread&) = delete;
   ~OneBlasThread();
 };
+
+/// Calls BLAS once, on operands as large as those of a front with so many rows and
+/// pivots, up to where BLAS cuts them: what it keeps for the calling thread is resident
+/// then.
+void warm_up_blas(std::int32_t rows, std::int32_t columns);
 
 /// Workers are awake while one exists.
 class Awake {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "espalier/model/error.h"
 #include "solver/symbolic/check_symbolic.h"
@@ -152,6 +153,30 @@ void load_matrix(SectionReader& file, const Checks& checks, std::int32_t size,
   checks.matrix(matrix);
 }
 
+void load_form(SectionReader& file, const Checks& checks, Analysis& analysis) {
+  const std::int32_t size = analysis.symbolic.size;
+  GeneralMatrix coupling;
+  coupling.column_start = file.take<std::int64_t>("coupcol");
+  coupling.row = file.take<std::int32_t>("couprow");
+  coupling.value = file.take<double>("coupval", coupling.row.size());
+  if (coupling.column_start.empty()) {
+    checks.require(coupling.row.empty(), "coupling");
+    return;
+  }
+  coupling.size = size;
+  checks.offsets(coupling.column_start, static_cast<std::size_t>(size),
+                 std::ssize(coupling.row), "coupling");
+  for (const std::int32_t row : coupling.row)
+    checks.require(row >= 0 && row < size, "coupling");
+  try {
+    analysis.form = block_form(analysis.symbolic, std::move(coupling));
+  } catch (const FileError&) {
+    throw;
+  } catch (const InvalidInput& error) {
+    file.fail(fmt::format("has an impossible coupling: {}", error.what()));
+  }
+}
+
 }  // namespace
 
 void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
@@ -189,6 +214,9 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   file.put("row", analysis.permuted.lower.row);
   file.put("lower", analysis.permuted.lower.value);
   file.put("upper", analysis.permuted.upper);
+  file.put("coupcol", analysis.form.coupling.column_start);
+  file.put("couprow", analysis.form.coupling.row);
+  file.put("coupval", analysis.form.coupling.value);
   file.put("widths", tree.block_width);
 }
 
@@ -211,6 +239,7 @@ SavedSystem load_system(SectionReader& file) {
   load_symbolic(file, checks, symbolic);
   SquareMatrix& permuted = system.analysis.permuted;
   load_matrix(file, checks, symbolic.size, permuted);
+  load_form(file, checks, system.analysis);
   system.block_width = file.take<std::int32_t>("widths", symbolic.parent.size());
   checks.require((system.facts.kind != FactorKind::kLu && permuted.upper.empty()) ||
                      (system.facts.kind == FactorKind::kLu &&

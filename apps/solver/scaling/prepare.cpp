@@ -10,6 +10,7 @@
 #include "espalier/model/error.h"
 #include "solver/matrix/kind_of.h"
 #include "solver/matrix/permute.h"
+#include "solver/matrix/strong_components.h"
 #include "solver/scaling/matching.h"
 #include "solver/scaling/scaling.h"
 #include "solver/scaling/symmetric_matching.h"
@@ -125,8 +126,18 @@ void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) 
   multiply(lower, prepared.row_scale);
 }
 
-void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix, Scaling asked) {
-  const Scaling scaling = chosen(asked, prepared.kind, prepared.matrix);
+// Without a perfect matching a zero stands on the diagonal, and no order of blocks makes
+// up for the block that it is in.
+void cut_blocks(PreparedMatrix& prepared, GeneralMatrix& matrix) {
+  if (prepared.structural_rank < matrix.size) return;
+  ComponentSplit split = split_components(std::move(matrix), strong_components(matrix));
+  matrix = std::move(split.inside);
+  if (!split.between.row.empty()) prepared.coupling = std::move(split.between);
+}
+
+void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
+                     const PrepareOptions& options) {
+  const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
   if (scaling == Scaling::kEquilibrate) {
     const ScalingLogs logs = equilibration(matrix);
     set_scales(prepared, matrix, logs.row, logs.column);
@@ -140,6 +151,7 @@ void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix, Scaling a
   if (!prepared.row_of.empty()) {
     const std::vector<std::int32_t> inverse = inverse_permutation(prepared.row_of);
     for (std::int32_t& row : matrix.row) row = inverse[row];
+    if (options.block_triangular) cut_blocks(prepared, matrix);
   }
   prepared.matrix = symmetrised(matrix);
 }
@@ -186,6 +198,16 @@ std::int64_t find(const SymmetricMatrix& lower, std::int32_t row, std::int32_t c
   return found == last || *found != row ? -1 : found - lower.row.begin();
 }
 
+bool put_coupling(GeneralMatrix* coupling, const PlacedEntry& entry) {
+  if (coupling == nullptr || coupling->size == 0) return false;
+  const auto first = coupling->row.begin() + coupling->column_start[entry.column];
+  const auto last = coupling->row.begin() + coupling->column_start[entry.column + 1];
+  const auto found = std::find(first, last, entry.row);
+  if (found == last) return false;
+  coupling->value[found - coupling->row.begin()] = entry.value;
+  return true;
+}
+
 // Calls visit(row, column, value) with both triangles of A.
 template <class Visit>
 void for_each_entry(const InputMatrix& matrix, Visit visit) {
@@ -210,7 +232,7 @@ PreparedMatrix prepare(InputMatrix&& matrix, FactorKind kind,
   prepared.kind = kind;
   prepared.structural_rank = order_of(matrix);
   if (kind == FactorKind::kLu) {
-    prepare_general(prepared, both_triangles(std::move(matrix)), options.scaling);
+    prepare_general(prepared, both_triangles(std::move(matrix)), options);
   } else {
     prepared.matrix.lower = lower_triangle(std::move(matrix));
     prepare_symmetric(prepared, options);
@@ -228,12 +250,15 @@ void check_refill(const PreparedMatrix& prepared, std::int32_t size,
 }
 
 void refill(SquareMatrix& target, const PreparedMatrix& prepared,
-            std::span<const std::int32_t> order, const InputMatrix& matrix) {
+            std::span<const std::int32_t> order, const InputMatrix& matrix,
+            GeneralMatrix* coupling) {
   check_refill(prepared, target.size(), matrix);
   clear_values(target);
+  if (coupling != nullptr) std::fill(coupling->value.begin(), coupling->value.end(), 0.0);
   const Places places(target.size(), prepared, order);
   for_each_entry(matrix, [&](auto row, auto column, double value) {
-    if (!put_entry(target, places(row, column, value)))
+    const PlacedEntry entry = places(row, column, value);
+    if (!put_entry(target, entry) && !put_coupling(coupling, entry))
       throw outside_pattern(row, column);
   });
 }
@@ -269,7 +294,9 @@ InvalidInput outside_pattern(std::int32_t row, std::int32_t column) {
 }
 
 void refill(PreparedMatrix& prepared, const InputMatrix& matrix) {
-  refill(prepared.matrix, prepared, {}, matrix);
+  GeneralMatrix coupling = std::move(prepared.coupling);
+  refill(prepared.matrix, prepared, {}, matrix, &coupling);
+  prepared.coupling = std::move(coupling);
 }
 
 }  // namespace espalier::solver

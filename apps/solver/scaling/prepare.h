@@ -26,6 +26,9 @@ struct PrepareOptions {
   /// entry that is ordered without its partner is delayed, front by front, and what that
   /// takes is in no prediction: four to six times the memory on interior-point systems.
   double weak_diagonal = 0.01;
+  /// LU by matching, where it is perfect: only the diagonal blocks of the block
+  /// triangular form are factored.
+  bool block_triangular = true;
 };
 
 /// B = P Dr A Dc, the matrix that is factored, before its fill-reducing order. A x = b is
@@ -34,8 +37,12 @@ struct PrepareOptions {
 /// double precision: B has A's digits.
 struct PreparedMatrix {
   FactorKind kind = FactorKind::kCholesky;
-  /// LU: on the pattern of B + B^T, `upper` filled; otherwise symmetric.
+  /// LU: on the pattern of B + B^T, `upper` filled; otherwise symmetric. Where there is a
+  /// coupling, of B's diagonal blocks alone.
   SquareMatrix matrix;
+  /// The entries of B between its strong components; of order 0: B is irreducible, or not
+  /// cut. They form no circle between blocks.
+  GeneralMatrix coupling;
   /// By rows and by columns of A. Both filled or both empty: all ones. Equal unless LU.
   std::vector<double> row_scale, column_scale;
   /// Row i of B is row row_of[i] of A; empty: the same. LU by matching only.
@@ -71,8 +78,10 @@ struct PreparedMatrix {
 ///                      or is not symmetric and the kind asks for it; `target` is then
 ///                      unusable
 /// @par Cost  O(nonzeros log(nonzeros of a column))
+/// @param coupling  of the target, in its order; null: there is none
 void refill(SquareMatrix& target, const PreparedMatrix& prepared,
-            std::span<const std::int32_t> order, const InputMatrix& matrix);
+            std::span<const std::int32_t> order, const InputMatrix& matrix,
+            GeneralMatrix* coupling = nullptr);
 void refill(PreparedMatrix& prepared, const InputMatrix& matrix);
 
 // The steps of refill(), for a target that is not here.

@@ -152,7 +152,14 @@ Analysis analyse(SymmetricMatrix&& matrix, const AnalyseOptions& options) {
 }
 
 Analysis analyse(PreparedMatrix&& prepared, const AnalyseOptions& options) {
-  return analyse(std::move(prepared.matrix), options, prepared.partner);
+  Analysis analysis = analyse(std::move(prepared.matrix), options, prepared.partner);
+  if (prepared.coupling.size > 0) {
+    const Symbolic& symbolic = analysis.symbolic;
+    GeneralMatrix coupling = permuted(prepared.coupling, symbolic.permutation);
+    prepared.coupling = {};
+    analysis.form = block_form(symbolic, std::move(coupling));
+  }
+  return analysis;
 }
 
 }  // namespace espalier::solver

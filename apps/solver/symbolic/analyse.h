@@ -10,6 +10,7 @@
 #include "solver/ordering/ordering.h"
 #include "solver/scaling/prepare.h"
 #include "solver/symbolic/amalgamate.h"
+#include "solver/symbolic/block_form.h"
 #include "solver/symbolic/bundle_siblings.h"
 #include "solver/symbolic/symbolic.h"
 
@@ -41,6 +42,7 @@ struct AnalyseTimes {
 struct Analysis {
   Symbolic symbolic;
   SquareMatrix permuted;  ///< P A P^T in the numbering of `symbolic`
+  BlockForm form;         ///< of a prepared matrix with a coupling; else empty
   AnalyseTimes seconds;
 };
 

@@ -57,17 +57,19 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
 
   tree.node_of_front.resize(symbolic.fronts());
   tree.block_width.assign(symbolic.fronts(), options.block_width);
+  const std::int32_t last_of_whole = options.whole ? symbolic.fronts() - 1 : -1;
   std::int32_t first = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t parent = symbolic.parent[s];
     tree.node_of_front[s] = static_cast<std::int32_t>(tree.nodes.size());
+    if (s < last_of_whole) continue;
     if (parent >= 0 &&
         (cost[parent] <= small ||
          (until[parent + 1] - until[first] <= tiny && cost[parent] <= most_below)))
       continue;
     AssemblyTree::Node node{.first_front = first, .last_front = s};
-    node.tiled =
-        first == s && cost[s] > small && symbolic.front_order(s) >= options.tiled_order;
+    node.tiled = !options.whole && first == s && cost[s] > small &&
+                 symbolic.front_order(s) >= options.tiled_order;
     if (node.tiled) tree.block_width[s] = tile_width(symbolic.front_order(s), options);
     tree.nodes.push_back(node);
     first = s + 1;

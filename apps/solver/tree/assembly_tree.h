@@ -16,6 +16,8 @@ struct AssemblyOptions {
   Bytes entry_bytes = sizeof(double);
   std::int32_t workers = 1;    ///< of all processes
   std::int32_t processes = 1;  ///< that share the workers evenly
+  /// All fronts are one node, which one thread runs without a runtime.
+  bool whole = false;
   /// a subtree with less than this part of W/P of the work is one task …
   double subtree_fraction = 0.01;
   /// … or with less than this, in flops: below it a task is not worth its overhead …

@@ -59,10 +59,6 @@ Bytes least_bound(const TaskTree& tasks, OrderKind order) {
   return sequential_order(tasks, order).peak;
 }
 
-std::vector<TaskId> least_order(const TaskTree& tasks, OrderKind order) {
-  return traverse(tasks, order).order;
-}
-
 Bytes plan_spill(const Symbolic& symbolic, AssemblyTree& tree, OrderKind order,
                  Bytes bound) {
   const Candidates from = candidates(tree, order);

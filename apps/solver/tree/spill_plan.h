@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "espalier/parallel/make_plan.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
@@ -10,9 +8,6 @@ namespace espalier::solver {
 
 /// Least bound under which the tree can run in an order of this kind.
 [[nodiscard]] Bytes least_bound(const TaskTree& tasks, OrderKind order);
-
-/// The order that has it: of the nodes, one after the other.
-[[nodiscard]] std::vector<TaskId> least_order(const TaskTree& tasks, OrderKind order);
 
 /// Chooses what leaves memory so that the tree fits in `bound`, and no more than that:
 /// first the panels of the nodes that end first, whose writes have the most time; when

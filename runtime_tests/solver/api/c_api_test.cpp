@@ -248,7 +248,7 @@ TEST(CInterface, HasSeveralSolversOfTheSameWorkers) {
   expect_error(espalier_solver_create(&second, &view, &options), EBUSY, "StarPU runs");
   EXPECT_NE(create(view), nullptr);  // small: without StarPU
   starpu_shutdown();
-  EXPECT_NE(create(view), nullptr);
+  EXPECT_NE(create(view, &options), nullptr);
 }
 
 TEST(CInterface, RefusesABoundBelowTheLeast) {

@@ -29,6 +29,7 @@ GeneralMatrix tridiagonal() {
 SolverOptions on_workers(std::int32_t workers) {
   SolverOptions options;
   options.workers = workers;
+  options.runtime_flops = 0;
   return options;
 }
 

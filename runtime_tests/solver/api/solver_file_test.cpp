@@ -36,6 +36,7 @@ class SolverFile : public testing::TestWithParam<Case> {
     options.kind = GetParam().kind;
     options.precision = GetParam().precision;
     options.workers = workers;
+    options.runtime_flops = workers == 1 ? 1e9 : 0;
     return options;
   }
   static void expect_solves(Solver& solver) {

@@ -52,6 +52,7 @@ TEST(MemoryAccount, RefusesSumsBeyondTheRange) {
 SolverOptions on_two_workers() {
   SolverOptions options;
   options.workers = 2;
+  options.runtime_flops = 0;
   return options;
 }
 
@@ -70,6 +71,51 @@ TEST(Solver, SolvesInsideItsLeastBoundAndRefusesHalfOfIt) {
   const Solution solution = job.solve(b);
   EXPECT_LE(solution.refinement.backward_error, 1e-15);
   for (const double x : b) EXPECT_NEAR(x, 1, 1e-10);
+}
+
+// In the calling thread, beside a solver that has the runtime with other workers.
+TEST(Solver, SolvesSmallSystemsWithoutTheRuntime) {
+  const Solver on_runtime(make_grid(parse_grid("4x4")), on_two_workers());
+  for (const FactorKind kind :
+       {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu})
+    for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
+      SolverOptions options;
+      options.kind = kind;
+      options.precision = precision;
+      options.workers = 1;
+      Solver job(make_grid(parse_grid("9x8x7")), options);
+      ASSERT_TRUE(job.without_runtime());
+      EXPECT_EQ(job.tree().nodes.size(), 1U);
+      ASSERT_FALSE(job.plan(job.memory().needed() / 2));
+      ASSERT_TRUE(job.plan(job.memory().needed()));
+      for (int turn = 0; turn < 2; ++turn) {
+        double part = 0;
+        const auto run = job.factorise([&](double done) { part = done; });
+        ASSERT_TRUE(run);
+        EXPECT_EQ(part, 1);
+        EXPECT_LE(run->allocated_peak, run->booked_peak);
+        EXPECT_GT(run->allocated_peak, 0);
+        for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+          std::vector<double> b = job.row_sums(operation);
+          b.insert(b.end(), b.begin(), b.end());
+          EXPECT_LE(job.solve(b, 2, operation).refinement.backward_error, 1e-15);
+          for (const double x : b) ASSERT_NEAR(x, 1, 1e-10);
+        }
+      }
+    }
+}
+
+TEST(Solver, StartsTheRuntimeForWhatIsLarge) {
+  SolverOptions options;
+  options.runtime_flops = 100;
+  EXPECT_FALSE(Solver(make_grid(parse_grid("5x5")), options).without_runtime());
+  options.runtime_flops = 1e9;
+  EXPECT_TRUE(Solver(make_grid(parse_grid("5x5")), options).without_runtime());
+  options.out_of_core = testing::TempDir();
+  EXPECT_FALSE(Solver(make_grid(parse_grid("5x5")), options).without_runtime());
+  options.out_of_core.clear();
+  options.scheduler = "eager";
+  EXPECT_FALSE(Solver(make_grid(parse_grid("5x5")), options).without_runtime());
 }
 
 TEST(Solver, NamesTheBadColumnOfTheMatrixAsItWasRead) {

@@ -112,7 +112,8 @@ TEST(Analyse, GivesThePermutedMatrix) {
         dense[column * matrix.size + matrix.row[at]] = matrix.value[at];
       }
     }
-    const auto [symbolic, square, seconds] = analyse(SymmetricMatrix(matrix));
+    const auto [symbolic, square, form, seconds] = analyse(SymmetricMatrix(matrix));
+    ASSERT_TRUE(form.empty());
     ASSERT_TRUE(square.symmetric());
     const SymmetricMatrix& permuted = square.lower;
     ASSERT_EQ(permuted.row.size(), matrix.row.size());

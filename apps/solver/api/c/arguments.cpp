@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <limits>
 
 #include "espalier/model/versioned_struct.h"
 #include "solver/matrix/check_matrix.h"
@@ -25,10 +26,21 @@ T choice(const char* option, std::int32_t given, const std::array<T, kCount>& va
 // Systems of no more than this are done before StarPU would have started.
 constexpr std::int64_t kSmallOrder = 2000;
 
-bool runs_alone(std::int32_t runtime, std::int64_t order) {
-  choice("runtime", runtime, std::array{0, 1, 2});
-  if (runtime == ESPALIER_SOLVER_RUNTIME_AUTO) return order >= 0 && order <= kSmallOrder;
-  return runtime == ESPALIER_SOLVER_RUNTIME_NONE;
+// Operations below which the calling thread does it all (SolverOptions).
+Flops runtime_flops(std::int32_t runtime, std::int64_t order, bool may_spill) {
+  constexpr Flops kAny = std::numeric_limits<Flops>::infinity();
+  switch (choice("runtime", runtime, std::array{0, 1, 2})) {
+    case ESPALIER_SOLVER_RUNTIME_STARPU:
+      return 0;
+    case ESPALIER_SOLVER_RUNTIME_NONE:
+      if (may_spill)
+        throw InvalidInput(
+            "options.runtime: what may leave memory (options.out_of_core) "
+            "needs StarPU");
+      return kAny;
+    default:
+      return order >= 0 && order <= kSmallOrder ? kAny : SolverOptions().runtime_flops;
+  }
 }
 
 std::vector<std::int32_t> order_from(const std::int32_t* given, std::int64_t order) {
@@ -84,7 +96,7 @@ SolverOptions options_from(const espalier_solver_options* given, std::int64_t or
   using Scaling = PrepareOptions::Scaling;
   SolverOptions options;
   options.workers = default_workers();
-  options.sequential = runs_alone(ESPALIER_SOLVER_RUNTIME_AUTO, order);
+  options.runtime_flops = runtime_flops(ESPALIER_SOLVER_RUNTIME_AUTO, order, false);
   if (given == nullptr) return options;
   const espalier_solver_options copy = versioned(*given, kOptionsSizes, "options");
   given = &copy;
@@ -102,10 +114,10 @@ SolverOptions options_from(const espalier_solver_options* given, std::int64_t or
       std::array{OrderingKind::kAuto, OrderingKind::kAuto, OrderingKind::kMetis,
                  OrderingKind::kScotch, OrderingKind::kAmd, OrderingKind::kNatural});
   if (given->workers != 0) options.workers = given->workers;
-  options.sequential = runs_alone(given->runtime, order);
-  // Asked for workers that cannot be, it is refused whether they are needed or not.
-  if (!options.sequential || given->workers != 0)
-    check(RuntimeOptions{options.workers, options.scheduler});
+  options.runtime_flops =
+      runtime_flops(given->runtime, order, given->out_of_core != nullptr);
+  // Workers that cannot be are refused whether they are needed or not.
+  check(RuntimeOptions{options.workers, options.scheduler});
   options.estimate_errors = flag("estimate_errors", given->estimate_errors);
   options.refine =
       choice("no_refinement", given->no_refinement, std::array{1, 0, 0}) == 1;

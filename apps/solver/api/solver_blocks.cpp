@@ -1,0 +1,60 @@
+// A matrix in block form whose blocks are singular, factored whole.
+
+#include <utility>
+
+#include "solver/api/solver.h"
+#include "solver/memory/process_memory.h"
+
+namespace espalier::solver {
+namespace {
+
+// Operations above which a singular matrix stays in block form: the fill of a whole
+// triangular matrix may be that of a dense one.
+constexpr Flops kMostJoined = 1e10;
+
+// Both triangles and the coupling.
+GeneralMatrix joined(const SquareMatrix& blocks, const GeneralMatrix& coupling) {
+  const SymmetricMatrix& lower = blocks.lower;
+  std::vector<std::vector<std::pair<std::int32_t, double>>> column(
+      static_cast<std::size_t>(lower.size));
+  for (std::int32_t j = 0; j < lower.size; ++j) {
+    for (auto k = lower.column_start[j]; k < lower.column_start[j + 1]; ++k) {
+      column[j].emplace_back(lower.row[k], lower.value[k]);
+      if (lower.row[k] != j) column[lower.row[k]].emplace_back(j, blocks.upper[k]);
+    }
+    for (auto k = coupling.column_start[j]; k < coupling.column_start[j + 1]; ++k)
+      column[j].emplace_back(coupling.row[k], coupling.value[k]);
+  }
+  GeneralMatrix whole{.size = lower.size, .column_start = {0}, .row = {}, .value = {}};
+  for (const auto& entries : column) {
+    for (const auto& [row, value] : entries) {
+      whole.row.push_back(row);
+      whole.value.push_back(value);
+    }
+    whole.column_start.push_back(std::ssize(whole.row));
+  }
+  return whole;
+}
+
+}  // namespace
+
+// Of a singular block back substitution takes any solution, and only some of them leave
+// the other blocks one. The new analysis is in no bound that was given: without one only.
+bool Solver::join_blocks() {
+  if (analysis_.form.empty() || bound_ || !(singular() || facts_.perturbed)) return false;
+  Analysis next =
+      analyse(symmetrised(joined(analysis_.permuted, analysis_.form.coupling)),
+              options_.analysis);
+  if (next.symbolic.factor_flops > kMostJoined) return false;
+  std::vector<std::int32_t>& order = next.symbolic.permutation;
+  for (std::int32_t& each : order) each = analysis_.symbolic.permutation[each];
+  numeric_->forget();
+  analysis_ = std::move(next);
+  measure_entries();
+  whole_ = !runtime_ && is_small(tree_.kind);
+  build(tree_.kind);
+  start_runtime();
+  return plan(std::nullopt).has_value();
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,133 @@
+#include "solver/solve/block_substitution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+namespace espalier::solver {
+namespace {
+
+template <class T>
+constexpr bool kConverts = !std::is_same_v<T, double>;
+
+}  // namespace
+
+template <class T>
+BlockSubstitution<T>::BlockSubstitution(const FactorView<T>& view, const BlockForm& form,
+                                        std::int32_t columns)
+    : view_(view),
+      form_(form),
+      size_(view.symbolic.size),
+      side_(kConverts<T> ? size_ * columns : 0),
+      solution_(size_ * columns),
+      exponent_(columns),
+      local_(FrontSolve<T>(view, false).local_entries() * columns) {}
+
+template <class T>
+auto BlockSubstitution<T>::columns_of(const BlockForm::Block& block) const -> Range {
+  const std::vector<std::int32_t>& first = view_.symbolic.first_column;
+  return {first[block.first_front], first[block.root + 1]};
+}
+
+template <class T>
+const T* BlockSubstitution<T>::panels_of(std::int32_t front) {
+  const std::int32_t node = view_.tree.node_of_front[front];
+  if (node != node_) {
+    storage_.reset();
+    storage_.emplace(view_, node);
+    node_ = node;
+  }
+  return storage_->data();
+}
+
+// Transposed: what the blocks before have found goes into the block's right-hand side.
+template <class T>
+void BlockSubstitution<T>::pull(Range range, std::span<double> block,
+                                std::int32_t columns) const {
+  const GeneralMatrix& c = form_.coupling;
+  double* x = block.data();
+  for (std::int32_t v = 0; v < columns; ++v, x += size_)
+    for (std::int32_t j = range.begin; j < range.end; ++j)
+      for (auto at = c.column_start[j]; at < c.column_start[j + 1]; ++at)
+        x[j] -= c.value[at] * x[c.row[at]];
+}
+
+template <class T>
+void BlockSubstitution<T>::push(Range range, std::span<double> block,
+                                std::int32_t columns) const {
+  const GeneralMatrix& c = form_.coupling;
+  double* x = block.data();
+  for (std::int32_t v = 0; v < columns; ++v, x += size_)
+    for (std::int32_t j = range.begin; j < range.end; ++j)
+      for (auto at = c.column_start[j]; at < c.column_start[j + 1]; ++at)
+        x[c.row[at]] -= c.value[at] * x[j];
+}
+
+// Into T, divided by the power of two that brings the largest entry near 1: the range of
+// float is smaller than that of double.
+template <class T>
+Vectors<T> BlockSubstitution<T>::load(Range range, std::span<double> block,
+                                      std::int32_t columns) {
+  if constexpr (kConverts<T>) {
+    for (std::int32_t v = 0; v < columns; ++v) {
+      const double* const b = block.data() + v * size_;
+      double largest = 0;
+      for (std::int32_t j = range.begin; j < range.end; ++j)
+        largest = std::max(largest, std::abs(b[j]));
+      exponent_[v] = 0;
+      if (largest > 0 && std::isfinite(largest)) std::frexp(largest, &exponent_[v]);
+      T* const to = side_.data() + v * size_;
+      for (std::int32_t j = range.begin; j < range.end; ++j)
+        to[j] = static_cast<T>(std::ldexp(b[j], -exponent_[v]));
+    }
+    return {side_.data(), size_, columns};
+  } else {
+    return {block.data(), size_, columns};
+  }
+}
+
+template <class T>
+void BlockSubstitution<T>::store(Range range, std::span<double> block,
+                                 std::int32_t columns) const {
+  for (std::int32_t v = 0; v < columns; ++v) {
+    const T* const x = solution_.data() + v * size_;
+    double* const to = block.data() + v * size_;
+    for (std::int32_t j = range.begin; j < range.end; ++j)
+      if constexpr (kConverts<T>)
+        to[j] = std::ldexp(static_cast<double>(x[j]), exponent_[v]);
+      else
+        to[j] = x[j];
+  }
+}
+
+template <class T>
+void BlockSubstitution<T>::solve_block(const FrontSolve<T>& fronts,
+                                       const BlockForm::Block& block, Range range,
+                                       std::span<double> vectors, std::int32_t columns) {
+  const Vectors<T> b = load(range, vectors, columns);
+  const Vectors<T> x{solution_.data(), size_, columns};
+  for (std::int32_t s = block.first_front; s <= block.root; ++s)
+    fronts.forward(s, panels_of(s), b, {}, local_.data());
+  for (std::int32_t s = block.root; s >= block.first_front; --s)
+    fronts.backward(s, panels_of(s), b, x, local_.data());
+  store(range, vectors, columns);
+}
+
+template <class T>
+void BlockSubstitution<T>::solve(bool transposed, std::span<double> block,
+                                 std::int32_t columns) {
+  const FrontSolve<T> fronts(view_, transposed);
+  const auto count = form_.blocks.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    const BlockForm::Block& each = form_.blocks[transposed ? count - 1 - k : k];
+    const Range range = columns_of(each);
+    if (transposed) pull(range, block, columns);
+    solve_block(fronts, each, range, block, columns);
+    if (!transposed) push(range, block, columns);
+  }
+}
+
+template class BlockSubstitution<float>;
+template class BlockSubstitution<double>;
+
+}  // namespace espalier::solver

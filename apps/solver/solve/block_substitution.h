@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "solver/solve/triangular_solve.h"
+#include "solver/symbolic/block_form.h"
+
+namespace espalier::solver {
+
+/// Solves with a block triangular matrix whose diagonal blocks are factored: block after
+/// block, by one thread. Between blocks vectors are in double precision.
+template <class T>
+class BlockSubstitution {
+ public:
+  /// @param columns  most vectors of a solve; what the rest refers to outlives this
+  BlockSubstitution(const FactorView<T>& view, const BlockForm& form,
+                    std::int32_t columns);
+
+  /// block := A^-1 block, or A^-T block, in elimination order.
+  /// @throws Error when a panel in the file cannot be read
+  /// @par Cost  4 flops for each entry of the factor and vector, 2 for each of coupling
+  void solve(bool transposed, std::span<double> block, std::int32_t columns);
+
+ private:
+  struct Range {
+    std::int32_t begin, end;  // columns
+  };
+  [[nodiscard]] Range columns_of(const BlockForm::Block& block) const;
+  const T* panels_of(std::int32_t front);
+  void pull(Range range, std::span<double> block, std::int32_t columns) const;
+  void push(Range range, std::span<double> block, std::int32_t columns) const;
+  void solve_block(const FrontSolve<T>& fronts, const BlockForm::Block& block,
+                   Range range, std::span<double> vectors, std::int32_t columns);
+  Vectors<T> load(Range range, std::span<double> block, std::int32_t columns);
+  void store(Range range, std::span<double> block, std::int32_t columns) const;
+
+  FactorView<T> view_;
+  const BlockForm& form_;
+  std::int64_t size_;
+  std::vector<T> side_, solution_;  // side_ empty where T is double
+  std::vector<int> exponent_;       // of the block's part of each vector
+  std::vector<T> local_;
+  std::optional<NodeStorage<T>> storage_;  // of the node of the last front
+  std::int32_t node_ = -1;
+};
+
+}  // namespace espalier::solver
