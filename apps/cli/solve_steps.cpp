@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "espalier/io/run_record_io.h"
 #include "solver/io/vector_io.h"
 
 namespace espalier::cli {
@@ -32,6 +33,19 @@ std::optional<Bytes> bound_of(const SolveOptions& options, const Solver& solver)
       !options.solver.out_of_core.empty())
     return std::min(least, solver.memory().least_out_of_core());
   return options.memory.resolve(least, 0);
+}
+
+void write_trace(const SolveOptions& options, const Solver& solver, SolveRun& run) {
+  if (!run.factor.run) return;
+  RunRecord& record = *run.factor.run;
+  record.input = options.input_name();
+  record.operation = name(solver.kind());
+  record.order = name(options.solver.order);
+  record.mapping = name(options.solver.mapping);
+  record.seconds = run.factor.seconds;
+  if (run.bound) record.bound = solver.memory().tree_bound(*run.bound);
+  write_run_record(options.trace, record);
+  run.factor.run.reset();
 }
 
 void solve(const SolveOptions& options, Solver& solver, Vectors& vectors, SolveRun& run) {

@@ -32,6 +32,11 @@ struct Vectors {
 [[nodiscard]] std::optional<Bytes> bound_of(const SolveOptions& options,
                                             const solver::Solver& solver);
 
+/// Writes what the factorisation recorded to --trace, if it was asked for.
+/// @throws FileError
+void write_trace(const SolveOptions& options, const solver::Solver& solver,
+                 SolveRun& run);
+
 /// Solves in place; without --rhs for A times ones.
 void solve(const SolveOptions& options, solver::Solver& solver, Vectors& vectors,
            SolveRun& run);
