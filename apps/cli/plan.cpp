@@ -17,6 +17,7 @@
 #include "cli/plan_out_of_core.h"
 #include "cli/plan_picture.h"
 #include "cli/plan_processes.h"
+#include "cli/plan_replay.h"
 #include "cli/report_option.h"
 #include "espalier/distributed/task_overflow.h"
 #include "espalier/io/text_file.h"
@@ -28,7 +29,7 @@ namespace {
 
 struct PlanCommand {
   MatrixSource source;  // or a file with a tree
-  std::string schedule, picture, page;
+  std::string schedule, picture, page, replay;
   std::vector<std::int32_t> workers;  // one, or a list to compare
   std::vector<MemoryItem> memory;     // at most one, or a list to compare
   PlanOptions plan;
@@ -37,6 +38,7 @@ struct PlanCommand {
   double rate = 0;                // flops per second of one worker; 0: not known
   std::int32_t task_workers = 1;  // that each task of a tree file can use
   bool compare = false, out_of_core = false, json = false;
+  bool processor_time = false;  // with replay
 };
 
 void report_input(Report& report, const PlanCommand& command, const PlanInput& input) {
@@ -206,7 +208,15 @@ Ending naming_the_task(const PlanCommand& command, const PlanInput& input, Plan&
   }
 }
 
+ExitStatus replay(const PlanCommand& command) {
+  if (!command.source.file.empty() || !command.source.grid.empty())
+    throw InvalidInput("plan: --replay has its own input");
+  return replay_plan({command.replay, command.workers, command.memory,
+                      command.processor_time, command.json});
+}
+
 Ending run_plan(PlanCommand command) {
+  if (!command.replay.empty()) return replay(command);
   check(command);
   std::optional<Progress> progress(std::in_place, "reading");
   const PlanInput input = read_plan_input(command);
@@ -253,6 +263,22 @@ void add_compare(CLI::App& app, PlanCommand& command) {
   }
 }
 
+void add_replay(CLI::App& app, PlanCommand& command) {
+  CLI::Option* replay =
+      add_path(app, "--replay", command.replay,
+               "Instead of a file: run the tasks that solve --trace recorded again,\n"
+               "in simulated time, by the policy, on each of --workers and --memory");
+  replay->type_name("FILE");
+  app.add_flag("--processor-time", command.processor_time,
+               "Take tasks for as long as they had the processor, not by the clock")
+      ->needs(replay);
+  for (const char* other :
+       {"--schedule", "--rate", "--order", "--mapping", "--report", "--compare",
+        "--out-of-core", "--processes", "--task-workers", "--kind", "--ordering"}) {
+    replay->excludes(app.get_option(other));
+  }
+}
+
 void add_cluster(CLI::App& app, PlanCommand& command) {
   CLI::Option* processes = add_processes(app, command.cluster);
   for (const char* other :
@@ -294,6 +320,7 @@ Command add_plan(CLI::App& program) {
   add_compare(*app, *command);
   add_out_of_core(*app, *command);
   add_cluster(*app, *command);
+  add_replay(*app, *command);
   add_json(*app, command->json);
   return {app, [command] { return run_plan(*command); }};
 }

@@ -68,6 +68,7 @@ Ending solve_matrix(SolveOptions& options) {
   }
   run.factor = *factored;
   run.cholesky_failed = solver.kind() != tried;
+  write_trace(options, solver, run);
   return finish(options, solver, std::move(vectors), run, progress);
 }
 

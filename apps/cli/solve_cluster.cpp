@@ -27,6 +27,7 @@ void check_for_cluster(const SolveOptions& options) {
   for (const auto& [option, given] :
        {std::pair{"--factor", !options.factor.empty()},
         std::pair{"--save", !options.save.empty()},
+        std::pair{"--trace", !options.trace.empty()},
         std::pair{"--out-of-core", !options.solver.out_of_core.empty()},
         std::pair{"--scheduler", options.solver.scheduler != "espalier"}})
     if (given)

@@ -32,6 +32,10 @@ void add_input(CLI::App& app, SolveOptions& options) {
   add_path(app, "--save", options.save,
            "Write the factorisation to this file, for --factor")
       ->type_name("FILE");
+  add_path(app, "--trace", options.trace,
+           "Write every task of the factorisation to this file, for\n"
+           "plan --replay; in core, in one process")
+      ->type_name("FILE");
   app.add_flag("--transposed", options.transposed,
                "Solve with the transposed matrix: A^T x = b");
 }
@@ -91,7 +95,7 @@ void refuse_beside_factor(CLI::App& app) {
     if (app.count("--factor") == 0) return;
     for (const char* other :
          {"MATRIX", "--grid", "--save", "--kind", "--precision", "--scaling",
-          "--pivot-threshold", "--memory", "--delay-reserve", "--out-of-core",
+          "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
           "--ordering", "--order", "--mapping", "--explain"})
       if (app.count(other) > 0)
         throw CLI::ValidationError(other, "not with --factor, which has decided it");
@@ -127,6 +131,11 @@ void check_combinations(const SolveOptions& options) {
         "--scaling matching: --kind spd has its pivots on the diagonal; "
         "take equilibrate or auto",
         set_option("--scaling", "auto"));
+  if (!options.trace.empty() && !options.solver.out_of_core.empty())
+    throw Refused(
+        fmt::format("--trace {}: not with --out-of-core, where tasks wait for a file",
+                    options.trace),
+        drop_option("--out-of-core"));
   if (options.solver.scheduler != "espalier" && options.bounded())
     throw Refused(
         fmt::format("--memory: scheduler '{}' keeps no bound; leave one of them out",
@@ -160,6 +169,7 @@ void check_save(const std::string& save, const std::string& out) {
 
 void check_paths(const SolveOptions& options) {
   if (!options.out.empty()) check_file("--out", options.out);
+  if (!options.trace.empty()) check_file("--trace", options.trace);
   if (!options.save.empty()) check_save(options.save, options.out);
   const std::string& directory = options.solver.out_of_core;
   if (directory.empty()) return;
@@ -190,6 +200,7 @@ void check(SolveOptions& options) {
   check_runtime({options.solver.workers, options.solver.scheduler});
   check_paths(options);
   options.solver.refine = !options.no_refine;
+  options.solver.record_run = !options.trace.empty();
   if (options.pivot_threshold) options.solver.pivot_threshold = *options.pivot_threshold;
   if (options.delay_reserve) options.solver.delay_reserve = *options.delay_reserve;
 }

@@ -15,6 +15,7 @@ struct SolveOptions {
   MatrixSource source;
   std::string factor;          ///< a saved factorisation instead of a source; else empty
   std::string rhs, out, save;  ///< empty: not given
+  std::string trace;           ///< file for the tasks of the factorisation; likewise
   MemoryRequest memory{.kind = MemoryRequest::Kind::kUnbounded};
   std::optional<double> pivot_threshold;
   std::optional<Bytes> delay_reserve;

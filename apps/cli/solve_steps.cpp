@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "espalier/io/run_record_io.h"
 #include "solver/api/explain_solver.h"
 #include "solver/io/vector_io.h"
 #include "solver/memory/process_memory.h"
@@ -54,6 +55,19 @@ void explain_peak(const SolveOptions& options, const Solver& solver, SolveRun& r
   solver::MemoryExplanation peak = solver::explain_peak(solver, run.factor);
   run.peak = peak.total;
   run.explained.push_back({"peak_rss_bytes", "peak of the process", std::move(peak)});
+}
+
+void write_trace(const SolveOptions& options, const Solver& solver, SolveRun& run) {
+  if (!run.factor.run) return;
+  RunRecord& record = *run.factor.run;
+  record.input = options.input_name();
+  record.operation = name(solver.kind());
+  record.order = name(options.solver.order);
+  record.mapping = name(options.solver.mapping);
+  record.seconds = run.factor.seconds;
+  if (run.bound) record.bound = solver.memory().tree_bound(*run.bound);
+  write_run_record(options.trace, record);
+  run.factor.run.reset();
 }
 
 void solve(const SolveOptions& options, Solver& solver, Vectors& vectors, SolveRun& run) {

@@ -38,6 +38,10 @@ void explain_least(const SolveOptions& options, const solver::Solver& solver,
 /// With --explain: what made up the peak, when all has ended.
 void explain_peak(const SolveOptions& options, const solver::Solver& solver,
                   SolveRun& run);
+/// Writes what the factorisation recorded to --trace, if it was asked for.
+/// @throws FileError
+void write_trace(const SolveOptions& options, const solver::Solver& solver,
+                 SolveRun& run);
 
 /// Solves in place; without --rhs for A times ones.
 void solve(const SolveOptions& options, solver::Solver& solver, Vectors& vectors,

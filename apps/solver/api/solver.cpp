@@ -51,6 +51,9 @@ void check(const SolverOptions& options) {
   if (options.prepare.weak_diagonal < 0 || std::isnan(options.prepare.weak_diagonal))
     throw InvalidInput(fmt::format("options.prepare.weak_diagonal is {}: negative",
                                    options.prepare.weak_diagonal));
+  if (options.record_run && !options.out_of_core.empty())
+    throw InvalidInput(
+        "options.record_run: what a run out of core waits for is not known");
 }
 
 Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
@@ -113,6 +116,7 @@ AssemblyOptions Solver::assembly_options() const {
 bool Solver::is_small(FactorKind kind) const {
   const int sides = kind == FactorKind::kLu ? 2 : 1;
   return options_.scheduler == "espalier" && options_.out_of_core.empty() &&
+         !options_.record_run &&
          sides * analysis_.symbolic.factor_flops < options_.runtime_flops;
 }
 
@@ -142,7 +146,8 @@ FactorInput Solver::input() const {
           tree_,
           pivot_options(),
           file_,
-          bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least};
+          bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least,
+          options_.record_run};
 }
 
 void Solver::forget_factor() {

@@ -54,6 +54,8 @@ struct SolverOptions {
   /// Condition and forward error: a few more solves. They are made anyhow where pivots
   /// were perturbed or nearly zero, or where solutions are huge.
   bool estimate_errors = false;
+  /// Every task of the factorisation, in FactorReport::run: in core, in one process.
+  bool record_run = false;
 };
 
 /// @throws InvalidInput naming the option and the value; what depends on this machine is

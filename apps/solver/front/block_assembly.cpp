@@ -10,15 +10,16 @@ namespace espalier::solver {
 
 template <class T>
 BlockAssembly<T>::BlockAssembly(const FrontContext<T>& context, Front<T>& front,
-                                Held held)
+                                std::int32_t slices, Held held)
     : context_(context),
       front_(front),
       node_(context.tree.node_of_front[front.front()]),
+      slices_(slices),
       held_(std::move(held)),
       positions_(context.tree.nodes[node_].index_entries *
                      static_cast<Bytes>(sizeof(std::int32_t)),
                  context.meter, context.pool),
-      finished_(front.blocks(), 0) {
+      finished_(std::size_t(front.blocks()) * slices, 0) {
   // With delayed columns the panel is larger than planned and stands elsewhere.
   if (front.has_delayed()) context.factor.storage[node_].release();
   const AssemblyTree& tree = context.tree;
@@ -31,12 +32,26 @@ BlockAssembly<T>::BlockAssembly(const FrontContext<T>& context, Front<T>& front,
   }
 }
 
+// None, where a block column has fewer columns than slices.
 template <class T>
-void BlockAssembly<T>::assemble(std::int32_t block) {
-  const BlockColumn<T> columns = block_column(front_.storage(), block);
+BlockColumn<T> BlockAssembly<T>::columns_of(std::int32_t slice) const {
+  BlockColumn<T> columns = block_column(front_.storage(), slice / slices_);
+  const std::int32_t part = slice % slices_;
+  const std::int32_t begin = slice_start(columns.width, part, slices_);
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+    columns.data[side] += std::int64_t{begin} * columns.leading;
+  columns.width = slice_start(columns.width, part + 1, slices_) - begin;
+  columns.first += begin;
+  return columns;
+}
+
+template <class T>
+void BlockAssembly<T>::assemble(std::int32_t slice) {
+  const BlockColumn<T> columns = columns_of(slice);
+  if (columns.width == 0) return;
   take_memory(columns);
   const std::int32_t end = columns.first + columns.width;
-  if (block < front_.panels()) front_.add_original(columns.first, end);
+  if (slice / slices_ < front_.panels()) front_.add_original(columns.first, end);
   for (std::size_t c = 0; c < children_.size(); ++c) {
     const auto& [child, positions, buffer] = children_[c];
     if (held_.empty()) {
@@ -114,20 +129,19 @@ void BlockAssembly<T>::take_memory(const BlockColumn<T>& columns) {
   }
 }
 
-// What no block that is still to be assembled reads of the children goes.
+// What no slice that is still to be assembled reads of the children goes.
 template <class T>
-void BlockAssembly<T>::finish(std::int32_t block) {
-  const std::int32_t blocks = front_.blocks();
+void BlockAssembly<T>::finish(std::int32_t slice) {
+  const auto slices = static_cast<std::int32_t>(finished_.size());
   const std::scoped_lock lock(mutex_);
-  finished_[block] = 1;
+  finished_[slice] = 1;
   const std::int32_t before = finished_first_;
-  while (finished_first_ < blocks && finished_[finished_first_] != 0) ++finished_first_;
+  while (finished_first_ < slices && finished_[finished_first_] != 0) ++finished_first_;
   if (finished_first_ == before) return;
-  const bool all = finished_first_ == blocks;
+  const bool all = finished_first_ == slices;
   const AssemblyTree& tree = context_.tree;
   if (!all && !tree.nodes[node_].by_blocks) return;
-  const std::int32_t next =
-      all ? 0 : block_column(front_.storage(), finished_first_).first;
+  const std::int32_t next = all ? 0 : columns_of(finished_first_).first;
   for (const Child& child : children_) {
     if (all) {
       child.contribution->release();

@@ -9,13 +9,14 @@
 
 namespace espalier::solver {
 
-/// The assembly of a tiled front, block column by block column, in memory that grows with
-/// it: a block takes its pages when it begins, and what no later block reads of the
-/// children's contribution blocks is given back when it is done. AssemblyTree::Profile
-/// says what that needs when blocks begin in turn, `window` of them at once.
+/// The assembly of a tiled front, slice by slice of its block columns, in memory that
+/// grows with it: a slice takes its pages when it begins, and what no later slice reads
+/// of the children's contribution blocks is given back when it is done.
+/// AssemblyTree::Profile says what that needs when slices begin in turn, so many at once.
 ///
-/// Of a shared front the block columns and the parts of the children's contribution
-/// blocks that are at this process are assembled; what others send is added by add().
+/// Of a shared front, whose slices are whole block columns, those and the parts of the
+/// children's contribution blocks that are at this process are assembled; what others
+/// send is added by add().
 template <class T>
 class BlockAssembly {
  public:
@@ -28,16 +29,18 @@ class BlockAssembly {
   };
 
   /// @param front  of a tiled node, allocated by allocate_node(); outlives this
-  /// @param held   of a shared front; empty: all is here
-  BlockAssembly(const FrontContext<T>& context, Front<T>& front, Held held = {});
+  /// @param slices  of a block column: slice s of block J is number slices J + s
+  /// @param held    of a shared front; empty: all is here
+  BlockAssembly(const FrontContext<T>& context, Front<T>& front, std::int32_t slices = 1,
+                Held held = {});
 
-  /// Assembles a block column of panel or contribution block; finish() has to follow.
-  /// Safe from any thread, each block once. @throws Error when the system has no memory
-  /// or the file cannot be read
-  void assemble(std::int32_t block);
-  /// No more is read of the children for a block, here or, in a shared front, by the
+  /// Assembles a slice of panel or contribution block; finish() has to follow. Safe from
+  /// any thread, each slice once. @throws Error when the system has no memory or the file
+  /// cannot be read
+  void assemble(std::int32_t slice);
+  /// No more is read of the children for a slice, here or, in a shared front, by the
   /// process that has the block.
-  void finish(std::int32_t block);
+  void finish(std::int32_t slice);
 
   /// Memory for columns that another process sends, where they would be if all were here:
   /// `memory` in every side.
@@ -47,7 +50,7 @@ class BlockAssembly {
   /// Where columns lie, in one block column of the child's.
   [[nodiscard]] std::span<std::byte> memory(const Columns& columns,
                                             std::int32_t side) const;
-  /// So many blocks in a row are finished; all: the children's memory is gone.
+  /// So many slices in a row are finished; all: the children's memory is gone.
   [[nodiscard]] std::int32_t finished();
 
  private:
@@ -56,18 +59,19 @@ class BlockAssembly {
     std::span<const std::int32_t> positions;  // of its rows, in the front
     PageBuffer* contribution;
   };
+  [[nodiscard]] BlockColumn<T> columns_of(std::int32_t slice) const;
   void take_memory(const BlockColumn<T>& columns);
   void add_to_front(const Columns& columns);
 
   const FrontContext<T>& context_;
   Front<T>& front_;
-  std::int32_t node_;
+  std::int32_t node_, slices_;
   Held held_;
   PageBuffer positions_;  // of all children's rows, one child after the other
   std::vector<Child> children_;
   std::mutex mutex_;  // of what follows, and of filling and draining buffers
-  std::vector<std::int8_t> finished_;  // of each block
-  std::int32_t finished_first_ = 0;    // so many blocks in a row
+  std::vector<std::int8_t> finished_;  // of each slice
+  std::int32_t finished_first_ = 0;    // so many slices in a row
 };
 
 }  // namespace espalier::solver

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "espalier/model/error.h"
+#include "solver/kernels/dense.h"
 #include "solver/kernels/update.h"
 #include "solver/tree/extend_add.h"
 
@@ -29,6 +31,8 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
   storage_.panel_layout = factor.panel(symbolic, context.tree, front);
   storage_.contribution_layout = context.tree.contribution(symbolic, front);
   storage_.sides = context.tree.sides();
+  for (std::int32_t k = 0; k < panels(); ++k)
+    eliminated_.push_back(storage_.panel_layout.width(k));
 
   FrontDelays<T>* const own = delays();
   if (own != nullptr) {
@@ -152,68 +156,111 @@ std::int32_t Front<T>::clear_pivots(const BlockColumn<T>& column,
 }
 
 template <class T>
-bool Front<T>::factor(std::int32_t block) {
+bool Front<T>::factor(std::int32_t block, std::int32_t end) {
   const BlockColumn<T> column = block_column(storage_, block);
-  if (kind() == FactorKind::kCholesky) {
-    const kernels::RowSegment<T> below{column.data[0] + column.width, column.leading,
-                                       column.leading - column.width};
-    kernels::PivotBlock<T> pivots{};
-    pivots.width = column.width;
-    pivots.diagonal = column.data[0];
-    pivots.leading = column.leading;
-    pivots.below = {&below, 1};
-    const auto counts =
-        kernels::factor_pivot_block(FactorKind::kCholesky, pivots, kernels::PivotRule{},
-                                    context_.scratch.template as<T>());
-    const std::int32_t good = clear_pivots(column, counts.eliminated);
-    if (good == column.width) return true;
-    context_.log.fail(context_.symbolic.first_column[front_] + column.first + good);
-    return false;
+  if (kind() != FactorKind::kCholesky) {
+    ESPALIER_ASSERT(end == order(), "pivots are tested over all rows");
+    factor_with_pivoting(block, column);
+    return true;
   }
-  factor_with_pivoting(block, column);
-  return true;
+  const kernels::RowSegment<T> below{column.data[0] + column.width, column.leading,
+                                     end - column.first - column.width};
+  kernels::PivotBlock<T> pivots{};
+  pivots.width = column.width;
+  pivots.diagonal = column.data[0];
+  pivots.leading = column.leading;
+  pivots.below = {&below, 1};
+  const auto counts =
+      kernels::factor_pivot_block(FactorKind::kCholesky, pivots, kernels::PivotRule{},
+                                  context_.scratch.template as<T>());
+  const std::int32_t good = clear_pivots(column, counts.eliminated);
+  if (good == column.width) return true;
+  context_.log.fail(context_.symbolic.first_column[front_] + column.first + good);
+  return false;
 }
 
 template <class T>
-void Front<T>::update(std::int32_t target, std::int32_t source) {
+void Front<T>::solve(std::int32_t block, std::int32_t begin, std::int32_t end) {
+  ESPALIER_ASSERT(kind() == FactorKind::kCholesky, "pivots are tested over all rows");
+  const BlockColumn<T> column = block_column(storage_, block);
+  kernels::solve_below(end - begin, column.width, column.data[0], column.leading,
+                       column.data[0] + (begin - column.first), column.leading);
+}
+
+// What was eliminated is known here by block: the delays may come into being while
+// earlier blocks still update others.
+template <class T>
+void Front<T>::update(std::int32_t target, std::int32_t source, std::int32_t begin,
+                      std::int32_t end) {
   const BlockColumn<T> to = block_column(storage_, target);
-  const FrontDelays<T>* const own = delays();
+  Factored by{};
   if (source < panels()) {
     const BlockColumn<T> from = block_column(storage_, source);
     const std::int32_t down = to.first - from.first;
-    const std::int32_t count = own != nullptr ? own->eliminated[source] : from.width;
-    update_by(to, from.data[0] + down, from.data[1] + down, from.leading, count,
-              d_ + 2 * std::int64_t{from.first});
-    return;
+    by = {from.data[0] + down, from.data[1] + down, from.leading, eliminated_[source],
+          d_ + 2 * std::int64_t{from.first}};
+  } else {
+    const FrontDelays<T>* const own = delays();
+    if (own == nullptr || own->tail_eliminated == 0) return;
+    const std::int32_t down = own->slots() + to.first - pivots();
+    by = {own->tail[0].data() + down, own->tail[1].data() + down,
+          own->slots() + contribution_rows(), own->tail_eliminated, own->tail_d.data()};
   }
-  if (own == nullptr || own->tail_eliminated == 0) return;
-  const std::int32_t down = own->slots() + to.first - pivots();
-  update_by(to, own->tail[0].data() + down, own->tail[1].data() + down,
-            own->slots() + contribution_rows(), own->tail_eliminated, own->tail_d.data());
+  if (begin == to.first)
+    update_diagonal(to, by, end - begin);
+  else
+    update_rows(to, by, begin - to.first, end - begin);
 }
 
+// The diagonal block of a block column and what is under it: so many rows.
 template <class T>
-void Front<T>::update_by(const BlockColumn<T>& to, const T* lower, const T* upper,
-                         std::int32_t leading, std::int32_t count, const T* d) {
-  const std::int32_t rows = to.leading;
+void Front<T>::update_diagonal(const BlockColumn<T>& to, const Factored& by,
+                               std::int32_t rows) {
   switch (kind()) {
     case FactorKind::kCholesky:
-      kernels::update_lower(rows, to.width, count, lower, leading, to.data[0],
+      kernels::update_lower(rows, to.width, by.count, by.lower, by.leading, to.data[0],
                             to.leading);
       return;
     case FactorKind::kLdlt: {
       std::vector<T> large;  // the tail may have more columns than a block
       const std::span<T> scratch =
-          context_.scratch.template at_least<T>(std::int64_t{to.width} * count, large);
-      kernels::update_lower_ldlt(rows, to.width, count, lower, leading, d, to.data[0],
-                                 to.leading, scratch);
+          context_.scratch.template at_least<T>(std::int64_t{to.width} * by.count, large);
+      kernels::update_lower_ldlt(rows, to.width, by.count, by.lower, by.leading, by.d,
+                                 to.data[0], to.leading, scratch);
       return;
     }
     case FactorKind::kLu:
-      kernels::update_lower_product(rows, to.width, count, lower, leading, upper, leading,
-                                    to.data[0], to.leading);
-      kernels::update_lower_product(rows, to.width, count, upper, leading, lower, leading,
-                                    to.data[1], to.leading);
+      kernels::update_lower_product(rows, to.width, by.count, by.lower, by.leading,
+                                    by.upper, by.leading, to.data[0], to.leading);
+      kernels::update_lower_product(rows, to.width, by.count, by.upper, by.leading,
+                                    by.lower, by.leading, to.data[1], to.leading);
+  }
+}
+
+// Rows of a block column from `down` rows under its first on.
+template <class T>
+void Front<T>::update_rows(const BlockColumn<T>& to, const Factored& by,
+                           std::int32_t down, std::int32_t rows) {
+  switch (kind()) {
+    case FactorKind::kCholesky:
+      kernels::update_general(rows, to.width, by.count, by.lower + down, by.leading,
+                              by.lower, by.leading, to.data[0] + down, to.leading);
+      return;
+    case FactorKind::kLdlt: {
+      std::vector<T> large;
+      const std::span<T> scaled =
+          context_.scratch.template at_least<T>(std::int64_t{to.width} * by.count, large);
+      kernels::multiply_by_d(to.width, by.count, by.lower, by.leading, by.d,
+                             scaled.data(), to.width);
+      kernels::update_general(rows, to.width, by.count, by.lower + down, by.leading,
+                              scaled.data(), to.width, to.data[0] + down, to.leading);
+      return;
+    }
+    case FactorKind::kLu:
+      kernels::update_general(rows, to.width, by.count, by.lower + down, by.leading,
+                              by.upper, by.leading, to.data[0] + down, to.leading);
+      kernels::update_general(rows, to.width, by.count, by.upper + down, by.leading,
+                              by.lower, by.leading, to.data[1] + down, to.leading);
   }
 }
 

@@ -47,10 +47,10 @@ struct FrontContext {
 ///   finish_pivots(), then update(j, panels()) for the contribution block
 ///
 /// factor() and finish_pivots() follow one another; updates of different targets run in
-/// parallel. Columns that find no pivot inside their block leave it as slots
-/// (FrontDelays) and follow the elimination beside the panel; finish_pivots() tries them
-/// once more together. What is left goes to the parent, or where it may not, is taken as
-/// it is.
+/// parallel, and so do those of different rows of one. Columns that find no pivot inside
+/// their block leave it as slots (FrontDelays) and follow the elimination beside the
+/// panel; finish_pivots() tries them once more together. What is left goes to the parent,
+/// or where it may not, is taken as it is.
 template <class T>
 class Front {
  public:
@@ -84,13 +84,26 @@ class Front {
   /// Whether any child has delayed columns.
   [[nodiscard]] bool has_delayed() const { return delayed_in_ > 0; }
 
+  /// Rows of the front.
+  [[nodiscard]] std::int32_t order() const { return storage_.panel_layout.rows(); }
   /// Factors block column `block` of the panel.
   /// @return false: no positive pivot (Cholesky); the log has the column
-  bool factor(std::int32_t block);
+  bool factor(std::int32_t block) { return factor(block, order()); }
+  /// The same for its rows before row `end` of the front. The others are for solve();
+  /// other kinds than Cholesky have none.
+  bool factor(std::int32_t block, std::int32_t end);
+  /// Cholesky: rows [begin, end) of a block column whose diagonal block is factored.
+  void solve(std::int32_t block, std::int32_t begin, std::int32_t end);
   void finish_pivots();
   /// Updates block column `target` by the factored block column `source` < target, or
   /// by the tail for source == panels().
-  void update(std::int32_t target, std::int32_t source);
+  void update(std::int32_t target, std::int32_t source) {
+    update(target, source, block_column(storage_, target).first, order());
+  }
+  /// The same for its rows [begin, end) only, which hold all of the diagonal block or
+  /// nothing of it.
+  void update(std::int32_t target, std::int32_t source, std::int32_t begin,
+              std::int32_t end);
 
  private:
   /// The slots of a front as rows of the block that is being factored.
@@ -131,8 +144,16 @@ class Front {
   void pass_on(const BlockColumn<T>& column, std::int32_t eliminated, const Slots& slots);
   void leave_slots(const BlockColumn<T>& column, std::int32_t eliminated,
                    const Slots& before);
-  void update_by(const BlockColumn<T>& to, const T* lower, const T* upper,
-                 std::int32_t leading, std::int32_t count, const T* d);
+  /// Factored columns as they update others: `lower` and `upper` from the row on where
+  /// the diagonal block of the target begins.
+  struct Factored {
+    const T *lower, *upper;
+    std::int32_t leading, count;
+    const T* d;
+  };
+  void update_diagonal(const BlockColumn<T>& to, const Factored& by, std::int32_t rows);
+  void update_rows(const BlockColumn<T>& to, const Factored& by, std::int32_t down,
+                   std::int32_t rows);
 
   const FrontContext<T>& context_;
   std::int32_t front_;
@@ -141,6 +162,7 @@ class Front {
   std::int32_t* row_order_ = nullptr;
   std::int32_t* column_order_ = nullptr;
   T* d_ = nullptr;
+  std::vector<std::int32_t> eliminated_;  // columns of each block of the panel
   std::vector<T> corner_;  // slots x slots: what is left of them among themselves
 };
 

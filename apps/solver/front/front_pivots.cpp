@@ -81,6 +81,7 @@ void Front<T>::factor_with_pivoting(std::int32_t block, const BlockColumn<T>& co
       pivots, [&](std::int32_t left) { return pay_for_slots(slots.count, left); });
   if (slots.count > 0) pass_on(column, eliminated, slots);
   if (eliminated < column.width) leave_slots(column, eliminated, slots);
+  eliminated_[block] = eliminated;
   if (delays() != nullptr) delays()->eliminated[block] = eliminated;
 }
 

@@ -10,10 +10,12 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "solver/front/front_tasks.h"
 #include "solver/front/shared_nodes.h"
 #include "solver/memory/clock.h"
+#include "solver/runtime/run_recorder.h"
 #include "solver/runtime/starpu_tasks.h"
 #include "solver/runtime/tiled_front.h"
 
@@ -24,12 +26,15 @@ namespace {
 class JobMeter : public MemoryMeter {
  public:
   void attach(espalier_job* job) { job_ = job; }
+  void record_to(RunRecorder* recorder) { recorder_ = recorder; }
 
  private:
   void changed(Bytes delta) noexcept override {
     if (job_ != nullptr) espalier_job_allocated(job_, -1, delta);
+    if (recorder_ != nullptr) recorder_->changed(delta);
   }
   espalier_job* job_ = nullptr;
+  RunRecorder* recorder_ = nullptr;
 };
 
 void check_policy(int status) {
@@ -79,6 +84,7 @@ class Factorisation {
       check_policy(espalier_job_begin(&job_, plan, 0));
       meter_.attach(job_);
     }
+    if (input.record) meter_.record_to(&recorder_.emplace(runtime.workers()));
     if (shared_ != nullptr) shared_->begin(context_);
   }
 
@@ -123,7 +129,9 @@ class Factorisation {
     report.allocated_peak = meter_.peak();
     report.tasks = tasks_.load();
     report.pivots = log_.statistics();
+    meter_.record_to(nullptr);
     if (error_) std::rethrow_exception(error_);
+    if (recorder_ && !log_.failed()) report.run = recorder_->record(tree_);
   }
 
   [[nodiscard]] tl::expected<Factor<T>, BadPivot> result() {
@@ -141,9 +149,13 @@ class Factorisation {
 
   static void open_task(void* /*buffers*/[], void* argument) noexcept {
     const auto& [self, node] = *static_cast<const Argument*>(argument);
+    RunRecorder* const recorder = self->recorder();
+    if (recorder != nullptr) recorder->begin(node, nullptr, 0);
     self->open(node);
+    if (recorder != nullptr) recorder->end();
   }
 
+  [[nodiscard]] RunRecorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
   [[nodiscard]] bool takes_part(std::size_t node) const {
     return shared_ == nullptr || shared_->takes_part(static_cast<std::int32_t>(node));
   }
@@ -169,7 +181,7 @@ class Factorisation {
       } else if (!tree_.nodes[node].tiled) {
         run_sequential_node(context_, node);
       } else {
-        tiled_[node] = std::make_unique<TiledFront<T>>(context_, node);
+        tiled_[node] = std::make_unique<TiledFront<T>>(context_, node, recorder());
         tiled = true;
         tiled_[node]->submit([this, node](starpu_task* task) { submit(task, node); },
                              [this, node] {
@@ -260,6 +272,7 @@ class Factorisation {
 
   const AssemblyTree& tree_;
   SharedNodes<T>* shared_;
+  std::optional<RunRecorder> recorder_;
   JobMeter meter_;
   PivotLog log_;
   DelayReserve reserve_;

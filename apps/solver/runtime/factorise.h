@@ -2,10 +2,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "espalier/model/error.h"
+#include "espalier/model/run_record.h"
 #include "solver/front/factor.h"
 #include "solver/front/pivoting.h"
 #include "solver/matrix/sparse_matrix.h"
@@ -30,6 +32,8 @@ struct FactorInput {
   std::shared_ptr<SpillFile> file{};
   /// Bytes up to which freed pages are kept for the next fronts: the bound on the tree.
   Bytes pool_limit = 0;
+  /// Whether every task is recorded, into FactorReport::run.
+  bool record = false;
 };
 
 /// What the runtime recorded of a factorisation.
@@ -42,6 +46,9 @@ struct FactorReport {
   std::int64_t stolen_tasks = 0;
   double busy_seconds = 0;  ///< in tasks, summed over workers; 0 likewise
   PivotStatistics pivots;
+  /// Where FactorInput asks for it. Its input, operation, order, mapping and bound are
+  /// for the caller to say.
+  std::optional<RunRecord> run;
   std::string advice;  ///< a sentence on what would make this faster here; or empty
 };
 

@@ -38,13 +38,36 @@ tl::expected<Factor<T>, BadPivot> factorise_sequentially(
   return factor;
 }
 
+namespace {
+
+// For a record of a run.
+constexpr Bytes kBytesPerRecordedTask = 512;
+
+Bytes record_bytes(const FactorInput& input) {
+  if (!input.record) return 0;
+  const AssemblyTree& tree = input.tree;
+  std::int64_t tasks = 0;
+  for (const AssemblyTree::Node& node : tree.nodes) {
+    ++tasks;
+    if (!node.tiled) continue;
+    const std::int32_t panels = tree.panel(input.symbolic, node.last_front).blocks();
+    const std::int32_t blocks =
+        panels + tree.contribution(input.symbolic, node.last_front).blocks();
+    tasks += TileGraph(tile_shape(tree, node.last_front, panels, blocks, true)).tasks();
+  }
+  return checked_mul(tasks, kBytesPerRecordedTask);
+}
+
+}  // namespace
+
 template <class T>
 Bytes bytes_beside(const FactorInput& input, std::int32_t workers) {
   const PivotOptions& pivoting = input.pivoting;
   const Bytes delays = pivoting.delay_reserve == std::numeric_limits<Bytes>::max()
                            ? 0
                            : pivoting.delay_reserve;
-  return checked_add(Factor<T>::footprint(input.symbolic, input.tree.kind),
+  return checked_add(checked_add(Factor<T>::footprint(input.symbolic, input.tree.kind),
+                                 record_bytes(input)),
                      checked_add(delays, workers * PageBuffer::footprint(scratch_bytes(
                                                        input.symbolic, input.tree))));
 }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "solver/runtime/run_recorder.h"
 #include "solver/runtime/starpu_tasks.h"
 
 namespace espalier::solver {
 namespace {
+
+using Kind = TileTask::Kind;
 
 template <class T>
 Front<T> open_front(const FrontContext<T>& context, std::int32_t node) {
@@ -15,80 +18,68 @@ Front<T> open_front(const FrontContext<T>& context, std::int32_t node) {
                   context.contributions[node].template as<T>());
 }
 
+// Of the front as it is: delayed columns make its panel larger than planned.
+template <class T>
+TileShape shape_of(const FrontContext<T>& context, const Front<T>& front) {
+  return tile_shape(context.tree, front.front(), front.panels(), front.blocks(),
+                    context.pivoting.delay_reserve > 0);
+}
+
 }  // namespace
 
 template <class T>
-TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node)
+TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node,
+                          RunRecorder* recorder)
     : context_(context),
-      task_(task_id(static_cast<std::size_t>(node))),
+      node_(node),
+      recorder_(recorder),
       front_(open_front(context, node)),
-      panels_(front_.panels()),
-      blocks_(front_.blocks()),
-      may_delay_(context.tree.kind != FactorKind::kCholesky &&
-                 context.pivoting.delay_reserve > 0),
+      shape_(shape_of(context, front_)),
       writes_(context.tree.nodes[node].factor_at >= 0 && !front_.has_delayed()),
-      assembly_(context, front_),
-      handles_(blocks_ + (may_delay_ ? 1 : 0)) {
-  // The handles stand for the blocks, whose memory comes later, in the dependencies.
-  for (starpu_data_handle_t& handle : handles_) starpu_void_data_register(&handle);
+      assembly_(context, front_, shape_.slices),
+      graph_(shape_) {
+  if (recorder_ != nullptr) recorder_->opened(node, shape_);
 }
 
 template <class T>
-starpu_task* TiledFront<T>::create(Kind kind, std::int32_t target, std::int32_t source) {
+starpu_task* TiledFront<T>::create(const TileTask& task) {
   static starpu_codelet codelets[] = {
-      make_codelet(run_block_task, "assemble", STARPU_VARIABLE_NBUFFERS),
-      make_codelet(run_block_task, "factor", STARPU_VARIABLE_NBUFFERS),
-      make_codelet(run_block_task, "update", STARPU_VARIABLE_NBUFFERS),
-      make_codelet(run_block_task, "finish", STARPU_VARIABLE_NBUFFERS)};
-  tasks_.push_back({this, kind, target, source});
-  starpu_task* const task = starpu_task_create();
-  task->cl = &codelets[static_cast<int>(kind)];
-  task->cl_arg = &tasks_.back();
-  const auto access = [&](std::int32_t handle, starpu_data_access_mode mode) {
-    task->handles[task->nbuffers] = handles_[handle];
-    task->modes[task->nbuffers++] = mode;
-  };
-  if (kind == Kind::kUpdate) access(source < panels_ ? source : blocks_, STARPU_R);
-  if (kind == Kind::kFactor && may_delay_) access(blocks_, STARPU_RW);
-  access(target, kind == Kind::kAssemble ? STARPU_W : STARPU_RW);
-  task->priority = block_priority(blocks_ - target, kind == Kind::kUpdate);
-  return task;
+      make_codelet(run_tile_task, "assemble"), make_codelet(run_tile_task, "factor"),
+      make_codelet(run_tile_task, "solve"), make_codelet(run_tile_task, "update"),
+      make_codelet(run_tile_task, "finish")};
+  RunningTask* running = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    running = &tasks_.emplace_back(this, task);
+  }
+  starpu_task* const result = starpu_task_create();
+  result->cl = &codelets[static_cast<int>(task.kind)];
+  result->cl_arg = running;
+  result->priority = priority(shape_, task);
+  return result;
 }
 
 template <class T>
-void TiledFront<T>::submit(const std::function<void(starpu_task*)>& submit,
+void TiledFront<T>::submit(std::function<void(starpu_task*)> submit,
                            std::function<void()> ended) {
+  submit_ = std::move(submit);
   ended_ = std::move(ended);
-  const std::int32_t tail = may_delay_ ? 1 + blocks_ - panels_ : 0;
-  const std::int32_t updates = panels_ * (blocks_ - 1) - panels_ * (panels_ - 1) / 2;
-  const std::int32_t total = blocks_ + panels_ + updates + tail;
-  to_run_ = total + 1 + (writes_ ? panels_ : 0);  // one for this function
-  tasks_.reserve(total);
-  work_each_ = context_.tree.tasks.work(task_) / total;
-  std::vector<starpu_task*> assemblies;
-  for (std::int32_t j = 0; j < blocks_; ++j)
-    assemblies.push_back(create(Kind::kAssemble, j, 0));
-  // Block j begins when all up to j - window are done.
-  const std::int32_t window = context_.tree.window;
-  for (std::int32_t j = window; j < blocks_; ++j) {
-    const std::int32_t first = std::max(0, j - 2 * window + 1);
-    starpu_task_declare_deps_array(assemblies[j],
-                                   static_cast<unsigned>(j - window - first + 1),
-                                   assemblies.data() + first);
+  // One for this function, which a task that ends meanwhile must not destroy.
+  to_run_ = graph_.tasks() + 1 + (writes_ ? shape_.panels : 0);
+  work_each_ = context_.tree.tasks.work(task_id(static_cast<std::size_t>(node_))) /
+               static_cast<double>(graph_.tasks());
+  std::vector<TileTask> ready;
+  {
+    const std::scoped_lock lock(mutex_);
+    graph_.start(ready);
   }
-  for (starpu_task* const task : assemblies) submit(task);
-  for (std::int32_t k = 0; k < panels_; ++k) {
-    submit(create(Kind::kFactor, k, 0));
-    for (std::int32_t j = k + 1; j < blocks_; ++j) submit(create(Kind::kUpdate, j, k));
-  }
-  if (may_delay_) {
-    submit(create(Kind::kFinish, blocks_, 0));
-    for (std::int32_t j = panels_; j < blocks_; ++j)
-      submit(create(Kind::kUpdate, j, panels_));
-  }
-  for (const starpu_data_handle_t handle : handles_)
-    starpu_data_unregister_submit(handle);
+  submit_all(ready);
   end_one();
+}
+
+template <class T>
+void TiledFront<T>::submit_all(const std::vector<TileTask>& ready) {
+  for (const TileTask& task : ready) submit_(create(task));
 }
 
 template <class T>
@@ -99,38 +90,81 @@ void TiledFront<T>::end_one() {
 }
 
 template <class T>
-void TiledFront<T>::run_block_task(void* /*buffers*/[], void* argument) noexcept {
-  const auto& task = *static_cast<const BlockTask*>(argument);
-  TiledFront& front = *task.front;
+bool TiledFront<T>::stopped() const {
+  return context_.log.failed() || (context_.file && context_.file->failed());
+}
+
+// The front may be gone when its last task has ended.
+template <class T>
+void TiledFront<T>::run_tile_task(void* /*buffers*/[], void* argument) noexcept {
+  const auto [front, task] = *static_cast<const RunningTask*>(argument);
+  RunRecorder* const recorder = front->recorder_;
+  if (recorder != nullptr)
+    recorder->begin(front->node_, &task, priority(front->shape_, task));
   try {
-    front.run(task);
+    front->run(task);
   } catch (...) {
-    front.context_.stop();
-    if (task.kind == Kind::kFactor && front.writes_) front.end_one();
+    front->context_.stop();
   }
-  if (front.context_.done != nullptr) front.context_.done->fetch_add(front.work_each_);
-  front.end_one();
+  if (front->context_.done != nullptr) front->context_.done->fetch_add(front->work_each_);
+  try {
+    front->end(task);
+  } catch (...) {
+    front->context_.stop();  // tasks that StarPU refused: nobody waits for the node
+  }
+  if (recorder != nullptr) recorder->end();
+}
+
+// After a failure the tasks that are left do nothing but end.
+template <class T>
+void TiledFront<T>::run(const TileTask& task) {
+  if (stopped()) return;
+  const bool whole = task.kind == Kind::kFactor && !shape_.solves_by_tiles;
+  const auto first_of = [this](std::int32_t block) {
+    return block < shape_.blocks ? block_column(front_.storage(), block).first
+                                 : front_.order();
+  };
+  const std::int32_t top = std::max(task.row * shape_.group, task.column);
+  compute(task, first_of(top),
+          whole ? front_.order() : first_of((task.row + 1) * shape_.group));
 }
 
 template <class T>
-void TiledFront<T>::run(const BlockTask& task) {
-  const bool stopped =
-      context_.log.failed() || (context_.file && context_.file->failed());
-  if (stopped && task.kind == Kind::kFactor && writes_) end_one();  // nothing to write
-  if (stopped) return;
+void TiledFront<T>::compute(const TileTask& task, std::int32_t begin, std::int32_t end) {
   switch (task.kind) {
     case Kind::kAssemble:
-      assembly_.assemble(task.target);
-      return assembly_.finish(task.target);
+      assembly_.assemble(task.source);
+      return assembly_.finish(task.source);
     case Kind::kFactor:
-      front_.factor(task.target);
-      if (writes_) write(task.target);
+      front_.factor(task.column, end);
       return;
+    case Kind::kSolve:
+      return front_.solve(task.column, begin, end);
     case Kind::kUpdate:
-      return front_.update(task.target, task.source);
+      return front_.update(task.column, task.source, begin, end);
     case Kind::kFinish:
       return front_.finish_pivots();
   }
+}
+
+template <class T>
+void TiledFront<T>::end(const TileTask& task) {
+  const bool of_panel = task.kind == Kind::kFactor || task.kind == Kind::kSolve;
+  bool final = false;
+  std::vector<TileTask> ready;
+  {
+    const std::scoped_lock lock(mutex_);
+    graph_.end(task, ready);
+    final = writes_ && of_panel && graph_.column_done(task.column);
+  }
+  submit_all(ready);
+  if (final) {
+    if (stopped())
+      end_one();  // nothing to write
+    else
+      write(task.column);
+  }
+  end_one();
 }
 
 // A factored block is only read from now on.
@@ -138,7 +172,7 @@ template <class T>
 void TiledFront<T>::write(std::int32_t block) {
   const FrontStorage<T>& storage = front_.storage();
   const BlockColumn<T> column = block_column(storage, block);
-  const Bytes at = context_.tree.nodes[index(task_)].factor_at;
+  const Bytes at = context_.tree.nodes[node_].factor_at;
   for (std::int32_t side = 0; side < storage.sides; ++side) {
     const auto place = std::as_bytes(column.entries(side));
     const auto* const begin = reinterpret_cast<const std::byte*>(storage.panel[0]);

@@ -4,27 +4,29 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <span>
+#include <mutex>
 #include <vector>
 
 #include "solver/front/block_assembly.h"
 #include "solver/front/front_tasks.h"
+#include "solver/tree/tile_graph.h"
 
 namespace espalier::solver {
 
-/// A large front as StarPU tasks on its block columns: assemble(J) for every block,
-/// factor(K) for the panel's blocks, update(J, K) of every block J > K by factored K;
-/// where columns may be delayed, finish() of the pivots and update(J, panels) of the
-/// contribution block. Blocks are assembled in turn, AssemblyTree::window at once: their
-/// memory is taken when they begin, and what the blocks done have read of the children is
-/// given back. One data handle a block column and one for the slots; StarPU
-/// derives the dependencies from the accesses.
+class RunRecorder;
+
+/// A large front as StarPU tasks on its tiles (tile_graph.h). A task is submitted when
+/// all that it waits for has ended, by the task that ended last: so StarPU holds at most
+/// one task a tile and the slices that are being assembled, and neither handles nor
+/// dependencies (docs/decisions/0115).
 template <class T>
 class TiledFront {
  public:
-  /// Allocates the front's storage and registers its blocks.
-  TiledFront(const FrontContext<T>& context, std::int32_t node);
+  /// Allocates the front's storage. @param recorder  may be null
+  TiledFront(const FrontContext<T>& context, std::int32_t node,
+             RunRecorder* recorder = nullptr);
   TiledFront(const TiledFront&) = delete;
   TiledFront& operator=(const TiledFront&) = delete;
 
@@ -33,35 +35,39 @@ class TiledFront {
 
   /// Submits all tasks through `submit`, which may bind them first. `ended` is called by
   /// the last of them, and may destroy this object.
-  void submit(const std::function<void(starpu_task*)>& submit,
-              std::function<void()> ended);
+  void submit(std::function<void(starpu_task*)> submit, std::function<void()> ended);
 
  private:
-  enum class Kind : std::int8_t { kAssemble, kFactor, kUpdate, kFinish };
-  struct BlockTask {
+  struct RunningTask {
     TiledFront* front;
-    Kind kind;
-    std::int32_t target, source;  // block columns; source of updates only
+    TileTask task;
   };
 
-  static void run_block_task(void* buffers[], void* argument) noexcept;
-  void run(const BlockTask& task);
+  static void run_tile_task(void* buffers[], void* argument) noexcept;
+  void run(const TileTask& task);
+  void compute(const TileTask& task, std::int32_t begin, std::int32_t end);
+  void end(const TileTask& task);
+  void submit_all(const std::vector<TileTask>& ready);
   void end_one();
   void write(std::int32_t block);
-  [[nodiscard]] starpu_task* create(Kind kind, std::int32_t target, std::int32_t source);
+  [[nodiscard]] bool stopped() const;
+  [[nodiscard]] starpu_task* create(const TileTask& task);
 
   const FrontContext<T>& context_;
-  TaskId task_;
+  std::int32_t node_;
+  RunRecorder* recorder_;
   Front<T> front_;
-  std::int32_t panels_, blocks_;
-  bool may_delay_;
+  TileShape shape_;
   bool writes_;  // each block of the panel, once it is factored
   BlockAssembly<T> assembly_;
-  std::vector<starpu_data_handle_t> handles_;  // blocks, then the slots
-  std::vector<BlockTask> tasks_;
-  std::atomic<std::int32_t> to_run_;
   Flops work_each_ = 0;  // of a task, all taken for equal
+  std::function<void(starpu_task*)> submit_;
   std::function<void()> ended_;
+  std::atomic<std::int64_t> to_run_;
+
+  std::mutex mutex_;  // guards what follows
+  TileGraph graph_;
+  std::deque<RunningTask> tasks_;
 };
 
 }  // namespace espalier::solver

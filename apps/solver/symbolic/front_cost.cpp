@@ -3,8 +3,8 @@
 namespace espalier::solver {
 namespace {
 
-// Time of assembling an entry and of opening a front, in flops of dense work.
-constexpr Flops kFlopsPerEntry = 10, kFlopsPerFront = 5000;
+// Time of opening a front, in flops of dense work.
+constexpr Flops kFlopsPerFront = 5000;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ Flops front_flops(std::int64_t order, std::int64_t pivots) {
 Flops front_cost(const Symbolic& symbolic, std::int32_t front, std::int32_t sides) {
   const Flops order = symbolic.front_order(front);
   return sides * (front_flops(symbolic.front_order(front), symbolic.pivots(front)) +
-                  kFlopsPerEntry * order * order / 2) +
+                  kFlopsPerAssembledEntry * order * order / 2) +
          kFlopsPerFront;
 }
 

@@ -11,6 +11,9 @@ namespace espalier::solver {
 /// Flops of the partial factorisation of a front: sum over pivots of squared lengths.
 [[nodiscard]] Flops front_flops(std::int64_t order, std::int64_t pivots);
 
+/// Time of assembling an entry, in flops of dense work.
+inline constexpr Flops kFlopsPerAssembledEntry = 10;
+
 /// Time of a front in flops of dense work: front_flops(), assembling its entries and
 /// opening it, on each side that it has.
 [[nodiscard]] Flops front_cost(const Symbolic& symbolic, std::int32_t front,

@@ -1,26 +1,27 @@
 #include "solver/tree/assembly_tree.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "espalier/model/error.h"
 #include "solver/memory/page_buffer.h"
 #include "solver/symbolic/front_cost.h"
 #include "solver/tree/extend_add.h"
+#include "solver/tree/front_storage.h"
 
 namespace espalier::solver {
 namespace {
 
 constexpr std::int32_t kMostAssembled = 4;
 
-// Few enough blocks that a block is worth a task, enough of them to keep workers busy.
-// L U has its diagonal blocks on both sides: with narrower ones it needs 4 % less memory
-// for 2 % more time. What processes send each other, and have to receive in memory of
-// their own, are blocks or parts of them.
+// Few enough blocks that a tile is worth a task and BLAS runs at its rate, enough of them
+// to keep workers busy. L U has its diagonal blocks on both sides: with narrower ones it
+// needs 4 % less memory for 2 % more time. What processes send each other, and have to
+// receive in memory of their own, are blocks or parts of them.
 std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
   const std::int32_t narrower = options.kind == FactorKind::kLu ? 3 : 1;
   const bool apart = options.processes > 1;
-  const std::int32_t blocks = apart ? std::clamp(8 * options.workers, 16, 32)
-                                    : std::clamp(4 * options.workers, 8, 24);
+  const std::int32_t blocks = apart ? std::clamp(8 * options.workers, 16, 32) : 10;
   const std::int32_t wanted = order / (narrower * blocks);
   return std::clamp((wanted + 31) / 32 * 32, options.block_width,
                     std::max(options.block_width, 448));
@@ -45,15 +46,14 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   std::vector<Flops> until = {0};  // cost of the fronts before each
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
     until.push_back(until.back() + front_cost(symbolic, s, tree.sides()));
-  const Flops share = until.back() / options.workers;
   const Flops small =
-      std::max(options.subtree_fraction * share,
-               std::min(options.subtree_floor, options.subtree_most * share));
+      std::max(options.subtree_fraction * until.back(),
+               std::min(options.subtree_floor, options.subtree_most * until.back()));
   const Flops tiny = std::min(options.chain_floor, small);
   // What is one task has all that is below it on one process.
   const Flops most_below = options.processes == 1
                                ? until.back()
-                               : options.subtree_most * until.back() / options.processes;
+                               : options.chain_most * until.back() / options.processes;
 
   tree.node_of_front.resize(symbolic.fronts());
   tree.block_width.assign(symbolic.fronts(), options.block_width);
@@ -109,9 +109,13 @@ void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
       checked_mul(tree.sides() * tree.contribution(symbolic, node.last_front).entries(),
                   tree.entry_bytes));
   const std::int32_t last = node.last_front;
-  const std::int64_t panels = tree.panel(symbolic, last).blocks();
-  const std::int64_t blocks = panels + tree.contribution(symbolic, last).blocks();
-  const std::int64_t tasks = node.tiled ? 1 + 2 * blocks + panels * blocks : 1;
+  const std::int32_t panels = tree.panel(symbolic, last).blocks();
+  const std::int32_t blocks = panels + tree.contribution(symbolic, last).blocks();
+  // A tile has one task at a time, which is submitted when it is ready.
+  const std::int64_t tasks =
+      node.tiled ? 1 + AssemblyTree::kWindow +
+                       tile_shape(tree, last, panels, blocks, true).tiles()
+                 : 1;
   node.runtime_bytes =
       PageBuffer::footprint(tasks * options.bytes_per_task +
                             (node.tiled ? blocks * options.bytes_per_block : 0));
@@ -146,6 +150,56 @@ AssemblyTree::Profile whole_profile(const AssemblyTree& tree,
   return profile;
 }
 
+// The same starts with each block cut into slices.
+std::vector<std::int32_t> cut(const std::vector<std::int32_t>& starts,
+                              std::int32_t slices) {
+  std::vector<std::int32_t> result;
+  for (std::size_t b = 0; b + 1 < starts.size(); ++b)
+    for (std::int32_t part = 0; part < slices; ++part)
+      result.push_back(starts[b] + slice_start(starts[b + 1] - starts[b], part, slices));
+  result.push_back(starts.back());
+  return result;
+}
+
+// Workers that a tiled front can keep busy.
+double front_workers(const Symbolic& symbolic, const AssemblyTree& tree,
+                     std::int32_t front) {
+  const std::vector<std::int32_t> start = block_starts(symbolic, tree, front);
+  const auto blocks = static_cast<std::int32_t>(start.size()) - 1;
+  const TileShape shape =
+      tile_shape(tree, front, tree.panel(symbolic, front).blocks(), blocks, false);
+  const auto width = [&](std::int32_t block) -> Flops {
+    return start[block + 1] - start[block];
+  };
+  // Rows of a task in its column, and flops of them: front_flops() counts two as one.
+  const auto rows = [&](const TileTask& task) -> Flops {
+    const std::int32_t begin = std::max(task.row * shape.group, task.column);
+    const std::int32_t end =
+        task.kind == TileTask::Kind::kFactor && !shape.solves_by_tiles
+            ? blocks
+            : std::min((task.row + 1) * shape.group, blocks);
+    return start[end] - start[begin];
+  };
+  return parallelism(shape, [&](const TileTask& task) -> Flops {
+    const Flops wide = width(task.column);
+    switch (task.kind) {
+      case TileTask::Kind::kAssemble:
+        return kFlopsPerAssembledEntry * wide / shape.slices *
+               (start[blocks] - start[task.column]);
+      case TileTask::Kind::kFactor:
+        return wide * wide * (rows(task) - 2 * wide / 3);
+      case TileTask::Kind::kSolve:
+        return wide * wide * rows(task);
+      case TileTask::Kind::kUpdate:
+        return width(task.source) * wide *
+               (2 * rows(task) - (task.row == shape.group_of(task.column) ? wide : 0));
+      case TileTask::Kind::kFinish:
+        break;
+    }
+    return 0;
+  });
+}
+
 AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& tree,
                                  const AssemblyTree::Node& node) {
   if (!node.tiled) return {};
@@ -154,11 +208,12 @@ AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& t
   const std::int32_t s = node.last_front;
   const Trapezoid panel = tree.panel(symbolic, s);
   const Trapezoid contribution = tree.contribution(symbolic, s);
-  const std::vector<std::int32_t> first = block_starts(symbolic, tree, s);
-  const auto blocks = static_cast<std::int32_t>(first.size()) - 1;
+  const std::vector<std::int32_t> first =
+      cut(block_starts(symbolic, tree, s), AssemblyTree::kSlices);
+  const auto slices = static_cast<std::int32_t>(first.size()) - 1;
   const Bytes page = PageBuffer::footprint(1), sides = tree.sides();
-  for (std::int32_t j = 0; j < blocks; ++j) {
-    const std::int32_t column = first[std::min(j + tree.window, blocks)];
+  for (std::int32_t j = 0; j < slices; ++j) {
+    const std::int32_t column = first[std::min(j + AssemblyTree::kWindow, slices)];
     const std::int64_t entries =
         panel.entries_before(column) +
         contribution.entries_before(std::max(0, column - panel.columns()));
@@ -172,7 +227,7 @@ AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& t
     auto& child = profile.children.emplace_back();
     child.first = tree.node_of_front[c];
     const Bytes all = tree.nodes[child.first].contribution_bytes;
-    for (std::int32_t j = 0; j < blocks; ++j) {
+    for (std::int32_t j = 0; j < slices; ++j) {
       const std::int32_t used = rows_before(positions, first[j]);
       const Bytes drained =
           std::max<Bytes>(0, layout.entries_before(used) * tree.entry_bytes - page);
@@ -237,20 +292,33 @@ std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyT
   return start;
 }
 
+TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t panels,
+                     std::int32_t blocks, bool may_delay) {
+  const Flops width = tree.block_width[front];
+  const Flops high = std::ceil(tree.tile_flops / (2 * width * width * width));
+  return {.panels = panels,
+          .blocks = blocks,
+          .group = static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(blocks))),
+          .slices = AssemblyTree::kSlices,
+          .window = AssemblyTree::kWindow,
+          .solves_by_tiles = tree.kind == FactorKind::kCholesky,
+          .has_tail = may_delay && tree.kind != FactorKind::kCholesky};
+}
+
 AssemblyTree build_assembly_tree(const Symbolic& symbolic,
                                  const AssemblyOptions& options) {
   AssemblyTree tree;
   tree.kind = options.kind;
   tree.entry_bytes = options.entry_bytes;
+  tree.tile_flops = options.tile_flops;
   tree.window = std::clamp(options.workers / options.processes, 1, kMostAssembled);
   link_children(symbolic, tree);
   group_fronts(symbolic, options, tree);
   for (AssemblyTree::Node& node : tree.nodes) {
     measure_stack(symbolic, tree, node);
     measure_blocks(symbolic, options, tree, node);
-    const std::int32_t order = symbolic.front_order(node.last_front);
-    const double blocks = node.tiled ? order / tree.block_width[node.last_front] : 0;
-    tree.max_workers.push_back(std::max(1.0, blocks * blocks / 6));
+    tree.max_workers.push_back(node.tiled ? front_workers(symbolic, tree, node.last_front)
+                                          : 1);
   }
   choose_by_blocks(options, tree);
   for (const AssemblyTree::Node& node : tree.nodes)

@@ -7,6 +7,7 @@
 #include "espalier/model/task_tree.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/symbolic/symbolic.h"
+#include "solver/tree/tile_graph.h"
 #include "solver/tree/trapezoid.h"
 
 namespace espalier::solver {
@@ -18,15 +19,16 @@ struct AssemblyOptions {
   std::int32_t processes = 1;  ///< that share the workers evenly
   /// All fronts are one node, which one thread runs without a runtime.
   bool whole = false;
-  /// a subtree with less than this part of W/P of the work is one task …
-  double subtree_fraction = 0.01;
+  /// a subtree with less than this part of the work is one task …
+  double subtree_fraction = 1e-3;
   /// … or with less than this, in flops: below it a task is not worth its overhead …
   Flops subtree_floor = 2e7;
-  /// … as long as it is less than this part of W/P
-  double subtree_most = 0.125;
+  /// … as long as it is less than this part of the work
+  double subtree_most = 1.0 / 32;
   /// successive fronts of a path, with what hangs between them, are one task up to this,
-  /// in flops, where all below them is less than subtree_most of a process's work
+  /// in flops, where all below them is less than chain_most of a process's work
   Flops chain_floor = 1e6;
+  double chain_most = 0.125;
   /// fronts of fewer rows are not cut into tiles
   std::int32_t tiled_order = 256;
   /// tiled fronts that need less than this part of what the largest needs, with their
@@ -34,6 +36,8 @@ struct AssemblyOptions {
   double whole_part = 1.0 / 16;
   /// columns of a block in fronts that one task runs, and the least in others
   std::int32_t block_width = 64;
+  /// flops of an update that are worth a task: its overhead is one or two per cent
+  Flops tile_flops = 4e6;
   /// what the runtime keeps for a submitted task and for a registered block, in bytes
   Bytes bytes_per_task = 2048;
   Bytes bytes_per_block = 6144;
@@ -41,6 +45,9 @@ struct AssemblyOptions {
 
 /// The fronts of a factor grouped into the nodes that the runtime admits and runs, and
 /// the memory and work of each, as a TaskTree whose task i is node i.
+///
+/// In one process neither the nodes nor their tiles depend on the number of workers:
+/// whoever factors the matrix makes the same operations in the same order.
 ///
 /// A node is a subtree of small fronts or a stretch of a path of tiny ones, run by one
 /// task on a private stack, or one front: run by one task when it is small, by a task for
@@ -55,12 +62,13 @@ struct AssemblyOptions {
 ///      is not part of f or r. A large tiled front takes memory block by block while it
 ///      gives back that of its children: m is negative by as much as they share
 struct AssemblyTree {
-  /// Memory of a tiled front while its block columns are assembled in turn: entry J is
-  /// for the time when the blocks before J are done and up to `window` blocks from J on
-  /// are being assembled. One entry for all: everything is in memory from the start.
+  /// Memory of a tiled front while its block columns are assembled slice by slice: entry
+  /// J is for the time when the slices before J are done and up to kWindow slices from J
+  /// on are being assembled (of a shared front: whole block columns, and `window`). One
+  /// entry for all: everything is in memory from the start.
   struct Profile {
     std::vector<Bytes> own;  ///< panel and contribution block, as far as begun
-    /// Of each child node's contribution block, what the blocks from J on still need.
+    /// Of each child node's contribution block, what the slices from J on still need.
     std::vector<std::pair<std::int32_t, std::vector<Bytes>>> children;
   };
 
@@ -81,7 +89,12 @@ struct AssemblyTree {
 
   FactorKind kind = FactorKind::kCholesky;
   Bytes entry_bytes = sizeof(double);
-  std::int32_t window = 1;       ///< block columns of a front that are assembled at once
+  /// Slices in which a block column is assembled, and how many are at once: two block
+  /// columns.
+  static constexpr std::int32_t kSlices = 4, kWindow = 8;
+
+  Flops tile_flops = 0;          ///< of AssemblyOptions
+  std::int32_t window = 1;       ///< block columns of a shared front, likewise
   std::vector<Node> nodes;       ///< children before parents
   std::vector<Profile> profile;  ///< of each node; empty unless tiled
   std::vector<std::int32_t> node_of_front;
@@ -103,8 +116,14 @@ struct AssemblyTree {
   }
 };
 
+/// How a tiled front of so many block columns is cut. Tiles are as high as the block
+/// columns are wide, or where these are narrow so high that an update is worth a task.
+[[nodiscard]] TileShape tile_shape(const AssemblyTree& tree, std::int32_t front,
+                                   std::int32_t panels, std::int32_t blocks,
+                                   bool may_delay);
+
 /// @throws OverflowError when sizes leave the 64-bit range
-/// @par Cost  O(fronts)
+/// @par Cost  O(fronts), and for tiled ones O(tiles)
 [[nodiscard]] AssemblyTree build_assembly_tree(const Symbolic& symbolic,
                                                const AssemblyOptions& options);
 

@@ -41,6 +41,12 @@ struct BlockColumn {
   }
 };
 
+/// First column of part `part` of a block column, cut into `parts` as even as can be.
+[[nodiscard]] constexpr std::int32_t slice_start(std::int32_t width, std::int32_t part,
+                                                 std::int32_t parts) {
+  return width * part / parts;
+}
+
 template <class T>
 [[nodiscard]] BlockColumn<T> block_column(const FrontStorage<T>& front,
                                           std::int32_t block) {

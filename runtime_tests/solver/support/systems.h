@@ -142,13 +142,17 @@ inline AssemblyOptions random_assembly(std::mt19937& random) {
   constexpr double kMost[] = {0.125, 1e18};
   constexpr std::int32_t kTiled[] = {1, 20, 256};
   constexpr double kWhole[] = {0, 1.0 / 16, 0.5, 2};
+  constexpr std::int32_t kWidths[] = {2, 9, 64};
+  constexpr Flops kTiles[] = {0, 60, 4e6};
   return {.workers = draw(random, 1, 6),
           .subtree_fraction = kFractions[draw(random, 0, 3)],
           .subtree_floor = kFloors[draw(random, 0, 3)],
           .subtree_most = kMost[draw(random, 0, 1)],
           .chain_floor = kFloors[draw(random, 0, 3)],
           .tiled_order = kTiled[draw(random, 0, 2)],
-          .whole_part = kWhole[draw(random, 0, 3)]};
+          .whole_part = kWhole[draw(random, 0, 3)],
+          .block_width = kWidths[draw(random, 0, 2)],
+          .tile_flops = kTiles[draw(random, 0, 2)]};
 }
 
 /// A dense matrix of long doubles, by columns.

@@ -155,10 +155,47 @@ TEST(AssemblyTree, CutsALargeFrontIntoTiles) {
   const AssemblyTree tree = build_assembly_tree(symbolic, options);
   const std::int64_t blocks = tree.panel(symbolic, 0).blocks();
   ASSERT_GT(blocks, 1);
-  // Assemble and factor each block, update each pair of them, and the task that starts.
-  const std::int64_t tasks = 1 + 2 * blocks + blocks * (blocks - 1) / 2;
-  EXPECT_GE(tree.tasks.execution_size(task_id(0)), tasks * 1'000'000 + blocks * 10);
+  // A task a tile, the slices that are assembled at once, and the task that starts.
+  const std::int64_t tiles = tile_shape(tree, 0, static_cast<std::int32_t>(blocks),
+                                        static_cast<std::int32_t>(blocks), true)
+                                 .tiles();
+  EXPECT_GE(tiles, blocks);
+  EXPECT_GE(tree.tasks.execution_size(task_id(0)),
+            (1 + tiles + AssemblyTree::kWindow) * 1'000'000 + blocks * 10);
   EXPECT_GE(tree.max_workers[0], 1);
+}
+
+// The same nodes, tiles and widths: the same operations whoever runs them.
+TEST(AssemblyTree, DoesNotDependOnTheNumberOfWorkers) {
+  std::mt19937 random(8);
+  for (int instance = 0; instance < 300; ++instance) {
+    const Symbolic symbolic =
+        analyse_pattern(random_spd(random, draw(random, 1, 60)), random_analysis(random));
+    AssemblyOptions options = random_assembly(random);
+    options.workers = 1;
+    const AssemblyTree one = build_assembly_tree(symbolic, options);
+    options.workers = 64;
+    const AssemblyTree many = build_assembly_tree(symbolic, options);
+    ASSERT_EQ(one.node_of_front, many.node_of_front);
+    ASSERT_EQ(one.block_width, many.block_width);
+    for (std::size_t i = 0; i < one.nodes.size(); ++i) {
+      ASSERT_EQ(one.nodes[i].tiled, many.nodes[i].tiled);
+      ASSERT_EQ(one.tasks.execution_size(task_id(i)),
+                many.tasks.execution_size(task_id(i)));
+    }
+  }
+}
+
+TEST(AssemblyTree, LargeFrontsKeepManyWorkersBusy) {
+  Symbolic symbolic;
+  symbolic.size = 6000;
+  symbolic.first_column = {0, 6000};
+  symbolic.row_start = {0, 0};
+  symbolic.parent = {-1};
+  const AssemblyTree tree = build_assembly_tree(symbolic, kNodePerFront);
+  // Whole block columns keep about five: n^3 / 3 over 1.5 w n^2.
+  EXPECT_GT(tree.max_workers[0], 15);
+  EXPECT_LT(tree.max_workers[0], 200);
 }
 
 TEST(AssemblyTree, FlopsAreSumsOfSquaredLengths) {

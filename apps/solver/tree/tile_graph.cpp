@@ -1,0 +1,258 @@
+#include "solver/tree/tile_graph.h"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+
+using Kind = TileTask::Kind;
+
+std::int64_t TileShape::tiles() const {
+  std::int64_t count = 0;
+  for (std::int32_t j = 0; j < blocks; ++j) count += groups() - group_of(j);
+  return count;
+}
+
+TileGraph::TileGraph(const TileShape& shape)
+    : shape_(shape),
+      groups_(shape.groups()),
+      tiles_(static_cast<std::size_t>(groups_) * shape.blocks),
+      slices_left_(shape.blocks, shape.slices),
+      slice_done_(static_cast<std::size_t>(shape.blocks) * shape.slices, 0),
+      factored_(shape.panels, 0),
+      finished_(!shape.has_tail) {
+  for (std::int32_t k = 0; k < shape.panels; ++k)
+    unsolved_.push_back(shape.solves_by_tiles ? groups_ - shape.group_of(k) : 1);
+  total_ = count_tasks();
+}
+
+std::int64_t TileGraph::count_tasks() const {
+  const TileShape& s = shape_;
+  std::int64_t count = std::int64_t{s.blocks} * s.slices + (s.has_tail ? 1 : 0);
+  for (std::int32_t j = 0; j < s.blocks; ++j) {
+    const std::int64_t rows = groups_ - s.group_of(j);
+    const bool tail = s.has_tail && j >= s.panels;
+    count += rows * (std::min(j, s.panels) + (tail ? 1 : 0));
+    if (j < s.panels) count += s.solves_by_tiles ? rows : 1;
+  }
+  return count;
+}
+
+void TileGraph::start(std::vector<TileTask>& ready) {
+  begin_slices(ready);
+  if (shape_.panels == 0 && shape_.has_tail) ready.push_back({Kind::kFinish, 0, 0, 0});
+}
+
+void TileGraph::begin_slices(std::vector<TileTask>& ready) {
+  const auto all = static_cast<std::int32_t>(slice_done_.size());
+  for (; slices_begun_ < std::min(all, slices_done_ + shape_.window); ++slices_begun_)
+    ready.push_back({Kind::kAssemble, slices_begun_ / shape_.slices, 0, slices_begun_});
+}
+
+void TileGraph::end_slice(const TileTask& task, std::vector<TileTask>& ready) {
+  slice_done_[task.source] = 1;
+  const auto all = static_cast<std::int32_t>(slice_done_.size());
+  while (slices_done_ < all && slice_done_[slices_done_] != 0) ++slices_done_;
+  begin_slices(ready);
+  if (--slices_left_[task.column] > 0) return;
+  for (std::int32_t row = shape_.group_of(task.column); row < groups_; ++row)
+    look(row, task.column, ready);
+}
+
+// Makes the next task of a tile ready if it may run.
+void TileGraph::look(std::int32_t row, std::int32_t column,
+                     std::vector<TileTask>& ready) {
+  Tile& own = tile(row, column);
+  if (own.busy || own.solved || slices_left_[column] > 0) return;
+  const std::int32_t source = own.updates;
+  if (source < std::min(column, shape_.panels)) {
+    if (!tile(row, source).solved || !tile(shape_.group_of(column), source).solved)
+      return;
+  } else if (column < shape_.panels) {
+    return look_panel(row, column, ready);
+  } else if (source > shape_.panels || !shape_.has_tail || !finished_) {
+    return;
+  }
+  own.busy = true;
+  ready.push_back({Kind::kUpdate, column, row, source});
+}
+
+// A tile of the panel that all updates have reached.
+void TileGraph::look_panel(std::int32_t row, std::int32_t column,
+                           std::vector<TileTask>& ready) {
+  const std::int32_t first = shape_.group_of(column);
+  if (shape_.solves_by_tiles) {
+    if (row > first && factored_[column] == 0) return;
+    tile(row, column).busy = true;
+    ready.push_back({row > first ? Kind::kSolve : Kind::kFactor, column, row, 0});
+    return;
+  }
+  for (std::int32_t other = first; other < groups_; ++other)
+    if (tile(other, column).updates < column) return;
+  for (std::int32_t other = first; other < groups_; ++other)
+    tile(other, column).busy = true;
+  ready.push_back({Kind::kFactor, column, first, 0});
+}
+
+// The rows of a group in a block column of the panel are final: they update the group's
+// rows of later columns, and all rows of the group's own columns.
+void TileGraph::solved(std::int32_t row, std::int32_t column,
+                       std::vector<TileTask>& ready) {
+  Tile& own = tile(row, column);
+  own.busy = false;
+  own.solved = true;
+  const std::int32_t begin = row * shape_.group;
+  const std::int32_t end = std::min(begin + shape_.group, shape_.blocks);
+  for (std::int32_t j = column + 1; j < begin; ++j) look(row, j, ready);
+  for (std::int32_t j = std::max(begin, column + 1); j < end; ++j)
+    for (std::int32_t below = row; below < groups_; ++below) look(below, j, ready);
+}
+
+void TileGraph::factored(std::int32_t column, std::vector<TileTask>& ready) {
+  factored_[column] = 1;
+  const std::int32_t first = shape_.group_of(column);
+  if (shape_.solves_by_tiles) {
+    solved(first, column, ready);
+    for (std::int32_t row = first + 1; row < groups_; ++row) look(row, column, ready);
+  } else {
+    for (std::int32_t row = first; row < groups_; ++row) solved(row, column, ready);
+  }
+  if (shape_.has_tail && column + 1 == shape_.panels)
+    ready.push_back({Kind::kFinish, shape_.panels, 0, 0});
+}
+
+void TileGraph::end(const TileTask& task, std::vector<TileTask>& ready) {
+  ++ended_;
+  switch (task.kind) {
+    case Kind::kAssemble:
+      return end_slice(task, ready);
+    case Kind::kFactor:
+      --unsolved_[task.column];
+      return factored(task.column, ready);
+    case Kind::kSolve:
+      --unsolved_[task.column];
+      return solved(task.row, task.column, ready);
+    case Kind::kUpdate: {
+      Tile& own = tile(task.row, task.column);
+      own.busy = false;
+      ++own.updates;
+      return look(task.row, task.column, ready);
+    }
+    case Kind::kFinish:
+      finished_ = true;
+      for (std::int32_t j = shape_.panels; j < shape_.blocks; ++j)
+        for (std::int32_t row = shape_.group_of(j); row < groups_; ++row)
+          look(row, j, ready);
+  }
+}
+
+namespace {
+
+// The task that leaves the rows of a group in a panel final.
+TileTask solving(const TileShape& shape, std::int32_t row, std::int32_t column) {
+  const std::int32_t first = shape.group_of(column);
+  if (shape.solves_by_tiles && row > first) return {Kind::kSolve, column, row, 0};
+  return {Kind::kFactor, column, first, 0};
+}
+
+// What leaves a tile assembled and updated by the first `updates` sources.
+void add_state(const TileShape& shape, std::int32_t row, std::int32_t column,
+               std::int32_t updates, std::vector<TileTask>& result) {
+  if (updates > 0) {
+    result.push_back({Kind::kUpdate, column, row, updates - 1});
+    return;
+  }
+  for (std::int32_t s = 0; s < shape.slices; ++s)
+    result.push_back({Kind::kAssemble, column, 0, column * shape.slices + s});
+}
+
+}  // namespace
+
+std::vector<TileTask> predecessors(const TileShape& shape, const TileTask& task) {
+  std::vector<TileTask> result;
+  const std::int32_t first = shape.group_of(task.column);
+  switch (task.kind) {
+    case Kind::kAssemble:
+      // Those up to source - 2 window have ended before these began.
+      for (std::int32_t u = std::max(0, task.source - 2 * shape.window + 1);
+           u <= task.source - shape.window; ++u)
+        result.push_back({Kind::kAssemble, u / shape.slices, 0, u});
+      break;
+    case Kind::kFactor:
+      for (std::int32_t row = first;
+           row < (shape.solves_by_tiles ? first + 1 : shape.groups()); ++row) {
+        add_state(shape, row, task.column, task.column, result);
+        if (task.column == 0) break;  // the same slices for every row
+      }
+      break;
+    case Kind::kSolve:
+      result.push_back({Kind::kFactor, task.column, first, 0});
+      if (task.column > 0) add_state(shape, task.row, task.column, task.column, result);
+      break;
+    case Kind::kUpdate:
+      add_state(shape, task.row, task.column, task.source, result);
+      if (task.source == shape.panels) {
+        result.push_back({Kind::kFinish, shape.panels, 0, 0});
+        break;
+      }
+      result.push_back(solving(shape, task.row, task.source));
+      if (const TileTask other = solving(shape, first, task.source);
+          other != result.back())
+        result.push_back(other);
+      break;
+    case Kind::kFinish:
+      if (shape.panels > 0)
+        result.push_back(
+            {Kind::kFactor, shape.panels - 1, shape.group_of(shape.panels - 1), 0});
+  }
+  return result;
+}
+
+int priority(const TileShape& shape, const TileTask& task) {
+  const int left = 3 * (shape.blocks - task.column);
+  switch (task.kind) {
+    case Kind::kFactor:
+    case Kind::kFinish:
+      return left + 2;
+    case Kind::kAssemble:
+    case Kind::kSolve:
+      return left + 1;
+    case Kind::kUpdate:
+      break;
+  }
+  return left;
+}
+
+double parallelism(const TileShape& shape,
+                   const std::function<Flops(const TileTask&)>& cost) {
+  TileGraph graph(shape);
+  const auto later = [](const auto& a, const auto& b) { return a.first > b.first; };
+  using Ending = std::pair<Flops, TileTask>;
+  std::priority_queue<Ending, std::vector<Ending>, decltype(later)> running(later);
+  std::vector<TileTask> ready;
+  Flops work = 0, now = 0;
+  const auto begin = [&] {
+    for (const TileTask& task : ready) {
+      const Flops flops = cost(task);
+      work += flops;
+      running.push({now + flops, task});
+    }
+    ready.clear();
+  };
+  graph.start(ready);
+  begin();
+  while (!running.empty()) {
+    now = running.top().first;
+    const TileTask task = running.top().second;
+    running.pop();
+    graph.end(task, ready);
+    begin();
+  }
+  ESPALIER_ASSERT(graph.done(), "a task of a front was never ready");
+  return now > 0 ? work / now : 1;
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "espalier/model/units.h"
+
+namespace espalier::solver {
+
+/// A piece of the work on a large front. Rows are counted in groups of block rows.
+struct TileTask {
+  enum class Kind : std::int8_t {
+    kAssemble,  ///< slice `source` of the slices of all block columns; column: its block
+    kFactor,    ///< the diagonal block of `column`; with it the rows that the shape says
+    kSolve,     ///< the rows of group `row` in factored block column `column`
+    kUpdate,    ///< the same rows, updated by block column `source`
+    kFinish     ///< the columns that were put off, once more together
+  };
+  Kind kind = Kind::kAssemble;
+  std::int32_t column = 0, row = 0, source = 0;
+  friend bool operator==(const TileTask&, const TileTask&) = default;
+};
+
+/// How a front is cut. Nothing here depends on the number of workers.
+struct TileShape {
+  std::int32_t panels = 0, blocks = 0;  ///< block columns: of pivots, of all
+  std::int32_t group = 1;               ///< block rows of a tile
+  std::int32_t slices = 1;              ///< in which a block column is assembled
+  std::int32_t window = 1;              ///< slices that are assembled at once
+  /// Cholesky: the rows under the diagonal block's group are solved for by tiles. Else
+  /// the pivots of a block column are tested over all of its rows by one task.
+  bool solves_by_tiles = true;
+  /// Columns may be put off: kFinish after all panels, and then an update by it, as
+  /// source == panels, of every tile of the contribution block.
+  bool has_tail = false;
+
+  [[nodiscard]] std::int32_t groups() const { return (blocks + group - 1) / group; }
+  [[nodiscard]] std::int32_t group_of(std::int32_t block) const { return block / group; }
+  /// Tiles at and under the diagonal: at most so many tasks, and `window`, are ready.
+  [[nodiscard]] std::int64_t tiles() const;
+};
+
+/// The tasks of a front, and when each may run:
+///
+///   kAssemble u   the slices up to u - window are assembled
+///   kFactor k     block column k is assembled and updated by all before it: its
+///                 diagonal tile, or without solves_by_tiles all of it
+///   kSolve G, k   k is factored; tile (G, k) is updated by all block columns before k
+///   kUpdate G, j, k   column j is assembled, tile (G, j) updated by those before k, and
+///                 both (G, k) and the rows of block j in k are solved for
+///   kFinish       all panels are factored
+///
+/// Updates of a tile come in the order of their sources, so that every entry is the
+/// result of the same operations in the same order however many workers there are.
+///
+/// @par Cost  O(blocks) a task (without solves_by_tiles O(tiles) a panel); memory
+///            O(tiles + blocks slices)
+/// @par Test  TileGraph.*: every task once, after its predecessors and not later
+class TileGraph {
+ public:
+  explicit TileGraph(const TileShape& shape);
+
+  [[nodiscard]] const TileShape& shape() const { return shape_; }
+  /// What is ready at the start.
+  void start(std::vector<TileTask>& ready);
+  /// A task that was ready has ended: adds what it makes ready.
+  void end(const TileTask& task, std::vector<TileTask>& ready);
+  /// Whether a block column of the panel is final: its last row has been solved for.
+  [[nodiscard]] bool column_done(std::int32_t panel) const {
+    return unsolved_[static_cast<std::size_t>(panel)] == 0;
+  }
+  [[nodiscard]] std::int64_t tasks() const { return total_; }
+  [[nodiscard]] bool done() const { return ended_ == total_; }
+
+ private:
+  struct Tile {
+    std::int32_t updates = 0;  // that have ended
+    bool busy = false;         // a task of it is ready or runs
+    bool solved = false;       // of the panel: final
+  };
+  [[nodiscard]] Tile& tile(std::int32_t row, std::int32_t column) {
+    return tiles_[static_cast<std::size_t>(column) * groups_ + row];
+  }
+  [[nodiscard]] std::int64_t count_tasks() const;
+  void begin_slices(std::vector<TileTask>& ready);
+  void end_slice(const TileTask& task, std::vector<TileTask>& ready);
+  void look(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
+  void look_panel(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
+  void solved(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
+  void factored(std::int32_t column, std::vector<TileTask>& ready);
+
+  TileShape shape_;
+  std::int32_t groups_;
+  std::vector<Tile> tiles_;
+  std::vector<std::int32_t> slices_left_;  // of each block column
+  std::vector<std::int32_t> unsolved_;     // groups of each panel
+  std::vector<std::int8_t> slice_done_, factored_;
+  std::int32_t slices_begun_ = 0, slices_done_ = 0;  // the latter: in a row
+  bool finished_ = false;                            // the tail
+  std::int64_t total_ = 0, ended_ = 0;
+};
+
+/// Tasks that have to end before `task` is ready, and that make it ready when the last of
+/// them ends. For a record of a run.
+[[nodiscard]] std::vector<TileTask> predecessors(const TileShape& shape,
+                                                 const TileTask& task);
+
+/// Priority of a task among those of its front: what the next panels wait for goes first.
+[[nodiscard]] int priority(const TileShape& shape, const TileTask& task);
+
+/// Work over the length of the longest path: workers that a front can keep busy.
+/// @par Cost  O(tasks log tasks)
+[[nodiscard]] double parallelism(const TileShape& shape,
+                                 const std::function<Flops(const TileTask&)>& cost);
+
+}  // namespace espalier::solver

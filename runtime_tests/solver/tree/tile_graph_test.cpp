@@ -1,0 +1,186 @@
+#include "solver/tree/tile_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+#include <vector>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+namespace {
+
+using Kind = TileTask::Kind;
+
+std::string text(const TileTask& task) {
+  std::ostringstream out;
+  out << "kind " << static_cast<int>(task.kind) << " column " << task.column << " row "
+      << task.row << " source " << task.source;
+  return out.str();
+}
+
+std::string text(const TileShape& shape) {
+  std::ostringstream out;
+  out << "panels " << shape.panels << " blocks " << shape.blocks << " group "
+      << shape.group << " slices " << shape.slices << " window " << shape.window
+      << (shape.solves_by_tiles ? " by tiles" : " whole panels")
+      << (shape.has_tail ? " tail" : "");
+  return out.str();
+}
+
+TileShape random_shape(std::mt19937& random) {
+  const auto draw = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  TileShape shape;
+  shape.blocks = draw(1, 7);
+  shape.panels = draw(0, shape.blocks);
+  shape.group = draw(1, 4);
+  shape.slices = draw(1, 3);
+  shape.window = draw(1, 6);
+  shape.solves_by_tiles = draw(0, 1) == 0;
+  shape.has_tail = !shape.solves_by_tiles && draw(0, 1) == 0;
+  return shape;
+}
+
+// Runs a graph, ending ready tasks in random order.
+std::vector<TileTask> run(const TileShape& shape, std::mt19937& random) {
+  TileGraph graph(shape);
+  std::vector<TileTask> ready, order;
+  graph.start(ready);
+  while (!ready.empty()) {
+    std::swap(ready[random() % ready.size()], ready.back());
+    order.push_back(ready.back());
+    ready.pop_back();
+    graph.end(order.back(), ready);
+  }
+  EXPECT_TRUE(graph.done()) << text(shape);
+  EXPECT_EQ(static_cast<std::int64_t>(order.size()), graph.tasks()) << text(shape);
+  return order;
+}
+
+TEST(TileGraph, OfThreeBlocksByHand) {
+  // One panel, two block columns of the contribution block, tiles of one block row.
+  const TileShape shape{.panels = 1, .blocks = 3};
+  TileGraph graph(shape);
+  std::vector<TileTask> ready;
+  const auto expect = [&](const std::vector<TileTask>& expected) {
+    ASSERT_EQ(ready.size(), expected.size());
+    for (std::size_t i = 0; i < ready.size(); ++i)
+      EXPECT_EQ(ready[i], expected[i]) << text(ready[i]);
+    ready.clear();
+  };
+  graph.start(ready);
+  expect({{Kind::kAssemble, 0, 0, 0}});
+  graph.end({Kind::kAssemble, 0, 0, 0}, ready);
+  expect({{Kind::kAssemble, 1, 0, 1}, {Kind::kFactor, 0, 0, 0}});
+  graph.end({Kind::kFactor, 0, 0, 0}, ready);
+  expect({{Kind::kSolve, 0, 1, 0}, {Kind::kSolve, 0, 2, 0}});
+  EXPECT_FALSE(graph.column_done(0));
+  graph.end({Kind::kSolve, 0, 1, 0}, ready);
+  expect({});  // its column is not assembled
+  graph.end({Kind::kAssemble, 1, 0, 1}, ready);
+  expect({{Kind::kAssemble, 2, 0, 2}, {Kind::kUpdate, 1, 1, 0}});
+  graph.end({Kind::kSolve, 0, 2, 0}, ready);
+  expect({{Kind::kUpdate, 1, 2, 0}});
+  EXPECT_TRUE(graph.column_done(0));
+  graph.end({Kind::kAssemble, 2, 0, 2}, ready);
+  expect({{Kind::kUpdate, 2, 2, 0}});
+  EXPECT_EQ(graph.tasks(), 9);
+  EXPECT_EQ(shape.tiles(), 6);
+}
+
+TEST(TileGraph, RunsEveryTaskOnceAndNotBeforeWhatItWaitsFor) {
+  std::mt19937 random(3);
+  for (int instance = 0; instance < 2000; ++instance) {
+    const TileShape shape = random_shape(random);
+    const std::vector<TileTask> order = run(shape, random);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto begin = order.begin(), now = begin + static_cast<std::ptrdiff_t>(i);
+      ASSERT_EQ(std::find(begin, now, order[i]), now)
+          << text(shape) << ": twice " << text(order[i]);
+      for (const TileTask& before : predecessors(shape, order[i]))
+        ASSERT_NE(std::find(begin, now, before), now)
+            << text(shape) << ": " << text(order[i]) << " before " << text(before);
+    }
+  }
+}
+
+// Predecessors say all: a task is ready as soon as they have ended.
+TEST(TileGraph, MakesATaskReadyWhenWhatItWaitsForHasEnded) {
+  std::mt19937 random(4);
+  for (int instance = 0; instance < 500; ++instance) {
+    const TileShape shape = random_shape(random);
+    const std::vector<TileTask> all = run(shape, random);
+    TileGraph graph(shape);
+    std::vector<TileTask> ready, ended;
+    graph.start(ready);
+    const auto has = [](const std::vector<TileTask>& list, const TileTask& task) {
+      return std::find(list.begin(), list.end(), task) != list.end();
+    };
+    while (!ready.empty()) {
+      const std::size_t chosen = random() % ready.size();
+      const TileTask task = ready[chosen];
+      ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(chosen));
+      ended.push_back(task);
+      graph.end(task, ready);
+      for (const TileTask& other : all) {
+        if (has(ended, other) || has(ready, other)) continue;
+        const auto before = predecessors(shape, other);
+        ASSERT_FALSE(std::all_of(before.begin(), before.end(),
+                                 [&](const TileTask& t) { return has(ended, t); }))
+            << text(shape) << ": " << text(other) << " could run";
+      }
+    }
+  }
+}
+
+// Each update of a tile by each earlier panel, once and in the order of panels.
+TEST(TileGraph, UpdatesATileInTheOrderOfItsSources) {
+  std::mt19937 random(5);
+  for (int instance = 0; instance < 500; ++instance) {
+    const TileShape shape = random_shape(random);
+    const std::vector<TileTask> order = run(shape, random);
+    for (std::int32_t j = 0; j < shape.blocks; ++j) {
+      for (std::int32_t row = shape.group_of(j); row < shape.groups(); ++row) {
+        std::vector<std::int32_t> sources, expected;
+        for (const TileTask& task : order)
+          if (task.kind == Kind::kUpdate && task.column == j && task.row == row)
+            sources.push_back(task.source);
+        for (std::int32_t k = 0; k < std::min(j, shape.panels); ++k)
+          expected.push_back(k);
+        if (shape.has_tail && j >= shape.panels) expected.push_back(shape.panels);
+        ASSERT_EQ(sources, expected) << text(shape) << " tile " << row << ", " << j;
+      }
+    }
+  }
+}
+
+TEST(TileGraph, AssemblesNoMoreThanItsWindowAtOnce) {
+  const TileShape shape{.panels = 2, .blocks = 5, .slices = 4, .window = 6};
+  TileGraph graph(shape);
+  std::vector<TileTask> ready;
+  graph.start(ready);
+  EXPECT_EQ(ready.size(), 6u);
+  ready.clear();
+  graph.end({Kind::kAssemble, 0, 0, 3}, ready);  // not the first of those that run
+  EXPECT_TRUE(ready.empty());
+  graph.end({Kind::kAssemble, 0, 0, 0}, ready);
+  ASSERT_EQ(ready.size(), 1u);
+  EXPECT_EQ(ready[0].source, 6);
+}
+
+TEST(TileGraph, OfAPanelOnTilesKeepsManyWorkersBusy) {
+  const auto unit = [](const TileTask&) -> Flops { return 1; };
+  // A chain of factor and updates: with whole columns work / path is at most the blocks.
+  TileShape shape{.panels = 24, .blocks = 24, .group = 24, .slices = 1, .window = 24};
+  EXPECT_LT(parallelism(shape, unit), 24);
+  shape.group = 1;
+  EXPECT_GT(parallelism(shape, unit), 30);
+  EXPECT_EQ(parallelism({.panels = 1, .blocks = 1}, unit), 1);
+}
+
+}  // namespace
+}  // namespace espalier::solver
