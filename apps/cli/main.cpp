@@ -58,7 +58,7 @@ int parse_and_run(int argc, char** argv) {
   const std::vector<Command> commands = {add_solve(program),      add_plan(program),
                                          add_order(program),      add_layout(program),
                                          add_checkpoint(program), add_adjoint(program),
-                                         add_info(program)};
+                                         add_train(program),      add_info(program)};
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

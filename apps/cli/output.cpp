@@ -69,6 +69,14 @@ void Report::number(std::string_view key, std::string_view label, double value) 
   add(key, label, value, fmt::format("{:.1e}", value));
 }
 
+void Report::numbers(std::string_view key, std::string_view label,
+                     std::span<const double> values) {
+  std::vector<std::string> shown;
+  for (const double value : values) shown.push_back(fmt::format("{:.4g}", value));
+  add(key, label, std::vector<double>(values.begin(), values.end()),
+      fmt::format("{}", fmt::join(shown, "  ")));
+}
+
 std::string Report::table() const {
   std::size_t width = 0;
   for (const Row& row : rows_) {

@@ -33,6 +33,8 @@ class Report {
   void ratio(std::string_view key, std::string_view label, double value);
   /// "1.3e-16"
   void number(std::string_view key, std::string_view label, double value);
+  void numbers(std::string_view key, std::string_view label,
+               std::span<const double> values);
 
   /// Prints on standard output. @throws Error when that cannot be written
   void print(bool json) const;

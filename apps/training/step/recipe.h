@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "espalier/model/operator_graph.h"
+#include "espalier/training/training_graph.h"
 #include "training/operators/operator_spec.h"
 
 namespace espalier::training {
@@ -44,6 +44,12 @@ struct Recipe {
 struct RecipeOptions {
   UpdateRule update;
 };
+
+/// A training step of a model as its kernels want it: nothing is kept that they do not
+/// read, and indices of poolings have the elements that they write.
+/// @throws as training_graph()
+[[nodiscard]] TrainingGraph training_step(const OperatorGraph& model,
+                                          Optimiser optimiser);
 
 /// The recipe of an operator of a training graph (espalier/training/training_graph.h).
 /// @throws InvalidInput naming operator and tensor for an operator that is not known, and
