@@ -83,9 +83,8 @@ std::optional<Expected<GraphPlan>> simulate(const OrderCommand& command,
        .memory_bound = command.memory.resolve(best.least_bytes, everything(graph))});
 }
 
-ExitStatus run_order(OrderCommand& command) {
+ExitStatus run_order(const OrderCommand& command) {
   if (command.step.asked()) {
-    command.step.memory = command.memory;
     return run_step(command.source, command.step,
                     {command.schedule, command.page, command.timeout, command.json});
   }
@@ -141,7 +140,10 @@ Command add_order(CLI::App& program) {
   add_step(*app, command->step);
   add_report(*app, command->page);
   add_json(*app, command->json);
-  return {app, [command] { return run_order(*command); }};
+  return {app, [command, app] {
+            if (app->count("--memory") > 0) command->step.memory = command->memory;
+            return run_order(*command);
+          }};
 }
 
 }  // namespace espalier::cli

@@ -30,9 +30,9 @@ StepAnswer read_step(const GraphSource& source, const StepRequest& request) {
     answer.graph = read_graph(source);
     return answer;
   }
-  const OperatorGraph model = fold_constants(read_model(source));
+  answer.model = fold_constants(read_model(source));
   try {
-    answer.step = training_graph(model, request.training);
+    answer.step = training_graph(*answer.model, request.training);
     answer.graph = task_graph_of(answer.step->graph).graph;
   } catch (const Error& error) {
     throw FileError(title(source), 0, error.what());
@@ -60,6 +60,38 @@ void search(const StepRequest& request, Seconds timeout, Progress& progress,
   answer.plan = arrange(answer.graph, limits);
   answer.interrupted = interrupt.came();
   answer.seconds = since(start);
+}
+
+// Where the arena has to be smaller than order and layout make it, operators run again.
+// Nothing where that does.
+std::optional<Infeasible> fit(const StepRequest& request, Progress& progress,
+                              StepAnswer& answer) {
+  using Kind = MemoryRequest::Kind;
+  if (!request.memory || request.memory->kind == Kind::kUnbounded) return std::nullopt;
+  const Bytes capacity = answer.plan.layout.capacity_bytes;
+  std::optional<Bytes> bound;
+  if (request.memory->kind != Kind::kLeast)
+    bound = request.memory->resolve(capacity, capacity);
+  if (bound && capacity <= *bound) return std::nullopt;
+  if (!answer.step)
+    return bound ? std::optional(infeasible(answer.plan.layout, *bound)) : std::nullopt;
+  progress.step("recomputing");
+  const Clock::time_point start = Clock::now();
+  const Interrupt interrupt;
+  RecomputeLimits limits;
+  limits.progress = [&] { return !interrupt.came(); };
+  limits.layout.alignment = request.alignment;
+  auto found = recompute(*answer.model, request.training, bound, limits);
+  answer.seconds += since(start);
+  answer.interrupted = answer.interrupted || interrupt.came();
+  if (!found) return found.error();
+  if (found->plan.layout.capacity_bytes >= capacity) return std::nullopt;
+  answer.capacity_without = capacity;
+  answer.step = std::move(found->step);
+  answer.graph = std::move(found->graph);
+  answer.plan = std::move(found->plan);
+  answer.recomputed = std::move(*found);
+  return std::nullopt;
 }
 
 // The plan is checked before anybody relies on it.
@@ -175,6 +207,14 @@ ExitStatus run_step(const GraphSource& source, const StepRequest& request,
   answer.read_seconds = since(start);
   progress->step("searching");
   search(request, outputs.timeout, *progress, answer);
+  const std::optional<Infeasible> no = fit(request, *progress, answer);
+  if (no) {
+    progress.reset();
+    Report report;
+    report_graph(report, title(source), answer.graph);
+    print_infeasible(std::move(report), *no, outputs.json);
+    return kNo;
+  }
   check(answer, request.alignment);
   write_files(source, request, outputs, *progress, answer);
   progress.reset();

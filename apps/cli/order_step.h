@@ -19,7 +19,7 @@ struct StepRequest {
   bool layout = false;
   Bytes alignment = 1;
   std::string offsets, save_graph;
-  MemoryRequest memory;
+  std::optional<MemoryRequest> memory;  ///< of the arena; others recompute
 
   [[nodiscard]] bool asked() const {
     return trains || layout || !offsets.empty() || !save_graph.empty();

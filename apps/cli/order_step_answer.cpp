@@ -46,6 +46,20 @@ void report_training(Report& report, const TrainingGraph& step) {
   report.count("update_operators", "updates", count(StepPhase::kUpdate));
 }
 
+void report_recomputed(Report& report, const StepAnswer& answer) {
+  const RecomputedStep& again = *answer.recomputed;
+  report.heading("Recomputation");
+  report.bytes("capacity_without_bytes", "capacity without", answer.capacity_without);
+  report.count("stages", "stages of the backbone",
+               static_cast<std::int64_t>(again.stages));
+  report.count("recomputed_operators", "operators that run again",
+               static_cast<std::int64_t>(again.recomputed_operators));
+  report.flops("step_flops", "work of the step, estimated", again.work);
+  report.flops("recomputed_flops", "work on top", again.recomputed_work);
+  report.ratio("recompute_overhead", "work on top / work",
+               again.work > 0 ? again.recomputed_work / again.work : 0);
+}
+
 }  // namespace
 
 void report_step(Report& report, const StepAnswer& answer) {
@@ -63,14 +77,15 @@ void report_step(Report& report, const StepAnswer& answer) {
   report.bytes("capacity_bytes", "capacity of its layout", plan.layout.capacity_bytes);
   report.ratio("fragmentation", "fragmentation", plan.fragmentation());
   report.bytes("lower_bound_bytes", "no order and layout need less than",
-               plan.lower_bound_bytes());
+               answer.lower_bound_bytes());
   report.bytes("layout_lower_bound_bytes", "", plan.layout.lower_bound_bytes);
-  report.flag("proved", "proved the least", plan.proved());
-  report.ratio("gap", plan.proved() ? "" : "gap",
-               plan.proved() ? 0
-                             : static_cast<double>(plan.layout.capacity_bytes -
-                                                   plan.lower_bound_bytes()) /
-                                   static_cast<double>(plan.lower_bound_bytes()));
+  const Bytes bound = answer.lower_bound_bytes();
+  const bool proved = plan.layout.capacity_bytes == bound;
+  report.flag("proved", "proved the least", proved);
+  report.ratio("gap", proved ? "" : "gap",
+               static_cast<double>(plan.layout.capacity_bytes - bound) /
+                   static_cast<double>(std::max<Bytes>(1, bound)));
+  if (answer.recomputed) report_recomputed(report, answer);
   report.heading("Search");
   report.text("method", "method", name(plan.order.method));
   report.count("states", "states", plan.order.states);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct RecomputedStep {
   TrainingGraph step;  ///< operators that run again are named "NAME/again"
   TaskGraph graph;
   Arrangement plan;
+  /// What stays and the operator that needs most beside it: no schedule needs less,
+  /// whatever it runs again.
+  Bytes lower_bound_bytes = 0;
   std::size_t stages = 0;
   Flops work = 0;             ///< of the step as it was
   Flops recomputed_work = 0;  ///< on top of that

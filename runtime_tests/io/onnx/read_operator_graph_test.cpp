@@ -117,6 +117,15 @@ TEST(ReadOperatorGraph, GivesANetworkAnotherBatch) {
   EXPECT_EQ(shape_of(graph, "w"), (Shape{3, 2, 3, 3}));
 }
 
+// The onnx library infers no shape of it in old models.
+TEST(ReadOperatorGraph, KnowsTheMaskOfDropout) {
+  onnx::ModelProto model = small_network();
+  model.mutable_opset_import(0)->set_version(9);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  add_node(graph, "Dropout", {"r"}, "d").add_output("mask");
+  EXPECT_EQ(shape_of(read(model), "mask"), (Shape{1, 48}));
+}
+
 TEST(ReadOperatorGraph, IsTheSameQuestionOfMemoryAsTheGraphOfTasks) {
   const onnx::ModelProto model = small_network();
   const OperatorTasks tasks = task_graph_of(read(model));
