@@ -19,6 +19,7 @@
 #include "cli/train_data.h"
 #include "cli/train_report.h"
 #include "espalier/training/fold_constants.h"
+#include "espalier/training/recompute.h"
 #include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 #include "training/step/mlp.h"
@@ -40,9 +41,11 @@ OperatorGraph read_network(const TrainCommand& command) {
   return fold_constants(read_model(command.source));
 }
 
-TrainingGraph read_step(const TrainCommand& command) {
+// Calls `make`, whose refusal is said to be of the file.
+template <class Make>
+auto of_file(const TrainCommand& command, const Make& make) {
   try {
-    return training::training_step(read_network(command), command.optimiser);
+    return make();
   } catch (const FileError&) {
     throw;
   } catch (const InvalidInput& error) {
@@ -102,6 +105,38 @@ training::TrainResult train(const TrainCommand& command, training::TrainJob& job
   });
 }
 
+// A plan that runs operators again instead of keeping what they wrote, inside the bound.
+// What kernels want beside the tensors is known only afterwards, so that several bounds
+// on the arena are tried.
+Expected<void> recompute_within(Bytes bound, const OperatorGraph& model,
+                                const TrainCommand& command,
+                                std::optional<training::TrainJob>& job, TrainRun& run) {
+  Expected<void> fits = job->fits(bound);
+  const Bytes room = job->account().left(bound);
+  for (const int percent : {100, 92, 84, 76}) {
+    auto again = recompute(model, training::step_options(model, command.optimiser),
+                           room / 100 * percent);
+    if (!again) return fits;
+    run.recomputed_operators = again->recomputed_operators;
+    job.reset();
+    job.emplace(std::move(again->step), command.job);
+    job->plan();
+    fits = job->fits(bound);
+    if (fits) return fits;
+  }
+  return fits;
+}
+
+// The bound that was asked for, and a plan inside it.
+Expected<void> plan_within(const OperatorGraph& model, const TrainCommand& command,
+                           std::optional<training::TrainJob>& job, TrainRun& run) {
+  job->plan();
+  if (command.memory.kind == MemoryRequest::Kind::kUnbounded) return {};
+  run.bound = command.memory.resolve(job->least(), 0);
+  if (job->fits(*run.bound)) return {};
+  return recompute_within(*run.bound, model, command, job, run);
+}
+
 ExitStatus run_train(TrainCommand& command) {
   check(command);
   Reached reached{command.mlp.empty() ? title(command.source) : "mlp " + command.mlp,
@@ -111,21 +146,22 @@ ExitStatus run_train(TrainCommand& command) {
   std::optional<Progress> progress(std::in_place, "preparing");
   TrainRun run;
   Clock::time_point start = Clock::now();
-  training::TrainJob job(read_step(command), command.job);
+  const OperatorGraph model = read_network(command);
+  std::optional<training::TrainJob> job;
+  of_file(command, [&] {
+    job.emplace(training::training_step(model, command.optimiser), command.job);
+  });
   run.prepare_seconds = since(start);
   progress->step("planning");
   start = Clock::now();
-  job.plan();
+  const Expected<void> planned = plan_within(model, command, job, run);
   run.plan_seconds = since(start);
   progress.reset();
-  if (command.memory.kind != MemoryRequest::Kind::kUnbounded) {
-    run.bound = command.memory.resolve(job.least(), 0);
-    if (const auto fits = job.fits(*run.bound); !fits) {
-      termination.reset();
-      return report_infeasible(command, job, fits.error());
-    }
+  if (!planned) {
+    termination.reset();
+    return report_infeasible(command, *job, planned.error());
   }
-  run.result = train(command, job, reached);
+  run.result = train(command, *job, reached);
   termination.reset();
   if (run.result.stopped) {
     fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));
@@ -133,7 +169,7 @@ ExitStatus run_train(TrainCommand& command) {
     return kInternal;
   }
   if (!command.loss_out.empty()) write_losses(command.loss_out, run.result.losses);
-  return report_run(command, job, run);
+  return report_run(command, *job, run);
 }
 
 void add_update(CLI::App& app, TrainCommand& command) {

@@ -56,6 +56,8 @@ ExitStatus report_run(const TrainCommand& command, const TrainJob& job,
   Report report;
   report_problem(report, command, job);
   report_plan(report, command, job);
+  report.count("recomputed_operators", "  operators that run again",
+               static_cast<std::int64_t>(run.recomputed_operators));
   report.heading("Memory");
   if (command.job.planned)
     report.bytes("arena_peak_bytes", "peak of the arena", result.arena_peak);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/order_input.h"
 #include "cli/output.h"
 #include "training/step/train_job.h"
@@ -25,6 +26,7 @@ struct TrainCommand {
 struct TrainRun {
   std::optional<Bytes> bound;
   Seconds prepare_seconds = 0, plan_seconds = 0;
+  std::size_t recomputed_operators = 0;  ///< that run again, so as to fit in the bound
   training::TrainResult result;
 };
 

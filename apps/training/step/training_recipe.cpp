@@ -45,7 +45,7 @@ Recipe update(const OperatorView& view, OperatorKind kind, std::size_t changed,
 
 }  // namespace
 
-TrainingGraph training_step(const OperatorGraph& model, Optimiser optimiser) {
+TrainingOptions step_options(const OperatorGraph& model, Optimiser optimiser) {
   TrainingOptions options{.optimiser = optimiser,
                           .pool_index = ElementType::kUint8,
                           .lrn_keeps_scale = false};
@@ -53,7 +53,7 @@ TrainingGraph training_step(const OperatorGraph& model, Optimiser optimiser) {
     if (op.type == "MaxPool" &&
         max_pool_index({.kernel = op.integers("kernel_shape")}) != ElementType::kUint8)
       options.pool_index = ElementType::kInt32;
-  return training_graph(model, options);
+  return options;
 }
 
 std::optional<Recipe> training_recipe(const OperatorView& view,
