@@ -53,6 +53,7 @@ struct Failure {
 [[nodiscard]] Command add_checkpoint(CLI::App& program);
 [[nodiscard]] Command add_adjoint(CLI::App& program);
 [[nodiscard]] Command add_train_plan(CLI::App& program);
+[[nodiscard]] Command add_train(CLI::App& program);
 [[nodiscard]] Command add_info(CLI::App& program);
 
 }  // namespace espalier::cli

@@ -53,9 +53,10 @@ struct Program {
     app.require_subcommand(0, 1);  // none: below, so that an unknown name is named
     app.footer(
         "Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 internal.");
-    commands = {add_solve(app),   add_plan(app),       add_order(app),
-                add_layout(app),  add_shard(app),      add_checkpoint(app),
-                add_adjoint(app), add_train_plan(app), add_info(app)};
+    commands = {add_solve(app),  add_plan(app),       add_order(app),
+                add_layout(app), add_checkpoint(app), add_adjoint(app),
+                add_train(app),  add_train_plan(app), add_shard(app),
+                add_info(app)};
   }
 
   void parse(const Words& words) {

@@ -77,6 +77,14 @@ void Report::object(std::string_view key, nlohmann::ordered_json value) {
   json_[std::string(key)] = std::move(value);
 }
 
+void Report::numbers(std::string_view key, std::string_view label,
+                     std::span<const double> values) {
+  std::vector<std::string> shown;
+  for (const double value : values) shown.push_back(fmt::format("{:.4g}", value));
+  add(key, label, std::vector<double>(values.begin(), values.end()),
+      fmt::format("{}", fmt::join(shown, "  ")));
+}
+
 std::string Report::table() const {
   std::size_t width = 0;
   for (const Row& row : rows_) {

@@ -36,6 +36,8 @@ class Report {
   /// Of the table alone, and of JSON alone.
   void line(std::string_view label, std::string_view value);
   void object(std::string_view key, nlohmann::ordered_json value);
+  void numbers(std::string_view key, std::string_view label,
+               std::span<const double> values);
 
   /// Prints on standard output. @throws Error when that cannot be written
   void print(bool json) const;

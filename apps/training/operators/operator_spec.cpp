@@ -19,10 +19,10 @@ bool uses_result(UnaryFunction function) {
   }
 }
 
-Bytes max_pool_index_bytes(const Window& window) {
+ElementType max_pool_index(const Window& window) {
   std::int64_t points = 1;
   for (const std::int64_t size : window.kernel) points = checked_mul(points, size);
-  return points <= 255 ? 1 : 4;
+  return points <= 255 ? ElementType::kUint8 : ElementType::kInt32;
 }
 
 }  // namespace espalier::training

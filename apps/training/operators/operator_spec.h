@@ -45,7 +45,7 @@ enum class OperatorKind : std::int8_t {
   kCausalSoftmax,
   kCausalSoftmaxBackward,  ///< y, g -> dx
   // Pooling
-  kMaxPool,              ///< x -> y, indices (max_pool_index_bytes())
+  kMaxPool,              ///< x -> y, indices (max_pool_index())
   kMaxPoolBackward,      ///< indices, g -> dx
   kAveragePool,          ///< x -> y
   kAveragePoolBackward,  ///< g -> dx
@@ -137,7 +137,7 @@ struct OperatorSpec {
   UpdateRule update = {};
 };
 
-/// Bytes of an element of the indices that kMaxPool keeps.
-[[nodiscard]] Bytes max_pool_index_bytes(const Window& window);
+/// The elements of the indices that kMaxPool keeps.
+[[nodiscard]] ElementType max_pool_index(const Window& window);
 
 }  // namespace espalier::training

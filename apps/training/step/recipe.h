@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "espalier/model/operator_graph.h"
+#include "espalier/training/training_graph.h"
 #include "training/operators/operator_spec.h"
 
 namespace espalier::training {
@@ -44,6 +44,16 @@ struct Recipe {
 struct RecipeOptions {
   UpdateRule update;
 };
+
+/// What a training step of a model is made of so that its kernels can run it: nothing is
+/// kept that they do not read, and indices of poolings have the elements that they write.
+[[nodiscard]] TrainingOptions step_options(const OperatorGraph& model,
+                                           Optimiser optimiser);
+/// @throws as training_graph()
+[[nodiscard]] inline TrainingGraph training_step(const OperatorGraph& model,
+                                                 Optimiser optimiser) {
+  return training_graph(model, step_options(model, optimiser));
+}
 
 /// The recipe of an operator of a training graph (espalier/training/training_graph.h).
 /// @throws InvalidInput naming operator and tensor for an operator that is not known, and

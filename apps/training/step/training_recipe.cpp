@@ -45,6 +45,17 @@ Recipe update(const OperatorView& view, OperatorKind kind, std::size_t changed,
 
 }  // namespace
 
+TrainingOptions step_options(const OperatorGraph& model, Optimiser optimiser) {
+  TrainingOptions options{.optimiser = optimiser,
+                          .pool_index = ElementType::kUint8,
+                          .lrn_keeps_scale = false};
+  for (const Operator& op : model.operators())
+    if (op.type == "MaxPool" &&
+        max_pool_index({.kernel = op.integers("kernel_shape")}) != ElementType::kUint8)
+      options.pool_index = ElementType::kInt32;
+  return options;
+}
+
 std::optional<Recipe> training_recipe(const OperatorView& view,
                                       const RecipeOptions& options) {
   const std::string& type = view.op().type;

@@ -100,12 +100,6 @@ std::vector<Network> small_networks() {
   return networks;
 }
 
-TrainingGraph step_of(const OperatorGraph& model, Optimiser optimiser) {
-  return training_graph(model, {.optimiser = optimiser,
-                                .pool_index = ElementType::kUint8,
-                                .lrn_keeps_scale = false});
-}
-
 OracleStep::OracleStep(const TrainingGraph& training, const RecipeOptions& options,
                        std::uint64_t seed)
     : training_(training),

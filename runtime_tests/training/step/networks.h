@@ -16,10 +16,6 @@ struct Network {
 };
 [[nodiscard]] std::vector<Network> small_networks();
 
-/// The least options: indices of one byte and no scales kept, as kernels have them.
-[[nodiscard]] TrainingGraph step_of(const OperatorGraph& model,
-                                    Optimiser optimiser = Optimiser::kSgd);
-
 /// Runs a step's operators one after the other in double precision, by the oracle.
 class OracleStep {
  public:

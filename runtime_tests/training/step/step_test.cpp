@@ -79,7 +79,7 @@ TEST(TrainingStep, FromOneArenaIsBitwiseTheOneOfTensorsByThemselves) {
     for (const Network& network : small_networks()) {
       for (const Optimiser optimiser :
            {Optimiser::kSgd, Optimiser::kMomentum, Optimiser::kAdam}) {
-        const TrainingGraph training = step_of(network.graph, optimiser);
+        const TrainingGraph training = training_step(network.graph, optimiser);
         const Ran alone = train(training, false, workers, 4);
         const Ran planned = train(training, true, workers, 4);
         EXPECT_EQ(planned.losses, alone.losses) << network.name << ", " << workers;
@@ -92,7 +92,8 @@ TEST(TrainingStep, FromOneArenaIsBitwiseTheOneOfTensorsByThemselves) {
 TEST(TrainingStep, LearnsWhatItIsShown) {
   const solver::Runtime kept({.workers = 1});
   for (const Network& network : small_networks()) {
-    const Ran ran = train(step_of(network.graph, Optimiser::kMomentum), true, 1, 20);
+    const Ran ran =
+        train(training_step(network.graph, Optimiser::kMomentum), true, 1, 20);
     EXPECT_LT(ran.losses.back(), 0.7F * ran.losses.front()) << network.name;
   }
 }
@@ -100,7 +101,7 @@ TEST(TrainingStep, LearnsWhatItIsShown) {
 TEST(TrainingStep, LosesWhatTheOracleLoses) {
   const solver::Runtime kept({.workers = 1});
   for (const Network& network : small_networks()) {
-    const TrainingGraph training = step_of(network.graph);
+    const TrainingGraph training = training_step(network.graph, Optimiser::kSgd);
     const Ran ran = train(training, true, 1, 3);
     if (std::string_view(network.name) == "transformer") continue;  // drops others
     OracleStep oracle(training, kOptions, kSeed);
@@ -116,7 +117,7 @@ TEST(TrainingStep, LosesWhatTheOracleLoses) {
 // The gradient that a parameter's update reads, against losses at both sides.
 TEST(TrainingStep, GradientsAreThoseOfCentralDifferences) {
   for (const Network& network : small_networks()) {
-    const TrainingGraph training = step_of(network.graph);
+    const TrainingGraph training = training_step(network.graph, Optimiser::kSgd);
     const RecipeOptions still{.update = {.rate = 0}};
     OracleStep oracle(training, still, kSeed);
     std::mt19937_64 random(1);

@@ -1,0 +1,230 @@
+// espalier train: steps of training a network, run from one planned arena.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/termination.h"
+#include "cli/train_data.h"
+#include "cli/train_report.h"
+#include "espalier/training/fold_constants.h"
+#include "espalier/training/recompute.h"
+#include "solver/memory/clock.h"
+#include "solver/memory/process_memory.h"
+#include "training/step/mlp.h"
+
+namespace espalier::cli {
+namespace {
+
+using solver::Clock;
+using solver::since;
+
+OperatorGraph read_network(const TrainCommand& command) {
+  const bool file = !command.source.file.empty();
+  const bool transformer = !command.source.transformer.empty();
+  if (file + transformer + !command.mlp.empty() != 1)
+    throw InvalidInput("one of a MODEL.onnx, --transformer and --mlp is required");
+  if (!command.mlp.empty())
+    return training::mlp(training::mlp_widths(command.mlp),
+                         command.source.batch.value_or(32));
+  return fold_constants(read_model(command.source));
+}
+
+// Calls `make`, whose refusal is said to be of the file.
+template <class Make>
+auto of_file(const TrainCommand& command, const Make& make) {
+  try {
+    return make();
+  } catch (const FileError&) {
+    throw;
+  } catch (const InvalidInput& error) {
+    if (command.source.file.empty()) throw;
+    throw FileError(command.source.file, 0, error.what());
+  }
+}
+
+void check(const TrainCommand& command) {
+  if (command.job.steps < 1 || command.job.steps > 1'000'000'000)
+    throw InvalidInput(fmt::format("--steps {}: from 1 to 10^9", command.job.steps));
+  if (!(command.job.update.rate >= 0 && command.job.update.rate < 1e6))
+    throw InvalidInput(fmt::format("--rate {}", command.job.update.rate));
+  if (command.job.threads < 1 || command.job.threads > 1024)
+    throw InvalidInput(fmt::format("--threads {}", command.job.threads));
+  if (!command.job.planned && command.memory.kind != MemoryRequest::Kind::kUnbounded)
+    throw InvalidInput("--unplanned: needs --memory none");
+  solver::check(command.job.runtime);
+}
+
+// "train model.onnx: interrupted after 7 of 40 steps"
+struct Reached {
+  std::string model;
+  std::int64_t steps = 0;
+  std::atomic<std::int64_t> done = -1;
+
+  [[nodiscard]] std::string text(std::string_view how) const {
+    if (done < 0) return fmt::format("train {}: {} before the first step", model, how);
+    return fmt::format("train {}: {} after {} of {} steps", model, how, done.load(),
+                       steps);
+  }
+};
+
+void write_losses(const std::string& path, const std::vector<float>& losses) {
+  std::ofstream out(path);
+  for (const float loss : losses) out << fmt::format("{}\n", loss);
+  if (!out.flush()) throw FileError(path, 0, "cannot be written");
+}
+
+training::TrainResult train(const TrainCommand& command, training::TrainJob& job,
+                            Reached& reached) {
+  std::optional<SampleFile> data;
+  training::FillInputs fill;
+  if (!command.data.empty()) {
+    data.emplace(command.data, job.training());
+    fill = [&data](const TrainingGraph&, std::int64_t step, TensorId id,
+                   std::span<std::byte> bytes) { data->fill(step, id, bytes); };
+  }
+  const Interrupt interrupt;
+  reached.done = 0;
+  return job.run(fill, [&](std::int64_t step, float loss, Seconds seconds) {
+    reached.done = step + 1;
+    if (!command.json)
+      print(
+          fmt::format("step {:>6}  loss {:<12.7g}  {:.3f} s\n", step + 1, loss, seconds));
+    return interrupt.came();
+  });
+}
+
+// A plan that runs operators again instead of keeping what they wrote, inside the bound.
+// What kernels want beside the tensors is known only afterwards, so that several bounds
+// on the arena are tried.
+Expected<void> recompute_within(Bytes bound, const OperatorGraph& model,
+                                const TrainCommand& command,
+                                std::optional<training::TrainJob>& job, TrainRun& run) {
+  Expected<void> fits = job->fits(bound);
+  const Bytes room = job->account().left(bound);
+  for (const int percent : {100, 92, 84, 76}) {
+    auto again = recompute(model, training::step_options(model, command.optimiser),
+                           room / 100 * percent);
+    if (!again) return fits;
+    run.recomputed_operators = again->recomputed_operators;
+    job.reset();
+    job.emplace(std::move(again->step), command.job);
+    job->plan();
+    fits = job->fits(bound);
+    if (fits) return fits;
+  }
+  return fits;
+}
+
+// The bound that was asked for, and a plan inside it.
+Expected<void> plan_within(const OperatorGraph& model, const TrainCommand& command,
+                           std::optional<training::TrainJob>& job, TrainRun& run) {
+  job->plan();
+  if (command.memory.kind == MemoryRequest::Kind::kUnbounded) return {};
+  run.bound = command.memory.resolve(job->least(), 0);
+  if (job->fits(*run.bound)) return {};
+  return recompute_within(*run.bound, model, command, job, run);
+}
+
+ExitStatus run_train(TrainCommand& command) {
+  check(command);
+  Reached reached{command.mlp.empty() ? title(command.source) : "mlp " + command.mlp,
+                  command.job.steps};
+  std::optional<TerminationMessage> termination(
+      std::in_place, [&reached] { return reached.text("terminated"); });
+  std::optional<Progress> progress(std::in_place, "preparing");
+  TrainRun run;
+  Clock::time_point start = Clock::now();
+  const OperatorGraph model = read_network(command);
+  std::optional<training::TrainJob> job;
+  of_file(command, [&] {
+    job.emplace(training::training_step(model, command.optimiser), command.job);
+  });
+  run.prepare_seconds = since(start);
+  progress->step("planning");
+  start = Clock::now();
+  const Expected<void> planned = plan_within(model, command, job, run);
+  run.plan_seconds = since(start);
+  progress.reset();
+  if (!planned) {
+    termination.reset();
+    return report_infeasible(command, *job, planned.error());
+  }
+  run.result = train(command, *job, reached);
+  termination.reset();
+  if (run.result.stopped) {
+    fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));
+    std::raise(SIGINT);
+    return kInternal;
+  }
+  if (!command.loss_out.empty()) write_losses(command.loss_out, run.result.losses);
+  return report_run(command, *job, run);
+}
+
+void add_update(CLI::App& app, TrainCommand& command) {
+  add_choice<Optimiser>(app, "--training", command.optimiser,
+                        {{"sgd", Optimiser::kSgd},
+                         {"momentum", Optimiser::kMomentum},
+                         {"adam", Optimiser::kAdam}},
+                        "How parameters are updated");
+  app.add_option("--rate", command.job.update.rate, "Rate of learning")
+      ->type_name("R")
+      ->capture_default_str();
+  app.add_option("--steps", command.job.steps, "Training steps")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--seed", command.job.seed, "Of random parameters, data and masks")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+Command add_train(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "train", "Train a network, each step run from one planned arena");
+  const auto command = std::make_shared<TrainCommand>();
+  add_graph(*app, command->source);
+  app->add_option("--mlp", command->mlp,
+                  "Widths of a perceptron instead of a file, as 784x256x10")
+      ->type_name("WIDTHS");
+  add_update(*app, *command);
+  add_memory(*app, command->memory, "none");
+  add_path(*app, "--data", command->data,
+           "Samples: the inputs and labels of each, one after the other\n"
+           "(default: one random batch, the same in each step)")
+      ->type_name("FILE");
+  add_path(*app, "--loss-out", command->loss_out, "Write the losses here, a line each")
+      ->type_name("FILE");
+  app->add_flag("!--unplanned", command->job.planned,
+                "Every tensor by itself, to compare with");
+  add_workers(*app, command->job.runtime.workers);
+  CLI::Option* threads =
+      app->add_option("--threads", command->job.threads,
+                      "Threads of each worker (default: what the cores allow)")
+          ->type_name("N");
+  app->add_option("--scheduler", command->job.runtime.scheduler,
+                  "espalier, or a policy of StarPU's own")
+      ->capture_default_str();
+  add_json(*app, command->json);
+  return {app, [command, threads]() -> ExitStatus {
+            solver::keep_heap_small();
+            if (threads->count() == 0)
+              command->job.threads =
+                  std::max(1, solver::default_workers() / command->job.runtime.workers);
+            return run_train(*command);
+          }};
+}
+
+}  // namespace espalier::cli

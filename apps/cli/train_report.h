@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/order_input.h"
+#include "cli/output.h"
+#include "training/step/train_job.h"
+
+namespace espalier::cli {
+
+/// What `espalier train` was asked for.
+struct TrainCommand {
+  GraphSource source;
+  std::string mlp;  ///< widths, instead of a file or a transformer
+  Optimiser optimiser = Optimiser::kSgd;
+  MemoryRequest memory{.kind = MemoryRequest::Kind::kUnbounded};
+  std::string data, loss_out;
+  bool json = false;
+  training::TrainOptions job;
+};
+
+/// What is known of a run that has ended well.
+struct TrainRun {
+  std::optional<Bytes> bound;
+  Seconds prepare_seconds = 0, plan_seconds = 0;
+  std::size_t recomputed_operators = 0;  ///< that run again, so as to fit in the bound
+  training::TrainResult result;
+};
+
+/// Everything; the exit status tells whether bound and plan were kept.
+[[nodiscard]] ExitStatus report_run(const TrainCommand& command,
+                                    const training::TrainJob& job, const TrainRun& run);
+
+/// The answer "it does not fit", with the least bound that does.
+[[nodiscard]] ExitStatus report_infeasible(const TrainCommand& command,
+                                           const training::TrainJob& job,
+                                           const Infeasible& answer);
+
+}  // namespace espalier::cli
