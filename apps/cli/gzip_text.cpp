@@ -10,6 +10,15 @@
 #include "espalier/model/error.h"
 
 namespace espalier::cli {
+namespace {
+
+// zlib writes the path in front of what it says.
+std::string reason(const std::string& path, std::string message) {
+  if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
+  return message;
+}
+
+}  // namespace
 
 std::string read_gzip_text(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw FileError(path, 0, "is a directory");
@@ -27,7 +36,7 @@ std::string read_gzip_text(const std::string& path) {
     const char* const message = gzerror(file.get(), &error);
     if (error == Z_ERRNO) throw FileError(path, 0, std::strerror(errno));
     if (got < 0 || (error != Z_OK && error != Z_STREAM_END))
-      throw FileError(path, 0, message);
+      throw FileError(path, 0, reason(path, message));
     text.resize(before + static_cast<std::size_t>(got));
     if (got == 0) return text;
   }

@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/shard_transformer.h"
 #include "espalier/io/iopddl_json.h"
 #include "espalier/io/text_file.h"
 #include "espalier/model/validate_sharding.h"
@@ -27,6 +28,7 @@ using solver::since;
 
 struct ShardCommand {
   std::string file, solution;
+  TransformerRequest transformer;
   std::optional<Bytes> memory;
   Seconds timeout = ShardingOptions().time;
   std::int64_t rounds = ShardingOptions().rounds;
@@ -201,13 +203,20 @@ Command add_shard(CLI::App& program) {
       "shard", "A sharding of each operator, at least cost within a limit of memory");
   add_path(*app, "INSTANCE", command->file,
            "Operators with strategies and their costs, JSON of the IOPDDL\n"
-           "contest; plain or gzip (docs/sharding.md)")
-      ->required();
+           "contest; plain or gzip (docs/sharding.md)");
+  add_transformer(*app, command->transformer);
   add_limits(*app, *command);
   add_path(*app, "--solution", command->solution,
            "Write the chosen strategies here, a JSON list by node");
   add_json(*app, command->json);
-  return {app, [command] { return run_shard(*command); }};
+  return {app, [command] {
+            const bool model = !command->transformer.name.empty();
+            if (model == !command->file.empty())
+              throw InvalidInput("shard wants an INSTANCE or --transformer, one of them");
+            if (!model) return run_shard(*command);
+            return shard_transformer(command->transformer, command->memory,
+                                     command->solution, command->json);
+          }};
 }
 
 }  // namespace espalier::cli

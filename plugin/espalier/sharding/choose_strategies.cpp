@@ -1,8 +1,10 @@
 #include "espalier/sharding/choose_strategies.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,11 +19,12 @@
 namespace espalier {
 namespace {
 
-// Of the time: when raising the bound ends at the latest, and when improving does where
-// a depth-first search may still prove.
-constexpr double kBoundShare = 0.4;
-constexpr double kImproveShare = 0.7;
-constexpr std::int32_t kIdleRounds = 60;
+// Of the time: the first slice of bounds, and slices of choices and of bounds later.
+constexpr double kBoundShare = 0.3, kImproveShare = 0.12, kRaiseShare = 0.04;
+constexpr std::int32_t kIdleRounds = 120;
+constexpr double kRoundsAVariable = 2;  // at most in a slice
+// Of the cost: what a move may cost more at first, slice by slice.
+constexpr std::array<double, 4> kHeat = {0, 1e-4, 1e-3, 2e-5};
 constexpr std::int64_t kBranchEntries = 20'000'000;
 
 // A bound is no more than the next integer, for costs are integers.
@@ -53,8 +56,7 @@ class Chooser {
       incumbent_.offer(pairwise_, {});
       complete = true;
     }
-    if (!complete) complete = raise();
-    if (!complete && !budget_.was_spent()) complete = improve_and_branch();
+    if (!complete) complete = search();
     return answer(complete);
   }
 
@@ -69,34 +71,57 @@ class Chooser {
     return incumbent_.cost() <= lower_bound_;
   }
 
-  bool raise() {
+  // One slice of the time after the other: the bound first, then choices and the bound in
+  // turn. What is small is decided by branching once neither helps.
+  bool search() {
     BoundRaiser raiser(pairwise_, seed_);
+    const bool small = std::ssize(pairwise_.pair_costs) < kBranchEntries / 10;
+    for (std::int64_t slice = 0;; ++slice) {
+      const double share = slice == 0 ? kBoundShare : kRaiseShare;
+      if (raise(raiser, budget_.share() + share)) return true;
+      if (budget_.was_spent()) return false;
+      const Cost before = incumbent_.cost();
+      if (improve(raiser, slice)) return true;
+      if (budget_.was_spent()) return false;
+      if (!small || incumbent_.cost() < before) continue;
+      const std::span<const double> multipliers = raiser.multipliers();
+      if (branch_choice(pairwise_, multipliers, kBranchEntries, incumbent_, budget_))
+        return true;
+      if (budget_.was_spent()) return false;
+    }
+  }
+
+  bool raise(BoundRaiser& raiser, double until) {
+    std::int32_t rounds = 0;
     do {
       raiser.round(incumbent_);
       bound_ = std::max(bound_, raiser.bound());
       if (closed()) return true;
-    } while (!budget_.spend() && budget_.share() < kBoundShare &&
-             raiser.idle_rounds() < kIdleRounds);
-    multipliers_.assign(raiser.multipliers().begin(), raiser.multipliers().end());
-    prices_.assign(raiser.prices().begin(), raiser.prices().end());
-    states_.assign(raiser.states().begin(), raiser.states().end());
+    } while (!budget_.spend() && budget_.share() < until &&
+             (raiser.idle_rounds() < kIdleRounds || ++rounds < kIdleRounds / 4));
     return false;
   }
 
-  bool improve_and_branch() {
-    ChoiceImprover improver(pairwise_, incumbent_.states_in(pairwise_).value_or(states_),
-                            multipliers_, prices_, seed_);
-    const bool small = std::ssize(pairwise_.pair_costs) < kBranchEntries / 10;
-    std::size_t idle = 0;
-    while (!budget_.spend() && (!small || budget_.share() < kImproveShare)) {
-      const Cost before = incumbent_.cost();
-      improver.round(incumbent_);
+  // From the best choice, or from what the bound's multipliers lead to, cooling down.
+  bool improve(const BoundRaiser& raiser, std::int64_t slice) {
+    std::optional<std::vector<std::int32_t>> best;
+    if (slice % 3 != 2) best = incumbent_.states_in(pairwise_);
+    if (!best) best.emplace(raiser.states().begin(), raiser.states().end());
+    ChoiceImprover improver(pairwise_, std::move(*best), raiser.multipliers(),
+                            raiser.prices(), seed_ + std::uint64_t(slice));
+    const double begin = budget_.share();
+    const auto rounds =
+        static_cast<std::int64_t>(kRoundsAVariable * double(pairwise_.size()));
+    const double hot = kHeat[slice % std::ssize(kHeat)];
+    for (std::int64_t round = 0;; ++round) {
+      if (budget_.spend()) return false;
+      const double done = std::max((budget_.share() - begin) / kImproveShare,
+                                   double(round) / double(rounds + 10));
+      if (done >= 1) return false;
+      const double cost = static_cast<double>(incumbent_.cost());
+      improver.round(incumbent_, done < 0.8 ? hot * cost * (1 - done / 0.8) : 0);
       if (closed()) return true;
-      idle = incumbent_.cost() < before ? 0 : idle + 1;
-      if (small && idle > pairwise_.size()) break;
     }
-    if (budget_.was_spent()) return false;
-    return branch_choice(pairwise_, multipliers_, kBranchEntries, incumbent_, budget_);
   }
 
   ShardingChoice answer(bool complete) {
@@ -126,8 +151,6 @@ class Chooser {
   Incumbent incumbent_;
   double bound_ = 0;
   Cost lower_bound_ = 0;
-  std::vector<double> multipliers_, prices_;
-  std::vector<std::int32_t> states_;
 };
 
 }  // namespace

@@ -19,9 +19,9 @@ namespace espalier {
 ///   c'_v(s) + sum over edges e of v of m_{e,v}(s)   and
 ///   c_e(s, t) - m_{e,a}(s) - m_{e,b}(t)
 /// and the sum of the least entries of all these is a bound, whatever the messages
-/// [Kol15, sequential reweighted message passing: a pass over the variables in order
+/// [Kol15]: sequential reweighted message passing. A pass over the variables in order
 /// takes what edges from earlier ones can give, and spreads it over edges to later ones;
-/// then backwards; the bound never falls].
+/// then backwards; the bound never falls.
 ///
 /// Multipliers move by subgradients: towards more where a choice that is nearly least
 /// holds more than there is room for. They are kept multiples of a power of two, so that

@@ -13,7 +13,7 @@ namespace espalier {
 /// A choice that is made better by choosing all variables of a forest anew, exactly for
 /// given prices of memory: the rest stays as it is, and dynamic programming from the
 /// leaves to the roots gives the best states of a forest in time linear in the costs of
-/// its edges. A neighbourhood of exponential size, after [tree-block coordinate descent].
+/// its edges. A neighbourhood of exponential size, after [HF04].
 class ForestSearch {
  public:
   /// @param states  by variable; may be forbidden, or hold too much

@@ -1,6 +1,7 @@
 #include "espalier/sharding/improve_choice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "espalier/sharding/fit_memory.h"
@@ -52,17 +53,22 @@ void ChoiceImprover::pick_seeds() {
   }
 }
 
-bool ChoiceImprover::move() {
+// Whether the cost is now below what it was.
+bool ChoiceImprover::move(double temperature) {
   pick_seeds();
   const std::size_t most = std::size_t{8} << (random_() % 6);
   forest_.grow(seeds_, most, random_);
   const Standing before = standing();
-  double scale = usual_scale_ * (0.5 + static_cast<double>(random_() % 1024) / 1024);
+  const auto unit = [&] { return (static_cast<double>(random_() >> 11) + 1) * 0x1p-53; };
+  const double more = temperature > 0 ? -temperature * std::log(unit()) : 0;
+  double scale = usual_scale_ * (0.5 + unit());
   double low = 0, high = 0;
   for (int k = 0; k < kTries; ++k) {
     forest_.choose(prices_, scale);
     const Standing after = standing();
-    if (after <= before) {
+    const bool no_worse =
+        after.forbidden <= before.forbidden && after.over <= before.over;
+    if (no_worse && (after <= before || after.cost <= before.cost + more)) {
       const bool better = after < before;
       if (better && k > 0) usual_scale_ = 0.95 * usual_scale_ + 0.05 * scale;
       return better;
@@ -71,22 +77,25 @@ bool ChoiceImprover::move() {
     forest_.take_back();
     if (!too_much && after.forbidden > before.forbidden) return false;
     (too_much ? low : high) = scale;
-    if (high == 0) {
-      scale = 2 * low;
-    } else {
-      scale = (low + high) / 2;
-    }
+    scale = high == 0 ? 2 * low : (low + high) / 2;
   }
   return false;
 }
 
-void ChoiceImprover::round(Incumbent& incumbent) {
+void ChoiceImprover::round(Incumbent& incumbent, double temperature) {
   if (problem_->size() == 0) return;
-  bool better = false;
   if (!forest_.allowed())
-    better = fit_memory(*problem_, multipliers_, kFitPasses, forest_, random_);
-  for (int k = 0; k < kMovesARound; ++k) better = move() || better;
-  if (better && forest_.forbidden() == 0) incumbent.offer(*problem_, forest_.states());
+    fit_memory(*problem_, multipliers_, kFitPasses, forest_, random_);
+  const auto offer = [&] {
+    if (forest_.forbidden() == 0 &&
+        forest_.cost() + problem_->constant < static_cast<double>(incumbent.cost()) - 0.5)
+      incumbent.offer(*problem_, forest_.states());
+  };
+  offer();
+  const bool cold = temperature <= 0;
+  for (int k = 0; k < kMovesARound; ++k)
+    if (move(temperature) && !cold) offer();
+  offer();
 }
 
 }  // namespace espalier

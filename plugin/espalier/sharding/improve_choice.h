@@ -16,8 +16,9 @@ namespace espalier {
 /// A move grows a forest from a few variables, mostly held at one time at which memory is
 /// worth something, and chooses it for the given prices of memory. Where that holds too
 /// much the prices go up, where it costs no less they go down, a few times; a move is
-/// kept when nothing is forbidden, the limit is met, and the cost does not rise. While a
-/// choice is forbidden or holds too much, a move is kept when that does not grow.
+/// kept when nothing is forbidden, the limit is met, and the cost rises by no more than
+/// a random multiple of the temperature. While a choice is forbidden or holds too much, a
+/// move is kept when that does not grow.
 class ChoiceImprover {
  public:
   /// @param multipliers  by section, and what they make of each variable's memory
@@ -26,7 +27,8 @@ class ChoiceImprover {
                  std::uint64_t seed);
 
   /// Some moves; offers what is better.
-  void round(Incumbent& incumbent);
+  /// @param temperature  what a move may cost more, in the mean
+  void round(Incumbent& incumbent, double temperature);
 
   [[nodiscard]] bool allowed() const { return forest_.allowed(); }
 
@@ -39,7 +41,7 @@ class ChoiceImprover {
   };
   [[nodiscard]] Standing standing() const;
   void pick_seeds();
-  bool move();
+  bool move(double temperature);
 
   const Pairwise* problem_;
   std::vector<double> multipliers_, prices_;

@@ -1,0 +1,131 @@
+#include "cli/shard_transformer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/output.h"
+#include "espalier/io/text_file.h"
+#include "espalier/sharding/shard_model.h"
+#include "solver/memory/clock.h"
+
+namespace espalier::cli {
+namespace {
+
+using solver::Clock;
+using solver::since;
+
+ShardedModel model_of(const TransformerRequest& request) {
+  ShardingSetting setting;
+  setting.mesh = parse_mesh(request.mesh);
+  for (MeshAxis& axis : setting.mesh.axes) {
+    axis.latency = request.latency;
+    axis.seconds_per_byte = 1 / request.bandwidth;
+  }
+  setting.flops_a_second = request.rate;
+  setting.sequences = request.sequences > 0 ? request.sequences : setting.mesh.devices();
+  Transformer transformer = transformer_named(request.name);
+  if (request.layers > 0) transformer.layers = request.layers;
+  return sharded_transformer(transformer, setting);
+}
+
+const OperatorWay& way_of(const ShardedModel& model, const ModelShards& shards,
+                          std::size_t k, std::size_t i) {
+  const ModelPart& part = model.parts[static_cast<std::size_t>(model.sequence[k])];
+  return part.operators[i].ways[static_cast<std::size_t>(shards.ways[k][i])];
+}
+
+// A list by part of the sequence: operators and how each is computed.
+void write_ways(const std::string& path, const ShardedModel& model,
+                const ModelShards& shards) {
+  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  for (std::size_t k = 0; k < shards.ways.size(); ++k) {
+    nlohmann::ordered_json part = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < shards.ways[k].size(); ++i) {
+      const ModelPart& known = model.parts[static_cast<std::size_t>(model.sequence[k])];
+      part[known.operators[i].name] = way_of(model, shards, k, i).name;
+    }
+    parts.push_back(std::move(part));
+  }
+  write_file(path, [&](std::ostream& out) { out << dump(parts); });
+}
+
+void report_ways(Report& report, const ShardedModel& model, const ModelShards& shards) {
+  report.heading("First block");
+  for (std::size_t k = 0; k < std::min<std::size_t>(2, shards.ways.size()); ++k) {
+    const ModelPart& part = model.parts[static_cast<std::size_t>(model.sequence[k])];
+    for (std::size_t i = 1; i < part.operators.size(); ++i)
+      report.text(part.operators[i].name, part.operators[i].name,
+                  way_of(model, shards, k, i).name);
+  }
+}
+
+}  // namespace
+
+void add_transformer(CLI::App& app, TransformerRequest& request) {
+  app.add_option("--transformer", request.name,
+                 "Plan this instead of an instance: gpt2, gpt2-medium,\n"
+                 "gpt2-large or gpt2-xl")
+      ->type_name("NAME");
+  app.add_option("--mesh", request.mesh, "Devices along each axis, as 8x8")
+      ->type_name("KxK")
+      ->capture_default_str();
+  app.add_option("--batch", request.sequences, "Sequences a step; default: one a device")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--layers", request.layers, "Instead of the transformer's")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--bandwidth", request.bandwidth, "Of an axis, bytes a second")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--latency", request.latency, "Of a message along an axis, seconds")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--rate", request.rate, "Of a device, flops a second")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+ExitStatus shard_transformer(const TransformerRequest& request,
+                             std::optional<Bytes> memory, const std::string& solution,
+                             bool json) {
+  const Clock::time_point start = Clock::now();
+  const ShardedModel model = model_of(request);
+  const Bytes limit = memory.value_or(std::numeric_limits<Bytes>::max());
+  const ModelShards shards = shard_model(model, limit);
+  const Seconds seconds = since(start);
+  Report report;
+  report.text("input", "transformer", request.name);
+  report.count("devices", "devices", model.setting.mesh.devices());
+  report.count("parts", "parts", std::ssize(model.sequence));
+  report.count("distinct_parts", "distinct parts", shards.distinct_parts);
+  if (!shards.found) {
+    // What the largest price of memory leaves is close to the least, not proved to be.
+    const Infeasible no{Infeasible::Reason::kNoneFound, limit, shards.least_memory_bytes,
+                        0};
+    print_refusal(
+        std::move(report), no, json,
+        fmt::format("no plan found within {} ({} bytes); {} ({} bytes) suffices",
+                    format_size(limit), limit, format_size(shards.least_memory_bytes),
+                    shards.least_memory_bytes));
+    return kNo;
+  }
+  if (!solution.empty()) write_ways(solution, model, shards);
+  report.heading("Answer");
+  report.count("cost", "picoseconds a step", shards.cost);
+  report.count("lower_bound", "no plan takes less than", shards.lower_bound);
+  report.flag("proved", "proved the least", shards.proved());
+  report.seconds("step_seconds", "a step takes", double(shards.cost) * 1e-12);
+  report.bytes("memory_bytes", "on the fullest device", shards.memory_bytes);
+  report_ways(report, model, shards);
+  report.heading("Search");
+  report.seconds("seconds", "searched", seconds);
+  report.print(json);
+  return kDone;
+}
+
+}  // namespace espalier::cli
