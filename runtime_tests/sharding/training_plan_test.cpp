@@ -10,6 +10,7 @@
 #include "espalier/sharding/operator_layers.h"
 #include "espalier/sharding/plan_training.h"
 #include "espalier/sharding/rank_memory.h"
+#include "support/model_builder.h"
 
 namespace espalier {
 namespace {
@@ -137,6 +138,45 @@ TEST(Transformer, RefusesSizesThatAreNone) {
   for (const char* text : {"heads=5", "layers=0", "width=0"}) {
     EXPECT_THROW((void)parameters_of(transformer_shape(text)), InvalidInput) << text;
   }
+}
+
+TEST(OperatorLayers, OfAHandCheckedPerceptron) {
+  // x (2, 8) -> Gemm 8 x 16 -> Relu -> Gemm 16 x 4 -> loss, floats of 4 bytes.
+  const LayeredModel model = operator_layers(support::perceptron(2));
+  EXPECT_EQ(parameters_of(model), 8 * 16 + 16 + 16 * 4 + 4);
+  EXPECT_TRUE(model.ties.empty());
+  ASSERT_EQ(model.size(), 4);
+  EXPECT_EQ(model.layer(1).tensors[kInput].size, 2 * 16 * 4);
+  EXPECT_EQ(model.layer(1).tensors[kInputGradient].size, 2 * 16 * 4);
+  EXPECT_EQ(model.layer(1).parameters, 0);
+  EXPECT_TRUE(needs_output(model.layer(1)));  // Relu's gradient reads what it wrote
+  EXPECT_FALSE(needs_input(model.layer(1)));
+  EXPECT_TRUE(needs_input(model.layer(2)));
+  EXPECT_EQ(model.layer(3).tensors[kInput].size, 2 * 4 * 4);
+  const LayeredModel half = operator_layers(support::perceptron(2), {64, true});
+  EXPECT_EQ(half.layer(1).tensors[kInput].size, 2 * 16 * 2);
+  EXPECT_EQ(operator_layers(support::perceptron(2), {2, false}).size(), 2);
+}
+
+TEST(OperatorLayers, AreNotCutInsideAResidual) {
+  support::ModelBuilder model;
+  const TensorId x = model.input("x", {2, 8});
+  TensorId state = model.op("Gemm", {x, model.weight("w", {8, 8})}, {2, 8});
+  for (int block = 0; block < 3; ++block) {
+    const std::string name = "w" + std::to_string(block);
+    const TensorId inner = model.op("Gemm", {state, model.weight(name, {8, 8})}, {2, 8});
+    const TensorId active = model.op("Relu", {inner}, {2, 8});
+    state = model.op("Add", {state, active}, {2, 8});
+  }
+  const LayeredModel layers = operator_layers(model.build(state));
+  EXPECT_EQ(layers.size(), 1 + 3 + 1);  // the first product, the blocks, the loss
+  EXPECT_EQ(parameters_of(layers), 4 * 64);
+  const TrainingSetting setting{
+      1, 3, 1, 1, 5, ZeroStage::kNone, PipelineScheme::kOneForwardOneBackward};
+  const StageCosts costs(layers, setting_of(setting));
+  const auto plan = plan_setting(costs, setting, kPlenty);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(validate_training_plan(costs, *plan), Violations{});
 }
 
 TEST(OperatorLayers, OfATransformerHaveItsParametersAndWork) {
