@@ -4,10 +4,16 @@
 
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <memory>
 
 #include "cli/options.h"
 #include "cli/plan_processes.h"
 #include "espalier/model/error.h"
+#include "espalier/sharding/decoder_layers.h"
+#include "espalier/sharding/operator_layers.h"
+#include "espalier/training/fold_constants.h"
+#include "espalier/training/transformer.h"
 
 namespace espalier::cli {
 namespace {
@@ -90,10 +96,13 @@ void add_cluster(CLI::App& app, Cluster& cluster) {
 }  // namespace
 
 void add_model_options(CLI::App& app, ModelRequest& request) {
-  add_path(app, "--transformer", request.transformer,
-           "gpt2, gpt2-medium, gpt2-large, gpt2-xl, gpt3, or sizes:\n"
-           "layers=24,width=1024,heads=16[,vocabulary=50257]\n"
-           "[,sequence=1024]")
+  add_path(app, "MODEL", request.source.file,
+           "ONNX model (.onnx), divided among data and pipeline alone; or:")
+      ->required(false);
+  add_path(app, "--transformer", request.source.transformer,
+           "gpt2, gpt2-medium, gpt2-large, gpt2-xl, tiny, or what differs\n"
+           "from gpt2: layers=24,width=1024,heads=16,vocabulary=50257,\n"
+           "sequence=1024")
       ->type_name("NAME|SIZES");
   app.add_flag("--fused-attention", request.fused_attention,
                "Attention as one operator without a matrix of sequence x\n"
@@ -111,20 +120,20 @@ OptimiserBytes optimiser_of(const ModelRequest& request) {
   return *optimiser_bytes(request.optimiser, request.mixed);
 }
 
-TrainingModel training_model(const ModelRequest& request) {
-  if (request.transformer.empty())
-    throw InvalidInput("--transformer is needed: what is to be trained");
-  DecoderShape shape;
+namespace {
+
+TrainingModel transformer_model(const ModelRequest& request) {
+  TrainingModel model;
+  TransformerShape shape;
   try {
-    shape = decoder_shape(request.transformer);
+    shape = transformer_shape(request.source.transformer);
+    model.parameters = parameters_of(shape);
   } catch (const Error& error) {
     throw InvalidInput(fmt::format("--transformer: {}", error.what()));
   }
   shape.fused_attention = request.fused_attention;
   const Bytes element = request.mixed ? 2 : 4;
-  TrainingModel model;
-  model.name = shape.name;
-  model.parameters = shape.parameters();
+  model.name = request.source.transformer;
   model.layers = shape.layers + 2;
   model.why_not_split = [shape](std::int32_t tensor) {
     return why_not_split(shape, tensor);
@@ -133,6 +142,44 @@ TrainingModel training_model(const ModelRequest& request) {
     return decoder_layers(shape, {tensor, micro_batch, element});
   };
   return model;
+}
+
+// Read again for every size of micro-batches, each once.
+TrainingModel file_model(const ModelRequest& request) {
+  using Layers = std::map<std::int64_t, LayeredModel>;
+  TrainingModel model;
+  model.name = request.source.file;
+  model.why_not_split = [](std::int32_t tensor) {
+    return tensor == 1 ? "" : "operators of a file are not divided";
+  };
+  const auto known = std::make_shared<Layers>();
+  model.split = [source = request.source, halved = request.mixed, known](
+                    std::int32_t, std::int64_t micro_batch) mutable {
+    const auto found = known->find(micro_batch);
+    if (found != known->end()) return found->second;
+    source.batch = micro_batch;
+    const OperatorGraph graph = fold_constants(read_model(source));
+    try {
+      return (*known)[micro_batch] = operator_layers(graph, {64, halved});
+    } catch (const FileError&) {
+      throw;
+    } catch (const Error& error) {
+      throw FileError(source.file, 0, error.what());
+    }
+  };
+  const LayeredModel one = model.split(1, 1);
+  model.layers = one.size();
+  model.parameters = parameters_of(one);
+  return model;
+}
+
+}  // namespace
+
+TrainingModel training_model(const ModelRequest& request) {
+  const GraphSource& source = request.source;
+  if (source.file.empty() == source.transformer.empty())
+    throw InvalidInput("a MODEL or --transformer is needed, and one of them");
+  return source.file.empty() ? transformer_model(request) : file_model(request);
 }
 
 }  // namespace espalier::cli

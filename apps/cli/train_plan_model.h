@@ -4,15 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "espalier/sharding/decoder_layers.h"
+#include "cli/order_input.h"
 #include "espalier/sharding/plan_training.h"
 
 namespace espalier::cli {
 
 /// What is trained, how, and on what: options that forms of train-plan share.
 struct ModelRequest {
-  std::string file;         ///< ONNX; empty: a transformer
-  std::string transformer;  ///< a name or its sizes
+  GraphSource source;  ///< an ONNX model or a transformer; its batch is the planner's
   bool fused_attention = false;
   std::string optimiser = "adam";
   bool mixed = true;

@@ -253,8 +253,8 @@ TEST(TrainPlan, SaysWhatWouldDoWhereNothingFits) {
 }
 
 TEST(TrainPlan, SaysWhatIsWrong) {
-  refused({}, "--transformer is needed");
-  refused({"--transformer", "gpt9", "--processes", "1"}, "'gpt9' is neither");
+  refused({}, "a MODEL or --transformer is needed");
+  refused({"--transformer", "gpt9", "--processes", "1"}, "--transformer: ");
   refused({"--transformer", "gpt2"}, "--processes is needed");
   refused({"--transformer", "gpt2", "--processes", "2"}, "--batch is needed");
   refused({"--transformer", "gpt2", "--processes", "2", "--batch", "4"},

@@ -11,6 +11,7 @@
 #include "espalier/model/graph_builder.h"
 #include "espalier/report/graph_page.h"
 #include "espalier/report/page.h"
+#include "espalier/report/pipeline_page.h"
 #include "report/plans.h"
 #include "support/tree_shapes.h"
 
@@ -108,6 +109,34 @@ said.push(document.querySelectorAll("[role=treegrid] tbody tr").length);
 tell();)");
   // Canvases: memory, workers, use, order.
   EXPECT_EQ(result_of(dom), "yes|Espalier: drawn tree|4|true|3");
+}
+
+TEST_F(Browser, DrawsAPipeline) {
+  const Pipeline pipeline({{0, 1, 2, 0, 1, 0}, {1, 1, 2, 0, 1, 0}}, 1, 0, {100, 50});
+  const PipelineSchedule schedule{
+      {{{PipelineKind::kForward, 0, 0}, {PipelineKind::kBoth, 0, 0}},
+       {{PipelineKind::kForward, 1, 0}, {PipelineKind::kBoth, 1, 0}}}};
+  const PipelineRun run = *replay_pipeline(pipeline, schedule);
+  PipelinePage page;
+  page.pipeline = &pipeline;
+  page.schedule = &schedule;
+  page.run = &run;
+  page.title = "two stages";
+  page.tables = {{"Plans", {"a"}, {{"b"}}}};
+  const std::string dom = opened(html(data_of(page)), std::string(kProbe) + R"(
+said.push(document.body.dataset.ready);
+said.push(document.title);
+said.push(document.querySelectorAll("canvas").length);
+said.push(document.getElementById("answer").textContent.includes("at most 101 B"));
+said.push(document.querySelectorAll("table").length);
+const lanes = document.querySelector("canvas.lanes");
+const box = lanes.getBoundingClientRect();
+lanes.dispatchEvent(new MouseEvent("mousemove",
+  {clientX: box.left + box.width / 2, clientY: box.top + 40}));
+said.push(lanes.nextElementSibling.textContent.startsWith("stage 1: both gradients"));
+tell();)");
+  // Canvases: the step, memory. Tables: stages, plans.
+  EXPECT_EQ(result_of(dom), "yes|Espalier: two stages|2|true|2|true");
 }
 
 TEST_F(Browser, TheTreeOpensAndClosesByKeyboard) {

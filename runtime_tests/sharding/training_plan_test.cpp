@@ -6,25 +6,34 @@
 #include <limits>
 #include <random>
 
+#include "espalier/sharding/decoder_layers.h"
+#include "espalier/sharding/operator_layers.h"
 #include "espalier/sharding/plan_training.h"
 #include "espalier/sharding/rank_memory.h"
-#include "espalier/sharding/decoder_layers.h"
+#include "support/model_builder.h"
 
 namespace espalier {
 namespace {
 
 constexpr Bytes kPlenty = std::numeric_limits<Bytes>::max() / 4;
 
-TrainingModel model_of(const DecoderShape& shape) {
-  return {shape.name, shape.parameters(), shape.layers + 2,
+TrainingModel model_of(const TransformerShape& shape) {
+  return {"small", parameters_of(shape), shape.layers + 2,
           [shape](std::int32_t t) { return why_not_split(shape, t); },
           [shape](std::int32_t t, std::int64_t b) {
             return decoder_layers(shape, {t, b, 2});
           }};
 }
 
-DecoderShape small(std::int64_t layers = 4, bool fused = false) {
-  return {"small", layers, 24, 4, 50, 6, fused};
+TransformerShape small(std::int64_t layers = 4, bool fused = false) {
+  TransformerShape shape;
+  shape.layers = layers;
+  shape.width = 24;
+  shape.heads = 4;
+  shape.vocabulary = 50;
+  shape.sequence = 6;
+  shape.fused_attention = fused;
+  return shape;
 }
 
 /// A layer whose figures are easily added up: 100 bytes of state, 40 more kept, 7 of
@@ -37,7 +46,7 @@ LayeredModel plain_chain(std::int64_t layers) {
                    {"din", 100}, {"kept", 40}, {"passing", 30}};
   layer.forward = {{"a", {kInput}, {4, 5}, 1e9, 0, 7, 0}, {"b", {5}, {kOutput}, 1e9}};
   layer.backward = {{"c", {kInput, 4, kOutputGradient}, {kInputGradient}, 4e9}};
-  return {{layer}, std::vector<std::int32_t>(static_cast<std::size_t>(layers), 0), 0};
+  return {{layer}, std::vector<std::int32_t>(static_cast<std::size_t>(layers), 0), {}};
 }
 
 StageSetting setting_of(const TrainingSetting& s, Cluster cluster = {}) {
@@ -92,17 +101,15 @@ TEST(StageCosts, GatherAndReduceTwoLayersAtATime) {
 }
 
 TEST(Transformer, HasTheParametersOfGpt2Xl) {
-  const DecoderShape shape = decoder_shape("gpt2-xl");
-  EXPECT_EQ(shape.parameters(), 1'557'611'200);
-  EXPECT_EQ(decoder_shape("gpt2").parameters(), 124'439'808);
+  const TransformerShape shape = transformer_shape("gpt2-xl");
+  EXPECT_EQ(parameters_of(shape), 1'557'611'200);
+  EXPECT_EQ(parameters_of(transformer_shape("gpt2")), 124'439'808);
   const LayeredModel model = decoder_layers(shape, {1, 1, 2});
-  std::int64_t sum = -model.tied_parameters;
-  for (std::int64_t i = 0; i < model.size(); ++i) sum += model.layer(i).parameters;
-  EXPECT_EQ(sum, shape.parameters());
+  EXPECT_EQ(parameters_of(model), parameters_of(shape));
 }
 
 TEST(Transformer, DividesProductsAmongATensorGroup) {
-  const DecoderShape shape = decoder_shape("layers=2,width=64,heads=8");
+  const TransformerShape shape = transformer_shape("layers=2,width=64,heads=8");
   const LayeredModel one = decoder_layers(shape, {1, 2, 2});
   const LayeredModel four = decoder_layers(shape, {4, 2, 2});
   const auto flops = [](const LayeredModel& model) {
@@ -127,11 +134,96 @@ TEST(Transformer, DividesProductsAmongATensorGroup) {
   EXPECT_TRUE(why_not_split(shape, 8).empty());
 }
 
-TEST(Transformer, RefusesWhatItCannotRead) {
-  for (const char* text :
-       {"gpt5", "layers=2", "layers=2,width=64,heads=5", "layers=0,width=8,heads=2",
-        "layers=x,width=8,heads=2", "layers,width=8,heads=2", "width=3"})
-    EXPECT_THROW((void)decoder_shape(text), InvalidInput) << text;
+TEST(Transformer, RefusesSizesThatAreNone) {
+  for (const char* text : {"heads=5", "layers=0", "width=0"}) {
+    EXPECT_THROW((void)parameters_of(transformer_shape(text)), InvalidInput) << text;
+  }
+}
+
+TEST(OperatorLayers, OfAHandCheckedPerceptron) {
+  // x (2, 8) -> Gemm 8 x 16 -> Relu -> Gemm 16 x 4 -> loss, floats of 4 bytes.
+  const LayeredModel model = operator_layers(support::perceptron(2));
+  EXPECT_EQ(parameters_of(model), 8 * 16 + 16 + 16 * 4 + 4);
+  EXPECT_TRUE(model.ties.empty());
+  ASSERT_EQ(model.size(), 4);
+  EXPECT_EQ(model.layer(1).tensors[kInput].size, 2 * 16 * 4);
+  EXPECT_EQ(model.layer(1).tensors[kInputGradient].size, 2 * 16 * 4);
+  EXPECT_EQ(model.layer(1).parameters, 0);
+  EXPECT_TRUE(needs_output(model.layer(1)));  // Relu's gradient reads what it wrote
+  EXPECT_FALSE(needs_input(model.layer(1)));
+  EXPECT_TRUE(needs_input(model.layer(2)));
+  EXPECT_EQ(model.layer(3).tensors[kInput].size, 2 * 4 * 4);
+  const LayeredModel half = operator_layers(support::perceptron(2), {64, true});
+  EXPECT_EQ(half.layer(1).tensors[kInput].size, 2 * 16 * 2);
+  EXPECT_EQ(operator_layers(support::perceptron(2), {2, false}).size(), 2);
+}
+
+TEST(OperatorLayers, AreNotCutInsideAResidual) {
+  support::ModelBuilder model;
+  const TensorId x = model.input("x", {2, 8});
+  TensorId state = model.op("Gemm", {x, model.weight("w", {8, 8})}, {2, 8});
+  for (int block = 0; block < 3; ++block) {
+    const std::string name = "w" + std::to_string(block);
+    const TensorId inner = model.op("Gemm", {state, model.weight(name, {8, 8})}, {2, 8});
+    const TensorId active = model.op("Relu", {inner}, {2, 8});
+    state = model.op("Add", {state, active}, {2, 8});
+  }
+  const LayeredModel layers = operator_layers(model.build(state));
+  EXPECT_EQ(layers.size(), 1 + 3 + 1);  // the first product, the blocks, the loss
+  EXPECT_EQ(parameters_of(layers), 4 * 64);
+  const TrainingSetting setting{
+      1, 3, 1, 1, 5, ZeroStage::kNone, PipelineScheme::kOneForwardOneBackward};
+  const StageCosts costs(layers, setting_of(setting));
+  const auto plan = plan_setting(costs, setting, kPlenty);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(validate_training_plan(costs, *plan), Violations{});
+}
+
+TEST(OperatorLayers, OfATransformerHaveItsParametersAndWork) {
+  TransformerShape shape = small();
+  shape.dropout = 0;
+  shape.batch = 3;
+  const LayeredModel model = operator_layers(transformer(shape));
+  EXPECT_EQ(parameters_of(model), parameters_of(shape));
+  ASSERT_EQ(model.ties.size(), 1U);
+  EXPECT_EQ(model.ties[0].first, 0);
+  EXPECT_EQ(model.ties[0].parameters, shape.vocabulary * shape.width);
+  const auto products = [](const LayeredModel& layers) {
+    Flops flops = 0;
+    for (std::int64_t i = 0; i < layers.size(); ++i) {
+      for (const auto* operators : {&layers.layer(i).forward, &layers.layer(i).backward})
+        for (const LayerOperator& op : *operators) flops += op.flops;
+    }
+    return flops;
+  };
+  // The rest is what is done element by element.
+  const Flops own = products(decoder_layers(shape, {1, 3, 4}));
+  EXPECT_GT(products(model), own);
+  EXPECT_LT(products(model), 1.6 * own);
+}
+
+TEST(OperatorLayers, NeedWhatTheBuffersOfEveryProcessNeed) {
+  TransformerShape shape = small();
+  const LayeredModel model = operator_layers(transformer(shape));
+  for (const std::int32_t pipeline : {1, 2, 3}) {
+    for (const int zero : {0, 3}) {
+      const TrainingSetting setting{2,
+                                    pipeline,
+                                    1,
+                                    1,
+                                    4,
+                                    static_cast<ZeroStage>(zero),
+                                    PipelineScheme::kOneForwardOneBackward};
+      const StageCosts costs(model, setting_of(setting));
+      for (Bytes bound = kPlenty; bound > 0; bound = bound == kPlenty ? 1 : 0) {
+        auto plan = plan_setting(costs, setting, bound);
+        if (!plan) plan = plan_setting(costs, setting, plan.error().least_bytes);
+        ASSERT_TRUE(plan);
+        EXPECT_EQ(validate_training_plan(costs, *plan), Violations{})
+            << describe(setting) << ", " << plan->peak_bytes();
+      }
+    }
+  }
 }
 
 /// Settings of all kinds for a small transformer.

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <charconv>
+#include <utility>
 
 #include "espalier/model/error.h"
 
@@ -11,40 +10,7 @@ namespace espalier {
 
 namespace {
 
-const std::array<DecoderShape, 5> kKnown = {{{"gpt2", 12, 768, 12, 50257, 1024},
-                                             {"gpt2-medium", 24, 1024, 16, 50257, 1024},
-                                             {"gpt2-large", 36, 1280, 20, 50257, 1024},
-                                             {"gpt2-xl", 48, 1600, 25, 50257, 1024},
-                                             {"gpt3", 96, 12288, 96, 50257, 2048}}};
 constexpr Bytes kTokenBytes = 8;
-constexpr std::int64_t kMost = std::int64_t{1} << 30;
-
-std::int64_t* member(DecoderShape& shape, std::string_view key) {
-  if (key == "layers") return &shape.layers;
-  if (key == "width") return &shape.width;
-  if (key == "heads") return &shape.heads;
-  if (key == "vocabulary") return &shape.vocabulary;
-  if (key == "sequence") return &shape.sequence;
-  return nullptr;
-}
-
-void set(DecoderShape& shape, std::string_view entry) {
-  const std::size_t equals = entry.find('=');
-  std::int64_t* value = member(shape, entry.substr(0, equals));
-  if (value == nullptr || equals == std::string_view::npos) {
-    throw InvalidInput(
-        fmt::format("'{}' is neither gpt2, gpt2-medium, gpt2-large, gpt2-xl, gpt3 nor "
-                    "one of layers=, "
-                    "width=, heads=, vocabulary=, sequence=",
-                    entry));
-  }
-  const std::string_view text = entry.substr(equals + 1);
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, *value);
-  if (error != std::errc() || stop != end || *value < 1 || *value > kMost)
-    throw InvalidInput(fmt::format("'{}' is not a number from 1 to 2^30", entry));
-}
-
 /// Writes a layer: tensors by name, operators with what they read and write.
 class LayerWriter {
  public:
@@ -94,7 +60,7 @@ class LayerWriter {
 /// Sizes that all layers are made of.
 class Decoder {
  public:
-  Decoder(const DecoderShape& shape, const DecoderSplit& split)
+  Decoder(const TransformerShape& shape, const DecoderSplit& split)
       : shape_(shape),
         t_(split.tensor),
         e_(split.element),
@@ -145,7 +111,7 @@ class Decoder {
  private:
   [[nodiscard]] Bytes reduced() const { return t_ > 1 ? state_ : 0; }
 
-  const DecoderShape& shape_;
+  const TransformerShape& shape_;
   std::int64_t t_;
   Bytes e_;
   std::int64_t tokens_, sequences_, h_;
@@ -239,48 +205,36 @@ Layer Decoder::block() const {
 
 }  // namespace
 
-std::int64_t DecoderShape::parameters() const {
-  const std::int64_t block =
-      checked_add(checked_mul(12, checked_mul(width, width)), checked_mul(13, width));
-  const std::int64_t embedded =
-      checked_mul(checked_add(checked_add(vocabulary, sequence), 2), width);
-  return checked_add(checked_mul(layers, block), embedded);
-}
-
-DecoderShape decoder_shape(std::string_view text) {
-  for (const DecoderShape& known : kKnown)
-    if (known.name == text) return known;
-  DecoderShape shape{std::string(text), 0, 0, 0, 50257, 1024};
-  for (std::string_view rest = text;;) {
-    const std::size_t comma = rest.find(',');
-    set(shape, rest.substr(0, comma));
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-  }
-  for (const auto& [key, value] : {std::pair{"layers", shape.layers},
-                                   {"width", shape.width},
-                                   {"heads", shape.heads}})
-    if (value == 0) throw InvalidInput(fmt::format("'{}': {}= is missing", text, key));
+std::int64_t parameters_of(const TransformerShape& shape) {
+  for (const auto& [what, value] :
+       {std::pair("layers", shape.layers), std::pair("width", shape.width),
+        std::pair("heads", shape.heads), std::pair("sequence", shape.sequence),
+        std::pair("vocabulary", shape.vocabulary)})
+    if (value < 1) throw InvalidInput(fmt::format("{} = {}", what, value));
   if (shape.width % shape.heads != 0)
-    throw InvalidInput(fmt::format("'{}': {} heads do not divide a width of {}", text,
-                                   shape.heads, shape.width));
-  (void)shape.parameters();
-  return shape;
+    throw InvalidInput(
+        fmt::format("{} heads do not divide a width of {}", shape.heads, shape.width));
+  const std::int64_t d = shape.width;
+  const std::int64_t block =
+      checked_add(checked_mul(12, checked_mul(d, d)), checked_mul(13, d));
+  const std::int64_t embedded =
+      checked_mul(checked_add(checked_add(shape.vocabulary, shape.sequence), 2), d);
+  return checked_add(checked_mul(shape.layers, block), embedded);
 }
 
-std::string why_not_split(const DecoderShape& shape, std::int32_t tensor) {
+std::string why_not_split(const TransformerShape& shape, std::int32_t tensor) {
   if (shape.heads % tensor == 0) return {};
   return fmt::format("{} processes do not divide {} heads", tensor, shape.heads);
 }
 
-LayeredModel decoder_layers(const DecoderShape& shape, const DecoderSplit& split) {
+LayeredModel decoder_layers(const TransformerShape& shape, const DecoderSplit& split) {
   const Decoder decoder(shape, split);
   LayeredModel model;
   model.kinds = {decoder.embedding(), decoder.block(), decoder.head()};
   model.layers.assign(static_cast<std::size_t>(shape.layers) + 2, 1);
   model.layers.front() = 0;
   model.layers.back() = 2;
-  model.tied_parameters = checked_mul(decoder.words(), shape.width);
+  model.ties = {{0, model.size() - 1, checked_mul(decoder.words(), shape.width)}};
   check(model);
   return model;
 }

@@ -2,30 +2,16 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "espalier/sharding/layer.h"
+#include "espalier/training/transformer.h"
 
 namespace espalier {
 
-/// A decoder-only transformer: an embedding of tokens and places, blocks of attention and
-/// a two-layer perceptron of four times the width (normalised before each), and a head
-/// that shares the token embedding.
-struct DecoderShape {
-  std::string name;
-  std::int64_t layers = 1, width = 1, heads = 1, vocabulary = 1, sequence = 1;
-  /// Attention in one operator that stores no matrix of sequence x sequence.
-  bool fused_attention = false;
-
-  /// 12 h^2 + 13 h a block; (vocabulary + sequence) h for the embeddings and 2 h for the
-  /// last normalisation. gpt2-xl: 1 557 611 200.
-  [[nodiscard]] std::int64_t parameters() const;
-};
-
-/// "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "gpt3", or
-/// "layers=24,width=1024,heads=16[,vocabulary=50257][,sequence=1024]".
-/// @throws InvalidInput naming the key and the value; for heads that do not divide the width
-[[nodiscard]] DecoderShape decoder_shape(std::string_view text);
+/// 12 d^2 + 13 d a block; (vocabulary + sequence) d for the embeddings, the first of
+/// which is the head's, too, and 2 d for the last normalisation. gpt2-xl: 1 557 611 200.
+/// @throws InvalidInput for a size below 1 and heads that do not divide the width
+[[nodiscard]] std::int64_t parameters_of(const TransformerShape& shape);
 
 /// How a process of a tensor group runs it.
 struct DecoderSplit {
@@ -36,7 +22,8 @@ struct DecoderSplit {
 
 /// Why the tensor group cannot divide the shape; empty where it can: it has to divide the
 /// heads.
-[[nodiscard]] std::string why_not_split(const DecoderShape& shape, std::int32_t tensor);
+[[nodiscard]] std::string why_not_split(const TransformerShape& shape,
+                                        std::int32_t tensor);
 
 /// The layers of one process [Shoeybi19]: the first product of attention and of the
 /// perceptron has its columns divided, the second its rows, with an all-reduce of
@@ -45,10 +32,10 @@ struct DecoderSplit {
 /// which there are as many as a multiple of the group has. Normalisations, their inputs
 /// and the states between layers are in every process.
 ///
-/// Tokens and labels are 8 bytes each; what a normalisation or a softmax saves beside its
-/// result is left out.
+/// Tokens and labels are 8 bytes each. Dropout, and what a normalisation or a softmax
+/// saves beside its result, are left out; `batch` and `type` are the split's.
 /// @pre why_not_split() is empty
-[[nodiscard]] LayeredModel decoder_layers(const DecoderShape& shape,
+[[nodiscard]] LayeredModel decoder_layers(const TransformerShape& shape,
                                           const DecoderSplit& split);
 
 }  // namespace espalier

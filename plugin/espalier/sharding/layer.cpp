@@ -32,7 +32,7 @@ void check_operators(const Layer& layer, const std::vector<LayerOperator>& opera
 void check(const Layer& layer) {
   if (layer.tensors.size() <= kInputGradient)
     throw InvalidInput(fmt::format("layer {} has no states", layer.name));
-  if (layer.parameters < 0)
+  if (layer.parameters < 0 || layer.constants < 0)
     throw InvalidInput(
         fmt::format("layer {}: {} parameters", layer.name, layer.parameters));
   for (const LayerTensor& tensor : layer.tensors)
@@ -49,6 +49,14 @@ void check(const Layer& layer) {
 }
 
 }  // namespace
+
+std::int64_t parameters_of(const LayeredModel& model) {
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < model.size(); ++i)
+    sum = checked_add(sum, model.layer(i).parameters);
+  for (const LayeredModel::Tie& tie : model.ties) sum -= tie.parameters;
+  return sum;
+}
 
 void check(const LayeredModel& model) {
   if (model.layers.empty()) throw InvalidInput("a network without layers");

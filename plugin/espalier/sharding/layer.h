@@ -34,6 +34,7 @@ struct LayerOperator {
 struct Layer {
   std::string name;
   std::int64_t parameters = 0;  ///< elements of this process
+  Bytes constants = 0;          ///< read, never changed: all the time
   std::vector<LayerTensor> tensors;
   std::vector<LayerOperator> forward, backward;
 };
@@ -42,9 +43,13 @@ struct Layer {
 struct LayeredModel {
   std::vector<Layer> kinds;
   std::vector<std::int32_t> layers;  ///< the kind of each
-  /// Parameters of the last layer that are those of the first (a tied embedding): counted
-  /// in both, held once where both lie in one process.
-  std::int64_t tied_parameters = 0;
+  /// Parameters that two layers share (a tied embedding): counted in both, held once
+  /// where both lie in one process. Of several layers each is tied to the next.
+  struct Tie {
+    std::int64_t first = 0, second = 0;
+    std::int64_t parameters = 0;
+  };
+  std::vector<Tie> ties;
 
   [[nodiscard]] std::int64_t size() const {
     return static_cast<std::int64_t>(layers.size());
@@ -56,6 +61,9 @@ struct LayeredModel {
     return kinds[static_cast<std::size_t>(kind_of(i))];
   }
 };
+
+/// Elements, those once that layers share.
+[[nodiscard]] std::int64_t parameters_of(const LayeredModel& model);
 
 /// Tensors are numbers of the layer, states come first, nothing is read before it is
 /// written, and neighbours agree on the size of the state between them.

@@ -18,6 +18,10 @@ Nanoseconds nanoseconds(Seconds time) {
   return static_cast<Nanoseconds>(value);
 }
 
+bool holds(const StagePart& part, std::int64_t layer) {
+  return part.first <= layer && layer <= part.last;
+}
+
 }  // namespace
 
 Bytes StageMemory::peak(std::int64_t under_way) const {
@@ -98,8 +102,9 @@ std::vector<std::int64_t> StageCosts::units(const StagePart& part) const {
   std::vector<std::int64_t> units;
   for (std::int64_t i = part.first; i <= part.last; ++i)
     units.push_back(model_.layer(i).parameters);
-  if (part.first == 0 && part.last + 1 == model_.size() && model_.size() > 1)
-    units.back() -= model_.tied_parameters;
+  for (const LayeredModel::Tie& tie : model_.ties)
+    if (holds(part, tie.first) && holds(part, tie.second))
+      units[static_cast<std::size_t>(tie.second - part.first)] -= tie.parameters;
   return units;
 }
 
@@ -119,6 +124,7 @@ StageMemory StageCosts::memory(const StagePart& part) const {
     const bool recomputed = i - part.first < part.recomputed;
     const LayerMemory& layer = at(i).memory[recomputed][input_stays(part, i)];
     const bool more = i < part.last;
+    memory.constants = checked_add(memory.constants, model_.layer(i).constants);
     const Bytes parameters = at(i).parameters;
     // Beside the layer that runs: the one that is gathered for, or reduced after.
     const Bytes ahead = checked_add(parameters, more ? at(i + 1).parameters : 0);
@@ -190,12 +196,13 @@ StageTimes StageCosts::times(const StagePart& part) const {
       (setting_.zero == ZeroStage::kStates || setting_.zero == ZeroStage::kGradients))
     times.gather = nanoseconds(
         all_gather_time(gathered, n, setting_.cluster.link(n, setting_.tensor)));
-  // A tied embedding whose copies lie in the first and the last process.
-  const bool first = part.first == 0, last = part.last + 1 == model_.size();
-  if (first != last && model_.tied_parameters > 0)
+  // What is shared with a layer of another process.
+  for (const LayeredModel::Tie& tie : model_.ties) {
+    if (holds(part, tie.first) == holds(part, tie.second)) continue;
     times.reduce += nanoseconds(
-        all_reduce_time(checked_mul(model_.tied_parameters, each.gradient), 2,
+        all_reduce_time(checked_mul(tie.parameters, each.gradient), 2,
                         setting_.cluster.link(setting_.pipeline, setting_.tensor * n)));
+  }
   return times;
 }
 

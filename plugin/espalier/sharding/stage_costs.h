@@ -30,13 +30,16 @@ struct StagePart {
 /// Bytes of one process.
 struct StageMemory {
   PersistentBytes persistent;
+  Bytes constants = 0;   ///< of its layers
   Bytes neighbours = 0;  ///< a buffer for what comes from and what goes to each neighbour
   Bytes kept = 0;        ///< of a micro-batch between its forward and its backward
   Bytes forward_peak = 0, backward_peak = 0;  ///< of the micro-batch that runs, kept
                                               ///< bytes and gathered parameters in them
   Bytes gathered = 0;  ///< parameters and gradients that are whole for a while, at most
 
-  [[nodiscard]] Bytes fixed() const { return checked_add(persistent.all(), neighbours); }
+  [[nodiscard]] Bytes fixed() const {
+    return checked_add(persistent.all(), checked_add(constants, neighbours));
+  }
   /// With so many micro-batches under way, one of which runs.
   [[nodiscard]] Bytes peak(std::int64_t under_way) const;
 };
