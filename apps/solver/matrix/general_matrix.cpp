@@ -138,6 +138,7 @@ SquareMatrix symmetrised(const GeneralMatrix& matrix) {
   SquareMatrix result;
   result.lower.size = matrix.size;
   result.lower.column_start.assign(1, 0);
+  result.lower.column_start.reserve(matrix.column_start.size());
   for (std::int32_t column = 0; column < matrix.size; ++column) {
     append_column(result, sorted, across, column);
   }

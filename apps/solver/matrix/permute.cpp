@@ -51,8 +51,12 @@ void sort_entries(SymmetricMatrix& lower, std::vector<double>& upper, std::int64
   }
 }
 
+// Entries that are sorted by one thread in less time than others take to start and, for a
+// while after, to wait for more.
+constexpr std::size_t kWorthThreads = 2'000'000;
+
 void sort_columns(SymmetricMatrix& lower, std::vector<double>& upper) {
-#pragma omp parallel if (lower.row.size() > 10'000)
+#pragma omp parallel if (lower.row.size() > kWorthThreads)
   {
     std::vector<Entry> entries;
 #pragma omp for schedule(dynamic, 1024)

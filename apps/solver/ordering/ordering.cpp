@@ -98,6 +98,25 @@ Permutation paired_order(const SymmetricMatrix& matrix, OrderingKind kind,
                         pairs);
 }
 
+bool is_diagonal(const SymmetricMatrix& matrix) {
+  if (std::ssize(matrix.row) > matrix.size) return false;
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    for (auto k = matrix.column_start[j]; k < matrix.column_start[j + 1]; ++k)
+      if (matrix.row[k] != j) return false;
+  return true;
+}
+
+// Nothing is to be chosen, nor to be found out.
+ChosenOrder order_of_diagonal(std::int32_t size) {
+  const auto n = static_cast<std::size_t>(size);
+  return {{natural_order(size), OrderingKind::kNatural},
+          EliminationOrder{.permutation = natural_order(size),
+                           .parent = std::vector<std::int32_t>(n, -1),
+                           .counts = std::vector<std::int32_t>(n, 1),
+                           .rows = {size, std::vector<std::int64_t>(n + 1, 0), {}},
+                           .flops = static_cast<Flops>(size)}};
+}
+
 bool is_cheap(const SymmetricMatrix& matrix, Flops flops) {
   return flops < kFlopsPerEntry * static_cast<double>(matrix.row.size());
 }
@@ -161,8 +180,7 @@ ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
     throw InvalidInput(fmt::format("ordering '{}': this build lacks {}", name(kind),
                                    library(kind).package));
   }
-  if (matrix.row.empty())
-    return {{natural_order(matrix.size), OrderingKind::kNatural}, {}};
+  if (is_diagonal(matrix) && partner.empty()) return order_of_diagonal(matrix.size);
   if (kind == OrderingKind::kAuto) return best_order(matrix, partner);
   return checked_order(matrix, kind, partner);
 }

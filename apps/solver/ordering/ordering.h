@@ -52,7 +52,7 @@ enum class OrderingKind {
     std::span<const std::int32_t> partner = {});
 
 /// compute_ordering(), and which it was: the one that was kept; for a matrix without
-/// entries kNatural.
+/// entries off its diagonal kNatural.
 struct Ordering {
   std::vector<std::int32_t> permutation;
   OrderingKind kind = OrderingKind::kNatural;

@@ -40,9 +40,6 @@ struct PreparedMatrix {
   /// LU: on the pattern of B + B^T, `upper` filled; otherwise symmetric. Where there is a
   /// coupling, of B's diagonal blocks alone.
   SquareMatrix matrix;
-  /// The entries of B between its strong components; of order 0: B is irreducible, or not
-  /// cut. They form no circle between blocks.
-  GeneralMatrix coupling;
   /// By rows and by columns of A. Both filled or both empty: all ones. Equal unless LU.
   std::vector<double> row_scale, column_scale;
   /// Row i of B is row row_of[i] of A; empty: the same. LU by matching only.
@@ -53,6 +50,9 @@ struct PreparedMatrix {
   /// Entries that can stand on the diagonal at once, of the order; known where the
   /// matching was computed, else the order.
   std::int32_t structural_rank = 0;
+  /// The entries of B between its strong components; of order 0: B is irreducible, or not
+  /// cut. They form no circle between blocks.
+  GeneralMatrix coupling = {};
 };
 
 /// Scales a matrix for its factorisation and, for LU, moves large entries to the

@@ -113,6 +113,16 @@ void BlockSubstitution<T>::solve_block(const FrontSolve<T>& fronts,
   store(range, vectors, columns);
 }
 
+// Of a block of order 1, which many are: the pivot.
+template <class T>
+std::optional<double> BlockSubstitution<T>::pivot_of(const BlockForm::Block& block) {
+  const std::int32_t s = block.root;
+  const bool one = block.first_front == s && view_.symbolic.front_order(s) == 1 &&
+                   !view_.factor.front[s].delays;
+  if (!one) return std::nullopt;
+  return static_cast<double>(*view_.factor.panel_data(s, panels_of(s)));
+}
+
 template <class T>
 void BlockSubstitution<T>::solve(bool transposed, std::span<double> block,
                                  std::int32_t columns) {
@@ -122,7 +132,11 @@ void BlockSubstitution<T>::solve(bool transposed, std::span<double> block,
     const BlockForm::Block& each = form_.blocks[transposed ? count - 1 - k : k];
     const Range range = columns_of(each);
     if (transposed) pull(range, block, columns);
-    solve_block(fronts, each, range, block, columns);
+    if (const auto pivot = pivot_of(each)) {
+      for (std::int32_t v = 0; v < columns; ++v) block[range.begin + v * size_] /= *pivot;
+    } else {
+      solve_block(fronts, each, range, block, columns);
+    }
     if (!transposed) push(range, block, columns);
   }
 }

@@ -30,6 +30,7 @@ class BlockSubstitution {
   };
   [[nodiscard]] Range columns_of(const BlockForm::Block& block) const;
   const T* panels_of(std::int32_t front);
+  std::optional<double> pivot_of(const BlockForm::Block& block);
   void pull(Range range, std::span<double> block, std::int32_t columns) const;
   void push(Range range, std::span<double> block, std::int32_t columns) const;
   void solve_block(const FrontSolve<T>& fronts, const BlockForm::Block& block,

@@ -43,9 +43,10 @@ class Merger {
       const auto begin = children.child.begin() + children.start[front];
       const auto end = children.child.begin() + children.start[front + 1];
       // Each merge adds as many rows to all later ones, so one sort is enough.
-      std::stable_sort(begin, end, [this](std::int32_t a, std::int32_t b) {
+      const auto larger = [this](std::int32_t a, std::int32_t b) {
         return contribution(a) > contribution(b);
-      });
+      };
+      if (!std::is_sorted(begin, end, larger)) std::stable_sort(begin, end, larger);
       for (auto child = begin; child != end; ++child) {
         if (merge(*child, front)) merged_into[*child] = front;
       }

@@ -13,6 +13,7 @@
 #include "solver/matrix/kind_of.h"
 #include "solver/matrix/permute.h"
 #include "solver/refine/system_map.h"
+#include "solver/symbolic/block_form.h"
 #include "solver/scaling/scaling.h"
 
 namespace espalier::solver {
@@ -61,6 +62,16 @@ Dense dense(const SquareMatrix& matrix) {
       a(lower.row[at], j) = lower.value[at];
     }
   }
+  return a;
+}
+
+// With the entries between diagonal blocks.
+Dense dense(const PreparedMatrix& prepared) {
+  Dense a = dense(prepared.matrix);
+  const GeneralMatrix& coupling = prepared.coupling;
+  for (std::int32_t j = 0; j < coupling.size; ++j)
+    for (auto at = coupling.column_start[j]; at < coupling.column_start[j + 1]; ++at)
+      a(coupling.row[at], j) = coupling.value[at];
   return a;
 }
 
@@ -118,7 +129,7 @@ TEST(Prepare, IsThePermutedScaledMatrixDigitByDigit) {
                   !prepared.matrix.lower.row.empty(),
               instance.kind != FactorKind::kLu && instance.a.size > 0 &&
                   !prepared.matrix.lower.row.empty());
-    ASSERT_EQ(dense(prepared.matrix).value, by_definition(instance.a, prepared).value)
+    ASSERT_EQ(dense(prepared).value, by_definition(instance.a, prepared).value)
         << instance.a;
     ASSERT_EQ(prepared.row_scale.size(), prepared.column_scale.size());
     for (double scale : prepared.row_scale) {
@@ -140,7 +151,7 @@ TEST(Prepare, BringsLargeEntriesToTheDiagonalForLu) {
       prepare(stored<GeneralMatrix>(a, false), FactorKind::kLu);
   EXPECT_EQ(prepared.row_of, (Ints{1, 0, 2}));
   EXPECT_EQ(prepared.structural_rank, 3);
-  const Dense b = dense(prepared.matrix);
+  const Dense b = dense(prepared);
   for (std::int32_t k = 0; k < 3; ++k) {
     EXPECT_GE(b(k, k), 0.5);
     EXPECT_LE(b(k, k), 2);
@@ -199,6 +210,8 @@ TEST(Refill, GivesWhatPreparingWithTheSameTransformationGives) {
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random);
     SquareMatrix target = permuted(prepared.matrix, order);
+    GeneralMatrix coupling;
+    if (prepared.coupling.size > 0) coupling = permuted(prepared.coupling, order);
 
     for (double& value : instance.a.value) value *= static_cast<double>(1 + random() % 4);
     for (std::int32_t i = 0; instance.kind != FactorKind::kLu && i < instance.a.size;
@@ -207,11 +220,14 @@ TEST(Refill, GivesWhatPreparingWithTheSameTransformationGives) {
     }
     if (instance.a.size > 2) instance.a(0, 0) = 0;  // an entry may be missing
     refill(prepared, instance.matrix());
-    refill(target, prepared, order, instance.matrix());
-    ASSERT_EQ(dense(prepared.matrix).value, by_definition(instance.a, prepared).value)
+    refill(target, prepared, order, instance.matrix(), &coupling);
+    ASSERT_EQ(dense(prepared).value, by_definition(instance.a, prepared).value)
         << instance.a;
     ASSERT_EQ(target.lower.value, permuted(prepared.matrix, order).lower.value);
     ASSERT_EQ(target.upper, permuted(prepared.matrix, order).upper);
+    if (coupling.size > 0) {
+      ASSERT_EQ(coupling.value, permuted(prepared.coupling, order).value);
+    }
   }
 }
 
@@ -226,7 +242,7 @@ TEST(Prepare, TurnsRightHandSidesAndSolutions) {
   const Dense a{2, {0, 8, 4, 1}};
   const PreparedMatrix prepared =
       prepare(stored<GeneralMatrix>(a, false), FactorKind::kLu);
-  const Dense b = dense(prepared.matrix);
+  const Dense b = dense(prepared);
   const std::vector<double> y = {3, -5};
   Symbolic natural;
   natural.permutation = {0, 1};

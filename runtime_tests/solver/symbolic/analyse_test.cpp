@@ -245,7 +245,9 @@ TEST(Analyse, MovesBothTrianglesOfAPreparedMatrix) {
     ASSERT_EQ(analysis.permuted.lower.value, expected.lower.value);
     ASSERT_EQ(analysis.permuted.upper, expected.upper);
     SquareMatrix again = analysis.permuted;
-    refill(again, prepared, analysis.symbolic.permutation, matrix);
+    BlockForm form = analysis.form;
+    refill(again, prepared, analysis.symbolic.permutation, matrix, &form.coupling);
+    ASSERT_EQ(form.coupling.value, analysis.form.coupling.value);
     ASSERT_EQ(again.lower.value, expected.lower.value);
     ASSERT_EQ(again.upper, expected.upper);
   }

@@ -54,8 +54,9 @@ class PostorderFold {
   // Sorts siblings (or roots), notes where each starts among them, and adds them up.
   Siblings fold_siblings(std::span<const TaskId> siblings) {
     visit_.assign(siblings.begin(), siblings.end());
-    std::sort(visit_.begin(), visit_.end(),
-              [this](TaskId a, TaskId b) { return peaks_.visits_before(a, b); });
+    const auto before = [this](TaskId a, TaskId b) { return peaks_.visits_before(a, b); };
+    if (!std::is_sorted(visit_.begin(), visit_.end(), before))  // equal leaves are
+      std::sort(visit_.begin(), visit_.end(), before);
     Siblings sum;
     for (const TaskId task : visit_) {
       const std::size_t i = index(task);
