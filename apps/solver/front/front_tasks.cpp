@@ -129,12 +129,50 @@ void run_sequential_node(const FrontContext<T>& context, std::int32_t node) {
   Front<T> front(context, context.tree.nodes[node].last_front,
                  context.factor.storage[node].template as<T>(),
                  context.contributions[node].template as<T>());
-  BlockAssembly<T> assembly(context, front);
-  for (std::int32_t j = 0; j < front.blocks(); ++j) {
-    assembly.assemble(j);
-    assembly.finish(j);
+  // The same operations as on many workers, in an order of their own.
+  const TileShape shape = shape_of(context, front);
+  BlockAssembly<T> assembly(context, front, shape.slices);
+  TileGraph graph(shape);
+  std::vector<TileTask> ready;
+  graph.start(ready);
+  for (std::size_t next = 0; next < ready.size() && !context.log.failed(); ++next) {
+    const TileTask task = ready[next];
+    run_tile(shape, task, front, assembly);
+    graph.end(task, ready);
   }
-  eliminate(front);
+}
+
+template <class T>
+TileShape shape_of(const FrontContext<T>& context, const Front<T>& front) {
+  return tile_shape(context.tree, front.front(), front.panels(), front.blocks(),
+                    context.pivoting.delay_reserve > 0);
+}
+
+template <class T>
+void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
+              BlockAssembly<T>& assembly) {
+  using Kind = TileTask::Kind;
+  const auto first_of = [&](std::int32_t block) {
+    return block < shape.blocks ? block_column(front.storage(), block).first
+                                : front.order();
+  };
+  const bool whole = task.kind == Kind::kFactor && !shape.solves_by_tiles;
+  const std::int32_t end = whole ? front.order() : first_of((task.row + 1) * shape.group);
+  switch (task.kind) {
+    case Kind::kAssemble:
+      assembly.assemble(task.source);
+      return assembly.finish(task.source);
+    case Kind::kFactor:
+      front.factor(task.column, end);
+      return;
+    case Kind::kSolve:
+      return front.solve(task.column, first_of(task.row * shape.group), end);
+    case Kind::kUpdate:
+      return front.update(task.column, task.source,
+                          first_of(std::max(task.row * shape.group, task.column)), end);
+    case Kind::kFinish:
+      return front.finish_pivots();
+  }
 }
 
 template <class T>
@@ -182,6 +220,9 @@ Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree) {
 #define ESPALIER_INSTANTIATE(T)                                            \
   template void allocate_node(const FrontContext<T>&, std::int32_t);       \
   template void run_sequential_node(const FrontContext<T>&, std::int32_t); \
+  template TileShape shape_of(const FrontContext<T>&, const Front<T>&);    \
+  template void run_tile(const TileShape&, const TileTask&, Front<T>&,     \
+                         BlockAssembly<T>&);                               \
   template void spill_node(const FrontContext<T>&, std::int32_t, bool,     \
                            const std::function<void()>&);
 ESPALIER_INSTANTIATE(float)

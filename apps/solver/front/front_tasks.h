@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 
+#include "solver/front/block_assembly.h"
 #include "solver/front/front.h"
+#include "solver/tree/tile_graph.h"
 
 namespace espalier::solver {
 
@@ -22,6 +24,16 @@ void allocate_node(const FrontContext<T>& context, std::int32_t node);
 /// @throws Error when the system has no memory
 template <class T>
 void run_sequential_node(const FrontContext<T>& context, std::int32_t node);
+
+/// How an open front of a tiled node is cut: as it is, since delayed columns make its
+/// panel larger than planned.
+template <class T>
+[[nodiscard]] TileShape shape_of(const FrontContext<T>& context, const Front<T>& front);
+
+/// What a task of a tiled front computes. A bad pivot goes to the log.
+template <class T>
+void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
+              BlockAssembly<T>& assembly);
 
 /// Sends to the file what the tree says of a node that is done, and frees it.
 /// @param written  panels that are on their way already: not again

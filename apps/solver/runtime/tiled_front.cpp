@@ -1,7 +1,5 @@
 #include "solver/runtime/tiled_front.h"
 
-#include <algorithm>
-
 #include "solver/runtime/run_recorder.h"
 #include "solver/runtime/starpu_tasks.h"
 
@@ -16,13 +14,6 @@ Front<T> open_front(const FrontContext<T>& context, std::int32_t node) {
   return Front<T>(context, context.tree.nodes[node].last_front,
                   context.factor.storage[node].template as<T>(),
                   context.contributions[node].template as<T>());
-}
-
-// Of the front as it is: delayed columns make its panel larger than planned.
-template <class T>
-TileShape shape_of(const FrontContext<T>& context, const Front<T>& front) {
-  return tile_shape(context.tree, front.front(), front.panels(), front.blocks(),
-                    context.pivoting.delay_reserve > 0);
 }
 
 }  // namespace
@@ -102,7 +93,8 @@ void TiledFront<T>::run_tile_task(void* /*buffers*/[], void* argument) noexcept 
   if (recorder != nullptr)
     recorder->begin(front->node_, &task, priority(front->shape_, task));
   try {
-    front->run(task);
+    // After a failure the tasks that are left do nothing but end.
+    if (!front->stopped()) run_tile(front->shape_, task, front->front_, front->assembly_);
   } catch (...) {
     front->context_.stop();
   }
@@ -113,38 +105,6 @@ void TiledFront<T>::run_tile_task(void* /*buffers*/[], void* argument) noexcept 
     front->context_.stop();  // tasks that StarPU refused: nobody waits for the node
   }
   if (recorder != nullptr) recorder->end();
-}
-
-// After a failure the tasks that are left do nothing but end.
-template <class T>
-void TiledFront<T>::run(const TileTask& task) {
-  if (stopped()) return;
-  const bool whole = task.kind == Kind::kFactor && !shape_.solves_by_tiles;
-  const auto first_of = [this](std::int32_t block) {
-    return block < shape_.blocks ? block_column(front_.storage(), block).first
-                                 : front_.order();
-  };
-  const std::int32_t top = std::max(task.row * shape_.group, task.column);
-  compute(task, first_of(top),
-          whole ? front_.order() : first_of((task.row + 1) * shape_.group));
-}
-
-template <class T>
-void TiledFront<T>::compute(const TileTask& task, std::int32_t begin, std::int32_t end) {
-  switch (task.kind) {
-    case Kind::kAssemble:
-      assembly_.assemble(task.source);
-      return assembly_.finish(task.source);
-    case Kind::kFactor:
-      front_.factor(task.column, end);
-      return;
-    case Kind::kSolve:
-      return front_.solve(task.column, begin, end);
-    case Kind::kUpdate:
-      return front_.update(task.column, task.source, begin, end);
-    case Kind::kFinish:
-      return front_.finish_pivots();
-  }
 }
 
 template <class T>

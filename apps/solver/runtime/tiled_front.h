@@ -9,7 +9,6 @@
 #include <mutex>
 #include <vector>
 
-#include "solver/front/block_assembly.h"
 #include "solver/front/front_tasks.h"
 #include "solver/tree/tile_graph.h"
 
@@ -44,8 +43,6 @@ class TiledFront {
   };
 
   static void run_tile_task(void* buffers[], void* argument) noexcept;
-  void run(const TileTask& task);
-  void compute(const TileTask& task, std::int32_t begin, std::int32_t end);
   void end(const TileTask& task);
   void submit_all(const std::vector<TileTask>& ready);
   void end_one();
