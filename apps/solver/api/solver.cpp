@@ -51,8 +51,8 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
     : options_(options),
       numeric_(Numeric::create(options.precision)),
       plan_(nullptr, espalier_plan_destroy) {
-  if (options.sequential) options_.workers = 1;
-  tree_workers_ = options.sequential ? kNoWorkers : options_.workers;
+  tree_workers_ = options_.workers;
+  if (options.sequential) make_sequential();
   check(options);
   check(runtime_options());
   check(view_of(matrix));
@@ -64,10 +64,17 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
   prepared_ = prepare(std::move(matrix), kind, options.prepare);
   analysis_ = analyse(std::move(prepared_), options.analysis);
   measure_entries();
+  if (analysis_.symbolic.factor_flops <= options_.sequential_flops) make_sequential();
   build(kind);
   analyse_seconds_ = since(start);
   if (step) step("starting the runtime");
   start_runtime();
+}
+
+void Solver::make_sequential() {
+  options_.sequential = true;
+  options_.workers = 1;
+  tree_workers_ = kNoWorkers;
 }
 
 // The runtime runs from here on, and what is resident is known.

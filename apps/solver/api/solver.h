@@ -37,6 +37,8 @@ struct SolverOptions {
   /// No StarPU: everything runs in the caller's thread. For systems that are done before
   /// StarPU would have started, and beside any other solvers.
   bool sequential = false;
+  /// The same for a matrix whose analysis finds no more operations than this.
+  Flops sequential_flops = 0;
   OrderKind order = OrderKind::kLiu;
   MappingKind mapping = MappingKind::kMemoryAware;
   double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions
@@ -182,6 +184,7 @@ class Solver {
 
  private:
   Solver(SavedSystem&& saved, const SolverOptions& options);
+  void make_sequential();
   [[nodiscard]] RuntimeOptions runtime_options() const {
     return {options_.workers, options_.scheduler, !options_.sequential};
   }

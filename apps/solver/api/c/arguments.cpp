@@ -22,8 +22,9 @@ T choice(const char* option, std::int32_t given, const std::array<T, kCount>& va
   return values[static_cast<std::size_t>(given)];
 }
 
-// Systems of no more than this are done before StarPU would have started.
+// Systems of no more than either are done before StarPU would have started.
 constexpr std::int64_t kSmallOrder = 2000;
+constexpr Flops kSmallWork = 5e7;
 
 bool runs_alone(std::int32_t runtime, std::int64_t order) {
   choice("runtime", runtime, std::array{0, 1, 2});
@@ -85,6 +86,7 @@ SolverOptions options_from(const espalier_solver_options* given, std::int64_t or
   SolverOptions options;
   options.workers = default_workers();
   options.sequential = runs_alone(ESPALIER_SOLVER_RUNTIME_AUTO, order);
+  options.sequential_flops = kSmallWork;
   if (given == nullptr) return options;
   const espalier_solver_options copy = versioned(*given, kOptionsSizes, "options");
   given = &copy;
@@ -103,6 +105,7 @@ SolverOptions options_from(const espalier_solver_options* given, std::int64_t or
                  OrderingKind::kScotch, OrderingKind::kAmd, OrderingKind::kNatural});
   if (given->workers != 0) options.workers = given->workers;
   options.sequential = runs_alone(given->runtime, order);
+  if (given->runtime == ESPALIER_SOLVER_RUNTIME_STARPU) options.sequential_flops = 0;
   // Asked for workers that cannot be, it is refused whether they are needed or not.
   if (!options.sequential || given->workers != 0)
     check(RuntimeOptions{options.workers, options.scheduler});

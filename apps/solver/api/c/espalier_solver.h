@@ -128,7 +128,8 @@ enum {
   ESPALIER_SOLVER_ORDERING_NATURAL = 5
 };
 enum {
-  ESPALIER_SOLVER_RUNTIME_AUTO = 0,   /**< StarPU for orders above 2000 */
+  ESPALIER_SOLVER_RUNTIME_AUTO = 0,   /**< StarPU for orders above 2000, where more than
+                                           5e7 operations are to be done */
   ESPALIER_SOLVER_RUNTIME_STARPU = 1, /**< always: `workers` threads */
   ESPALIER_SOLVER_RUNTIME_NONE = 2    /**< the caller's thread alone */
 };
