@@ -87,7 +87,9 @@ void tell(const Session& session, const ma97_control_d& control, ma97_info_d& in
   info.num_factor = facts.factor_entries;
   info.num_flops = static_cast<long>(facts.factor_flops);
   info.matrix_rank = facts.rank;
-  if (facts.singular != 0) info.flag = control.action != 0 ? kSingularWarning : kSingular;
+  // By pivots, as MA97: an ill-conditioned matrix is for the host to judge.
+  if (facts.rank < session.order())
+    info.flag = control.action != 0 ? kSingularWarning : kSingular;
 }
 
 }  // namespace

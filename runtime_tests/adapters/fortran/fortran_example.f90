@@ -1,0 +1,59 @@
+! A saddle point of order 5 by triplets: solved, its inertia, other values, an error.
+program fortran_example
+  use espalier
+  implicit none
+  integer, parameter :: n = 5
+  integer(c_int32_t) :: rows(7) = [1, 2, 3, 4, 4, 5, 5], columns(7) = [1, 2, 3, 1, 2, 2, 3]
+  real(c_double) :: values(7) = [4, 5, 6, 1, 1, 1, -1], x(n), b(n, 2), y(n, 2)
+  type(espalier_statistics) :: facts
+  type(c_ptr) :: solver
+  character(len=:), allocatable :: text
+  integer :: failures = 0, status
+
+  call espalier_check(espalier_solver_analyse(solver, &
+    espalier_triplets(n, rows, columns, values, ESPALIER_SYMMETRIC), &
+    espalier_default_options()))
+  call espalier_check(espalier_solver_plan(solver, ESPALIER_MEMORY_LEAST))
+  call espalier_check(espalier_solver_factorise(solver))
+  x = [1, 2, 3, 4, 5]
+  x = times(x)
+  call espalier_check(espalier_solver_solve(solver, 0, 1, x))
+  call expect(maxval(abs(x - [1, 2, 3, 4, 5])) < 1e-13, "one right-hand side, in place")
+  facts = espalier_read_statistics(solver)
+  call expect(facts%negative_pivots == 2 .and. facts%rank == n, "inertia and rank")
+
+  values(1:3) = [7, 8, 9]
+  call espalier_check(espalier_solver_factorise_values(solver, values, 7_c_int64_t))
+  b(:, 1) = times([1d0, 1d0, 1d0, 1d0, 1d0])
+  b(:, 2) = times([5d0, 4d0, 3d0, 2d0, 1d0])
+  call espalier_check(espalier_solver_solve_block(solver, 0, 2, b, 5_c_int64_t, y, &
+    5_c_int64_t))
+  call expect(maxval(abs(y(:, 1) - 1)) < 1e-13 .and. &
+    maxval(abs(y(:, 2) - [5, 4, 3, 2, 1])) < 1e-13, "other values, two right-hand sides")
+  status = espalier_solver_plan(solver, 1_c_int64_t)
+  text = espalier_last_error()
+  call expect(status /= 0 .and. index(text, "suffices") > 0, "a bound that is too small")
+  call espalier_solver_destroy(solver)
+  if (failures > 0) error stop 1
+
+contains
+
+  function times(v) result(product)
+    real(c_double), intent(in) :: v(n)
+    real(c_double) :: product(n)
+    integer :: k
+    product = 0
+    do k = 1, size(values)
+      product(rows(k)) = product(rows(k)) + values(k) * v(columns(k))
+      if (rows(k) /= columns(k)) &
+        product(columns(k)) = product(columns(k)) + values(k) * v(rows(k))
+    end do
+  end function
+
+  subroutine expect(right, what)
+    logical, intent(in) :: right
+    character(len=*), intent(in) :: what
+    print '(3a)', what, ": ", trim(merge("ok   ", "WRONG", right))
+    if (.not. right) failures = failures + 1
+  end subroutine
+end program
