@@ -130,6 +130,8 @@ int main(int argc, char** argv) {
   program.add_option("MODELS", folder, "A folder with ONNX models")->required();
   program.add_flag("--split", options.split_weight_gradients,
                    "Gradients of inputs and weights by operators of their own");
+  program.add_flag("--unfused{false}", options.fused_updates,
+                   "Updates with temporaries, as operators of a graph have them");
   CLI11_PARSE(program, argc, argv);
   return espalier::bench::run(folder, options);
 }

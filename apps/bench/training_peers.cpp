@@ -38,6 +38,50 @@ class Changes {
   std::vector<std::size_t> left_;
 };
 
+// A growing arena with a list of holes.
+class CachingAllocator {
+ public:
+  Bytes take(Bytes size) {
+    auto best = free_.end();
+    for (auto block = free_.begin(); block != free_.end(); ++block) {
+      if (length(block) >= size && (best == free_.end() || length(block) < length(best)))
+        best = block;
+    }
+    if (best == free_.end()) {
+      top_ += size;
+      return top_ - size;
+    }
+    const auto [from, to] = *best;
+    free_.erase(best);
+    if (from + size < to) free_[from + size] = to;
+    return from;
+  }
+
+  void give_back(Bytes from, Bytes size) {
+    Bytes to = from + size;
+    if (from == to) return;
+    auto next = free_.lower_bound(from);
+    if (next != free_.end() && next->first == to) {
+      to = next->second;
+      next = free_.erase(next);
+    }
+    if (next != free_.begin() && std::prev(next)->second == from) {
+      std::prev(next)->second = to;
+    } else {
+      free_[from] = to;
+    }
+  }
+
+  [[nodiscard]] Bytes top() const { return top_; }
+
+ private:
+  using Blocks = std::map<Bytes, Bytes>;  // from, to
+  static Bytes length(Blocks::iterator block) { return block->second - block->first; }
+
+  Blocks free_;
+  Bytes top_ = 0;
+};
+
 }  // namespace
 
 std::vector<TaskId> least_memory_order(const TaskGraph& graph) {
@@ -117,43 +161,18 @@ Bytes caching_best_fit(const BufferSet& buffers) {
   std::ranges::stable_sort(events, {}, [](const Event& event) {
     return std::pair(event.time, event.starts);  // frees first
   });
-  std::map<Bytes, Bytes> free;  // from, to
+  CachingAllocator allocator;
   std::vector<Bytes> offset(buffers.size());
-  Bytes top = 0;
   for (const Event& event : events) {
     const Bytes size =
         (buffers[buffer_id(event.buffer)].size + kGrain - 1) / kGrain * kGrain;
     if (event.starts) {
-      auto best = free.end();
-      for (auto block = free.begin(); block != free.end(); ++block) {
-        const Bytes length = block->second - block->first;
-        if (length >= size && (best == free.end() || length < best->second - best->first))
-          best = block;
-      }
-      if (best == free.end()) {
-        offset[event.buffer] = top;
-        top += size;
-        continue;
-      }
-      const Bytes from = best->first, to = best->second;
-      offset[event.buffer] = from;
-      free.erase(best);
-      if (from + size < to) free[from + size] = to;
+      offset[event.buffer] = allocator.take(size);
     } else {
-      Bytes from = offset[event.buffer], to = from + size;
-      if (from == to) continue;
-      auto next = free.lower_bound(from);
-      if (next != free.end() && next->first == to)
-        to = next->second, next = free.erase(next);
-      if (next != free.begin() && std::prev(next)->second == from) {
-        --next;
-        next->second = to;
-      } else {
-        free[from] = to;
-      }
+      allocator.give_back(offset[event.buffer], size);
     }
   }
-  return top;
+  return allocator.top();
 }
 
 }  // namespace espalier::bench

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 
@@ -51,6 +52,7 @@ void search(const StepRequest& request, Seconds timeout, Progress& progress,
     return !interrupt.came();
   };
   limits.layout.alignment = request.alignment;
+  limits.layout.time = std::min(limits.layout.time, timeout);
   limits.layout.progress = [&](const LayoutProgress& now) {
     progress.step(fmt::format("laying out: {}, at least {}",
                               format_size(now.capacity_bytes),

@@ -1,9 +1,13 @@
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <sstream>
 
-#include "espalier/io/onnx/read_graph_onnx.h"
+#include "espalier/io/onnx/read_operator_graph.h"
+#include "espalier/model/operator_tasks.h"
 #include "espalier/model/replay_graph.h"
+#include "espalier/training/fold_constants.h"
+#include "espalier/training/training_graph.h"
 #include "fuzz/fuzz_target.h"
 
 namespace espalier::fuzz {
@@ -11,11 +15,15 @@ namespace {
 
 void run(std::string_view bytes) {
   std::istringstream in{std::string(bytes)};
-  const TaskGraph graph =
-      read_graph_onnx(in, "m", {.dimensions = {{"n", 3}}, .keep_weights = false});
+  const OperatorGraph model =
+      read_operator_graph(in, "m", {.dimensions = {{"n", 3}}, .keep_weights = false});
+  const TaskGraph graph = task_graph_of(model).graph;
   const Bytes peak = replay(graph, graph.topological_order()).peak;
   require(peak >= graph.initial_bytes() && peak >= graph.final_bytes(),
           "the peak is at least what is there at both ends");
+  const TrainingGraph step = training_graph(fold_constants(model));
+  require(std::ranges::is_sorted(task_graph_of(step.graph).graph.topological_order()),
+          "a training step is in an order");
 }
 
 void add_value(onnx::ValueInfoProto& value, const char* name) {

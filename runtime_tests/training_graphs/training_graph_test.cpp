@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "espalier/model/error.h"
@@ -207,10 +208,37 @@ TEST(TrainingGraph, IsAnOrderWhateverTheOptions) {
   }
 }
 
+TEST(TrainingGraph, HasGradientsOfManyInputs) {
+  for (const int inputs : {40, 65}) {
+    ModelBuilder model;
+    const TensorId x = model.input("x", {2, 4});
+    std::vector<TensorId> parts;
+    for (int i = 0; i < inputs; ++i)
+      parts.push_back(
+          model.op("Gemm", {x, model.weight("w" + std::to_string(i), {4, 1})}, {2, 1}));
+    const OperatorGraph graph = model.build(model.op("Concat", parts, {2, inputs}));
+    if (inputs > 64) {
+      EXPECT_NE(error_of(graph).find("'Concat65'"), std::string::npos);
+      continue;
+    }
+    const TrainingGraph step = training_graph(graph);
+    EXPECT_EQ(step.parameters, 4 * inputs);
+    EXPECT_EQ(named(step, "Concat40/grad").outputs.size(), 40U);
+  }
+}
+
 TEST(TrainingGraph, NamesWhatCannotBeTrained) {
   EXPECT_EQ(error_of(chain_of({"Quux"})),
             "operator 'Quux1' (Quux): its gradient is not known, and tensor 'Conv0/y' "
             "(2x3x4x4) needs it");
+  OperatorGraphBuilder backwards;
+  const TensorId a = backwards.add_tensor({.name = "a", .shape = {2, 2}});
+  const TensorId b = backwards.add_tensor({.name = "b", .shape = {2, 2}, .kept = true});
+  (void)backwards.add_operator({.type = "Relu", .inputs = {a}, .outputs = {b}});
+  (void)backwards.add_operator({.type = "Relu", .inputs = {b}, .outputs = {a}});
+  EXPECT_EQ(error_of(std::move(backwards).build()),
+            "operator 'Relu_0' (Relu) stands before operator 'Relu_1' (Relu), whose "
+            "result it reads");
   ModelBuilder model;
   const TensorId y = model.op("Relu", {model.input("x", {2, 2})}, {2, 2});
   EXPECT_EQ(error_of(model.build(y)),

@@ -26,7 +26,8 @@ TEST(Transformer, HasTheParametersOfTheFormula) {
   }
 }
 
-// What the way back reads of one block more: 34 s b d + 5 h s² b bytes in 16 bits.
+// What the way back reads of one block more: 34 s b d + 5 h s² b bytes in 16 bits
+// [KCL+23].
 TEST(Transformer, KeepsOfABlockWhatIsPublished) {
   TransformerShape shape =
       transformer_shape("layers=2,width=32,heads=4,sequence=16,vocabulary=64");

@@ -37,7 +37,7 @@ struct ArrangeLimits {
   int most_rounds = 8;
 };
 
-/// Order and layout together [Shu24]: the order of least peak (order_graph()), its
+/// Order and layout together [SWS+23]: the order of least peak (order_graph()), its
 /// lifetimes, a layout of these. While the layout takes more than the peak, what ends at
 /// its top is produced later or read for the last time earlier where that does not raise
 /// the peak, and the layout is sought again; the best is the answer.

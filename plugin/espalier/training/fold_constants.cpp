@@ -38,6 +38,7 @@ class Folder {
  private:
   bool fold_operator(const Operator& op) {
     if (!op.domain.empty() || op.outputs.empty() || !op.outputs[0]) return false;
+    if (!op.input(0)) return false;
     if (op.type == "Shape" || op.type == "Size") return fold_shape(op);
     if (!op.captured.empty()) return false;
     for (const auto& input : op.inputs) {
@@ -47,9 +48,9 @@ class Folder {
     if (op.type == "ConstantOfShape") {
       know(output, filled(op));
     } else if (kViews.contains(op.type)) {
-      know(output, value_[index(*op.inputs.at(0))]);
+      know(output, value_[index(*op.inputs[0])]);
     } else if (kMoves.contains(op.type)) {
-      const OptionalValue& value = value_[index(*op.inputs.at(0))];
+      const OptionalValue& value = value_[index(*op.inputs[0])];
       if (value && value->repeated_element() == nullptr) return false;
       know(output, value);
     } else {
@@ -66,7 +67,7 @@ class Folder {
   }
 
   bool fold_shape(const Operator& op) {
-    Shape shape = graph_.tensor(op.inputs.at(0).value()).shape;
+    Shape shape = graph_.tensor(*op.inputs[0]).shape;
     const auto rank = static_cast<std::int64_t>(shape.size());
     if (op.type == "Size") {
       shape = {element_count(shape)};

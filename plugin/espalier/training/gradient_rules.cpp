@@ -7,8 +7,9 @@ namespace espalier {
 namespace {
 
 using Entry = std::pair<std::string_view, GradientRule>;
-constexpr std::uint32_t kAll = ~0U, kFirst = 1, kFirstTwo = 3, kFirstThree = 7;
-constexpr std::uint32_t kKept = ~1U;  // all outputs but the first
+constexpr PositionMask kAll = ~PositionMask{0}, kFirst = 1, kFirstTwo = 3,
+                       kFirstThree = 7;
+constexpr PositionMask kKept = kAll ^ 1;  // all outputs but the first
 
 constexpr GradientRule kProduct{.gives = kAll, .reads_others = true, .can_split = true};
 constexpr GradientRule kFromOutput{.reads_outputs = 1, .grad_in_place = true};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,16 +18,24 @@ enum class Kept : std::uint8_t {
   kRowSums,         ///< one value a row of the result
 };
 
+/// Of positions, a bit each; operators that are trained have at most kMostInputs.
+using PositionMask = std::uint64_t;
+inline constexpr std::size_t kMostInputs = 64;
+
+[[nodiscard]] constexpr bool has(PositionMask mask, std::size_t position) {
+  return position < kMostInputs && (mask >> position & 1U) != 0;
+}
+
 /// What is known of the gradient of an operator type: the table of training_graph.h.
 struct GradientRule {
   /// Bits: forward inputs that have a gradient.
-  std::uint32_t gives = 1;
+  PositionMask gives = 1;
   /// Bits: forward inputs that every gradient reads; outputs, the kept ones included.
-  std::uint32_t reads_inputs = 0, reads_outputs = 0;
+  PositionMask reads_inputs = 0, reads_outputs = 0;
   /// The gradient of input i reads the other inputs instead.
   bool reads_others = false;
   /// The gradient of an input may be the one that comes in, unless bit i is 0.
-  std::uint32_t passes = 0;
+  PositionMask passes = 0;
   bool view = false;          ///< it is the one that comes in, in another shape
   bool many_outputs = false;  ///< each output carries a gradient
   /// The way back, or the way forth, may write over what it reads first: its gradient,

@@ -17,7 +17,8 @@ std::int64_t extent_from(const Shape& shape, std::size_t axis) {
 
 // The axis of a Softmax, from 0; in old models all axes from there on are one.
 std::optional<std::size_t> softmax_axis(const OperatorGraph& model, const Operator& op) {
-  const Shape& shape = model.tensor(op.inputs.at(0).value()).shape;
+  if (!op.input(0)) return std::nullopt;
+  const Shape& shape = model.tensor(*op.input(0)).shape;
   const bool old = model.operator_set() < 13;
   std::int64_t axis = op.integer("axis", old ? 1 : -1);
   if (axis < 0) axis += static_cast<std::int64_t>(shape.size());
@@ -76,7 +77,7 @@ void for_each_differentiable(const Operator& op, const Visit& visit) {
   const auto rule = gradient_rule(op.type);
   if (!rule) return;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    if (op.inputs[i] && i < 32 && (rule->gives >> i & 1U) != 0) visit(*op.inputs[i]);
+    if (op.inputs[i] && has(rule->gives, i)) visit(*op.inputs[i]);
   }
 }
 
@@ -97,6 +98,22 @@ void find_trained(const OperatorGraph& model, ModelAnalysis& analysis) {
   }
 }
 
+// Results are there before they are read, and whatever is trained has a first one.
+void check_place(const OperatorGraph& model, OperatorId id) {
+  const Operator& op = model.op(id);
+  for (const auto& input : op.inputs) {
+    if (!input) continue;
+    const auto producer = model.producer(*input);
+    if (!producer || *producer < id) continue;
+    throw InvalidInput(fmt::format("{} stands before {}, whose result it reads",
+                                   label(op), label(model.op(*producer))));
+  }
+  if (gradient_rule(op.type) && !op.output(0))
+    throw InvalidInput(fmt::format("{} has no first result", label(op)));
+  if (gradient_rule(op.type) && !op.input(0))
+    throw InvalidInput(fmt::format("{} has no first input", label(op)));
+}
+
 void require_rule(const OperatorGraph& model, const Operator& op,
                   const ModelAnalysis& analysis) {
   for (const auto& input : op.inputs) {
@@ -111,7 +128,9 @@ void find_gradients(const OperatorGraph& model, ModelAnalysis& analysis) {
   for (std::size_t i = 0; i < model.size(); ++i) {
     if (!analysis.runs[i]) continue;
     const Operator& op = model.op(operator_id(i));
-    if (!gradient_rule(op.type) || !op.domain.empty() || !op.captured.empty())
+    check_place(model, operator_id(i));
+    if (op.inputs.size() > kMostInputs || !gradient_rule(op.type) || !op.domain.empty() ||
+        !op.captured.empty())
       require_rule(model, op, analysis);
     bool has = false;
     for_each_differentiable(

@@ -117,6 +117,7 @@ class Search {
         arrange_in_order(found.graph, {given.begin(), given.end()}, limits_.layout);
     ArrangeLimits limits;
     limits.order.time = kOrderSeconds;
+    limits.order.progress = [this](const OrderProgress&) { return going(); };
     limits.layout = limits_.layout;
     Arrangement searched = arrange(found.graph, limits);
     if (searched.layout.capacity_bytes < found.plan.layout.capacity_bytes)

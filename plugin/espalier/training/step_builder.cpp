@@ -111,7 +111,7 @@ void StepBuilder::add_outputs(const Operator& from, Operator& op,
   const TensorId first = from.output(0).value();
   op.outputs.clear();
   const bool view = options_.alias_views && (rule.view || op.type == "Identity") &&
-                    model_.tensor(first).type == tensor(*op.inputs.at(0)).type;
+                    model_.tensor(first).type == tensor(*op.inputs[0]).type;
   if (view) {
     Tensor result = model_.tensor(first);
     result.kept = false;

@@ -27,11 +27,11 @@ class StepBuilder {
   void add_loss();
   // Backward.
   void add_backward(OperatorId id);
-  void add_gradients(OperatorId id, const GradientRule& rule, std::uint32_t wanted,
+  void add_gradients(OperatorId id, const GradientRule& rule, PositionMask wanted,
                      const std::vector<std::optional<TensorId>>& gradients);
   [[nodiscard]] std::vector<std::optional<TensorId>> reads(const Operator& op,
                                                            const GradientRule& rule,
-                                                           std::uint32_t wanted) const;
+                                                           PositionMask wanted) const;
   void add_partial(TensorId of_model, TensorId gradient);
   std::optional<TensorId> total(TensorId of_model);
   TensorId accumulate(TensorId of_model, std::vector<TensorId> partials);

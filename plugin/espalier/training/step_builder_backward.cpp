@@ -9,14 +9,6 @@
 #include "espalier/training/step_builder.h"
 
 namespace espalier {
-namespace {
-
-constexpr bool has(std::uint32_t mask, std::size_t i) {
-  return i < 32 && (mask >> i & 1U) != 0;
-}
-
-}  // namespace
-
 // Sums up the partial gradients of one tensor.
 TensorId StepBuilder::accumulate(TensorId of_model, std::vector<TensorId> partials) {
   const Tensor& like = tensor(partials.front());
@@ -55,16 +47,16 @@ void StepBuilder::add_backward(OperatorId id) {
       gradients.push_back(output ? total(*output) : std::nullopt);
       any = any || gradients.back();
     }
-    std::uint32_t wanted = 0;
-    for (std::size_t i = 0; any && i < from.inputs.size() && i < 32; ++i) {
+    PositionMask wanted = 0;
+    for (std::size_t i = 0; any && i < from.inputs.size(); ++i) {
       const auto& input = from.inputs[i];
       if (!input || !has(rule->gives, i) || !analysis_.has_gradient[index(*input)])
         continue;
       const bool passes = options_.alias_views && has(rule->passes, i) &&
                           tensor(*gradients[0]).shape == model_.tensor(*input).shape;
-      if (!passes) wanted |= 1U << i;
+      if (!passes) wanted |= PositionMask{1} << i;
     }
-    const std::uint32_t data = wanted & 1U, weights = wanted & ~1U;
+    const PositionMask data = wanted & 1U, weights = wanted ^ data;
     if (options_.split_weight_gradients && rule->can_split && data != 0 && weights != 0) {
       add_gradients(id, *rule, data, gradients);
       add_gradients(id, *rule, weights, gradients);
@@ -85,8 +77,8 @@ void StepBuilder::add_backward(OperatorId id) {
 // What the way back reads of the forward operator: its inputs, then its outputs.
 std::vector<std::optional<TensorId>> StepBuilder::reads(const Operator& op,
                                                         const GradientRule& rule,
-                                                        std::uint32_t wanted) const {
-  std::uint32_t inputs = rule.reads_inputs, outputs = rule.reads_outputs;
+                                                        PositionMask wanted) const {
+  PositionMask inputs = rule.reads_inputs, outputs = rule.reads_outputs;
   if (rule.reads_others && has(wanted, 0)) inputs |= 2U;
   if (rule.reads_others && has(wanted, 1)) inputs |= 1U;
   if (rule.keeps == Kept::kIndices && options_.pool_keeps_inputs)
@@ -102,7 +94,7 @@ std::vector<std::optional<TensorId>> StepBuilder::reads(const Operator& op,
 
 // The operator that gives the wanted gradients of the inputs.
 void StepBuilder::add_gradients(OperatorId id, const GradientRule& rule,
-                                std::uint32_t wanted,
+                                PositionMask wanted,
                                 const std::vector<std::optional<TensorId>>& gradients) {
   const Operator& from = model_.op(id);
   const OperatorId forward = *here_op_[index(id)];
@@ -116,7 +108,8 @@ void StepBuilder::add_gradients(OperatorId id, const GradientRule& rule,
   op.inputs = gradients;
   const auto read = reads(here, rule, wanted);
   op.inputs.insert(op.inputs.end(), read.begin(), read.end());
-  for (std::size_t i = 0; i < from.inputs.size() && wanted >> i != 0; ++i) {
+  for (std::size_t i = 0;
+       i < std::min(from.inputs.size(), kMostInputs) && wanted >> i != 0; ++i) {
     op.outputs.emplace_back();
     if (!has(wanted, i)) continue;
     const Tensor& input = model_.tensor(*from.inputs[i]);

@@ -127,7 +127,7 @@ class Unroller {
       if (output) output = written(*output, again);
     }
     for (OperatorId& before : op.after) before = now_op_[index(before)].value();
-    if (again) op.name += "/again";
+    while (again && out_.graph().find_operator(op.name)) op.name += "/again";
     if (again && op.type == "BatchNormalization")
       op.attributes["updates_statistics"] = std::int64_t{0};
     now_op_[index(original)] = out_.add_operator(std::move(op));

@@ -14,8 +14,9 @@ struct UnrolledStep {
 };
 
 /// Runs the schedule on names: a forward operator that runs again becomes another one,
-/// "NAME/again", with tensors of its own, and who reads takes the latest. Dropout keeps
-/// its seed; BatchNormalization updates its running statistics the first time only.
+/// "NAME/again" ("NAME/again/again" the next time), with tensors of its own, and who
+/// reads takes the latest. Dropout keeps its seed; BatchNormalization updates its running
+/// statistics the first time only.
 /// @pre `actions` reverse the chain of `backbone(step)`
 [[nodiscard]] UnrolledStep unroll_schedule(const TrainingGraph& step,
                                            const Backbone& backbone,
