@@ -91,7 +91,7 @@ void print_json(const PipelineReport& report) {
 
 std::string table_of(const PipelineReport& report) {
   std::string text =
-      fmt::format("\n  {:<16}{:>12}{:>9}{:>18}{:>14}{:>9}\n", "schedule", "step", "idle",
+      fmt::format("\n  {:<16}{:>12}{:>9}{:>20}{:>14}{:>9}\n", "schedule", "step", "idle",
                   "most on a device", "no less than", "gap");
   for (std::size_t k = 0; k < report.plans.size(); ++k) {
     const PipelinePlan& plan = report.plans[k];
@@ -99,7 +99,7 @@ std::string table_of(const PipelineReport& report) {
       return fmt::format("{:.6g} s", seconds(value));
     };
     text += fmt::format(
-        "  {:<16}{:>12}{:>7.1f} %{:>18}{:>14}{:>7.1f} %{}\n", describe(plan.form),
+        "  {:<16}{:>12}{:>7.1f} %{:>20}{:>14}{:>7.1f} %{}\n", describe(plan.form),
         time(plan.value), 100 * plan.idle_fraction(),
         size_text(report, plan.peak_bytes()), time(plan.lower_bound), 100 * gap(plan),
         !fits(report, plan)

@@ -99,7 +99,7 @@ std::string data_of(const PipelinePage& page) {
   std::size_t operations = 0;
   for (const auto& order : page.schedule->orders) operations += order.size();
   if (operations > kMostOperations)
-    throw InvalidInput(fmt::format("a page of {} operations: at most {} can be drawn",
+    throw InvalidInput(fmt::format("{} operations are too many to draw, at most {}",
                                    operations, kMostOperations));
   Json facts = Json::array({{"schedule", page.name}});
   for (const auto& [what, value] : page.facts) facts.push_back({what, value});

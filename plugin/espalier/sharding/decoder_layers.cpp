@@ -68,7 +68,9 @@ class Decoder {
         sequences_(split.micro_batch),
         h_(shape.width),
         state_(checked_mul(checked_mul(tokens_, h_), e_)),
-        words_(shape.vocabulary / t_ + (shape.vocabulary % t_ != 0 ? 1 : 0)) {}
+        words_(shape.vocabulary / t_ + (shape.vocabulary % t_ != 0 ? 1 : 0)) {
+    (void)checked_mul(state_, 8);  // what is a few times as large is a number, too
+  }
 
   [[nodiscard]] std::int64_t words() const { return words_; }
 
@@ -108,9 +110,33 @@ class Decoder {
 
   [[nodiscard]] Layer block() const;
 
- private:
+  [[nodiscard]] std::int64_t width() const { return h_; }
+  [[nodiscard]] std::int64_t columns() const { return h_ / t_; }
+  [[nodiscard]] Bytes state() const { return state_; }
+  [[nodiscard]] Bytes part() const { return state_ / h_ * columns(); }
+  [[nodiscard]] Bytes square() const {
+    return checked_mul(h_, checked_mul(columns(), e_));
+  }
+  [[nodiscard]] Bytes normalisation() const { return 2 * h_ * e_; }
+  [[nodiscard]] Flops product_flops() const {
+    return 2.0 * static_cast<double>(tokens_) * static_cast<double>(h_) *
+           static_cast<double>(columns());
+  }
+  /// Of tokens with all tokens of their sequence.
+  [[nodiscard]] Flops mixing_flops() const {
+    return 2.0 * static_cast<double>(tokens_) * static_cast<double>(shape_.sequence) *
+           static_cast<double>(columns());
+  }
+  [[nodiscard]] Bytes attention_matrix() const {
+    return checked_mul(checked_mul(sequences_ * (shape_.heads / t_), e_),
+                       checked_mul(shape_.sequence, shape_.sequence));
+  }
+  /// A 32-bit number for each token and head.
+  [[nodiscard]] Bytes attention_sums() const { return tokens_ * (shape_.heads / t_) * 4; }
+  /// Of a state over the tensor group.
   [[nodiscard]] Bytes reduced() const { return t_ > 1 ? state_ : 0; }
 
+ private:
   const TransformerShape& shape_;
   std::int64_t t_;
   Bytes e_;
@@ -119,88 +145,117 @@ class Decoder {
   std::int64_t words_;
 };
 
+/// A block, operator by operator. Of the width d a process has w columns in attention and
+/// 4 w in the perceptron.
+class BlockWriter {
+ public:
+  BlockWriter(const Decoder& sizes, bool fused)
+      : sizes_(sizes),
+        fused_(fused),
+        layer_("block", checked_add(checked_mul(12 * sizes.width(), sizes.columns()),
+                                    7 * sizes.columns() + 6 * sizes.width())) {
+    const Bytes state = sizes.state(), part = sizes.part();
+    layer_.states(state, state, state, state);
+    n1_ = layer_.tensor("normalised 1", state);
+    qkv_ = layer_.tensor("queries, keys, values", 3 * part);
+    context_ = layer_.tensor("context", part);
+    attended_ = layer_.tensor("attention", state);
+    middle_ = layer_.tensor("middle", state);
+    n2_ = layer_.tensor("normalised 2", state);
+    wide1_ = layer_.tensor("perceptron 1", 4 * part);
+    active_ = layer_.tensor("activated", 4 * part);
+    wide2_ = layer_.tensor("perceptron 2", state);
+    d_context_ = layer_.tensor("gradient of context", part);
+    d_qkv_ = layer_.tensor("gradient of queries, keys, values", 3 * part);
+    const Bytes weights = fused ? sizes.attention_sums() : sizes.attention_matrix();
+    probabilities_ = layer_.tensor("probabilities", weights);
+  }
+
+  Layer write() {
+    forward();
+    backward();
+    return layer_.take();
+  }
+
+ private:
+  void forward() {
+    layer_.forward("normalise 1", {kInput}, {n1_}, 0, norm_);
+    layer_.forward("queries, keys, values", {n1_}, {qkv_}, 3 * product_, 3 * square_);
+    attend();
+    layer_.forward("project", {context_}, {attended_}, product_, square_).reduced =
+        sizes_.reduced();
+    layer_.forward("add 1", {kInput, attended_}, {middle_});
+    layer_.forward("normalise 2", {middle_}, {n2_}, 0, norm_);
+    layer_.forward("perceptron 1", {n2_}, {wide1_}, 4 * product_, 4 * square_);
+    layer_.forward("activate", {wide1_}, {active_});
+    layer_.forward("perceptron 2", {active_}, {wide2_}, 4 * product_, 4 * square_)
+        .reduced = sizes_.reduced();
+    layer_.forward("add 2", {middle_, wide2_}, {kOutput});
+  }
+
+  void attend() {
+    if (fused_) {
+      layer_.forward("attend", {qkv_}, {context_, probabilities_}, 2 * mixing_);
+      return;
+    }
+    const auto scores = layer_.tensor("scores", sizes_.attention_matrix());
+    layer_.forward("scores", {qkv_}, {scores}, mixing_);
+    layer_.forward("softmax", {scores}, {probabilities_});
+    layer_.forward("mix", {probabilities_, qkv_}, {context_}, mixing_);
+  }
+
+  void backward() {
+    const Bytes state = sizes_.state(), part = sizes_.part();
+    const auto d_active = layer_.tensor("gradient of activated", 4 * part);
+    const auto d_wide1 = layer_.tensor("gradient of perceptron 1", 4 * part);
+    const auto d_n2 = layer_.tensor("gradient of normalised 2", state);
+    const auto d_middle = layer_.tensor("gradient of middle", state);
+    const auto d_n1 = layer_.tensor("gradient of normalised 1", state);
+    layer_.backward_product("perceptron 2", active_, kOutputGradient, d_active,
+                            4 * product_, 4 * square_);
+    layer_.backward("activate", {wide1_, d_active}, {d_wide1});
+    layer_.backward_product("perceptron 1", n2_, d_wide1, d_n2, 4 * product_, 4 * square_)
+        .reduced = sizes_.reduced();
+    layer_.backward("normalise 2, add 2", {middle_, d_n2, kOutputGradient}, {d_middle}, 0,
+                    3 * norm_);
+    layer_.backward_product("project", context_, d_middle, d_context_, product_, square_);
+    attend_backward();
+    layer_
+        .backward_product("queries, keys, values", n1_, d_qkv_, d_n1, 3 * product_,
+                          3 * square_)
+        .reduced = sizes_.reduced();
+    layer_.backward("normalise 1, add 1", {kInput, d_n1, d_middle}, {kInputGradient}, 0,
+                    3 * norm_);
+  }
+
+  void attend_backward() {
+    if (fused_) {
+      layer_.backward("attend", {qkv_, context_, probabilities_, d_context_}, {d_qkv_},
+                      5 * mixing_);
+      return;
+    }
+    const Bytes matrix = sizes_.attention_matrix();
+    const auto d_probabilities = layer_.tensor("gradient of probabilities", matrix);
+    const auto d_scores = layer_.tensor("gradient of scores", matrix);
+    layer_.backward("mix: probabilities", {qkv_, d_context_}, {d_probabilities}, mixing_);
+    layer_.backward("softmax", {probabilities_, d_probabilities}, {d_scores});
+    layer_.backward("mix: values, scores", {qkv_, probabilities_, d_context_, d_scores},
+                    {d_qkv_}, 3 * mixing_);
+  }
+
+  const Decoder& sizes_;
+  bool fused_;
+  LayerWriter layer_;
+  Flops product_ = sizes_.product_flops();  ///< of d columns by w
+  Flops mixing_ = sizes_.mixing_flops();
+  Bytes square_ = sizes_.square();       ///< of a weight of d x w
+  Bytes norm_ = sizes_.normalisation();  ///< scale and bias
+  std::int32_t n1_, qkv_, context_, attended_, middle_, n2_, wide1_, active_, wide2_;
+  std::int32_t d_context_, d_qkv_, probabilities_;
+};
+
 Layer Decoder::block() const {
-  const std::int64_t wide = h_ / t_;  // columns of attention; the perceptron has 4 times
-  const Bytes part = state_ / h_ * wide;
-  const Bytes square = checked_mul(h_, checked_mul(wide, e_));
-  const auto flops_of = [&](double columns) {
-    return 2.0 * static_cast<double>(tokens_) * static_cast<double>(h_) * columns;
-  };
-  const auto w = static_cast<double>(wide);
-  const Flops mixing =
-      2.0 * static_cast<double>(tokens_) * static_cast<double>(shape_.sequence) * w;
-  LayerWriter layer("block", checked_add(checked_mul(12 * h_, wide), 7 * wide + 6 * h_));
-  layer.states(state_, state_, state_, state_);
-  const Bytes norm = 2 * h_ * e_;
-
-  const auto n1 = layer.tensor("normalised 1", state_);
-  const auto qkv = layer.tensor("queries, keys, values", 3 * part);
-  const auto context = layer.tensor("context", part);
-  const auto attended = layer.tensor("attention", state_);
-  const auto middle = layer.tensor("middle", state_);
-  const auto n2 = layer.tensor("normalised 2", state_);
-  const auto wide1 = layer.tensor("perceptron 1", 4 * part);
-  const auto active = layer.tensor("activated", 4 * part);
-  const auto wide2 = layer.tensor("perceptron 2", state_);
-  const auto d_active = layer.tensor("gradient of activated", 4 * part);
-  const auto d_wide1 = layer.tensor("gradient of perceptron 1", 4 * part);
-  const auto d_n2 = layer.tensor("gradient of normalised 2", state_);
-  const auto d_middle = layer.tensor("gradient of middle", state_);
-  const auto d_context = layer.tensor("gradient of context", part);
-  const auto d_qkv = layer.tensor("gradient of queries, keys, values", 3 * part);
-  const auto d_n1 = layer.tensor("gradient of normalised 1", state_);
-
-  layer.forward("normalise 1", {kInput}, {n1}, 0, norm);
-  layer.forward("queries, keys, values", {n1}, {qkv}, flops_of(3 * w), 3 * square);
-  std::int32_t probabilities = 0, d_probabilities = 0, d_scores = 0;
-  if (shape_.fused_attention) {
-    probabilities = layer.tensor("sums of attention", tokens_ * shape_.heads / t_ * 4);
-    layer.forward("attend", {qkv}, {context, probabilities}, 2 * mixing);
-  } else {
-    const Bytes matrix = checked_mul(checked_mul(sequences_ * (shape_.heads / t_), e_),
-                                     checked_mul(shape_.sequence, shape_.sequence));
-    const auto scores = layer.tensor("scores", matrix);
-    probabilities = layer.tensor("probabilities", matrix);
-    d_probabilities = layer.tensor("gradient of probabilities", matrix);
-    d_scores = layer.tensor("gradient of scores", matrix);
-    layer.forward("scores", {qkv}, {scores}, mixing);
-    layer.forward("softmax", {scores}, {probabilities});
-    layer.forward("mix", {probabilities, qkv}, {context}, mixing);
-  }
-  layer.forward("project", {context}, {attended}, flops_of(w), square).reduced =
-      reduced();
-  layer.forward("add 1", {kInput, attended}, {middle});
-  layer.forward("normalise 2", {middle}, {n2}, 0, norm);
-  layer.forward("perceptron 1", {n2}, {wide1}, flops_of(4 * w), 4 * square);
-  layer.forward("activate", {wide1}, {active});
-  layer.forward("perceptron 2", {active}, {wide2}, flops_of(4 * w), 4 * square).reduced =
-      reduced();
-  layer.forward("add 2", {middle, wide2}, {kOutput});
-
-  layer.backward_product("perceptron 2", active, kOutputGradient, d_active,
-                         flops_of(4 * w), 4 * square);
-  layer.backward("activate", {wide1, d_active}, {d_wide1});
-  layer.backward_product("perceptron 1", n2, d_wide1, d_n2, flops_of(4 * w), 4 * square)
-      .reduced = reduced();
-  layer.backward("normalise 2, add 2", {middle, d_n2, kOutputGradient}, {d_middle}, 0,
-                 3 * norm);
-  layer.backward_product("project", context, d_middle, d_context, flops_of(w), square);
-  if (shape_.fused_attention) {
-    layer.backward("attend", {qkv, context, probabilities, d_context}, {d_qkv},
-                   5 * mixing);
-  } else {
-    layer.backward("mix: probabilities", {qkv, d_context}, {d_probabilities}, mixing);
-    layer.backward("softmax", {probabilities, d_probabilities}, {d_scores});
-    layer.backward("mix: values, scores", {qkv, probabilities, d_context, d_scores},
-                   {d_qkv}, 3 * mixing);
-  }
-  layer
-      .backward_product("queries, keys, values", n1, d_qkv, d_n1, flops_of(3 * w),
-                        3 * square)
-      .reduced = reduced();
-  layer.backward("normalise 1, add 1", {kInput, d_n1, d_middle}, {kInputGradient}, 0,
-                 3 * norm);
-  return layer.take();
+  return BlockWriter(*this, shape_.fused_attention).write();
 }
 
 }  // namespace
