@@ -287,6 +287,26 @@ TEST(SessionArguments, AreNamedWhenTheyCannotBe) {
   expect_error(espalier_solver_set_progress(nullptr, nullptr, nullptr), EINVAL, "solver");
 }
 
+// Compiled when options ended with out_of_core and statistics before `advice`.
+TEST(OlderCallers, GoOnWorking) {
+  const Rows matrix(10, 4);
+  const espalier_solver_input input = matrix.input();
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  options.size = 64;
+  const std::int32_t never_read = -7;
+  options.order = &never_read;
+  const Handle solver = analyse(input, &options);
+  ASSERT_EQ(espalier_solver_plan(solver.get(), INT64_MAX), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+  espalier_solver_statistics facts{};
+  facts.size = 208;
+  facts.rank = 77;
+  ASSERT_EQ(espalier_solver_read_statistics(solver.get(), &facts), 0);
+  EXPECT_EQ(facts.order, 10);
+  EXPECT_EQ(facts.rank, 77);  // behind what the caller has: left alone
+  EXPECT_EQ(facts.size, 208u);
+}
+
 TEST(Bounds, AreReadAsPeopleWriteThem) {
   std::int64_t bound = 7;
   const auto read = [&](const char* text) {
