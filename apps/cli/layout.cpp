@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report_option.h"
+#include "cli/size_option.h"
 #include "espalier/model/validate_layout.h"
 #include "solver/memory/clock.h"
 
@@ -160,22 +161,6 @@ void add_limits(CLI::App& app, LayoutCommand& command) {
   app.add_option("--seed", command.seed, "Of the choices that are left to chance")
       ->type_name("N")
       ->capture_default_str();
-}
-
-// An option whose value is a size.
-void add_size(CLI::App& app, const std::string& name, const std::string& help,
-              const std::function<void(Bytes)>& set) {
-  app.add_option_function<std::string>(
-         name,
-         [name, set](const std::string& text) {
-           try {
-             set(parse_size(text));
-           } catch (const Error& error) {
-             throw CLI::ValidationError(name, error.what());
-           }
-         },
-         help)
-      ->type_name("SIZE");
 }
 
 }  // namespace

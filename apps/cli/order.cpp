@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/report_option.h"
 #include "espalier/io/graph_io.h"
+#include "espalier/model/error.h"
 #include "espalier/parallel/plan_graph.h"
 #include "solver/memory/clock.h"
 
@@ -85,6 +86,8 @@ std::optional<Expected<GraphPlan>> simulate(const OrderCommand& command,
 
 Ending run_order(const OrderCommand& command) {
   if (command.step.asked()) {
+    if (command.workers != 1)
+      throw InvalidInput("--workers goes with neither --training nor --layout");
     return run_step(command.source, command.step,
                     {command.schedule, command.page, command.timeout, command.json});
   }

@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <stdexcept>
 
 #include "cli/interrupt.h"
 #include "cli/order_answer.h"
 #include "cli/order_step_answer.h"
 #include "cli/output.h"
+#include "cli/size_option.h"
 #include "espalier/io/graph_io.h"
 #include "espalier/model/error.h"
 #include "espalier/model/operator_tasks.h"
@@ -120,73 +120,63 @@ const std::vector<std::pair<std::string, Optimiser>> kOptimisers = {
     {"adam", Optimiser::kAdam}};
 
 // An option of two values, the second of which is true.
-void add_pair(CLI::App& app, const std::string& option, bool& value, const char* no,
-              const char* yes, const std::string& help) {
-  add_choice<bool>(app, option, value, {{no, false}, {yes, true}}, help);
+CLI::Option* add_pair(CLI::App& app, const std::string& option, bool& value,
+                      const char* no, const char* yes, const std::string& help) {
+  return add_choice<bool>(app, option, value, {{no, false}, {yes, true}}, help);
+}
+
+// What a step is made of.
+std::vector<CLI::Option*> add_recipe(CLI::App& app, TrainingOptions& options) {
+  return {add_choice<UpdateTime>(app, "--updates", options.updates,
+                                 {{"free", UpdateTime::kFree},
+                                  {"immediate", UpdateTime::kImmediate},
+                                  {"last", UpdateTime::kLast}},
+                                 "When parameters are updated"),
+          add_pair(app, "--optimiser", options.fused_updates, "unfused", "fused",
+                   "Whether updates need temporaries"),
+          add_pair(app, "--views", options.alias_views, "copy", "alias",
+                   "Gradients of sums and reshapes"),
+          add_pair(app, "--inplace", options.in_place, "no", "yes",
+                   "Whether Relu, Add, Dropout and gradients overwrite"),
+          add_pair(app, "--accumulate", options.accumulate_at_once, "running", "once",
+                   "How gradients of several readers are added up"),
+          add_pair(app, "--pool", options.pool_keeps_inputs, "indices", "inputs",
+                   "What MaxPool keeps"),
+          add_size(app, "--conv-workspace", "Of every convolution",
+                   [&options](Bytes size) { options.conv_workspace = size; }),
+          app.add_flag("--split-weight-gradients", options.split_weight_gradients,
+                       "Gradients of inputs and of weights by operators of their own"),
+          app.add_flag("--clip-gradients", options.clip_gradients,
+                       "All gradients are read before the first update"),
+          app.add_flag("--keep-gradients", options.keep_gradients,
+                       "Gradients are added up over several steps")};
 }
 
 void add_training(CLI::App& app, StepRequest& request) {
-  TrainingOptions& options = request.training;
-  app.add_option_function<std::string>(
-         "--training",
-         [&request](const std::string& text) {
-           for (const auto& [name, optimiser] : kOptimisers) {
-             if (name != text) continue;
-             request.trains = true;
-             request.training.optimiser = optimiser;
-             return;
-           }
-           throw CLI::ValidationError("--training",
-                                      "'" + text + "' is none of sgd|momentum|adam");
-         },
-         "Order a training step of the model: forward, loss, backward and\n"
-         "updates (docs/training-graphs.md)")
-      ->type_name("sgd|momentum|adam");
-  add_choice<UpdateTime>(app, "--updates", options.updates,
-                         {{"free", UpdateTime::kFree},
-                          {"immediate", UpdateTime::kImmediate},
-                          {"last", UpdateTime::kLast}},
-                         "When parameters are updated");
-  add_pair(app, "--optimiser", options.fused_updates, "unfused", "fused",
-           "Whether updates need temporaries");
-  add_pair(app, "--views", options.alias_views, "copy", "alias",
-           "Gradients of sums and reshapes");
-  add_pair(app, "--inplace", options.in_place, "no", "yes",
-           "Whether Relu, Add, Dropout and gradients overwrite");
-  add_pair(app, "--accumulate", options.accumulate_at_once, "running", "once",
-           "How gradients of several readers are added up");
-  add_pair(app, "--pool", options.pool_keeps_inputs, "indices", "inputs",
-           "What MaxPool keeps");
-  app.add_flag("--split-weight-gradients", options.split_weight_gradients,
-               "Gradients of inputs and of weights by operators of their own");
-  app.add_flag("--clip-gradients", options.clip_gradients,
-               "All gradients are read before the first update");
-  app.add_flag("--keep-gradients", options.keep_gradients,
-               "Gradients are added up over several steps");
-}
-
-// An option whose value is a size.
-void add_size(CLI::App& app, const std::string& name, const std::string& help,
-              const std::function<void(Bytes)>& set) {
-  app.add_option_function<std::string>(
-         name,
-         [name, set](const std::string& text) {
-           try {
-             set(parse_size(text));
-           } catch (const Error& error) {
-             throw CLI::ValidationError(name, error.what());
-           }
-         },
-         help)
-      ->type_name("SIZE");
+  CLI::Option* training =
+      app.add_option_function<std::string>(
+             "--training",
+             [&request](const std::string& text) {
+               for (const auto& [name, optimiser] : kOptimisers) {
+                 if (name != text) continue;
+                 request.trains = true;
+                 request.training.optimiser = optimiser;
+                 return;
+               }
+               throw CLI::ValidationError("--training",
+                                          "'" + text + "' is none of sgd|momentum|adam");
+             },
+             "Order a training step of the model: forward, loss, backward and\n"
+             "updates (docs/training-graphs.md). --memory is then a bound of its\n"
+             "arena: below what order and layout need, operators run again")
+          ->type_name("sgd|momentum|adam");
+  for (CLI::Option* option : add_recipe(app, request.training)) option->needs(training);
 }
 
 }  // namespace
 
 void add_step(CLI::App& app, StepRequest& request) {
   add_training(app, request);
-  add_size(app, "--conv-workspace", "Of every convolution of a training step",
-           [&request](Bytes size) { request.training.conv_workspace = size; });
   app.add_flag("--layout", request.layout,
                "Also find offsets for all that the order needs, in one arena");
   add_size(app, "--alignment", "Of every offset; default: 1", [&request](Bytes size) {

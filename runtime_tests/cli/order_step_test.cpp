@@ -117,6 +117,8 @@ TEST(OrderStep, RefusesWhatItCannotPlan) {
   refused({graph, "--training", "sgd"}, "is no ONNX model");
   refused({graph, "--batch", "3"}, "for ONNX models");
   refused({graph, "--training", "rmsprop"}, "none of sgd|momentum|adam");
+  refused({"--transformer", "tiny", "--updates", "last"}, "--training");
+  refused({"--transformer", "tiny", "--layout", "--workers", "2"}, "--workers");
   refused({"--transformer", "gpt5"}, "gpt5");
   refused({"--transformer", "tiny", graph}, "no file");
   refused({"--transformer", "tiny", "--training", "sgd", "--alignment", "0"},
