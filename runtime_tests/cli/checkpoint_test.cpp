@@ -190,7 +190,7 @@ TEST(Checkpoint, RefusesBadUsage) {
     EXPECT_EQ(outcome.status, 2) << message;
     EXPECT_NE(outcome.err.find(message), std::string::npos)
         << message << ": " << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(messages(outcome), 1) << outcome.err;
   }
 }
 

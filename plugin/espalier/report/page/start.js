@@ -1,7 +1,8 @@
 // Shows what the data are of.
 
 addHead();
-({ plan: showPlan, graph: showGraph, layout: showLayout, checkpoint: showCheckpoint })[data.kind]();
+({ plan: showPlan, graph: showGraph, layout: showLayout, checkpoint: showCheckpoint,
+  memory: showMemory })[data.kind]();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const chart of charts) chart.redraw();
 });
