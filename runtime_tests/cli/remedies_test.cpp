@@ -49,7 +49,7 @@ const Refusal kPlan[] = {
      {"plan", "{tree}", "--wokers", "2", "--order", "x", "--compare", "--rate", "1"}},
 };
 INSTANTIATE_TEST_SUITE_P(OfPlan, Remedies, testing::ValuesIn(kPlan),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 const Refusal kOthers[] = {
     {"misspelt_command", {"paln", "--grid", "5x5"}},
@@ -88,7 +88,7 @@ const Refusal kOthers[] = {
     {"checkpoint_length", {"checkpoint", "--length", "0", "--slots", "3"}},
 };
 INSTANTIATE_TEST_SUITE_P(OfOthers, Remedies, testing::ValuesIn(kOthers),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 TEST(NoRemedy, IsGivenWhereNothingIsKnownToWork) {
   const TemporaryFile tree("0 -1 1 1 one\n");

@@ -41,7 +41,7 @@ const Refusal kSolve[] = {
     {"ordering", {"solve", "{spd}", "--ordering", "metsi"}},
 };
 INSTANTIATE_TEST_SUITE_P(OfSolve, SolveRemedies, testing::ValuesIn(kSolve),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 const Refusal kAdjoint[] = {
     {"bound",
@@ -62,7 +62,7 @@ const Refusal kAdjoint[] = {
     {"misspelt_model", {"adjoint", "ice-sheat", "--steps", "3"}},
 };
 INSTANTIATE_TEST_SUITE_P(OfAdjoint, SolveRemedies, testing::ValuesIn(kAdjoint),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& each) { return each.param.name; });
 
 }  // namespace
 }  // namespace espalier::cli_test
