@@ -114,7 +114,7 @@ std::string closest(std::string_view word, const std::vector<std::string>& choic
 }
 
 bool is_close(std::string_view word, std::string_view choice) {
-  return 2 * distance(word, choice) < choice.size();
+  return 2 * distance(word, choice) <= choice.size();
 }
 
 // Values that stand as they are in "SIZE|min|xFACTOR|none": min and none.
