@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "espalier/model/graph_builder.h"
+
 namespace espalier {
 namespace {
 
