@@ -11,7 +11,7 @@ namespace {
 using Parts = std::vector<MemoryPart>;
 
 constexpr MemoryPart kBaseline{"baseline", "resident before the first front"};
-constexpr MemoryPart kAnalysis{"analysis", "most that was resident before that"};
+constexpr MemoryPart kAnalysis{"analysis", "most while reading and analysing"};
 
 MemoryPart of(MemoryPart part, Bytes bytes) {
   part.bytes = bytes;
