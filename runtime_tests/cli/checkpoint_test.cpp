@@ -108,7 +108,8 @@ TEST(Checkpoint, TooFewSlotsNamesTheLeast) {
   const Outcome outcome = run({"checkpoint", "--length", "9", "--slots", "0"});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_EQ(outcome.err,
-            "espalier: 0 slots are too few to reverse the chain; 1 suffices\n");
+            "espalier: 0 slots are too few to reverse the chain; 1 suffices\n"
+            "  espalier checkpoint --length 9 --slots 1\n");
   EXPECT_EQ(answer({"--length", "9", "--slots", "0"}, 1)["least_slots"], 1);
   EXPECT_EQ(answer({"--length", "1", "--slots", "0"})["advances"], 0);
 }
