@@ -148,8 +148,9 @@ Remedy more_slots(const CheckpointRequest& request, std::int64_t count) {
   if (request.slots) return set_option("--slots", std::to_string(*request.slots + count));
   std::string text;
   for (const CheckpointLevel& level : request.levels) {
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", level.name,
-                        level.slots + std::exchange(count, 0));
+    const std::int64_t slots = level.slots + std::exchange(count, 0);
+    if (slots == 0) continue;  // a level without any is refused
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", level.name, slots);
     if (level.write > 0) text += fmt::format(":w={}ns", level.write);
     if (level.read > 0) text += fmt::format(":r={}ns", level.read);
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/options.h"
+#include "cli/remedy.h"
 #include "espalier/io/graph_io.h"
 #include "espalier/model/error.h"
 #include "espalier/model/operator_tasks.h"
@@ -118,8 +119,10 @@ TaskGraph read_graph(const GraphSource& source) {
     throw FileError(source.file, 0,
                     "ends in none of .onnx, .json, .dot and .gv, which tell the format");
   if (!source.dimensions.empty() || source.free_weights || source.batch)
-    throw FileError(source.file, 0,
-                    "--batch, --dim and --free-weights are for ONNX models");
+    throw Refused(source.file + ": --batch, --dim and --free-weights are for ONNX models",
+                  {.edits = {{Edit::Kind::kDrop, "--batch"},
+                             {Edit::Kind::kDrop, "--dim"},
+                             {Edit::Kind::kDrop, "--free-weights"}}});
   return json ? read_graph_json(source.file) : read_graph_dot(source.file);
 }
 

@@ -117,14 +117,12 @@ void check_processes(const PlanCommand& command) {
 
 /// @throws InvalidInput for options that do not go together
 void check(const PlanCommand& command) {
-  if (command.source.file.empty() == command.source.grid.empty()) {
+  if (command.source.file.empty() == command.source.grid.empty())
     throw Refused("plan: give either a file or --grid", one_source(command.source));
-  }
   check_processes(command);
   if (command.compare) return;
-  if (command.workers.size() > 1) {
+  if (command.workers.size() > 1)
     throw Refused("plan: several --workers are for --compare", set_flag("--compare"));
-  }
   if (command.memory.size() > 1) {
     throw Refused("plan: several bounds in --memory are for --compare",
                   set_flag("--compare"));

@@ -114,7 +114,7 @@ std::string closest(std::string_view word, const std::vector<std::string>& choic
 }
 
 bool is_close(std::string_view word, std::string_view choice) {
-  return 2 * distance(word, choice) < choice.size();
+  return 2 * distance(word, choice) <= choice.size();
 }
 
 // Values that stand as they are in "SIZE|min|xFACTOR|none": min and none.
@@ -134,7 +134,7 @@ std::vector<std::string> literal_values(const CLI::Option& option) {
 }
 
 // Of an option whose value cannot be: the value that is closest to it, else the default,
-// else none at all.
+// of a count 1, else none at all.
 Remedy other_value(const CLI::Option& option, const Line& line) {
   const std::string name = option.get_name();
   const std::vector<std::string> values = literal_values(option);
@@ -143,7 +143,7 @@ Remedy other_value(const CLI::Option& option, const Line& line) {
     return set_option(name, closest(item->words.back(), values));
   if (!option.get_default_str().empty())
     return set_option(name, option.get_default_str());
-  return drop_option(name);
+  return option.get_type_name() == "N" ? set_option(name, "1") : drop_option(name);
 }
 
 // The options that a message names, in order.
@@ -235,7 +235,9 @@ std::vector<std::string> edited(const CLI::App& program,
 Remedy remedy_of(const CLI::ParseError& error, const CLI::App& program,
                  std::span<const std::string> words) {
   const Line line = parse(program, words);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return known_words(line);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+    return known_words(line);
   const auto named = options_in(error.what(), *line.app);
   if (named.empty()) return {};
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)

@@ -41,7 +41,7 @@ std::string identity(const SolveOptions& options) {
   return fmt::format(
       "version={}\nmatrix={}\nmemory={} {} {}\nworkers={}\nkind={}\nprecision={}\n"
       "scaling={}\nordering={}\npivot threshold={}\ndelay reserve={}\ntransposed={}\n"
-      "refine={}\nestimate errors={}\nright-hand sides={}",
+      "refine={}\nestimate errors={}\nright-hand sides={}\nexplain={}",
       ESPALIER_VERSION, options.input_name(), static_cast<int>(options.memory.kind),
       options.memory.size, options.memory.factor,
       options.workers_given ? solver.workers : 0,
@@ -49,7 +49,7 @@ std::string identity(const SolveOptions& options) {
       static_cast<int>(solver.prepare.scaling),
       static_cast<int>(solver.analysis.ordering), solver.pivot_threshold,
       solver.delay_reserve, options.transposed, solver.refine, solver.estimate_errors,
-      options.rhs);
+      options.rhs, options.explains());
 }
 
 // Process 0 has read them.
@@ -80,10 +80,82 @@ ProcessFigures figures_of(Cluster& cluster, const ClusterSolver& solver,
   return figures;
 }
 
+std::size_t largest_of(const std::vector<Bytes>& bytes) {
+  return static_cast<std::size_t>(std::ranges::max_element(bytes) - bytes.begin());
+}
+
+// Before the plan: by the process that needs most under the mapping of least bound.
+void explain_least(Cluster& cluster, const SolveOptions& options,
+                   const ClusterSolver& solver, SolveRun& run) {
+  if (!options.explains()) return;
+  solver::MemoryAccount own = solver.memory();
+  own.elsewhere = 0;
+  const std::size_t rank = largest_of(cluster.gather_all(own.needed()));
+  const auto there = [&](Bytes here) { return cluster.gather_all(here)[rank]; };
+  const solver::MemoryAccount account{.analysis_peak = there(own.analysis_peak),
+                                      .baseline = there(own.baseline),
+                                      .reserve = there(own.reserve)};
+  const Bytes fronts = there(own.tree_least), solve = there(own.solve);
+  run.explained = {{"least_bytes", "least bound that suffices",
+                    solver::explain_least(account, {.fronts = fronts, .solve = solve}),
+                    static_cast<std::int32_t>(rank)}};
+}
+
+// When all has ended: by the process that had most.
+void explain_peak(Cluster& cluster, const SolveOptions& options,
+                  const ClusterSolver& solver, SolveRun& run) {
+  if (!options.explains()) return;
+  const std::size_t rank = largest_of(run.processes->peak);
+  const auto there = [&](Bytes here) { return cluster.gather_all(here)[rank]; };
+  const solver::FactorInMemory factor = solver::factor_in_memory(solver.tree());
+  const solver::MemoryAccount account{
+      .analysis_peak = there(solver.memory().analysis_peak),
+      .baseline = run.processes->baseline[rank]};
+  const solver::MeasuredMemory measured{
+      .peak = run.processes->peak[rank],
+      .growth = run.processes->growth[rank],
+      .allocated_peak = there(run.factor.allocated_peak)};
+  const Bytes resident = there(factor.resident), read = there(factor.read);
+  run.explained.push_back(
+      {"peak_rss_bytes", "largest peak",
+       solver::explain_peak(account, measured, solver::FactorInMemory{resident, read}),
+       static_cast<std::int32_t>(rank)});
+}
+
 // What process 0 says is the answer of all.
 Ending agreed(Cluster& cluster, Ending ending) {
   ending.status = static_cast<ExitStatus>(cluster.largest(std::int64_t{ending.status}));
   return ending;
+}
+
+// Process 0 reads; all get the vectors. @return the matrix, at process 0
+std::optional<solver::InputMatrix> read_at_first(Cluster& cluster,
+                                                 const SolveOptions& options,
+                                                 Vectors& vectors, SolveRun& run) {
+  std::optional<solver::InputMatrix> matrix;
+  if (cluster.rank() == 0) {
+    const Clock::time_point start = Clock::now();
+    matrix = read_input(options.source, options.solver.kind);
+    run.entries = entries_of(*matrix);
+    vectors = right_hand_sides(options, solver::order_of(*matrix));
+    run.read_seconds = since(start);
+  }
+  share(cluster, vectors);
+  return matrix;
+}
+
+// What remains when there is a factorisation.
+Ending finish(Cluster& cluster, const SolveOptions& options, ClusterSolver& solver,
+              Vectors& vectors, SolveRun& run, std::optional<Progress>& progress) {
+  const bool first = cluster.rank() == 0;
+  if (progress) progress->step("solving");
+  solve(options, solver, vectors, run);
+  if (first && !options.out.empty())
+    solver::write_vectors(options.out, vectors.values, solver.analysis().symbolic.size);
+  progress.reset();
+  run.processes = figures_of(cluster, solver, run);
+  explain_peak(cluster, options, solver, run);
+  return agreed(cluster, first ? report_run(options, solver, run) : Ending(kDone));
 }
 
 // The solver is the caller's: its end is collective, and must not come when an error has
@@ -100,19 +172,12 @@ Ending run_on(Cluster& cluster, SolveOptions& options,
     if (progress) progress->step(text);
   };
   if (first) progress.emplace("reading");
-  const Clock::time_point start = Clock::now();
-  std::optional<solver::InputMatrix> matrix;
   SolveRun run;
   Vectors vectors;
-  if (first) {
-    matrix = read_input(options.source, options.solver.kind);
-    run.entries = entries_of(*matrix);
-    vectors = right_hand_sides(options, solver::order_of(*matrix));
-    run.read_seconds = since(start);
-  }
-  share(cluster, vectors);
+  auto matrix = read_at_first(cluster, options, vectors, run);
   ClusterSolver& solver = place.emplace(cluster, std::move(matrix), options.solver, step);
   run.bound = bound_of(options, solver);
+  explain_least(cluster, options, solver, run);
   if (const auto planned = solver.plan(run.bound); !planned) {
     progress.reset();
     return agreed(cluster,
@@ -133,13 +198,7 @@ Ending run_on(Cluster& cluster, SolveOptions& options,
   }
   run.factor = *factored;
   run.cholesky_failed = solver.kind() != tried;
-  step("solving");
-  solve(options, solver, vectors, run);
-  if (first && !options.out.empty())
-    solver::write_vectors(options.out, vectors.values, solver.analysis().symbolic.size);
-  progress.reset();
-  run.processes = figures_of(cluster, solver, run);
-  return agreed(cluster, first ? report_run(options, solver, run) : Ending(kDone));
+  return finish(cluster, options, solver, vectors, run, progress);
 }
 
 }  // namespace

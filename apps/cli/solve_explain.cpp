@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "espalier/report/page.h"
+
 namespace espalier::cli {
 namespace {
 
@@ -48,8 +50,8 @@ void show_front(Report& report, const FrontsAtPeak& fronts, std::size_t k) {
 }
 
 void show_fronts(Report& report, const FrontsAtPeak& fronts) {
-  report.line("  the chain of fronts then",
-              exactly(fronts.total() - fronts.factor_before));
+  report.line("the fronts alone, at their peak", exactly(fronts.total()));
+  report.line("    factor of fronts that are done", exactly(fronts.factor_before));
   for (std::size_t k = 0; k < fronts.chain.size() && k < kMostFronts; ++k)
     show_front(report, fronts, k);
   Bytes rest = 0;
@@ -91,6 +93,8 @@ Json json_of(const ExplainedFigure& figure) {
   const FrontsAtPeak& fronts = *explanation.fronts;
   Json chain = Json::array();
   for (const FrontAtPeak& front : fronts.chain) chain.push_back(json_of(front));
+  json["fronts_bytes"] = fronts.total();
+  json["factor_before_bytes"] = fronts.factor_before;
   json["chain_bytes"] = fronts.total() - fronts.factor_before;
   json["own_bytes"] = fronts.panel + fronts.contribution + fronts.working;
   json["chain"] = std::move(chain);
@@ -103,6 +107,18 @@ Json json_of(const std::vector<ExplainedFigure>& figures) {
   Json all = Json::array();
   for (const ExplainedFigure& figure : figures) all.push_back(json_of(figure));
   return all;
+}
+
+void write_explained(const std::string& path, const std::string& title,
+                     const std::vector<std::pair<std::string, std::string>>& facts,
+                     const std::vector<ExplainedFigure>& figures) {
+  Json lines = Json::array();
+  for (const auto& [what, value] : facts) lines.push_back({what, value});
+  const Json data = {{"kind", "memory"},
+                     {"title", title},
+                     {"facts", std::move(lines)},
+                     {"explain", json_of(figures)}};
+  report::write_html(path, dump(data));
 }
 
 void report_explained(Report& report, const std::vector<ExplainedFigure>& figures) {

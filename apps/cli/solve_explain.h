@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/output.h"
@@ -21,6 +22,13 @@ struct ExplainedFigure {
 /// parts in bytes and the chain of fronts; in JSON "explain", an array of the same.
 /// docs/why-this-much-memory.md has the keys.
 void report_explained(Report& report, const std::vector<ExplainedFigure>& figures);
+
+/// The page of the same (docs/manual/why-this-much-memory.md).
+/// @param facts  about the input: what and its value
+/// @throws FileError
+void write_explained(const std::string& path, const std::string& title,
+                     const std::vector<std::pair<std::string, std::string>>& facts,
+                     const std::vector<ExplainedFigure>& figures);
 
 /// The same in the form that report_explained() puts into JSON.
 [[nodiscard]] nlohmann::ordered_json json_of(const std::vector<ExplainedFigure>& figures);

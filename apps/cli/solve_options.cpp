@@ -6,6 +6,7 @@
 
 #include "cli/paths.h"
 #include "cli/remedy.h"
+#include "cli/report_option.h"
 #include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
 #include "solver/runtime/runtime.h"
@@ -95,8 +96,8 @@ void refuse_beside_factor(CLI::App& app) {
     if (app.count("--factor") == 0) return;
     for (const char* other :
          {"MATRIX", "--grid", "--save", "--kind", "--precision", "--scaling",
-          "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
-          "--ordering", "--order", "--mapping", "--explain"})
+           "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
+           "--ordering", "--order", "--mapping", "--explain", "--report"})
       if (app.count(other) > 0)
         throw CLI::ValidationError(other, "not with --factor, which has decided it");
   });
@@ -171,6 +172,7 @@ void check_paths(const SolveOptions& options) {
   if (!options.out.empty()) check_file("--out", options.out);
   if (!options.trace.empty()) check_file("--trace", options.trace);
   if (!options.save.empty()) check_save(options.save, options.out);
+  if (!options.page.empty()) check_file("--report", options.page);
   const std::string& directory = options.solver.out_of_core;
   if (directory.empty()) return;
   check_directory("--out-of-core", directory);
@@ -191,6 +193,7 @@ void add_solve_options(CLI::App& app, SolveOptions& options) {
                  "espalier, or a policy of StarPU's own, which keeps no bound");
   app.add_flag("--explain", options.explain,
                "Say what makes up the least bound and the peak, to the byte");
+  add_report(app, options.page);
   add_json(app, options.json);
   refuse_beside_factor(app);
 }

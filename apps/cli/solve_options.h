@@ -27,6 +27,8 @@ struct SolveOptions {
   bool workers_given = false;
   solver::SolverOptions solver;  ///< complete after check()
 
+  /// Whether figures are to be taken apart, for the report or the page.
+  [[nodiscard]] bool explains() const { return explain || !page.empty(); }
   [[nodiscard]] bool bounded() const {
     return memory.kind != MemoryRequest::Kind::kUnbounded;
   }

@@ -38,7 +38,7 @@ std::optional<Bytes> bound_of(const SolveOptions& options, const Solver& solver)
 }
 
 void explain_least(const SolveOptions& options, const Solver& solver, SolveRun& run) {
-  if (!options.explain) return;
+  if (!options.explains()) return;
   const auto out_of_core =
       solver::explain_least_out_of_core(solver, options.solver.order);
   run.explained = {{"least_bytes",
@@ -51,7 +51,7 @@ void explain_least(const SolveOptions& options, const Solver& solver, SolveRun& 
 }
 
 void explain_peak(const SolveOptions& options, const Solver& solver, SolveRun& run) {
-  if (!options.explain) return;
+  if (!options.explains()) return;
   solver::MemoryExplanation peak = solver::explain_peak(solver, run.factor);
   run.peak = peak.total;
   run.explained.push_back({"peak_rss_bytes", "peak of the process", std::move(peak)});

@@ -87,7 +87,7 @@ TEST(Adjoint, ABoundBelowTheLeastIsRefusedWithWhatWouldDo) {
   EXPECT_EQ(refused["feasible"], false);
   EXPECT_GT(refused["least_bytes"], refused["out_of_core_least_bytes"]);
   expect_says(outcome, "with --out-of-core DIR");
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_EQ(messages(outcome), 1) << outcome.err;
   // What was printed as the least does.
   const std::string least = refused["least_bytes"].dump() + "B";
   const json done = answer(run(with(kWater, {"--memory", least})));
@@ -165,7 +165,7 @@ void expect_bad_input(const Arguments& arguments, const std::vector<std::string>
   const Outcome outcome = run(arguments);
   EXPECT_EQ(outcome.status, 2) << outcome.err;
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_EQ(messages(outcome), 1) << outcome.err;
   for (const std::string& each : words) expect_says(outcome, each);
 }
 

@@ -108,7 +108,8 @@ TEST(Checkpoint, TooFewSlotsNamesTheLeast) {
   const Outcome outcome = run({"checkpoint", "--length", "9", "--slots", "0"});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_EQ(outcome.err,
-            "espalier: 0 slots are too few to reverse the chain; 1 suffices\n");
+            "espalier: 0 slots are too few to reverse the chain; 1 suffices\n"
+            "  espalier checkpoint --length 9 --slots 1\n");
   EXPECT_EQ(answer({"--length", "9", "--slots", "0"}, 1)["least_slots"], 1);
   EXPECT_EQ(answer({"--length", "1", "--slots", "0"})["advances"], 0);
 }
@@ -190,7 +191,7 @@ TEST(Checkpoint, RefusesBadUsage) {
     EXPECT_EQ(outcome.status, 2) << message;
     EXPECT_NE(outcome.err.find(message), std::string::npos)
         << message << ": " << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(messages(outcome), 1) << outcome.err;
   }
 }
 

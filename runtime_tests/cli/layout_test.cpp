@@ -51,7 +51,8 @@ TEST(Layout, TellsImpossibleFromNotFound) {
   EXPECT_EQ(proved.status, 1);
   EXPECT_EQ(proved.err,
             "espalier: a capacity of 9 B (9 bytes) is too small: no layout needs less "
-            "than 10 B (10 bytes); 10 B (10 bytes) suffices\n");
+            "than 10 B (10 bytes); 10 B (10 bytes) suffices\n  espalier layout " +
+                file.path() + " --capacity 10 --json\n");
   EXPECT_EQ(json::parse(proved.out)["reason"], "impossible");
   const Outcome open =
       run({"layout", file.path(), "--capacity", "9", "--timeout", "0s", "--json"});

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -85,6 +86,15 @@ class Process {
 };
 
 }  // namespace
+
+std::int64_t messages(const Outcome& outcome) {
+  std::int64_t count = 0;
+  for (std::size_t begin = 0; begin < outcome.err.size();) {
+    count += outcome.err.compare(begin, 2, "  ") != 0;
+    begin = std::min(outcome.err.find('\n', begin), outcome.err.size() - 1) + 1;
+  }
+  return count;
+}
 
 Outcome run(const std::vector<std::string>& arguments,
             std::optional<std::int64_t> most_file_bytes,

@@ -16,6 +16,10 @@ struct Outcome {
   std::string out, err;
 };
 
+/// Lines of standard error that say something: all but the command that works in the
+/// place of a refused one, which stands indented at the end.
+[[nodiscard]] std::int64_t messages(const Outcome& outcome);
+
 /// @param most_file_bytes  of any file that the program writes (RLIMIT_FSIZE)
 /// @param most_address_space  of the program, in bytes (RLIMIT_AS)
 [[nodiscard]] Outcome run(const std::vector<std::string>& arguments,

@@ -18,7 +18,7 @@ void expect_refused(const std::vector<std::string>& arguments, const std::string
   EXPECT_EQ(outcome.status, 2) << outcome.err;
   EXPECT_EQ(outcome.out, "");
   EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_EQ(messages(outcome), 1) << outcome.err;
 }
 
 class EverySubcommand : public TestWithParam<const char*> {};

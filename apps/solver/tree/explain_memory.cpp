@@ -11,7 +11,7 @@ namespace {
 using Parts = std::vector<MemoryPart>;
 
 constexpr MemoryPart kBaseline{"baseline", "resident before the first front"};
-constexpr MemoryPart kAnalysis{"analysis", "most that was resident before that"};
+constexpr MemoryPart kAnalysis{"analysis", "most while reading and analysing"};
 
 MemoryPart of(MemoryPart part, Bytes bytes) {
   part.bytes = bytes;
@@ -139,13 +139,13 @@ MemoryExplanation explain_least(const MemoryAccount& account, ExplainedNeeds nee
       answer.phase = MemoryPhase::kSolve;
       add_solve(inside, needs.factor, parts);
     } else if (needs.at_peak) {
-      answer.fronts = std::move(needs.at_peak);
-      add_fronts(*answer.fronts, parts);
+      add_fronts(*needs.at_peak, parts);
     } else {
       parts.push_back({"fronts", "fronts and factor", inside});
     }
   }
   parts.push_back({"run_to_run", "by which runs may differ", ProcessAccount::kRunToRun});
+  answer.fronts = std::move(needs.at_peak);
   return answer;
 }
 

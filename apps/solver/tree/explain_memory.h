@@ -84,8 +84,10 @@ struct MemoryPart {
 struct MemoryExplanation {
   Bytes total = 0;
   MemoryPhase phase = MemoryPhase::kFactorisation;
-  std::vector<MemoryPart> parts;       ///< of sum `total`
-  std::optional<FrontsAtPeak> fronts;  ///< where known: the parts that are fronts
+  std::vector<MemoryPart> parts;  ///< of sum `total`
+  /// At their own peak, where the nodes are known: in kFactorisation details of the parts
+  /// that are fronts, else of less than what decides.
+  std::optional<FrontsAtPeak> fronts;
 };
 
 /// What a process needs inside its own bound; what other processes need is not looked at.

@@ -70,6 +70,27 @@ void HullRow::append(Nanoseconds value) {
   vertex_.push_back(last);
 }
 
+namespace {
+
+// From `low` on, up or down within 1 … last, as long as e decreases.
+template <class Cost>
+std::int64_t descend(std::int64_t low, std::int64_t last, const Cost& e) {
+  double e_low = e(low);
+  const auto walk = [&](std::int64_t by, std::int64_t end) {
+    while (low != end) {
+      const double next = e(low + by);
+      if (next >= e_low) return;
+      low += by;
+      e_low = next;
+    }
+  };
+  walk(1, last);
+  walk(-1, 1);
+  return low;
+}
+
+}  // namespace
+
 SplitSearch::Best SplitSearch::least(std::int64_t l, Nanoseconds base,
                                      const HullRow& right, const HullRow& left) {
   const auto step = static_cast<double>(step_), constant = static_cast<double>(constant_);
@@ -82,18 +103,7 @@ SplitSearch::Best SplitSearch::least(std::int64_t l, Nanoseconds base,
     return j * step_ + constant_ + right.value(static_cast<std::size_t>(l - j)) +
            left.value(static_cast<std::size_t>(j - 1));
   };
-  std::int64_t low = std::min(lowest_, l);
-  double e_low = e(low);
-  const auto walk = [&](std::int64_t by, std::int64_t end) {
-    while (low != end) {
-      const double next = e(low + by);
-      if (next >= e_low) return;
-      low += by;
-      e_low = next;
-    }
-  };
-  walk(1, l);
-  walk(-1, 1);
+  const std::int64_t low = descend(std::min(lowest_, l), l, e);
   lowest_ = low;
   Best best{base, 0};
   double stop = limit(base);

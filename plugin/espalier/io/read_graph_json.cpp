@@ -1,3 +1,5 @@
+// One parser, whose places are one table: over 300 lines.
+
 #include <fmt/format.h>
 
 #include <array>

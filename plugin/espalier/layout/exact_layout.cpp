@@ -1,3 +1,6 @@
+// One search with what it undoes on the way back: over 300 lines, since no part of it is
+// of use without the others' state.
+
 #include "espalier/layout/exact_layout.h"
 
 #include <algorithm>

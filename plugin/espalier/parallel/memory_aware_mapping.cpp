@@ -1,3 +1,5 @@
+// One way down the tree with the accounts that it keeps: over 300 lines.
+
 #include "espalier/parallel/memory_aware_mapping.h"
 
 #include <fmt/format.h>

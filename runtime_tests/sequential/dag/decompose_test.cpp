@@ -11,7 +11,7 @@
 #include "espalier/sequential/dag/linearise.h"
 #include "espalier/sequential/dag/memory_lower_bound.h"
 #include "espalier/sequential/dag/post_dominators.h"
-#include "espalier/sequential/downsets/ladder.h"
+#include "espalier/sequential/downsets/dominant_schedule.h"
 #include "espalier/sequential/tree/in_forest.h"
 #include "support/exact_graph.h"
 #include "support/random_graphs.h"
@@ -48,10 +48,10 @@ std::vector<TaskId> expanded(const LinearisedBlock& linearised,
   return tasks;
 }
 
-// Least peak of a block by the ladder of all of it.
+// Least peak of a block by the dominant schedule of all of it.
 Bytes least_peak_of(const Block& block) {
   Bytes level = BlockIndex(block).start_level(), peak = level;
-  const auto segments = ladder(block, 1 << 20);
+  const auto segments = dominant_schedule(block, 1 << 20);
   for (const BlockSegment& segment : *segments) {
     peak = std::max(peak, level + segment.peak);
     level += segment.net;

@@ -2,7 +2,7 @@
 
 addHead();
 ({ plan: showPlan, graph: showGraph, layout: showLayout, checkpoint: showCheckpoint,
-  pipeline: showPipeline })[data.kind]();
+  pipeline: showPipeline, memory: showMemory })[data.kind]();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const chart of charts) chart.redraw();
 });

@@ -4,8 +4,8 @@
 #include <limits>
 #include <tuple>
 
-#include "espalier/sequential/downsets/downset_memory.h"
 #include "espalier/sequential/downsets/lowest_downset.h"
+#include "espalier/sequential/downsets/visited_downsets.h"
 
 namespace espalier {
 namespace {
@@ -226,7 +226,7 @@ class Search {
   std::vector<std::int32_t> choices_;
   std::vector<Choice> steps_;
   std::vector<std::int32_t> ready_;
-  DownsetMemory known_;
+  VisitedDownsets known_;
   Bytes least_blocked_ = kNone;
   std::int64_t states_ = 0, asked_ = 0, looked_at_ = 0;
   bool stopped_ = false;

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "espalier/sequential/downsets/ladder.h"
+#include "espalier/sequential/downsets/dominant_schedule.h"
 
 namespace espalier {
 namespace {
@@ -67,9 +67,9 @@ std::vector<TaskId> names_of(const TaskSet& tasks, std::span<const TaskId> names
   return result;
 }
 
-std::optional<Profile> ladder_profile(const Block& block, std::span<const TaskId> names,
-                                      std::span<TaskId> next, std::size_t downsets) {
-  const auto segments = ladder(block, downsets);
+std::optional<Profile> dominant_profile(const Block& block, std::span<const TaskId> names,
+                                        std::span<TaskId> next, std::size_t downsets) {
+  const auto segments = dominant_schedule(block, downsets);
   if (!segments) return std::nullopt;
   Profile profile;
   for (const BlockSegment& segment : *segments) {
@@ -133,7 +133,7 @@ std::optional<Profile> dominant_profile(const Block& block, std::span<const Task
   const bool independent = parts.size() > 1;
   if (!independent) parts = consecutive_parts(index);
   if (parts.size() <= 1 || limits.depth == 0) {
-    return ladder_profile(block, names, next, limits.downsets);
+    return dominant_profile(block, names, next, limits.downsets);
   }
   BlockCutter cutter(index);
   std::vector<bool> has_run(block.size(), false);

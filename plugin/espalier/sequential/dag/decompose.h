@@ -38,7 +38,8 @@ struct ProfileLimits {
 };
 
 /// The dominant schedule of a block as a profile: pieces that do not touch in parallel,
-/// consecutive pieces in series, ladders (ladder.h) over what does not decompose.
+/// consecutive pieces in series, dominant schedules (dominant_schedule.h) over what does
+/// not decompose.
 ///
 /// @param names  what the tasks are called in ropes; `next` as in profile.h
 /// @return nullopt when a limit is met

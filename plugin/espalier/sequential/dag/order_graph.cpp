@@ -20,7 +20,7 @@ namespace {
 
 std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
-// Beyond it, neither the cut of a lowest downset nor ladders are tried.
+// Beyond it, neither the cut of a lowest downset nor dominant schedules are tried.
 constexpr std::size_t kLargestCut = 20'000;
 // A sum of all requirements with room for the arithmetic of series_parallel_order().
 constexpr Bytes kMostSeriesParallelBytes = Bytes{1} << 58;

@@ -28,7 +28,7 @@ struct BlockDatum {
 /// counted without whatever the block does not touch. Running task x after S needs
 ///   v(S) + cost[x]
 /// and leaves v(S + x). v is submodular, v(S ∪ T) + v(S ∩ T) <= v(S) + v(T), and the
-/// searches over downsets (ladder.h, bounded_search.h) rest on nothing else.
+/// searches over downsets (dominant_schedule.h, bounded_search.h) rest on nothing else.
 ///
 /// A task may stand for a run of operators: then cost is the peak of the run over v(S).
 struct Block {

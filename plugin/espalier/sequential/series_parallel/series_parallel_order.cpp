@@ -6,9 +6,9 @@
 
 #include "espalier/model/error.h"
 #include "espalier/model/replay_graph.h"
-#include "espalier/sequential/downsets/ladder.h"
-#include "espalier/sequential/series_parallel/core_block_order.h"
+#include "espalier/sequential/downsets/dominant_schedule.h"
 #include "espalier/sequential/series_parallel/series_parallel_traversal.h"
+#include "espalier/sequential/series_parallel/shared_fork_order.h"
 
 namespace espalier {
 namespace {
@@ -116,7 +116,7 @@ class Contraction {
  private:
   // All branches of u have come to t: what is between becomes a chain.
   void close(TaskId u, TaskId t) {
-    CoreBlock block = block_between(u, t);
+    SharedFork block = block_between(u, t);
     if (block.runs.empty()) {
       follower_[index(u)] = t;
       return;
@@ -134,8 +134,8 @@ class Contraction {
     *link = t;
   }
 
-  CoreBlock block_between(TaskId u, TaskId t) {
-    CoreBlock block;
+  SharedFork block_between(TaskId u, TaskId t) {
+    SharedFork block;
     std::vector<TaskId> inside;
     for (std::size_t k = first_[index(u)]; k < first_[index(u) + 1]; ++k) {
       for (TaskId v = successors_[k]; v != t && number_[index(v)] < 0;
@@ -158,7 +158,7 @@ class Contraction {
   }
 
   // Data of u with several readers. What t reads too is freed by t.
-  void share(std::span<const DatumId> data, TaskId t, CoreBlock& block) {
+  void share(std::span<const DatumId> data, TaskId t, SharedFork& block) {
     for (const DatumId datum : data) {
       const auto readers = graph_.consumers(datum);
       if (graph_.kept(datum) || readers.size() < 2) continue;
@@ -173,7 +173,7 @@ class Contraction {
     }
   }
 
-  Profile linearise(CoreBlock block) {
+  Profile linearise(SharedFork block) {
     FoldedBlock folded = fold(std::move(block), profiles_);
     if (folded.is_chain()) return std::move(folded.nodes);
     std::vector<std::int32_t> order;
@@ -183,13 +183,13 @@ class Contraction {
         std::min(limits_.most_downsets, limits_.most_downsets_in_all);
     if (const std::size_t number = downsets(folded, most + 1); number <= most) {
       limits_.most_downsets_in_all -= number;
-      const auto segments = ladder(downset_block_of(folded), number);
+      const auto segments = dominant_schedule(downset_block_of(folded), number);
       ESPALIER_ASSERT(segments.has_value(), "they have been counted");
       for (const BlockSegment& segment : *segments) {
         order.insert(order.end(), segment.tasks.begin(), segment.tasks.end());
       }
     } else {
-      CoreBlockOrder best = core_block_order(folded, limits_.most_checks);
+      SharedForkOrder best = shared_fork_order(folded, limits_.most_checks);
       limits_.most_checks -= best.checks;
       order = std::move(best.order);
       is_least_peak_ = best.peak == best.lower_bound;

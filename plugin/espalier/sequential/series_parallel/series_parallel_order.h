@@ -16,7 +16,7 @@ struct SeriesParallelLimits {
   std::size_t most_downsets = 1 << 17;
   /// Of all such blocks together.
   std::size_t most_downsets_in_all = 1 << 21;
-  /// Beginnings of orders (core_block_order.h), for all other blocks together.
+  /// Beginnings of orders (shared_fork_order.h), for all other blocks together.
   std::size_t most_checks = 20'000;
   /// Asked before every block. Once true, nothing more is searched.
   std::function<bool()> stop = {};
@@ -41,12 +41,12 @@ struct SeriesParallelOrder {
 /// Data with one reader are freed by it. Then, from the innermost outwards:
 ///
 ///   u := a task with several followers, t := where they meet, nothing like it in between
-///   the block between u and t is an in-forest (core_block.h): fold it, find its dominant
-///   order (ladder.h) and replace it by the chain of that order
+///   the block between u and t is an in-forest (shared_fork.h): fold it, find its
+///   dominant order (dominant_schedule.h) and replace it by the chain of that order
 ///
 /// since the block touches the rest at u and t only. The one chain that remains is the
 /// order. A block that has too many downsets even when folded, as long chains have, is
-/// put into an order of least peak (core_block_order.h): the answer is still proved when
+/// put into an order of least peak (shared_fork_order.h): the answer is still proved when
 /// it lies in no other block. When that is given up too, the best order found is taken,
 /// and the lower bound is the largest of the operators' own needs and of the least peaks
 /// with each shared datum freed by one reader chosen beforehand.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "espalier/sequential/downsets/ladder.h"
-#include "espalier/sequential/series_parallel/core_block_order.h"
+#include "espalier/sequential/downsets/dominant_schedule.h"
+#include "espalier/sequential/series_parallel/shared_fork_order.h"
 #include "support/series_parallel.h"
 
 namespace espalier {
@@ -21,8 +21,8 @@ struct BlockOptions {
   std::size_t shared = 1;      // data
 };
 
-CoreBlock random_block(std::mt19937& random, const BlockOptions& options) {
-  CoreBlock block;
+SharedFork random_block(std::mt19937& random, const BlockOptions& options) {
+  SharedFork block;
   const std::size_t n = options.runs;
   std::vector<Bytes> output(n), input(n, 0);
   std::vector<bool> has_predecessor(n, false);
@@ -45,7 +45,7 @@ CoreBlock random_block(std::mt19937& random, const BlockOptions& options) {
     block.runs.push_back({peak, net, task_id(k), task_id(k)});
   }
   for (std::size_t d = 0; d < options.shared; ++d) {
-    CoreBlock::Shared datum{static_cast<Bytes>(draw(random, 12)), {}};
+    SharedFork::Shared datum{static_cast<Bytes>(draw(random, 12)), {}};
     for (std::size_t k = 0; k < n; ++k) {
       const bool likely = !has_predecessor[k];
       if (draw(random, likely ? 5 : 7) < (likely ? 5U : 1U)) {
@@ -57,13 +57,13 @@ CoreBlock random_block(std::mt19937& random, const BlockOptions& options) {
   return block;
 }
 
-std::string describe(const CoreBlock& block) {
+std::string describe(const SharedFork& block) {
   std::string text;
   for (std::size_t k = 0; k < block.runs.size(); ++k) {
     text += fmt::format("{} -> {}: peak {} net {}\n", k, block.follower[k],
                         block.runs[k].peak, block.runs[k].net);
   }
-  for (const CoreBlock::Shared& datum : block.shared) {
+  for (const SharedFork::Shared& datum : block.shared) {
     text += fmt::format("shared {}:", datum.size);
     for (const std::int32_t run : datum.readers) text += fmt::format(" {}", run);
     text += "\n";
@@ -72,12 +72,12 @@ std::string describe(const CoreBlock& block) {
 }
 
 // Bytes above the start when the runs of `done` have run.
-Bytes level(const CoreBlock& block, std::uint32_t done) {
+Bytes level(const SharedFork& block, std::uint32_t done) {
   Bytes bytes = 0;
   for (std::size_t k = 0; k < block.runs.size(); ++k) {
     if ((done >> k & 1) != 0) bytes += block.runs[k].net;
   }
-  for (const CoreBlock::Shared& datum : block.shared) {
+  for (const SharedFork::Shared& datum : block.shared) {
     const bool is_read =
         std::all_of(datum.readers.begin(), datum.readers.end(),
                     [done](std::int32_t run) { return (done >> run & 1) != 0; });
@@ -87,7 +87,7 @@ Bytes level(const CoreBlock& block, std::uint32_t done) {
 }
 
 // Least peak over all orders, by dynamic programming over sets of runs.
-Bytes exact_peak(const CoreBlock& block) {
+Bytes exact_peak(const SharedFork& block) {
   constexpr Bytes kUnreachable = std::numeric_limits<Bytes>::max();
   const std::size_t n = block.runs.size();
   std::vector<std::uint32_t> before(n, 0);
@@ -111,9 +111,9 @@ Bytes exact_peak(const CoreBlock& block) {
   return peak[all];
 }
 
-std::vector<std::int32_t> ladder_order(const FoldedBlock& folded) {
+std::vector<std::int32_t> dominant_order(const FoldedBlock& folded) {
   std::vector<std::int32_t> order;
-  const auto segments = ladder(downset_block_of(folded));
+  const auto segments = dominant_schedule(downset_block_of(folded));
   for (const BlockSegment& s : *segments) {
     order.insert(order.end(), s.tasks.begin(), s.tasks.end());
   }
@@ -127,24 +127,24 @@ BlockOptions varied(std::size_t k) {
           .shared = k % 7 == 0 ? 2U : 1U};
 }
 
-TEST(CoreBlock, FoldsToTheSamePeak) {
+TEST(SharedFork, FoldsToTheSamePeak) {
   std::mt19937 random(31);
   for (std::size_t k = 0; k < 20000; ++k) {
-    const CoreBlock block = random_block(random, varied(k));
+    const SharedFork block = random_block(random, varied(k));
     std::vector<TaskId> next(block.runs.size());
     ProfileHeaps profiles(next);
     const FoldedBlock folded = fold(block, profiles);
     const Profile path =
-        folded.is_chain() ? folded.nodes : profile_of(folded, ladder_order(folded), next);
+        folded.is_chain() ? folded.nodes : profile_of(folded, dominant_order(folded), next);
     ASSERT_EQ(whole(path, next).peak, exact_peak(block)) << describe(block);
     ASSERT_EQ(rope(whole(path, next), next).size(), block.runs.size());
   }
 }
 
-TEST(CoreBlock, CountsDownsets) {
+TEST(SharedFork, CountsDownsets) {
   std::mt19937 random(32);
   for (std::size_t k = 0; k < 3000; ++k) {
-    const CoreBlock block = random_block(random, varied(k));
+    const SharedFork block = random_block(random, varied(k));
     std::vector<TaskId> next(block.runs.size());
     ProfileHeaps profiles(next);
     const FoldedBlock folded = fold(block, profiles);
@@ -165,17 +165,17 @@ TEST(CoreBlock, CountsDownsets) {
   }
 }
 
-TEST(CoreBlockOrder, HasTheLeastPeak) {
+TEST(SharedForkOrder, HasTheLeastPeak) {
   std::mt19937 random(33);
   int searched = 0;
   for (std::size_t k = 0; k < 40000; ++k) {
-    const CoreBlock block = random_block(random, varied(k));
+    const SharedFork block = random_block(random, varied(k));
     std::vector<TaskId> next(block.runs.size());
     ProfileHeaps profiles(next);
     const FoldedBlock folded = fold(block, profiles);
     if (folded.is_chain()) continue;
     ++searched;
-    const CoreBlockOrder best = core_block_order(folded, 1'000'000);
+    const SharedForkOrder best = shared_fork_order(folded, 1'000'000);
     ASSERT_EQ(best.peak, exact_peak(block)) << describe(block);
     ASSERT_EQ(best.lower_bound, best.peak) << describe(block);
     ASSERT_EQ(whole(profile_of(folded, best.order, next), next).peak, best.peak);
@@ -185,15 +185,15 @@ TEST(CoreBlockOrder, HasTheLeastPeak) {
   EXPECT_GT(searched, 10000);
 }
 
-TEST(CoreBlockOrder, GivesUpWithABound) {
+TEST(SharedForkOrder, GivesUpWithABound) {
   std::mt19937 random(34);
   for (std::size_t k = 0; k < 3000; ++k) {
-    const CoreBlock block = random_block(random, varied(k));
+    const SharedFork block = random_block(random, varied(k));
     std::vector<TaskId> next(block.runs.size());
     ProfileHeaps profiles(next);
     const FoldedBlock folded = fold(block, profiles);
     if (folded.is_chain()) continue;
-    const CoreBlockOrder best = core_block_order(folded, k % 10);
+    const SharedForkOrder best = shared_fork_order(folded, k % 10);
     const Bytes exact = exact_peak(block);
     ASSERT_LE(best.lower_bound, exact) << describe(block);
     ASSERT_GE(best.peak, exact) << describe(block);

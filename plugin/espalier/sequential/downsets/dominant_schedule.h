@@ -39,8 +39,8 @@ struct BlockSegment {
 ///         up
 /// @par Cost  O(D n log D) time a segment for D downsets, O(D n / 64 + D w) memory with w
 ///            the most tasks that are ready together
-/// @par Test  Ladder.DominatesEveryOrderOfSmallBlocks
-[[nodiscard]] std::optional<std::vector<BlockSegment>> ladder(
+/// @par Test  DominantSchedule.DominatesEveryOrderOfSmallBlocks
+[[nodiscard]] std::optional<std::vector<BlockSegment>> dominant_schedule(
     const Block& block, std::size_t most_downsets = 1 << 16);
 
 }  // namespace espalier

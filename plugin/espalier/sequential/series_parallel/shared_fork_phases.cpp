@@ -1,20 +1,20 @@
-#include "espalier/sequential/series_parallel/core_block_phases.h"
+#include "espalier/sequential/series_parallel/shared_fork_phases.h"
 
 #include <algorithm>
 #include <limits>
 
 namespace espalier {
 
-CoreBlockPhases::CoreBlockPhases(const FoldedBlock& block)
+SharedForkPhases::SharedForkPhases(const FoldedBlock& block)
     : nodes_(block.nodes), shared_(block.shared) {
   cut_into_chains(block);
   list_starts();
 }
 
 // Nodes are numbered predecessors first, and `before` is sorted by the later node.
-void CoreBlockPhases::cut_into_chains(const FoldedBlock& block) {
+void SharedForkPhases::cut_into_chains(const FoldedBlock& block) {
   std::vector<bool> is_reader(nodes_.size(), false);
-  for (const CoreBlock::Shared& datum : shared_) {
+  for (const SharedFork::Shared& datum : shared_) {
     for (const std::int32_t node : datum.readers) is_reader[at(node)] = true;
   }
   std::vector<std::int32_t> chain_of(nodes_.size());
@@ -42,20 +42,20 @@ void CoreBlockPhases::cut_into_chains(const FoldedBlock& block) {
     chain.lowest =
         static_cast<int>(std::min_element(from, chain.level.end()) - chain.level.begin());
   }
-  for (CoreBlock::Shared& datum : shared_) {
+  for (SharedFork::Shared& datum : shared_) {
     for (std::int32_t& reader : datum.readers) reader = chain_of[at(reader)];
   }
 }
 
 // Chains are numbered in an order in which they may start.
-void CoreBlockPhases::list_starts() {
+void SharedForkPhases::list_starts() {
   for (std::size_t c = 0; c < chains_.size(); ++c) {
     if (chains_[c].has_start) starts_.push_back(static_cast<std::int32_t>(c));
   }
 }
 
-bool CoreBlockPhases::may_follow(std::span<const std::int32_t> order,
-                                 std::int32_t chain) const {
+bool SharedForkPhases::may_follow(std::span<const std::int32_t> order,
+                                  std::int32_t chain) const {
   const auto is_there = [order](std::int32_t c) {
     return std::find(order.begin(), order.end(), c) != order.end();
   };
@@ -67,7 +67,7 @@ bool CoreBlockPhases::may_follow(std::span<const std::int32_t> order,
 
 // In which phases each chain runs, what is required of it at their end, and what is left
 // of the shared data in each phase.
-void CoreBlockPhases::set_windows(std::span<const std::int32_t> order, bool is_whole) {
+void SharedForkPhases::set_windows(std::span<const std::int32_t> order, bool is_whole) {
   const std::size_t last = order.size();
   order_.assign(order.begin(), order.end());
   states_.assign((last + 1) * chains_.size(), {});
@@ -86,7 +86,7 @@ void CoreBlockPhases::set_windows(std::span<const std::int32_t> order, bool is_w
     }
   }
   base_.assign(last + 1, 0);
-  for (const CoreBlock::Shared& datum : shared_) {
+  for (const SharedFork::Shared& datum : shared_) {
     std::size_t freed = 0;
     for (const std::int32_t c : datum.readers) {
       freed = std::max(freed, first_phase_[at(c)]);
@@ -95,7 +95,7 @@ void CoreBlockPhases::set_windows(std::span<const std::int32_t> order, bool is_w
   }
 }
 
-bool CoreBlockPhases::fits(std::span<const std::int32_t> order, Bytes bound) {
+bool SharedForkPhases::fits(std::span<const std::int32_t> order, Bytes bound) {
   bound_ = bound;
   next_bound_ = std::numeric_limits<Bytes>::max();
   set_windows(order, order.size() == starts_.size());
@@ -108,7 +108,7 @@ bool CoreBlockPhases::fits(std::span<const std::int32_t> order, Bytes bound) {
 
 // Whether there is room for the node that follows place `from` of a chain when the others
 // are at their places; the chain itself is at `from` or one further.
-bool CoreBlockPhases::has_room(std::size_t chain, int from) {
+bool SharedForkPhases::has_room(std::size_t chain, int from) {
   const auto here = static_cast<std::size_t>(from);
   const Bytes others =
       level_ - chains_[chain].level[static_cast<std::size_t>(place_[chain])];
@@ -118,7 +118,7 @@ bool CoreBlockPhases::has_room(std::size_t chain, int from) {
   return hill <= bound_;
 }
 
-void CoreBlockPhases::move(std::size_t chain, int place) {
+void SharedForkPhases::move(std::size_t chain, int place) {
   const std::vector<Bytes>& level = chains_[chain].level;
   level_ += level[static_cast<std::size_t>(place)] -
             level[static_cast<std::size_t>(place_[chain])];
@@ -127,7 +127,7 @@ void CoreBlockPhases::move(std::size_t chain, int place) {
 
 // D of all phases. False: a start has no room, or a chain is not down when it has to come
 // up.
-bool CoreBlockPhases::run_forwards() {
+bool SharedForkPhases::run_forwards() {
   place_.assign(chains_.size(), 0);
   level_ = base_[0];
   for (std::size_t phase = 0; phase < downs_.size(); ++phase) {
@@ -150,7 +150,7 @@ bool CoreBlockPhases::run_forwards() {
   return true;
 }
 
-void CoreBlockPhases::come_down(std::size_t phase) {
+void SharedForkPhases::come_down(std::size_t phase) {
   downs_[phase].clear();
   for (bool moved = true; moved;) {
     moved = false;
@@ -166,7 +166,7 @@ void CoreBlockPhases::come_down(std::size_t phase) {
 }
 
 // E of all phases. False: a chain has to be up before it starts.
-bool CoreBlockPhases::run_backwards(bool& changed) {
+bool SharedForkPhases::run_backwards(bool& changed) {
   for (std::size_t phase = downs_.size(); phase-- > 0;) {
     level_ = base_[phase];
     for (std::size_t c = 0; c < chains_.size(); ++c) {
@@ -187,7 +187,7 @@ bool CoreBlockPhases::run_backwards(bool& changed) {
   return true;
 }
 
-void CoreBlockPhases::go_back(std::size_t phase) {
+void SharedForkPhases::go_back(std::size_t phase) {
   ups_[phase].clear();
   for (bool moved = true; moved;) {
     moved = false;
@@ -205,8 +205,8 @@ void CoreBlockPhases::go_back(std::size_t phase) {
 }
 
 // Chains in `set` have started, and those that a started chain follows have ended.
-Bytes CoreBlockPhases::least_level(std::uint32_t set,
-                                   std::span<const std::int32_t> bit_of) const {
+Bytes SharedForkPhases::least_level(std::uint32_t set,
+                                    std::span<const std::int32_t> bit_of) const {
   const auto is_started = [&](std::int32_t chain) {
     return (set >> bit_of[at(chain)] & 1) != 0;
   };
@@ -218,7 +218,7 @@ Bytes CoreBlockPhases::least_level(std::uint32_t set,
     level += has_ended ? chain.level.back()
                        : chain.level[static_cast<std::size_t>(chain.lowest)];
   }
-  for (const CoreBlock::Shared& datum : shared_) {
+  for (const SharedFork::Shared& datum : shared_) {
     if (std::all_of(datum.readers.begin(), datum.readers.end(), is_started)) {
       level -= datum.size;
     }
@@ -226,7 +226,7 @@ Bytes CoreBlockPhases::least_level(std::uint32_t set,
   return level;
 }
 
-std::vector<Bytes> CoreBlockPhases::needs_by_set() const {
+std::vector<Bytes> SharedForkPhases::needs_by_set() const {
   const std::size_t number = starts_.size();
   std::vector<std::int32_t> bit_of(chains_.size(), 0);
   std::vector<std::uint32_t> before(number, 0);  // starts that a start comes after
@@ -252,7 +252,7 @@ std::vector<Bytes> CoreBlockPhases::needs_by_set() const {
   return needs;
 }
 
-std::vector<std::int32_t> CoreBlockPhases::nodes() const {
+std::vector<std::int32_t> SharedForkPhases::nodes() const {
   std::vector<std::int32_t> all;
   for (std::size_t phase = 0; phase < downs_.size(); ++phase) {
     if (phase > 0) all.push_back(chains_[at(order_[phase - 1])].nodes.front());

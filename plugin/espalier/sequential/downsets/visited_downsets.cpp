@@ -1,4 +1,4 @@
-#include "espalier/sequential/downsets/downset_memory.h"
+#include "espalier/sequential/downsets/visited_downsets.h"
 
 #include <algorithm>
 
@@ -20,14 +20,14 @@ std::uint32_t tag_of(std::uint64_t hash) {
 
 }  // namespace
 
-bool DownsetMemory::equals(std::int32_t number,
-                           std::span<const std::int32_t> ready) const {
+bool VisitedDownsets::equals(std::int32_t number,
+                             std::span<const std::int32_t> ready) const {
   const auto i = static_cast<std::size_t>(number);
   const auto known = std::span(tasks_).subspan(first_[i], first_[i + 1] - first_[i]);
   return std::equal(known.begin(), known.end(), ready.begin(), ready.end());
 }
 
-bool DownsetMemory::contains(std::span<const std::int32_t> ready) const {
+bool VisitedDownsets::contains(std::span<const std::int32_t> ready) const {
   const std::uint64_t hash = hash_of(ready);
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t slot = hash & mask; slots_[slot].number >= 0;
@@ -38,14 +38,14 @@ bool DownsetMemory::contains(std::span<const std::int32_t> ready) const {
   return false;
 }
 
-std::size_t DownsetMemory::free_slot(std::uint64_t hash) const {
+std::size_t VisitedDownsets::free_slot(std::uint64_t hash) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = hash & mask;
   while (slots_[slot].number >= 0) slot = (slot + 1) & mask;
   return slot;
 }
 
-void DownsetMemory::add(std::span<const std::int32_t> ready) {
+void VisitedDownsets::add(std::span<const std::int32_t> ready) {
   if (2 * (size() + 1) > slots_.size()) grow();
   const std::uint64_t hash = hash_of(ready);
   slots_[free_slot(hash)] = {tag_of(hash), static_cast<std::int32_t>(size())};
@@ -54,7 +54,7 @@ void DownsetMemory::add(std::span<const std::int32_t> ready) {
   first_.push_back(tasks_.size());
 }
 
-void DownsetMemory::grow() {
+void VisitedDownsets::grow() {
   slots_.assign(2 * slots_.size(), Slot());
   for (std::size_t i = 0; i < size(); ++i) {
     slots_[free_slot(hash_[i])] = {tag_of(hash_[i]), static_cast<std::int32_t>(i)};

@@ -5,15 +5,15 @@
 #include <span>
 #include <vector>
 
-#include "espalier/sequential/series_parallel/core_block.h"
+#include "espalier/sequential/series_parallel/shared_fork.h"
 
 namespace espalier {
 
 /// The chains of a folded block, and whether an order of their starts fits in a bound:
-/// the inner part of core_block_order().
-class CoreBlockPhases {
+/// the inner part of shared_fork_order().
+class SharedForkPhases {
  public:
-  explicit CoreBlockPhases(const FoldedBlock& block);
+  explicit SharedForkPhases(const FoldedBlock& block);
 
   /// Chains that have a start, in an order in which they may start.
   [[nodiscard]] std::span<const std::int32_t> starts() const { return starts_; }
@@ -69,7 +69,7 @@ class CoreBlockPhases {
 
   std::vector<Chain> chains_;
   std::vector<Segment> nodes_;
-  std::vector<CoreBlock::Shared> shared_;  // readers are chains
+  std::vector<SharedFork::Shared> shared_;  // readers are chains
   std::vector<std::int32_t> starts_;
 
   // Of the last fits().

@@ -1,4 +1,4 @@
-#include "espalier/sequential/series_parallel/core_block.h"
+#include "espalier/sequential/series_parallel/shared_fork.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 // Runs, followers last.
-std::vector<std::int32_t> bottom_up(const CoreBlock& block) {
+std::vector<std::int32_t> bottom_up(const SharedFork& block) {
   std::vector<std::int32_t> waiting(block.runs.size(), 0), order;
   for (const std::int32_t run : block.follower) {
     if (run >= 0) ++waiting[at(run)];
@@ -29,10 +29,10 @@ std::vector<std::int32_t> bottom_up(const CoreBlock& block) {
 }
 
 // Readers that come before another one free nothing. Where one is left it is the last.
-void settle(CoreBlock& block, std::span<const std::int32_t> order) {
-  std::vector<CoreBlock::Shared> open;
+void settle(SharedFork& block, std::span<const std::int32_t> order) {
+  std::vector<SharedFork::Shared> open;
   std::vector<bool> is_reader(block.runs.size()), reader_follows(block.runs.size());
-  for (CoreBlock::Shared& datum : block.shared) {
+  for (SharedFork::Shared& datum : block.shared) {
     for (const std::int32_t run : datum.readers) is_reader[at(run)] = true;
     for (auto run = order.rbegin(); run != order.rend(); ++run) {
       const std::int32_t follower = block.follower[at(*run)];
@@ -53,7 +53,7 @@ void settle(CoreBlock& block, std::span<const std::int32_t> order) {
 
 class Folder {
  public:
-  Folder(const CoreBlock& block, ProfileHeaps& profiles)
+  Folder(const SharedFork& block, ProfileHeaps& profiles)
       : block_(block),
         next_(profiles.links()),
         profiles_(profiles),
@@ -61,7 +61,7 @@ class Folder {
         node_of_(block.runs.size(), -1),
         is_reader_(block.runs.size()),
         below_(block.runs.size()) {
-    for (const CoreBlock::Shared& datum : block.shared) {
+    for (const SharedFork::Shared& datum : block.shared) {
       for (const std::int32_t run : datum.readers) is_reader_[at(run)] = true;
     }
   }
@@ -80,7 +80,7 @@ class Folder {
       if (!parts_[at(run)].is_free) close(parts_[at(run)]);
     }
     close_free(all);
-    for (const CoreBlock::Shared& datum : block_.shared) {
+    for (const SharedFork::Shared& datum : block_.shared) {
       result_.shared.push_back({datum.size, {}});
       for (const std::int32_t run : datum.readers) {
         result_.shared.back().readers.push_back(node_of_[at(run)]);
@@ -162,7 +162,7 @@ class Folder {
     return node;
   }
 
-  const CoreBlock& block_;
+  const SharedFork& block_;
   std::span<TaskId> next_;
   ProfileHeaps& profiles_;
   std::vector<Part> parts_;
@@ -175,7 +175,7 @@ class Folder {
 
 }  // namespace
 
-FoldedBlock fold(CoreBlock block, ProfileHeaps& profiles) {
+FoldedBlock fold(SharedFork block, ProfileHeaps& profiles) {
   const std::vector<std::int32_t> order = bottom_up(block);
   settle(block, order);
   return Folder(block, profiles).fold(order);
@@ -201,9 +201,9 @@ std::size_t downsets(const FoldedBlock& block, std::size_t limit) {
                                           : limit;
 }
 
-std::vector<std::int32_t> charged_order(const FoldedBlock& block) {
+std::vector<std::int32_t> last_reader_order(const FoldedBlock& block) {
   FoldedBlock local = block;  // each node a task of its own
-  CoreBlock forest;
+  SharedFork forest;
   forest.follower.assign(block.nodes.size(), -1);
   for (const auto& [a, b] : block.before) forest.follower[at(a)] = b;
   for (std::size_t k = 0; k < block.nodes.size(); ++k) {
@@ -215,7 +215,7 @@ std::vector<std::int32_t> charged_order(const FoldedBlock& block) {
   std::optional<Bytes> least;
   for (;;) {
     forest.runs = local.nodes;
-    for (const CoreBlock::Shared& datum : block.shared) {
+    for (const SharedFork::Shared& datum : block.shared) {
       if (order.empty()) break;
       const std::int32_t last = *std::max_element(
           datum.readers.begin(), datum.readers.end(),
@@ -240,7 +240,7 @@ Profile profile_of(const FoldedBlock& block, std::span<const std::int32_t> order
   for (std::size_t k = 0; k < order.size(); ++k) place[at(order[k])] = k;
   std::vector<Segment> sequence;
   for (const std::int32_t node : order) sequence.push_back(block.nodes[at(node)]);
-  for (const CoreBlock::Shared& datum : block.shared) {
+  for (const SharedFork::Shared& datum : block.shared) {
     std::size_t last = 0;
     for (const std::int32_t node : datum.readers) last = std::max(last, place[at(node)]);
     sequence[last].net -= datum.size;
@@ -261,7 +261,7 @@ Block downset_block_of(const FoldedBlock& block) {
     if (node.net > 0) result.data.push_back({node.net, task, {}, true});
     if (node.net < 0) result.data.push_back({-node.net, -1, {task}, false});
   }
-  for (const CoreBlock::Shared& datum : block.shared) {
+  for (const SharedFork::Shared& datum : block.shared) {
     total = checked_add(total, datum.size);
     result.data.push_back({datum.size, -1, datum.readers, false});
   }

@@ -21,8 +21,8 @@ namespace espalier {
 ///   u -> e -> t
 ///
 /// The rest touches the block at u and t only, so the block may be replaced by the one
-/// order of its runs that dominates all others (ladder.h).
-struct CoreBlock {
+/// order of its runs that dominates all others (dominant_schedule.h).
+struct SharedFork {
   /// Data in memory when the block starts, which nothing outside reads or keeps.
   struct Shared {
     Bytes size = 0;
@@ -34,21 +34,21 @@ struct CoreBlock {
   std::vector<Shared> shared;
 };
 
-/// A core block made smaller, to the same dominant order: the net of what is read last by
-/// a known run is charged to that run; runs without a reader of shared data below them
+/// A shared fork made smaller, to the same dominant order: the net of what is read last
+/// by a known run is charged to that run; runs without a reader of shared data below them
 /// are put into order by profiles, and chains of runs between readers joined. What is
 /// left are nodes, and either a profile (no data with an open last reader) or a search.
 struct FoldedBlock {
   std::vector<Segment> nodes;
   std::vector<std::pair<std::int32_t, std::int32_t>> before;  ///< (a, b): a before b
-  std::vector<CoreBlock::Shared> shared;                      ///< readers are nodes
+  std::vector<SharedFork::Shared> shared;                     ///< readers are nodes
   [[nodiscard]] bool is_chain() const { return shared.empty(); }
 };
 
 /// @param profiles  of all tasks: used for the work, and empty again afterwards
 /// @return when is_chain(), nodes are the dominant order, canonical
 /// @par Cost  O(n log n + n d) for n runs and d data
-[[nodiscard]] FoldedBlock fold(CoreBlock block, ProfileHeaps& profiles);
+[[nodiscard]] FoldedBlock fold(SharedFork block, ProfileHeaps& profiles);
 
 /// How many downsets the nodes have, at most `limit`.
 [[nodiscard]] std::size_t downsets(const FoldedBlock& block, std::size_t limit);
@@ -56,7 +56,7 @@ struct FoldedBlock {
 /// The nodes in an order that respects `before`, by a rule that need not find the best:
 /// all shared data are charged to the readers that come last in the order found before,
 /// which makes the block a forest with a known best order, and so on while that helps.
-[[nodiscard]] std::vector<std::int32_t> charged_order(const FoldedBlock& block);
+[[nodiscard]] std::vector<std::int32_t> last_reader_order(const FoldedBlock& block);
 
 /// The nodes in an order that respects `before`, as a canonical profile: each datum goes
 /// with its last reader.

@@ -1,4 +1,4 @@
-#include "espalier/sequential/downsets/ladder.h"
+#include "espalier/sequential/downsets/dominant_schedule.h"
 
 #include <algorithm>
 #include <functional>
@@ -129,8 +129,8 @@ std::vector<BlockSegment> climb(const DownsetLattice& lattice, bool forwards,
 
 }  // namespace
 
-std::optional<std::vector<BlockSegment>> ladder(const Block& block,
-                                                std::size_t most_downsets) {
+std::optional<std::vector<BlockSegment>> dominant_schedule(const Block& block,
+                                                           std::size_t most_downsets) {
   const BlockIndex index(block);
   const auto lattice = DownsetLattice::of(index, most_downsets);
   if (!lattice) return std::nullopt;

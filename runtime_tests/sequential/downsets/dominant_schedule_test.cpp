@@ -1,4 +1,4 @@
-#include "espalier/sequential/downsets/ladder.h"
+#include "espalier/sequential/downsets/dominant_schedule.h"
 
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ Bytes peak_of(const std::vector<BlockSegment>& segments, Bytes start) {
 
 // Two inputs of 6 and 5 bytes that shrink to 1 and 2, with workspaces 8 and 1, and are
 // joined to 9: the second first, as 11 + 1 + 2 is less than 11 + 8 + 1.
-TEST(Ladder, ShrinksTheCheaperInputFirst) {
+TEST(DominantSchedule, ShrinksTheCheaperInputFirst) {
   TaskGraphBuilder builder;
   const DatumId x = builder.add_datum("x", 6), y = builder.add_datum("y", 5);
   const DatumId small_x = builder.add_datum("small x", 1);
@@ -101,7 +101,7 @@ TEST(Ladder, ShrinksTheCheaperInputFirst) {
   builder.reads(join, small_y);
   builder.writes(join, z);
   builder.keep(z);
-  const auto segments = ladder(block_of(std::move(builder).build()));
+  const auto segments = dominant_schedule(block_of(std::move(builder).build()));
   ASSERT_TRUE(segments);
   ASSERT_EQ(segments->size(), 3U);
   EXPECT_EQ((*segments)[0].peak, 3);  // b
@@ -113,11 +113,11 @@ TEST(Ladder, ShrinksTheCheaperInputFirst) {
   EXPECT_EQ(order_of(*segments), (std::vector<TaskId>{b, a, join}));
 }
 
-TEST(Ladder, DominatesEveryOrderOfSmallBlocks) {
+TEST(DominantSchedule, DominatesEveryOrderOfSmallBlocks) {
   std::mt19937 random(23);
   for (int instance = 0; instance < 3000; ++instance) {
     const TaskGraph graph = support::varied_graph(random, instance, 6);
-    const auto segments = ladder(block_of(graph));
+    const auto segments = dominant_schedule(block_of(graph));
     ASSERT_TRUE(segments);
     const Levels levels = levels_of(graph, *segments);
     ASSERT_TRUE(dominates(levels, levels_of(graph, order_of(*segments))) &&
@@ -130,22 +130,22 @@ TEST(Ladder, DominatesEveryOrderOfSmallBlocks) {
   }
 }
 
-TEST(Ladder, HasTheLeastPeakOfAllOrders) {
+TEST(DominantSchedule, HasTheLeastPeakOfAllOrders) {
   std::mt19937 random(24);
   for (int instance = 0; instance < 3000; ++instance) {
     const TaskGraph graph = support::varied_graph(random, instance, 12);
-    const auto segments = ladder(block_of(graph));
+    const auto segments = dominant_schedule(block_of(graph));
     ASSERT_TRUE(segments);
     ASSERT_EQ(peak_of(*segments, graph.initial_bytes()), support::exact_peak(graph))
         << support::describe(graph);
   }
 }
 
-TEST(Ladder, FallsToTheLowestLevelWithRisingPeaksAndRisesWithFallingKeys) {
+TEST(DominantSchedule, FallsToTheLowestLevelWithRisingPeaksAndRisesWithFallingKeys) {
   std::mt19937 random(25);
   for (int instance = 0; instance < 2000; ++instance) {
     const TaskGraph graph = support::varied_graph(random, instance, 14);
-    const auto segments = ladder(block_of(graph));
+    const auto segments = dominant_schedule(block_of(graph));
     ASSERT_TRUE(segments);
     for (std::size_t k = 1; k < segments->size(); ++k) {
       const BlockSegment& a = (*segments)[k - 1];
@@ -160,9 +160,9 @@ TEST(Ladder, FallsToTheLowestLevelWithRisingPeaksAndRisesWithFallingKeys) {
   }
 }
 
-TEST(Ladder, TakesExtremes) {
-  EXPECT_EQ(ladder(Block{})->size(), 0U);
-  const auto one = ladder(Block{{5}, {{3, 0, {}, true}}, {}});
+TEST(DominantSchedule, TakesExtremes) {
+  EXPECT_EQ(dominant_schedule(Block{})->size(), 0U);
+  const auto one = dominant_schedule(Block{{5}, {{3, 0, {}, true}}, {}});
   ASSERT_EQ(one->size(), 1U);
   EXPECT_EQ(one->front().peak, 5);
   EXPECT_EQ(one->front().net, 3);
@@ -171,7 +171,7 @@ TEST(Ladder, TakesExtremes) {
     chain.cost.push_back(i % 7);
     if (i > 0) chain.before.emplace_back(i - 1, i);
   }
-  const auto segments = ladder(chain);
+  const auto segments = dominant_schedule(chain);
   ASSERT_TRUE(segments);
   std::size_t tasks = 0;
   for (const BlockSegment& segment : *segments) tasks += segment.tasks.size();
@@ -179,11 +179,11 @@ TEST(Ladder, TakesExtremes) {
   EXPECT_EQ(peak_of(*segments, 0), 6);
 }
 
-TEST(Ladder, GivesUpWhenThereAreTooManyDownsets) {
+TEST(DominantSchedule, GivesUpWhenThereAreTooManyDownsets) {
   Block antichain;
   antichain.cost.assign(12, 1);
-  EXPECT_FALSE(ladder(antichain, 4095));
-  EXPECT_TRUE(ladder(antichain, 4096));
+  EXPECT_FALSE(dominant_schedule(antichain, 4095));
+  EXPECT_TRUE(dominant_schedule(antichain, 4096));
 }
 
 }  // namespace

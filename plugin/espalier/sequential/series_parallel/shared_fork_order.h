@@ -4,20 +4,20 @@
 #include <cstdint>
 #include <vector>
 
-#include "espalier/sequential/series_parallel/core_block.h"
+#include "espalier/sequential/series_parallel/shared_fork.h"
 
 namespace espalier {
 
 /// The nodes of a folded block in an order, and what is known of its peak, both relative
 /// to the level at which the block starts (shared data included in that level).
-struct CoreBlockOrder {
+struct SharedForkOrder {
   std::vector<std::int32_t> order;
   Bytes peak = 0;
   Bytes lower_bound = 0;   ///< no order of the block has a lower peak
   std::size_t checks = 0;  ///< that were made
 };
 
-/// Order of least peak of a core block, for few readers and chains of any length: its
+/// Order of least peak of a shared fork, for few readers and chains of any length: its
 /// time is exponential in the number d of readers only, 2^O(d log d).
 ///
 /// The block is cut into chains: one starts at every reader and wherever chains meet, at
@@ -43,10 +43,10 @@ struct CoreBlockOrder {
 /// early or is kept from coming down. Its worst case is d! orders all the same.
 ///
 /// @param most_checks  of beginnings; after that the best order found, and the bound.
-///                     With more than 20 starts nothing is searched: charged_order()
+///                     With more than 20 starts nothing is searched: last_reader_order()
 /// @par Cost  of a check: O(d s) for s nodes, as often as D and E change; 2^starts bytes
-/// @par Test  CoreBlockOrder.HasTheLeastPeak
-[[nodiscard]] CoreBlockOrder core_block_order(const FoldedBlock& block,
-                                              std::size_t most_checks);
+/// @par Test  SharedForkOrder.HasTheLeastPeak
+[[nodiscard]] SharedForkOrder shared_fork_order(const FoldedBlock& block,
+                                                std::size_t most_checks);
 
 }  // namespace espalier

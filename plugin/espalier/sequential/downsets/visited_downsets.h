@@ -8,7 +8,7 @@
 namespace espalier {
 
 /// A set of downsets, each given by the tasks that may be next.
-class DownsetMemory {
+class VisitedDownsets {
  public:
   /// `ready` in increasing order.
   [[nodiscard]] bool contains(std::span<const std::int32_t> ready) const;

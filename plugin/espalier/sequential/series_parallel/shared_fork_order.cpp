@@ -1,11 +1,11 @@
-#include "espalier/sequential/series_parallel/core_block_order.h"
+#include "espalier/sequential/series_parallel/shared_fork_order.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "espalier/model/error.h"
-#include "espalier/sequential/series_parallel/core_block_phases.h"
+#include "espalier/sequential/series_parallel/shared_fork_phases.h"
 
 namespace espalier {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::size_t kMostStarts = 20;  // a table of their sets is kept
 // Depth first through the orders of starts, for one bound after the other.
 class StartOrders {
  public:
-  StartOrders(CoreBlockPhases phases, std::size_t most_checks)
+  StartOrders(SharedForkPhases phases, std::size_t most_checks)
       : phases_(std::move(phases)),
         needs_(phases_.needs_by_set()),
         checks_left_(most_checks) {}
@@ -67,8 +67,8 @@ class StartOrders {
  private:
   static std::uint32_t bit(std::size_t start) { return std::uint32_t{1} << start; }
 
-  CoreBlockPhases phases_;
-  std::vector<Bytes> needs_;  // CoreBlockPhases::needs_by_set()
+  SharedForkPhases phases_;
+  std::vector<Bytes> needs_;  // SharedForkPhases::needs_by_set()
   std::size_t checks_left_;
   Bytes next_bound_ = 0;
 };
@@ -84,16 +84,16 @@ FoldedBlock renumbered(const FoldedBlock& block) {
 
 }  // namespace
 
-CoreBlockOrder core_block_order(const FoldedBlock& block, std::size_t most_checks) {
+SharedForkOrder shared_fork_order(const FoldedBlock& block, std::size_t most_checks) {
   ESPALIER_ASSERT(!block.is_chain(), "a chain has one order");
   const FoldedBlock local = renumbered(block);
   std::vector<TaskId> next(block.nodes.size());
   const auto peak_of = [&](const std::vector<std::int32_t>& order) {
     return whole(profile_of(local, order, next), next).peak;
   };
-  CoreBlockOrder best{charged_order(block), 0, 0, 0};
+  SharedForkOrder best{last_reader_order(block), 0, 0, 0};
   best.peak = peak_of(best.order);
-  CoreBlockPhases phases(block);
+  SharedForkPhases phases(block);
   if (phases.starts().size() > kMostStarts) return best;
   StartOrders orders(std::move(phases), most_checks);
   best.lower_bound = std::min(orders.lower_bound(), best.peak);

@@ -1,0 +1,68 @@
+// The commands at the end of refusals of solve and adjoint.
+
+#include <gtest/gtest.h>
+
+#include "cli/remedies.h"
+
+namespace espalier::cli_test {
+namespace {
+
+class SolveRemedies : public testing::TestWithParam<Refusal> {};
+TEST_P(SolveRemedies, AreCommandsThatWork) { expect_remedy(GetParam()); }
+
+const Refusal kSolve[] = {
+    {"bound", {"solve", "--grid", "12x12", "--memory", "1MiB"}, 1},
+    {"bound_out_of_core",
+     {"solve", "--grid", "12x12x12", "--memory=1MiB", "--out-of-core", "{directory}"},
+     1},
+    {"bound_in_json", {"solve", "--grid", "12x12", "--memory", "x0.1", "--json"}, 1},
+    {"not_definite", {"solve", "{indefinite}", "--kind", "spd"}, 1},
+    {"no_source", {"solve"}},
+    {"two_sources", {"solve", "{spd}", "--grid", "4x4"}},
+    {"grid", {"solve", "--grid", "0x4"}},
+    {"kind", {"solve", "{unsymmetric}", "--kind", "symmetric"}},
+    {"out_of_core_without_bound", {"solve", "{spd}", "--out-of-core", "{directory}"}},
+    {"out_of_core_nowhere",
+     {"solve", "{spd}", "--out-of-core", "{new}", "--memory", "min"}},
+    {"out_of_core_file",
+     {"solve", "{spd}", "--out-of-core", "{tree}", "--memory", "min"}},
+    {"reserve_without_bound", {"solve", "{spd}", "--delay-reserve", "1MiB"}},
+    {"reserve_of_spd",
+     {"solve", "{spd}", "--delay-reserve", "1MiB", "--memory", "min", "--kind", "spd"}},
+    {"threshold_of_spd", {"solve", "{spd}", "--pivot-threshold", "0.1", "--kind", "spd"}},
+    {"threshold", {"solve", "{spd}", "--pivot-threshold", "2"}},
+    {"matching_of_spd", {"solve", "{spd}", "--scaling", "matching", "--kind", "spd"}},
+    {"scheduler", {"solve", "{spd}", "--scheduler", "nobody"}},
+    {"scheduler_with_bound", {"solve", "{spd}", "--scheduler", "lws", "--memory", "min"}},
+    {"workers", {"solve", "{spd}", "--workers", "100000"}},
+    {"out", {"solve", "{spd}", "--out", "/nowhere/x.mtx"}},
+    {"save_is_out", {"solve", "{spd}", "--out", "{new}", "--save", "{new}"}},
+    {"save_is_a_directory", {"solve", "{spd}", "--save", "{directory}"}},
+    {"ordering", {"solve", "{spd}", "--ordering", "metsi"}},
+};
+INSTANTIATE_TEST_SUITE_P(OfSolve, SolveRemedies, testing::ValuesIn(kSolve),
+                         [](const auto& each) { return each.param.name; });
+
+const Refusal kAdjoint[] = {
+    {"bound",
+     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--memory", "1MiB"},
+     1},
+    {"steps", {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "0"}},
+    {"slots",
+     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--slots", "0"}},
+    {"disk_slots",
+     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--disk-slots",
+      "3"}},
+    {"remote_slots",
+     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--remote-slots",
+      "3"}},
+    {"bands",
+     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--bands", "-1"}},
+    {"grid", {"adjoint", "ice-sheet", "--grid", "2x2", "--steps", "3"}},
+    {"misspelt_model", {"adjoint", "ice-sheat", "--steps", "3"}},
+};
+INSTANTIATE_TEST_SUITE_P(OfAdjoint, SolveRemedies, testing::ValuesIn(kAdjoint),
+                         [](const auto& each) { return each.param.name; });
+
+}  // namespace
+}  // namespace espalier::cli_test
