@@ -42,7 +42,7 @@ struct Recipe {
 
 /// What training decides beside the graph.
 struct RecipeOptions {
-  UpdateRule update;
+  UpdateRule update = {};
 };
 
 /// What a training step of a model is made of so that its kernels can run it: nothing is

@@ -15,11 +15,11 @@
 namespace espalier::training {
 
 struct TrainOptions {
-  solver::RuntimeOptions runtime;
+  solver::RuntimeOptions runtime = {};
   std::int32_t threads = 1;  ///< of each worker
   std::int64_t steps = 20;
   std::uint64_t seed = 1;
-  UpdateRule update;
+  UpdateRule update = {};
   bool planned = true;  ///< else each tensor lies by itself, and operators are in order
   Seconds plan_time = 10;  ///< for the order, and for the layout
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "espalier/model/error.h"
@@ -12,18 +13,24 @@
 namespace espalier::training {
 namespace {
 
-// A model of one operator of a type that has a gradient, or not.
-OperatorGraph one_operator(const std::string& type, const Shape& w, const Shape& y) {
+// A product of 4x6 inputs and weights, and an operator of a type that reads it.
+OperatorGraph product_and(const std::string& type, const Shape& w) {
   OperatorGraphBuilder builder;
   const TensorId x =
       builder.add_tensor({.name = "x", .shape = {4, 6}, .role = TensorRole::kInput});
   const TensorId weights = builder.add_tensor(
       {.name = "weights", .shape = w, .role = TensorRole::kParameter, .kept = true});
-  const TensorId result = builder.add_tensor({.name = "result", .shape = y});
+  const TensorId product = builder.add_tensor({.name = "product", .shape = {4, 3}});
+  const TensorId result = builder.add_tensor({.name = "result", .shape = {4, 3}});
+  builder.add_operator({.name = "first",
+                        .type = "MatMul",
+                        .domain = {},
+                        .inputs = {x, weights},
+                        .outputs = {product}});
   builder.add_operator({.name = "odd",
                         .type = type,
                         .domain = {},
-                        .inputs = {x, weights},
+                        .inputs = {product},
                         .outputs = {result}});
   builder.keep(result);
   return std::move(builder).build();
@@ -39,14 +46,18 @@ std::string refusal(const OperatorGraph& model) {
 }
 
 TEST(BadModels, AnUnknownOperatorIsNamed) {
-  const std::string message = refusal(one_operator("Einsum", {6, 3}, {4, 3}));
-  EXPECT_NE(message.find("odd"), std::string::npos) << message;
-  EXPECT_NE(message.find("Einsum"), std::string::npos) << message;
+  // One without a gradient, one without a kernel.
+  for (const std::string type : {"Einsum", "Softplus"}) {
+    const std::string message = refusal(product_and(type, {6, 3}));
+    EXPECT_NE(message.find("odd"), std::string::npos) << message;
+    EXPECT_NE(message.find(type), std::string::npos) << message;
+    EXPECT_NE(message.find("tensor '"), std::string::npos) << message;
+  }
 }
 
 TEST(BadModels, ShapesThatDoNotGoTogetherAreNamed) {
-  const std::string message = refusal(one_operator("MatMul", {5, 3}, {4, 3}));
-  EXPECT_NE(message.find("odd"), std::string::npos) << message;
+  const std::string message = refusal(product_and("Relu", {5, 3}));
+  EXPECT_NE(message.find("first"), std::string::npos) << message;
   EXPECT_NE(message.find("weights"), std::string::npos) << message;
   EXPECT_NE(message.find("5x3"), std::string::npos) << message;
 }
