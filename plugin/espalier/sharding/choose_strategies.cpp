@@ -21,7 +21,7 @@ namespace {
 
 // Of the time: the first slice of bounds, and slices of choices and of bounds later.
 constexpr double kBoundShare = 0.3, kImproveShare = 0.12, kRaiseShare = 0.04;
-constexpr std::int32_t kIdleRounds = 120;
+constexpr std::int32_t kIdleRounds = 400;
 constexpr double kRoundsAVariable = 2;  // at most in a slice
 // Of the cost: what a move may cost more at first, slice by slice.
 constexpr std::array<double, 4> kHeat = {0, 1e-4, 1e-3, 2e-5};

@@ -70,7 +70,7 @@ void BoundRaiser::offer(Incumbent& incumbent) {
 
 void BoundRaiser::step(double bound, const Incumbent& incumbent) {
   const double scale = std::abs(best_bound_) + 1;
-  if (bound < best_bound_ - 0.02 * scale && ++falls_ > 3) {
+  if (bound < best_bound_ - 0.1 * scale && ++falls_ > 10) {
     falls_ = 0;
     length_ /= 2;
     dual_.set_multipliers(best_multipliers_);
@@ -78,7 +78,7 @@ void BoundRaiser::step(double bound, const Incumbent& incumbent) {
     return;
   }
   if (bound >= best_bound_) falls_ = 0, length_ = std::min(2.0, length_ * 1.02);
-  if (idle_ > 0 && idle_ % 20 == 0) length_ *= 0.7;
+  if (idle_ > 0 && idle_ % 30 == 0) length_ = std::max(0.01, length_ * 0.8);
   double norm = 0;
   for (std::size_t t = 0; t < over_.size(); ++t) {
     const auto part = static_cast<double>(over_[t]);
@@ -89,7 +89,7 @@ void BoundRaiser::step(double bound, const Incumbent& incumbent) {
   }
   if (norm == 0) return;
   const double goal =
-      std::min(static_cast<double>(incumbent.cost()), best_bound_ + 0.05 * scale);
+      std::min(static_cast<double>(incumbent.cost()), best_bound_ + 0.1 * scale);
   const double gap = std::max(goal - bound, 1e-4 * scale);
   dual_.move(direction_, length_ * std::min(gap, 0.1 * scale) / norm);
 }

@@ -17,7 +17,7 @@ namespace espalier {
 ///
 /// A round is a sweep of messages, a choice decoded from them and made better by forests,
 /// and a step of the multipliers along what that choice holds above and below the limit,
-/// smoothed over rounds. The step is Polyak's, towards the best cost known or 5 % above
+/// smoothed over rounds. The step is Polyak's, towards the best cost known or 10 % above
 /// the bound; where the bound falls far, the multipliers go back to where it was best,
 /// and steps get shorter.
 class BoundRaiser {

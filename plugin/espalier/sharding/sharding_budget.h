@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 
 #include "espalier/sharding/choose_strategies.h"
 
@@ -30,11 +31,13 @@ class ShardingBudget {
   [[nodiscard]] Seconds seconds() const {
     return std::chrono::duration<double>(Clock::now() - start_).count();
   }
-  /// 0 … 1: of the time or of the rounds, whichever is further.
+  /// 0 … 1: of the rounds where they are limited, so that the clock has no say in what is
+  /// searched, else of the time.
   [[nodiscard]] double share() const {
-    const double of_rounds =
-        static_cast<double>(rounds_) / static_cast<double>(options_->rounds);
-    return options_->time > 0 ? std::max(seconds() / options_->time, of_rounds) : 1;
+    if (options_->rounds != std::numeric_limits<std::int64_t>::max())
+      return static_cast<double>(rounds_) /
+             static_cast<double>(std::max<std::int64_t>(1, options_->rounds));
+    return options_->time > 0 ? seconds() / options_->time : 1;
   }
 
   ShardingProgress state;  ///< for reports
