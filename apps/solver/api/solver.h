@@ -37,7 +37,7 @@ struct SolverOptions {
   /// A factorisation of fewer operations is done in the calling thread, without the
   /// runtime, whose start costs as much; 0: always on the runtime. What may leave memory
   /// (out_of_core) or asks for another scheduler is on the runtime, too.
-  Flops runtime_flops = 2e8;
+  Flops runtime_flops = 1e9;
   OrderKind order = OrderKind::kLiu;
   MappingKind mapping = MappingKind::kMemoryAware;
   double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions

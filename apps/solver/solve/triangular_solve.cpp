@@ -204,6 +204,10 @@ void FrontSolve<T>::forward_tail(Local& local) const {
 template <class T>
 void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<T>& b,
                             const AncestorRows<T>& ancestors, T* memory) const {
+  if (const auto one = single(front, storage)) {
+    forward_single(*one, front, b, ancestors);
+    return;
+  }
   Local local = open(front, storage, b.count, memory);
   const Symbolic& symbolic = view_.symbolic;
   const std::int32_t own = symbolic.pivots(front), columns = local.layout.columns();
@@ -287,6 +291,10 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
 template <class T>
 void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors<T>& z,
                              const Vectors<T>& x, T* memory) const {
+  if (const auto one = single(front, storage)) {
+    backward_single(*one, front, z, x);
+    return;
+  }
   Local local = open(front, storage, x.count, memory);
   const Symbolic& symbolic = view_.symbolic;
   const std::int32_t own = symbolic.pivots(front), columns = local.layout.columns();

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "solver/front/factor.h"
 #include "solver/symbolic/symbolic.h"
@@ -100,6 +102,17 @@ class FrontSolve {
                            std::int32_t count) const;
   [[nodiscard]] Local open(std::int32_t front, const T* storage, std::int32_t count,
                            T* memory) const;
+  // A front of one pivot, without delays: no copies of its part of the vectors.
+  struct Single {
+    std::int32_t column, below;     // rows of the contribution block
+    std::array<const T*, 2> panel;  // those rows, of what is solved first, and second
+    T forward_divisor, middle_divisor, backward_divisor;
+  };
+  [[nodiscard]] std::optional<Single> single(std::int32_t front, const T* storage) const;
+  void forward_single(const Single& one, std::int32_t front, const Vectors<T>& b,
+                      const AncestorRows<T>& ancestors) const;
+  void backward_single(const Single& one, std::int32_t front, const Vectors<T>& z,
+                       const Vectors<T>& x) const;
   void forward_block(Local& local, std::int32_t block) const;
   void forward_tail(Local& local) const;
   void backward_block(Local& local, std::int32_t block) const;
