@@ -21,7 +21,7 @@ constexpr std::int32_t kMostAssembled = 4;
 std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
   const std::int32_t narrower = options.kind == FactorKind::kLu ? 3 : 1;
   const bool apart = options.processes > 1;
-  const std::int32_t blocks = apart ? std::clamp(8 * options.workers, 16, 32) : 10;
+  const std::int32_t blocks = apart ? std::clamp(8 * options.workers, 16, 32) : 8;
   const std::int32_t wanted = order / (narrower * blocks);
   return std::clamp((wanted + 31) / 32 * 32, options.block_width,
                     std::max(options.block_width, 448));
@@ -112,10 +112,8 @@ void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
   const std::int32_t panels = tree.panel(symbolic, last).blocks();
   const std::int32_t blocks = panels + tree.contribution(symbolic, last).blocks();
   // A tile has one task at a time, which is submitted when it is ready.
-  const std::int64_t tasks =
-      node.tiled ? 1 + AssemblyTree::kWindow +
-                       tile_shape(tree, last, panels, blocks, true).tiles()
-                 : 1;
+  const TileShape shape = tile_shape(tree, last, panels, blocks, true);
+  const std::int64_t tasks = node.tiled ? 1 + shape.window + shape.tiles() : 1;
   node.runtime_bytes =
       PageBuffer::footprint(tasks * options.bytes_per_task +
                             (node.tiled ? blocks * options.bytes_per_block : 0));
@@ -208,12 +206,14 @@ AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& t
   const std::int32_t s = node.last_front;
   const Trapezoid panel = tree.panel(symbolic, s);
   const Trapezoid contribution = tree.contribution(symbolic, s);
-  const std::vector<std::int32_t> first =
-      cut(block_starts(symbolic, tree, s), AssemblyTree::kSlices);
+  const std::vector<std::int32_t> start = block_starts(symbolic, tree, s);
+  const TileShape shape = tile_shape(tree, s, panel.blocks(),
+                                     static_cast<std::int32_t>(start.size()) - 1, true);
+  const std::vector<std::int32_t> first = cut(start, shape.slices);
   const auto slices = static_cast<std::int32_t>(first.size()) - 1;
   const Bytes page = PageBuffer::footprint(1), sides = tree.sides();
   for (std::int32_t j = 0; j < slices; ++j) {
-    const std::int32_t column = first[std::min(j + AssemblyTree::kWindow, slices)];
+    const std::int32_t column = first[std::min(j + shape.window, slices)];
     const std::int64_t entries =
         panel.entries_before(column) +
         contribution.entries_before(std::max(0, column - panel.columns()));
@@ -294,13 +294,16 @@ std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyT
 
 TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t panels,
                      std::int32_t blocks, bool may_delay) {
+  constexpr std::int32_t kColumnsPerSlice = 96, kMostSlices = 4;
   const Flops width = tree.block_width[front];
+  const std::int32_t slices =
+      std::clamp(tree.block_width[front] / kColumnsPerSlice, 1, kMostSlices);
   const Flops high = std::ceil(tree.tile_flops / (2 * width * width * width));
   return {.panels = panels,
           .blocks = blocks,
           .group = static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(blocks))),
-          .slices = AssemblyTree::kSlices,
-          .window = AssemblyTree::kWindow,
+          .slices = slices,
+          .window = 2 * slices,
           .solves_by_tiles = tree.kind == FactorKind::kCholesky,
           .has_tail = may_delay && tree.kind != FactorKind::kCholesky};
 }

@@ -37,7 +37,7 @@ struct AssemblyOptions {
   /// columns of a block in fronts that one task runs, and the least in others
   std::int32_t block_width = 64;
   /// flops of an update that are worth a task: its overhead is one or two per cent
-  Flops tile_flops = 4e6;
+  Flops tile_flops = 8e6;
   /// what the runtime keeps for a submitted task and for a registered block, in bytes
   Bytes bytes_per_task = 2048;
   Bytes bytes_per_block = 6144;
@@ -63,9 +63,9 @@ struct AssemblyOptions {
 ///      gives back that of its children: m is negative by as much as they share
 struct AssemblyTree {
   /// Memory of a tiled front while its block columns are assembled slice by slice: entry
-  /// J is for the time when the slices before J are done and up to kWindow slices from J
-  /// on are being assembled (of a shared front: whole block columns, and `window`). One
-  /// entry for all: everything is in memory from the start.
+  /// J is for the time when the slices before J are done and as many from J on as
+  /// tile_shape() says are being assembled (of a shared front: whole block columns, and
+  /// `window`). One entry for all: everything is in memory from the start.
   struct Profile {
     std::vector<Bytes> own;  ///< panel and contribution block, as far as begun
     /// Of each child node's contribution block, what the slices from J on still need.
@@ -89,10 +89,6 @@ struct AssemblyTree {
 
   FactorKind kind = FactorKind::kCholesky;
   Bytes entry_bytes = sizeof(double);
-  /// Slices in which a block column is assembled, and how many are at once: two block
-  /// columns.
-  static constexpr std::int32_t kSlices = 4, kWindow = 8;
-
   Flops tile_flops = 0;          ///< of AssemblyOptions
   std::int32_t window = 1;       ///< block columns of a shared front, likewise
   std::vector<Node> nodes;       ///< children before parents
@@ -118,6 +114,7 @@ struct AssemblyTree {
 
 /// How a tiled front of so many block columns is cut. Tiles are as high as the block
 /// columns are wide, or where these are narrow so high that an update is worth a task.
+/// Wide block columns are assembled in several slices, two block columns at once.
 [[nodiscard]] TileShape tile_shape(const AssemblyTree& tree, std::int32_t front,
                                    std::int32_t panels, std::int32_t blocks,
                                    bool may_delay);

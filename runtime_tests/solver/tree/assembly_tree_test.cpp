@@ -156,12 +156,11 @@ TEST(AssemblyTree, CutsALargeFrontIntoTiles) {
   const std::int64_t blocks = tree.panel(symbolic, 0).blocks();
   ASSERT_GT(blocks, 1);
   // A task a tile, the slices that are assembled at once, and the task that starts.
-  const std::int64_t tiles = tile_shape(tree, 0, static_cast<std::int32_t>(blocks),
-                                        static_cast<std::int32_t>(blocks), true)
-                                 .tiles();
-  EXPECT_GE(tiles, blocks);
+  const auto panels = static_cast<std::int32_t>(blocks);
+  const TileShape shape = tile_shape(tree, 0, panels, panels, true);
+  EXPECT_GE(shape.tiles(), blocks);
   EXPECT_GE(tree.tasks.execution_size(task_id(0)),
-            (1 + tiles + AssemblyTree::kWindow) * 1'000'000 + blocks * 10);
+            (1 + shape.tiles() + shape.window) * 1'000'000 + blocks * 10);
   EXPECT_GE(tree.max_workers[0], 1);
 }
 
