@@ -24,8 +24,8 @@ struct MemoryRequest {
     kFactor      ///< "x1.5": that many times the least
   };
   Kind kind = Kind::kLeast;
-  Bytes size = 0;     ///< of kSize
-  double factor = 0;  ///< of kFactor: finite and positive
+  Bytes size = 0;           ///< of kSize
+  double factor = 0;        ///< of kFactor: finite and positive
   std::string source = {};  ///< of "auto": whose rest it is
 
   /// The bound in bytes, given the least that suffices and what no run can exceed.

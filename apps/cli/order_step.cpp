@@ -167,7 +167,7 @@ void add_training(CLI::App& app, StepRequest& request) {
                                           "'" + text + "' is none of sgd|momentum|adam");
              },
              "Order a training step of the model: forward, loss, backward and\n"
-             "updates (docs/training-graphs.md). --memory is then a bound of its\n"
+             "updates (docs/manual/training-graphs.md). --memory is then a bound of its\n"
              "arena: below what order and layout need, operators run again")
           ->type_name("sgd|momentum|adam");
   for (CLI::Option* option : add_recipe(app, request.training)) option->needs(training);

@@ -203,7 +203,7 @@ Command add_shard(CLI::App& program) {
       "shard", "A sharding of each operator, at least cost within a limit of memory");
   add_path(*app, "INSTANCE", command->file,
            "Operators with strategies and their costs, JSON of the IOPDDL\n"
-           "contest; plain or gzip (docs/sharding.md)");
+           "contest; plain or gzip (docs/manual/sharding.md)");
   add_transformer(*app, command->transformer);
   add_limits(*app, *command);
   add_path(*app, "--solution", command->solution,

@@ -96,8 +96,8 @@ void refuse_beside_factor(CLI::App& app) {
     if (app.count("--factor") == 0) return;
     for (const char* other :
          {"MATRIX", "--grid", "--save", "--kind", "--precision", "--scaling",
-           "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
-           "--ordering", "--order", "--mapping", "--explain", "--report"})
+          "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
+          "--ordering", "--order", "--mapping", "--explain", "--report"})
       if (app.count(other) > 0)
         throw CLI::ValidationError(other, "not with --factor, which has decided it");
   });

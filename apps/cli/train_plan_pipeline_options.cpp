@@ -48,7 +48,7 @@ void add_list(CLI::App& app, const std::string& option, std::vector<T>& values,
 
 void add_stages(CLI::App& app, PipelineRequest& request) {
   app.add_option("STAGES", request.file,
-                 "Stages, one a line, CSV or JSON (docs/train-plan.md); or:")
+                 "Stages, one a line, CSV or JSON (docs/manual/train-plan.md); or:")
       ->type_name("FILE");
   app.add_option("--stages", request.stages, "Stages, one a device")
       ->type_name("P")

@@ -125,7 +125,7 @@ TEST(TrainPlanPipeline, WritesMomentsOperationsAndAPage) {
 }
 
 TEST(TrainPlanPipeline, CutsAChainAndRecomputesInsideItsParts) {
-  // docs/checkpointing.md's chains; the worked example: 24 bytes, 4 devices -> 7.
+  // docs/manual/checkpointing.md's chains; the worked example: 24 bytes, 4 devices -> 7.
   std::string text;
   for (int i = 0; i < 8; ++i) text += "1 2 1s 2s\n";
   const TemporaryFile chain(text + "output 1\n");

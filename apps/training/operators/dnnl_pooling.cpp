@@ -28,9 +28,9 @@ memory::dims reached_end(const Window& window, const TensorShape& x,
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     const auto axis = static_cast<std::int64_t>(i) + 2;
     const std::int64_t span = (window.kernel[i] - 1) * window.dilations[i] + 1;
-    end.push_back(std::max(window.pads_end[i],
-                           (y.dim(axis) - 1) * window.strides[i] + span - x.dim(axis) -
-                               window.pads_begin[i]));
+    end.push_back(std::max(window.pads_end[i], (y.dim(axis) - 1) * window.strides[i] +
+                                                   span - x.dim(axis) -
+                                                   window.pads_begin[i]));
   }
   return end;
 }

@@ -84,7 +84,8 @@ using AttributeValue =
 /// One step of a computation: the node of a network, or of its training.
 struct Operator {
   std::string name = {};  ///< unique in its graph, never empty
-  std::string type;  ///< "Conv", "Gemm"; docs/training-graphs.md has those of training
+  std::string
+      type;  ///< "Conv", "Gemm"; docs/manual/training-graphs.md has those of training
   std::string domain = {};  ///< empty: ONNX's own, and those of training
   /// By position; nothing where an optional one is left out.
   std::vector<std::optional<TensorId>> inputs = {}, outputs = {};

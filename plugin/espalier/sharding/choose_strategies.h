@@ -34,7 +34,7 @@ struct ShardingOptions {
 /// simplify() takes out what no optimum needs; DualAscent bounds the cost from below, and
 /// its prices of memory lead ForestSearch to choices that fit; what costs more than the
 /// best choice by its bound is taken out again, and a depth-first search decides what is
-/// left where that is little. docs/sharding.md has the whole.
+/// left where that is little. docs/manual/sharding.md has the whole.
 ///
 /// @par Test  equals enumeration on thousands of small random problems
 [[nodiscard]] ShardingChoice choose_strategies(const ShardingProblem& problem,

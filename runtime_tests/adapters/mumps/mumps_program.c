@@ -1,5 +1,6 @@
-/* A program that was written for MUMPS, linked with the system's libdmumps_seq: every job,
- * each kind of matrix, solutions checked. Prints a line a case; 0 when all are right. */
+/* A program that was written for MUMPS, linked with the system's libdmumps_seq: every
+ * job, each kind of matrix, solutions checked. Prints a line a case; 0 when all are
+ * right. */
 
 #include <dmumps_c.h>
 #include <math.h>
@@ -82,8 +83,7 @@ static void run(int sym) {
   id.nrhs = 1;
   call(&id, 6);
   snprintf(name, sizeof name, "SYM=%d JOB=6", sym);
-  expect(id.infog[0] == 0 &&
-             residual(sym, (int)id.nnz, irn, jcn, a, x, b, 0) < 1e-12,
+  expect(id.infog[0] == 0 && residual(sym, (int)id.nnz, irn, jcn, a, x, b, 0) < 1e-12,
          name);
   snprintf(name, sizeof name, "SYM=%d negative pivots", sym);
   if (sym == 2) expect(id.infog[11] == N / 7, name);
@@ -97,8 +97,7 @@ static void run(int sym) {
   id.icntl[8] = 0; /* the transposed matrix */
   call(&id, 3);
   snprintf(name, sizeof name, "SYM=%d JOB=2, 3, two transposed", sym);
-  expect(id.infog[0] == 0 &&
-             residual(sym, (int)id.nnz, irn, jcn, a, x, b, 1) < 1e-12 &&
+  expect(id.infog[0] == 0 && residual(sym, (int)id.nnz, irn, jcn, a, x, b, 1) < 1e-12 &&
              residual(sym, (int)id.nnz, irn, jcn, a, x + N + 3, b, 1) < 1e-12,
          name);
 
@@ -113,8 +112,7 @@ static void run(int sym) {
   call(&id, 1);
   call(&id, 5);
   snprintf(name, sizeof name, "SYM=%d JOB=1, 5, an order of its own", sym);
-  expect(id.infog[0] == 0 &&
-             residual(sym, (int)id.nnz, irn, jcn, a, x, b, 0) < 1e-12,
+  expect(id.infog[0] == 0 && residual(sym, (int)id.nnz, irn, jcn, a, x, b, 0) < 1e-12,
          name);
   call(&id, -2);
 }

@@ -1,5 +1,6 @@
-/* A program for PETSc that knows of no solver: linear systems by KSP and a nonlinear one by
- * SNES, with whatever -pc_factor_mat_solver_type names. 0 when all solutions are right. */
+/* A program for PETSc that knows of no solver: linear systems by KSP and a nonlinear one
+ * by SNES, with whatever -pc_factor_mat_solver_type names. 0 when all solutions are
+ * right. */
 
 #include <petscsnes.h>
 

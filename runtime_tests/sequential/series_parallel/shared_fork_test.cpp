@@ -134,8 +134,9 @@ TEST(SharedFork, FoldsToTheSamePeak) {
     std::vector<TaskId> next(block.runs.size());
     ProfileHeaps profiles(next);
     const FoldedBlock folded = fold(block, profiles);
-    const Profile path =
-        folded.is_chain() ? folded.nodes : profile_of(folded, dominant_order(folded), next);
+    const Profile path = folded.is_chain()
+                             ? folded.nodes
+                             : profile_of(folded, dominant_order(folded), next);
     ASSERT_EQ(whole(path, next).peak, exact_peak(block)) << describe(block);
     ASSERT_EQ(rope(whole(path, next), next).size(), block.runs.size());
   }

@@ -13,8 +13,8 @@
 #include "solver/matrix/kind_of.h"
 #include "solver/matrix/permute.h"
 #include "solver/refine/system_map.h"
-#include "solver/symbolic/block_form.h"
 #include "solver/scaling/scaling.h"
+#include "solver/symbolic/block_form.h"
 
 namespace espalier::solver {
 namespace {

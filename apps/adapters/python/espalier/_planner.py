@@ -77,7 +77,7 @@ def _tree_text(tree):
 def plan(tree, memory="min", *, schedule=False, **options):
     """Plans a task tree, or the assembly tree of a matrix, inside a memory bound.
 
-    tree     the path of a file (docs/planning.md), or a list of tasks
+    tree     the path of a file (docs/manual/planning.md), or a list of tasks
              (parent, output_size, execution_size, work[, retained_size]); the parent of a
              root is -1 or None
     memory   "512MiB", "min", "x1.5", "none", or a number of bytes
@@ -111,7 +111,7 @@ def _number(text):
 def order(graph, *, schedule=True, **options):
     """Orders the operators of a computation graph for the least memory.
 
-    graph    the path of a graph (ONNX, JSON, DOT: docs/planning.md), or a dict as the
+    graph    the path of a graph (ONNX, JSON, DOT: docs/manual/planning.md), or a dict as the
              JSON form has it
     schedule True: with the operators' names in order as `schedule`
     options  those of `espalier order`: timeout=10, memory="1GiB", workers=2, …
@@ -129,7 +129,7 @@ def order(graph, *, schedule=True, **options):
 def checkpoint(chain=None, *, schedule=False, **options):
     """Plans what of a chain is stored and what is computed again, to reverse it.
 
-    chain    the path of a chain of stages with sizes (docs/checkpointing.md), or None
+    chain    the path of a chain of stages with sizes (docs/manual/checkpointing.md), or None
     schedule True: with the actions, (name, first, last, level, slot[, "tape"]), as
              `schedule`
     options  those of `espalier checkpoint`: length=1000, slots=20, or levels="ram:20",
@@ -155,7 +155,7 @@ def _buffer_text(buffers):
 def layout(buffers, capacity=None, *, offsets=True, **options):
     """Offsets of buffers with lifetimes in one piece of memory, of least capacity.
 
-    buffers  the path of a CSV file (docs/layout.md), or a list of (lower, upper, size)
+    buffers  the path of a CSV file (docs/manual/layout.md), or a list of (lower, upper, size)
     capacity stop at a layout of no more than this: "1MiB" or a number of bytes
     offsets  True: with the offsets in the order of the buffers as `offsets`
     options  those of `espalier layout`: timeout="10s", alignment=64, …
