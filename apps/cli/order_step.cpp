@@ -191,8 +191,8 @@ void add_step(CLI::App& app, StepRequest& request) {
       ->type_name("FILE");
 }
 
-ExitStatus run_step(const GraphSource& source, const StepRequest& request,
-                    const OrderOutputs& outputs) {
+Ending run_step(const GraphSource& source, const StepRequest& request,
+                const OrderOutputs& outputs) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
   StepAnswer answer = read_step(source, request);
@@ -205,7 +205,7 @@ ExitStatus run_step(const GraphSource& source, const StepRequest& request,
     Report report;
     report_graph(report, title(source), answer.graph);
     print_infeasible(std::move(report), *no, outputs.json);
-    return kNo;
+    return {kNo, raise_memory(no->least_bytes)};
   }
   check(answer, request.alignment);
   write_files(source, request, outputs, *progress, answer);

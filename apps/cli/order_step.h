@@ -37,7 +37,7 @@ struct OrderOutputs {
 };
 
 /// Reads, plans, checks, writes and prints.
-[[nodiscard]] ExitStatus run_step(const GraphSource& source, const StepRequest& request,
-                                  const OrderOutputs& outputs);
+[[nodiscard]] Ending run_step(const GraphSource& source, const StepRequest& request,
+                              const OrderOutputs& outputs);
 
 }  // namespace espalier::cli

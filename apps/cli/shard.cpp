@@ -124,17 +124,18 @@ std::string refusal(const ShardingProblem& problem, const ShardingChoice& choice
   return text;
 }
 
-ExitStatus refuse(Report report, const ShardingProblem& problem,
-                  const ShardingChoice& choice, bool json) {
+Ending refuse(Report report, const ShardingProblem& problem, const ShardingChoice& choice,
+              bool json) {
   using Reason = Infeasible::Reason;
   const Infeasible no{choice.impossible ? Reason::kImpossible : Reason::kNoneFound,
                       problem.limit(), choice.least_memory_bytes.value_or(0),
                       choice.lower_bound_bytes};
   print_refusal(std::move(report), no, json, refusal(problem, choice));
-  return kNo;
+  if (!choice.least_memory_bytes) return kNo;
+  return {kNo, raise_memory(*choice.least_memory_bytes)};
 }
 
-ExitStatus run_shard(const ShardCommand& command) {
+Ending run_shard(const ShardCommand& command) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
   const ShardingProblem problem = read(command);
@@ -209,7 +210,7 @@ Command add_shard(CLI::App& program) {
   add_path(*app, "--solution", command->solution,
            "Write the chosen strategies here, a JSON list by node");
   add_json(*app, command->json);
-  return {app, [command] {
+  return {app, [command]() -> Ending {
             const bool model = !command->transformer.name.empty();
             if (model == !command->file.empty())
               throw InvalidInput("shard wants an INSTANCE or --transformer, one of them");

@@ -90,7 +90,7 @@ void add_transformer(CLI::App& app, TransformerRequest& request) {
       ->capture_default_str();
 }
 
-ExitStatus shard_transformer(const TransformerRequest& request,
+Ending shard_transformer(const TransformerRequest& request,
                              std::optional<Bytes> memory, const std::string& solution,
                              bool json) {
   const Clock::time_point start = Clock::now();

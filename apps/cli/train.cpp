@@ -137,7 +137,7 @@ Expected<void> plan_within(const OperatorGraph& model, const TrainCommand& comma
   return recompute_within(*run.bound, model, command, job, run);
 }
 
-ExitStatus run_train(TrainCommand& command) {
+Ending run_train(TrainCommand& command) {
   check(command);
   Reached reached{command.mlp.empty() ? title(command.source) : "mlp " + command.mlp,
                   command.job.steps};
@@ -218,7 +218,7 @@ Command add_train(CLI::App& program) {
                   "espalier, or a policy of StarPU's own")
       ->capture_default_str();
   add_json(*app, command->json);
-  return {app, [command, threads]() -> ExitStatus {
+  return {app, [command, threads]() -> Ending {
             solver::keep_heap_small();
             if (threads->count() == 0)
               command->job.threads =

@@ -243,7 +243,7 @@ Command add_train_plan(CLI::App& program) {
   add_json(*app, request->json);
   const Command pipeline = add_train_plan_pipeline(*app);
   const Command zero = add_train_plan_zero(*app);
-  return {app, [request, pipeline, zero]() -> ExitStatus {
+  return {app, [request, pipeline, zero]() -> Ending {
             if (pipeline.app->parsed()) return pipeline.run();
             if (zero.app->parsed()) return zero.run();
             return run_train_plan(*request);

@@ -90,13 +90,13 @@ ExitStatus report_run(const TrainCommand& command, const TrainJob& job,
   return kept ? kDone : kNo;
 }
 
-ExitStatus report_infeasible(const TrainCommand& command, const TrainJob& job,
-                             const Infeasible& answer) {
+Ending report_infeasible(const TrainCommand& command, const TrainJob& job,
+                         const Infeasible& answer) {
   Report report;
   report_problem(report, command, job);
   report_plan(report, command, job);
   print_infeasible(std::move(report), answer, command.json);
-  return kNo;
+  return {kNo, raise_memory(answer.least_bytes)};
 }
 
 }  // namespace espalier::cli

@@ -35,8 +35,8 @@ struct TrainRun {
                                     const training::TrainJob& job, const TrainRun& run);
 
 /// The answer "it does not fit", with the least bound that does.
-[[nodiscard]] ExitStatus report_infeasible(const TrainCommand& command,
-                                           const training::TrainJob& job,
-                                           const Infeasible& answer);
+[[nodiscard]] Ending report_infeasible(const TrainCommand& command,
+                                       const training::TrainJob& job,
+                                       const Infeasible& answer);
 
 }  // namespace espalier::cli

@@ -27,7 +27,7 @@ struct Job {
   Cluster& cluster;
   Runtime& runtime;
   Transport& transport;
-  SolverOptions options;
+  std::int32_t workers;
 };
 
 void require(Cluster& cluster, bool holds, const std::string& what) {
@@ -83,9 +83,8 @@ void check_system(Job& job, std::mt19937& random, SquareMatrix&& matrix,
   const AssemblyTree part = part_of(symbolic, system.tree, shares, job.cluster.rank());
   const auto order = system.tree.tasks.postorder();
   const Bytes least = replay(part.tasks, order).peak;
-  const TreePlan plan = make_tree_plan(
-      part.tasks, part.max_workers,
-      {job.options.workers, job.options.order, job.options.mapping}, least, order);
+  const TreePlan plan = make_tree_plan(part.tasks, part.max_workers,
+                                       {.workers = job.workers}, least, order);
   require(job.cluster, plan != nullptr, "the witness does not fit in its own peak");
   PivotOptions pivoting;
   pivoting.perturbation = 1e-3;
@@ -108,8 +107,7 @@ void run(Cluster& cluster, std::int32_t workers) {
   Runtime runtime({workers, "espalier"});
   runtime.wake();
   std::optional<Transport> transport(std::in_place, cluster.data_communicator());
-  Job job{cluster, runtime, *transport, {}};
-  job.options.workers = workers;
+  Job job{cluster, runtime, *transport, workers};
   std::mt19937 random(31);
   for (int instance = 0; instance < 4; ++instance)
     for (const FactorKind kind :
