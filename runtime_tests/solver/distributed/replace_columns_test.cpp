@@ -59,7 +59,8 @@ InputMatrix other_values(std::mt19937& random, InputMatrix matrix) {
 struct Spread {
   Spread(std::mt19937& random, const InputMatrix& matrix, FactorKind kind,
          std::int32_t processes)
-      : prepared(prepare(InputMatrix(matrix), kind)), parts(processes) {
+      : prepared(prepare(InputMatrix(matrix), kind, {.block_triangular = false})),
+        parts(processes) {
     Analysis analysis = analyse(std::move(prepared));
     permutation = analysis.symbolic.permutation;
     whole = analysis.permuted;
