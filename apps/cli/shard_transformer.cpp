@@ -90,9 +90,8 @@ void add_transformer(CLI::App& app, TransformerRequest& request) {
       ->capture_default_str();
 }
 
-Ending shard_transformer(const TransformerRequest& request,
-                             std::optional<Bytes> memory, const std::string& solution,
-                             bool json) {
+Ending shard_transformer(const TransformerRequest& request, std::optional<Bytes> memory,
+                         const std::string& solution, bool json) {
   const Clock::time_point start = Clock::now();
   const ShardedModel model = model_of(request);
   const Bytes limit = memory.value_or(std::numeric_limits<Bytes>::max());

@@ -20,8 +20,7 @@ void add_transformer(CLI::App& app, TransformerRequest& request);
 
 /// Plans it and prints the answer.
 /// @param solution  where to write the way of each operator; empty: nowhere
-Ending shard_transformer(const TransformerRequest& request,
-                             std::optional<Bytes> memory, const std::string& solution,
-                             bool json);
+Ending shard_transformer(const TransformerRequest& request, std::optional<Bytes> memory,
+                         const std::string& solution, bool json);
 
 }  // namespace espalier::cli
