@@ -55,14 +55,8 @@ CheckpointLevel parse_level(std::string_view text) {
 
 void add_time(CLI::App& app, const std::string& option, std::optional<Nanoseconds>& value,
               const std::string& help) {
-  const auto read = [option, &value](const std::string& text) {
-    try {
-      value = parse_duration(text);
-    } catch (const Error& error) {
-      throw CLI::ValidationError(option, error.what());
-    }
-  };
-  app.add_option_function<std::string>(option, read, help)->type_name("TIME");
+  const auto read = [&value](const std::string& text) { value = parse_duration(text); };
+  add_read(app, option, read, help)->type_name("TIME");
 }
 
 void add_count(CLI::App& app, const std::string& option,

@@ -140,20 +140,9 @@ Ending run_layout(const LayoutCommand& command) {
 }
 
 void add_limits(CLI::App& app, LayoutCommand& command) {
-  app.add_option_function<std::string>(
-         "--timeout",
-         [&command](std::string text) {
-           if (text.ends_with('s')) text.pop_back();
-           double seconds = 0;
-           if (!CLI::detail::lexical_cast(text, seconds) || !(seconds >= 0))
-             throw CLI::ValidationError("--timeout",
-                                        "'" + text + "' is not a number of seconds");
-           command.timeout = seconds;
-         },
-         "Search no longer than this; the best layout so far and a\n"
-         "lower bound are the answer then, as after an interrupt")
-      ->type_name("SECONDS")
-      ->default_str(fmt::format("{}", command.timeout));
+  add_timeout(app, command.timeout,
+              "Search no longer than this; the best layout so far and a\n"
+              "lower bound are the answer then, as after an interrupt");
   app.add_option("--steps", command.steps,
                  "Steps of search at most: the same answer on every machine")
       ->type_name("N")

@@ -73,20 +73,29 @@ MemoryRequest parse_memory(std::string_view text) {
 
 void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default_text) {
   memory = parse_memory(default_text);
-  const auto read = [&memory](const std::string& text) {
-    try {
-      memory = parse_memory(text);
-    } catch (const Error& error) {
-      throw CLI::ValidationError("--memory", error.what());
-    }
-  };
-  app.add_option_function<std::string>(
-         "--memory", read,
-         "Memory bound: a size (512MiB, 2GB), min for the least that\n"
-         "suffices, xFACTOR for that many times the least, auto for what\n"
-         "control groups, ulimit, Slurm and free memory leave, or none")
+  const auto read = [&memory](const std::string& text) { memory = parse_memory(text); };
+  add_read(app, "--memory", read,
+           "Memory bound: a size (512MiB, 2GB), min for the least that\n"
+           "suffices, xFACTOR for that many times the least, auto for what\n"
+           "control groups, ulimit, Slurm and free memory leave, or none")
       ->type_name("SIZE|min|xFACTOR|none")
       ->default_str(default_text);
+}
+
+void add_timeout(CLI::App& app, Seconds& timeout, const std::string& help) {
+  app.add_option_function<std::string>(
+         "--timeout",
+         [&timeout](std::string text) {
+           if (text.ends_with('s')) text.pop_back();
+           double seconds = 0;
+           if (!CLI::detail::lexical_cast(text, seconds) || !(seconds >= 0))
+             throw CLI::ValidationError("--timeout",
+                                        "'" + text + "' is not a number of seconds");
+           timeout = seconds;
+         },
+         help)
+      ->type_name("SECONDS")
+      ->default_str(fmt::format("{}", timeout));
 }
 
 void add_order_kind(CLI::App& app, OrderKind& order) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/model/error.h"
 #include "espalier/model/units.h"
 #include "espalier/parallel/make_plan.h"
 
@@ -51,6 +52,26 @@ CLI::Option* add_path(CLI::App& app, const std::string& option, std::string& pat
 
 [[nodiscard]] std::string_view name(OrderKind order);
 [[nodiscard]] std::string_view name(MappingKind mapping);
+
+/// An option whose text `read` understands; what it throws as espalier::Error names the
+/// option.
+template <class Read>
+CLI::Option* add_read(CLI::App& app, const std::string& option, const Read& read,
+                      const std::string& help) {
+  return app.add_option_function<std::string>(
+      option,
+      [option, read](const std::string& text) {
+        try {
+          read(text);
+        } catch (const Error& error) {
+          throw CLI::ValidationError(option, error.what());
+        }
+      },
+      help);
+}
+
+/// --timeout: seconds of a search, "20" or "20s"; `timeout` holds the default.
+void add_timeout(CLI::App& app, Seconds& timeout, const std::string& help);
 
 /// An option whose values have names. `value` holds the default, and every value that it
 /// can have is in `choices`, so that help and errors list exactly what is accepted.

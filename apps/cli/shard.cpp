@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/shard_transformer.h"
+#include "cli/size_option.h"
 #include "espalier/io/iopddl_json.h"
 #include "espalier/io/text_file.h"
 #include "espalier/model/validate_sharding.h"
@@ -162,31 +163,11 @@ Ending run_shard(const ShardCommand& command) {
 }
 
 void add_limits(CLI::App& app, ShardCommand& command) {
-  app.add_option_function<std::string>(
-         "--memory",
-         [&command](const std::string& text) {
-           try {
-             command.memory = parse_size(text);
-           } catch (const Error& error) {
-             throw CLI::ValidationError("--memory", error.what());
-           }
-         },
-         "Limit of memory on each device, instead of the file's")
-      ->type_name("SIZE");
-  app.add_option_function<std::string>(
-         "--timeout",
-         [&command](std::string text) {
-           if (text.ends_with('s')) text.pop_back();
-           double seconds = 0;
-           if (!CLI::detail::lexical_cast(text, seconds) || !(seconds >= 0))
-             throw CLI::ValidationError("--timeout",
-                                        "'" + text + "' is not a number of seconds");
-           command.timeout = seconds;
-         },
-         "Search no longer than this; the best choice so far and a\n"
-         "lower bound are the answer then, as after an interrupt")
-      ->type_name("SECONDS")
-      ->default_str(fmt::format("{}", command.timeout));
+  add_size(app, "--memory", "Limit of memory on each device, instead of the file's",
+           [&command](Bytes limit) { command.memory = limit; });
+  add_timeout(app, command.timeout,
+              "Search no longer than this; the best choice so far and a\n"
+              "lower bound are the answer then, as after an interrupt");
   app.add_option("--rounds", command.rounds,
                  "Rounds of search at most: the same answer on every machine")
       ->type_name("N")

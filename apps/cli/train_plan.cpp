@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report_option.h"
+#include "cli/size_option.h"
 #include "cli/train_plan_answer.h"
 #include "cli/train_plan_model.h"
 #include "cli/train_plan_pipeline.h"
@@ -195,17 +196,8 @@ void add_question(CLI::App& app, TrainPlanRequest& request) {
   app.add_option("--batch", request.batch, "Samples of a step, all processes together")
       ->type_name("B")
       ->check(CLI::Range(1, 1 << 24));
-  app.add_option_function<std::string>(
-         "--memory-per-process",
-         [&request](const std::string& text) {
-           try {
-             request.memory = parse_size(text);
-           } catch (const Error& error) {
-             throw CLI::ValidationError("--memory-per-process", error.what());
-           }
-         },
-         "Bound of each process")
-      ->type_name("SIZE");
+  add_size(app, "--memory-per-process", "Bound of each process",
+           [&request](Bytes bound) { request.memory = bound; });
   app.add_option_function<std::vector<int>>(
          "--zero",
          [&request](const std::vector<int>& stages) {

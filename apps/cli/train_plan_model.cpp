@@ -54,40 +54,25 @@ double parse_memory_bandwidth(std::string_view text) {
   return network.bandwidth;
 }
 
-template <class Read>
-CLI::Option* add_parsed(CLI::App& app, const std::string& option, const Read& read,
-                        const std::string& help) {
-  return app.add_option_function<std::string>(
-      option,
-      [option, read](const std::string& text) {
-        try {
-          read(text);
-        } catch (const Error& error) {
-          throw CLI::ValidationError(option, error.what());
-        }
-      },
-      help);
-}
-
 void add_cluster(CLI::App& app, Cluster& cluster) {
-  add_parsed(
+  add_read(
       app, "--rate", [&cluster](const std::string& t) { cluster.rate = parse_rate(t); },
       "Flops a second of one process; default: 1e14")
       ->type_name("FLOPS");
-  add_parsed(
+  add_read(
       app, "--memory-bandwidth",
       [&cluster](const std::string& t) {
         cluster.memory_bandwidth = parse_memory_bandwidth(t);
       },
       "Of the memory of one process; default: 1500GB/s")
       ->type_name("SIZE/s");
-  add_parsed(
+  add_read(
       app, "--network",
       [&cluster](const std::string& t) { cluster.network = parse_link(t); },
       "Latency of a message and bandwidth into a process; default:\n"
       "2us,10GB/s")
       ->type_name("TIME,SIZE/s");
-  add_parsed(
+  add_read(
       app, "--node", [&cluster](const std::string& t) { parse_node(t, cluster); },
       "Processes of a node, and latency and bandwidth inside it")
       ->type_name("K,TIME,SIZE/s");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cli/options.h"
 #include "cli/report_option.h"
 #include "cli/train_plan_pipeline.h"
 #include "espalier/io/checkpoint_io.h"
@@ -11,22 +12,6 @@
 
 namespace espalier::cli {
 namespace {
-
-/// An option whose value `read` understands; what is wrong with it is told with its name.
-template <class Read>
-CLI::Option* add_read(CLI::App& app, const std::string& option, const Read& read,
-                      const std::string& help) {
-  return app.add_option_function<std::string>(
-      option,
-      [option, read](const std::string& text) {
-        try {
-          read(text);
-        } catch (const Error& error) {
-          throw CLI::ValidationError(option, error.what());
-        }
-      },
-      help);
-}
 
 template <class T, class Parse>
 void add_list(CLI::App& app, const std::string& option, std::vector<T>& values,

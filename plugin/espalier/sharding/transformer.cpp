@@ -6,18 +6,14 @@
 
 #include "espalier/model/error.h"
 #include "espalier/sharding/shard_model.h"
+#include "espalier/training/transformer.h"
 
 namespace espalier {
 namespace {
 
-struct Known {
-  std::string_view name;
-  Transformer transformer;
-};
-constexpr std::array<Known, 4> kKnown = {{{"gpt2", {12, 768, 12, 50257, 1024}},
-                                          {"gpt2-medium", {24, 1024, 16, 50257, 1024}},
-                                          {"gpt2-large", {36, 1280, 20, 50257, 1024}},
-                                          {"gpt2-xl", {48, 1600, 25, 50257, 1024}}}};
+// Those that are large enough for a mesh.
+constexpr std::array<std::string_view, 4> kKnown = {"gpt2", "gpt2-medium", "gpt2-large",
+                                                    "gpt2-xl"};
 
 void check(std::int64_t value, const char* what) {
   constexpr std::int64_t kMost = 1 << 24;
@@ -29,9 +25,12 @@ void check(std::int64_t value, const char* what) {
 
 Transformer transformer_named(std::string_view name) {
   std::string names;
-  for (const Known& known : kKnown) {
-    if (known.name == name) return known.transformer;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
+  for (const std::string_view known : kKnown) {
+    if (known == name) {
+      const TransformerShape shape = transformer_shape(name);
+      return {shape.layers, shape.width, shape.heads, shape.vocabulary, shape.sequence};
+    }
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", known);
   }
   throw InvalidInput(fmt::format("the transformer '{}' is none of {}", name, names));
 }
