@@ -47,8 +47,7 @@ struct LayoutFile {
 /// skipped.
 ///
 /// @throws FileError with the line for a column that is missing, twice or refused,
-/// another
-///         number of fields, a value that is no integer or out of range, an empty
+///         another number of fields, a value that is no integer or out of range, an empty
 ///         lifetime, a negative size, an id that is empty or that of another line, sizes
 ///         whose sum leaves the 64-bit range
 /// @par Cost  O(text) time and memory

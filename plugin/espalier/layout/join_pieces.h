@@ -11,8 +11,7 @@ namespace espalier {
 /// Pieces put together to larger ones, which then move as one.
 ///   stacked   same lifetime: one on the other, the sizes added
 ///   in a row  one starts in the section after the last one of the other, same size: at
-///   the
-///             same offset one after the other
+///             the same offset one after the other
 /// Neither wastes a byte, but the best layout may need the parts elsewhere: what is found
 /// for the joined pieces is a layout of the parts, what is proved for them proves
 /// nothing.

@@ -37,8 +37,7 @@ struct LayoutOptions {
 /// proof is not promised; `proved()` tells.
 ///
 /// @throws InvalidInput for an alignment below 1, OverflowError when the sum of the
-/// sizes,
-///         rounded up to it, leaves the 64-bit range
+///         sizes, rounded up to it, leaves the 64-bit range
 [[nodiscard]] Layout layout(const BufferSet& buffers, const LayoutOptions& options = {});
 
 /// The answer that a layout does not fit in a capacity: impossible where the capacity is

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "espalier/model/id_vector.h"
 #include "espalier/model/units.h"
 
 namespace espalier {
@@ -12,9 +13,6 @@ namespace espalier {
 /// Index of a buffer in its set: 0 … n-1.
 enum class BufferId : std::int32_t {};
 
-[[nodiscard]] constexpr std::size_t index(BufferId buffer) {
-  return static_cast<std::size_t>(buffer);
-}
 [[nodiscard]] constexpr BufferId buffer_id(std::size_t position) {
   return static_cast<BufferId>(position);
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "espalier/model/element_type.h"
+#include "espalier/model/id_vector.h"
 #include "espalier/model/tensor_value.h"
 #include "espalier/model/units.h"
 
@@ -23,12 +24,6 @@ enum class TensorId : std::int32_t {};
 /// Index of an operator in its operator graph: 0 … n-1.
 enum class OperatorId : std::int32_t {};
 
-[[nodiscard]] constexpr std::size_t index(TensorId tensor) {
-  return static_cast<std::size_t>(tensor);
-}
-[[nodiscard]] constexpr std::size_t index(OperatorId op) {
-  return static_cast<std::size_t>(op);
-}
 [[nodiscard]] constexpr TensorId tensor_id(std::size_t position) {
   return static_cast<TensorId>(position);
 }

@@ -32,8 +32,7 @@ struct PipelineRun {
 ///
 /// @return nothing when the orders wait for each other in a circle
 /// @throws InvalidInput for an operation that is missing, twice there, or on a device
-/// that
-///         does not have its chunk
+///         that does not have its chunk
 /// @par Cost  O(operations)
 [[nodiscard]] std::optional<PipelineRun> replay_pipeline(
     const Pipeline& pipeline, const PipelineSchedule& schedule);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "espalier/model/id_vector.h"
 #include "espalier/model/name_table.h"
 #include "espalier/model/task_tree.h"
 #include "espalier/model/units.h"
@@ -17,9 +18,6 @@ namespace espalier {
 /// Index of a datum in its graph: 0 … m-1.
 enum class DatumId : std::int32_t {};
 
-[[nodiscard]] constexpr std::size_t index(DatumId datum) {
-  return static_cast<std::size_t>(datum);
-}
 [[nodiscard]] constexpr DatumId datum_id(std::size_t position) {
   return static_cast<DatumId>(position);
 }

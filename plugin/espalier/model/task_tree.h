@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "espalier/model/id_vector.h"
 #include "espalier/model/units.h"
 
 namespace espalier {
@@ -13,9 +14,6 @@ namespace espalier {
 /// Index of a task in its tree: 0 … n-1.
 enum class TaskId : std::int32_t {};
 
-[[nodiscard]] constexpr std::size_t index(TaskId task) {
-  return static_cast<std::size_t>(task);
-}
 [[nodiscard]] constexpr TaskId task_id(std::size_t position) {
   return static_cast<TaskId>(position);
 }

@@ -55,8 +55,7 @@ struct StrategyRun {
 ///         runs inside any bound from Liu's on, so that all are asked the same question
 /// @throws InvalidInput as simulate()
 /// @par Cost  O((n + P) log n), for booking O(n log^2 n) at most, for kParallelOrder
-/// times
-///            the simulations of parallel_order()
+///            times the simulations of parallel_order()
 /// @par Test  CompareStrategies.KeepTheBound
 [[nodiscard]] Expected<StrategyRun> run_strategy(const TaskTree& tree,
                                                  const SequentialOrders& orders,

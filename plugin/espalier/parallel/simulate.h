@@ -49,8 +49,7 @@ struct Simulation {
 ///                      delay that is negative or not finite; Error when tasks are left
 ///                      and none may start
 /// @par Cost  O((n + P) log n) beside admission: each task is saturated with workers
-/// once,
-///            and each instant leaves at most one in between
+///            once, and each instant leaves at most one in between
 [[nodiscard]] Simulation simulate(const TaskTree& tree, Admission& admission,
                                   const SimulationOptions& options);
 

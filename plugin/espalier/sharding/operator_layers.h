@@ -20,8 +20,7 @@ struct OperatorLayerOptions {
 ///
 /// @param model  folded (training/fold_constants.h)
 /// @throws InvalidInput as training_graph(), and naming the layers between which
-/// something
-///         else passes than one tensor and its gradient
+///         something else passes than one tensor and its gradient
 /// @par Test  OperatorLayers.*
 [[nodiscard]] LayeredModel operator_layers(const OperatorGraph& model,
                                            const OperatorLayerOptions& options = {});

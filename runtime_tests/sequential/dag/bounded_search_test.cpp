@@ -12,9 +12,9 @@ namespace {
 
 using Direction = DownsetWalk::Direction;
 
-std::vector<TaskId> as_tasks(const std::vector<std::int32_t>& order) {
+std::vector<TaskId> as_tasks(const std::vector<BlockTaskId>& order) {
   std::vector<TaskId> tasks;
-  for (const std::int32_t task : order) tasks.push_back(static_cast<TaskId>(task));
+  for (const BlockTaskId task : order) tasks.push_back(static_cast<TaskId>(task));
   return tasks;
 }
 
@@ -73,8 +73,8 @@ TEST(BoundedSearch, AgreesWithBruteForceOnDenseGraphs) {
 TEST(BoundedSearch, SaysWhenALimitIsMet) {
   Block antichain;  // each task leaves 1 byte and one may reach 40 over its level
   for (std::int32_t i = 0; i < 20; ++i) {
-    antichain.cost.push_back(i == 0 ? 40 : 2 + i % 3);
-    antichain.data.push_back({1, i, {20}, false});
+    const BlockTaskId task = antichain.cost.push_back(i == 0 ? 40 : 2 + i % 3);
+    antichain.data.push_back({1, task, {BlockTaskId{20}}, false});
   }
   antichain.cost.push_back(30);
   const BlockIndex block(antichain);
@@ -102,11 +102,11 @@ TEST(LowestDownset, MatchesBruteForceBetweenAnyTwoDownsets) {
     std::size_t a = cut(random), b = cut(random);
     if (a > b) std::swap(a, b);
     std::uint32_t lower = 0, upper = 0;
-    std::vector<std::int32_t> tasks;
+    std::vector<BlockTaskId> tasks;
     for (std::size_t k = 0; k < b; ++k) {
       upper |= std::uint32_t{1} << index(order[k]);
       if (k < a) lower = upper;
-      if (k >= a) tasks.push_back(static_cast<std::int32_t>(order[k]));
+      if (k >= a) tasks.push_back(BlockTaskId{static_cast<std::int32_t>(order[k])});
     }
     const auto before = support::predecessors(graph);
     Bytes least = support::memory_after(graph, lower);
@@ -117,18 +117,18 @@ TEST(LowestDownset, MatchesBruteForceBetweenAnyTwoDownsets) {
       }
       if (is_downset) least = std::min(least, support::memory_after(graph, set));
     }
-    const auto unread_above = [&](std::int32_t datum) {
+    const auto unread_above = [&](BlockDatumId datum) {
       std::int32_t unread = 0;
-      for (const std::int32_t reader : block.readers(datum)) {
-        if ((upper >> reader & 1) == 0) ++unread;
+      for (const BlockTaskId reader : block.readers(datum)) {
+        if ((upper >> index(reader) & 1) == 0) ++unread;
       }
       return unread;
     };
     std::uint32_t found[2] = {lower, lower};
     LowestDownset lowest(block);
     for (const bool largest : {false, true}) {
-      for (const std::int32_t task : lowest.between({tasks, unread_above}, largest)) {
-        found[largest ? 1 : 0] |= std::uint32_t{1} << task;
+      for (const BlockTaskId task : lowest.between({tasks, unread_above}, largest)) {
+        found[largest ? 1 : 0] |= std::uint32_t{1} << index(task);
       }
       ASSERT_EQ(support::memory_after(graph, found[largest ? 1 : 0]), least)
           << support::describe(graph);

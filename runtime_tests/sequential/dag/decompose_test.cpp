@@ -27,10 +27,10 @@ std::vector<std::uint32_t> reach_of(const BlockIndex& block) {
   std::vector<std::uint32_t> reach(block.size());
   auto order = block.topological_order();
   std::reverse(order.begin(), order.end());
-  for (const std::int32_t task : order) {
+  for (const BlockTaskId task : order) {
     const auto i = static_cast<std::size_t>(task);
     reach[i] = std::uint32_t{1} << i;
-    for (const std::int32_t after : block.successors(task)) {
+    for (const BlockTaskId after : block.successors(task)) {
       reach[i] |= reach[static_cast<std::size_t>(after)];
     }
   }
@@ -38,10 +38,10 @@ std::vector<std::uint32_t> reach_of(const BlockIndex& block) {
 }
 
 std::vector<TaskId> expanded(const LinearisedBlock& linearised,
-                             const std::vector<std::int32_t>& order) {
+                             const std::vector<BlockTaskId>& order) {
   std::vector<TaskId> tasks;
-  for (const std::int32_t task : order) {
-    for (const std::int32_t of : linearised.tasks[static_cast<std::size_t>(task)]) {
+  for (const BlockTaskId task : order) {
+    for (const BlockTaskId of : linearised.tasks[task]) {
       tasks.push_back(static_cast<TaskId>(of));
     }
   }
@@ -90,7 +90,7 @@ TEST(Decompose, IndependentPartsShareNothingThatIsFreed) {
     const auto parts = independent_parts(BlockIndex(block_of(graph)));
     std::vector<std::size_t> part_of(graph.size(), parts.size());
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      for (const std::int32_t task : parts[p]) {
+      for (const BlockTaskId task : parts[p]) {
         part_of[static_cast<std::size_t>(task)] = p;
       }
     }
@@ -183,16 +183,18 @@ TEST(PostDominators, MatchTheDefinition) {
           stack.pop_back();
           if (at == j || (seen >> at & 1) != 0) continue;
           seen |= std::uint32_t{1} << at;
-          const auto next = block.successors(static_cast<std::int32_t>(at));
+          const auto next = block.successors(BlockTaskId{static_cast<std::int32_t>(at)});
           reaches_an_end = reaches_an_end || next.empty();
-          stack.insert(stack.end(), next.begin(), next.end());
+          for (const BlockTaskId after : next) stack.push_back(index(after));
         }
         const auto candidate = static_cast<std::int32_t>(j);
         if (!reaches_an_end && (nearest < 0 || (reach[j] >> nearest & 1) != 0)) {
           nearest = candidate;
         }
       }
-      ASSERT_EQ(found[i], nearest) << "task " << i << "\n" << support::describe(graph);
+      ASSERT_EQ(found[BlockTaskId{static_cast<std::int32_t>(i)}], BlockTaskId{nearest})
+          << "task " << i << "\n"
+          << support::describe(graph);
     }
   }
 }
@@ -222,7 +224,7 @@ TEST(GreedyOrder, CostsWhatReplaySays) {
            {GreedyRule::kLeastChange, GreedyRule::kLatest, GreedyRule::kLeastCost}) {
         const auto order = greedy_order(block, direction, rule);
         std::vector<TaskId> tasks;
-        for (const std::int32_t task : order) tasks.push_back(static_cast<TaskId>(task));
+        for (const BlockTaskId task : order) tasks.push_back(static_cast<TaskId>(task));
         ASSERT_EQ(replay(graph, tasks).peak, cost_of(block, order).peak)
             << support::describe(graph);
       }

@@ -37,7 +37,7 @@ Levels levels_of(const TaskGraph& graph, const std::vector<BlockSegment>& segmen
 std::vector<TaskId> order_of(const std::vector<BlockSegment>& segments) {
   std::vector<TaskId> order;
   for (const BlockSegment& segment : segments) {
-    for (const std::int32_t task : segment.tasks) {
+    for (const BlockTaskId task : segment.tasks) {
       order.push_back(static_cast<TaskId>(task));
     }
   }
@@ -162,14 +162,15 @@ TEST(DominantSchedule, FallsToTheLowestLevelWithRisingPeaksAndRisesWithFallingKe
 
 TEST(DominantSchedule, TakesExtremes) {
   EXPECT_EQ(dominant_schedule(Block{})->size(), 0U);
-  const auto one = dominant_schedule(Block{{5}, {{3, 0, {}, true}}, {}});
+  const auto one = dominant_schedule(Block{{5}, {{3, BlockTaskId{0}, {}, true}}, {}});
   ASSERT_EQ(one->size(), 1U);
   EXPECT_EQ(one->front().peak, 5);
   EXPECT_EQ(one->front().net, 3);
   Block chain;  // more tasks than the bits of a word
-  for (std::int32_t i = 0; i < 200; ++i) {
-    chain.cost.push_back(i % 7);
-    if (i > 0) chain.before.emplace_back(i - 1, i);
+  for (std::optional<BlockTaskId> before; chain.size() < 200;) {
+    const BlockTaskId task = chain.cost.push_back(static_cast<Bytes>(chain.size() % 7));
+    if (before) chain.before.emplace_back(*before, task);
+    before = task;
   }
   const auto segments = dominant_schedule(chain);
   ASSERT_TRUE(segments);

@@ -115,7 +115,9 @@ std::vector<std::int32_t> dominant_order(const FoldedBlock& folded) {
   std::vector<std::int32_t> order;
   const auto segments = dominant_schedule(downset_block_of(folded));
   for (const BlockSegment& s : *segments) {
-    order.insert(order.end(), s.tasks.begin(), s.tasks.end());
+    for (const BlockTaskId task : s.tasks) {
+      order.push_back(static_cast<std::int32_t>(task));
+    }
   }
   return order;
 }

@@ -61,7 +61,7 @@ class Search {
         leave();
         continue;
       }
-      const std::int32_t task = choices_.back();
+      const BlockTaskId task = choices_.back();
       choices_.pop_back();
       take(task);
       if (!enter(trail)) return BoundedOrder::Answer::kFits;
@@ -69,7 +69,7 @@ class Search {
     return BoundedOrder::Answer::kImpossible;
   }
 
-  void take(std::int32_t task) {
+  void take(BlockTaskId task) {
     walk_.run(task);
     trail_.push_back(task);
     const auto now = static_cast<std::int64_t>(trail_.size());
@@ -77,7 +77,7 @@ class Search {
     const auto next = walk_.direction() == DownsetWalk::Direction::kForwards
                           ? block.successors(task)
                           : block.predecessors(task);
-    for (const std::int32_t after : next) written_[at(after)] = now;
+    for (const BlockTaskId after : next) written_[after] = now;
   }
 
   void take_back_to(std::size_t trail) {
@@ -93,7 +93,7 @@ class Search {
       again = false;
       for (std::size_t k = 0; k < walk_.ready().size();) {
         if (++looked_at_ % 1024 == 0 && is_stopped()) return;
-        const std::int32_t task = walk_.ready()[k];
+        const BlockTaskId task = walk_.ready()[k];
         if (walk_.change(task) <= 0 && walk_.hill(task) <= bound_) {
           take(task);
           again = true;
@@ -145,26 +145,26 @@ class Search {
   void go_to_lowest(std::size_t start) {
     passed_.assign(trail_.begin() + static_cast<std::ptrdiff_t>(start), trail_.end());
     const bool forwards = walk_.direction() == DownsetWalk::Direction::kForwards;
-    for (const std::int32_t task : passed_) is_passed_[at(task)] = true;
-    std::vector<std::int32_t> inside = lowest_.between(
-        {passed_, [&](std::int32_t datum) { return unread_above(datum); }}, forwards);
-    for (const std::int32_t task : passed_) is_passed_[at(task)] = false;
+    for (const BlockTaskId task : passed_) is_passed_[task] = true;
+    std::vector<BlockTaskId> inside = lowest_.between(
+        {passed_, [&](BlockDatumId datum) { return unread_above(datum); }}, forwards);
+    for (const BlockTaskId task : passed_) is_passed_[task] = false;
     const std::size_t stays = forwards ? inside.size() : passed_.size() - inside.size();
     if (stays == passed_.size()) return;
     take_back_to(start);
-    for (const std::int32_t task : inside) is_passed_[at(task)] = true;
-    for (const std::int32_t task : passed_) {
-      if (is_passed_[at(task)] == forwards) take(task);
+    for (const BlockTaskId task : inside) is_passed_[task] = true;
+    for (const BlockTaskId task : passed_) {
+      if (is_passed_[task] == forwards) take(task);
     }
-    for (const std::int32_t task : inside) is_passed_[at(task)] = false;
+    for (const BlockTaskId task : inside) is_passed_[task] = false;
   }
 
   // Readers of the datum that have not run at the upper end of what was passed.
-  [[nodiscard]] std::int32_t unread_above(std::int32_t datum) const {
+  [[nodiscard]] std::int32_t unread_above(BlockDatumId datum) const {
     std::int32_t unread = walk_.unread(datum);
     if (walk_.direction() == DownsetWalk::Direction::kForwards) return unread;
-    for (const std::int32_t reader : walk_.block().readers(datum)) {
-      if (is_passed_[at(reader)]) --unread;
+    for (const BlockTaskId reader : walk_.block().readers(datum)) {
+      if (is_passed_[reader]) --unread;
     }
     return unread;
   }
@@ -172,12 +172,12 @@ class Search {
   // The steps that fit, the best one last.
   void list_steps() {
     steps_.clear();
-    for (const std::int32_t task : walk_.ready()) {
+    for (const BlockTaskId task : walk_.ready()) {
       const Bytes hill = walk_.hill(task);
       if (hill > bound_) {
         least_blocked_ = std::min(least_blocked_, hill);
       } else {
-        steps_.emplace_back(-walk_.change(task), written_[at(task)], task);
+        steps_.emplace_back(-walk_.change(task), written_[task], task);
       }
     }
     std::sort(steps_.begin(), steps_.end());
@@ -192,7 +192,7 @@ class Search {
     if (!open_.empty() && open_.back() == frames_.size()) open_.pop_back();
   }
 
-  std::span<const std::int32_t> sorted_ready() {
+  std::span<const BlockTaskId> sorted_ready() {
     ready_.assign(walk_.ready().begin(), walk_.ready().end());
     std::sort(ready_.begin(), ready_.end());
     return ready_;
@@ -209,23 +209,22 @@ class Search {
     return stopped_;
   }
 
-  static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
   static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
-  using Choice = std::tuple<Bytes, std::int64_t, std::int32_t>;
+  using Choice = std::tuple<Bytes, std::int64_t, BlockTaskId>;
 
   DownsetWalk walk_;
   Bytes bound_;
   const SearchLimits& limits_;
-  std::vector<std::int64_t> written_;  // by task: when its last input came
-  std::vector<std::int32_t> trail_;    // tasks in the order in which they were taken
+  IdVector<BlockTaskId, std::int64_t> written_;  // when its last input came
+  std::vector<BlockTaskId> trail_;  // tasks in the order in which they were taken
   LowestDownset lowest_;
-  std::vector<std::int32_t> passed_;
-  std::vector<bool> is_passed_;  // by task
+  std::vector<BlockTaskId> passed_;
+  IdVector<BlockTaskId, bool> is_passed_;
   std::vector<Frame> frames_;
   std::vector<std::size_t> open_;  // frames with steps to be tried, if not all are spent
-  std::vector<std::int32_t> choices_;
+  std::vector<BlockTaskId> choices_;
   std::vector<Choice> steps_;
-  std::vector<std::int32_t> ready_;
+  std::vector<BlockTaskId> ready_;
   VisitedDownsets known_;
   Bytes least_blocked_ = kNone;
   std::int64_t states_ = 0, asked_ = 0, looked_at_ = 0;

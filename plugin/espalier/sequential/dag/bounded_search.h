@@ -23,7 +23,7 @@ struct BoundedOrder {
     kUnknown,     ///< a limit was met
   };
   Answer answer = Answer::kUnknown;
-  std::vector<std::int32_t> order;  ///< as it is to be run, whatever the direction
+  std::vector<BlockTaskId> order;  ///< as it is to be run, whatever the direction
   Bytes least_bytes = 0;
   std::int64_t states = 0;
 };
@@ -36,8 +36,7 @@ struct BoundedOrder {
 /// reached:
 ///   1. A task whose step fits and does not raise the level is taken at once.
 ///   2. When a downset T is reached whose level is no higher than that of A, passed on
-///   the
-///      way there, the search goes on from the lowest downset between A and T
+///      the way there, the search goes on from the lowest downset between A and T
 ///      (lowest_downset.h), which can be reached too, and gives up all other ways on from
 ///      A: what they reach can be reached from there.
 ///   3. A downset from which the end was not reached is not tried again. It is remembered
@@ -47,8 +46,7 @@ struct BoundedOrder {
 ///
 /// @param bound  in bytes, of the level v and of what tasks need over it
 /// @par Cost  O(n w) time for each of the downsets visited with w tasks ready together,
-/// at
-///            worst all there are; memory as limited
+///            at worst all there are; memory as limited
 /// @par Test  BoundedSearch.AgreesWithBruteForceAtEveryBound
 [[nodiscard]] BoundedOrder bounded_search(const BlockIndex& block, Bytes bound,
                                           DownsetWalk::Direction direction,

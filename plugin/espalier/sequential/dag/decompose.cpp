@@ -10,41 +10,39 @@
 namespace espalier {
 namespace {
 
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
-
 class UnionFind {
  public:
-  explicit UnionFind(std::size_t items) : parent_(items) {
-    std::iota(parent_.begin(), parent_.end(), 0);
+  explicit UnionFind(std::size_t tasks) : parent_(tasks) {
+    for (const BlockTaskId task : parent_.ids()) parent_[task] = task;
   }
-  std::int32_t find(std::int32_t item) {
-    while (parent_[at(item)] != item) {
-      parent_[at(item)] = parent_[at(parent_[at(item)])];
-      item = parent_[at(item)];
+  BlockTaskId find(BlockTaskId task) {
+    while (parent_[task] != task) {
+      parent_[task] = parent_[parent_[task]];
+      task = parent_[task];
     }
-    return item;
+    return task;
   }
-  void unite(std::int32_t a, std::int32_t b) { parent_[at(find(a))] = find(b); }
+  void unite(BlockTaskId a, BlockTaskId b) { parent_[find(a)] = find(b); }
 
  private:
-  std::vector<std::int32_t> parent_;
+  IdVector<BlockTaskId, BlockTaskId> parent_;
 };
 
 // Which positions hold a task that every other one comes before or after.
 std::vector<bool> separators(const BlockIndex& block,
-                             const std::vector<std::int32_t>& order) {
+                             const std::vector<BlockTaskId>& order) {
   const std::size_t n = order.size();
-  std::vector<std::size_t> position(n);
-  for (std::size_t k = 0; k < n; ++k) position[at(order[k])] = k;
+  IdVector<BlockTaskId, std::size_t> position(n);
+  for (std::size_t k = 0; k < n; ++k) position[order[k]] = k;
   // Tasks without a successor among positions 0 … k, and without a predecessor from k on.
   std::vector<std::ptrdiff_t> ends(n + 1, 0), begins(n + 1, 0);
   for (std::size_t k = 0; k < n; ++k) {
     std::size_t first_successor = n, past_predecessors = 0;
-    for (const std::int32_t after : block.successors(order[k])) {
-      first_successor = std::min(first_successor, position[at(after)]);
+    for (const BlockTaskId after : block.successors(order[k])) {
+      first_successor = std::min(first_successor, position[after]);
     }
-    for (const std::int32_t before : block.predecessors(order[k])) {
-      past_predecessors = std::max(past_predecessors, position[at(before)] + 1);
+    for (const BlockTaskId before : block.predecessors(order[k])) {
+      past_predecessors = std::max(past_predecessors, position[before] + 1);
     }
     ++ends[k];
     --ends[first_successor];
@@ -63,7 +61,7 @@ std::vector<bool> separators(const BlockIndex& block,
 
 std::vector<TaskId> names_of(const TaskSet& tasks, std::span<const TaskId> names) {
   std::vector<TaskId> result;
-  for (const std::int32_t task : tasks) result.push_back(names[at(task)]);
+  for (const BlockTaskId task : tasks) result.push_back(names[index(task)]);
   return result;
 }
 
@@ -74,11 +72,11 @@ std::optional<Profile> dominant_profile(const Block& block, std::span<const Task
   Profile profile;
   for (const BlockSegment& segment : *segments) {
     for (std::size_t k = 1; k < segment.tasks.size(); ++k) {
-      next[index(names[at(segment.tasks[k - 1])])] = names[at(segment.tasks[k])];
+      next[index(names[index(segment.tasks[k - 1])])] = names[index(segment.tasks[k])];
     }
     append(profile,
-           {segment.peak, segment.net, names[at(segment.tasks.front())],
-            names[at(segment.tasks.back())]},
+           {segment.peak, segment.net, names[index(segment.tasks.front())],
+            names[index(segment.tasks.back())]},
            next);
   }
   return profile;
@@ -88,31 +86,30 @@ std::optional<Profile> dominant_profile(const Block& block, std::span<const Task
 
 std::vector<TaskSet> independent_parts(const BlockIndex& block) {
   UnionFind groups(block.size());
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const auto task = static_cast<std::int32_t>(i);
-    for (const std::int32_t after : block.successors(task)) groups.unite(task, after);
+  for (const BlockTaskId task : ids<BlockTaskId>(block.size())) {
+    for (const BlockTaskId after : block.successors(task)) groups.unite(task, after);
   }
-  for (std::size_t d = 0; d < block.data(); ++d) {
-    const auto datum = static_cast<std::int32_t>(d);
+  for (const BlockDatumId datum : ids<BlockDatumId>(block.data())) {
     if (block.stays(datum)) continue;
     const auto readers = block.readers(datum);
-    for (const std::int32_t reader : readers) groups.unite(readers.front(), reader);
+    for (const BlockTaskId reader : readers) groups.unite(readers.front(), reader);
   }
   std::vector<TaskSet> parts;
-  std::vector<std::int32_t> part_of(block.size(), -1);
-  for (const std::int32_t task : block.topological_order()) {
-    std::int32_t& part = part_of[at(groups.find(task))];
-    if (part < 0) {
-      part = static_cast<std::int32_t>(parts.size());
+  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  IdVector<BlockTaskId, std::size_t> part_of(block.size(), kNone);
+  for (const BlockTaskId task : block.topological_order()) {
+    std::size_t& part = part_of[groups.find(task)];
+    if (part == kNone) {
+      part = parts.size();
       parts.emplace_back();
     }
-    parts[at(part)].push_back(task);
+    parts[part].push_back(task);
   }
   return parts;
 }
 
 std::vector<TaskSet> consecutive_parts(const BlockIndex& block) {
-  const std::vector<std::int32_t> order = block.topological_order();
+  const std::vector<BlockTaskId> order = block.topological_order();
   const std::vector<bool> separates = separators(block, order);
   std::vector<TaskSet> parts;
   bool starts = true;  // a part starts here
@@ -136,7 +133,7 @@ std::optional<Profile> dominant_profile(const Block& block, std::span<const Task
     return dominant_profile(block, names, next, limits.downsets);
   }
   BlockCutter cutter(index);
-  std::vector<bool> has_run(block.size(), false);
+  IdVector<BlockTaskId, bool> has_run(block.size(), false);
   std::vector<Profile> profiles;
   for (const TaskSet& tasks : parts) {
     auto profile =
@@ -144,7 +141,7 @@ std::optional<Profile> dominant_profile(const Block& block, std::span<const Task
                          {limits.downsets, limits.depth - 1, limits.stop});
     if (!profile) return std::nullopt;
     profiles.push_back(std::move(*profile));
-    for (const std::int32_t task : tasks) has_run[at(task)] = !independent;
+    for (const BlockTaskId task : tasks) has_run[task] = !independent;
   }
   if (independent) return parallel(profiles, next);
   Profile all;

@@ -13,7 +13,7 @@
 namespace espalier {
 
 /// Tasks of a block, in a topological order of the block.
-using TaskSet = std::vector<std::int32_t>;
+using TaskSet = std::vector<BlockTaskId>;
 
 /// The pieces of a block that do not touch: no precedence and no datum that is ever freed
 /// goes from one to another. Their levels add up, so that dominant schedules of the

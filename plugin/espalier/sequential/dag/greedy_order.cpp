@@ -13,15 +13,15 @@ class Greedy {
   Greedy(const BlockIndex& block, DownsetWalk::Direction direction, GreedyRule rule)
       : walk_(block, direction), rule_(rule), ready_since_(block.size(), 0) {}
 
-  std::vector<std::int32_t> run(const std::function<bool()>& stop) {
+  std::vector<BlockTaskId> run(const std::function<bool()>& stop) {
     constexpr std::size_t kAskEvery = 1024;
-    std::vector<std::int32_t> order;
+    std::vector<BlockTaskId> order;
     order.reserve(walk_.block().size());
-    for (const std::int32_t task : walk_.ready()) push(task);
+    for (const BlockTaskId task : walk_.ready()) push(task);
     while (!walk_.at_end()) {
       const Entry entry = open_.top();
       open_.pop();
-      const std::int32_t task = entry.task;
+      const BlockTaskId task = entry.task;
       if (!walk_.is_ready(task) || entry.key != key(task)) continue;  // replaced
       if (stop && order.size() % kAskEvery == 0 && stop()) return {};
       step(task, static_cast<std::int64_t>(order.size()) + 1);
@@ -37,16 +37,16 @@ class Greedy {
   using Key = std::array<std::int64_t, 3>;
   struct Entry {
     Key key;
-    std::int32_t task;
+    BlockTaskId task;
     friend auto operator<=>(const Entry&, const Entry&) = default;
   };
 
-  void push(std::int32_t task) { open_.push({key(task), task}); }
+  void push(BlockTaskId task) { open_.push({key(task), task}); }
 
   // Only the change of a task can alter while it is ready, and only downwards.
-  [[nodiscard]] Key key(std::int32_t task) const {
+  [[nodiscard]] Key key(BlockTaskId task) const {
     const Bytes change = walk_.change(task);
-    const std::int64_t since = -ready_since_[static_cast<std::size_t>(task)];
+    const std::int64_t since = -ready_since_[task];
     const Bytes cost = walk_.hill(task) - walk_.level();
     const std::int64_t adds = change > 0 ? 1 : 0;
     switch (rule_) {
@@ -60,39 +60,39 @@ class Greedy {
     return {};
   }
 
-  void step(std::int32_t task, std::int64_t now) {
+  void step(BlockTaskId task, std::int64_t now) {
     walk_.run(task);
     const auto next = walk_.direction() == DownsetWalk::Direction::kForwards
                           ? walk_.block().successors(task)
                           : walk_.block().predecessors(task);
-    for (const std::int32_t after : next) {
+    for (const BlockTaskId after : next) {
       if (!walk_.is_ready(after)) continue;
-      ready_since_[static_cast<std::size_t>(after)] = now;
+      ready_since_[after] = now;
       push(after);
     }
-    for (const std::int32_t other : walk_.improved()) {
+    for (const BlockTaskId other : walk_.improved()) {
       if (walk_.is_ready(other)) push(other);
     }
   }
 
   DownsetWalk walk_;
   GreedyRule rule_;
-  std::vector<std::int64_t> ready_since_;  // by task
+  IdVector<BlockTaskId, std::int64_t> ready_since_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open_;
 };
 
 }  // namespace
 
-std::vector<std::int32_t> greedy_order(const BlockIndex& block,
-                                       DownsetWalk::Direction direction, GreedyRule rule,
-                                       const std::function<bool()>& stop) {
+std::vector<BlockTaskId> greedy_order(const BlockIndex& block,
+                                      DownsetWalk::Direction direction, GreedyRule rule,
+                                      const std::function<bool()>& stop) {
   return Greedy(block, direction, rule).run(stop);
 }
 
-OrderCost cost_of(const BlockIndex& block, const std::vector<std::int32_t>& order) {
+OrderCost cost_of(const BlockIndex& block, const std::vector<BlockTaskId>& order) {
   DownsetWalk walk(block, DownsetWalk::Direction::kForwards);
   OrderCost cost{std::max(block.start_level(), block.end_level()), walk.ready().size()};
-  for (const std::int32_t task : order) {
+  for (const BlockTaskId task : order) {
     cost.peak = std::max(cost.peak, walk.hill(task));
     walk.run(task);
     cost.most_ready = std::max(cost.most_ready, walk.ready().size());

@@ -20,7 +20,7 @@ enum class GreedyRule : std::uint8_t {
 /// are too large for them.
 /// @param stop  asked at every 1024th task; when true, the result is empty
 /// @par Cost  O((n + reads) log n)
-[[nodiscard]] std::vector<std::int32_t> greedy_order(
+[[nodiscard]] std::vector<BlockTaskId> greedy_order(
     const BlockIndex& block, DownsetWalk::Direction direction, GreedyRule rule,
     const std::function<bool()>& stop = {});
 
@@ -32,6 +32,6 @@ struct OrderCost {
 
 /// @param order  each task once, predecessors first
 [[nodiscard]] OrderCost cost_of(const BlockIndex& block,
-                                const std::vector<std::int32_t>& order);
+                                const std::vector<BlockTaskId>& order);
 
 }  // namespace espalier

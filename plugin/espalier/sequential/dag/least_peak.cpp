@@ -89,7 +89,7 @@ PeakOrder first_order(const BlockIndex& block, const std::function<bool()>& stop
     for (const GreedyRule rule :
          {GreedyRule::kLeastChange, GreedyRule::kLatest, GreedyRule::kLeastCost}) {
       if (best.peak == best.lower_bound) return best;
-      std::vector<std::int32_t> order = greedy_order(block, direction, rule, stop);
+      std::vector<BlockTaskId> order = greedy_order(block, direction, rule, stop);
       if (order.empty()) return best;
       const Bytes peak = cost_of(block, order).peak;
       if (peak < best.peak) {

@@ -10,7 +10,7 @@ namespace espalier {
 
 /// An order of a block and what is known of the best one.
 struct PeakOrder {
-  std::vector<std::int32_t> order;
+  std::vector<BlockTaskId> order;
   Bytes peak = 0;
   Bytes lower_bound = 0;  ///< no order needs less
 };

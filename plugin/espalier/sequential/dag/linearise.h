@@ -12,8 +12,8 @@ namespace espalier {
 /// A block in which tasks stand for runs of tasks of another one.
 struct LinearisedBlock {
   Block block;
-  /// By task: what it stands for, in the order in which it is to be run.
-  std::vector<std::vector<std::int32_t>> tasks;
+  /// By task of `block`: what it stands for, in the order in which it is to be run.
+  IdVector<BlockTaskId, std::vector<BlockTaskId>> tasks;
 };
 
 struct LineariseLimits {

@@ -18,8 +18,6 @@
 namespace espalier {
 namespace {
 
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
-
 // Beyond it, neither the cut of a lowest downset nor dominant schedules are tried.
 constexpr std::size_t kLargestCut = 20'000;
 // A sum of all requirements with room for the arithmetic of series_parallel_order().
@@ -93,12 +91,12 @@ class Pieces {
     for (const Piece& piece : pieces_) most = std::max(most, piece.lower_bound());
     return most;
   }
-  [[nodiscard]] std::vector<std::int32_t> order() const {
-    std::vector<std::int32_t> order;
+  [[nodiscard]] std::vector<BlockTaskId> order() const {
+    std::vector<BlockTaskId> order;
     order.reserve(whole_.size());
     for (const Piece& piece : pieces_) {
-      for (const std::int32_t task : piece.found.order) {
-        order.push_back(piece.tasks[at(task)]);
+      for (const BlockTaskId task : piece.found.order) {
+        order.push_back(piece.tasks[index(task)]);
       }
     }
     return order;
@@ -109,12 +107,11 @@ class Pieces {
   void add_halves(const TaskSet& tasks) {
     if (tasks.size() == 1 || tasks.size() > kLargestCut || stop_()) return add(tasks);
     const BlockIndex block(cutter_.part(tasks, has_run_));
-    std::vector<bool> is_below(tasks.size(), false);
-    for (const std::int32_t task : lowest_downset(block, stop_))
-      is_below[at(task)] = true;
+    IdVector<BlockTaskId, bool> is_below(tasks.size(), false);
+    for (const BlockTaskId task : lowest_downset(block, stop_)) is_below[task] = true;
     TaskSet below, above;
-    for (std::size_t k = 0; k < tasks.size(); ++k) {
-      (is_below[k] ? below : above).push_back(tasks[k]);
+    for (const BlockTaskId part : is_below.ids()) {
+      (is_below[part] ? below : above).push_back(tasks[index(part)]);
     }
     if (!below.empty()) add(below);
     if (!above.empty()) add(above);
@@ -130,14 +127,15 @@ class Pieces {
     const Bytes base = walk_.level() - block->start_level();
     if (found.peak == found.lower_bound) block.reset();
     pieces_.push_back({tasks, std::move(block), base, std::move(found)});
-    for (const std::int32_t task : tasks) run(task);
+    for (const BlockTaskId task : tasks) run(task);
   }
 
   // One task, or several without looking for a better order.
   void add_as_given(const TaskSet& tasks) {
     Piece piece{tasks, std::nullopt, 0, {{}, walk_.level(), 0}};
-    for (const std::int32_t task : tasks) {
-      piece.found.order.push_back(static_cast<std::int32_t>(piece.found.order.size()));
+    for (const BlockTaskId part : ids<BlockTaskId>(tasks.size())) {
+      const BlockTaskId task = tasks[index(part)];
+      piece.found.order.push_back(part);
       piece.found.peak = std::max(piece.found.peak, walk_.hill(task));
       run(task);
     }
@@ -146,9 +144,9 @@ class Pieces {
     pieces_.push_back(std::move(piece));
   }
 
-  void run(std::int32_t task) {
+  void run(BlockTaskId task) {
     walk_.run(task);
-    has_run_[at(task)] = true;
+    has_run_[task] = true;
   }
 
   void report(SearchBudget& budget) const {
@@ -160,7 +158,7 @@ class Pieces {
   std::function<bool()> stop_;
   BlockCutter cutter_;
   DownsetWalk walk_;
-  std::vector<bool> has_run_;
+  IdVector<BlockTaskId, bool> has_run_;
   std::vector<Piece> pieces_;
 };
 
@@ -206,8 +204,8 @@ std::optional<GraphOrder> search_order(const TaskGraph& graph, const Block& bloc
   }
   pieces.search(budget);
   GraphOrder result;
-  for (const std::int32_t task : pieces.order()) {
-    for (const std::int32_t operation : linearised.tasks[at(task)]) {
+  for (const BlockTaskId task : pieces.order()) {
+    for (const BlockTaskId operation : linearised.tasks[task]) {
       result.order.push_back(static_cast<TaskId>(operation));
     }
   }

@@ -6,6 +6,7 @@
 #include <queue>
 #include <utility>
 
+#include "espalier/model/error.h"
 #include "espalier/sequential/downsets/downset_lattice.h"
 
 namespace espalier {
@@ -16,24 +17,24 @@ using Step = DownsetLattice::Step;
 // One rung after the other, from one end of the lattice towards the lowest downset.
 class Climb {
  public:
-  Climb(const DownsetLattice& lattice, bool forwards, std::int32_t goal)
+  Climb(const DownsetLattice& lattice, bool forwards, DownsetId goal)
       : lattice_(lattice),
         forwards_(forwards),
         goal_(goal),
         least_(lattice.size(), kUnreached),
-        by_(lattice.size(), -1) {}
+        by_(lattice.size(), kNoStep) {}
 
   // The segment from `from` to the next downset, which it returns.
-  std::pair<BlockSegment, std::int32_t> rung(std::int32_t from) {
+  std::pair<BlockSegment, DownsetId> rung(DownsetId from) {
     const auto [to, hill] = search(from);
     BlockSegment segment;
-    for (std::int32_t at_ = to; at_ != from;) {
-      const Step& step = lattice_.step(by_[at(at_)]);
+    for (DownsetId here = to; here != from;) {
+      const Step& step = lattice_.step(by_[here]);
       segment.tasks.push_back(step.task);
-      at_ = forwards_ ? step.from : step.to;
+      here = forwards_ ? step.from : step.to;
     }
     if (forwards_) std::reverse(segment.tasks.begin(), segment.tasks.end());
-    const std::int32_t first = forwards_ ? from : to, last = forwards_ ? to : from;
+    const DownsetId first = forwards_ ? from : to, last = forwards_ ? to : from;
     segment.peak = hill - lattice_.level(first);
     segment.net = lattice_.level(last) - lattice_.level(first);
     forget();
@@ -42,46 +43,47 @@ class Climb {
 
  private:
   static constexpr Bytes kUnreached = std::numeric_limits<Bytes>::max();
-  static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
+  static constexpr DownsetStepId kNoStep{-1};
 
   // Bottleneck shortest paths, until the threshold exceeds the first that shows a lower
   // level: the lowest downset of those, and the threshold.
-  std::pair<std::int32_t, Bytes> search(std::int32_t from) {
-    reach(from, lattice_.level(from), -1);
-    std::int32_t lowest = -1;
+  std::pair<DownsetId, Bytes> search(DownsetId from) {
+    reach(from, lattice_.level(from), kNoStep);
+    std::optional<DownsetId> lowest;
     Bytes threshold = kUnreached;
     while (!open_.empty() && open_.top().first <= threshold) {
       const auto [hill, downset] = open_.top();
       open_.pop();
-      if (hill > least_[at(downset)]) continue;
+      if (hill > least_[downset]) continue;
       const bool is_rung =
           downset == goal_ || lattice_.level(downset) < lattice_.level(from);
-      if (is_rung && (lowest < 0 || is_better(downset, lowest))) {
+      if (is_rung && (!lowest || is_better(downset, *lowest))) {
         lowest = downset;
         threshold = hill;
       }
       expand(downset, hill);
     }
-    return {lowest, threshold};
+    ESPALIER_ASSERT(lowest, "the goal can be reached");
+    return {*lowest, threshold};
   }
 
-  [[nodiscard]] bool is_better(std::int32_t a, std::int32_t b) const {
+  [[nodiscard]] bool is_better(DownsetId a, DownsetId b) const {
     if (lattice_.level(a) != lattice_.level(b)) {
       return lattice_.level(a) < lattice_.level(b);
     }
     return a == goal_;
   }
 
-  void expand(std::int32_t downset, Bytes hill) {
+  void expand(DownsetId downset, Bytes hill) {
     if (forwards_) {
-      for (const Step& step : lattice_.up(downset)) {
-        const auto number = static_cast<std::int32_t>(&step - &lattice_.step(0));
+      for (const DownsetStepId number : lattice_.up(downset)) {
+        const Step& step = lattice_.step(number);
         if (lattice_.is_subset(step.to, goal_)) {
           reach(step.to, std::max(hill, step.hill), number);
         }
       }
     } else {
-      for (const std::int32_t number : lattice_.down(downset)) {
+      for (const DownsetStepId number : lattice_.down(downset)) {
         const Step& step = lattice_.step(number);
         if (lattice_.is_subset(goal_, step.from)) {
           reach(step.from, std::max(hill, step.hill), number);
@@ -90,33 +92,33 @@ class Climb {
     }
   }
 
-  void reach(std::int32_t downset, Bytes hill, std::int32_t by) {
-    if (hill >= least_[at(downset)]) return;
-    least_[at(downset)] = hill;
-    by_[at(downset)] = by;
+  void reach(DownsetId downset, Bytes hill, DownsetStepId by) {
+    if (hill >= least_[downset]) return;
+    least_[downset] = hill;
+    by_[downset] = by;
     reached_.push_back(downset);
     open_.emplace(hill, downset);
   }
 
   void forget() {
-    for (const std::int32_t downset : reached_) least_[at(downset)] = kUnreached;
+    for (const DownsetId downset : reached_) least_[downset] = kUnreached;
     reached_.clear();
     open_ = {};
   }
 
   const DownsetLattice& lattice_;
   bool forwards_;
-  std::int32_t goal_;
-  std::vector<Bytes> least_;      // least threshold that reaches the downset
-  std::vector<std::int32_t> by_;  // the step that reaches it
-  std::vector<std::int32_t> reached_;
-  std::priority_queue<std::pair<Bytes, std::int32_t>,
-                      std::vector<std::pair<Bytes, std::int32_t>>, std::greater<>>
+  DownsetId goal_;
+  IdVector<DownsetId, Bytes> least_;       // least threshold that reaches the downset
+  IdVector<DownsetId, DownsetStepId> by_;  // the step that reaches it
+  std::vector<DownsetId> reached_;
+  std::priority_queue<std::pair<Bytes, DownsetId>,
+                      std::vector<std::pair<Bytes, DownsetId>>, std::greater<>>
       open_;
 };
 
 std::vector<BlockSegment> climb(const DownsetLattice& lattice, bool forwards,
-                                std::int32_t from, std::int32_t goal) {
+                                DownsetId from, DownsetId goal) {
   std::vector<BlockSegment> segments;
   Climb path(lattice, forwards, goal);
   while (from != goal) {
@@ -134,8 +136,8 @@ std::optional<std::vector<BlockSegment>> dominant_schedule(const Block& block,
   const BlockIndex index(block);
   const auto lattice = DownsetLattice::of(index, most_downsets);
   if (!lattice) return std::nullopt;
-  std::int32_t lowest = lattice->empty_set();
-  for (std::int32_t set = 0; set <= lattice->all_tasks(); ++set) {
+  DownsetId lowest = lattice->empty_set();
+  for (const DownsetId set : lattice->ids()) {
     if (lattice->level(set) < lattice->level(lowest)) lowest = set;
   }
   auto segments = climb(*lattice, true, lattice->empty_set(), lowest);

@@ -13,7 +13,7 @@ namespace espalier {
 struct BlockSegment {
   Bytes peak = 0;  ///< highest over the start; at least max(0, net)
   Bytes net = 0;   ///< end − start, may be negative
-  std::vector<std::int32_t> tasks;
+  std::vector<BlockTaskId> tasks;
 };
 
 /// The dominant schedule of a block: the one order that serves in every surrounding.
@@ -35,8 +35,7 @@ struct BlockSegment {
 ///
 /// @param most_downsets  gives up when the block has more
 /// @return segments in the order in which they run, together each task once; nullopt:
-/// given
-///         up
+///         given up
 /// @par Cost  O(D n log D) time a segment for D downsets, O(D n / 64 + D w) memory with w
 ///            the most tasks that are ready together
 /// @par Test  DominantSchedule.DominatesEveryOrderOfSmallBlocks

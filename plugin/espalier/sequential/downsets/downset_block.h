@@ -6,17 +6,27 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/model/id_vector.h"
 #include "espalier/model/task_graph.h"
 #include "espalier/model/units.h"
 
 namespace espalier {
 
+/// Number of a task in its block.
+enum class BlockTaskId : std::int32_t {};
+/// Number of a datum in its block.
+enum class BlockDatumId : std::int32_t {};
+
+inline constexpr BlockTaskId kNoBlockTask{-1};
+
 /// A datum of a block: as in task_graph.h, seen from inside the block.
 struct BlockDatum {
   Bytes size = 0;
-  std::int32_t producer = -1;         ///< -1: in memory before the block starts
-  std::vector<std::int32_t> readers;  ///< tasks of the block, each once
-  bool stays = false;                 ///< in memory when the whole block has run
+  BlockTaskId producer = kNoBlockTask;  ///< none: in memory before the block starts
+  std::vector<BlockTaskId> readers;     ///< tasks of the block, each once
+  bool stays = false;                   ///< in memory when the whole block has run
+
+  [[nodiscard]] bool is_written() const { return producer != kNoBlockTask; }
 };
 
 /// A piece of a graph on its own, or a graph that has been simplified: tasks 0 … n-1.
@@ -32,10 +42,10 @@ struct BlockDatum {
 ///
 /// A task may stand for a run of operators: then cost is the peak of the run over v(S).
 struct Block {
-  std::vector<Bytes> cost;  ///< by task, at least what its outputs need
-  std::vector<BlockDatum> data;
+  IdVector<BlockTaskId, Bytes> cost;  ///< at least what its outputs need
+  IdVector<BlockDatumId, BlockDatum> data;
   /// (a, b): a runs before b, besides what follows from data
-  std::vector<std::pair<std::int32_t, std::int32_t>> before;
+  std::vector<std::pair<BlockTaskId, BlockTaskId>> before;
 
   [[nodiscard]] std::size_t size() const { return cost.size(); }
 };
@@ -50,63 +60,68 @@ class BlockIndex {
 
   [[nodiscard]] std::size_t size() const { return cost_.size(); }
   [[nodiscard]] std::size_t data() const { return size_.size(); }
-  [[nodiscard]] Bytes cost(std::int32_t task) const { return cost_[at(task)]; }
+  [[nodiscard]] Bytes cost(BlockTaskId task) const { return cost_[task]; }
   /// Each once, by data or by `before`.
-  [[nodiscard]] std::span<const std::int32_t> predecessors(std::int32_t task) const {
-    return predecessors_[at(task)];
+  [[nodiscard]] std::span<const BlockTaskId> predecessors(BlockTaskId task) const {
+    return predecessors_[task];
   }
-  [[nodiscard]] std::span<const std::int32_t> successors(std::int32_t task) const {
-    return successors_[at(task)];
+  [[nodiscard]] std::span<const BlockTaskId> successors(BlockTaskId task) const {
+    return successors_[task];
   }
-  [[nodiscard]] std::span<const std::int32_t> inputs(std::int32_t task) const {
-    return inputs_[at(task)];
+  [[nodiscard]] std::span<const BlockDatumId> inputs(BlockTaskId task) const {
+    return inputs_[task];
   }
-  [[nodiscard]] std::span<const std::int32_t> outputs(std::int32_t task) const {
-    return outputs_[at(task)];
+  [[nodiscard]] std::span<const BlockDatumId> outputs(BlockTaskId task) const {
+    return outputs_[task];
   }
-  [[nodiscard]] std::span<const std::int32_t> readers(std::int32_t datum) const {
-    return readers_[at(datum)];
+  [[nodiscard]] std::span<const BlockTaskId> readers(BlockDatumId datum) const {
+    return readers_[datum];
   }
-  [[nodiscard]] Bytes datum_size(std::int32_t datum) const { return size_[at(datum)]; }
-  [[nodiscard]] bool stays(std::int32_t datum) const { return stays_[at(datum)]; }
-  [[nodiscard]] std::int32_t producer(std::int32_t datum) const {
-    return producer_[at(datum)];
+  [[nodiscard]] Bytes datum_size(BlockDatumId datum) const { return size_[datum]; }
+  [[nodiscard]] bool stays(BlockDatumId datum) const { return stays_[datum]; }
+  [[nodiscard]] BlockTaskId producer(BlockDatumId datum) const {
+    return producer_[datum];
   }
   /// Bytes that the task leaves in memory until others have read them.
-  [[nodiscard]] Bytes left_by(std::int32_t task) const { return left_by_[at(task)]; }
+  [[nodiscard]] Bytes left_by(BlockTaskId task) const { return left_by_[task]; }
   /// v of the empty set and of all tasks.
   [[nodiscard]] Bytes start_level() const { return start_level_; }
   [[nodiscard]] Bytes end_level() const { return end_level_; }
 
   /// All tasks, predecessors first, by increasing number where there is a choice between
   /// tasks that become ready together.
-  [[nodiscard]] std::vector<std::int32_t> topological_order() const;
+  [[nodiscard]] std::vector<BlockTaskId> topological_order() const;
 
  private:
-  // Lists of numbers, one a row.
+  // Lists of items, one a row.
+  template <class Row, class Item>
   class Rows {
    public:
-    void assign(std::size_t rows,
-                std::span<const std::pair<std::int32_t, std::int32_t>> pairs);
+    void assign(std::size_t rows, std::span<const std::pair<Row, Item>> pairs);
     /// Row i holds the rows that held i, increasing, and each once.
-    [[nodiscard]] Rows transposed(std::size_t rows) const;
-    [[nodiscard]] std::span<const std::int32_t> operator[](std::size_t row) const {
-      return std::span(items_).subspan(first_[row], first_[row + 1] - first_[row]);
+    [[nodiscard]] Rows<Item, Row> transposed(std::size_t rows) const;
+    [[nodiscard]] std::span<const Item> operator[](Row row) const {
+      const std::size_t i = index(row);
+      return std::span(items_).subspan(first_[i], first_[i + 1] - first_[i]);
     }
 
    private:
+    template <class, class>
+    friend class Rows;
     std::vector<std::size_t> first_;
-    std::vector<std::int32_t> items_;
+    std::vector<Item> items_;
   };
 
-  static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
   void list_data(const Block& block);
   void list_precedence(const Block& block);
 
-  std::vector<Bytes> cost_, size_, left_by_;
-  std::vector<std::int32_t> producer_;
-  std::vector<bool> stays_;
-  Rows predecessors_, successors_, inputs_, outputs_, readers_;
+  IdVector<BlockTaskId, Bytes> cost_, left_by_;
+  IdVector<BlockDatumId, Bytes> size_;
+  IdVector<BlockDatumId, BlockTaskId> producer_;
+  IdVector<BlockDatumId, bool> stays_;
+  Rows<BlockTaskId, BlockTaskId> predecessors_, successors_;
+  Rows<BlockTaskId, BlockDatumId> inputs_, outputs_;
+  Rows<BlockDatumId, BlockTaskId> readers_;
   Bytes start_level_ = 0, end_level_ = 0;
 };
 
@@ -119,15 +134,16 @@ class BlockCutter {
   /// has_run says so, and run after otherwise; what these still read stays. Data that no
   /// task of `tasks` touches are left out.
   /// @par Cost  the neighbours and data of the tasks, and the readers of these
-  [[nodiscard]] Block part(std::span<const std::int32_t> tasks,
-                           const std::vector<bool>& has_run);
+  [[nodiscard]] Block part(std::span<const BlockTaskId> tasks,
+                           const IdVector<BlockTaskId, bool>& has_run);
 
  private:
-  void add_datum(std::int32_t datum, const std::vector<bool>& has_run, Block& part);
+  void add_datum(BlockDatumId datum, const IdVector<BlockTaskId, bool>& has_run,
+                 Block& part);
 
   const BlockIndex* whole_;
-  std::vector<std::int32_t> number_;  // by task, -1: outside
-  std::vector<bool> is_added_;        // by datum, all false between calls
+  IdVector<BlockTaskId, BlockTaskId> number_;  // in the part
+  IdVector<BlockDatumId, bool> is_added_;      // all false between calls
 };
 
 }  // namespace espalier

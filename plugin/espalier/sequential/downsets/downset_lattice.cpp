@@ -6,28 +6,28 @@
 namespace espalier {
 namespace {
 
-bool holds(std::span<const std::uint64_t> set, std::int32_t task) {
-  const auto i = static_cast<std::size_t>(task);
+bool holds(std::span<const std::uint64_t> set, BlockTaskId task) {
+  const std::size_t i = index(task);
   return (set[i / 64] >> (i % 64) & 1) != 0;
 }
 
 bool is_ready(const BlockIndex& block, std::span<const std::uint64_t> set,
-              std::int32_t task) {
+              BlockTaskId task) {
   if (holds(set, task)) return false;
   const auto before = block.predecessors(task);
   return std::all_of(before.begin(), before.end(),
-                     [&](std::int32_t other) { return holds(set, other); });
+                     [&](BlockTaskId other) { return holds(set, other); });
 }
 
 // v(S + x) − v(S)
 Bytes change(const BlockIndex& block, std::span<const std::uint64_t> set,
-             std::int32_t task) {
+             BlockTaskId task) {
   Bytes bytes = block.left_by(task);
-  for (const std::int32_t datum : block.inputs(task)) {
+  for (const BlockDatumId datum : block.inputs(task)) {
     const auto readers = block.readers(datum);
     const bool is_last =
         !block.stays(datum) &&
-        std::all_of(readers.begin(), readers.end(), [&](std::int32_t reader) {
+        std::all_of(readers.begin(), readers.end(), [&](BlockTaskId reader) {
           return reader == task || holds(set, reader);
         });
     if (is_last) bytes -= block.datum_size(datum);
@@ -63,68 +63,64 @@ std::optional<DownsetLattice> DownsetLattice::of(const BlockIndex& block,
 bool DownsetLattice::enumerate(const BlockIndex& block, std::size_t most_downsets) {
   (void)find_or_add(std::vector<std::uint64_t>(words_, 0), block.start_level());
   first_up_.push_back(0);
-  for (std::size_t downset = 0; downset < size(); ++downset) {
+  for (std::size_t i = 0; i < size(); ++i) {
     if (size() > most_downsets) return false;
-    expand(block, downset);
+    expand(block, DownsetId{static_cast<std::int32_t>(i)});
     first_up_.push_back(steps_.size());
   }
   return true;
 }
 
-void DownsetLattice::expand(const BlockIndex& block, std::size_t downset) {
+void DownsetLattice::expand(const BlockIndex& block, DownsetId downset) {
   std::vector<std::uint64_t> next(words_);
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const auto task = static_cast<std::int32_t>(i);
+  for (const BlockTaskId task : espalier::ids<BlockTaskId>(block.size())) {
     const auto here = set(downset);
     if (!is_ready(block, here, task)) continue;
     const Bytes level = level_[downset];
     const Bytes after = level + change(block, here, task);
     std::copy(here.begin(), here.end(), next.begin());
-    next[i / 64] |= std::uint64_t{1} << (i % 64);
-    const std::size_t to = find_or_add(next, after);
-    steps_.push_back({static_cast<std::int32_t>(downset), static_cast<std::int32_t>(to),
-                      task, level + block.cost(task)});
+    next[index(task) / 64] |= std::uint64_t{1} << (index(task) % 64);
+    const DownsetId to = find_or_add(next, after);
+    steps_.push_back({downset, to, task, level + block.cost(task)});
   }
 }
 
-std::size_t DownsetLattice::find_or_add(std::span<const std::uint64_t> set_of,
-                                        Bytes level) {
+DownsetId DownsetLattice::find_or_add(std::span<const std::uint64_t> set_of,
+                                      Bytes level) {
   if (2 * (size() + 1) > slots_.size()) grow();
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = hash(set_of) & mask;
-  for (; slots_[slot] >= 0; slot = (slot + 1) & mask) {
-    const auto known = set(at(slots_[slot]));
-    if (std::equal(known.begin(), known.end(), set_of.begin())) return at(slots_[slot]);
+  for (; slots_[slot] != kNone; slot = (slot + 1) & mask) {
+    const auto known = set(slots_[slot]);
+    if (std::equal(known.begin(), known.end(), set_of.begin())) return slots_[slot];
   }
-  slots_[slot] = static_cast<std::int32_t>(size());
   sets_.insert(sets_.end(), set_of.begin(), set_of.end());
-  level_.push_back(level);
-  return size() - 1;
+  return slots_[slot] = level_.push_back(level);
 }
 
 void DownsetLattice::grow() {
-  slots_.assign(slots_.empty() ? 64 : 2 * slots_.size(), -1);
+  slots_.assign(slots_.empty() ? 64 : 2 * slots_.size(), kNone);
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t downset = 0; downset < size(); ++downset) {
+  for (const DownsetId downset : ids()) {
     std::size_t slot = hash(set(downset)) & mask;
-    while (slots_[slot] >= 0) slot = (slot + 1) & mask;
-    slots_[slot] = static_cast<std::int32_t>(downset);
+    while (slots_[slot] != kNone) slot = (slot + 1) & mask;
+    slots_[slot] = downset;
   }
 }
 
 void DownsetLattice::list_down() {
   first_down_.assign(size() + 1, 0);
-  for (const Step& step : steps_) ++first_down_[at(step.to) + 1];
+  for (const Step& step : steps_) ++first_down_[index(step.to) + 1];
   for (std::size_t i = 0; i < size(); ++i) first_down_[i + 1] += first_down_[i];
   down_.resize(steps_.size());
   std::vector<std::size_t> end(first_down_.begin(), first_down_.end() - 1);
-  for (std::size_t k = 0; k < steps_.size(); ++k) {
-    down_[end[at(steps_[k].to)]++] = static_cast<std::int32_t>(k);
+  for (const DownsetStepId step : steps_.ids()) {
+    down_[end[index(steps_[step].to)]++] = step;
   }
 }
 
-bool DownsetLattice::is_subset(std::int32_t a, std::int32_t b) const {
-  const auto inner = set(at(a)), outer = set(at(b));
+bool DownsetLattice::is_subset(DownsetId a, DownsetId b) const {
+  const auto inner = set(a), outer = set(b);
   for (std::size_t word = 0; word < words_; ++word) {
     if ((inner[word] & ~outer[word]) != 0) return false;
   }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -27,50 +28,49 @@ class DownsetWalk {
   [[nodiscard]] bool at_end() const { return steps_ == block_->size(); }
   [[nodiscard]] Bytes level() const { return level_; }
   /// Tasks that may be next, in no particular order. They determine the downset.
-  [[nodiscard]] std::span<const std::int32_t> ready() const { return ready_; }
-  [[nodiscard]] bool is_ready(std::int32_t task) const { return place_[at(task)] >= 0; }
+  [[nodiscard]] std::span<const BlockTaskId> ready() const { return ready_; }
+  [[nodiscard]] bool is_ready(BlockTaskId task) const { return place_[task] != kNowhere; }
 
   /// Readers of the datum outside the downset.
-  [[nodiscard]] std::int32_t unread(std::int32_t datum) const {
-    return unread_[at(datum)];
-  }
+  [[nodiscard]] std::int32_t unread(BlockDatumId datum) const { return unread_[datum]; }
 
   /// Level after the step less level before.
-  [[nodiscard]] Bytes change(std::int32_t task) const {
+  [[nodiscard]] Bytes change(BlockTaskId task) const {
     return forwards() ? net(task) : -net(task);
   }
   /// Bytes in memory while the task of the step runs.
-  [[nodiscard]] Bytes hill(std::int32_t task) const {
+  [[nodiscard]] Bytes hill(BlockTaskId task) const {
     return block_->cost(task) + (forwards() ? level_ : level_ - net(task));
   }
 
-  void run(std::int32_t task);
-  void take_back(std::int32_t task);
+  void run(BlockTaskId task);
+  void take_back(BlockTaskId task);
 
   /// Tasks that have not been passed and whose change may have fallen with the last step.
   /// Over a whole walk each reader of a datum is named once for that datum.
-  [[nodiscard]] std::span<const std::int32_t> improved() const { return improved_; }
+  [[nodiscard]] std::span<const BlockTaskId> improved() const { return improved_; }
 
  private:
-  static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
+  static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
   [[nodiscard]] bool forwards() const { return direction_ == Direction::kForwards; }
-  [[nodiscard]] std::span<const std::int32_t> next(std::int32_t task) const {
+  [[nodiscard]] std::span<const BlockTaskId> next(BlockTaskId task) const {
     return forwards() ? block_->successors(task) : block_->predecessors(task);
   }
   // v with the task less v without it, all else as it is now.
-  [[nodiscard]] Bytes net(std::int32_t task) const;
-  void count_readers(std::int32_t task, std::int32_t by);
-  void list_improved(std::int32_t task);
-  void add_ready(std::int32_t task);
-  void remove_ready(std::int32_t task);
+  [[nodiscard]] Bytes net(BlockTaskId task) const;
+  void count_readers(BlockTaskId task, std::int32_t by);
+  void list_improved(BlockTaskId task);
+  void add_ready(BlockTaskId task);
+  void remove_ready(BlockTaskId task);
 
   const BlockIndex* block_;
   Direction direction_;
   Bytes level_;
   std::size_t steps_ = 0;
-  std::vector<std::int32_t> unread_;   // by datum: readers outside the downset
-  std::vector<std::int32_t> waiting_;  // by task: neighbours that must come first
-  std::vector<std::int32_t> ready_, place_, improved_;
+  IdVector<BlockDatumId, std::int32_t> unread_;  // readers outside the downset
+  IdVector<BlockTaskId, std::size_t> waiting_;   // neighbours that must come first
+  std::vector<BlockTaskId> ready_, improved_;
+  IdVector<BlockTaskId, std::size_t> place_;  // in ready_
 };
 
 }  // namespace espalier

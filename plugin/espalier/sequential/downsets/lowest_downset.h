@@ -11,9 +11,9 @@ namespace espalier {
 
 /// The tasks between two downsets: `lower` and, with all of `tasks`, `upper`.
 struct DownsetInterval {
-  std::span<const std::int32_t> tasks;
+  std::span<const BlockTaskId> tasks;
   /// Readers of a datum outside `upper`.
-  std::function<std::int32_t(std::int32_t datum)> unread_above;
+  std::function<std::int32_t(BlockDatumId datum)> unread_above;
 };
 
 /// Finds downsets of least level v between two others.
@@ -36,40 +36,43 @@ class LowestDownset {
   /// The tasks of the interval that belong to the downset, in the order of the interval.
   /// @param largest  of all such downsets the one that holds the others; else the one
   ///                 that is held by all
-  [[nodiscard]] std::vector<std::int32_t> between(const DownsetInterval& interval,
-                                                  bool largest);
+  [[nodiscard]] std::vector<BlockTaskId> between(const DownsetInterval& interval,
+                                                 bool largest);
 
  private:
+  enum class NodeId : std::int32_t {};
+  enum class ArcId : std::int32_t {};
+  static constexpr NodeId kNoNode{-1}, kSource{0}, kSink{1};
   struct Arc {
-    std::int32_t to;
+    NodeId to;
     Bytes room;
   };
 
   void build(const DownsetInterval& interval);
-  void add_datum(std::int32_t datum, const DownsetInterval& interval);
-  void connect(std::int32_t from, std::int32_t to, Bytes room);
-  std::int32_t add_node();
+  void add_datum(BlockDatumId datum, const DownsetInterval& interval);
+  void connect(NodeId from, NodeId to, Bytes room);
+  NodeId add_node();
+  [[nodiscard]] static ArcId opposite(ArcId arc) {
+    return ArcId{static_cast<std::int32_t>(arc) ^ 1};
+  }
   [[nodiscard]] bool layer();
   [[nodiscard]] bool push_through_layers();
-  [[nodiscard]] std::vector<bool> source_side(bool largest) const;
-
-  static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
-  [[nodiscard]] std::int32_t node_of(std::int32_t task) const { return node_[at(task)]; }
+  [[nodiscard]] IdVector<NodeId, bool> source_side(bool largest) const;
 
   const BlockIndex* block_;
   std::function<bool()> stop_;
-  std::vector<std::int32_t> node_;     // by task, -1: outside the interval
-  std::vector<std::int32_t> seen_in_;  // by datum: the last build that met it
+  IdVector<BlockTaskId, NodeId> node_;            // kNoNode: outside the interval
+  IdVector<BlockDatumId, std::int32_t> seen_in_;  // the last build that met it
   std::int32_t builds_ = 0;
-  std::vector<std::vector<std::int32_t>> leaving_;  // by node: arcs, k and k^1 opposite
-  std::vector<Arc> arcs_;
-  std::vector<std::int32_t> depth_;
-  std::vector<std::size_t> next_arc_;
+  IdVector<NodeId, std::vector<ArcId>> leaving_;
+  IdVector<ArcId, Arc> arcs_;
+  IdVector<NodeId, std::int32_t> depth_;
+  IdVector<NodeId, std::size_t> next_arc_;
 };
 
 /// Of the downsets of least level the smallest.
 /// @param stop  asked now and then; when true, the result is empty
-[[nodiscard]] std::vector<std::int32_t> lowest_downset(
+[[nodiscard]] std::vector<BlockTaskId> lowest_downset(
     const BlockIndex& block, const std::function<bool()>& stop = {});
 
 }  // namespace espalier

@@ -5,9 +5,9 @@
 namespace espalier {
 namespace {
 
-std::uint64_t hash_of(std::span<const std::int32_t> ready) {
+std::uint64_t hash_of(std::span<const BlockTaskId> ready) {
   std::uint64_t mixed = 0x9e3779b97f4a7c15 + ready.size();
-  for (const std::int32_t task : ready) {
+  for (const BlockTaskId task : ready) {
     mixed = (mixed ^ static_cast<std::uint64_t>(task)) * 0xff51afd7ed558ccd;
     mixed ^= mixed >> 32;
   }
@@ -21,13 +21,13 @@ std::uint32_t tag_of(std::uint64_t hash) {
 }  // namespace
 
 bool VisitedDownsets::equals(std::int32_t number,
-                             std::span<const std::int32_t> ready) const {
+                             std::span<const BlockTaskId> ready) const {
   const auto i = static_cast<std::size_t>(number);
   const auto known = std::span(tasks_).subspan(first_[i], first_[i + 1] - first_[i]);
   return std::equal(known.begin(), known.end(), ready.begin(), ready.end());
 }
 
-bool VisitedDownsets::contains(std::span<const std::int32_t> ready) const {
+bool VisitedDownsets::contains(std::span<const BlockTaskId> ready) const {
   const std::uint64_t hash = hash_of(ready);
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t slot = hash & mask; slots_[slot].number >= 0;
@@ -45,7 +45,7 @@ std::size_t VisitedDownsets::free_slot(std::uint64_t hash) const {
   return slot;
 }
 
-void VisitedDownsets::add(std::span<const std::int32_t> ready) {
+void VisitedDownsets::add(std::span<const BlockTaskId> ready) {
   if (2 * (size() + 1) > slots_.size()) grow();
   const std::uint64_t hash = hash_of(ready);
   slots_[free_slot(hash)] = {tag_of(hash), static_cast<std::int32_t>(size())};

@@ -5,17 +5,19 @@
 #include <span>
 #include <vector>
 
+#include "espalier/sequential/downsets/downset_block.h"
+
 namespace espalier {
 
 /// A set of downsets, each given by the tasks that may be next.
 class VisitedDownsets {
  public:
   /// `ready` in increasing order.
-  [[nodiscard]] bool contains(std::span<const std::int32_t> ready) const;
+  [[nodiscard]] bool contains(std::span<const BlockTaskId> ready) const;
   /// Only what it does not contain.
-  void add(std::span<const std::int32_t> ready);
+  void add(std::span<const BlockTaskId> ready);
   [[nodiscard]] std::size_t bytes() const {
-    return tasks_.capacity() * sizeof(std::int32_t) +
+    return tasks_.capacity() * sizeof(BlockTaskId) +
            first_.capacity() * sizeof(std::size_t) + slots_.capacity() * sizeof(Slot);
   }
 
@@ -26,11 +28,11 @@ class VisitedDownsets {
   };
   [[nodiscard]] std::size_t size() const { return first_.size() - 1; }
   [[nodiscard]] bool equals(std::int32_t number,
-                            std::span<const std::int32_t> ready) const;
+                            std::span<const BlockTaskId> ready) const;
   [[nodiscard]] std::size_t free_slot(std::uint64_t hash) const;
   void grow();
 
-  std::vector<std::int32_t> tasks_;
+  std::vector<BlockTaskId> tasks_;
   std::vector<std::size_t> first_ = {0};  // offsets into tasks_
   std::vector<std::uint64_t> hash_;
   std::vector<Slot> slots_ = std::vector<Slot>(64);  // a power of two

@@ -186,7 +186,9 @@ class Contraction {
       const auto segments = dominant_schedule(downset_block_of(folded), number);
       ESPALIER_ASSERT(segments.has_value(), "they have been counted");
       for (const BlockSegment& segment : *segments) {
-        order.insert(order.end(), segment.tasks.begin(), segment.tasks.end());
+        for (const BlockTaskId task : segment.tasks) {
+          order.push_back(static_cast<std::int32_t>(task));
+        }
       }
     } else {
       SharedForkOrder best = shared_fork_order(folded, limits_.most_checks);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -248,22 +249,26 @@ Profile profile_of(const FoldedBlock& block, std::span<const std::int32_t> order
   return canon(sequence, next);
 }
 
+// Node k is task k.
 Block downset_block_of(const FoldedBlock& block) {
+  const auto task_of = [](std::int32_t node) { return BlockTaskId{node}; };
   Block result;
-  result.before = block.before;
+  for (const auto& [a, b] : block.before) {
+    result.before.emplace_back(task_of(a), task_of(b));
+  }
   Bytes total = 0, highest = 0;
-  for (std::size_t k = 0; k < block.nodes.size(); ++k) {
-    const Segment& node = block.nodes[k];
-    const auto task = static_cast<std::int32_t>(k);
-    result.cost.push_back(node.peak);
+  for (const Segment& node : block.nodes) {
+    const BlockTaskId task = result.cost.push_back(node.peak);
     highest = std::max(highest, node.peak - std::max<Bytes>(node.net, 0));
     total = checked_add(total, std::abs(node.net));
     if (node.net > 0) result.data.push_back({node.net, task, {}, true});
-    if (node.net < 0) result.data.push_back({-node.net, -1, {task}, false});
+    if (node.net < 0) result.data.push_back({-node.net, kNoBlockTask, {task}, false});
   }
   for (const SharedFork::Shared& datum : block.shared) {
     total = checked_add(total, datum.size);
-    result.data.push_back({datum.size, -1, datum.readers, false});
+    BlockDatum shared{datum.size, kNoBlockTask, {}, false};
+    std::ranges::transform(datum.readers, std::back_inserter(shared.readers), task_of);
+    result.data.push_back(std::move(shared));
   }
   (void)checked_add(total, highest);
   return result;
