@@ -1,5 +1,7 @@
 // The parts of a front that search pivots and carry the columns that found none.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "espalier/model/error.h"
@@ -125,7 +127,8 @@ void Front<T>::take_all(const PivotBlock<T>& block, bool last_resort,
   const PivotCounts counts = kernels::factor_pivot_block(
       kind(), block, {options.threshold, options.perturbation, true}, scratch);
   if (counts.eliminated < block.width)
-    throw Error("entries of the factor are too large for the precision");
+    throw InvalidInput(fmt::format("entries of the factor are too large for {} precision",
+                                   sizeof(T) == sizeof(double) ? "double" : "single"));
   log_counts(counts, last_resort);
 }
 

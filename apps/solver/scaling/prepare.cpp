@@ -21,30 +21,14 @@ namespace {
 using Scaling = PrepareOptions::Scaling;
 
 constexpr double kWideDiagonal = 1e8;
-// Entries beyond this, or below its inverse, are brought to where single precision has
-// them and their squares.
-constexpr double kFarFromOne = 1e15;
-
-bool diagonal_is_far_from_one(const SymmetricMatrix& matrix) {
-  double largest = 0;
-  for (std::int32_t j = 0; j < matrix.size; ++j) {
-    const auto at = matrix.column_start[j];
-    if (at < matrix.column_start[j + 1] && matrix.row[at] == j)
-      largest = std::max(largest, std::abs(matrix.value[at]));
-  }
-  return largest > kFarFromOne || (largest > 0 && largest < 1 / kFarFromOne);
-}
-
 Scaling chosen(Scaling asked, FactorKind kind, const SquareMatrix& matrix) {
   if (kind != FactorKind::kCholesky) {
     return asked == Scaling::kAuto ? Scaling::kMatching : asked;
   }
   if (asked == Scaling::kMatching) return Scaling::kEquilibrate;
   if (asked != Scaling::kAuto) return asked;
-  return diagonal_spread(matrix.lower) > kWideDiagonal ||
-                 diagonal_is_far_from_one(matrix.lower)
-             ? Scaling::kEquilibrate
-             : Scaling::kNone;
+  return diagonal_spread(matrix.lower) > kWideDiagonal ? Scaling::kEquilibrate
+                                                       : Scaling::kNone;
 }
 
 // Factors after which every entry has all its digits; none where some would leave the
@@ -119,8 +103,11 @@ void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) 
       prepared.structural_rank = matching.rank;
       break;
     }
-    default:
-      return;
+    default: {
+      const double uniform = uniform_log(lower.value);
+      if (uniform == 0) return;
+      log.assign(static_cast<std::size_t>(lower.size), uniform / 2);
+    }
   }
   set_scales(prepared, lower, log, log);
   multiply(lower, prepared.row_scale);
@@ -143,9 +130,13 @@ void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
     set_scales(prepared, matrix, logs.row, logs.column);
   } else if (scaling == Scaling::kMatching) {
     Matching matching = maximum_product_matching(matrix);
+    balance(matching.row_log, matching.column_log);
     set_scales(prepared, matrix, matching.row_log, matching.column_log);
     prepared.row_of = std::move(matching.row_of_column);
     prepared.structural_rank = matching.rank;
+  } else if (const double uniform = uniform_log(matrix.value); uniform != 0) {
+    const std::vector<double> log(static_cast<std::size_t>(matrix.size), uniform / 2);
+    set_scales(prepared, matrix, log, log);
   }
   multiply(matrix, prepared);
   if (!prepared.row_of.empty()) {

@@ -15,7 +15,7 @@ namespace espalier::solver {
 struct PrepareOptions {
   enum class Scaling {
     kAuto,         ///< Cholesky: see prepare(); L D L^T and LU: by matching
-    kNone,         ///< the matrix as it is, rows where they are
+    kNone,         ///< but for one factor where entries are far from 1: uniform_log()
     kEquilibrate,  ///< largest entry of each row and column near 1
     kMatching,     ///< maximum_product_matching(); Cholesky: as kEquilibrate
   };
@@ -58,9 +58,8 @@ struct PreparedMatrix {
 /// Scales a matrix for its factorisation and, for LU, moves large entries to the
 /// diagonal. Takes the matrix over.
 ///
-/// Cholesky with kAuto: equilibrated when the diagonal spans more than 1e8 or its largest
-/// entry is far from 1, else as it is. A structurally singular matrix is prepared like
-/// any other.
+/// Cholesky with kAuto: equilibrated when the diagonal spans more than 1e8, else kNone. A
+/// structurally singular matrix is prepared like any other.
 ///
 /// @throws InvalidInput as require_kind()
 /// @par Cost  O(n + nonzeros), and that of maximum_product_matching()

@@ -10,6 +10,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostLog = 500;
 constexpr int kSteps = 5;
+constexpr double kFarFromOne = 1e15;
 
 double diagonal_entry(const SymmetricMatrix& matrix, std::int32_t column) {
   const std::int64_t at = matrix.column_start[column];
@@ -53,6 +54,29 @@ ScalingLogs equilibration(const GeneralMatrix& matrix) {
     }
   }
   return result;
+}
+
+void balance(std::span<double> row_log, std::span<double> column_log) {
+  double least = kInfinity, most = -kInfinity;  // of row_log and −column_log
+  for (const double log : row_log) {
+    least = std::min(least, log);
+    most = std::max(most, log);
+  }
+  for (const double log : column_log) {
+    least = std::min(least, -log);
+    most = std::max(most, -log);
+  }
+  if (row_log.empty()) return;
+  const double shift = -std::round((least + most) / 2);
+  for (double& log : row_log) log += shift;
+  for (double& log : column_log) log -= shift;
+}
+
+double uniform_log(std::span<const double> values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  const bool far = largest > kFarFromOne || largest < 1 / kFarFromOne;
+  return far && largest > 0 ? -std::log2(largest) : 0;
 }
 
 std::vector<double> unit_diagonal_logs(const SymmetricMatrix& matrix) {

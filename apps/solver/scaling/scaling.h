@@ -23,6 +23,16 @@ struct ScalingLogs {
 /// @par Cost  O(n + nonzeros)
 [[nodiscard]] ScalingLogs equilibration(const GeneralMatrix& matrix);
 
+/// Adds a number to all logarithms of rows and takes it from those of columns, so that
+/// the largest modulus of either is least: what is scaled is the same, and
+/// powers_of_two() cuts off less.
+void balance(std::span<double> row_log, std::span<double> column_log);
+
+/// Logarithm of the one factor that brings the largest modulus to 1, where that is beyond
+/// 1e15 or below 1e-15: single precision has such entries, their squares and products
+/// then. Else 0.
+[[nodiscard]] double uniform_log(std::span<const double> values);
+
 /// d_ii^(-1/2): a diagonal of ones. 1 where the diagonal is not positive.
 [[nodiscard]] std::vector<double> unit_diagonal_logs(const SymmetricMatrix& matrix);
 

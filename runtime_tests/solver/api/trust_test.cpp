@@ -266,6 +266,38 @@ TEST(Trust, IsNotRefusedToIllConditionedSystemsAsSingular) {
       }
 }
 
+// A factor of 1e300 or 1e-300 says nothing about a system.
+TEST(Trust, DoesNotDependOnTheMagnitudeOfTheMatrix) {
+  std::mt19937 random(14);
+  const auto draw = [&](int first, int last) {
+    return std::uniform_int_distribution<int>(first, last)(random);
+  };
+  for (int instance = 0; instance < 24; ++instance) {
+    const std::int32_t n = draw(1, 30);
+    const int power = instance % 2 == 0 ? 990 : -990;
+    Given a{n, {}};
+    for (std::int32_t j = 0; j < n; ++j) {
+      a.add(j, j, std::ldexp(draw(8, 16), power));
+      const double value = std::ldexp(draw(-3, 3), power);
+      const std::int32_t i = draw(0, n - 1);
+      a.add(i, j, value);
+      a.add(j, i, value);
+    }
+    for (const FactorKind kind : {FactorKind::kLdlt, FactorKind::kLu})
+      for (int scaling = 0; scaling < 4; ++scaling) {
+        SolverOptions options = of_kind(kind);
+        options.precision = Precision::kSingle;
+        options.prepare.scaling = static_cast<PrepareOptions::Scaling>(scaling);
+        Vector b(n);
+        for (double& each : b) each = draw(-9, 9);
+        SCOPED_TRACE(a.text());
+        const Answer answer = solve(a.matrix(kind == FactorKind::kLdlt), options, b);
+        EXPECT_FALSE(answer.solution.doubts.any());
+        EXPECT_LE(strict_error(a, false, answer.x, b), 1e-14);
+      }
+  }
+}
+
 // Every row times a power of two, and every column; the right-hand side as the rows.
 TEST(Trust, OfSmallSystemsOfAnyScaleIsNeverWrong) {
   std::mt19937 random(13);

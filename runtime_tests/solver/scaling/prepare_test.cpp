@@ -268,6 +268,32 @@ TEST(KindOf, LooksAtTheDiagonalAndAtTwoByTwoMinors) {
   EXPECT_EQ(kind_of(stored<GeneralMatrix>({2, {1, 2, 3, 4}}, false)), FactorKind::kLu);
 }
 
+// Powers of two beyond those of single precision, with any scaling that is asked for.
+TEST(Prepare, BringsMatricesOfAnyMagnitudeToWhereSinglePrecisionHasThem) {
+  for (const double scale : {0x1p-1000, 0x1p-60, 0x1p60, 0x1p1000})
+    for (const FactorKind kind :
+         {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu})
+      for (const Scaling scaling :
+           {Scaling::kAuto, Scaling::kNone, Scaling::kEquilibrate, Scaling::kMatching}) {
+        const Dense given{2, {4 * scale, scale, scale, 3 * scale}};
+        const PreparedMatrix prepared =
+            prepare(stored<SymmetricMatrix>(given, true), kind, {.scaling = scaling});
+        const Dense b = dense(prepared.matrix);
+        for (const double value : b.value) {
+          EXPECT_LE(std::abs(value), 4) << scale << ' ' << int(kind) << int(scaling);
+          EXPECT_GE(std::abs(value), 0.125) << scale << ' ' << int(kind) << int(scaling);
+        }
+      }
+}
+
+TEST(Balance, KeepsProductsAndMakesTheLargestLogarithmLeast) {
+  std::vector<double> row{0, -3, 1}, column{-996, -1000, -990};
+  balance(row, column);
+  EXPECT_EQ(row, (std::vector<double>{-499, -502, -498}));
+  EXPECT_EQ(column, (std::vector<double>{-497, -501, -491}));
+  balance({}, {});
+}
+
 TEST(Equilibration, BringsTheLargestEntriesNearOne) {
   const GeneralMatrix a = stored<GeneralMatrix>({2, {1e10, 1, 0, 1e-10}}, false);
   const ScalingLogs logs = equilibration(a);
