@@ -127,6 +127,7 @@ void Run::submitted(const starpu_task& task, bool bound) {
       !in_message_thread())
     throttle_.wait();
 #endif
+  if (timed_ && throttle_.pending() == 0) gap_.begins(now());
   throttle_.submitted();
 }
 
@@ -175,7 +176,11 @@ void Run::end_unseen(Tally& tally) {
   if (task == nullptr) return;
   tally.running = nullptr;
   add<std::int64_t>(tally.tasks, 1);
-  if (timed_) add<Seconds>(tally.busy, now() - tally.start);
+  if (timed_) {
+    const Seconds end = now();
+    add<Seconds>(tally.busy, end - tally.start);
+    gap_.task_ended(end);
+  }
   throttle_.ended();
   if (gate_) gate_->ended_unseen(task);
 }
@@ -186,7 +191,10 @@ void Run::ended(const starpu_task& task, bool bound) {
     tally.running = nullptr;
     add<std::int64_t>(tally.tasks, 1);
     const Seconds end = timed_ ? now() : 0;
-    if (timed_) add<Seconds>(tally.busy, end - tally.start);
+    if (timed_) {
+      add<Seconds>(tally.busy, end - tally.start);
+      gap_.task_ended(end);
+    }
     if (trace_)
       trace_->task(static_cast<std::size_t>(worker), name_of(task), tally.start, end,
                    held_.take(&task));
@@ -239,6 +247,7 @@ RunReport Run::report() const {
   report.vm_rss_at_start = rss_at_start_;
   report.vm_hwm = process_memory().vm_hwm;
   report.throttled_seconds = throttle_.waited();
+  report.longest_gap_seconds = gap_.longest(now(), throttle_.pending() > 0);
   report.workers = static_cast<std::int64_t>(tallies_.size());
   report.elapsed_seconds = now() - start_;
   for (const Tally& tally : tallies_) {
@@ -255,7 +264,7 @@ RunReport Run::report() const {
 
 // What is known of programs that declare nothing.
 void Run::add_gate(RunReport& report) const {
-  const DataGateReport gate = gate_->report();
+  const SubmissionGateReport gate = gate_->report();
   const ApplicationData own = gate_->application_data();
   report.application_data = own.count();
   report.application_bytes = own.bytes();

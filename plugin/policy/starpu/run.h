@@ -9,6 +9,7 @@
 
 #include "policy/core/gate.h"
 #include "policy/core/held_times.h"
+#include "policy/core/longest_gap.h"
 #include "policy/core/report.h"
 #include "policy/core/settings.h"
 #include "policy/core/throttle.h"
@@ -87,6 +88,7 @@ class Run {
   const Seconds start_;
   const std::optional<Bytes> rss_at_start_;
   Throttle throttle_;
+  LongestGap gap_;  // if timed
   std::optional<Trace> trace_;
   HeldTimes held_;  // with a trace
   std::vector<Tally> tallies_;

@@ -26,7 +26,7 @@ thread_local bool owes = false;
 // The task that this thread's worker runs, once its data were allocated for it.
 struct Running {
   const starpu_task* task = nullptr;
-  DataGate::Op op = DataGate::Op::kNone;
+  SubmissionGate::Op op = SubmissionGate::Op::kNone;
 };
 thread_local Running running;
 
@@ -44,7 +44,7 @@ bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) 
 
 // With a disk, what StarPU itself keeps: it counts in MiB.
 Bytes bound_of(const Settings& settings) {
-  if (!settings.memory) return DataGate::kUnlimited;
+  if (!settings.memory) return SubmissionGate::kUnlimited;
   if (settings.on_overflow != Overflow::kDisk) return *settings.memory;
   return std::min<Bytes>(*settings.memory, starpu_memory_get_total(STARPU_MAIN_RAM));
 }
@@ -112,18 +112,18 @@ void TransparentGate::follow(const starpu_task& task) {
   }
   std::unique_lock lock = lock_with(data, [&] { data_of(task, workers_, data); });
   if (data.empty()) return;
-  const DataGate::Op op = gate_.submit(&task, data);
+  const SubmissionGate::Op op = gate_.submit(&task, data);
   application_waits_ = false;
   ++changes_;
-  if (op != DataGate::Op::kNone && gate_.footprint(op) > gate_.bound())
+  if (op != SubmissionGate::Op::kNone && gate_.footprint(op) > gate_.bound())
     refuse_if_too_large(lock, op, task);
 }
 
 bool TransparentGate::ready(starpu_task& task) {
   if (!has_data(task)) return true;
   const std::scoped_lock lock(mutex_);
-  const DataGate::Op op = gate_.find(&task);
-  if (op == DataGate::Op::kNone) return true;
+  const SubmissionGate::Op op = gate_.find(&task);
+  if (op == SubmissionGate::Op::kNone) return true;
   const bool admitted = gate_.ready(op, now());
   changed();
   if (!admitted) watched_.notify_one();
@@ -133,8 +133,8 @@ bool TransparentGate::ready(starpu_task& task) {
 void TransparentGate::bypasses(const starpu_task& task) {
   if (!has_data(task)) return;
   const std::scoped_lock lock(mutex_);
-  const DataGate::Op op = gate_.find(&task);
-  if (op == DataGate::Op::kNone) return;
+  const SubmissionGate::Op op = gate_.find(&task);
+  if (op == SubmissionGate::Op::kNone) return;
   gate_.start(op);
   ++bypassed_;
   changed();
@@ -150,7 +150,7 @@ void TransparentGate::fetched(const starpu_task& task) {
   if (!has_data(task) || (blocks.empty() && !spills)) return;
   std::unique_lock lock(mutex_);
   settle_own();
-  const DataGate::Op op = gate_.find(&task);
+  const SubmissionGate::Op op = gate_.find(&task);
   running = {&task, op};
   // There blocks also pass from datum to datum without having been freed.
   if (gate_.evicts()) {
@@ -188,9 +188,9 @@ void TransparentGate::ended(const starpu_task& task) {
   }
   std::unique_lock lock(mutex_);
   settle_own();
-  const DataGate::Op op = running.task == &task ? running.op : gate_.find(&task);
+  const SubmissionGate::Op op = running.task == &task ? running.op : gate_.find(&task);
   running = {};
-  if (op == DataGate::Op::kNone) return;
+  if (op == SubmissionGate::Op::kNone) return;
   if (gate_.unplaced(op)) {
     // Fetched by another thread, as data on other nodes are.
     lock.unlock();
@@ -204,11 +204,11 @@ void TransparentGate::ended(const starpu_task& task) {
 void TransparentGate::ended_unseen(const starpu_task* task) {
   settle();
   std::unique_lock lock(mutex_);
-  const DataGate::Op op = gate_.find(task);
-  if (op != DataGate::Op::kNone && gate_.started(op)) end(lock, op);
+  const SubmissionGate::Op op = gate_.find(task);
+  if (op != SubmissionGate::Op::kNone && gate_.started(op)) end(lock, op);
 }
 
-void TransparentGate::end(std::unique_lock<BriefMutex>& lock, DataGate::Op op) {
+void TransparentGate::end(std::unique_lock<BriefMutex>& lock, SubmissionGate::Op op) {
   std::vector<void*> admitted;
   gate_.end(op);
   if (gate_.holds()) gate_.admit_held(now(), admitted);
@@ -302,7 +302,7 @@ ApplicationData TransparentGate::application_data() const {
   return application_data_;
 }
 
-DataGateReport TransparentGate::report() const {
+SubmissionGateReport TransparentGate::report() const {
   const std::scoped_lock lock(mutex_);
   return gate_.report();
 }

@@ -15,7 +15,7 @@
 
 #include "policy/core/application_data.h"
 #include "policy/core/brief_mutex.h"
-#include "policy/core/data_gate.h"
+#include "policy/core/submission_gate.h"
 #include "policy/core/settings.h"
 #include "policy/core/throttle.h"
 #include "policy/core/trace.h"
@@ -23,7 +23,7 @@
 
 namespace espalier::policy {
 
-/// A DataGate at work in StarPU: one for the process, whatever the number of contexts.
+/// A SubmissionGate at work in StarPU: one for the process, whatever the number of contexts.
 ///
 ///   submitted() ─► ready() ─┬─► placement ─► taken() ─► fetched() ─► ended()
 ///                           └─ held ─► place_admitted() ─► placement
@@ -80,7 +80,7 @@ class TransparentGate final : private AllocationObserver {
     if (room_.load(std::memory_order_relaxed)) place_all();
   }
 
-  [[nodiscard]] DataGateReport report() const;
+  [[nodiscard]] SubmissionGateReport report() const;
   [[nodiscard]] bool measured() const { return measured_; }
   /// Data of tasks that the application allocated itself.
   [[nodiscard]] ApplicationData application_data() const;
@@ -103,10 +103,10 @@ class TransparentGate final : private AllocationObserver {
   void place_all();
   void hand_on(const std::vector<void*>& admitted) const;
   void changed();  // with the lock
-  void refuse_if_too_large(std::unique_lock<BriefMutex>& lock, DataGate::Op op,
+  void refuse_if_too_large(std::unique_lock<BriefMutex>& lock, SubmissionGate::Op op,
                            const starpu_task& task);
   void watch();
-  void end(std::unique_lock<BriefMutex>& lock, DataGate::Op op);
+  void end(std::unique_lock<BriefMutex>& lock, SubmissionGate::Op op);
   [[nodiscard]] Seconds patience() const;  // with the lock
   void act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds still);
   void go_on(std::vector<void*>& admitted);  // with the lock
@@ -127,7 +127,7 @@ class TransparentGate final : private AllocationObserver {
   std::atomic<std::uint64_t> frees_ = 0;  // blocks that were about to be freed
 
   mutable BriefMutex mutex_;  // guards what follows
-  DataGate gate_;
+  SubmissionGate gate_;
   /// Blocks that were freed but that StarPU may still count: it does until the call in
   /// which it freed them returns, so until the same thread calls the policy again.
   struct Leaving {
@@ -139,7 +139,7 @@ class TransparentGate final : private AllocationObserver {
   /// Messages that have begun and not ended, by handle; those of one handle in order.
   /// A message's address stands for it in the gate.
   struct Message {
-    DataGate::Op op;
+    SubmissionGate::Op op;
   };
   std::unordered_map<starpu_data_handle_t, std::deque<std::unique_ptr<Message>>>
       messages_;

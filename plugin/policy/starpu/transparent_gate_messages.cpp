@@ -52,7 +52,7 @@ void TransparentGate::message_begins(starpu_data_handle_t handle, bool receives)
   message->op = gate_.submit_message(message.get(), datum.front());
   application_waits_ = false;
   ++changes_;
-  if (message->op != DataGate::Op::kNone) messages_[handle].push_back(std::move(message));
+  if (message->op != SubmissionGate::Op::kNone) messages_[handle].push_back(std::move(message));
 }
 
 void TransparentGate::message_ended(starpu_data_handle_t handle) {

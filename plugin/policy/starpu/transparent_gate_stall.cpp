@@ -40,7 +40,7 @@ constexpr std::string_view kHowToLearn =
 }  // namespace
 
 void TransparentGate::refuse_if_too_large(std::unique_lock<BriefMutex>& lock,
-                                          DataGate::Op op, const starpu_task& task) {
+                                          SubmissionGate::Op op, const starpu_task& task) {
   const std::string text = fmt::format(
       "espalier: the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
       "works on {} at once. At least that much is needed",

@@ -48,7 +48,7 @@ namespace {
 
 // One runs, one after the other, in the order in which they are let in; each datum is
 // released when its last task has been submitted.
-void run_all(DataGate& gate, const std::vector<Op>& ops,
+void run_all(SubmissionGate& gate, const std::vector<Op>& ops,
              const std::function<const void*(std::size_t)>& released) {
   std::vector<void*> admitted;
   std::size_t ended = 0;
@@ -70,15 +70,15 @@ void run_all(DataGate& gate, const std::vector<Op>& ops,
 
 constexpr std::uintptr_t kMany = 1'000'000;
 
-TEST(DataGate, RunsOneTask) {
-  DataGate gate(1, false);
+TEST(SubmissionGate, RunsOneTask) {
+  SubmissionGate gate(1, false);
   run_all(gate, {submit(gate, 0, 0, 1)}, [](std::size_t) { return handle(0); });
   EXPECT_EQ(gate.booked(), 0);
   EXPECT_EQ(gate.report().least, 1);
 }
 
-TEST(DataGate, RunsAMillionReadersOfOneDatum) {
-  DataGate gate(8, false);
+TEST(SubmissionGate, RunsAMillionReadersOfOneDatum) {
+  SubmissionGate gate(8, false);
   std::vector<Op> ops;
   for (std::uintptr_t t = 0; t < kMany; ++t) ops.push_back(submit(gate, t, 0, 8));
   gate.release(handle(0));
@@ -89,8 +89,8 @@ TEST(DataGate, RunsAMillionReadersOfOneDatum) {
 }
 
 // Each task is ready when the one before has ended.
-TEST(DataGate, RunsAChainOfAMillionWriters) {
-  DataGate gate(8, false);
+TEST(SubmissionGate, RunsAChainOfAMillionWriters) {
+  SubmissionGate gate(8, false);
   std::vector<Op> ops;
   for (std::uintptr_t t = 0; t < kMany; ++t) ops.push_back(submit(gate, t, 0, 8));
   for (const Op op : ops) {
@@ -103,9 +103,9 @@ TEST(DataGate, RunsAChainOfAMillionWriters) {
 }
 
 // All are ready at once, and memory suffices for three.
-TEST(DataGate, RunsAMillionIndependentChains) {
+TEST(SubmissionGate, RunsAMillionIndependentChains) {
   constexpr Bytes kSize = 64;
-  DataGate gate(3 * kSize, false);
+  SubmissionGate gate(3 * kSize, false);
   std::vector<Op> writers, readers;
   for (std::uintptr_t c = 0; c < kMany; ++c) {
     writers.push_back(submit(gate, 2 * c, c, kSize));
@@ -139,7 +139,7 @@ std::int64_t heap_of_a_task(std::uintptr_t count, std::uintptr_t data, bool in_p
                             bool held) {
   std::vector<DataAccess> accesses(data);
   const std::int64_t before = heap_bytes;
-  DataGate gate(1, false);
+  SubmissionGate gate(1, false);
   for (std::uintptr_t t = 0; t < count; ++t) {
     for (std::uintptr_t d = 0; d < data; ++d)
       accesses[d] = {handle(in_pairs ? t / 2 : data * t + d), 8, nullptr};
@@ -151,7 +151,7 @@ std::int64_t heap_of_a_task(std::uintptr_t count, std::uintptr_t data, bool in_p
   return (heap_bytes - before) / static_cast<std::int64_t>(count);
 }
 
-TEST(DataGate, TakesAtMost200BytesForATaskAndItsDatum) {
+TEST(SubmissionGate, TakesAtMost200BytesForATaskAndItsDatum) {
   // In numbers of tasks after which tables have just grown, too.
   for (const std::uintptr_t count : {10'000U, 49'153U, 65'537U, 300'000U}) {
     const std::int64_t one = heap_of_a_task(count, 1, false, false);
@@ -171,8 +171,8 @@ TEST(DataGate, TakesAtMost200BytesForATaskAndItsDatum) {
   }
 }
 
-TEST(DataGate, TakesNoMoreMemoryHoweverLongItRuns) {
-  DataGate gate(1000, true);
+TEST(SubmissionGate, TakesNoMoreMemoryHoweverLongItRuns) {
+  SubmissionGate gate(1000, true);
   const auto pass = [&gate](std::uintptr_t from, std::uintptr_t to) {
     for (std::uintptr_t t = from; t < to; ++t) {
       const Op op = submit(gate, t, t % 7, 10);

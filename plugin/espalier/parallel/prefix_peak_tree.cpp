@@ -1,4 +1,4 @@
-#include "espalier/parallel/witness_tree.h"
+#include "espalier/parallel/prefix_peak_tree.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,11 +8,11 @@
 
 namespace espalier {
 
-WitnessTree::Node WitnessTree::joined(const Node& a, const Node& b) {
+PrefixPeakTree::Node PrefixPeakTree::joined(const Node& a, const Node& b) {
   return {a.sum + b.sum, std::max(a.peak, b.peak + a.sum)};
 }
 
-WitnessTree::Node WitnessTree::block(std::size_t index) const {
+PrefixPeakTree::Node PrefixPeakTree::block(std::size_t index) const {
   Node node;
   const std::size_t last = std::min(end_, (index + 1) * kBlock);
   for (std::size_t i = index * kBlock; i < last; ++i) {
@@ -23,7 +23,7 @@ WitnessTree::Node WitnessTree::block(std::size_t index) const {
   return node;
 }
 
-void WitnessTree::update(Place place) {
+void PrefixPeakTree::update(Place place) {
   const std::size_t leaf = place / kBlock;
   std::size_t node = nodes_.size() / 2 + leaf;
   nodes_[node] = block(leaf);
@@ -31,7 +31,7 @@ void WitnessTree::update(Place place) {
     nodes_[node] = joined(nodes_[2 * node], nodes_[2 * node + 1]);
 }
 
-WitnessTree::Place WitnessTree::append(std::uint32_t task, Bytes alloc) {
+PrefixPeakTree::Place PrefixPeakTree::append(std::uint32_t task, Bytes alloc) {
   ESPALIER_ASSERT((task & kGone) == 0, "a task id below 2^31");
   if (end_ == entries_.size()) close_up();
   const auto place = static_cast<Place>(end_++);
@@ -42,25 +42,25 @@ WitnessTree::Place WitnessTree::append(std::uint32_t task, Bytes alloc) {
   return place;
 }
 
-void WitnessTree::change(Place place, Bytes more_alloc, Bytes more_free) {
+void PrefixPeakTree::change(Place place, Bytes more_alloc, Bytes more_free) {
   entries_[place].alloc += more_alloc;
   entries_[place].free += more_free;
   if ((tasks_[place] & kGone) == 0) update(place);
 }
 
-void WitnessTree::remove(Place place) {
+void PrefixPeakTree::remove(Place place) {
   tasks_[place] |= kGone;
   --alive_;
   update(place);
 }
 
-void WitnessTree::restore(Place place) {
+void PrefixPeakTree::restore(Place place) {
   tasks_[place] &= ~kGone;
   ++alive_;
   update(place);
 }
 
-std::optional<WitnessTree::Place> WitnessTree::first_above(Bytes limit) const {
+std::optional<PrefixPeakTree::Place> PrefixPeakTree::first_above(Bytes limit) const {
   if (alive_ == 0 || nodes_[1].peak <= limit) return std::nullopt;
   std::size_t node = 1;
   const std::size_t first_leaf = nodes_.size() / 2;
@@ -80,17 +80,17 @@ std::optional<WitnessTree::Place> WitnessTree::first_above(Bytes limit) const {
   }
 }
 
-Bytes WitnessTree::peak() const {
+Bytes PrefixPeakTree::peak() const {
   return alive_ == 0 ? 0 : std::max<Bytes>(0, nodes_[1].peak);
 }
 
-std::optional<WitnessTree::Place> WitnessTree::first() const {
+std::optional<PrefixPeakTree::Place> PrefixPeakTree::first() const {
   for (std::size_t place = 0; place < end_; ++place)
     if ((tasks_[place] & kGone) == 0) return static_cast<Place>(place);
   return std::nullopt;
 }
 
-void WitnessTree::close_up() {
+void PrefixPeakTree::close_up() {
   std::size_t to = 0;
   for (std::size_t from = 0; from < end_; ++from) {
     if ((tasks_[from] & kGone) != 0) continue;

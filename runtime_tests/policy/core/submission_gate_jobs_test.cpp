@@ -9,7 +9,7 @@
 #include <optional>
 #include <random>
 
-#include "policy/core/data_gate.h"
+#include "policy/core/submission_gate.h"
 #include "policy/gate_steps.h"
 
 namespace espalier::policy {
@@ -187,7 +187,7 @@ class Process {
                        [](const State& state) { return state.ended; });
   }
   [[nodiscard]] Bytes in_memory() const { return in_memory_; }
-  [[nodiscard]] const DataGate& gate() const { return gate_; }
+  [[nodiscard]] const SubmissionGate& gate() const { return gate_; }
 
  private:
   struct State {
@@ -275,7 +275,7 @@ class Process {
   std::size_t submitted_ = 0;
   int running_ = 0;
   Bytes in_memory_ = 0;
-  DataGate gate_;
+  SubmissionGate gate_;
 };
 
 struct Outcome {
@@ -353,7 +353,7 @@ Drawn drawn(std::mt19937& random) {
   return result;
 }
 
-TEST(DataGateJobs, JobsEndInsideTheLeastBoundWhateverTheTiming) {
+TEST(SubmissionGateJobs, JobsEndInsideTheLeastBoundWhateverTheTiming) {
   for (unsigned seed = 0; seed < 250; ++seed) {
     std::mt19937 random(seed);
     const Drawn d = drawn(random);
@@ -369,7 +369,7 @@ TEST(DataGateJobs, JobsEndInsideTheLeastBoundWhateverTheTiming) {
   }
 }
 
-TEST(DataGateJobs, LeastIsThePeakOfTheProcessesPartOfTheOrder) {
+TEST(SubmissionGateJobs, LeastIsThePeakOfTheProcessesPartOfTheOrder) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
     const Drawn d = drawn(random);
@@ -384,7 +384,7 @@ TEST(DataGateJobs, LeastIsThePeakOfTheProcessesPartOfTheOrder) {
 
 // That they stand in the order is what it takes: gates that do not know of them let in
 // what another process's turn needs.
-TEST(DataGateJobs, WithoutThemInTheOrderSomeJobsAreStuck) {
+TEST(SubmissionGateJobs, WithoutThemInTheOrderSomeJobsAreStuck) {
   int stuck = 0;
   for (unsigned seed = 0; seed < 600; ++seed) {
     std::mt19937 random(seed);

@@ -25,11 +25,11 @@ struct Stalled {
     EXPECT_FALSE(gate.ready(second, 0));
     EXPECT_TRUE(gate.stalled());
   }
-  DataGate gate;
+  SubmissionGate gate;
   Op second;
 };
 
-TEST(DataGateOverflow, EvictedDataAreBookedWhileTasksWorkOnThem) {
+TEST(SubmissionGateOverflow, EvictedDataAreBookedWhileTasksWorkOnThem) {
   for (const bool measured : {false, true}) {
     Stalled s(measured);
     s.gate.let_evict();
@@ -51,8 +51,8 @@ TEST(DataGateOverflow, EvictedDataAreBookedWhileTasksWorkOnThem) {
   }
 }
 
-TEST(DataGateOverflow, DataThatStayAreBookedUntilTheyAreReleased) {
-  DataGate gate(100, false);
+TEST(SubmissionGateOverflow, DataThatStayAreBookedUntilTheyAreReleased) {
+  SubmissionGate gate(100, false);
   const Op first = submit(gate, 0, {that_stays(0, 50)});
   EXPECT_TRUE(gate.ready(first, 0));
   gate.end(first);
@@ -68,8 +68,8 @@ TEST(DataGateOverflow, DataThatStayAreBookedUntilTheyAreReleased) {
 }
 
 // The second task's own datum stays: with it, the third would never fit.
-TEST(DataGateOverflow, TheRestMustStillFitBesideWhatStays) {
-  DataGate gate(100, false);
+TEST(SubmissionGateOverflow, TheRestMustStillFitBesideWhatStays) {
+  SubmissionGate gate(100, false);
   const Op blocker = submit(gate, 0, 9, 100);
   EXPECT_TRUE(gate.ready(blocker, 0));
   gate.end(blocker);
@@ -89,7 +89,7 @@ TEST(DataGateOverflow, TheRestMustStillFitBesideWhatStays) {
   EXPECT_EQ(admit(gate), tasks({3, 4}));
 }
 
-TEST(DataGateOverflow, BlocksThatAreEvictedAreNotTakenForReleased) {
+TEST(SubmissionGateOverflow, BlocksThatAreEvictedAreNotTakenForReleased) {
   Stalled s(true);
   s.gate.let_evict();
   EXPECT_EQ(admit(s.gate), tasks({1}));
@@ -106,7 +106,7 @@ TEST(DataGateOverflow, BlocksThatAreEvictedAreNotTakenForReleased) {
 }
 
 // StarPU may give the block of one datum to another without freeing it.
-TEST(DataGateOverflow, BlocksAreHandedOnFromDatumToDatum) {
+TEST(SubmissionGateOverflow, BlocksAreHandedOnFromDatumToDatum) {
   Stalled s(true);
   s.gate.let_evict();
   EXPECT_EQ(admit(s.gate), tasks({1}));
@@ -122,7 +122,7 @@ TEST(DataGateOverflow, BlocksAreHandedOnFromDatumToDatum) {
 }
 
 // The block of datum 0 is datum 1's when datum 0 comes back to another one.
-TEST(DataGateOverflow, DataThatComeBackAreNotTakenForLargerOnes) {
+TEST(SubmissionGateOverflow, DataThatComeBackAreNotTakenForLargerOnes) {
   Stalled s(true);
   s.gate.let_evict();
   EXPECT_EQ(admit(s.gate), tasks({1}));
@@ -140,8 +140,8 @@ TEST(DataGateOverflow, DataThatComeBackAreNotTakenForLargerOnes) {
   EXPECT_EQ(s.gate.report().allocated, 0);
 }
 
-TEST(DataGateOverflow, ExceedingGoesAsFarAsAllThatIsSubmittedNeedsAndAsksNobody) {
-  DataGate gate(100, false);
+TEST(SubmissionGateOverflow, ExceedingGoesAsFarAsAllThatIsSubmittedNeedsAndAsksNobody) {
+  SubmissionGate gate(100, false);
   const Op first = submit(gate, 0, 0, 60), second = submit(gate, 1, 1, 60);
   EXPECT_TRUE(gate.ready(first, 0));
   gate.end(first);
@@ -157,8 +157,8 @@ TEST(DataGateOverflow, ExceedingGoesAsFarAsAllThatIsSubmittedNeedsAndAsksNobody)
   EXPECT_EQ(gate.report().unproven, 0);
 }
 
-TEST(DataGateOverflow, ExceedingHoldsWhatTheBoundRaisedHasNoRoomFor) {
-  DataGate gate(50, false);
+TEST(SubmissionGateOverflow, ExceedingHoldsWhatTheBoundRaisedHasNoRoomFor) {
+  SubmissionGate gate(50, false);
   gate.let_exceed();
   std::vector<Op> ops;
   for (std::uintptr_t t = 0; t < 4; ++t) {
@@ -172,8 +172,8 @@ TEST(DataGateOverflow, ExceedingHoldsWhatTheBoundRaisedHasNoRoomFor) {
   EXPECT_EQ(gate.report().over_bound, 10);
 }
 
-TEST(DataGateOverflow, WithoutALimitNothingIsHeldAndTheLeastIsFound) {
-  DataGate gate(DataGate::kUnlimited, false);
+TEST(SubmissionGateOverflow, WithoutALimitNothingIsHeldAndTheLeastIsFound) {
+  SubmissionGate gate(SubmissionGate::kUnlimited, false);
   std::vector<Op> ops;
   for (std::uintptr_t t = 0; t < 3; ++t) {
     ops.push_back(submit(gate, 2 * t, t, Bytes{1} << 59));
@@ -190,7 +190,7 @@ TEST(DataGateOverflow, WithoutALimitNothingIsHeldAndTheLeastIsFound) {
 // Random programs whose data are evicted from the start: what is booked never exceeds the
 // bound, is what the running tasks work on and what stays, and every program ends if each
 // task fits beside what stays at its place.
-TEST(DataGateOverflow, EvictingEndsRandomProgramsInsideTheBound) {
+TEST(SubmissionGateOverflow, EvictingEndsRandomProgramsInsideTheBound) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -212,7 +212,7 @@ TEST(DataGateOverflow, EvictingEndsRandomProgramsInsideTheBound) {
       for (const DataAccess& a : accesses) footprint += a.stays ? 0 : a.size;
       bound = std::max(bound, stays + footprint);
     }
-    DataGate gate(bound, false);
+    SubmissionGate gate(bound, false);
     gate.let_evict();
     std::vector<Op> ops;
     for (int t = 0; t < kTasks; ++t) ops.push_back(gate.submit(task(t), program[t]));

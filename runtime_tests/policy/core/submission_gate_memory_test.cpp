@@ -7,8 +7,8 @@
 namespace espalier::policy {
 namespace {
 
-TEST(DataGate, CountsWhatTheApplicationAllocatedOnceATaskUsesIt) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, CountsWhatTheApplicationAllocatedOnceATaskUsesIt) {
+  SubmissionGate gate(100, true);
   gate.allocated(block(0), 70, false);
   EXPECT_EQ(gate.booked(), 0);
   const DataAccess access{handle(0), 70, block(0)};
@@ -28,8 +28,8 @@ TEST(DataGate, CountsWhatTheApplicationAllocatedOnceATaskUsesIt) {
   EXPECT_EQ(gate.report().least, 70);
 }
 
-TEST(DataGate, CountsAPartOfPartitionedDataWithTheWhole) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, CountsAPartOfPartitionedDataWithTheWhole) {
+  SubmissionGate gate(100, true);
   const Op whole = submit(gate, 0, 0, 70);
   EXPECT_TRUE(gate.ready(whole, 0));
   fetch(gate, whole, 0, 0, 70);
@@ -39,8 +39,8 @@ TEST(DataGate, CountsAPartOfPartitionedDataWithTheWhole) {
   EXPECT_EQ(gate.booked(), 70);
 }
 
-TEST(DataGate, CountsWhatBelongsToNoDatumUntilItIsFreed) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, CountsWhatBelongsToNoDatumUntilItIsFreed) {
+  SubmissionGate gate(100, true);
   gate.allocated(block(0), 130, true);
   const void* const blocks[] = {block(0)};
   gate.fetched(Op::kNone, blocks, {});
@@ -55,8 +55,8 @@ TEST(DataGate, CountsWhatBelongsToNoDatumUntilItIsFreed) {
   EXPECT_EQ(admit(gate), tasks({0}));
 }
 
-TEST(DataGate, LeavesRoomBesideWhatBelongsToNoDatum) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, LeavesRoomBesideWhatBelongsToNoDatum) {
+  SubmissionGate gate(100, true);
   submit(gate, 0, 0, 60);
   const Op second = submit(gate, 1, 1, 10);
   gate.allocated(block(0), 50, true);
@@ -65,8 +65,8 @@ TEST(DataGate, LeavesRoomBesideWhatBelongsToNoDatum) {
   EXPECT_FALSE(gate.ready(second, 0)) << "the first does not fit";
 }
 
-TEST(DataGate, FindsOutWhoseABlockIs) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, FindsOutWhoseABlockIs) {
+  SubmissionGate gate(100, true);
   gate.allocated(block(0), 30, true);
   const void* const blocks[] = {block(0)};
   gate.fetched(Op::kNone, blocks, {});
@@ -79,8 +79,8 @@ TEST(DataGate, FindsOutWhoseABlockIs) {
   EXPECT_EQ(gate.report().allocated, 0);
 }
 
-TEST(DataGate, DoesNotCountWhatTheApplicationAllocatesForItself) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, DoesNotCountWhatTheApplicationAllocatesForItself) {
+  SubmissionGate gate(100, true);
   gate.allocated(block(0), 70, false);
   EXPECT_EQ(gate.report().allocated, 0);
   EXPECT_FALSE(free_block(gate, 0));
@@ -88,8 +88,8 @@ TEST(DataGate, DoesNotCountWhatTheApplicationAllocatesForItself) {
 }
 
 // As with starpu_data_deinitialize_submit().
-TEST(DataGate, NoticesThatAReleaseDidNotFree) {
-  DataGate gate(200, true);
+TEST(SubmissionGate, NoticesThatAReleaseDidNotFree) {
+  SubmissionGate gate(200, true);
   const Op before = submit(gate, 0, 0, 60);
   EXPECT_TRUE(gate.ready(before, 0));
   fetch(gate, before, 0, 0, 60);
@@ -108,8 +108,8 @@ TEST(DataGate, NoticesThatAReleaseDidNotFree) {
   EXPECT_EQ(gate.booked(), 0);
 }
 
-TEST(DataGate, DoesNotGiveABlockToAPartOfItsDatum) {
-  DataGate gate(200, true);
+TEST(SubmissionGate, DoesNotGiveABlockToAPartOfItsDatum) {
+  SubmissionGate gate(200, true);
   const Op part = submit(gate, 0, 1, 35);  // the whole is nowhere yet
   const Op whole = submit(gate, 1, 0, 70);
   EXPECT_TRUE(gate.ready(whole, 0));
@@ -125,8 +125,8 @@ TEST(DataGate, DoesNotGiveABlockToAPartOfItsDatum) {
   EXPECT_EQ(gate.booked(), 35);
 }
 
-TEST(DataGate, TakesABlockThatIsAllocatedAgainForFreed) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, TakesABlockThatIsAllocatedAgainForFreed) {
+  SubmissionGate gate(100, true);
   const Op op = submit(gate, 0, 0, 60);
   EXPECT_TRUE(gate.ready(op, 0));
   fetch(gate, op, 0, 0, 60);
@@ -137,8 +137,8 @@ TEST(DataGate, TakesABlockThatIsAllocatedAgainForFreed) {
   EXPECT_EQ(gate.report().allocated, 0);
 }
 
-TEST(DataGate, AttributesSeveralBlocksToOneDatum) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, AttributesSeveralBlocksToOneDatum) {
+  SubmissionGate gate(100, true);
   const Op op = submit(gate, 0, 0, 60);
   EXPECT_TRUE(gate.ready(op, 0));
   for (std::uintptr_t b : {0, 1, 2}) gate.allocated(block(b), 20, true);
@@ -158,8 +158,8 @@ TEST(DataGate, AttributesSeveralBlocksToOneDatum) {
 }
 
 // Where StarPU evicts and caches, what it frees is not what the gate booked.
-TEST(DataGate, OnlyCountsBlocksWhenItIsNotToMeasure) {
-  DataGate gate(100, false);
+TEST(SubmissionGate, OnlyCountsBlocksWhenItIsNotToMeasure) {
+  SubmissionGate gate(100, false);
   gate.allocated(block(9), 40, false);
   const Op first = submit(gate, 0, 0, 60), second = submit(gate, 1, 9, 40, block(9));
   EXPECT_EQ(gate.booked(), 40);
@@ -190,8 +190,8 @@ TEST(DataGate, OnlyCountsBlocksWhenItIsNotToMeasure) {
   EXPECT_EQ(gate.report().allocated_peak, 170);
 }
 
-TEST(DataGate, KnowsWhoseTheOnlyBlockIsIfOnlyOneDatumIsNowhere) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, KnowsWhoseTheOnlyBlockIsIfOnlyOneDatumIsNowhere) {
+  SubmissionGate gate(100, true);
   const Op writer = submit(gate, 0, 0, 30);
   EXPECT_TRUE(gate.ready(writer, 0));
   gate.allocated(block(0), 30, true);
@@ -217,8 +217,8 @@ TEST(DataGate, KnowsWhoseTheOnlyBlockIsIfOnlyOneDatumIsNowhere) {
   EXPECT_EQ(gate.booked(), 20);
 }
 
-TEST(DataGate, ReportsDataThatAreLargerThanTheyWereSaidToBe) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, ReportsDataThatAreLargerThanTheyWereSaidToBe) {
+  SubmissionGate gate(100, true);
   const Op writer = submit(gate, 0, 0, 10), reader = submit(gate, 1, 0, 10);
   EXPECT_TRUE(gate.ready(writer, 0));
   fetch(gate, writer, 0, 0, 25);
@@ -236,8 +236,8 @@ TEST(DataGate, ReportsDataThatAreLargerThanTheyWereSaidToBe) {
   EXPECT_EQ(gate.report().least, 100);
 }
 
-TEST(DataGate, KnowsThatALargerDatumFreesMore) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, KnowsThatALargerDatumFreesMore) {
+  SubmissionGate gate(100, true);
   const Op writer = submit(gate, 0, 0, 10), reader = submit(gate, 1, 0, 10);
   gate.release(handle(0));
   const Op next = submit(gate, 2, 1, 80);
@@ -252,8 +252,8 @@ TEST(DataGate, KnowsThatALargerDatumFreesMore) {
   EXPECT_EQ(gate.report().least, 80);
 }
 
-TEST(DataGate, CountsOnALargerDatumToFreeMore) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, CountsOnALargerDatumToFreeMore) {
+  SubmissionGate gate(100, true);
   const Op writer = submit(gate, 0, 0, 10);
   submit(gate, 1, 0, 10);
   gate.release(handle(0));
@@ -266,8 +266,8 @@ TEST(DataGate, CountsOnALargerDatumToFreeMore) {
   EXPECT_TRUE(gate.ready(small, 0));
 }
 
-TEST(DataGate, BooksAgainWhatWasEvictedBeforeATaskGotIt) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, BooksAgainWhatWasEvictedBeforeATaskGotIt) {
+  SubmissionGate gate(100, true);
   const Op writer = submit(gate, 0, 0, 60), reader = submit(gate, 1, 0, 60);
   EXPECT_TRUE(gate.ready(writer, 0));
   fetch(gate, writer, 0, 0, 60);
@@ -279,8 +279,8 @@ TEST(DataGate, BooksAgainWhatWasEvictedBeforeATaskGotIt) {
   EXPECT_EQ(gate.booked(), 60);
 }
 
-TEST(DataGate, KnowsEvictedDataAgain) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, KnowsEvictedDataAgain) {
+  SubmissionGate gate(100, true);
   const Op writer = submit(gate, 0, 0, 60), reader = submit(gate, 1, 0, 60);
   EXPECT_TRUE(gate.ready(writer, 0));
   fetch(gate, writer, 0, 0, 60);
@@ -292,8 +292,8 @@ TEST(DataGate, KnowsEvictedDataAgain) {
   EXPECT_EQ(gate.booked(), 60);
 }
 
-TEST(DataGate, GivesBackWhatIsEvictedAndBooksItAgainForTheNextTask) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, GivesBackWhatIsEvictedAndBooksItAgainForTheNextTask) {
+  SubmissionGate gate(100, true);
   const Op writer = submit(gate, 0, 0, 60), reader = submit(gate, 1, 0, 60);
   const Op other = submit(gate, 2, 1, 60);
   gate.release(handle(1));
@@ -318,8 +318,8 @@ TEST(DataGate, GivesBackWhatIsEvictedAndBooksItAgainForTheNextTask) {
 }
 
 // StarPU does not free data in use: the task has ended, which is seen only later.
-TEST(DataGate, TakesAHandleForANewOneOnceItsMemoryHasBeenFreed) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, TakesAHandleForANewOneOnceItsMemoryHasBeenFreed) {
+  SubmissionGate gate(100, true);
   const Op old = submit(gate, 0, 0, 10);
   EXPECT_TRUE(gate.ready(old, 0));
   fetch(gate, old, 0, 0, 10);
@@ -333,8 +333,8 @@ TEST(DataGate, TakesAHandleForANewOneOnceItsMemoryHasBeenFreed) {
   EXPECT_EQ(gate.report().least, 70);
 }
 
-TEST(DataGate, GivesBackOnceWhatIsFreedBeforeItsTaskIsSeenToEnd) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, GivesBackOnceWhatIsFreedBeforeItsTaskIsSeenToEnd) {
+  SubmissionGate gate(100, true);
   const Op old = submit(gate, 0, 0, 60);
   gate.release(handle(0));
   EXPECT_TRUE(gate.ready(old, 0));
@@ -348,8 +348,8 @@ TEST(DataGate, GivesBackOnceWhatIsFreedBeforeItsTaskIsSeenToEnd) {
   EXPECT_EQ(gate.booked(), 0);
 }
 
-TEST(DataGate, TakesAReleasedHandleForANewOneThatMayStartBesideTheOld) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, TakesAReleasedHandleForANewOneThatMayStartBesideTheOld) {
+  SubmissionGate gate(100, true);
   const Op old = submit(gate, 0, 0, 60);
   EXPECT_TRUE(gate.ready(old, 0));
   fetch(gate, old, 0, 0, 60);

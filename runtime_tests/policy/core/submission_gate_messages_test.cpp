@@ -1,22 +1,22 @@
-// Messages in the order of submission, step by step. Whole jobs: data_gate_jobs_test.cpp.
+// Messages in the order of submission, step by step. Whole jobs: submission_gate_jobs_test.cpp.
 
 #include <gtest/gtest.h>
 
-#include "policy/core/data_gate.h"
+#include "policy/core/submission_gate.h"
 #include "policy/gate_steps.h"
 
 namespace espalier::policy {
 namespace {
 
-Op message(DataGate& gate, std::uintptr_t m, std::uintptr_t d, Bytes size) {
+Op message(SubmissionGate& gate, std::uintptr_t m, std::uintptr_t d, Bytes size) {
   return gate.submit_message(task(1000 + m), {handle(d), size, nullptr});
 }
 
-TEST(DataGateMessages, KeepRoomForWhatAnotherProcessWaitsFor) {
+TEST(SubmissionGateMessages, KeepRoomForWhatAnotherProcessWaitsFor) {
   // Process 0 writes a (2), sends it, then receives c (4); process 1 receives a, then
   // writes c and sends it. Both have 4. If process 1 wrote c first, it could not receive
   // a, so a would stay in process 0, which could not receive c.
-  DataGate gate(4, true);
+  SubmissionGate gate(4, true);
   const Op room = submit(gate, 1, 10, 2);
   const Op receive = message(gate, 1, 10, 2);
   const Op read = submit(gate, 2, 10, 2);
@@ -46,8 +46,8 @@ TEST(DataGateMessages, KeepRoomForWhatAnotherProcessWaitsFor) {
   EXPECT_EQ(gate.report().tasks, 3);
 }
 
-TEST(DataGateMessages, AHeldTaskBeforeThemIsStuckAndOneBehindThemIsNot) {
-  DataGate gate(4, true);
+TEST(SubmissionGateMessages, AHeldTaskBeforeThemIsStuckAndOneBehindThemIsNot) {
+  SubmissionGate gate(4, true);
   const Op write = submit(gate, 1, 1, 3);
   EXPECT_TRUE(gate.ready(write, 0));
   fetch(gate, write, 1, 1, 3);
@@ -63,8 +63,8 @@ TEST(DataGateMessages, AHeldTaskBeforeThemIsStuckAndOneBehindThemIsNot) {
   EXPECT_TRUE(gate.stalled());
 }
 
-TEST(DataGateMessages, ReceivingAllocatesWhatIsNotThere) {
-  DataGate gate(8, true);
+TEST(SubmissionGateMessages, ReceivingAllocatesWhatIsNotThere) {
+  SubmissionGate gate(8, true);
   EXPECT_TRUE(gate.allocates({handle(1), 3, nullptr}));
   EXPECT_FALSE(gate.allocates({handle(1), 0, nullptr}));
   EXPECT_FALSE(gate.allocates({handle(1), 3, block(9)}));
@@ -76,9 +76,9 @@ TEST(DataGateMessages, ReceivingAllocatesWhatIsNotThere) {
   EXPECT_TRUE(gate.allocates({handle(1), 3, block(1)}));  // that block is on its way out
 }
 
-TEST(DataGateMessages, BlocksOfTheirOwnAreMeasuredAndNotBooked) {
+TEST(SubmissionGateMessages, BlocksOfTheirOwnAreMeasuredAndNotBooked) {
   constexpr Bytes kKib = 1024;
-  DataGate gate(8 * kKib, true);
+  SubmissionGate gate(8 * kKib, true);
   gate.allocated_for_message(block(1), 5 * kKib);
   gate.allocated_for_message(block(2), 6 * kKib);
   EXPECT_EQ(gate.booked(), 0);
@@ -96,8 +96,8 @@ TEST(DataGateMessages, BlocksOfTheirOwnAreMeasuredAndNotBooked) {
 }
 
 // A barrier's messages of four bytes may come before it is reached.
-TEST(DataGateMessages, SmallBlocksThatMpiCouldHaveBufferedAreNotAllocated) {
-  DataGate gate(8, true);
+TEST(SubmissionGateMessages, SmallBlocksThatMpiCouldHaveBufferedAreNotAllocated) {
+  SubmissionGate gate(8, true);
   gate.allocated_for_message(block(1), kSentAtOnce - 1);
   gate.allocated_for_message(block(2), 4);
   EXPECT_EQ(gate.allocated_now(), 0);

@@ -23,14 +23,14 @@ namespace espalier {
 /// last place is taken: then the rest is closed up, which is O(1) a task in the long run.
 ///
 /// @par Cost  O(log n) for append, change, remove and first_above; no recursion
-/// @par Test  WitnessTree.MatchesAScan
-class WitnessTree {
+/// @par Test  PrefixPeakTree.MatchesAScan
+class PrefixPeakTree {
  public:
   using Place = std::uint32_t;
   /// Told where a task is now when tasks are closed up.
   using Moved = std::function<void(std::uint32_t task, Place place)>;
 
-  explicit WitnessTree(Moved moved) : moved_(std::move(moved)) {}
+  explicit PrefixPeakTree(Moved moved) : moved_(std::move(moved)) {}
 
   /// A task at the end, with free = 0.
   [[nodiscard]] Place append(std::uint32_t task, Bytes alloc = 0);

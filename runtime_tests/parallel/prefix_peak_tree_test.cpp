@@ -1,4 +1,4 @@
-#include "espalier/parallel/witness_tree.h"
+#include "espalier/parallel/prefix_peak_tree.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class Scan {
 class Pair {
  public:
   Pair()
-      : tree_([this](std::uint32_t task, WitnessTree::Place place) {
+      : tree_([this](std::uint32_t task, PrefixPeakTree::Place place) {
           places_[task] = place;
         }) {}
 
@@ -112,13 +112,13 @@ class Pair {
     scan_.tasks.splice(next, aside);
   }
 
-  WitnessTree tree_;
+  PrefixPeakTree tree_;
   Scan scan_;
-  std::unordered_map<std::uint32_t, WitnessTree::Place> places_;
+  std::unordered_map<std::uint32_t, PrefixPeakTree::Place> places_;
   std::uint32_t next_ = 0;
 };
 
-TEST(WitnessTree, MatchesAScan) {
+TEST(PrefixPeakTree, MatchesAScan) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -140,8 +140,8 @@ TEST(WitnessTree, MatchesAScan) {
 }
 
 // Three tasks: 5 bytes that stay, 3 for a moment, 4 that replace the 5.
-TEST(WitnessTree, FollowsMemoryAlongThreeTasks) {
-  WitnessTree tree([](std::uint32_t, WitnessTree::Place) {});
+TEST(PrefixPeakTree, FollowsMemoryAlongThreeTasks) {
+  PrefixPeakTree tree([](std::uint32_t, PrefixPeakTree::Place) {});
   EXPECT_EQ(tree.peak(), 0);
   EXPECT_EQ(tree.first(), std::nullopt);
   EXPECT_EQ(tree.first_above(-1), std::nullopt);
@@ -162,12 +162,12 @@ TEST(WitnessTree, FollowsMemoryAlongThreeTasks) {
 }
 
 // In the order of submission, thousands at a time, as tasks pass through a window.
-TEST(WitnessTree, KeepsItsSizeWhileAMillionTasksPass) {
+TEST(PrefixPeakTree, KeepsItsSizeWhileAMillionTasksPass) {
   constexpr std::uint32_t kTasks = 1'000'000, kWindow = 1000;
-  std::vector<WitnessTree::Place> places(kTasks);
-  WitnessTree tree(
-      [&places](std::uint32_t task, WitnessTree::Place place) { places[task] = place; });
-  WitnessTree::Place last = 0;
+  std::vector<PrefixPeakTree::Place> places(kTasks);
+  PrefixPeakTree tree(
+      [&places](std::uint32_t task, PrefixPeakTree::Place place) { places[task] = place; });
+  PrefixPeakTree::Place last = 0;
   for (std::uint32_t i = 0; i < kTasks; ++i) {
     places[i] = tree.append(i);
     last = std::max(last, places[i]);
@@ -179,11 +179,11 @@ TEST(WitnessTree, KeepsItsSizeWhileAMillionTasksPass) {
   EXPECT_LT(last, 4 * kWindow);
 }
 
-TEST(WitnessTree, HoldsAMillionTasksAndLetsThemGoFromAnywhere) {
+TEST(PrefixPeakTree, HoldsAMillionTasksAndLetsThemGoFromAnywhere) {
   constexpr std::uint32_t kTasks = 1'000'000;
-  std::vector<WitnessTree::Place> places(kTasks);
-  WitnessTree tree(
-      [&places](std::uint32_t task, WitnessTree::Place place) { places[task] = place; });
+  std::vector<PrefixPeakTree::Place> places(kTasks);
+  PrefixPeakTree tree(
+      [&places](std::uint32_t task, PrefixPeakTree::Place place) { places[task] = place; });
   for (std::uint32_t i = 0; i < kTasks; ++i) {
     places[i] = tree.append(i);
     tree.change(places[i], 1, 0);
@@ -201,10 +201,10 @@ TEST(WitnessTree, HoldsAMillionTasksAndLetsThemGoFromAnywhere) {
 }
 
 // Prefixes far below zero and peaks near the largest sum that the gate allows.
-TEST(WitnessTree, IsExactForSizesNear2To62) {
+TEST(PrefixPeakTree, IsExactForSizesNear2To62) {
   constexpr Bytes kLarge = (Bytes{1} << 62) - 1;
-  WitnessTree tree([](std::uint32_t, WitnessTree::Place) {});
-  std::vector<WitnessTree::Place> places;
+  PrefixPeakTree tree([](std::uint32_t, PrefixPeakTree::Place) {});
+  std::vector<PrefixPeakTree::Place> places;
   for (std::uint32_t i = 0; i < 100; ++i) places.push_back(tree.append(i));
   tree.change(places[3], 0, kLarge);  // frees what was there before
   tree.change(places[50], kLarge, 0);

@@ -1,4 +1,4 @@
-#include "policy/core/data_gate.h"
+#include "policy/core/submission_gate.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace espalier::policy {
 namespace {
 
-using Op = DataGate::Op;
+using Op = SubmissionGate::Op;
 
 const void* at(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
@@ -61,7 +61,7 @@ class Execution {
   }
 
   [[nodiscard]] Bytes peak() const { return peak_; }
-  [[nodiscard]] const DataGate& gate() const { return gate_; }
+  [[nodiscard]] const SubmissionGate& gate() const { return gate_; }
   [[nodiscard]] bool decisions_match() const { return match_; }
 
  private:
@@ -144,7 +144,7 @@ class Execution {
     return nullptr;
   }
 
-  // By the definition in data_gate.h, by scanning.
+  // By the definition in submission_gate.h, by scanning.
   [[nodiscard]] std::optional<std::size_t> horizon(
       std::optional<std::size_t> starting) const {
     std::vector<bool> booked;
@@ -294,7 +294,7 @@ class Execution {
   const Bytes bound_;
   const bool measured_;
   std::mt19937& random_;
-  DataGate gate_;
+  SubmissionGate gate_;
   std::vector<int> current_;
   std::map<int, int> previous_;
   std::vector<Datum> lives_;
@@ -306,9 +306,9 @@ class Execution {
   bool match_ = true;
 };
 
-class DataGateRandom : public ::testing::TestWithParam<bool> {};
+class SubmissionGateRandom : public ::testing::TestWithParam<bool> {};
 
-TEST_P(DataGateRandom, FinishesEveryProgramInsideTheLeastBoundAndAbove) {
+TEST_P(SubmissionGateRandom, FinishesEveryProgramInsideTheLeastBoundAndAbove) {
   const bool measured = GetParam();
   std::mt19937 random(measured ? 20 : 21);
   for (int round = 0; round < 30'000; ++round) {
@@ -326,7 +326,7 @@ TEST_P(DataGateRandom, FinishesEveryProgramInsideTheLeastBoundAndAbove) {
         << program.text();
     ASSERT_TRUE(execution.decisions_match()) << "round " << round << '\n'
                                              << program.text();
-    const DataGateReport report = execution.gate().report();
+    const SubmissionGateReport report = execution.gate().report();
     ASSERT_LE(execution.peak(), bound);
     ASSERT_LE(report.booked_peak, bound);
     ASSERT_EQ(report.unproven, 0);
@@ -337,13 +337,13 @@ TEST_P(DataGateRandom, FinishesEveryProgramInsideTheLeastBoundAndAbove) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Memory, DataGateRandom, ::testing::Values(true, false),
+INSTANTIATE_TEST_SUITE_P(Memory, SubmissionGateRandom, ::testing::Values(true, false),
                          [](const auto& parameter) {
                            return parameter.param ? "Measured" : "NotMeasured";
                          });
 
-TEST(DataGate, KnowsThatMemoryWillBeFreedWithoutAnyTask) {
-  DataGate gate(10, true);
+TEST(SubmissionGate, KnowsThatMemoryWillBeFreedWithoutAnyTask) {
+  SubmissionGate gate(10, true);
   const DataAccess first{at(1), 10}, second{at(2), 10};
   const Op writer = gate.submit(at(101), {&first, 1});
   gate.release(first.handle);

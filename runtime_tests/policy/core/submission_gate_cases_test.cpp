@@ -1,5 +1,5 @@
 // Single cases of the gate, checked by hand: which tasks may start. The law over random
-// programs is in data_gate_test.cpp.
+// programs is in submission_gate_test.cpp.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ struct Chains {
     EXPECT_TRUE(free_block(gate, c));
   }
 
-  DataGate gate;
+  SubmissionGate gate;
   std::vector<Op> writers, readers;
 };
 
@@ -49,7 +49,7 @@ std::vector<std::uintptr_t> counting_up(std::uintptr_t from, std::uintptr_t to) 
   return order;
 }
 
-TEST(DataGate, LetsFourOfTheSixteenChainsInAtATime) {
+TEST(SubmissionGate, LetsFourOfTheSixteenChainsInAtATime) {
   Chains chains(256);
   EXPECT_EQ(chains.gate.report().least, 64);
   EXPECT_EQ(chains.ready(counting_up(0, 16)), counting_up(0, 4));
@@ -64,7 +64,7 @@ TEST(DataGate, LetsFourOfTheSixteenChainsInAtATime) {
     EXPECT_EQ(admit(chains.gate),
               c + 4 < 16 ? tasks({2 * (c + 4)}) : std::vector<void*>());
   }
-  const DataGateReport report = chains.gate.report();
+  const SubmissionGateReport report = chains.gate.report();
   EXPECT_EQ(report.booked, 0);
   EXPECT_EQ(report.booked_peak, 256);
   EXPECT_EQ(report.allocated, 0);
@@ -76,7 +76,7 @@ TEST(DataGate, LetsFourOfTheSixteenChainsInAtATime) {
   EXPECT_LE(report.over_bound, 0);
 }
 
-TEST(DataGate, LetsTheSixteenChainsInOneByOneWhenOneFits) {
+TEST(SubmissionGate, LetsTheSixteenChainsInOneByOneWhenOneFits) {
   Chains chains(64);
   EXPECT_EQ(chains.ready(counting_up(0, 16)), counting_up(0, 1));
   for (std::uintptr_t c = 0; c < 16; ++c) {
@@ -87,7 +87,7 @@ TEST(DataGate, LetsTheSixteenChainsInOneByOneWhenOneFits) {
 
 // With three writers from the end in memory, the readers of which come last, a fourth
 // would fill memory before the first chain could start.
-TEST(DataGate, LeavesRoomForTheOrderOfSubmission) {
+TEST(SubmissionGate, LeavesRoomForTheOrderOfSubmission) {
   Chains chains(256);
   std::vector<std::uintptr_t> backwards = counting_up(0, 16);
   std::reverse(backwards.begin(), backwards.end());
@@ -95,8 +95,8 @@ TEST(DataGate, LeavesRoomForTheOrderOfSubmission) {
   EXPECT_EQ(chains.gate.booked(), 256);
 }
 
-TEST(DataGate, ForgetsATryThatTheOrderForbids) {
-  DataGate gate(128, true);
+TEST(SubmissionGate, ForgetsATryThatTheOrderForbids) {
+  SubmissionGate gate(128, true);
   std::vector<Op> writers;
   for (std::uintptr_t c = 0; c < 3; ++c) {
     writers.push_back(submit(gate, 2 * c, c, 64));
@@ -114,9 +114,9 @@ TEST(DataGate, ForgetsATryThatTheOrderForbids) {
 
 // Some tasks of 50 bytes are held in front of a small one. When memory is given back, it
 // is tried if it is among the first eight, or if nothing runs.
-TEST(DataGate, TriesTheOldestHeldTasksFirst) {
+TEST(SubmissionGate, TriesTheOldestHeldTasksFirst) {
   for (const std::uintptr_t before : {7, 8, 9}) {
-    DataGate gate(100, true);
+    SubmissionGate gate(100, true);
     const Op large = submit(gate, 0, 0, 60), other = submit(gate, 1, 1, 35);
     gate.release(handle(0));
     gate.release(handle(1));
@@ -139,8 +139,8 @@ TEST(DataGate, TriesTheOldestHeldTasksFirst) {
   }
 }
 
-TEST(DataGate, BooksUntilMemoryHasReallyBeenFreed) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, BooksUntilMemoryHasReallyBeenFreed) {
+  SubmissionGate gate(100, true);
   const Op first = submit(gate, 0, 0, 60);
   gate.release(handle(0));
   const Op second = submit(gate, 1, 1, 60);
@@ -155,8 +155,8 @@ TEST(DataGate, BooksUntilMemoryHasReallyBeenFreed) {
   EXPECT_EQ(admit(gate), tasks({1}));
 }
 
-TEST(DataGate, WithoutMeasuringGivesBackAtTheLastOfReleaseAndEnd) {
-  DataGate gate(100, false);
+TEST(SubmissionGate, WithoutMeasuringGivesBackAtTheLastOfReleaseAndEnd) {
+  SubmissionGate gate(100, false);
   const Op released_first = submit(gate, 0, 0, 60);
   EXPECT_TRUE(gate.ready(released_first, 0));
   gate.release(handle(0));
@@ -171,8 +171,8 @@ TEST(DataGate, WithoutMeasuringGivesBackAtTheLastOfReleaseAndEnd) {
   EXPECT_EQ(gate.booked(), 0);
 }
 
-TEST(DataGate, HoldsATaskThatCameBeforeOneWhichMemoryDoesNotSufficeFor) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, HoldsATaskThatCameBeforeOneWhichMemoryDoesNotSufficeFor) {
+  SubmissionGate gate(100, true);
   const Op first = submit(gate, 0, 0, 60);  // stays
   const Op second = submit(gate, 1, 1, 60);
   const Op third = submit(gate, 2, 2, 10);
@@ -186,8 +186,8 @@ TEST(DataGate, HoldsATaskThatCameBeforeOneWhichMemoryDoesNotSufficeFor) {
   EXPECT_EQ(gate.report().least, 130);
 }
 
-TEST(DataGate, AccountsForTheTimeOfTasksThatWait) {
-  DataGate gate(10, true);
+TEST(SubmissionGate, AccountsForTheTimeOfTasksThatWait) {
+  SubmissionGate gate(10, true);
   const Op first = submit(gate, 0, 0, 10);
   gate.release(handle(0));
   const Op second = submit(gate, 1, 1, 10);
@@ -200,8 +200,8 @@ TEST(DataGate, AccountsForTheTimeOfTasksThatWait) {
   EXPECT_EQ(gate.report().held_time, 3);
 }
 
-TEST(DataGate, WhereDataCanBeEvictedCountsThoseOfRunningTasks) {
-  DataGate gate(100, false);
+TEST(SubmissionGate, WhereDataCanBeEvictedCountsThoseOfRunningTasks) {
+  SubmissionGate gate(100, false);
   std::vector<Op> ops;
   for (std::uintptr_t t = 0; t < 3; ++t) ops.push_back(submit(gate, t, t, 60));
   EXPECT_TRUE(gate.ready(ops[0], 0));
@@ -224,8 +224,8 @@ TEST(DataGate, WhereDataCanBeEvictedCountsThoseOfRunningTasks) {
 }
 
 // The predecessor of task 1 is submitted after it, as tags allow.
-TEST(DataGate, LetsInWithoutProofWhatFits) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, LetsInWithoutProofWhatFits) {
+  SubmissionGate gate(100, true);
   submit(gate, 0, 0, 60);
   const Op successor = submit(gate, 1, 1, 60);
   EXPECT_FALSE(gate.ready(successor, 0));
@@ -237,8 +237,8 @@ TEST(DataGate, LetsInWithoutProofWhatFits) {
   EXPECT_LE(gate.report().over_bound, 0);
 }
 
-TEST(DataGate, ReportsWhatIsLetInOverTheBound) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, ReportsWhatIsLetInOverTheBound) {
+  SubmissionGate gate(100, true);
   const Op first = submit(gate, 0, 0, 60), second = submit(gate, 1, 1, 60);
   EXPECT_TRUE(gate.ready(first, 0));
   gate.end(first);
@@ -250,8 +250,8 @@ TEST(DataGate, ReportsWhatIsLetInOverTheBound) {
   EXPECT_EQ(gate.report().unproven, 0);
 }
 
-TEST(DataGate, BooksForATaskThatStartsUnasked) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, BooksForATaskThatStartsUnasked) {
+  SubmissionGate gate(100, true);
   const Op first = submit(gate, 0, 0, 60), second = submit(gate, 1, 1, 60);
   gate.start(first);
   gate.start(second);
@@ -260,9 +260,9 @@ TEST(DataGate, BooksForATaskThatStartsUnasked) {
   EXPECT_TRUE(gate.started(second));
 }
 
-TEST(DataGate, TakesAHandleAtAnOldAddressForANewOne) {
+TEST(SubmissionGate, TakesAHandleAtAnOldAddressForANewOne) {
   for (const bool measured : {true, false}) {
-    DataGate gate(100, measured);
+    SubmissionGate gate(100, measured);
     const Op old = submit(gate, 0, 0, 10);
     EXPECT_TRUE(gate.ready(old, 0));
     if (measured) fetch(gate, old, 0, 0, 10);
@@ -278,8 +278,8 @@ TEST(DataGate, TakesAHandleAtAnOldAddressForANewOne) {
   }
 }
 
-TEST(DataGate, TakesATaskThatIsSubmittedAgainForEnded) {
-  DataGate gate(100, false);
+TEST(SubmissionGate, TakesATaskThatIsSubmittedAgainForEnded) {
+  SubmissionGate gate(100, false);
   const Op before = submit(gate, 0, 0, 60);
   gate.release(handle(0));
   EXPECT_TRUE(gate.ready(before, 0));
@@ -291,8 +291,8 @@ TEST(DataGate, TakesATaskThatIsSubmittedAgainForEnded) {
   EXPECT_EQ(gate.booked(), 80);
 }
 
-TEST(DataGate, NeedsNothingForTasksWithoutMemory) {
-  DataGate gate(100, true);
+TEST(SubmissionGate, NeedsNothingForTasksWithoutMemory) {
+  SubmissionGate gate(100, true);
   EXPECT_EQ(gate.submit(task(0), {}), Op::kNone);
   EXPECT_EQ(submit(gate, 1, 0, 0), Op::kNone);
   EXPECT_EQ(gate.report().tasks, 0);
@@ -300,8 +300,8 @@ TEST(DataGate, NeedsNothingForTasksWithoutMemory) {
 
 constexpr Bytes kLargest = Bytes{1} << 62;
 
-TEST(DataGate, IsExactForSizesNear2To62) {
-  DataGate gate(kLargest, true);
+TEST(SubmissionGate, IsExactForSizesNear2To62) {
+  SubmissionGate gate(kLargest, true);
   const Op half = submit(gate, 0, 0, kLargest / 2 - 1);
   const Op rest = submit(gate, 1, 1, kLargest / 2);
   EXPECT_THROW(submit(gate, 2, 2, 2), OverflowError);
@@ -313,8 +313,8 @@ TEST(DataGate, IsExactForSizesNear2To62) {
   EXPECT_EQ(gate.report().least, kLargest);
 }
 
-TEST(DataGate, ForgetsTheSizesOfDataThatAreGone) {
-  DataGate gate(kLargest, false);
+TEST(SubmissionGate, ForgetsTheSizesOfDataThatAreGone) {
+  SubmissionGate gate(kLargest, false);
   for (std::uintptr_t t = 0; t < 4; ++t) {
     const Op op = submit(gate, t, t, kLargest - 1);
     EXPECT_TRUE(gate.ready(op, 0));
@@ -325,8 +325,8 @@ TEST(DataGate, ForgetsTheSizesOfDataThatAreGone) {
   EXPECT_EQ(gate.report().least, kLargest - 1);
 }
 
-TEST(DataGate, HoldsSizesNear2To62UnderASmallBound) {
-  DataGate gate(1, true);
+TEST(SubmissionGate, HoldsSizesNear2To62UnderASmallBound) {
+  SubmissionGate gate(1, true);
   const Op large = submit(gate, 0, 0, kLargest - 1), byte = submit(gate, 1, 1, 1);
   EXPECT_FALSE(gate.ready(large, 0));
   EXPECT_FALSE(gate.ready(byte, 0));
