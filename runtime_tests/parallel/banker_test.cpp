@@ -172,7 +172,8 @@ struct Model {
 class Twins {
  public:
   explicit Twins(std::mt19937& random)
-      : random_(random), model_{static_cast<Bytes>(5 + below(20)), {}, {}},
+      : random_(random),
+        model_{static_cast<Bytes>(5 + below(20)), {}, {}},
         banker_(model_.bound) {}
 
   void step() {
@@ -282,7 +283,8 @@ TEST(Banker, IsTheDefinitionOnRandomPrograms) {
 TEST(Banker, HoldsSizesNearTheLimit) {
   constexpr Bytes kHuge = Banker::kUnlimited - 2;
   Banker banker(kHuge);
-  const Datum large = banker.add(kHuge - 1, false, true), small = banker.add(2, false, true);
+  const Datum large = banker.add(kHuge - 1, false, true),
+              small = banker.add(2, false, true);
   const Op first = append(banker, {large}), second = append(banker, {small});
   EXPECT_TRUE(banker.try_start(first));
   EXPECT_FALSE(banker.try_start(second));

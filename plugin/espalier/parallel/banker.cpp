@@ -76,8 +76,8 @@ Banker::Op Banker::append(std::span<const Datum> data) {
 Bytes Banker::link(Index op, Index datum) {
   Task& task = tasks_[op];
   DatumEntry& d = data_[datum];
-  const Index access = accesses_.take(
-      {op, datum & kDatumBits, 0, 0, d.newest, kNone, task.first_access});
+  const Index access =
+      accesses_.take({op, datum & kDatumBits, 0, 0, d.newest, kNone, task.first_access});
   ESPALIER_ASSERT(access < kLastAccess, "an index of 31 bits");
   task.first_access = access & kLastAccess;
   const bool first = d.newest == kNone;

@@ -8,12 +8,12 @@
 
 namespace espalier {
 
-/// The banker's rule (banker.h) for graphs, the order being the witness. An operator works
-/// on what it reads and writes, and on its workspace, which is a datum of its own; data
-/// are released, unless they are kept, once those have run that read them. The witness
-/// fits in the bound, so there never is a horizon: an operator whose inputs exist may
-/// start when it fits now, beside all that is in memory, and when after that the rest can
-/// still be completed one by one.
+/// The banker's rule (banker.h) for graphs, the order being the witness. An operator
+/// works on what it reads and writes, and on its workspace, which is a datum of its own;
+/// data are released, unless they are kept, once those have run that read them. The
+/// witness fits in the bound, so there never is a horizon: an operator whose inputs exist
+/// may start when it fits now, beside all that is in memory, and when after that the rest
+/// can still be completed one by one.
 ///
 /// Whatever GraphActivation lets start after the same events, this lets start, too: it
 /// counts what is used where that counts what is promised. That is no gain as such:

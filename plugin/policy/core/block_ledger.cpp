@@ -62,8 +62,7 @@ void BlockLedger::left(Block block) {
 BlockLedger::Freed BlockLedger::freed(Block block) {
   Entry& b = entry(block);
   if (b.owner == Owner::kExtra) count_extra(-b.bytes);
-  if (b.owner == Owner::kOwned)
-    of_datum_[static_cast<std::size_t>(b.datum)] -= b.bytes;
+  if (b.owner == Owner::kOwned) of_datum_[static_cast<std::size_t>(b.datum)] -= b.bytes;
   const Freed freed{b.bytes, b.owner, b.datum, b.evicted};
   b.owner = Owner::kForeign;
   blocks_.give_back(static_cast<std::uint32_t>(block));

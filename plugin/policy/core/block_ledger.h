@@ -13,7 +13,8 @@ namespace espalier::policy {
 /// rely on it.
 inline constexpr Bytes kSentAtOnce = 4096;
 
-/// Which blocks of memory are allocated, to which datum each belongs, and how much that is.
+/// Which blocks of memory are allocated, to which datum each belongs, and how much that
+/// is.
 ///
 ///   foreign   nobody's that is known: not counted
 ///   message   StarPU-MPI's own: counted from kSentAtOnce on

@@ -120,8 +120,8 @@ void SubmissionGate::take_excess(Op op, Datum datum) {
 bool SubmissionGate::unplaced(Op op) const {
   if (!measured_) return false;
   bool any = false;
-  rule().for_each_datum(
-      op, [&](Datum datum) { any = any || ledger_.allocated(datum) == 0; });
+  rule().for_each_datum(op,
+                        [&](Datum datum) { any = any || ledger_.allocated(datum) == 0; });
   return any;
 }
 

@@ -74,7 +74,8 @@ TEST(SubmissionBanker, WhatIsGoneWithoutNoticeLeavesNoName) {
 
 TEST(SubmissionBanker, KnowsWhatStandsBehindAMessage) {
   SubmissionBanker banker(100);
-  const Datum datum = banker.add(a, 10, false, false), other = banker.add(b, 10, false, false);
+  const Datum datum = banker.add(a, 10, false, false),
+              other = banker.add(b, 10, false, false);
   const Op before = banker.submit(t, std::array{datum}, 10, false);
   const Op message = banker.submit(u, std::array{datum}, 0, true);
   const Op after = banker.submit(v, std::array{other}, 10, false);

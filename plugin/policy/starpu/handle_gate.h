@@ -5,51 +5,59 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "espalier/model/error.h"
 #include "policy/core/application_data.h"
 #include "policy/core/brief_mutex.h"
-#include "policy/core/submission_gate.h"
 #include "policy/core/settings.h"
+#include "policy/core/submission_gate.h"
 #include "policy/core/throttle.h"
 #include "policy/core/trace.h"
 #include "policy/starpu/allocation.h"
 
 namespace espalier::policy {
 
-/// A SubmissionGate at work in StarPU: one for the process, whatever the number of contexts.
+/// The bound cannot be kept; the message says why, and what is needed.
+class BoundBroken : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Tasks that a gate has let in, to be queued in their contexts: starpu_task*.
+using Admitted = std::vector<void*>;
+
+/// A SubmissionGate at work in StarPU: one for the process, whatever the number of
+/// contexts.
 ///
 ///   submitted() ─► ready() ─┬─► placement ─► taken() ─► fetched() ─► ended()
-///                           └─ held ─► place_admitted() ─► placement
+///                           └─ held ─► ended(), poll(), wait_for_admitted() ─► placement
 ///
 /// When nothing runs and only held tasks are left, and nothing changes for a while, the
 /// program has asked for what the bound does not allow: see Settings::on_overflow.
 ///
+/// What was held and may start is returned, by whatever call made room for it; the caller
+/// queues it.
+///
 /// Thread-safe. StarPU is not called while the lock is held.
 ///
-/// @par Test  TransparentGate.*, and HandlePrograms.* over random programs
-class TransparentGate final : private AllocationObserver {
+/// @par Test  HandleGate.*, and HandlePrograms.* over random programs
+class HandleGate final : private AllocationObserver {
  public:
-  /// What to do before the process is stopped.
-  using LastWords = std::function<void()>;
-  /// Queues a task that was held.
-  using Place = void (*)(starpu_task* task);
-
   /// Without `settings.memory` nothing is held: what the program needs is found out.
   /// `trace` may be nullptr. Both and `throttle` outlive it.
-  TransparentGate(const Settings& settings, unsigned workers, const Throttle& throttle,
-                  Trace* trace, Place place, LastWords last_words);
-  ~TransparentGate();
-  TransparentGate(const TransparentGate&) = delete;
-  TransparentGate& operator=(const TransparentGate&) = delete;
+  HandleGate(const Settings& settings, unsigned workers, const Throttle& throttle,
+             Trace* trace);
+  ~HandleGate();
+  HandleGate(const HandleGate&) = delete;
+  HandleGate& operator=(const HandleGate&) = delete;
 
-  /// Any task, in the order of submission.
+  /// Any task, in the order of submission. @throws BoundBroken
   void submitted(const starpu_task& task);
   /// @return false: the gate holds the task
   [[nodiscard]] bool ready(starpu_task& task);
@@ -59,9 +67,9 @@ class TransparentGate final : private AllocationObserver {
   static void taken(const starpu_task& task);
   /// In the same thread: they are in memory.
   void fetched(const starpu_task& task);
-  void ended(const starpu_task& task);
+  [[nodiscard]] Admitted ended(const starpu_task& task);
   /// The same for a task that StarPU may have destroyed by now.
-  void ended_unseen(const starpu_task* task);
+  [[nodiscard]] Admitted ended_unseen(const starpu_task* task);
   /// The application waits for tasks.
   void application_waits();
 
@@ -72,13 +80,19 @@ class TransparentGate final : private AllocationObserver {
   /// It is about to give the handle back.
   void message_ended(starpu_data_handle_t handle);
 
-  /// By a worker that looks for a task: queues held tasks that may start since memory was
-  /// freed. Without any, one load.
-  void place_admitted() {
+  /// By a worker that looks for a task: what may start since memory was freed. Without
+  /// any, one load.
+  [[nodiscard]] Admitted poll() {
     looks_for_task();
-    settle();
-    if (room_.load(std::memory_order_relaxed)) place_all();
+    end_pending_frees();
+    return room_.load(std::memory_order_relaxed) ? admit_held() : Admitted();
   }
+
+  /// In a thread of its own: waits until something may start that no other call returns,
+  /// since nothing goes on or where workers sleep. nullopt: end_waiting() was called.
+  /// @throws BoundBroken
+  [[nodiscard]] std::optional<Admitted> wait_for_admitted();
+  void end_waiting();
 
   [[nodiscard]] SubmissionGateReport report() const;
   [[nodiscard]] bool measured() const { return measured_; }
@@ -97,32 +111,27 @@ class TransparentGate final : private AllocationObserver {
   template <class Read>
   [[nodiscard]] std::unique_lock<BriefMutex> lock_with(std::vector<DataAccess>& data,
                                                        Read read);
-  void settle();
-  void settle_own();  // with the lock
-  void settle_locked(const void* thread, Seconds before);
-  void place_all();
-  void hand_on(const std::vector<void*>& admitted) const;
-  void changed();  // with the lock
-  void refuse_if_too_large(std::unique_lock<BriefMutex>& lock, SubmissionGate::Op op,
-                           const starpu_task& task);
-  void watch();
-  void end(std::unique_lock<BriefMutex>& lock, SubmissionGate::Op op);
-  [[nodiscard]] Seconds patience() const;  // with the lock
-  void act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds still);
-  void go_on(std::vector<void*>& admitted);  // with the lock
-  void tell_of_messages();                   // with the lock
+  void end_pending_frees();
+  void end_own_frees();  // with the lock
+  void end_pending_frees(const void* thread, Seconds before);
+  [[nodiscard]] Admitted admit_held();
+  void changed();                                                         // with the lock
+  void refuse_too_large(SubmissionGate::Op op, const starpu_task& task);  // with the lock
+  [[nodiscard]] Admitted end(std::unique_lock<BriefMutex>& lock, SubmissionGate::Op op);
+  [[nodiscard]] Seconds patience() const;              // with the lock
+  [[nodiscard]] bool goes_on() const;                  // with the lock
+  [[nodiscard]] Admitted act_on_stall(Seconds still);  // with the lock
+  void go_on(Admitted& admitted);                      // with the lock
+  void tell_of_messages();                             // with the lock
   [[nodiscard]] std::string overflow_text() const;
   [[nodiscard]] std::string needs_text() const;
-  [[noreturn]] void stop(const std::string& text);  // without the lock
 
   const Settings& settings_;
   const unsigned workers_;
   const Throttle& throttle_;
   Trace* const trace_;
-  const Place place_;
-  const LastWords last_words_;
   bool measured_ = false;
-  std::atomic<bool> room_ = false;  // memory has been given back since place_all()
+  std::atomic<bool> room_ = false;  // memory has been given back since admit_held()
   std::atomic<std::int64_t> bypassed_ = 0;
   std::atomic<std::uint64_t> frees_ = 0;  // blocks that were about to be freed
 
@@ -130,12 +139,12 @@ class TransparentGate final : private AllocationObserver {
   SubmissionGate gate_;
   /// Blocks that were freed but that StarPU may still count: it does until the call in
   /// which it freed them returns, so until the same thread calls the policy again.
-  struct Leaving {
+  struct PendingFree {
     std::uint32_t token;
     const void* thread;
     Seconds since;
   };
-  std::vector<Leaving> leaving_;
+  std::vector<PendingFree> pending_frees_;
   /// Messages that have begun and not ended, by handle; those of one handle in order.
   /// A message's address stands for it in the gate.
   struct Message {
@@ -150,14 +159,13 @@ class TransparentGate final : private AllocationObserver {
   bool told_of_messages_ = false;
   bool ending_ = false;
   std::condition_variable_any watched_;  // a task is held, or the end
-  std::thread watcher_;
 };
 
 // Fills `data` by read() and locks, so that what they say of memory is true under the
 // lock. Not locked when there are none.
 template <class Read>
-std::unique_lock<BriefMutex> TransparentGate::lock_with(std::vector<DataAccess>& data,
-                                                        Read read) {
+std::unique_lock<BriefMutex> HandleGate::lock_with(std::vector<DataAccess>& data,
+                                                   Read read) {
   std::uint64_t frees = frees_;
   read();
   std::unique_lock lock(mutex_, std::defer_lock);

@@ -1,7 +1,7 @@
 // Messages of StarPU-MPI in the order of submission.
 
+#include "policy/starpu/handle_gate.h"
 #include "policy/starpu/handles.h"
-#include "policy/starpu/transparent_gate.h"
 
 namespace espalier::policy {
 
@@ -32,8 +32,8 @@ bool submit_receiver(starpu_data_handle_t handle) {
 
 }  // namespace
 
-void TransparentGate::message_begins(starpu_data_handle_t handle, bool receives) {
-  settle();
+void HandleGate::message_begins(starpu_data_handle_t handle, bool receives) {
+  end_pending_frees();
   std::vector<DataAccess> datum;
   const auto read = [&] {
     datum.clear();
@@ -52,11 +52,12 @@ void TransparentGate::message_begins(starpu_data_handle_t handle, bool receives)
   message->op = gate_.submit_message(message.get(), datum.front());
   application_waits_ = false;
   ++changes_;
-  if (message->op != SubmissionGate::Op::kNone) messages_[handle].push_back(std::move(message));
+  if (message->op != SubmissionGate::Op::kNone)
+    messages_[handle].push_back(std::move(message));
 }
 
-void TransparentGate::message_ended(starpu_data_handle_t handle) {
-  settle();
+void HandleGate::message_ended(starpu_data_handle_t handle) {
+  end_pending_frees();
   const std::scoped_lock lock(mutex_);
   const auto found = messages_.find(handle);
   if (found == messages_.end()) return;

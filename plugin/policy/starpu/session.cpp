@@ -1,4 +1,4 @@
-#include "policy/starpu/run.h"
+#include "policy/starpu/session.h"
 
 #include <errno.h>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 // Contexts come and go; what they share has one owner among them. A global because
 // StarPU gives a policy no other place that all its contexts can reach.
 std::mutex current_mutex;
-std::weak_ptr<Run> current;
+std::weak_ptr<Session> current;
 std::optional<RunReport> last;  // of a run that has ended
 std::mutex last_mutex;
 
@@ -48,14 +48,14 @@ std::size_t window(const Settings& settings) {
 
 }  // namespace
 
-std::shared_ptr<Run> Run::present() {
+std::shared_ptr<Session> Session::present() {
   const std::scoped_lock lock(current_mutex);
   return current.lock();
 }
 
-std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
+std::shared_ptr<Session> Session::join() {
   const std::scoped_lock lock(current_mutex);
-  if (std::shared_ptr<Run> run = current.lock()) return run;
+  if (std::shared_ptr<Session> run = current.lock()) return run;
   try {
     Settings settings = read_settings(process_environment);
     const bool asked = settings.memory || !settings.report.empty() ||
@@ -69,7 +69,7 @@ std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
       prepare_disk(settings);
     // StarPU-MPI keeps every copy that it received until the program says otherwise.
     if (settings.memory) setenv("STARPU_MPI_CACHE", "0", 0);
-    auto run = std::make_shared<Run>(std::move(settings), place);
+    auto run = std::make_shared<Session>(std::move(settings));
     current = run;
     return run;
   } catch (const std::exception& e) {
@@ -79,7 +79,7 @@ std::shared_ptr<Run> Run::join(TransparentGate::Place place) {
   }
 }
 
-Run::Run(Settings settings, TransparentGate::Place place)
+Session::Session(Settings settings)
     : settings_(std::move(settings)),
       timed_(!settings_.report.empty() || !settings_.trace.empty()),
       start_(now()),
@@ -99,28 +99,34 @@ Run::Run(Settings settings, TransparentGate::Place place)
   }
   if (settings_.memory || !settings_.report.empty())
     gate_.emplace(settings_, starpu_worker_get_count(), throttle_,
-                  trace_ ? &*trace_ : nullptr, place, [this] { write(true); });
+                  trace_ ? &*trace_ : nullptr);
 }
 
-Run::~Run() {
+Session::~Session() {
   write(false);
   const std::scoped_lock lock(last_mutex);
   last = report();
 }
 
-std::optional<RunReport> Run::latest_report() {
-  if (const std::shared_ptr<Run> run = present()) return run->report();
+std::optional<RunReport> Session::latest_report() {
+  if (const std::shared_ptr<Session> run = present()) return run->report();
   const std::scoped_lock lock(last_mutex);
   return last;
 }
 
-bool Run::report_is_asked_for() {
+bool Session::report_is_asked_for() {
   const char* const report = process_environment("ESPALIER_REPORT");
   return report != nullptr && *report != '\0';
 }
 
-void Run::submitted(const starpu_task& task, bool bound) {
-  if (gate_ && !bound) gate_->submitted(task);
+void Session::submitted(const starpu_task& task, bool declared) {
+  if (gate_ && !declared) {
+    try {
+      gate_->submitted(task);
+    } catch (const BoundBroken& why) {
+      stop(why);
+    }
+  }
   if (!is_executed(task)) return;
 #ifndef STARPU_SIMGRID
   if (task.type == STARPU_TASK_TYPE_NORMAL && starpu_worker_get_id() < 0 &&
@@ -131,49 +137,74 @@ void Run::submitted(const starpu_task& task, bool bound) {
   throttle_.submitted();
 }
 
-void Run::asks(const starpu_task& task) {
+void Session::asks(const starpu_task& task) {
   if (trace_) held_.asks(&task, now());
 }
 
-void Run::passes(const starpu_task& task) {
+void Session::passes(const starpu_task& task) {
   if (trace_) held_.passes(&task);
 }
 
-void Run::placed(const starpu_task& task) {
+void Session::placed(const starpu_task& task) {
   if (trace_) held_.goes_on(&task, now());
   throttle_.ready();
 }
 
-bool Run::ready(starpu_task& task, bool bound) {
-  return !gate_ || bound || gate_->ready(task);
+bool Session::ready(starpu_task& task, bool declared) {
+  return !gate_ || declared || gate_->ready(task);
 }
 
-void Run::bypasses(const starpu_task& task) {
+void Session::bypasses(const starpu_task& task) {
   if (gate_) gate_->bypasses(task);
   throttle_.ready();
   throttle_.running();
 }
 
-void Run::taken(const starpu_task& task) {
+void Session::taken(const starpu_task& task) {
   throttle_.running();
-  if (gate_) TransparentGate::taken(task);
+  if (gate_) HandleGate::taken(task);
 }
 
-void Run::starts(const starpu_task& task) {
+Admitted Session::starts(const starpu_task& task) {
   if (gate_) gate_->fetched(task);
   const int worker = starpu_worker_get_id();
-  if (worker < 0) return;
+  if (worker < 0) return {};
   Tally& tally = tallies_[static_cast<std::size_t>(worker)];
-  end_unseen(tally);
+  Admitted admitted = end_unseen(tally);
   if (timed_) tally.start = now();
   if (tally.one_at_a_time) tally.running = &task;
+  return admitted;
+}
+
+Admitted Session::poll() {
+  Admitted admitted;
+  if (const int worker = starpu_worker_get_id(); worker >= 0)
+    admitted = end_unseen(tallies_[static_cast<std::size_t>(worker)]);
+  if (!gate_) return admitted;
+  if (admitted.empty()) return gate_->poll();
+  const Admitted more = gate_->poll();
+  admitted.insert(admitted.end(), more.begin(), more.end());
+  return admitted;
+}
+
+std::optional<Admitted> Session::wait_for_admitted() {
+  if (!gate_) return std::nullopt;
+  try {
+    return gate_->wait_for_admitted();
+  } catch (const BoundBroken& why) {
+    stop(why);
+  }
+}
+
+void Session::end_waiting() {
+  if (gate_) gate_->end_waiting();
 }
 
 // StarPU does not tell a policy of the end of tasks of its own that it runs on workers:
 // reductions, copies. When the worker comes for the next task, this one has ended.
-void Run::end_unseen(Tally& tally) {
+Admitted Session::end_unseen(Tally& tally) {
   const starpu_task* const task = tally.running;
-  if (task == nullptr) return;
+  if (task == nullptr) return {};
   tally.running = nullptr;
   add<std::int64_t>(tally.tasks, 1);
   if (timed_) {
@@ -182,10 +213,10 @@ void Run::end_unseen(Tally& tally) {
     gap_.task_ended(end);
   }
   throttle_.ended();
-  if (gate_) gate_->ended_unseen(task);
+  return gate_ ? gate_->ended_unseen(task) : Admitted();
 }
 
-void Run::ended(const starpu_task& task, bool bound) {
+Admitted Session::ended(const starpu_task& task, bool declared) {
   if (const int worker = starpu_worker_get_id(); worker >= 0) {
     Tally& tally = tallies_[static_cast<std::size_t>(worker)];
     tally.running = nullptr;
@@ -200,14 +231,14 @@ void Run::ended(const starpu_task& task, bool bound) {
                    held_.take(&task));
   }
   throttle_.ended();
-  if (gate_ && !bound) gate_->ended(task);
+  return gate_ && !declared ? gate_->ended(task) : Admitted();
 }
 
-void Run::application_waits() {
+void Session::application_waits() {
   if (gate_) gate_->application_waits();
 }
 
-void Run::message_begins(starpu_data_handle_t handle, bool receives) {
+void Session::message_begins(starpu_data_handle_t handle, bool receives) {
   if (receives) {
     ++received_;
     received_bytes_ += static_cast<Bytes>(starpu_data_get_size(handle));
@@ -215,11 +246,11 @@ void Run::message_begins(starpu_data_handle_t handle, bool receives) {
   if (bounded()) gate_->message_begins(handle, receives);
 }
 
-void Run::message_ended(starpu_data_handle_t handle) {
+void Session::message_ended(starpu_data_handle_t handle) {
   if (bounded()) gate_->message_ended(handle);
 }
 
-void Run::job_ended(const GateReport& job, Bytes bound) {
+void Session::job_ended(const TreeGateReport& job, Bytes bound) {
   const std::scoped_lock lock(jobs_mutex_);
   ++jobs_.jobs;
   jobs_.bound = std::max(jobs_.bound.value_or(0), bound);
@@ -232,7 +263,7 @@ void Run::job_ended(const GateReport& job, Bytes bound) {
   jobs_.held_seconds += job.held_time;
 }
 
-RunReport Run::report() const {
+RunReport Session::report() const {
   RunReport report;
   {
     const std::scoped_lock lock(jobs_mutex_);
@@ -263,7 +294,7 @@ RunReport Run::report() const {
 }
 
 // What is known of programs that declare nothing.
-void Run::add_gate(RunReport& report) const {
+void Session::add_gate(RunReport& report) const {
   const SubmissionGateReport gate = gate_->report();
   const ApplicationData own = gate_->application_data();
   report.application_data = own.count();
@@ -299,7 +330,14 @@ void Run::add_gate(RunReport& report) const {
                                   spilled.writes, spilled.reads};
 }
 
-void Run::write(bool stopped) const {
+void Session::stop(const BoundBroken& why) const {
+  std::fprintf(stderr, "espalier: %s.\n", why.what());
+  write(true);
+  remove_spilled();
+  std::abort();
+}
+
+void Session::write(bool stopped) const {
   if (!settings_.report.empty()) {
     RunReport last = report();
     last.stopped = stopped;

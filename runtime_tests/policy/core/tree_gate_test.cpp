@@ -1,4 +1,4 @@
-#include "policy/core/gate.h"
+#include "policy/core/tree_gate.h"
 
 #include <gtest/gtest.h>
 
@@ -30,8 +30,8 @@ std::vector<Task> chain(std::size_t size) {
 std::array<int, 8> things;
 void* thing(std::size_t i) { return &things[i]; }
 
-TEST(Gate, HoldsTheParentUntilItsChildrenHaveEnded) {
-  Gate gate(simple_plan(cherry(), 100));
+TEST(TreeGate, HoldsTheParentUntilItsChildrenHaveEnded) {
+  TreeGate gate(simple_plan(cherry(), 100));
   std::vector<Released> released;
   for (const TaskId node : {TaskId{0}, TaskId{1}, TaskId{2}}) {
     EXPECT_TRUE(gate.bind(node));
@@ -54,8 +54,8 @@ TEST(Gate, HoldsTheParentUntilItsChildrenHaveEnded) {
   EXPECT_EQ(gate.report().nodes_ended, 3);
 }
 
-TEST(Gate, KeepsSiblingsApartWhenTheBoundLeavesRoomForOne) {
-  Gate gate(simple_plan(cherry(), 0));
+TEST(TreeGate, KeepsSiblingsApartWhenTheBoundLeavesRoomForOne) {
+  TreeGate gate(simple_plan(cherry(), 0));
   EXPECT_EQ(gate.plan().memory_bound, 7);
   std::vector<Released> released;
   EXPECT_NE(gate.started(TaskId{1}), gate.started(TaskId{2}));
@@ -65,8 +65,8 @@ TEST(Gate, KeepsSiblingsApartWhenTheBoundLeavesRoomForOne) {
   EXPECT_LE(gate.report().booked_peak, 7);
 }
 
-TEST(Gate, ReleasesTheHeldTasksOfANodeOldestFirst) {
-  Gate gate(simple_plan(chain(2), 0));
+TEST(TreeGate, ReleasesTheHeldTasksOfANodeOldestFirst) {
+  TreeGate gate(simple_plan(chain(2), 0));
   std::vector<Released> released;
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_TRUE(gate.bind(TaskId{0}));
@@ -79,8 +79,8 @@ TEST(Gate, ReleasesTheHeldTasksOfANodeOldestFirst) {
   EXPECT_TRUE(gate.admit(TaskId{0}, thing(5), 0)) << "a started node lets tasks pass";
 }
 
-TEST(Gate, LetsANodeEndOnlyWhenClosedAndEmpty) {
-  Gate gate(simple_plan(chain(2), 0));
+TEST(TreeGate, LetsANodeEndOnlyWhenClosedAndEmpty) {
+  TreeGate gate(simple_plan(chain(2), 0));
   std::vector<Released> released;
   EXPECT_TRUE(gate.bind(TaskId{1}));
   gate.finish(TaskId{1}, 0, released);
@@ -94,9 +94,9 @@ TEST(Gate, LetsANodeEndOnlyWhenClosedAndEmpty) {
   EXPECT_TRUE(gate.started(TaskId{0}));
 }
 
-TEST(Gate, EndsAChainOfAMillionEmptyNodesAtOnce) {
+TEST(TreeGate, EndsAChainOfAMillionEmptyNodesAtOnce) {
   constexpr std::size_t kSize = 1'000'000;
-  Gate gate(simple_plan(chain(kSize), 0));
+  TreeGate gate(simple_plan(chain(kSize), 0));
   std::vector<Released> released;
   for (std::size_t i = 0; i < kSize; ++i)
     EXPECT_TRUE(gate.close(task_id(i), 0, released));
@@ -104,8 +104,8 @@ TEST(Gate, EndsAChainOfAMillionEmptyNodesAtOnce) {
   EXPECT_EQ(gate.report().nodes_ended, std::int64_t{kSize});
 }
 
-TEST(Gate, CancelReleasesAllThatIsHeldAndWaitsForIt) {
-  Gate gate(simple_plan(cherry(), 0));
+TEST(TreeGate, CancelReleasesAllThatIsHeldAndWaitsForIt) {
+  TreeGate gate(simple_plan(cherry(), 0));
   std::vector<Released> released;
   EXPECT_TRUE(gate.bind(TaskId{0}));
   EXPECT_FALSE(gate.admit(TaskId{0}, thing(0), 0));
@@ -121,13 +121,13 @@ TEST(Gate, CancelReleasesAllThatIsHeldAndWaitsForIt) {
   EXPECT_TRUE(gate.close(TaskId{1}, 3, released));
 }
 
-TEST(Gate, NoticesWhenMoreIsAllocatedThanBooked) {
-  Gate gate(simple_plan({{std::nullopt, 5, 4, 0, 0}}, 100));
+TEST(TreeGate, NoticesWhenMoreIsAllocatedThanBooked) {
+  TreeGate gate(simple_plan({{std::nullopt, 5, 4, 0, 0}}, 100));
   EXPECT_TRUE(gate.allocate(0, 9));
   EXPECT_FALSE(gate.allocate(0, 2));
   EXPECT_FALSE(gate.allocate(-1, 1));
   EXPECT_TRUE(gate.allocate(0, -12));
-  const GateReport report = gate.report();
+  const TreeGateReport report = gate.report();
   EXPECT_EQ(report.allocated_peak, 12);
   EXPECT_EQ(report.allocated, 0);
   EXPECT_EQ(report.overruns, 2);
@@ -136,13 +136,13 @@ TEST(Gate, NoticesWhenMoreIsAllocatedThanBooked) {
   EXPECT_THROW(gate.allocate(0, -1), OverflowError);
 }
 
-TEST(Gate, KnowsANodeByItsToken) {
-  Gate gate(simple_plan(chain(4), 0));
+TEST(TreeGate, KnowsANodeByItsToken) {
+  TreeGate gate(simple_plan(chain(4), 0));
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(gate.node_of(&gate.nodes()[i]), task_id(i));
 }
 
-TEST(Gate, AcceptsTheEmptyTree) { EXPECT_TRUE(Gate(simple_plan({}, 0)).done()); }
+TEST(TreeGate, AcceptsTheEmptyTree) { EXPECT_TRUE(TreeGate(simple_plan({}, 0)).done()); }
 
 // Threads that run whatever the gate lets go, a few tasks a node, allocating what the
 // model says: an oracle of its own counts what is in memory.
@@ -244,7 +244,7 @@ class Crew {
   const std::vector<Task>& tasks_;
   std::mt19937 random_;
   std::shared_ptr<const Plan> plan_;
-  Gate gate_;
+  TreeGate gate_;
   std::vector<TaskId> order_;
   std::vector<std::atomic<int>> left_;
   std::mutex mutex_, memory_;
@@ -255,7 +255,7 @@ class Crew {
   Bytes in_memory_ = 0, peak_ = 0;
 };
 
-TEST(Gate, StaysInsideTheBoundAndFinishesWithManyThreads) {
+TEST(TreeGate, StaysInsideTheBoundAndFinishesWithManyThreads) {
   std::mt19937 random(20170529);
   for (int round = 0; round < 200; ++round) {
     const auto tasks = random_tasks(1 + random() % 60, random);

@@ -1,4 +1,4 @@
-#include "policy/core/gate.h"
+#include "policy/core/tree_gate.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace espalier::policy {
 
-Gate::Gate(std::shared_ptr<const Plan> plan)
+TreeGate::TreeGate(std::shared_ptr<const Plan> plan)
     : plan_(std::move(plan)),
       nodes_(plan_->tree->size()),
       booking_(*plan_->tree, plan_->witness, plan_->memory_bound) {
@@ -15,7 +15,7 @@ Gate::Gate(std::shared_ptr<const Plan> plan)
   start_locked(0, none);
 }
 
-bool Gate::bind(TaskId node) {
+bool TreeGate::bind(TaskId node) {
   std::atomic<std::uint32_t>& pending = nodes_[index(node)].pending;
   std::uint32_t seen = pending.load(std::memory_order_relaxed);
   do {
@@ -24,7 +24,7 @@ bool Gate::bind(TaskId node) {
   return true;
 }
 
-bool Gate::admit(TaskId id, void* task, Seconds now) {
+bool TreeGate::admit(TaskId id, void* task, Seconds now) {
   Node& node = nodes_[index(id)];
   if (node.started) return true;
   const std::scoped_lock lock(mutex_);
@@ -44,14 +44,14 @@ bool Gate::admit(TaskId id, void* task, Seconds now) {
 
 // The last of these to bring `pending` to 0 ends the node. Acquire and release: what the
 // tasks of the node did happens before whatever starts because it ended.
-void Gate::finish(TaskId node, Seconds now, std::vector<Released>& released) {
+void TreeGate::finish(TaskId node, Seconds now, std::vector<Released>& released) {
   const std::uint32_t before =
       nodes_[index(node)].pending.fetch_sub(1, std::memory_order_acq_rel);
   ESPALIER_ASSERT((before & ~Node::kOpen) != 0, "more tasks ended than were bound");
   if (before == 1) drained(node, now, released);
 }
 
-bool Gate::close(TaskId node, Seconds now, std::vector<Released>& released) {
+bool TreeGate::close(TaskId node, Seconds now, std::vector<Released>& released) {
   const std::uint32_t before =
       nodes_[index(node)].pending.fetch_and(~Node::kOpen, std::memory_order_acq_rel);
   if ((before & Node::kOpen) == 0) return false;
@@ -59,7 +59,7 @@ bool Gate::close(TaskId node, Seconds now, std::vector<Released>& released) {
   return true;
 }
 
-void Gate::drained(TaskId id, Seconds now, std::vector<Released>& released) {
+void TreeGate::drained(TaskId id, Seconds now, std::vector<Released>& released) {
   const std::scoped_lock lock(mutex_);
   const Node& node = nodes_[index(id)];
   // Not started: start_locked() will end it. Ended: start_locked() was faster.
@@ -68,7 +68,7 @@ void Gate::drained(TaskId id, Seconds now, std::vector<Released>& released) {
 
 // Ends the node and all that this lets start and that have nothing to do. A work list:
 // a chain of a million empty nodes ends here at once.
-void Gate::end_locked(TaskId first, Seconds now, std::vector<Released>& released) {
+void TreeGate::end_locked(TaskId first, Seconds now, std::vector<Released>& released) {
   nodes_[index(first)].ended = true;
   ending_.push_back(first);
   while (!ending_.empty()) {
@@ -80,7 +80,7 @@ void Gate::end_locked(TaskId first, Seconds now, std::vector<Released>& released
   }
 }
 
-void Gate::start_locked(Seconds now, std::vector<Released>& released) {
+void TreeGate::start_locked(Seconds now, std::vector<Released>& released) {
   ESPALIER_ASSERT(booking_.booked_total() <= booking_.bound(), "booked above the bound");
   for (const TaskId id : startable_) {
     Node& node = nodes_[index(id)];
@@ -95,7 +95,7 @@ void Gate::start_locked(Seconds now, std::vector<Released>& released) {
 }
 
 // Oldest first.
-void Gate::release_locked(TaskId id, Seconds now, std::vector<Released>& released) {
+void TreeGate::release_locked(TaskId id, Seconds now, std::vector<Released>& released) {
   Node& node = nodes_[index(id)];
   const auto first = static_cast<std::ptrdiff_t>(released.size());
   while (node.newest_held >= 0) {
@@ -110,7 +110,7 @@ void Gate::release_locked(TaskId id, Seconds now, std::vector<Released>& release
   std::reverse(released.begin() + first, released.end());
 }
 
-void Gate::cancel(Seconds now, std::vector<Released>& released) {
+void TreeGate::cancel(Seconds now, std::vector<Released>& released) {
   const std::scoped_lock lock(mutex_);
   report_.cancelled = true;
   for (std::size_t i = 0; i < nodes_.size(); ++i)
@@ -120,7 +120,7 @@ void Gate::cancel(Seconds now, std::vector<Released>& released) {
   ending_.clear();
 }
 
-bool Gate::allocate(std::int32_t node, Bytes delta) {
+bool TreeGate::allocate(std::int32_t node, Bytes delta) {
   const std::scoped_lock lock(mutex_);
   const Bytes allocated = checked_add(report_.allocated, delta);
   if (allocated < 0) throw OverflowError("more was given back than was allocated");
@@ -133,7 +133,7 @@ bool Gate::allocate(std::int32_t node, Bytes delta) {
   return false;
 }
 
-bool Gate::done() const {
+bool TreeGate::done() const {
   const std::scoped_lock lock(mutex_);
   if (report_.nodes_ended == static_cast<std::int64_t>(nodes_.size())) return true;
   return report_.cancelled &&
@@ -141,9 +141,9 @@ bool Gate::done() const {
                      [](const Node& n) { return (n.pending & ~Node::kOpen) == 0; });
 }
 
-GateReport Gate::report() const {
+TreeGateReport TreeGate::report() const {
   const std::scoped_lock lock(mutex_);
-  GateReport report = report_;
+  TreeGateReport report = report_;
   report.booked_peak = booking_.booked_peak();
   return report;
 }

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "policy/starpu/clock.h"
+#include "policy/starpu/handle_gate.h"
 #include "policy/starpu/handles.h"
 #include "policy/starpu/spill.h"
-#include "policy/starpu/transparent_gate.h"
 
 namespace espalier::policy {
 
@@ -29,7 +29,7 @@ constexpr Seconds kPatienceForFrees = 5;
 // Until the program is told that it may be waiting for messages in vain.
 constexpr Seconds kPatienceForMessages = 30;
 // For a thread that frees memory and does not come back.
-constexpr Seconds kSettled = 0.01;
+constexpr Seconds kFreeReturns = 0.01;
 constexpr auto kWatchInterval = std::chrono::milliseconds(10);
 
 constexpr std::string_view kHowToLearn =
@@ -39,23 +39,21 @@ constexpr std::string_view kHowToLearn =
 
 }  // namespace
 
-void TransparentGate::refuse_if_too_large(std::unique_lock<BriefMutex>& lock,
-                                          SubmissionGate::Op op, const starpu_task& task) {
+void HandleGate::refuse_too_large(SubmissionGate::Op op, const starpu_task& task) {
   const std::string text = fmt::format(
-      "espalier: the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
+      "the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
       "works on {} at once. At least that much is needed",
       format_size(gate_.bound()), name_of(task), format_size(gate_.footprint(op)));
   // No disk helps: a task needs all its data in memory.
-  if (settings_.on_overflow != Overflow::kWarn) {
-    lock.unlock();
-    stop(text + std::string(kHowToLearn));
-  }
-  if (!warned_) std::fprintf(stderr, "%s; going on over the bound.\n", text.c_str());
+  if (settings_.on_overflow != Overflow::kWarn)
+    throw BoundBroken(text + std::string(kHowToLearn));
+  if (!warned_)
+    std::fprintf(stderr, "espalier: %s; going on over the bound.\n", text.c_str());
   warned_ = true;
   gate_.let_exceed();
 }
 
-Seconds TransparentGate::patience() const {
+Seconds HandleGate::patience() const {
   // Without a way back there is no point in waiting. Nothing is lost by spilling early
   // but the time that it takes.
   if (warned_ && settings_.on_overflow == Overflow::kWarn) return 0;
@@ -67,7 +65,7 @@ Seconds TransparentGate::patience() const {
 }
 
 // While tasks are held: notices when nothing goes on, and serves where workers sleep.
-void TransparentGate::watch() {
+std::optional<Admitted> HandleGate::wait_for_admitted() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
     watched_.wait(lock, [this] { return ending_ || gate_.holds(); });
@@ -75,60 +73,63 @@ void TransparentGate::watch() {
     Seconds since = now();
     while (!ending_ && gate_.holds()) {
       watched_.wait_for(lock, kWatchInterval);
-      settle_locked(nullptr, now() - kSettled);
-      if (room_) {
-        lock.unlock();
-        place_all();
-        lock.lock();
-      }
-      if (changes_ != seen || throttle_.active() > 0 ||
-          (!gate_.stalled() && !gate_.awaits_message())) {
+      end_pending_frees(nullptr, now() - kFreeReturns);
+      Admitted admitted;
+      if (room_.exchange(false)) gate_.admit_held(now(), admitted);
+      if (admitted.empty() && changes_ == seen && !goes_on()) {
+        admitted = act_on_stall(now() - since);
+      } else {
         seen = changes_;
         since = now();
-        continue;
       }
-      const Seconds still = now() - since;
-      if (gate_.awaits_message()) {
-        if (still > kPatienceForMessages) tell_of_messages();
-      } else if (still > patience()) {
-        act_on_stall(lock, still);
-      }
+      if (admitted.empty()) continue;
+      changed();
+      return admitted;
     }
   }
+  return std::nullopt;
+}
+
+void HandleGate::end_waiting() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  watched_.notify_all();
+}
+
+bool HandleGate::goes_on() const {
+  return throttle_.active() > 0 || (!gate_.stalled() && !gate_.awaits_message());
 }
 
 // Something must be let in. First what fits: the order of submission may be none that can
 // be followed, as with tags whose predecessor comes later.
-void TransparentGate::act_on_stall(std::unique_lock<BriefMutex>& lock, Seconds still) {
-  std::vector<void*> admitted;
+Admitted HandleGate::act_on_stall(Seconds still) {
+  if (gate_.awaits_message()) {
+    if (still > kPatienceForMessages) tell_of_messages();
+    return {};
+  }
+  if (still <= patience()) return {};
   const bool spills = settings_.on_overflow == Overflow::kDisk && !gate_.evicts();
   const bool in_order = spills && gate_.first_is_held();
   void* const fits = in_order ? nullptr : gate_.admit_unproven(now());
-  if (fits != nullptr) {
-    admitted.push_back(fits);
-  } else if (still < kPatience && !spills && settings_.on_overflow != Overflow::kWarn) {
-    // That the program waits is known of its start alone: it may have waited for one
-    // task, and be working. To stop it then would be wrong.
-    return;
-  } else if (settings_.on_overflow == Overflow::kAbort || gate_.evicts()) {
-    const std::string text =
-        overflow_text() + (gate_.evicts() ? "" : std::string(kHowToLearn));
-    lock.unlock();
-    stop(text);
-  } else {
-    go_on(admitted);
-  }
+  if (fits != nullptr) return {fits};
+  // That the program waits is known of its start alone: it may have waited for one task,
+  // and be working. To stop it then would be wrong.
+  if (still < kPatience && !spills && settings_.on_overflow != Overflow::kWarn) return {};
+  if (settings_.on_overflow == Overflow::kAbort || gate_.evicts())
+    throw BoundBroken(overflow_text() + (gate_.evicts() ? "" : std::string(kHowToLearn)));
+  Admitted admitted;
+  go_on(admitted);
   changed();
-  lock.unlock();
-  hand_on(admitted);
-  lock.lock();
+  return admitted;
 }
 
 // Over the bound, or at the cost of others.
-void TransparentGate::go_on(std::vector<void*>& admitted) {
+void HandleGate::go_on(Admitted& admitted) {
   const bool spills = settings_.on_overflow == Overflow::kDisk;
   if (!warned_)
-    std::fprintf(stderr, "%s; %s.\n", overflow_text().c_str(),
+    std::fprintf(stderr, "espalier: %s; %s.\n", overflow_text().c_str(),
                  spills ? fmt::format("spilling to {}", spill_figures().directory).c_str()
                         : "going on over the bound");
   warned_ = true;
@@ -142,7 +143,7 @@ void TransparentGate::go_on(std::vector<void*>& admitted) {
 }
 
 // Another process may be computing, or may wait for this one.
-void TransparentGate::tell_of_messages() {
+void HandleGate::tell_of_messages() {
   if (told_of_messages_) return;
   told_of_messages_ = true;
   std::fprintf(stderr,
@@ -151,12 +152,12 @@ void TransparentGate::tell_of_messages() {
                kPatienceForMessages, gate_.held());
 }
 
-std::string TransparentGate::overflow_text() const {
+std::string HandleGate::overflow_text() const {
   const auto* const task = static_cast<const starpu_task*>(gate_.first_held());
   const Bytes booked = gate_.booked();
   const Bytes missing = gate_.needed_now() - booked;
   const std::string text = fmt::format(
-      "espalier: the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
+      "the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
       "needs {} more, and {} are held by data that ",
       format_size(gate_.bound()), name_of(*task), format_size(missing),
       format_size(booked));
@@ -166,19 +167,12 @@ std::string TransparentGate::overflow_text() const {
 }
 
 // More may be submitted.
-std::string TransparentGate::needs_text() const {
+std::string HandleGate::needs_text() const {
   return fmt::format(
       "What has been submitted so far needs {}; the whole program needs that at least, "
       "and "
       "perhaps more",
       format_size(gate_.report().least));
-}
-
-void TransparentGate::stop(const std::string& text) {
-  std::fprintf(stderr, "%s.\n", text.c_str());
-  last_words_();
-  remove_spilled();
-  std::abort();
 }
 
 }  // namespace espalier::policy

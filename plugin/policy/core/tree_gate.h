@@ -19,7 +19,7 @@ struct Released {
 };
 
 /// What the gate has seen so far; the fields are those of espalier_report.
-struct GateReport {
+struct TreeGateReport {
   Bytes booked_peak = 0;
   Bytes allocated = 0, allocated_peak = 0;
   std::int64_t overruns = 0;
@@ -46,11 +46,11 @@ struct GateReport {
 /// for the booking and the held tasks, under which nothing outside is called. bind,
 /// finish and admit of a started node take no lock unless the node ends.
 ///
-/// @par Test  Gate.*, also under ThreadSanitizer
-class Gate {
+/// @par Test  TreeGate.*, also under ThreadSanitizer
+class TreeGate {
  public:
   /// Starts what can start. The plan's witness must fit in its bound.
-  explicit Gate(std::shared_ptr<const Plan> plan);
+  explicit TreeGate(std::shared_ptr<const Plan> plan);
 
   /// One more task will come. @return false when the node is closed
   [[nodiscard]] bool bind(TaskId node);
@@ -71,7 +71,7 @@ class Gate {
   [[nodiscard]] bool started(TaskId node) const { return nodes_[index(node)].started; }
   /// All nodes have ended, or the job is cancelled and no bound task is left.
   [[nodiscard]] bool done() const;
-  [[nodiscard]] GateReport report() const;
+  [[nodiscard]] TreeGateReport report() const;
   [[nodiscard]] const Plan& plan() const { return *plan_; }
 
   /// One per node, at addresses that tell which: the token that a bound task carries.
@@ -107,7 +107,7 @@ class Gate {
   std::vector<TaskId> startable_, ending_;  // work lists, empty between calls
   std::vector<Held> held_;
   std::int32_t free_held_ = -1;
-  GateReport report_;
+  TreeGateReport report_;
 };
 
 }  // namespace espalier::policy

@@ -1,7 +1,7 @@
 // The way of a task through the gate. What happens when nothing goes on is in
-// transparent_gate_stall.cpp.
+// handle_gate_stall.cpp.
 
-#include "policy/starpu/transparent_gate.h"
+#include "policy/starpu/handle_gate.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ thread_local std::vector<DataAccess> data;
 
 // Whether this thread has freed blocks that it has not settled. Its address is the
 // thread's name.
-thread_local bool owes = false;
+thread_local bool has_pending_frees = false;
 
 // The task that this thread's worker runs, once its data were allocated for it.
 struct Running {
@@ -58,34 +58,19 @@ bool frees_are_seen(const Settings& settings) {
 
 }  // namespace
 
-TransparentGate::TransparentGate(const Settings& settings, unsigned workers,
-                                 const Throttle& throttle, Trace* trace, Place place,
-                                 LastWords last_words)
+HandleGate::HandleGate(const Settings& settings, unsigned workers,
+                       const Throttle& throttle, Trace* trace)
     : settings_(settings),
       workers_(workers),
       throttle_(throttle),
       trace_(trace),
-      place_(place),
-      last_words_(std::move(last_words)),
       measured_(observe_allocation(this, settings.memory.has_value())),
-      gate_(bound_of(settings), measured_ && frees_are_seen(settings)) {
-#ifndef STARPU_SIMGRID
-  watcher_ = std::thread([this] { watch(); });
-#endif
-}
+      gate_(bound_of(settings), measured_ && frees_are_seen(settings)) {}
 
-TransparentGate::~TransparentGate() {
-  observe_allocation(nullptr);
-  {
-    const std::scoped_lock lock(mutex_);
-    ending_ = true;
-  }
-  watched_.notify_all();
-  if (watcher_.joinable()) watcher_.join();
-}
+HandleGate::~HandleGate() { observe_allocation(nullptr); }
 
-void TransparentGate::submitted(const starpu_task& task) {
-  settle();
+void HandleGate::submitted(const starpu_task& task) {
+  end_pending_frees();
   if (const starpu_data_handle_t handle = released_by(task)) {
     const std::scoped_lock lock(mutex_);
     gate_.release(handle);
@@ -98,12 +83,12 @@ void TransparentGate::submitted(const starpu_task& task) {
   try {
     follow(task);
   } catch (const OverflowError& e) {
-    stop(fmt::format("espalier: task \"{}\": {}", name_of(task), e.what()));
+    throw BoundBroken(fmt::format("task \"{}\": {}", name_of(task), e.what()));
   }
 }
 
 // The task takes its place in the order of submission.
-void TransparentGate::follow(const starpu_task& task) {
+void HandleGate::follow(const starpu_task& task) {
   thread_local std::vector<OwnDatum> own;
   application_data_of(task, own);
   if (!own.empty()) {
@@ -116,10 +101,10 @@ void TransparentGate::follow(const starpu_task& task) {
   application_waits_ = false;
   ++changes_;
   if (op != SubmissionGate::Op::kNone && gate_.footprint(op) > gate_.bound())
-    refuse_if_too_large(lock, op, task);
+    refuse_too_large(op, task);
 }
 
-bool TransparentGate::ready(starpu_task& task) {
+bool HandleGate::ready(starpu_task& task) {
   if (!has_data(task)) return true;
   const std::scoped_lock lock(mutex_);
   const SubmissionGate::Op op = gate_.find(&task);
@@ -130,7 +115,7 @@ bool TransparentGate::ready(starpu_task& task) {
   return admitted;
 }
 
-void TransparentGate::bypasses(const starpu_task& task) {
+void HandleGate::bypasses(const starpu_task& task) {
   if (!has_data(task)) return;
   const std::scoped_lock lock(mutex_);
   const SubmissionGate::Op op = gate_.find(&task);
@@ -140,16 +125,16 @@ void TransparentGate::bypasses(const starpu_task& task) {
   changed();
 }
 
-void TransparentGate::taken(const starpu_task& task) {
+void HandleGate::taken(const starpu_task& task) {
   if (has_data(task)) fetch_begins();
 }
 
-void TransparentGate::fetched(const starpu_task& task) {
+void HandleGate::fetched(const starpu_task& task) {
   const std::vector<FetchedBlock>& blocks = fetch_ends();
   const bool spills = settings_.memory && settings_.on_overflow == Overflow::kDisk;
   if (!has_data(task) || (blocks.empty() && !spills)) return;
   std::unique_lock lock(mutex_);
-  settle_own();
+  end_own_frees();
   const SubmissionGate::Op op = gate_.find(&task);
   running = {&task, op};
   // There blocks also pass from datum to datum without having been freed.
@@ -181,16 +166,16 @@ void TransparentGate::fetched(const starpu_task& task) {
   changed();
 }
 
-void TransparentGate::ended(const starpu_task& task) {
+Admitted HandleGate::ended(const starpu_task& task) {
   if (!has_data(task)) {
-    settle();
-    return;
+    end_pending_frees();
+    return {};
   }
   std::unique_lock lock(mutex_);
-  settle_own();
+  end_own_frees();
   const SubmissionGate::Op op = running.task == &task ? running.op : gate_.find(&task);
   running = {};
-  if (op == SubmissionGate::Op::kNone) return;
+  if (op == SubmissionGate::Op::kNone) return {};
   if (gate_.unplaced(op)) {
     // Fetched by another thread, as data on other nodes are.
     lock.unlock();
@@ -198,47 +183,42 @@ void TransparentGate::ended(const starpu_task& task) {
     lock.lock();
     gate_.fetched(op, {}, data);
   }
-  end(lock, op);
+  return end(lock, op);
 }
 
-void TransparentGate::ended_unseen(const starpu_task* task) {
-  settle();
+Admitted HandleGate::ended_unseen(const starpu_task* task) {
+  end_pending_frees();
   std::unique_lock lock(mutex_);
   const SubmissionGate::Op op = gate_.find(task);
-  if (op != SubmissionGate::Op::kNone && gate_.started(op)) end(lock, op);
+  if (op == SubmissionGate::Op::kNone || !gate_.started(op)) return {};
+  return end(lock, op);
 }
 
-void TransparentGate::end(std::unique_lock<BriefMutex>& lock, SubmissionGate::Op op) {
-  std::vector<void*> admitted;
+Admitted HandleGate::end(std::unique_lock<BriefMutex>& lock, SubmissionGate::Op op) {
+  Admitted admitted;
   gate_.end(op);
   if (gate_.holds()) gate_.admit_held(now(), admitted);
   changed();
   lock.unlock();
-  hand_on(admitted);
+  return admitted;
 }
 
-void TransparentGate::application_waits() {
-  settle();
+void HandleGate::application_waits() {
+  end_pending_frees();
   const std::scoped_lock lock(mutex_);
   application_waits_ = true;
 }
 
-void TransparentGate::place_all() {
-  std::vector<void*> admitted;
-  {
-    const std::scoped_lock lock(mutex_);
-    room_ = false;
-    gate_.admit_held(now(), admitted);
-    if (!admitted.empty()) changed();
-  }
-  hand_on(admitted);
+Admitted HandleGate::admit_held() {
+  Admitted admitted;
+  const std::scoped_lock lock(mutex_);
+  room_ = false;
+  gate_.admit_held(now(), admitted);
+  if (!admitted.empty()) changed();
+  return admitted;
 }
 
-void TransparentGate::hand_on(const std::vector<void*>& admitted) const {
-  for (void* const task : admitted) place_(static_cast<starpu_task*>(task));
-}
-
-void TransparentGate::changed() {
+void HandleGate::changed() {
   ++changes_;
   if (trace_ == nullptr) return;
   const Seconds time = now();
@@ -247,62 +227,62 @@ void TransparentGate::changed() {
   trace_->held(time, static_cast<std::int64_t>(gate_.held()));
 }
 
-void TransparentGate::allocated(const void* block, std::size_t bytes) {
+void HandleGate::allocated(const void* block, std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   gate_.allocated(block, static_cast<Bytes>(bytes), false);
 }
 
-void TransparentGate::allocated_for_message(const void* block, std::size_t bytes) {
+void HandleGate::allocated_for_message(const void* block, std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   gate_.allocated_for_message(block, static_cast<Bytes>(bytes));
 }
 
-std::uint32_t TransparentGate::freeing(const void* block, bool evicted) {
+std::uint32_t HandleGate::freeing(const void* block, bool evicted) {
   ++frees_;
   const std::scoped_lock lock(mutex_);
   return gate_.freeing(block, evicted);
 }
 
-void TransparentGate::freed(std::uint32_t token) {
+void HandleGate::freed(std::uint32_t token) {
   const std::scoped_lock lock(mutex_);
   gate_.left(token);
-  leaving_.push_back({token, &owes, now()});
-  owes = true;
+  pending_frees_.push_back({token, &has_pending_frees, now()});
+  has_pending_frees = true;
 }
 
-void TransparentGate::settle() {
-  if (!owes) return;
+void HandleGate::end_pending_frees() {
+  if (!has_pending_frees) return;
   const std::scoped_lock lock(mutex_);
-  settle_own();
+  end_own_frees();
 }
 
-void TransparentGate::settle_own() {
-  if (!owes) return;
-  owes = false;
-  settle_locked(&owes, 0);
+void HandleGate::end_own_frees() {
+  if (!has_pending_frees) return;
+  has_pending_frees = false;
+  end_pending_frees(&has_pending_frees, 0);
 }
 
 // What this thread freed, and what any thread freed before that time. Held tasks cannot
 // be queued here: this can be a thread of the application.
-void TransparentGate::settle_locked(const void* thread, Seconds before) {
-  const auto settled = [&](const Leaving& block) {
+void HandleGate::end_pending_frees(const void* thread, Seconds before) {
+  const auto settled = [&](const PendingFree& block) {
     return block.thread == thread || block.since < before;
   };
   bool given_back = false;
-  for (const Leaving& block : leaving_)
+  for (const PendingFree& block : pending_frees_)
     if (settled(block)) given_back = gate_.freed(block.token) || given_back;
-  std::erase_if(leaving_, settled);
+  std::erase_if(pending_frees_, settled);
   if (!given_back) return;
   changed();
   if (gate_.holds()) room_ = true;
 }
 
-ApplicationData TransparentGate::application_data() const {
+ApplicationData HandleGate::application_data() const {
   const std::scoped_lock lock(mutex_);
   return application_data_;
 }
 
-SubmissionGateReport TransparentGate::report() const {
+SubmissionGateReport HandleGate::report() const {
   const std::scoped_lock lock(mutex_);
   return gate_.report();
 }
