@@ -165,8 +165,9 @@ TEST(PrefixPeakTree, FollowsMemoryAlongThreeTasks) {
 TEST(PrefixPeakTree, KeepsItsSizeWhileAMillionTasksPass) {
   constexpr std::uint32_t kTasks = 1'000'000, kWindow = 1000;
   std::vector<PrefixPeakTree::Place> places(kTasks);
-  PrefixPeakTree tree(
-      [&places](std::uint32_t task, PrefixPeakTree::Place place) { places[task] = place; });
+  PrefixPeakTree tree([&places](std::uint32_t task, PrefixPeakTree::Place place) {
+    places[task] = place;
+  });
   PrefixPeakTree::Place last = 0;
   for (std::uint32_t i = 0; i < kTasks; ++i) {
     places[i] = tree.append(i);
@@ -182,8 +183,9 @@ TEST(PrefixPeakTree, KeepsItsSizeWhileAMillionTasksPass) {
 TEST(PrefixPeakTree, HoldsAMillionTasksAndLetsThemGoFromAnywhere) {
   constexpr std::uint32_t kTasks = 1'000'000;
   std::vector<PrefixPeakTree::Place> places(kTasks);
-  PrefixPeakTree tree(
-      [&places](std::uint32_t task, PrefixPeakTree::Place place) { places[task] = place; });
+  PrefixPeakTree tree([&places](std::uint32_t task, PrefixPeakTree::Place place) {
+    places[task] = place;
+  });
   for (std::uint32_t i = 0; i < kTasks; ++i) {
     places[i] = tree.append(i);
     tree.change(places[i], 1, 0);

@@ -5,8 +5,8 @@
 
 #include "policy/core/submission_gate.h"
 
-// What happens to a SubmissionGate, step by step, with small numbers for tasks, handles and
-// blocks of memory.
+// What happens to a SubmissionGate, step by step, with small numbers for tasks, handles
+// and blocks of memory.
 
 namespace espalier::policy {
 

@@ -1,4 +1,5 @@
-// Messages in the order of submission, step by step. Whole jobs: submission_gate_jobs_test.cpp.
+// Messages in the order of submission, step by step. Whole jobs:
+// submission_gate_jobs_test.cpp.
 
 #include <gtest/gtest.h>
 
