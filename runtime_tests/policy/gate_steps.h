@@ -3,14 +3,14 @@
 #include <initializer_list>
 #include <vector>
 
-#include "policy/core/data_gate.h"
+#include "policy/core/submission_gate.h"
 
-// What happens to a DataGate, step by step, with small numbers for tasks, handles and
-// blocks of memory.
+// What happens to a SubmissionGate, step by step, with small numbers for tasks, handles
+// and blocks of memory.
 
 namespace espalier::policy {
 
-using Op = DataGate::Op;
+using Op = SubmissionGate::Op;
 
 inline const void* at(std::uintptr_t address) {
   return reinterpret_cast<const void*>(address);
@@ -20,19 +20,19 @@ inline const void* handle(std::uintptr_t i) { return at(0x20000000000 + 512 * i)
 inline const void* block(std::uintptr_t i) { return at(0x30000000000 + 4096 * i); }
 
 // Task t works on datum d of that size, which is in memory at that block or nowhere.
-inline Op submit(DataGate& gate, std::uintptr_t t, std::uintptr_t d, Bytes size,
+inline Op submit(SubmissionGate& gate, std::uintptr_t t, std::uintptr_t d, Bytes size,
                  const void* place = nullptr) {
   const DataAccess access{handle(d), size, place};
   return gate.submit(task(t), {&access, 1});
 }
 
-inline Op submit(DataGate& gate, std::uintptr_t t,
+inline Op submit(SubmissionGate& gate, std::uintptr_t t,
                  std::initializer_list<DataAccess> accesses) {
   return gate.submit(task(t), {accesses.begin(), accesses.size()});
 }
 
 // StarPU allocates datum d for the task, at block b.
-inline void fetch(DataGate& gate, Op op, std::uintptr_t d, std::uintptr_t b,
+inline void fetch(SubmissionGate& gate, Op op, std::uintptr_t d, std::uintptr_t b,
                   Bytes bytes) {
   gate.allocated(block(b), bytes, true);
   const void* const blocks[] = {block(b)};
@@ -40,13 +40,13 @@ inline void fetch(DataGate& gate, Op op, std::uintptr_t d, std::uintptr_t b,
   gate.fetched(op, blocks, places);
 }
 
-inline bool free_block(DataGate& gate, std::uintptr_t b) {
+inline bool free_block(SubmissionGate& gate, std::uintptr_t b) {
   const std::uint32_t token = gate.freeing(block(b));
   gate.left(token);
   return gate.freed(token);
 }
 
-inline std::vector<void*> admit(DataGate& gate) {
+inline std::vector<void*> admit(SubmissionGate& gate) {
   std::vector<void*> admitted;
   gate.admit_held(0, admitted);
   return admitted;

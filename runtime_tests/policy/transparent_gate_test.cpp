@@ -14,7 +14,7 @@ namespace {
 
 const std::string kBound = "8MiB";
 
-TEST(TransparentGate, HoldsWritersUntilReadersHaveMadeRoom) {
+TEST(HandleGate, HoldsWritersUntilReadersHaveMadeRoom) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] { chains.submit_paused(); });
   expect_kept(report);
@@ -25,7 +25,7 @@ TEST(TransparentGate, HoldsWritersUntilReadersHaveMadeRoom) {
   EXPECT_EQ(report["held_tasks"], Pressure::kChains - 2);
 }
 
-TEST(TransparentGate, DataOfTheApplicationsOwnMemoryCostNothing) {
+TEST(HandleGate, DataOfTheApplicationsOwnMemoryCostNothing) {
   std::vector<int> memory(3 * kMiB / sizeof(int));
   const auto report = run_bounded("1MiB", [&] {
     static starpu_codelet increment = incrementing_codelet();
@@ -42,7 +42,7 @@ TEST(TransparentGate, DataOfTheApplicationsOwnMemoryCostNothing) {
   EXPECT_EQ(report["booked_peak_bytes"], 0);
 }
 
-TEST(TransparentGate, ScratchCountsOnceForEachWorkerUntilItIsUnregistered) {
+TEST(HandleGate, ScratchCountsOnceForEachWorkerUntilItIsUnregistered) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet work = on_variable(
@@ -61,7 +61,7 @@ TEST(TransparentGate, ScratchCountsOnceForEachWorkerUntilItIsUnregistered) {
   EXPECT_GE(report["held_tasks"], 2 * Pressure::kChains - 1 - 2);
 }
 
-TEST(TransparentGate, AReductionCountsOnceForEachWorkerAndOnceForItself) {
+TEST(HandleGate, AReductionCountsOnceForEachWorkerAndOnceForItself) {
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet zero =
         on_variable([](void** buffers, void*) { first_int(buffers[0]) = 0; }, STARPU_W);
@@ -87,7 +87,7 @@ TEST(TransparentGate, AReductionCountsOnceForEachWorkerAndOnceForItself) {
 }
 
 // StarPU copies with a task of its own, of whose end it tells nobody.
-TEST(TransparentGate, CopiesByStarPUEndToo) {
+TEST(HandleGate, CopiesByStarPUEndToo) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet();
@@ -107,7 +107,7 @@ TEST(TransparentGate, CopiesByStarPUEndToo) {
   EXPECT_EQ(report["booked_peak_bytes"], 6 * kMiB);
 }
 
-TEST(TransparentGate, CommutingTasksStayInsideTheBound) {
+TEST(HandleGate, CommutingTasksStayInsideTheBound) {
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
     increment.modes[0] = static_cast<starpu_data_access_mode>(STARPU_RW | STARPU_COMMUTE);
@@ -126,7 +126,7 @@ TEST(TransparentGate, CommutingTasksStayInsideTheBound) {
   expect_kept(report);
 }
 
-TEST(TransparentGate, WhatTheApplicationAllocatesCountsOnceATaskUsesIt) {
+TEST(HandleGate, WhatTheApplicationAllocatesCountsOnceATaskUsesIt) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
     const starpu_data_handle_t handle = temporary(4 * kMiB);
@@ -147,7 +147,7 @@ TEST(TransparentGate, WhatTheApplicationAllocatesCountsOnceATaskUsesIt) {
   EXPECT_EQ(chains.sum(), Pressure::kChains);
 }
 
-TEST(TransparentGate, WhatOnlyTheApplicationUsesIsOutsideTheBound) {
+TEST(HandleGate, WhatOnlyTheApplicationUsesIsOutsideTheBound) {
   const auto report = run_bounded(kBound, [&] {
     std::array<starpu_data_handle_t, 4> handles;
     for (auto& handle : handles) {
@@ -161,7 +161,7 @@ TEST(TransparentGate, WhatOnlyTheApplicationUsesIsOutsideTheBound) {
   EXPECT_EQ(report["allocated_peak_bytes"], 0);
 }
 
-TEST(TransparentGate, AcquisitionsWithACallbackTakeTheirTurn) {
+TEST(HandleGate, AcquisitionsWithACallbackTakeTheirTurn) {
   static starpu_data_handle_t handle;
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
@@ -186,7 +186,7 @@ TEST(TransparentGate, AcquisitionsWithACallbackTakeTheirTurn) {
   expect_kept(report);
 }
 
-TEST(TransparentGate, FollowsInvalidationsAndWritesAfterThem) {
+TEST(HandleGate, FollowsInvalidationsAndWritesAfterThem) {
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet(), read = reading_codelet();
     std::atomic<int> sum = 0;
@@ -205,7 +205,7 @@ TEST(TransparentGate, FollowsInvalidationsAndWritesAfterThem) {
   EXPECT_EQ(report["least_bytes"], 3 * kMiB);
 }
 
-TEST(TransparentGate, WontUseFreesNothing) {
+TEST(HandleGate, WontUseFreesNothing) {
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet();
     const starpu_data_handle_t a = temporary(5 * kMiB), b = temporary(2 * kMiB);
@@ -220,7 +220,7 @@ TEST(TransparentGate, WontUseFreesNothing) {
   EXPECT_EQ(report["booked_peak_bytes"], 7 * kMiB);
 }
 
-TEST(TransparentGate, UnregisteringInTheMiddleLetsHeldTasksIn) {
+TEST(HandleGate, UnregisteringInTheMiddleLetsHeldTasksIn) {
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet(), read = reading_codelet();
     std::atomic<int> sum = 0;
@@ -239,7 +239,7 @@ TEST(TransparentGate, UnregisteringInTheMiddleLetsHeldTasksIn) {
 }
 
 // While the program computes, nothing happens in StarPU; it frees memory afterwards.
-TEST(TransparentGate, WaitsForAProgramThatWorksAfterWaitingForATask) {
+TEST(HandleGate, WaitsForAProgramThatWorksAfterWaitingForATask) {
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet(), read = reading_codelet();
     std::atomic<int> sum = 0;

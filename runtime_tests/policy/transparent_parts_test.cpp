@@ -50,7 +50,7 @@ class Vector {
       STARPU_RW);
 };
 
-TEST(TransparentGate, PartsOfAllocatedDataCountWithTheWhole) {
+TEST(HandleGate, PartsOfAllocatedDataCountWithTheWhole) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
     Vector vector;
@@ -72,7 +72,7 @@ TEST(TransparentGate, PartsOfAllocatedDataCountWithTheWhole) {
   EXPECT_EQ(report["booked_peak_bytes"], 7 * kMiB);
 }
 
-TEST(TransparentGate, PartsOfDataThatAreNowhereYetAreAllocatedOneByOne) {
+TEST(HandleGate, PartsOfDataThatAreNowhereYetAreAllocatedOneByOne) {
   const auto report = run_bounded("9MiB", [&] {
     Vector vector;
     starpu_data_partition(vector.handle, &vector.filter);
@@ -89,7 +89,7 @@ TEST(TransparentGate, PartsOfDataThatAreNowhereYetAreAllocatedOneByOne) {
 }
 
 // Of data that the application holds: StarPU (1.3.10, 1.4.7) loses the pieces of others.
-TEST(TransparentGate, PartitionsOfTheApplicationsDataAreSubmittedLikeTasks) {
+TEST(HandleGate, PartitionsOfTheApplicationsDataAreSubmittedLikeTasks) {
   std::vector<int> memory(Vector::kLength);
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
@@ -116,7 +116,7 @@ TEST(TransparentGate, PartitionsOfTheApplicationsDataAreSubmittedLikeTasks) {
   expect_kept(report);
 }
 
-TEST(TransparentGate, TakesDataOfSeveralBlocks) {
+TEST(HandleGate, TakesDataOfSeveralBlocks) {
   const auto report = run_bounded(kBound, [&] {
     constexpr std::uint32_t kNonZeros = 300'000, kRows = 200'000;
     static starpu_codelet write = on_variable(

@@ -16,7 +16,7 @@ const std::string kBound = "8MiB";
 
 // The predecessor by tag is submitted later, and memory does not suffice for both in the
 // order of submission: it does the other way round.
-TEST(TransparentGate, LetsTasksInUnprovedWhereTagsContradictTheOrderOfSubmission) {
+TEST(HandleGate, LetsTasksInUnprovedWhereTagsContradictTheOrderOfSubmission) {
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet();
     const starpu_data_handle_t a = temporary(5 * kMiB), b = temporary(5 * kMiB);
@@ -43,7 +43,7 @@ TEST(TransparentGate, LetsTasksInUnprovedWhereTagsContradictTheOrderOfSubmission
 
 // All are declared before the first is submitted: StarPU 1.4.7 aborts, under any policy,
 // when it is told of a predecessor that is just ending.
-TEST(TransparentGate, FollowsDeclaredDependencies) {
+TEST(HandleGate, FollowsDeclaredDependencies) {
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet(), read = reading_codelet();
     std::atomic<int> sum = 0;
@@ -69,7 +69,7 @@ TEST(TransparentGate, FollowsDeclaredDependencies) {
   expect_kept(report);
 }
 
-TEST(TransparentGate, CannotHoldTasksOnAWorkerOfTheirOwnChoice) {
+TEST(HandleGate, CannotHoldTasksOnAWorkerOfTheirOwnChoice) {
   constexpr int kTasks = 6;
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet();
@@ -94,7 +94,7 @@ TEST(TransparentGate, CannotHoldTasksOnAWorkerOfTheirOwnChoice) {
   EXPECT_EQ(report["held_tasks"], 0);
 }
 
-TEST(TransparentGate, TasksThatRunNowhereNeedNoMemory) {
+TEST(HandleGate, TasksThatRunNowhereNeedNoMemory) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet nowhere = writing_codelet();
@@ -116,7 +116,7 @@ TEST(TransparentGate, TasksThatRunNowhereNeedNoMemory) {
   EXPECT_EQ(report["gated_tasks"], 1 + 2 * Pressure::kChains);
 }
 
-TEST(TransparentGate, SeesEachTurnOfARegeneratedTask) {
+TEST(HandleGate, SeesEachTurnOfARegeneratedTask) {
   constexpr int kTurns = 20;
   static std::atomic<int> turns;
   turns = 0;
@@ -146,7 +146,7 @@ TEST(TransparentGate, SeesEachTurnOfARegeneratedTask) {
   EXPECT_EQ(report["gated_tasks"], 1 + kTurns + 2 * Pressure::kChains);
 }
 
-TEST(TransparentGate, SeesATaskThatIsSubmittedAgain) {
+TEST(HandleGate, SeesATaskThatIsSubmittedAgain) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet increment = incrementing_codelet(), write = writing_codelet();
@@ -171,7 +171,7 @@ TEST(TransparentGate, SeesATaskThatIsSubmittedAgain) {
   EXPECT_EQ(report["gated_tasks"], 1 + 20 + 2 * Pressure::kChains);
 }
 
-TEST(TransparentGate, ServesSeveralSubmittingThreads) {
+TEST(HandleGate, ServesSeveralSubmittingThreads) {
   constexpr int kThreads = 4, kChains = 100;
   std::atomic<int> sum = 0;
   const auto report = run_bounded(kBound, [&] {
@@ -193,7 +193,7 @@ TEST(TransparentGate, ServesSeveralSubmittingThreads) {
 }
 
 // Explicit dependencies alone, the last task submitted first.
-TEST(TransparentGate, TasksMayGiveUpSequentialConsistency) {
+TEST(HandleGate, TasksMayGiveUpSequentialConsistency) {
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
     static starpu_codelet read = reading_codelet();
@@ -220,7 +220,7 @@ TEST(TransparentGate, TasksMayGiveUpSequentialConsistency) {
   expect_kept(report);
 }
 
-TEST(TransparentGate, BoundsSeveralContextsTogether) {
+TEST(HandleGate, BoundsSeveralContextsTogether) {
   std::array<Pressure, 2> chains;
   const auto report = run_bounded(kBound, [&] {
     int workers[] = {0, 1};

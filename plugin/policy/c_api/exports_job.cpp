@@ -37,7 +37,7 @@ const char* cannot_be_bound(const starpu_task& task, bool node_started) {
 
 void fill(const espalier_job& handle, espalier_report& out) {
   const Job& job = *handle.job;
-  const GateReport gate = job.gate().report();
+  const TreeGateReport gate = job.gate().report();
   out.bound_bytes = job.gate().plan().memory_bound;
   out.booked_peak = gate.booked_peak;
   out.allocated_peak = gate.allocated_peak;
@@ -97,7 +97,7 @@ int espalier_bind(espalier_job* job, starpu_task* task, int32_t node) {
   return guarded([&] {
     need(task, "task");
     const TaskId id = need_node(*need(job, "job").job, node);
-    Gate& gate = job->job->gate();
+    TreeGate& gate = job->job->gate();
     if (const char* why = cannot_be_bound(*task, gate.started(id)))
       return fail(EINVAL, fmt::format("node {}: {}", node, why));
     if (task->sched_ctx == STARPU_NMAX_SCHED_CTXS) task->sched_ctx = job->context;
@@ -173,7 +173,7 @@ int espalier_job_report(const espalier_job* job, espalier_report* report) {
 int espalier_job_end(espalier_job* job, espalier_report* report) {
   return guarded([&] {
     if (!need(job, "job").job->gate().done()) {
-      const GateReport gate = job->job->gate().report();
+      const TreeGateReport gate = job->job->gate().report();
       return fail(EBUSY, fmt::format("{} of {} nodes have ended", gate.nodes_ended,
                                      job->job->gate().plan().tree->size()));
     }

@@ -31,8 +31,8 @@ ESPALIER_API starpu_sched_policy** starpu_get_sched_lib_policies(void) {
 namespace {
 
 // Spilling needs StarPU's own limit, which it reads before it looks for policies: here is
-// early enough when the library is linked or preloaded. Run::join() sees when it was not,
-// and complains of bad settings.
+// early enough when the library is linked or preloaded. Session::join() sees when it was
+// not, and complains of bad settings.
 [[gnu::constructor]] void limit_starpu() {
   try {
     const auto settings =

@@ -42,8 +42,6 @@ std::vector<int> workers_of(unsigned context) {
   return workers;
 }
 
-void enqueue_held(starpu_task* task);
-
 }  // namespace
 
 Scheduler::Scheduler()
@@ -51,39 +49,40 @@ Scheduler::Scheduler()
       one_kind_(of_one_kind(workers_)),
       placement_(workers_),
       unbound_(placement_.queue(everybody(workers_), everybody(workers_))),
-      run_(Run::join(policy::enqueue_held)),
+      session_(Session::join()),
+      watch_(session_ ? SessionWatch::join(session_) : nullptr),
       waiting_(kWorkersSleep ? workers_ : 0),
       idle_sleep_(idle_sleep(process_environment, workers_, core_share())) {
   share_starpu_mpi_lock();
 }
 
 void Scheduler::submit(starpu_task* task) {
-  if (run_) run_->submitted(*task, job_of(task) != nullptr);
+  if (session_) session_->submitted(*task, job_of(task) != nullptr);
 }
 
 // StarPU has given the task to a worker itself.
 void Scheduler::push_elsewhere(starpu_task* task) {
-  if (run_) run_->bypasses(*task);
+  if (session_) session_->bypasses(*task);
 }
 
 void Scheduler::do_schedule() {
-  if (run_) run_->application_waits();
+  if (session_) session_->application_waits();
 }
 
 void Scheduler::push(starpu_task* task) {
   // First: another worker may run and destroy the task as soon as it is passed on.
   starpu_push_task_end(task);
   Job* const job = job_of(task);
-  if (run_) run_->asks(*task);
+  if (session_) session_->asks(*task);
   if (job == nullptr) {
-    if (run_ && !run_->ready(*task, false)) return;
-    if (run_) run_->passes(*task);
+    if (session_ && !session_->ready(*task, false)) return;
+    if (session_) session_->passes(*task);
     place(task, unbound_, kUnboundRank);
     return;
   }
   const TaskId node = job->gate().node_of(task->sched_data);
   if (!job->gate().started(node) && !job->gate().admit(node, task, now())) return;
-  if (run_) run_->passes(*task);
+  if (session_) session_->passes(*task);
   const Job::Destination& destination = job->destination(node);
   place(task, *destination.queue, destination.path);
 }
@@ -98,7 +97,7 @@ void Scheduler::rest(bool idle) const {
 }
 
 starpu_task* Scheduler::pop() {
-  if (run_) run_->poll();
+  if (session_) queue_all(session_->poll());
   const auto worker = static_cast<std::size_t>(starpu_worker_get_id());
   Placement::Popped popped = placement_.pop(worker);
   if (kWorkersSleep && popped.task == nullptr) {
@@ -116,14 +115,14 @@ starpu_task* Scheduler::pop() {
     return nullptr;
   }
   starpu_task_set_implementation(task, implementation);
-  if (run_) run_->taken(*task);
+  if (session_) session_->taken(*task);
   if (popped.stolen)
     if (Job* const job = job_of(task)) add<std::int64_t>(job->tally(worker).stolen, 1);
   return task;
 }
 
 void Scheduler::pre_exec(const starpu_task* task) {
-  if (run_) run_->starts(*task);
+  if (session_) queue_all(session_->starts(*task));
   const int worker = starpu_worker_get_id();
   Job* const job = job_of(task);
   if (job == nullptr || worker < 0) return;
@@ -132,7 +131,7 @@ void Scheduler::pre_exec(const starpu_task* task) {
 
 void Scheduler::post_exec(starpu_task* task) {
   Job* const job = job_of(task);
-  if (run_) run_->ended(*task, job != nullptr);
+  if (session_) queue_all(session_->ended(*task, job != nullptr));
   if (job == nullptr) return;
   const Seconds time = now();
   if (const int worker = starpu_worker_get_id(); worker >= 0) {
@@ -156,7 +155,7 @@ void Scheduler::enqueue(const Job& job, const std::vector<Released>& released) {
 }
 
 void Scheduler::place(starpu_task* task, Placement::Queue& queue, std::uint32_t path) {
-  if (run_) run_->placed(*task);
+  if (session_) session_->placed(*task);
   Placement::Queue& chosen =
       all_can_execute(task)
           ? queue
@@ -218,7 +217,7 @@ std::unique_ptr<Job> Scheduler::begin(std::shared_ptr<const Plan> plan,
 }
 
 void Scheduler::end(const Job& job) {
-  if (run_) run_->job_ended(job.gate().report(), job.gate().plan().memory_bound);
+  if (session_) session_->job_ended(job.gate().report(), job.gate().plan().memory_bound);
   jobs_.detach(job);
 }
 
@@ -250,8 +249,6 @@ void add_workers(unsigned context, int* ids, unsigned count) noexcept {
     starpu_sched_ctx_worker_shares_tasks_lists(ids[i], static_cast<int>(context));
   }
 }
-
-void enqueue_held(starpu_task* task) { (*share_of(task->sched_ctx))->enqueue_held(task); }
 
 void submit_hook(starpu_task* task) noexcept {
   (*share_of(task->sched_ctx))->submit(task);
@@ -285,6 +282,13 @@ void claim_prefetching(auto& policy) {
 }
 
 }  // namespace
+
+void queue_all(const Admitted& admitted) {
+  for (void* const held : admitted) {
+    auto* const task = static_cast<starpu_task*>(held);
+    (*share_of(task->sched_ctx))->enqueue_held(task);
+  }
+}
 
 starpu_sched_policy* starpu_policy() {
   // Else only fields that every StarPU from 1.3 on has: one source serves all.

@@ -9,8 +9,9 @@
 #include <optional>
 #include <vector>
 
+#include "policy/c_api/session_watch.h"
 #include "policy/core/job.h"
-#include "policy/starpu/run.h"
+#include "policy/starpu/session.h"
 
 namespace espalier::policy {
 
@@ -25,7 +26,7 @@ inline constexpr bool kWorkersSleep = true;
 /// The policy in one scheduling context of StarPU: gates in front, placement behind.
 ///
 ///   push ─► gate of the task's job ─► placement ─► pop       (tasks of a declared tree)
-///   push ─► gate of the run ────────► placement ─► pop       (others, with a bound)
+///   push ─► gate of the session ────► placement ─► pop       (others, with a bound)
 ///   push ───────────────────────────► placement ─► pop       (others)
 ///   post_exec ─► gate ─► released tasks ─► placement
 ///
@@ -58,7 +59,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   }
   /// Queues what the gate of `job` let go, and wakes workers.
   void enqueue(const Job& job, const std::vector<Released>& released);
-  /// Queues a task that the gate of the run held.
+  /// Queues a task that the gate of the session held.
   void enqueue_held(starpu_task* task) { place(task, unbound_, kUnboundRank); }
 
  private:
@@ -74,10 +75,14 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Placement placement_;
   Placement::Queue& unbound_;
   JobTable jobs_;
-  const std::shared_ptr<Run> run_;          // nullptr: nothing was asked for
+  const std::shared_ptr<Session> session_;  // nullptr: nothing was asked for
+  const std::shared_ptr<SessionWatch> watch_;
   std::vector<std::atomic<bool>> waiting_;  // by worker; only if kWorkersSleep
   const std::chrono::microseconds idle_sleep_;
 };
+
+/// Queues tasks that the session let in, each in its own context.
+void queue_all(const Admitted& admitted);
 
 /// The object that StarPU is given.
 [[nodiscard]] starpu_sched_policy* starpu_policy();

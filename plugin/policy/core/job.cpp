@@ -51,7 +51,7 @@ Job::Job(std::shared_ptr<const Plan> plan, std::span<const int> context_workers,
 void JobTable::write(Slot& slot, Job* job) {
   const std::uint32_t sequence = slot.sequence.load();
   slot.sequence.store(sequence + 1);
-  const auto nodes = job != nullptr ? job->gate().nodes() : std::span<Gate::Node>();
+  const auto nodes = job != nullptr ? job->gate().nodes() : std::span<TreeGate::Node>();
   slot.begin.store(reinterpret_cast<std::uintptr_t>(nodes.data()));
   slot.end.store(reinterpret_cast<std::uintptr_t>(nodes.data() + nodes.size()));
   slot.job.store(job);

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "policy/core/gate.h"
 #include "policy/core/placement.h"
+#include "policy/core/tree_gate.h"
 
 namespace espalier::policy {
 
@@ -36,8 +36,8 @@ class Job {
   Job(std::shared_ptr<const Plan> plan, std::span<const int> context_workers,
       std::size_t all_workers, Placement& placement);
 
-  [[nodiscard]] Gate& gate() { return gate_; }
-  [[nodiscard]] const Gate& gate() const { return gate_; }
+  [[nodiscard]] TreeGate& gate() { return gate_; }
+  [[nodiscard]] const TreeGate& gate() const { return gate_; }
   [[nodiscard]] const Destination& destination(TaskId node) const {
     return destinations_[index(node)];
   }
@@ -46,7 +46,7 @@ class Job {
   [[nodiscard]] std::int32_t workers() const { return workers_; }
 
  private:
-  Gate gate_;
+  TreeGate gate_;
   std::vector<Destination> destinations_;
   std::vector<Tally> tallies_;
   std::int32_t workers_;

@@ -68,7 +68,7 @@ class Replay {
     if (ended_ != run_.tasks.size())
       throw Error(fmt::format("only {} of {} tasks of the record can run", ended_,
                               run_.tasks.size()));
-    const GateReport gate = job_.gate().report();
+    const TreeGateReport gate = job_.gate().report();
     result_.workers = workers_;
     result_.makespan = now_;
     result_.peak = gate.allocated_peak;

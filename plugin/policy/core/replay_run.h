@@ -25,8 +25,8 @@ struct ReplayedRun {
 };
 
 /// Runs the tasks of a record again, in simulated time, through the gate and the
-/// placement of the policy: the same Gate, Placement and Job that a scheduler of StarPU's
-/// uses.
+/// placement of the policy: the same TreeGate, Placement and Job that a scheduler of
+/// StarPU's uses.
 ///
 /// A task is submitted when the tasks that it waits for have ended, and bound to its
 /// node; a node closes when its last task has ended. Idle workers take tasks in the order

@@ -56,6 +56,7 @@ struct RunReport {
   std::int64_t held_tasks = 0;         ///< of these, those that waited at the gate
   Seconds held_seconds = 0;            ///< their waiting, summed over tasks
   Seconds throttled_seconds = 0;       ///< that submission waited, summed over threads
+  Seconds longest_gap_seconds = 0;     ///< in which there were tasks and none ended
   std::int64_t received_messages = 0;  ///< by StarPU-MPI, as far as it was seen
   Bytes received_bytes = 0;
   std::int64_t jobs = 0;  ///< declared trees

@@ -18,7 +18,7 @@
 #include "policy/core/rank_summary.h"
 #include "policy/mpi/starpu_mpi_calls.h"
 #include "policy/starpu/exports.h"
-#include "policy/starpu/run.h"
+#include "policy/starpu/session.h"
 
 namespace espalier::policy {
 
@@ -81,13 +81,13 @@ std::vector<RankFigures> receive_all(const Mpi& mpi, int size) {
 
 void summarise() {
   const std::optional<Mpi> mpi = open_mpi();
-  if (!mpi || !Run::report_is_asked_for()) return;
+  if (!mpi || !Session::report_is_asked_for()) return;
   int rank = 0, size = 1;
   if (mpi->rank(mpi->world, &rank) != 0 || mpi->size(mpi->world, &size) != 0 || size < 2)
     return;
   RankFigures own;
   own.rank = rank;
-  if (const std::optional<RunReport> report = Run::latest_report())
+  if (const std::optional<RunReport> report = Session::latest_report())
     own = figures_of(*report, rank);
   if (rank != 0) {
     mpi->send(&own, sizeof own, mpi->byte, 0, kTag, mpi->world);

@@ -6,7 +6,7 @@
 // must have,
 //
 // - the messages enter the gate's order when StarPU-MPI acquires their data, and leave it
-//   when it gives them back: Run::message_begins(), message_ended();
+//   when it gives them back: Session::message_begins(), message_ended();
 // - a message is sent when its receiver has room: as a synchronous send, of which at
 //   first only the announcement is sent. An announced message of the other kind is
 //   received at once, in memory that no gate knows of;
@@ -25,7 +25,7 @@
 
 #include "policy/starpu/allocation.h"
 #include "policy/starpu/exports.h"
-#include "policy/starpu/run.h"
+#include "policy/starpu/session.h"
 
 namespace espalier::policy {
 
@@ -101,7 +101,7 @@ Messages messages;
 // @return whether there is a bound
 bool message_begins(starpu_data_handle_t handle, starpu_data_access_mode mode) {
   if (own_messages || (handle == early && in_message_thread())) return false;
-  const std::shared_ptr<Run> run = Run::present();
+  const std::shared_ptr<Session> run = Session::present();
   if (!run) return false;
   const bool receives = (static_cast<unsigned>(mode) & STARPU_W) != 0;
   if (run->bounded()) messages.begins(handle, receives);
@@ -111,7 +111,7 @@ bool message_begins(starpu_data_handle_t handle, starpu_data_access_mode mode) {
 
 void message_ends(starpu_data_handle_t handle) {
   messages.ends(handle);
-  if (const std::shared_ptr<Run> run = Run::present()) run->message_ended(handle);
+  if (const std::shared_ptr<Session> run = Session::present()) run->message_ended(handle);
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ int rank_in(Comm comm) {
 }
 
 bool bounded() {
-  const std::shared_ptr<Run> run = Run::present();
+  const std::shared_ptr<Session> run = Session::present();
   return run && run->bounded();
 }
 

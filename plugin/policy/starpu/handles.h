@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "policy/core/data_gate.h"
+#include "policy/core/submission_gate.h"
 
 namespace espalier::policy {
 

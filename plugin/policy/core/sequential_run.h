@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "espalier/model/units.h"
+
+namespace espalier::policy {
+
+/// What the tasks need that are submitted, one after the other in that order: no smaller
+/// bound lets the program end without a disk, and the banker's rule keeps this one.
+///
+/// Task i takes alloc_i bytes when it starts and gives back free_i when it ends, so it
+/// needs the peak of   Σ_{j<i} (alloc_j - free_j) + alloc_i.   Tasks that have ended, all
+/// before them too, are summed up; both numbers of the others may still change.
+///
+/// @par Cost  O(1) a call in the long run, 16 bytes a task that is not summed up; least()
+///            goes through these
+/// @par Test  SequentialRun.*
+class SequentialRun {
+ public:
+  using Number = std::uint64_t;
+
+  /// @return the task's number: 0, 1, 2 …
+  Number append(Bytes alloc);
+  [[nodiscard]] Number next() const { return first_ + steps_.size(); }
+  /// Of a task that has not ended.
+  void allocates_more(Number task, Bytes bytes) { steps_[task - first_].alloc += bytes; }
+  /// Of any that was appended.
+  void frees(Number task, Bytes bytes);
+  void end(Number task);
+  [[nodiscard]] Bytes least() const;
+
+ private:
+  struct Step {
+    Bytes alloc = 0;
+    [[nodiscard]] bool ended() const { return free_ < 0; }
+    [[nodiscard]] Bytes free() const { return ended() ? ~free_ : free_; }
+    void add_free(Bytes bytes) { free_ += ended() ? -bytes : bytes; }
+    void end() { free_ = ~free_; }
+
+   private:
+    Bytes free_ = 0;  // ended: its complement
+  };
+  static_assert(sizeof(Step) == 16);
+
+  std::deque<Step> steps_;  // of tasks from first_ on
+  Number first_ = 0;
+  Bytes before_ = 0, least_ = 0;  // in memory before them; the peak until then
+};
+
+}  // namespace espalier::policy

@@ -1,0 +1,154 @@
+// Blocks and the data that they belong to.
+
+#include <algorithm>
+
+#include "policy/core/submission_gate.h"
+
+namespace espalier::policy {
+
+// A datum that is in memory already, and was not allocated for a task: it counts from now
+// on. kNone when the block is unknown (the application's own), or somebody's already (a
+// part of partitioned data).
+SubmissionGate::Datum SubmissionGate::adopt(const DataAccess& access) {
+  const Block block = ledger_.at(access.block);
+  if (block == Block::kNone || ledger_.owner(block) == Owner::kOwned) return Datum::kNone;
+  banker_.book_beside(-ledger_.fetch(block));
+  const Datum datum = add(access, ledger_.bytes(block), true);
+  if (measured_) ledger_.give(block, datum);
+  return datum;
+}
+
+void SubmissionGate::allocated(const void* block, Bytes bytes, bool for_task) {
+  if (const std::uint32_t unseen = freeing(block); Block{unseen} != Block::kNone) {
+    left(unseen);
+    freed(unseen);
+  }
+  ledger_.add(block, bytes, for_task ? Owner::kFetched : Owner::kForeign);
+}
+
+void SubmissionGate::allocated_for_message(const void* block, Bytes bytes) {
+  if (const std::uint32_t unseen = freeing(block); Block{unseen} != Block::kNone) {
+    left(unseen);
+    freed(unseen);
+  }
+  ledger_.add(block, bytes, Owner::kMessage);
+}
+
+void SubmissionGate::fetched(Op op, std::span<const void* const> blocks,
+                             std::span<const DataAccess> places) {
+  if (!measured_) return;
+  const auto for_each_datum = [&](auto&& visit) {
+    if (op != Op::kNone) rule().for_each_datum(op, visit);
+  };
+  for (const DataAccess& place : places) {
+    const Block block = ledger_.at(place.block);
+    if (block == Block::kNone) continue;
+    for_each_datum([&](Datum datum) {
+      if (banker_.handle(datum) == place.handle) put(op, datum, block);
+    });
+  }
+  // Further blocks of data that consist of several, and buffers of one worker.
+  for (const void* const address : blocks) {
+    const Block block = ledger_.at(address);
+    if (block == Block::kNone || ledger_.owner(block) != Owner::kFetched) continue;
+    Datum incomplete = Datum::kNone;
+    for_each_datum([&](Datum datum) {
+      if (ledger_.allocated(datum) < rule().size(datum)) incomplete = datum;
+    });
+    if (incomplete != Datum::kNone) {
+      own(op, incomplete, block);
+    } else {
+      ledger_.set_extra(block);
+      banker_.book_beside(ledger_.bytes(block));
+    }
+  }
+}
+
+bool SubmissionGate::fetched_alone(Op op, const void* block, std::size_t blocks) {
+  if (!measured_) return true;
+  if (op == Op::kNone || blocks != 1) return false;
+  Datum only = Datum::kNone;
+  int empty = 0;
+  rule().for_each_datum(op, [&](Datum datum) {
+    if (ledger_.allocated(datum) > 0) return;
+    only = datum;
+    ++empty;
+  });
+  if (empty != 1) return false;
+  own(op, only, ledger_.at(block));
+  return true;
+}
+
+// The datum turns out to be in this block.
+void SubmissionGate::put(Op op, Datum datum, Block block) {
+  if (ledger_.owner(block) == Owner::kOwned) {
+    // The handle's datum from before it was released, if that did not free it after all
+    // (starpu_data_deinitialize_submit), gives it up. A part of another datum does not.
+    const Datum before = ledger_.datum(block);
+    // Where data are evicted, another of the same size may have been given its block.
+    const bool handed_on =
+        rule().loose(before) && ledger_.bytes(block) == rule().size(datum);
+    const bool renamed = banker_.handle(before) == banker_.handle(datum);
+    if (before == datum || (!renamed && !handed_on)) return;
+    ledger_.disown(block);
+    if (ledger_.allocated(before) == 0 && !rule().in_use(before) &&
+        rule().released(before))
+      banker_.remove(before);
+  }
+  own(op, datum, block);
+}
+
+void SubmissionGate::own(Op op, Datum datum, Block block) {
+  const Bytes already = ledger_.allocated(datum);
+  // It has been evicted since, and what it had given to others that have not said so.
+  if (rule().loose(datum) && already > 0 &&
+      already + ledger_.bytes(block) > rule().size(datum))
+    ledger_.disown_all(datum);
+  banker_.book_beside(-ledger_.give(block, datum));
+  banker_.regain(datum);
+  take_excess(op, datum);
+}
+
+void SubmissionGate::take_excess(Op op, Datum datum) {
+  const Bytes excess = ledger_.allocated(datum) - rule().size(datum);
+  if (excess <= 0) return;
+  ++underestimates_;
+  underestimated_bytes_ = std::max(underestimated_bytes_, excess);
+  banker_.grow(datum, excess, op);
+}
+
+bool SubmissionGate::unplaced(Op op) const {
+  if (!measured_) return false;
+  bool any = false;
+  rule().for_each_datum(op,
+                        [&](Datum datum) { any = any || ledger_.allocated(datum) == 0; });
+  return any;
+}
+
+void SubmissionGate::left(std::uint32_t block) {
+  if (Block{block} != Block::kNone) ledger_.left(Block{block});
+}
+
+bool SubmissionGate::freed(std::uint32_t block) {
+  if (Block{block} == Block::kNone) return false;
+  const auto [bytes, owner, datum, evicted] = ledger_.freed(Block{block});
+  if (owner == Owner::kExtra) {
+    banker_.book_beside(-bytes);
+    return true;
+  }
+  if (owner != Owner::kOwned || ledger_.allocated(datum) > 0) return false;
+  const bool idle = !rule().in_use(datum);
+  // It comes back from the disk.
+  if (evicted && rule().loose(datum) && !(rule().released(datum) && idle)) return false;
+  if (idle) {
+    banker_.remove(datum);  // gone without notice where it was not released
+    return true;
+  }
+  banker_.lose(datum);
+  // Data in use are not freed: all tasks on it have ended, which will be seen later, and
+  // its handle may be another datum's.
+  if (!rule().awaited(datum) && !rule().released(datum)) banker_.forget(datum);
+  return true;
+}
+
+}  // namespace espalier::policy

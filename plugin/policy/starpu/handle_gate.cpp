@@ -1,0 +1,290 @@
+// The way of a task through the gate. What happens when nothing goes on is in
+// handle_gate_stall.cpp.
+
+#include "policy/starpu/handle_gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "espalier/model/error.h"
+#include "policy/starpu/clock.h"
+#include "policy/starpu/handles.h"
+
+namespace espalier::policy {
+
+namespace {
+
+// Buffers that are filled again for every task, in the thread that submits or executes.
+thread_local std::vector<DataAccess> data;
+
+// Whether this thread has freed blocks that it has not settled. Its address is the
+// thread's name.
+thread_local bool has_pending_frees = false;
+
+// The task that this thread's worker runs, once its data were allocated for it.
+struct Running {
+  const starpu_task* task = nullptr;
+  SubmissionGate::Op op = SubmissionGate::Op::kNone;
+};
+thread_local Running running;
+
+// Where data are evicted a worker also fetches for others, and such a block may have been
+// freed by now: those that hold the task's own data are certain.
+void keep_those_at(std::vector<FetchedBlock>& blocks,
+                   const std::vector<DataAccess>& places) {
+  std::erase_if(blocks, [&](const FetchedBlock& b) {
+    return std::none_of(places.begin(), places.end(),
+                        [&](const DataAccess& place) { return place.block == b.block; });
+  });
+}
+
+bool has_data(const starpu_task& task) { return STARPU_TASK_GET_NBUFFERS(&task) > 0; }
+
+// With a disk, what StarPU itself keeps: it counts in MiB.
+Bytes bound_of(const Settings& settings) {
+  if (!settings.memory) return SubmissionGate::kUnlimited;
+  if (settings.on_overflow != Overflow::kDisk) return *settings.memory;
+  return std::min<Bytes>(*settings.memory, starpu_memory_get_total(STARPU_MAIN_RAM));
+}
+
+// With a limit, StarPU 1.3 keeps the blocks of released data for others. There is no
+// telling from blocks what has been freed.
+bool frees_are_seen(const Settings& settings) {
+  constexpr bool kKeepsBlocks = STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION == 3;
+  return !kKeepsBlocks || !settings.memory || settings.on_overflow != Overflow::kDisk;
+}
+
+}  // namespace
+
+HandleGate::HandleGate(const Settings& settings, unsigned workers,
+                       const Throttle& throttle, Trace* trace)
+    : settings_(settings),
+      workers_(workers),
+      throttle_(throttle),
+      trace_(trace),
+      measured_(observe_allocation(this, settings.memory.has_value())),
+      gate_(bound_of(settings), measured_ && frees_are_seen(settings)) {}
+
+HandleGate::~HandleGate() { observe_allocation(nullptr); }
+
+void HandleGate::submitted(const starpu_task& task) {
+  end_pending_frees();
+  if (const starpu_data_handle_t handle = released_by(task)) {
+    const std::scoped_lock lock(mutex_);
+    gate_.release(handle);
+    gate_.release(copies_of(handle));
+    changed();
+    if (gate_.holds()) room_ = true;
+    return;
+  }
+  if (!is_executed(task) || !has_data(task)) return;
+  try {
+    follow(task);
+  } catch (const OverflowError& e) {
+    throw BoundBroken(fmt::format("task \"{}\": {}", name_of(task), e.what()));
+  }
+}
+
+// The task takes its place in the order of submission.
+void HandleGate::follow(const starpu_task& task) {
+  thread_local std::vector<OwnDatum> own;
+  application_data_of(task, own);
+  if (!own.empty()) {
+    const std::scoped_lock lock(mutex_);
+    for (const OwnDatum& d : own) application_data_.add(d.begin, d.extent, d.bytes);
+  }
+  std::unique_lock lock = lock_with(data, [&] { data_of(task, workers_, data); });
+  if (data.empty()) return;
+  const SubmissionGate::Op op = gate_.submit(&task, data);
+  application_waits_ = false;
+  ++changes_;
+  if (op != SubmissionGate::Op::kNone && gate_.footprint(op) > gate_.bound())
+    refuse_too_large(op, task);
+}
+
+bool HandleGate::ready(starpu_task& task) {
+  if (!has_data(task)) return true;
+  const std::scoped_lock lock(mutex_);
+  const SubmissionGate::Op op = gate_.find(&task);
+  if (op == SubmissionGate::Op::kNone) return true;
+  const bool admitted = gate_.ready(op, now());
+  changed();
+  if (!admitted) watched_.notify_one();
+  return admitted;
+}
+
+void HandleGate::bypasses(const starpu_task& task) {
+  if (!has_data(task)) return;
+  const std::scoped_lock lock(mutex_);
+  const SubmissionGate::Op op = gate_.find(&task);
+  if (op == SubmissionGate::Op::kNone) return;
+  gate_.start(op);
+  ++bypassed_;
+  changed();
+}
+
+void HandleGate::taken(const starpu_task& task) {
+  if (has_data(task)) fetch_begins();
+}
+
+void HandleGate::fetched(const starpu_task& task) {
+  const std::vector<FetchedBlock>& blocks = fetch_ends();
+  const bool spills = settings_.memory && settings_.on_overflow == Overflow::kDisk;
+  if (!has_data(task) || (blocks.empty() && !spills)) return;
+  std::unique_lock lock(mutex_);
+  end_own_frees();
+  const SubmissionGate::Op op = gate_.find(&task);
+  running = {&task, op};
+  // There blocks also pass from datum to datum without having been freed.
+  if (gate_.evicts()) {
+    thread_local std::vector<FetchedBlock> own;
+    own = blocks;
+    lock.unlock();
+    places_of(task, data);
+    keep_those_at(own, data);
+    lock.lock();
+    for (const FetchedBlock& b : own)
+      gate_.allocated(b.block, static_cast<Bytes>(b.bytes), true);
+    gate_.fetched(op, {}, data);
+    changed();
+    return;
+  }
+  if (blocks.empty()) return;
+  for (const FetchedBlock& b : blocks)
+    gate_.allocated(b.block, static_cast<Bytes>(b.bytes), true);
+  if (!gate_.fetched_alone(op, blocks.front().block, blocks.size())) {
+    lock.unlock();
+    places_of(task, data);
+    thread_local std::vector<const void*> addresses;
+    addresses.clear();
+    for (const FetchedBlock& b : blocks) addresses.push_back(b.block);
+    lock.lock();
+    gate_.fetched(op, addresses, data);
+  }
+  changed();
+}
+
+Admitted HandleGate::ended(const starpu_task& task) {
+  if (!has_data(task)) {
+    end_pending_frees();
+    return {};
+  }
+  std::unique_lock lock(mutex_);
+  end_own_frees();
+  const SubmissionGate::Op op = running.task == &task ? running.op : gate_.find(&task);
+  running = {};
+  if (op == SubmissionGate::Op::kNone) return {};
+  if (gate_.unplaced(op)) {
+    // Fetched by another thread, as data on other nodes are.
+    lock.unlock();
+    places_of(task, data);
+    lock.lock();
+    gate_.fetched(op, {}, data);
+  }
+  return end(lock, op);
+}
+
+Admitted HandleGate::ended_unseen(const starpu_task* task) {
+  end_pending_frees();
+  std::unique_lock lock(mutex_);
+  const SubmissionGate::Op op = gate_.find(task);
+  if (op == SubmissionGate::Op::kNone || !gate_.started(op)) return {};
+  return end(lock, op);
+}
+
+Admitted HandleGate::end(std::unique_lock<BriefMutex>& lock, SubmissionGate::Op op) {
+  Admitted admitted;
+  gate_.end(op);
+  if (gate_.holds()) gate_.admit_held(now(), admitted);
+  changed();
+  lock.unlock();
+  return admitted;
+}
+
+void HandleGate::application_waits() {
+  end_pending_frees();
+  const std::scoped_lock lock(mutex_);
+  application_waits_ = true;
+}
+
+Admitted HandleGate::admit_held() {
+  Admitted admitted;
+  const std::scoped_lock lock(mutex_);
+  room_ = false;
+  gate_.admit_held(now(), admitted);
+  if (!admitted.empty()) changed();
+  return admitted;
+}
+
+void HandleGate::changed() {
+  ++changes_;
+  if (trace_ == nullptr) return;
+  const Seconds time = now();
+  trace_->memory(time, gate_.booked(),
+                 measured_ ? std::optional(gate_.allocated_now()) : std::nullopt);
+  trace_->held(time, static_cast<std::int64_t>(gate_.held()));
+}
+
+void HandleGate::allocated(const void* block, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  gate_.allocated(block, static_cast<Bytes>(bytes), false);
+}
+
+void HandleGate::allocated_for_message(const void* block, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  gate_.allocated_for_message(block, static_cast<Bytes>(bytes));
+}
+
+std::uint32_t HandleGate::freeing(const void* block, bool evicted) {
+  ++frees_;
+  const std::scoped_lock lock(mutex_);
+  return gate_.freeing(block, evicted);
+}
+
+void HandleGate::freed(std::uint32_t token) {
+  const std::scoped_lock lock(mutex_);
+  gate_.left(token);
+  pending_frees_.push_back({token, &has_pending_frees, now()});
+  has_pending_frees = true;
+}
+
+void HandleGate::end_pending_frees() {
+  if (!has_pending_frees) return;
+  const std::scoped_lock lock(mutex_);
+  end_own_frees();
+}
+
+void HandleGate::end_own_frees() {
+  if (!has_pending_frees) return;
+  has_pending_frees = false;
+  end_pending_frees(&has_pending_frees, 0);
+}
+
+// What this thread freed, and what any thread freed before that time. Held tasks cannot
+// be queued here: this can be a thread of the application.
+void HandleGate::end_pending_frees(const void* thread, Seconds before) {
+  const auto settled = [&](const PendingFree& block) {
+    return block.thread == thread || block.since < before;
+  };
+  bool given_back = false;
+  for (const PendingFree& block : pending_frees_)
+    if (settled(block)) given_back = gate_.freed(block.token) || given_back;
+  std::erase_if(pending_frees_, settled);
+  if (!given_back) return;
+  changed();
+  if (gate_.holds()) room_ = true;
+}
+
+ApplicationData HandleGate::application_data() const {
+  const std::scoped_lock lock(mutex_);
+  return application_data_;
+}
+
+SubmissionGateReport HandleGate::report() const {
+  const std::scoped_lock lock(mutex_);
+  return gate_.report();
+}
+
+}  // namespace espalier::policy

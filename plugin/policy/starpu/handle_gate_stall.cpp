@@ -1,0 +1,178 @@
+// When nothing goes on, and when a bound cannot be kept.
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "policy/starpu/clock.h"
+#include "policy/starpu/handle_gate.h"
+#include "policy/starpu/handles.h"
+#include "policy/starpu/spill.h"
+
+namespace espalier::policy {
+
+namespace {
+
+// How long nothing may happen, with tasks held and none running, until the gate gives up
+// waiting for the program, which may be about to submit what frees memory.
+constexpr Seconds kPatience = 5;
+// The same when it waits for its tasks; and when moreover the next one in order lacks
+// only memory.
+constexpr Seconds kPatienceWhenWaiting = 1;
+constexpr Seconds kPatienceWhenClear = 0.05;
+// While StarPU has yet to free what ended tasks leave, which makes room without any task.
+// It does so at once, but a busy machine can take its time.
+constexpr Seconds kPatienceForFrees = 5;
+// Until the program is told that it may be waiting for messages in vain.
+constexpr Seconds kPatienceForMessages = 30;
+// For a thread that frees memory and does not come back.
+constexpr Seconds kFreeReturns = 0.01;
+constexpr auto kWatchInterval = std::chrono::milliseconds(10);
+
+constexpr std::string_view kHowToLearn =
+    ". ESPALIER_ON_OVERFLOW=warn goes on over the bound, and with ESPALIER_REPORT=- says "
+    "at "
+    "the end what would have sufficed; =disk spills";
+
+}  // namespace
+
+void HandleGate::refuse_too_large(SubmissionGate::Op op, const starpu_task& task) {
+  const std::string text = fmt::format(
+      "the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
+      "works on {} at once. At least that much is needed",
+      format_size(gate_.bound()), name_of(task), format_size(gate_.footprint(op)));
+  // No disk helps: a task needs all its data in memory.
+  if (settings_.on_overflow != Overflow::kWarn)
+    throw BoundBroken(text + std::string(kHowToLearn));
+  if (!warned_)
+    std::fprintf(stderr, "espalier: %s; going on over the bound.\n", text.c_str());
+  warned_ = true;
+  gate_.let_exceed();
+}
+
+Seconds HandleGate::patience() const {
+  // Without a way back there is no point in waiting. Nothing is lost by spilling early
+  // but the time that it takes.
+  if (warned_ && settings_.on_overflow == Overflow::kWarn) return 0;
+  if (settings_.on_overflow == Overflow::kDisk && !gate_.evicts())
+    return kPatienceWhenClear;
+  if (gate_.awaits_frees()) return kPatienceForFrees;
+  if (!application_waits_) return kPatience;
+  return gate_.first_is_held() ? kPatienceWhenClear : kPatienceWhenWaiting;
+}
+
+// While tasks are held: notices when nothing goes on, and serves where workers sleep.
+std::optional<Admitted> HandleGate::wait_for_admitted() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    watched_.wait(lock, [this] { return ending_ || gate_.holds(); });
+    std::uint64_t seen = changes_;
+    Seconds since = now();
+    while (!ending_ && gate_.holds()) {
+      watched_.wait_for(lock, kWatchInterval);
+      end_pending_frees(nullptr, now() - kFreeReturns);
+      Admitted admitted;
+      if (room_.exchange(false)) gate_.admit_held(now(), admitted);
+      if (admitted.empty() && changes_ == seen && !goes_on()) {
+        admitted = act_on_stall(now() - since);
+      } else {
+        seen = changes_;
+        since = now();
+      }
+      if (admitted.empty()) continue;
+      changed();
+      return admitted;
+    }
+  }
+  return std::nullopt;
+}
+
+void HandleGate::end_waiting() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  watched_.notify_all();
+}
+
+bool HandleGate::goes_on() const {
+  return throttle_.active() > 0 || (!gate_.stalled() && !gate_.awaits_message());
+}
+
+// Something must be let in. First what fits: the order of submission may be none that can
+// be followed, as with tags whose predecessor comes later.
+Admitted HandleGate::act_on_stall(Seconds still) {
+  if (gate_.awaits_message()) {
+    if (still > kPatienceForMessages) tell_of_messages();
+    return {};
+  }
+  if (still <= patience()) return {};
+  const bool spills = settings_.on_overflow == Overflow::kDisk && !gate_.evicts();
+  const bool in_order = spills && gate_.first_is_held();
+  void* const fits = in_order ? nullptr : gate_.admit_unproven(now());
+  if (fits != nullptr) return {fits};
+  // That the program waits is known of its start alone: it may have waited for one task,
+  // and be working. To stop it then would be wrong.
+  if (still < kPatience && !spills && settings_.on_overflow != Overflow::kWarn) return {};
+  if (settings_.on_overflow == Overflow::kAbort || gate_.evicts())
+    throw BoundBroken(overflow_text() + (gate_.evicts() ? "" : std::string(kHowToLearn)));
+  Admitted admitted;
+  go_on(admitted);
+  changed();
+  return admitted;
+}
+
+// Over the bound, or at the cost of others.
+void HandleGate::go_on(Admitted& admitted) {
+  const bool spills = settings_.on_overflow == Overflow::kDisk;
+  if (!warned_)
+    std::fprintf(stderr, "espalier: %s; %s.\n", overflow_text().c_str(),
+                 spills ? fmt::format("spilling to {}", spill_figures().directory).c_str()
+                        : "going on over the bound");
+  warned_ = true;
+  if (spills)
+    gate_.let_evict();
+  else
+    gate_.let_exceed();
+  gate_.admit_held(now(), admitted);
+  // What stays may be too much: then the next stall is the last.
+  if (admitted.empty() && !spills) admitted.push_back(gate_.admit_over_bound(now()));
+}
+
+// Another process may be computing, or may wait for this one.
+void HandleGate::tell_of_messages() {
+  if (told_of_messages_) return;
+  told_of_messages_ = true;
+  std::fprintf(stderr,
+               "espalier: nothing has run for %.0f s: %zu tasks wait for memory that "
+               "messages to or from other processes hold.\n",
+               kPatienceForMessages, gate_.held());
+}
+
+std::string HandleGate::overflow_text() const {
+  const auto* const task = static_cast<const starpu_task*>(gate_.first_held());
+  const Bytes booked = gate_.booked();
+  const Bytes missing = gate_.needed_now() - booked;
+  const std::string text = fmt::format(
+      "the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
+      "needs {} more, and {} are held by data that ",
+      format_size(gate_.bound()), name_of(*task), format_size(missing),
+      format_size(booked));
+  if (gate_.evicts())
+    return text + "the program keeps in memory (starpu_data_set_ooc_flag): no disk helps";
+  return text + "nothing submitted so far frees. " + needs_text();
+}
+
+// More may be submitted.
+std::string HandleGate::needs_text() const {
+  return fmt::format(
+      "What has been submitted so far needs {}; the whole program needs that at least, "
+      "and "
+      "perhaps more",
+      format_size(gate_.report().least));
+}
+
+}  // namespace espalier::policy

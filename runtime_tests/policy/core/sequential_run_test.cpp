@@ -1,0 +1,87 @@
+#include "policy/core/sequential_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace espalier::policy {
+namespace {
+
+// 5, then 5 + 3, of which 5 are given back, then 3 + 4.
+TEST(SequentialRun, FollowsAnExample) {
+  SequentialRun run;
+  EXPECT_EQ(run.least(), 0);
+  EXPECT_EQ(run.append(5), 0U);
+  EXPECT_EQ(run.append(3), 1U);
+  run.frees(1, 5);
+  EXPECT_EQ(run.append(4), 2U);
+  EXPECT_EQ(run.least(), 8);
+  run.end(1);
+  EXPECT_EQ(run.least(), 8);
+  run.end(0);
+  EXPECT_EQ(run.least(), 8);
+  run.allocates_more(2, 10);
+  EXPECT_EQ(run.least(), 3 + 14);
+}
+
+// What tasks free that have ended long ago counts for those that follow.
+TEST(SequentialRun, LateFreesOfEndedTasksCount) {
+  SequentialRun run;
+  run.append(6);
+  run.end(0);
+  run.frees(0, 6);
+  run.append(5);
+  EXPECT_EQ(run.least(), 6);
+}
+
+TEST(SequentialRun, IsTheDefinitionWhateverHasEnded) {
+  struct Task {
+    Bytes alloc, free;
+    bool ended;
+  };
+  std::mt19937 random(17);
+  for (int round = 0; round < 500; ++round) {
+    SequentialRun run;
+    std::vector<Task> tasks;
+    const auto task = [&] { return random() % tasks.size(); };
+    // An end fixes what was the peak until then, so that only later ones may change.
+    Bytes seen = 0;
+    for (int step = 0; step < 60; ++step) {
+      if (tasks.empty() || random() % 3 == 0) {
+        const auto alloc = static_cast<Bytes>(random() % 10);
+        EXPECT_EQ(run.append(alloc), tasks.size());
+        tasks.push_back({alloc, 0, false});
+      } else if (const std::size_t i = task(); random() % 2 == 0) {
+        if (tasks[i].free >= tasks[i].alloc) continue;
+        ++tasks[i].free;
+        run.frees(i, 1);
+      } else if (!tasks[i].ended) {
+        tasks[i].ended = true;
+        run.end(i);
+      }
+      Bytes memory = 0, peak = 0;
+      for (const Task& t : tasks) {
+        peak = std::max(peak, memory + t.alloc);
+        memory += t.alloc - t.free;
+      }
+      EXPECT_GE(run.least(), peak);
+      seen = std::max(seen, peak);
+      EXPECT_LE(run.least(), seen);
+    }
+  }
+}
+
+TEST(SequentialRun, KeepsLargeNumbers) {
+  constexpr Bytes kLarge = (Bytes{1} << 62) - 1;
+  SequentialRun run;
+  run.append(kLarge);
+  run.frees(0, kLarge);
+  run.append(kLarge);
+  run.end(0);
+  EXPECT_EQ(run.least(), kLarge);
+}
+
+}  // namespace
+}  // namespace espalier::policy
