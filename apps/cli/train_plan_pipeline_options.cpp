@@ -36,7 +36,7 @@ void add_stages(CLI::App& app, PipelineRequest& request) {
                  "Stages, one a line, CSV or JSON (docs/manual/train-plan.md); or:")
       ->type_name("FILE");
   app.add_option("--stages", request.stages, "Stages, one a device")
-      ->type_name("P")
+      ->type_name("N")
       ->check(CLI::Range(1, 4096));
   app.add_option("--micro-batches", request.micro_batches, "Micro-batches of a step")
       ->type_name("M")
