@@ -147,8 +147,7 @@ void report_choice(Report& report, const ShardingProblem& problem,
   report.ratio("gap", choice.proved() ? "" : "gap, in %",
                choice.proved() ? 0 : 100 * over / static_cast<double>(choice.cost));
   report.bytes("memory_bytes", "most held at one time", choice.memory_bytes);
-  if (problem.limit() < kNoLimit)
-    report.bytes("limit_bytes", "limit", problem.limit());
+  if (problem.limit() < kNoLimit) report.bytes("limit_bytes", "limit", problem.limit());
 }
 
 void report_search(Report& report, const ShardAnswer& answer) {
