@@ -143,7 +143,10 @@ Remedy other_value(const CLI::Option& option, const Line& line) {
     return set_option(name, closest(item->words.back(), values));
   if (!option.get_default_str().empty())
     return set_option(name, option.get_default_str());
-  return option.get_type_name() == "N" ? set_option(name, "1") : drop_option(name);
+  // "N:INT in [1 - 9]" where it has a range.
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':')) == "N" ? set_option(name, "1")
+                                               : drop_option(name);
 }
 
 // The options that a message names, in order.
@@ -170,6 +173,12 @@ Remedy known_words(const Line& line) {
   Remedy remedy;
   const bool no_command = !commands.empty();  // then all options are unknown
   for (const Item& item : line.items) {
+    // A misspelt subcommand may stand where a file can.
+    if (no_command && &item == &line.items.front()) {
+      const std::string& word = item.words.front();
+      const std::string choice = closest(word, commands);
+      if (is_close(word, choice)) return {.edits = {{Edit::Kind::kRename, word, choice}}};
+    }
     if (item.option != nullptr) continue;
     if (no_command && &item != &line.items.front()) break;
     const std::string word = item.words.front().substr(0, item.words.front().find('='));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "cli/gzip_text.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/order_input.h"
 #include "cli/output.h"
 #include "cli/shard_transformer.h"
 #include "cli/size_option.h"
@@ -19,6 +21,9 @@
 #include "espalier/io/text_file.h"
 #include "espalier/model/validate_sharding.h"
 #include "espalier/sharding/choose_strategies.h"
+#include "espalier/sharding/shard_operators.h"
+#include "espalier/sharding/zero.h"
+#include "espalier/training/fold_constants.h"
 #include "solver/memory/clock.h"
 
 namespace espalier::cli {
@@ -27,6 +32,10 @@ namespace {
 using solver::Clock;
 using solver::since;
 
+constexpr Bytes kNoLimit = Bytes{1} << 60;
+// Of the search for what would do, where nothing fits.
+constexpr Seconds kRemedySeconds = 5;
+
 struct ShardCommand {
   std::string file, solution;
   TransformerRequest transformer;
@@ -34,7 +43,14 @@ struct ShardCommand {
   Seconds timeout = ShardingOptions().time;
   std::int64_t rounds = ShardingOptions().rounds;
   std::uint64_t seed = ShardingOptions().seed;
+  bool processor_time = false;
   bool json = false;
+};
+
+/// The question; of a model, what its nodes and their strategies are.
+struct ShardInput {
+  ShardingProblem problem;
+  std::optional<OperatorShards> model;
 };
 
 struct ShardAnswer {
@@ -43,12 +59,35 @@ struct ShardAnswer {
   bool interrupted = false;
 };
 
-ShardingProblem read(const ShardCommand& command) {
+bool is_model(const std::string& file) { return file.ends_with(".onnx"); }
+
+ShardInput read_model_file(const ShardCommand& command) {
+  const TransformerRequest& request = command.transformer;
+  GraphSource source;
+  source.file = command.file;
+  if (request.batch > 0) source.batch = request.batch;
+  const OperatorGraph model = fold_constants(read_model(source));
+  // 32-bit parameters, as in the file.
+  const DeviceFigures device{request.rate, 4,
+                             double(optimiser_bytes(request.optimiser, false)->all())};
+  try {
+    OperatorShards shards = shard_operators(model, mesh_of(request), device,
+                                            command.memory.value_or(kNoLimit));
+    ShardingProblem problem = std::move(shards.problem);
+    return {std::move(problem), std::move(shards)};
+  } catch (const Error& error) {
+    throw FileError(command.file, 0, error.what());
+  }
+}
+
+ShardInput read(const ShardCommand& command) {
+  if (is_model(command.file)) return read_model_file(command);
   ShardingProblem problem = read_iopddl(read_gzip_text(command.file), command.file);
-  if (!command.memory) return problem;
-  return {{problem.nodes().begin(), problem.nodes().end()},
-          {problem.edges().begin(), problem.edges().end()},
-          *command.memory};
+  if (!command.memory) return {std::move(problem), {}};
+  return {{{problem.nodes().begin(), problem.nodes().end()},
+           {problem.edges().begin(), problem.edges().end()},
+           *command.memory},
+          {}};
 }
 
 ShardAnswer search(const ShardingProblem& problem, const ShardCommand& command,
@@ -59,6 +98,7 @@ ShardAnswer search(const ShardingProblem& problem, const ShardCommand& command,
   options.time = command.timeout;
   options.rounds = command.rounds;
   options.seed = command.seed;
+  options.processor_time = command.processor_time;
   options.progress = [&](const ShardingProgress& now) {
     const std::string found =
         now.found ? fmt::format("cost {}", now.cost) : std::string("nothing found");
@@ -79,10 +119,20 @@ void check(const ShardingProblem& problem, const ShardingChoice& choice) {
     throw std::logic_error("the choice is not valid: " + violations.front());
 }
 
-void write_solution(const std::string& path, const ShardingChoice& choice) {
+// A list by node, or of a model its operators' ways by name.
+void write_solution(const std::string& path, const ShardInput& input,
+                    const ShardingChoice& choice) {
+  nlohmann::ordered_json ways = nlohmann::ordered_json::object();
+  if (input.model)
+    for (std::size_t i = 0; i < choice.strategies.size(); ++i)
+      ways[input.model->names[i]] =
+          input.model->ways[i][static_cast<std::size_t>(choice.strategies[i])];
   write_file(path, [&](std::ostream& out) {
     TextOutput text(out);
-    text.print("[{}]\n", fmt::join(choice.strategies, ","));
+    if (input.model)
+      text.print("{}", dump(ways));
+    else
+      text.print("[{}]\n", fmt::join(choice.strategies, ","));
     text.flush();
   });
 }
@@ -97,7 +147,7 @@ void report_choice(Report& report, const ShardingProblem& problem,
   report.ratio("gap", choice.proved() ? "" : "gap, in %",
                choice.proved() ? 0 : 100 * over / static_cast<double>(choice.cost));
   report.bytes("memory_bytes", "most held at one time", choice.memory_bytes);
-  report.bytes("limit_bytes", "limit", problem.limit());
+  if (problem.limit() < kNoLimit) report.bytes("limit_bytes", "limit", problem.limit());
 }
 
 void report_search(Report& report, const ShardAnswer& answer) {
@@ -125,9 +175,23 @@ std::string refusal(const ShardingProblem& problem, const ShardingChoice& choice
   return text;
 }
 
-Ending refuse(Report report, const ShardingProblem& problem, const ShardingChoice& choice,
+// Memory within which there is a choice: the least that the search came by, else what the
+// cheapest of all holds.
+std::optional<Bytes> sufficient(const ShardingProblem& problem,
+                                const ShardingChoice& choice) {
+  if (choice.least_memory_bytes) return choice.least_memory_bytes;
+  const ShardingProblem unlimited{{problem.nodes().begin(), problem.nodes().end()},
+                                  {problem.edges().begin(), problem.edges().end()},
+                                  kNoLimit};
+  const ShardingChoice any =
+      choose_strategies(unlimited, {.time = kRemedySeconds, .rounds = 100});
+  return any.found ? std::optional(any.memory_bytes) : std::nullopt;
+}
+
+Ending refuse(Report report, const ShardingProblem& problem, ShardingChoice choice,
               bool json) {
   using Reason = Infeasible::Reason;
+  choice.least_memory_bytes = sufficient(problem, choice);
   const Infeasible no{choice.impossible ? Reason::kImpossible : Reason::kNoneFound,
                       problem.limit(), choice.least_memory_bytes.value_or(0),
                       choice.lower_bound_bytes};
@@ -139,7 +203,8 @@ Ending refuse(Report report, const ShardingProblem& problem, const ShardingChoic
 Ending run_shard(const ShardCommand& command) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
-  const ShardingProblem problem = read(command);
+  const ShardInput input = read(command);
+  const ShardingProblem& problem = input.problem;
   const Seconds read_seconds = since(start);
   progress->step("searching");
   ShardAnswer answer = search(problem, command, *progress);
@@ -147,16 +212,19 @@ Ending run_shard(const ShardCommand& command) {
   if (answer.choice.found) {
     progress->step("checking");
     check(problem, answer.choice);
-    if (!command.solution.empty()) write_solution(command.solution, answer.choice);
+    if (!command.solution.empty()) write_solution(command.solution, input, answer.choice);
   }
   progress.reset();
   Report report;
   report.text("input", "input", command.file);
+  if (input.model) report.count("devices", "devices", command.transformer.mesh.devices());
   report.count("nodes", "nodes", std::ssize(problem.nodes()));
   report.count("edges", "edges", std::ssize(problem.edges()));
   if (!answer.choice.found)
     return refuse(std::move(report), problem, answer.choice, command.json);
   report_choice(report, problem, answer.choice);
+  if (input.model)
+    report.seconds("step_seconds", "a step takes", double(answer.choice.cost) * 1e-12);
   report_search(report, answer);
   report.print(command.json);
   return kDone;
@@ -172,6 +240,8 @@ void add_limits(CLI::App& app, ShardCommand& command) {
                  "Rounds of search at most: the same answer on every machine")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
+  app.add_flag("--processor-time", command.processor_time,
+               "The limit is of processor time: the same beside other work");
   app.add_option("--seed", command.seed, "Of the choices that are left to chance")
       ->type_name("N")
       ->capture_default_str();
@@ -184,17 +254,21 @@ Command add_shard(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "shard", "A sharding of each operator, at least cost within a limit of memory");
   add_path(*app, "INSTANCE", command->file,
-           "Operators with strategies and their costs, JSON of the IOPDDL\n"
-           "contest; plain or gzip (docs/manual/sharding.md)");
+           "An ONNX model (.onnx), or operators with strategies and their\n"
+           "costs, JSON of the IOPDDL contest, plain or gzip\n"
+           "(docs/manual/sharding.md)");
   add_transformer(*app, command->transformer);
   add_limits(*app, *command);
   add_path(*app, "--solution", command->solution,
-           "Write the chosen strategies here, a JSON list by node");
+           "Write the chosen strategies here: a JSON list by node, of a\n"
+           "model the way of each operator");
   add_json(*app, command->json);
   return {app, [command]() -> Ending {
             const bool model = !command->transformer.name.empty();
             if (model == !command->file.empty())
-              throw InvalidInput("shard wants an INSTANCE or --transformer, one of them");
+              throw Refused("shard wants an INSTANCE or --transformer, one of them",
+                            model ? drop_option("--transformer")
+                                  : set_option("--transformer", "gpt2"));
             if (!model) return run_shard(*command);
             return shard_transformer(command->transformer, command->memory,
                                      command->solution, command->json);

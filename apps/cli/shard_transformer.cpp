@@ -7,9 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "espalier/io/text_file.h"
+#include "espalier/model/error.h"
 #include "espalier/sharding/shard_model.h"
+#include "espalier/sharding/zero.h"
 #include "solver/memory/clock.h"
 
 namespace espalier::cli {
@@ -20,14 +23,16 @@ using solver::since;
 
 ShardedModel model_of(const TransformerRequest& request) {
   ShardingSetting setting;
-  setting.mesh = parse_mesh(request.mesh);
-  for (MeshAxis& axis : setting.mesh.axes) {
-    axis.latency = request.latency;
-    axis.seconds_per_byte = 1 / request.bandwidth;
-  }
+  setting.mesh = mesh_of(request);
   setting.flops_a_second = request.rate;
-  setting.sequences = request.sequences > 0 ? request.sequences : setting.mesh.devices();
-  Transformer transformer = transformer_named(request.name);
+  setting.bytes_a_parameter = optimiser_bytes(request.optimiser, true)->all();
+  setting.sequences = request.batch > 0 ? request.batch : setting.mesh.devices();
+  Transformer transformer;
+  try {
+    transformer = transformer_named(request.name);
+  } catch (const InvalidInput& error) {
+    throw Refused(error.what(), set_option("--transformer", "gpt2"));
+  }
   if (request.layers > 0) transformer.layers = request.layers;
   return sharded_transformer(transformer, setting);
 }
@@ -67,13 +72,20 @@ void report_ways(Report& report, const ShardedModel& model, const ModelShards& s
 
 void add_transformer(CLI::App& app, TransformerRequest& request) {
   app.add_option("--transformer", request.name,
-                 "Plan this instead of an instance: gpt2, gpt2-medium,\n"
-                 "gpt2-large or gpt2-xl")
+                 "Plan this instead of a file: gpt2, gpt2-medium, gpt2-large\n"
+                 "or gpt2-xl")
       ->type_name("NAME");
-  app.add_option("--mesh", request.mesh, "Devices along each axis, as 8x8")
-      ->type_name("KxK")
-      ->capture_default_str();
-  app.add_option("--batch", request.sequences, "Sequences a step; default: one a device")
+  add_read(
+      app, "--mesh",
+      [&request](const std::string& text) { request.mesh = parse_mesh(text); },
+      "Devices along each axis, as 8x8; default: 1")
+      ->type_name("KxK");
+  add_choice(app, "--training", request.optimiser,
+             {{"adam", "adam"}, {"momentum", "momentum"}, {"sgd", "sgd"}},
+             "Whose state is held beside parameters and gradients");
+  app.add_option("--batch", request.batch,
+                 "Sequences a step, default: one a device; of an ONNX model\n"
+                 "the first extent of its inputs")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   app.add_option("--layers", request.layers, "Instead of the transformer's")
@@ -90,6 +102,12 @@ void add_transformer(CLI::App& app, TransformerRequest& request) {
       ->capture_default_str();
 }
 
+Mesh mesh_of(const TransformerRequest& request) {
+  Mesh mesh = request.mesh;
+  for (MeshAxis& axis : mesh.axes) axis.link = {request.latency, request.bandwidth};
+  return mesh;
+}
+
 Ending shard_transformer(const TransformerRequest& request, std::optional<Bytes> memory,
                          const std::string& solution, bool json) {
   const Clock::time_point start = Clock::now();
@@ -103,15 +121,13 @@ Ending shard_transformer(const TransformerRequest& request, std::optional<Bytes>
   report.count("parts", "parts", std::ssize(model.sequence));
   report.count("distinct_parts", "distinct parts", shards.distinct_parts);
   if (!shards.found) {
-    // What the largest price of memory leaves is close to the least, not proved to be.
-    const Infeasible no{Infeasible::Reason::kNoneFound, limit, shards.least_memory_bytes,
-                        0};
-    print_refusal(
-        std::move(report), no, json,
-        fmt::format("no plan found within {} ({} bytes); {} ({} bytes) suffices",
-                    format_size(limit), limit, format_size(shards.least_memory_bytes),
-                    shards.least_memory_bytes));
-    return kNo;
+    const Bytes least = shards.least_memory_bytes;
+    const Infeasible no{Infeasible::Reason::kImpossible, limit, least, least};
+    print_refusal(std::move(report), no, json,
+                  fmt::format("no plan is possible within {} ({} bytes); {} ({} bytes) "
+                              "suffices",
+                              format_size(limit), limit, format_size(least), least));
+    return {kNo, raise_memory(least)};
   }
   if (!solution.empty()) write_ways(solution, model, shards);
   report.heading("Answer");

@@ -37,10 +37,8 @@ struct TrainPlanRequest {
   bool json = false;
 };
 
+/// What is not missing: check_complete().
 TrainingQuestion question_of(const TrainPlanRequest& request) {
-  if (!request.processes) throw InvalidInput("--processes is needed");
-  if (!request.batch) throw InvalidInput("--batch is needed");
-  if (!request.memory) throw InvalidInput("--memory-per-process is needed");
   TrainingQuestion question;
   question.processes = *request.processes;
   question.batch = *request.batch;
@@ -109,6 +107,83 @@ void choose_what_can_be_laid_out(const TrainingModel& model, TrainPlanReport& re
   }
 }
 
+/// The least that a rejected setting needs; nothing where none fell out for memory.
+std::optional<Bytes> least_of(const TrainingPlans& answer) {
+  std::optional<Bytes> least;
+  for (const RejectedSetting& rejected : answer.rejected)
+    if (rejected.reason == RejectedSetting::Reason::kMemory)
+      least = std::min(least.value_or(rejected.least_bytes), rejected.least_bytes);
+  return least;
+}
+
+/// A bound within which there is a plan: that of the report, or what plans say that fall
+/// out. Nothing where it is not memory that is missing.
+std::optional<Bytes> sufficient_bound(const TrainingModel& model,
+                                      TrainPlanReport report) {
+  constexpr int kTries = 8;
+  report.question.progress = nullptr;
+  for (int k = 0; k < kTries; ++k) {
+    report.answer = plan_training(model, report.question);
+    choose_what_can_be_laid_out(model, report);
+    if (!report.answer.plans.empty()) return report.question.bound;
+    const std::optional<Bytes> least = least_of(report.answer);
+    if (!least) break;
+    report.question.bound = std::max(*least, report.question.bound + 1);
+  }
+  return std::nullopt;
+}
+
+/// The bound that a plan needs and, where no way to share the step was left, a batch that
+/// all processes can share.
+Remedy what_fits(const TrainingModel& model, TrainPlanReport report) {
+  Remedy remedy;
+  const Bytes given = report.question.bound;
+  std::optional<Bytes> bound = sufficient_bound(model, report);
+  if (!bound) {
+    const std::int64_t processes = report.question.processes;
+    report.question.batch =
+        (report.question.batch + processes - 1) / processes * processes;
+    bound = sufficient_bound(model, report);
+    if (!bound) return {};
+    remedy = set_option("--batch", fmt::format("{}", report.question.batch));
+  }
+  if (*bound > given)
+    remedy.edits.push_back(raise_memory(*bound, "--memory-per-process").edits.front());
+  return remedy;
+}
+
+/// @throws Refused naming the first thing that is missing, with all that is
+void check_complete(TrainPlanRequest request) {
+  std::string message;
+  Remedy remedy;
+  const auto note = [&](const std::string& what, const Remedy& more) {
+    if (message.empty()) message = what;
+    remedy.edits.insert(remedy.edits.end(), more.edits.begin(), more.edits.end());
+  };
+  if (const auto mistake = mistake_of(request.model.source)) {
+    note(mistake->message, mistake->remedy);
+    request.model.source = mistake->instead;
+  }
+  if (!request.processes) {
+    note("--processes is needed", set_option("--processes", "1"));
+    request.processes = 1;
+  }
+  if (!request.batch) {
+    note("--batch is needed",
+         set_option("--batch", fmt::format("{}", *request.processes)));
+    request.batch = *request.processes;
+  }
+  if (!request.memory) {
+    note("--memory-per-process is needed", {});
+    request.memory = 1;
+  }
+  if (message.empty()) return;
+  TrainPlanReport report;
+  report.question = question_of(request);
+  note(message, what_fits(training_model(request.model), std::move(report)));
+  throw Refused(message, std::move(remedy));
+}
+
 void write_page(const std::string& path, const TrainPlanReport& report,
                 const StageCosts& costs) {
   const TrainingPlan& plan = report.answer.plans.front();
@@ -141,25 +216,21 @@ void write_page(const std::string& path, const TrainPlanReport& report,
   report::write_page(path, page);
 }
 
-ExitStatus refuse(const TrainPlanReport& report, bool json) {
-  Bytes least = 0;
-  for (const RejectedSetting& rejected : report.answer.rejected)
-    if (rejected.reason == RejectedSetting::Reason::kMemory) {
-      least = rejected.least_bytes;  // what is nearest comes first
-      break;
-    }
+Ending refuse(const TrainingModel& model, const TrainPlanReport& report, bool json) {
+  const std::optional<Bytes> least = least_of(report.answer);
   print_training(report, json);
-  fmt::print(stderr, "espalier: {}\n",
-             least > 0 ? fmt::format("no plan found inside {} on each process; {} ({} "
-                                     "bytes) would do",
-                                     format_size(report.question.bound),
-                                     format_size(least), least)
-                       : "no way to share the step among these processes: " +
-                             rejected_text(report.answer));
-  return kNo;
+  fmt::print(
+      stderr, "espalier: {}\n",
+      least ? fmt::format("no plan found inside {} on each process; {} ({} "
+                          "bytes) would do",
+                          format_size(report.question.bound), format_size(*least), *least)
+            : "no way to share the step among these processes: " +
+                  rejected_text(report.answer));
+  return {kNo, what_fits(model, report)};
 }
 
-ExitStatus run_train_plan(const TrainPlanRequest& request) {
+Ending run_train_plan(const TrainPlanRequest& request) {
+  check_complete(request);
   TrainPlanReport report;
   const TrainingModel model = training_model(request.model);
   report.model = model.name;
@@ -177,7 +248,8 @@ ExitStatus run_train_plan(const TrainPlanRequest& request) {
   choose_what_can_be_laid_out(model, report);
   if (report.answer.plans.empty()) {
     progress.reset();
-    return refuse(report, request.json);
+    report.question.progress = nullptr;
+    return refuse(model, report, request.json);
   }
   if (!request.page.empty()) {
     const PlannedCosts planned(model, report.question,

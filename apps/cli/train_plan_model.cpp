@@ -109,13 +109,8 @@ namespace {
 
 TrainingModel transformer_model(const ModelRequest& request) {
   TrainingModel model;
-  TransformerShape shape;
-  try {
-    shape = transformer_shape(request.source.transformer);
-    model.parameters = parameters_of(shape);
-  } catch (const Error& error) {
-    throw InvalidInput(fmt::format("--transformer: {}", error.what()));
-  }
+  TransformerShape shape = transformer_shape(request.source.transformer);
+  model.parameters = parameters_of(shape);
   shape.fused_attention = request.fused_attention;
   const Bytes element = request.mixed ? 2 : 4;
   model.name = request.source.transformer;
@@ -160,11 +155,31 @@ TrainingModel file_model(const ModelRequest& request) {
 
 }  // namespace
 
+std::optional<SourceMistake> mistake_of(const GraphSource& source) {
+  GraphSource instead = source;
+  if (source.file.empty() == source.transformer.empty()) {
+    const bool none = source.file.empty();
+    instead.transformer = none ? "tiny" : "";
+    return SourceMistake{
+        "a MODEL or --transformer is needed, and one of them",
+        none ? set_option("--transformer", "tiny") : drop_option("--transformer"),
+        std::move(instead)};
+  }
+  if (!source.file.empty()) return std::nullopt;
+  try {
+    (void)parameters_of(transformer_shape(source.transformer));
+  } catch (const Error& error) {
+    instead.transformer = "gpt2";
+    return SourceMistake{fmt::format("--transformer: {}", error.what()),
+                         set_option("--transformer", "gpt2"), std::move(instead)};
+  }
+  return std::nullopt;
+}
+
 TrainingModel training_model(const ModelRequest& request) {
-  const GraphSource& source = request.source;
-  if (source.file.empty() == source.transformer.empty())
-    throw InvalidInput("a MODEL or --transformer is needed, and one of them");
-  return source.file.empty() ? transformer_model(request) : file_model(request);
+  if (const auto mistake = mistake_of(request.source))
+    throw Refused(mistake->message, mistake->remedy);
+  return request.source.file.empty() ? transformer_model(request) : file_model(request);
 }
 
 }  // namespace espalier::cli

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/order_input.h"
+#include "cli/remedy.h"
 #include "espalier/sharding/plan_training.h"
 
 namespace espalier::cli {
@@ -21,9 +23,17 @@ struct ModelRequest {
 /// MODEL, --transformer and the rest.
 void add_model_options(CLI::App& app, ModelRequest& request);
 
+/// That what is trained is not one thing that is known.
+struct SourceMistake {
+  std::string message;
+  Remedy remedy;
+  GraphSource instead;  ///< what the remedy leads to
+};
+[[nodiscard]] std::optional<SourceMistake> mistake_of(const GraphSource& source);
+
 [[nodiscard]] OptimiserBytes optimiser_of(const ModelRequest& request);
 
-/// @throws InvalidInput naming the option, FileError
+/// @throws Refused for a mistake of the source, FileError
 [[nodiscard]] TrainingModel training_model(const ModelRequest& request);
 
 }  // namespace espalier::cli

@@ -69,8 +69,15 @@ struct ChainQuestion {
 };
 
 ChainQuestion chain_question(const PipelineRequest& request, Progress& progress) {
-  if (!request.stages) throw InvalidInput("--chain needs --stages");
   const auto chain = std::make_shared<const Chain>(read_chain(request.chain));
+  if (!request.stages)
+    throw Refused("--chain needs --stages",
+                  set_option("--stages", fmt::format("{}", std::min<std::int64_t>(
+                                                               2, chain->size()))));
+  if (*request.stages > chain->size())
+    throw Refused(fmt::format("--stages: {} parts of a chain of {} stages",
+                              *request.stages, chain->size()),
+                  set_option("--stages", fmt::format("{}", chain->size())));
   ChainQuestion question;
   question.table = std::make_shared<const RotorTable>(
       chain, [&](double part) { progress.update(part); });
@@ -79,8 +86,9 @@ ChainQuestion chain_question(const PipelineRequest& request, Progress& progress)
   if (question.weights.empty()) question.weights = {0};
   if (question.weights.size() == 1) question.weights.assign(count, question.weights[0]);
   if (question.weights.size() != count)
-    throw InvalidInput(fmt::format("--weights: {} values for a chain of {} stages",
-                                   question.weights.size(), count));
+    throw Refused(fmt::format("--weights: {} values for a chain of {} stages",
+                              question.weights.size(), count),
+                  drop_option("--weights"));
   for (std::int32_t s = 0; s < *request.stages; ++s)
     question.under_way.push_back(std::min(*request.stages - s, request.micro_batches));
   return question;
@@ -88,22 +96,40 @@ ChainQuestion chain_question(const PipelineRequest& request, Progress& progress)
 
 void check(const PipelineRequest& request) {
   if (request.chain.empty()) {
-    if (!request.weights.empty()) throw InvalidInput("--weights needs --chain");
+    if (!request.weights.empty())
+      throw Refused("--weights needs --chain", drop_option("--weights"));
     return;
   }
   if (!request.file.empty())
-    throw InvalidInput("a file of stages and --chain do not go together");
+    throw Refused("a file of stages and --chain do not go together",
+                  {.edits = {{Edit::Kind::kDrop, "--chain"},
+                             {Edit::Kind::kDrop, "--weights"},
+                             {Edit::Kind::kDrop, "--stages"}}});
   if (!request.forward.empty() || !request.backward.empty() || !request.weight.empty() ||
       !request.until_backward.empty() || !request.until_weight.empty() ||
       !request.persistent.empty())
-    throw InvalidInput(
+    throw Refused(
         "a chain has its own times and sizes: --forward, --backward, --weight, "
-        "--until-backward, --until-weight and --persistent do not go with it");
+        "--until-backward, --until-weight and --persistent do not go with it",
+        without_stage_options(false));
   const PipelineForm one_each{PipelineScheme::kOneForwardOneBackward, 1};
   if (request.form && *request.form != one_each)
-    throw InvalidInput(
+    throw Refused(
         "--chain counts micro-batches under way as 1f1b: no other "
-        "--schedule goes with it");
+        "--schedule goes with it",
+        set_option("--schedule", "1f1b"));
+}
+
+void check_interleaved(const PipelineRequest& request, std::int64_t stages) {
+  const std::int64_t more = stages - request.micro_batches % stages;
+  if (!request.form || request.form->scheme != PipelineScheme::kInterleaved ||
+      more == stages)
+    return;
+  throw Refused(
+      fmt::format("{} micro-batches are not a multiple of the {} stages, as interleaved "
+                  "needs",
+                  request.micro_batches, stages),
+      set_option("--micro-batches", fmt::format("{}", request.micro_batches + more)));
 }
 
 void write_timeline(const std::string& path, const PipelinePlan& plan) {
@@ -160,16 +186,19 @@ void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
   }
 }
 
-ExitStatus refuse(const PipelineReport& report, const Infeasible& no, bool json) {
+/// What is counted in micro-batches is asked for in micro-batches.
+Ending refuse(const PipelineReport& report, const Infeasible& no, bool json) {
   Report facts;
   facts.text("input", "", report.input);
   facts.count("micro_batches", "", report.micro_batches);
   print_infeasible(std::move(facts), no, json);
-  return kNo;
+  if (report.unit == 1) return {kNo, raise_memory(no.least_bytes)};
+  const Bytes count = no.least_bytes / report.unit + (no.least_bytes % report.unit != 0);
+  return {kNo, set_option("--memory", fmt::format("{}", count))};
 }
 
-ExitStatus finish(const PipelineReport& report, const PipelineRequest& request,
-                  std::optional<Progress>& progress) {
+Ending finish(const PipelineReport& report, const PipelineRequest& request,
+              std::optional<Progress>& progress) {
   if (!report.chosen) {  // a named schedule, or several, none of which fits
     Bytes least = std::numeric_limits<Bytes>::max();
     for (const PipelinePlan& plan : report.plans)
@@ -198,7 +227,7 @@ ExitStatus finish(const PipelineReport& report, const PipelineRequest& request,
   return kDone;
 }
 
-ExitStatus run_pipeline(const PipelineRequest& request) {
+Ending run_pipeline(const PipelineRequest& request) {
   check(request);
   std::optional<Progress> progress(std::in_place, "reading");
   PipelineReport report;
@@ -234,6 +263,7 @@ ExitStatus run_pipeline(const PipelineRequest& request) {
     report.cut = std::move(parts.cut);
     stages = std::move(parts.stages);
   }
+  check_interleaved(request, std::ssize(stages));
   plan_all(report, stages, request, *progress);
   return finish(report, request, progress);
 }
@@ -243,7 +273,7 @@ ExitStatus run_pipeline(const PipelineRequest& request) {
 Command add_train_plan_pipeline(CLI::App& train_plan) {
   auto request = std::make_shared<PipelineRequest>();
   CLI::App* app = add_pipeline_options(train_plan, *request);
-  return {app, [request] { return run_pipeline(*request); }};
+  return {app, [request]() -> Ending { return run_pipeline(*request); }};
 }
 
 }  // namespace espalier::cli

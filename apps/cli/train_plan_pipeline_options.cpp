@@ -36,7 +36,7 @@ void add_stages(CLI::App& app, PipelineRequest& request) {
                  "Stages, one a line, CSV or JSON (docs/manual/train-plan.md); or:")
       ->type_name("FILE");
   app.add_option("--stages", request.stages, "Stages, one a device")
-      ->type_name("P")
+      ->type_name("N")
       ->check(CLI::Range(1, 4096));
   app.add_option("--micro-batches", request.micro_batches, "Micro-batches of a step")
       ->type_name("M")
@@ -107,20 +107,26 @@ T value_of(const std::vector<T>& values, std::size_t s, T otherwise) {
   return values.empty() ? otherwise : values.size() == 1 ? values[0] : values[s];
 }
 
-template <class T>
-void check_count(const char* option, const std::vector<T>& values, std::size_t stages) {
-  if (values.size() > 1 && values.size() != stages)
-    throw InvalidInput(
-        fmt::format("{}: {} values for {} stages", option, values.size(), stages));
-}
-
+// Lists that are neither one for all nor one each: without them the stages are defaults.
 void check_counts(const PipelineRequest& request, std::size_t stages) {
-  check_count("--forward", request.forward, stages);
-  check_count("--backward", request.backward, stages);
-  check_count("--weight", request.weight, stages);
-  check_count("--until-backward", request.until_backward, stages);
-  check_count("--until-weight", request.until_weight, stages);
-  check_count("--persistent", request.persistent, stages);
+  std::string message;
+  Remedy remedy;
+  const auto check = [&](const char* option, std::size_t values) {
+    if (values <= 1 || values == stages) return;
+    if (message.empty())
+      message = fmt::format("{}: {} values for {} stages", option, values, stages);
+    remedy.edits.push_back({Edit::Kind::kDrop, option});
+  };
+  check("--forward", request.forward.size());
+  check("--backward", request.backward.size());
+  check("--weight", request.weight.size());
+  check("--until-backward", request.until_backward.size());
+  check("--until-weight", request.until_weight.size());
+  check("--persistent", request.persistent.size());
+  if (message.empty()) return;
+  if (!request.stages)  // the longest list was to tell
+    remedy.edits.push_back({Edit::Kind::kSet, "--stages", fmt::format("{}", stages)});
+  throw Refused(message, std::move(remedy));
 }
 
 /// As many as the options say: --stages, else the longest list.
@@ -131,11 +137,21 @@ std::size_t count_of(const PipelineRequest& request) {
                 request.until_backward.size(), request.until_weight.size(),
                 request.persistent.size()});
   if (longest < 2)
-    throw InvalidInput("a file of stages, a --chain or --stages is needed");
+    throw Refused("a file of stages, a --chain or --stages is needed",
+                  set_option("--stages", "4"));
   return longest;
 }
 
 }  // namespace
+
+Remedy without_stage_options(bool stages) {
+  Remedy remedy;
+  for (const char* option : {"--forward", "--backward", "--weight", "--until-backward",
+                             "--until-weight", "--persistent"})
+    remedy.edits.push_back({Edit::Kind::kDrop, option});
+  if (stages) remedy.edits.push_back({Edit::Kind::kDrop, "--stages"});
+  return remedy;
+}
 
 bool is_sized(const PipelineRequest& request) {
   return !request.file.empty() || !request.chain.empty() ||
@@ -150,10 +166,11 @@ std::vector<PipelineStage> stages_of(const PipelineRequest& request) {
                        !request.persistent.empty();
   if (!request.file.empty()) {
     if (options)
-      throw InvalidInput(
+      throw Refused(
           "a file of stages has their times and sizes: --stages, --forward, --backward, "
           "--weight, --until-backward, --until-weight and --persistent do not go with "
-          "it");
+          "it",
+          without_stage_options(true));
     return read_pipeline_stages(request.file);
   }
   const std::size_t count = count_of(request);

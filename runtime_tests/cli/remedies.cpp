@@ -59,6 +59,13 @@ class Files {
     add("spd", base + "/spd.mtx", matrix("symmetric", "1 1 4\n2 1 1\n2 2 4\n"));
     add("indefinite", base + "/i.mtx", matrix("symmetric", "1 1 1\n2 1 3\n2 2 1\n"));
     add("unsymmetric", base + "/u.mtx", matrix("general", "1 1 4\n2 1 1\n2 2 4\n"));
+    add("stages", base + "/stages.csv",
+        "forward,backward,weight,until_weight\n2ms,2ms,1ms,4\n3ms,3ms,1ms,2\n");
+    add("sharding", base + "/sharding.json",
+        R"({"problem": {"name": "two", "usage_limit": 7, "nodes":
+            {"intervals": [[0, 2], [1, 3]], "costs": [[0, 3], [1, 1]],
+             "usages": [[4, 2], [4, 3]]},
+            "edges": {"nodes": [[0, 1]], "costs": [[0, 5, 7, 1]]}}})");
     place_["new"] = base + "/not 'yet' there";
     place_["directory"] = base;
   }

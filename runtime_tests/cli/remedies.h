@@ -9,8 +9,8 @@
 namespace espalier::cli_test {
 
 /// A command that is refused. Words in braces stand for files that the fixture makes:
-/// {tree}, {graph}, {buffers}, {chain}, {times}, {spd}, {indefinite}, {unsymmetric},
-/// {new} (a name that is not there yet) and {directory}.
+/// {tree}, {graph}, {buffers}, {chain}, {times}, {stages}, {sharding}, {spd},
+/// {indefinite}, {unsymmetric}, {new} (a name that is not there yet) and {directory}.
 struct Refusal {
   std::string name;  ///< of the case
   std::vector<std::string> command;

@@ -162,7 +162,7 @@ TEST(SearchPipeline, IsNeverBelowExhaustiveSearch) {
 }
 
 TEST(SearchPipeline, FindsTheNamedZeroBubbleSchedules) {
-  for (int p = 2; p <= 8; p += 3) {
+  for (int p = 2; p <= 8; ++p) {
     std::vector<PipelineChunk> chunks;
     for (int d = 0; d < p; ++d) chunks.push_back({d, 1, 1, 1, 0, 1});
     const Pipeline pipeline(chunks, 3 * p);
@@ -175,6 +175,11 @@ TEST(SearchPipeline, FindsTheNamedZeroBubbleSchedules) {
     ASSERT_TRUE(wide);
     EXPECT_EQ(wide->value, 9 * p);
     EXPECT_TRUE(wide->proved());
+    for (int d = p; d-- > 0;) chunks.push_back({d, 1, 1, 1, 0, 1});
+    const auto folded =
+        search_pipeline(Pipeline(chunks, 3 * p), {.memory_bound = 2 * p, .replays = 200});
+    ASSERT_TRUE(folded);
+    EXPECT_EQ(folded->value, 18 * p + p - 1) << p;
   }
 }
 

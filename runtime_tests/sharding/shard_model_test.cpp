@@ -164,7 +164,7 @@ TEST(ShardModel, FoldingNeverChangesTheOptimumOfLongModels) {
 std::vector<std::string> ways_of_perceptron(std::int64_t width, std::int64_t tokens) {
   ShardedModel model;
   model.setting = setting_of("8", tokens);
-  model.setting.mesh.axes[0].latency = 0;
+  model.setting.mesh.axes[0].link.latency = 0;
   model.setting.flops_a_second = 1e9;  // nobody computes the whole
   const auto end = [&] {
     ShardedOperator op = local_operator(model.setting, "end", width, 0, 0);
@@ -193,11 +193,11 @@ TEST(ShardModel, MegatronCrossesDataParallelAtFourTimesTheWidth) {
 }
 
 TEST(ShardModel, CollectivesCostWhatRingsDo) {
-  const MeshAxis axis{.devices = 4, .latency = 1, .seconds_per_byte = 2};
-  EXPECT_DOUBLE_EQ(all_reduce(axis, 8), 6 + 2 * 0.75 * 8 * 2);
-  EXPECT_DOUBLE_EQ(all_gather(axis, 8), 3 + 0.75 * 8 * 2);
-  EXPECT_DOUBLE_EQ(all_to_all(axis, 8), 3 + 3.0 / 16 * 8 * 2);
-  EXPECT_DOUBLE_EQ(all_reduce({.devices = 1}, 8), 0);
+  const Link link{.latency = 1, .bandwidth = 0.5};
+  EXPECT_DOUBLE_EQ(all_reduce_time(8, 4, link), 6 + 2 * 0.75 * 8 * 2);
+  EXPECT_DOUBLE_EQ(all_gather_time(8, 4, link), 3 + 0.75 * 8 * 2);
+  EXPECT_DOUBLE_EQ(all_to_all_time(8, 4, link), 3 + 3.0 / 16 * 8 * 2);
+  EXPECT_DOUBLE_EQ(all_reduce_time(8, 1, link), 0);
 }
 
 TEST(ShardModel, NeverSlowerWithMoreMemoryAndNeverBeyondIt) {
@@ -221,6 +221,39 @@ TEST(ShardModel, NeverSlowerWithMoreMemoryAndNeverBeyondIt) {
     expect_true(model, shards);
   }
   EXPECT_EQ(before, fastest.cost);
+}
+
+TEST(ShardModel, ProvesDeepModelsUnderABindingLimit) {
+  Transformer gpt = transformer_named("gpt2");
+  for (const double part : {0.1, 0.4, 0.8}) {
+    for (const std::int64_t layers : {12, 24, 96}) {
+      gpt.layers = layers;
+      const ShardedModel model = sharded_transformer(gpt, setting_of("4x4", 64));
+      const Bytes least = shard_model(model, 1).least_memory_bytes;
+      const Bytes most = shard_model(model, kPlenty).memory_bytes;
+      const Bytes limit = least + static_cast<Bytes>(part * double(most - least));
+      const ModelShards shards = shard_model(model, limit);
+      ASSERT_TRUE(shards.proved()) << part << ' ' << layers;
+      if (layers > 12) continue;
+      EXPECT_EQ(shard_model(model, limit, false).cost, shards.cost) << part;
+    }
+  }
+}
+
+TEST(ShardModel, SaysTheLeastThatAnyPlanHolds) {
+  Random random(5);
+  for (int round = 0; round < 100; ++round) {
+    const ShardedModel model = random_model(2, 3, 3, 1, 50, random);
+    Bytes least = 0;
+    for (const std::int32_t number : model.sequence)
+      for (const ShardedOperator& op : model.parts[std::size_t(number)].operators)
+        least += std::ranges::min(op.ways, {}, &OperatorWay::memory).memory;
+    if (least == 0) continue;
+    const ModelShards none = shard_model(model, least - 1);
+    ASSERT_FALSE(none.found);
+    ASSERT_EQ(none.least_memory_bytes, least) << describe(model, least - 1);
+    ASSERT_TRUE(shard_model(model, least).found) << describe(model, least);
+  }
 }
 
 TEST(ShardModel, RefusesWhatIsNoMeshOrTransformer) {

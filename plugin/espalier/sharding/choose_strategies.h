@@ -19,6 +19,8 @@ struct ShardingProgress {
 
 struct ShardingOptions {
   Seconds time = 60;  ///< when the search ends with the best so far
+  /// Time is the processor time of the calling thread: the same beside other work.
+  bool processor_time = false;
   /// Rounds of search at most: the answer is then the same on every machine, unless time
   /// ends the search first.
   std::int64_t rounds = std::numeric_limits<std::int64_t>::max();

@@ -2,17 +2,22 @@
 
 namespace espalier {
 
-Seconds all_gather_time(Bytes n, std::int32_t k, const Link& link) {
-  const auto others = static_cast<double>(k - 1);
-  return others * link.latency + others / k * static_cast<double>(n) / link.bandwidth;
+Seconds all_gather_time(double n, std::int32_t k, const Link& link) {
+  const double others = k - 1;
+  return others * link.latency + others / k * n / link.bandwidth;
 }
 
-Seconds all_reduce_time(Bytes n, std::int32_t k, const Link& link) {
+Seconds all_reduce_time(double n, std::int32_t k, const Link& link) {
   return 2 * all_gather_time(n, k, link);
 }
 
-Seconds send_time(Bytes n, const Link& link) {
-  return link.latency + static_cast<double>(n) / link.bandwidth;
+Seconds all_to_all_time(double n, std::int32_t k, const Link& link) {
+  const double others = k - 1;
+  return others * link.latency + others / k * (n / k) / link.bandwidth;
+}
+
+Seconds send_time(double n, const Link& link) {
+  return link.latency + n / link.bandwidth;
 }
 
 Bytes all_gather_bytes(Bytes n, std::int32_t k) { return n - n / k; }

@@ -12,13 +12,17 @@ struct Link {
   double bandwidth = 1e10;  ///< bytes a second into one process
 };
 
-/// Time of a collective among k processes, each with n bytes, by rings; 0 for k = 1:
-///   all-reduce                    2(k-1) latency + 2(k-1)/k n / bandwidth
-///   reduce-scatter, all-gather     (k-1) latency +  (k-1)/k n / bandwidth
-/// n is the whole, of which each gets (or gives) a k-th part in the latter two.
-[[nodiscard]] Seconds all_reduce_time(Bytes n, std::int32_t k, const Link& link);
-[[nodiscard]] Seconds all_gather_time(Bytes n, std::int32_t k, const Link& link);
-[[nodiscard]] Seconds send_time(Bytes n, const Link& link);
+/// Time of a collective among k processes, by rings; 0 for k = 1:
+///   all-reduce                    2(k-1) latency + 2(k-1)/k   n / bandwidth
+///   reduce-scatter, all-gather     (k-1) latency +  (k-1)/k   n / bandwidth
+///   all-to-all                     (k-1) latency +  (k-1)/k^2 n / bandwidth
+/// n bytes are the whole: what each has in an all-reduce and at the end of an all-gather,
+/// and what is spread over all of them in an all-to-all. Not always whole bytes: shares
+/// of tensors are fractions.
+[[nodiscard]] Seconds all_reduce_time(double n, std::int32_t k, const Link& link);
+[[nodiscard]] Seconds all_gather_time(double n, std::int32_t k, const Link& link);
+[[nodiscard]] Seconds all_to_all_time(double n, std::int32_t k, const Link& link);
+[[nodiscard]] Seconds send_time(double n, const Link& link);
 
 /// Bytes that each process sends in an all-gather (a reduce-scatter) of n: (k-1)/k n,
 /// exact where k divides n, rounded up elsewhere. Twice that in an all-reduce.

@@ -1,6 +1,7 @@
 #include "espalier/sharding/list_pipeline.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <queue>
 #include <utility>
@@ -47,6 +48,7 @@ class ListScheduler {
     std::int32_t backwards_ready = 0, backwards = 0;
     std::int32_t weights_ready = 0, weights = 0;
     std::int32_t forwards_ended = 0, gradients = 0;  // of B: own forward, chunk after it
+    std::deque<Nanoseconds> forwards_coming, gradients_coming;  // when they arrive
   };
   struct Device {
     std::vector<std::int32_t> chunks;
@@ -70,10 +72,13 @@ class ListScheduler {
   void happen(const Event& event) {
     Chunk& chunk = at(event.chunk);
     if (event.arrival) {
-      if (event.kind == kForward)
+      if (event.kind == kForward) {
         ++chunk.forwards_ready;
-      else
+        chunk.forwards_coming.pop_front();
+      } else {
         ++chunk.gradients;
+        chunk.gradients_coming.pop_front();
+      }
     } else {
       end(event, chunk);
     }
@@ -107,17 +112,39 @@ class ListScheduler {
   void decide_all(Nanoseconds now) {
     for (std::size_t d = 0; d < devices_.size(); ++d) {
       if (devices_[d].busy) continue;
-      if (const std::optional<PipelineOperation> next = choose(d)) begin(d, *next, now);
+      if (const std::optional<PipelineOperation> next = choose(d, now))
+        begin(d, *next, now);
     }
   }
 
-  std::optional<PipelineOperation> choose(std::size_t d) {
+  std::optional<PipelineOperation> choose(std::size_t d, Nanoseconds now) {
     if (rule_.weights_at_once)
       if (const auto found = weight(d)) return found;
     const auto first = rule_.forward_first ? forward(d) : backward(d);
     if (first) return first;
     const auto second = rule_.forward_first ? backward(d) : forward(d);
-    return second ? second : weight(d);
+    if (second) return second;
+    const auto last = weight(d);
+    return last && delays_too_much(d, *last, now) ? std::nullopt : last;
+  }
+
+  bool delays_too_much(std::size_t d, const PipelineOperation& weight, Nanoseconds now) {
+    if (rule_.patience >= 1) return false;
+    const auto own = static_cast<double>(pipeline_.chunk(weight.chunk).weight);
+    const Nanoseconds latest = now + static_cast<Nanoseconds>((1 - rule_.patience) * own);
+    const Device& device = devices_[d];
+    Bytes room = 0;
+    for (auto c = device.chunks.rbegin(); c != device.chunks.rend(); ++c) {
+      const PipelineChunk& sizes = pipeline_.chunk(*c);
+      const Chunk& chunk = at(*c);
+      room += sizes.until_backward + sizes.until_weight;
+      if (!chunk.gradients_coming.empty() && chunk.gradients_coming.front() < latest)
+        return true;
+      if (!chunk.forwards_coming.empty() && chunk.forwards_coming.front() < latest &&
+          device.held + room <= rule_.memory[d])
+        return true;
+    }
+    return false;
   }
 
   std::optional<PipelineOperation> backward(std::size_t d) {
@@ -165,8 +192,18 @@ class ListScheduler {
     } else {
       ++chunk.weights;
     }
-    events_.push(
-        {now + duration(pipeline_, operation), operation.kind, operation.chunk, false});
+    const Nanoseconds end = now + duration(pipeline_, operation);
+    events_.push({end, operation.kind, operation.chunk, false});
+    expect(operation, end);
+  }
+
+  // Its result is on its way to a neighbour as soon as it has begun.
+  void expect(const PipelineOperation& operation, Nanoseconds end) {
+    const std::int32_t c = operation.chunk;
+    if (operation.kind == kForward && c + 1 < pipeline_.chunks())
+      at(c + 1).forwards_coming.push_back(end + pipeline_.transfer(c, c + 1));
+    if (operation.kind == kBackward && c > 0)
+      at(c - 1).gradients_coming.push_back(end + pipeline_.transfer(c, c - 1));
   }
 
   const Pipeline& pipeline_;

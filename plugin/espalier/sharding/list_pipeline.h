@@ -13,13 +13,16 @@ struct PipelineListRule {
   std::int32_t window = 1;     ///< micro-batches under way at chunk 0, at most
   bool forward_first = false;  ///< a forward before an input gradient, inside the window
   bool weights_at_once = false;  ///< W right after B; else where there is nothing better
+  /// W does not begin where that would delay what is on its way to the device, and could
+  /// begin when it comes, by more than this part of W.
+  double patience = 1;
 };
 
 /// List schedule: whenever a device is free it takes, of what is there by then, an input
 /// gradient (of the last chunk first), else a forward (of the last chunk first) that its
-/// memory and the window admit, else a weight gradient. A forward of chunk c is admitted
-/// when room for the device's chunks after c remains, so that what is under way always
-/// comes to its end.
+/// memory and the window admit, else a weight gradient, where it delays nothing too much.
+/// A forward of chunk c is admitted when room for the device's chunks after c remains, so
+/// that what is under way always comes to its end.
 ///
 /// @param rule  its memory holds one micro-batch on each device
 /// @par Cost  O(operations log operations)

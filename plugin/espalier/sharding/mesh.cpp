@@ -45,18 +45,4 @@ Mesh parse_mesh(std::string_view text) {
   }
 }
 
-Seconds all_reduce(const MeshAxis& axis, double bytes) {
-  return 2 * all_gather(axis, bytes);
-}
-
-Seconds all_gather(const MeshAxis& axis, double bytes) {
-  const double k = axis.devices;
-  return (k - 1) * axis.latency + (k - 1) / k * bytes * axis.seconds_per_byte;
-}
-
-Seconds all_to_all(const MeshAxis& axis, double bytes) {
-  const double k = axis.devices;
-  return (k - 1) * axis.latency + (k - 1) / (k * k) * bytes * axis.seconds_per_byte;
-}
-
 }  // namespace espalier

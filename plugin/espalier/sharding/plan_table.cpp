@@ -1,89 +1,73 @@
 #include "espalier/sharding/plan_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
+
+#include "espalier/sharding/plan_filter.h"
 
 namespace espalier {
 namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-// Corners of the lower convex hull: what some price of memory makes best.
-std::vector<std::size_t> corners(const PlanFront& front) {
-  std::vector<std::size_t> hull;
-  const auto above = [&](std::size_t a, std::size_t b, std::size_t c) {
-    const auto wide = [&](std::size_t i, std::size_t j) {
-      return std::pair(static_cast<double>(front[j].cost - front[i].cost),
-                       static_cast<double>(front[j].memory - front[i].memory));
-    };
-    const auto [x1, y1] = wide(a, b);
-    const auto [x2, y2] = wide(a, c);
-    return x1 * y2 - x2 * y1 <= 0;
-  };
-  for (std::size_t k = 0; k < front.size(); ++k) {
-    while (hull.size() >= 2 && above(hull[hull.size() - 2], hull.back(), k))
-      hull.pop_back();
-    hull.push_back(k);
-  }
-  return hull;
-}
-
-// `most` of the plans: corners first, for they combine best, the others at even
-// distances.
-void thin(PlanFront& front, std::size_t most) {
-  std::vector<char> kept(front.size(), 0);
-  const auto spread = [&](const std::vector<std::size_t>& from, std::size_t count) {
-    for (std::size_t k = 0; k < count; ++k)
-      kept[from[k * (from.size() - 1) / std::max<std::size_t>(1, count - 1)]] = 1;
-  };
-  const std::vector<std::size_t> hull = corners(front);
-  spread(hull, std::min(hull.size(), most));
-  if (hull.size() < most) {
-    std::vector<std::size_t> others;
-    for (std::size_t k = 0; k < front.size(); ++k)
-      if (kept[k] == 0) others.push_back(k);
-    spread(others, std::min(others.size(), most - hull.size()));
-  }
-  PlanFront thinned;
-  for (std::size_t k = 0; k < front.size(); ++k)
-    if (kept[k] != 0) thinned.push_back(front[k]);
-  front = std::move(thinned);
-}
-
 }  // namespace
 
-PlanTables::PlanTables(const ShardingSetting& setting, std::optional<double> price,
+PlanTables::PlanTables(const ShardingSetting& setting, double price)
+    : setting_(&setting), states_(at(state_count(setting.mesh))), price_(price) {}
+
+PlanTables::PlanTables(const ShardingSetting& setting, const PlanFilter& filter,
                        std::size_t most)
     : setting_(&setting),
       states_(at(state_count(setting.mesh))),
-      price_(price),
+      filter_(&filter),
       most_(most) {}
 
-PlanTable PlanTables::nothing() const {
-  PlanTable table{std::vector<PlanFront>(states_ * states_)};
+PlanTable PlanTables::begin(Making making) {
+  makings_.push_back(std::move(making));
+  return {std::vector<PlanFront>(states_ * states_),
+          static_cast<std::int32_t>(makings_.size()) - 1};
+}
+
+void PlanTables::end(const PlanTable& table) {
+  if (!price_) return;
+  std::vector<double> least(states_ * states_, kMemoryAlone);
+  for (std::size_t entry = 0; entry < least.size(); ++entry)
+    for (const PlanPoint& point : table.fronts[entry])
+      least[entry] = std::min(least[entry], key(point));
+  least_.push_back(std::move(least));
+}
+
+PlanTable PlanTables::nothing() {
+  PlanTable table = begin({});
   for (std::size_t s = 0; s < states_; ++s) table.fronts[s * states_ + s] = {PlanPoint()};
+  end(table);
   return table;
 }
 
 PlanTable PlanTables::one(const ShardedOperator& op, std::int32_t number) {
-  PlanTable table{std::vector<PlanFront>(states_ * states_)};
+  PlanTable table = begin({});
   for (std::size_t w = 0; w < op.ways.size(); ++w) {
     const OperatorWay& way = op.ways[w];
     origins_.push_back({number, static_cast<std::int32_t>(w), true});
-    table.fronts[at(way.in) * states_ + at(way.out)].push_back(
-        {way.cost, way.memory, static_cast<std::int32_t>(origins_.size()) - 1});
+    const std::size_t entry = at(way.in) * states_ + at(way.out);
+    const PlanPoint point{way.cost, way.memory,
+                          static_cast<std::int32_t>(origins_.size()) - 1};
+    if (filter_ == nullptr || filter_->worth(table, entry, point))
+      table.fronts[entry].push_back(point);
   }
-  for (PlanFront& front : table.fronts) prune(front);
+  for (std::size_t entry = 0; entry < table.fronts.size(); ++entry)
+    prune(table, entry, table.fronts[entry]);
+  end(table);
   return table;
 }
 
 PlanTable PlanTables::reshard(std::int64_t width) {
-  PlanTable table{std::vector<PlanFront>(states_ * states_)};
+  PlanTable table = begin({});
   for (std::size_t s = 0; s < states_; ++s)
     for (std::size_t t = 0; t < states_; ++t)
       table.fronts[s * states_ + t] = {
           {reshard_cost(*setting_, width, MeshState(s), MeshState(t)), 0, -1}};
+  end(table);
   return table;
 }
 
@@ -95,65 +79,82 @@ std::int32_t PlanTables::joined(std::int32_t a, std::int32_t b) {
 }
 
 PlanTable PlanTables::join(const PlanTable& a, const PlanTable& b) {
-  PlanTable table{std::vector<PlanFront>(states_ * states_)};
+  PlanTable table = begin({a.number, b.number});
   struct Pair {
     const PlanPoint *first, *second;
   };
-  std::vector<Pair> pairs;
-  for (std::size_t s = 0; s < states_; ++s) {
-    for (std::size_t t = 0; t < states_; ++t) {
-      // Pairs first, so that only those kept get an origin.
-      pairs.clear();
-      PlanFront front;
-      for (std::size_t m = 0; m < states_; ++m) {
-        for (const PlanPoint& first : a.fronts[s * states_ + m]) {
-          for (const PlanPoint& second : b.fronts[m * states_ + t]) {
-            front.push_back({checked_add(first.cost, second.cost),
-                             checked_add(first.memory, second.memory),
-                             static_cast<std::int32_t>(pairs.size())});
-            pairs.push_back({&first, &second});
-          }
+  std::vector<Pair> pairs;  // only those kept get an origin
+  for (std::size_t entry = 0; entry < table.fronts.size(); ++entry) {
+    const std::size_t s = entry / states_, t = entry % states_;
+    pairs.clear();
+    PlanFront& front = table.fronts[entry];
+    for (std::size_t m = 0; m < states_; ++m) {
+      for (const PlanPoint& first : a.fronts[s * states_ + m]) {
+        for (const PlanPoint& second : b.fronts[m * states_ + t]) {
+          ++pairs_;
+          const PlanPoint both{checked_add(first.cost, second.cost),
+                               checked_add(first.memory, second.memory),
+                               static_cast<std::int32_t>(pairs.size())};
+          if (filter_ != nullptr && !filter_->worth(table, entry, both)) continue;
+          front.push_back(both);
+          pairs.push_back({&first, &second});
         }
       }
-      prune(front);
-      for (PlanPoint& point : front) {
-        const Pair& pair = pairs[at(point.origin)];
-        point.origin = joined(pair.first->origin, pair.second->origin);
-      }
-      table.fronts[s * states_ + t] = std::move(front);
+    }
+    prune(table, entry, front);
+    for (PlanPoint& point : front) {
+      const Pair& pair = pairs[at(point.origin)];
+      point.origin = joined(pair.first->origin, pair.second->origin);
     }
   }
+  end(table);
   return table;
 }
 
 PlanTable PlanTables::add_input(const PlanTable& a, std::int64_t width) {
-  PlanTable table = join(a, reshard(width));
+  PlanTable sum = join(a, reshard(width));
+  Making making{sum.number, -1, {}};
   for (std::size_t s = 0; s < states_; ++s) {
     for (std::size_t t = 0; t < states_; ++t) {
       const Cost cost = reshard_cost(*setting_, width, MeshState(s), MeshState(t));
-      for (PlanPoint& point : table.fronts[s * states_ + t])
+      for (PlanPoint& point : sum.fronts[s * states_ + t])
         point.cost = checked_add(point.cost, cost);
+      making.added.push_back(static_cast<double>(cost));
     }
   }
+  PlanTable table = begin(std::move(making));
+  table.fronts = std::move(sum.fronts);
+  end(table);
   return table;
 }
 
+// Powers of two with digits 1 and 2, the largest first: what few plans of long stretches
+// leave between them, the plans of the short ones at the end fill.
 PlanTable PlanTables::repeat(const PlanTable& a, std::int64_t count) {
-  PlanTable all = nothing(), power = a;
-  for (bool first = true; count > 0; count /= 2) {
-    if (count % 2 == 1) all = std::exchange(first, false) ? power : join(all, power);
-    if (count > 1) power = join(power, power);
+  if (count == 0) return nothing();
+  std::vector<PlanTable> powers;
+  std::vector<std::int64_t> digits;
+  for (; count > 0; count = (count - digits.back()) / 2) {
+    powers.push_back(powers.empty() ? a : join(powers.back(), powers.back()));
+    digits.push_back(2 - count % 2);
+  }
+  PlanTable all = powers.back();
+  for (std::size_t k = powers.size(); k-- > 0;) {
+    const bool longest = k + 1 == powers.size();
+    for (std::int64_t n = longest ? 1 : 0; n < digits[k]; ++n) all = join(all, powers[k]);
   }
   return all;
 }
 
-void PlanTables::prune(PlanFront& front) {
-  if (front.size() < 2) return;
+void PlanTables::prune(const PlanTable& table, std::size_t entry, PlanFront& front) {
   if (price_) {
-    front = {*std::ranges::min_element(
-        front, {}, [&](const PlanPoint& point) { return key(point); })};
+    if (front.size() > 1)
+      front = {*std::ranges::min_element(front, {}, [&](const PlanPoint& point) {
+        return std::pair(key(point), point.cost);
+      })};
     return;
   }
+  if (front.empty()) return;
   std::ranges::sort(front, {}, [](const PlanPoint& point) {
     return std::pair(point.cost, point.memory);
   });
@@ -161,9 +162,30 @@ void PlanTables::prune(PlanFront& front) {
   for (std::size_t k = 1; k < front.size(); ++k)
     if (front[k].memory < front[kept - 1].memory) front[kept++] = front[k];
   front.resize(kept);
-  if (kept <= most_) return;
-  thinned_ = true;
-  thin(front, most_);
+  if (kept > most_) thin(table, entry, front);
+}
+
+// Of `most` stretches of equal memory, the plan of least bound stays in each.
+void PlanTables::thin(const PlanTable& table, std::size_t entry, PlanFront& front) {
+  const Bytes least = front.back().memory;
+  const double width = static_cast<double>(front.front().memory - least + 1);
+  const auto stretch = [&](const PlanPoint& point) {
+    return static_cast<std::size_t>(static_cast<double>(point.memory - least) / width *
+                                    static_cast<double>(most_));
+  };
+  std::size_t kept = 0;
+  double bound = 0;  // of the last one kept
+  for (std::size_t k = 0; k < front.size(); ++k) {
+    const double own = filter_->bound(table, entry, front[k]);
+    if (kept == 0 || stretch(front[k]) != stretch(front[kept - 1])) {
+      front[kept++] = front[k];
+      bound = own;
+      continue;
+    }
+    lost_ = std::min(lost_, std::max(own, bound));
+    if (own < bound) front[kept - 1] = front[k], bound = own;
+  }
+  front.resize(kept);
 }
 
 std::vector<PlanTables::Step> PlanTables::steps(std::int32_t origin) const {

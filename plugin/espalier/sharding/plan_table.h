@@ -25,22 +25,27 @@ using PlanFront = std::vector<PlanPoint>;
 /// on the mesh: entry in * states + out.
 struct PlanTable {
   std::vector<PlanFront> fronts;
+  std::int32_t number = -1;  ///< of those that a PlanTables has made
 };
+
+class PlanFilter;
 
 /// Tables of longer stretches from those of shorter ones. Costs and memory add up, so
 /// that a stretch is put together from its parts' best plans only, and equal parts share
 /// a table: n in a row take O(log n) steps.
 ///
-/// With a price of memory, a front is the one plan of least cost + price * memory: exact,
-/// and the Lagrangian bound of any limit. Without, it is all of them, thinned to `most`
-/// where there are more; `thinned()` tells.
+/// With a price of memory, a front is the one plan of least key, cost + price * memory:
+/// exact, and the Lagrangian bound of any limit; with kMemoryAlone the plan of least
+/// memory. Without, it is all plans that a filter finds worth keeping, thinned to `most`
+/// where there are more; thinned() tells.
 class PlanTables {
  public:
-  PlanTables(const ShardingSetting& setting, std::optional<double> price,
-             std::size_t most);
+  static constexpr double kMemoryAlone = std::numeric_limits<double>::infinity();
+  PlanTables(const ShardingSetting& setting, double price);
+  PlanTables(const ShardingSetting& setting, const PlanFilter& filter, std::size_t most);
 
   /// Nothing, which leaves the state as it is.
-  [[nodiscard]] PlanTable nothing() const;
+  [[nodiscard]] PlanTable nothing();
   [[nodiscard]] PlanTable one(const ShardedOperator& op, std::int32_t number);
   /// Resharding of a tensor of that many features.
   [[nodiscard]] PlanTable reshard(std::int64_t width);
@@ -51,7 +56,27 @@ class PlanTables {
   /// a, `count` times.
   [[nodiscard]] PlanTable repeat(const PlanTable& a, std::int64_t count);
 
-  [[nodiscard]] bool thinned() const { return thinned_; }
+  [[nodiscard]] bool thinned() const { return lost_ < kMemoryAlone; }
+  /// What a whole plan costs at least that has one of the plans thinned out.
+  [[nodiscard]] double lost() const { return lost_; }
+  /// Pairs of plans that were compared.
+  [[nodiscard]] double pairs() const { return pairs_; }
+
+  /// How a table was made: first the one, then the other; or one with something added to
+  /// its entries; or neither. The same for every price and for fronts.
+  struct Making {
+    std::int32_t first = -1, second = -1;
+    std::vector<double> added = {};
+  };
+  [[nodiscard]] const Making& making(std::size_t number) const {
+    return makings_[number];
+  }
+  /// Least keys of its entries; infinite where there is no plan.
+  [[nodiscard]] const std::vector<double>& least(std::size_t number) const {
+    return least_[number];
+  }
+  [[nodiscard]] double price() const { return price_.value_or(0); }
+  [[nodiscard]] std::size_t states() const { return states_; }
 
   /// Ways of operators in the order in which they are computed: numbers given to one(),
   /// and the way of each.
@@ -65,18 +90,25 @@ class PlanTables {
     std::int32_t first, second;  // origins, or an operator and a way
     bool leaf;
   };
+  [[nodiscard]] PlanTable begin(Making making);
+  void end(const PlanTable& table);
   std::int32_t joined(std::int32_t a, std::int32_t b);
-  void prune(PlanFront& front);
+  void prune(const PlanTable& table, std::size_t entry, PlanFront& front);
+  void thin(const PlanTable& table, std::size_t entry, PlanFront& front);
   [[nodiscard]] double key(const PlanPoint& point) const {
+    if (*price_ == kMemoryAlone) return static_cast<double>(point.memory);
     return static_cast<double>(point.cost) + *price_ * static_cast<double>(point.memory);
   }
 
   const ShardingSetting* setting_;
   std::size_t states_;
   std::optional<double> price_;
-  std::size_t most_;
-  bool thinned_ = false;
+  const PlanFilter* filter_ = nullptr;
+  std::size_t most_ = 1;
+  double lost_ = kMemoryAlone, pairs_ = 0;
   std::vector<Origin> origins_;
+  std::vector<Making> makings_;             // by table
+  std::vector<std::vector<double>> least_;  // by table, with a price
 };
 
 }  // namespace espalier

@@ -1,6 +1,7 @@
 #include "espalier/sharding/search_pipeline.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <random>
 #include <utility>
@@ -142,8 +143,12 @@ class Search {
           if (ended()) return;
           rule.forward_first = forward_first;
           rule.weights_at_once = weights_at_once;
-          PipelineSchedule schedule = list_pipeline(pipeline_, rule);
-          take(schedule, "list");
+          for (const double patience : kPatience) {
+            if (weights_at_once && patience < 1) break;
+            rule.patience = patience;
+            PipelineSchedule schedule = list_pipeline(pipeline_, rule);
+            take(schedule, "list");
+          }
         }
       }
     }
@@ -172,6 +177,7 @@ class Search {
   }
 
   static constexpr std::size_t kFarthestMove = 6;
+  static constexpr std::array<double, 4> kPatience = {1, 0, 0.5, 0.8};
 
   const Pipeline& pipeline_;
   const PipelineSearchOptions& options_;

@@ -1,9 +1,11 @@
 #include "espalier/sharding/shard_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <optional>
 #include <utility>
+
+#include "espalier/sharding/plan_filter.h"
 
 namespace espalier {
 namespace {
@@ -13,7 +15,13 @@ std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t kLongestPeriod = 16;
 constexpr std::int32_t kOperatorsAPart = 1 << 10;
 constexpr int kPriceSteps = 60;
-constexpr double kPairsAStep = 2e6;  // of plans that are compared
+constexpr std::size_t kMostPlans = 500;  // kept in a front
+constexpr double kMostPairs = 3e7;       // that one pass may compare before the last
+// How far above the bound plans are looked for first, of the way to the best one known,
+// and how much farther every time.
+constexpr double kFirstReach = 1.0 / 256, kFarther = 1.6;
+// Prices that a filter takes, as multiples of the best one.
+constexpr std::array<double, 7> kFilterPrices = {1, 1.4, 0.7, 4, 0.25, 64, 0};
 
 // Parts first … first + period, `count` times.
 struct Run {
@@ -41,32 +49,32 @@ std::vector<Run> runs_of(const std::vector<std::int32_t>& sequence, bool fold) {
 // The whole model's table, for one price or for fronts.
 class Assembly {
  public:
-  Assembly(const ShardedModel& model, bool fold, std::optional<double> price,
-           std::size_t most)
-      : model_(model), fold_(fold), tables_(model.setting, price, most) {}
-
-  // The best plans over all states at both ends.
-  PlanFront plans() {
+  Assembly(const ShardedModel& model, bool fold, PlanTables tables)
+      : model_(model), fold_(fold), tables_(std::move(tables)) {
     std::vector<PlanTable> parts;
     if (fold_)
       for (std::size_t k = 0; k < model_.parts.size(); ++k) parts.push_back(part(k));
-    PlanTable whole = tables_.nothing();
+    whole_ = tables_.nothing();
     for (const Run& run : runs_of(model_.sequence, fold_)) {
       PlanTable stretch = tables_.nothing();
       for (std::size_t k = run.first; k < run.first + run.period; ++k) {
         const std::size_t number = at(model_.sequence[k]);
         stretch = tables_.join(stretch, fold_ ? parts[number] : part(number));
       }
-      whole = tables_.join(whole, tables_.repeat(stretch, std::int64_t(run.count)));
+      whole_ = tables_.join(whole_, tables_.repeat(stretch, std::int64_t(run.count)));
     }
+  }
+
+  // The best plans over all states at both ends.
+  [[nodiscard]] PlanFront plans() const {
     PlanFront all;
-    for (const PlanFront& front : whole.fronts)
+    for (const PlanFront& front : whole_.fronts)
       all.insert(all.end(), front.begin(), front.end());
     return all;
   }
 
-  [[nodiscard]] bool thinned() const { return tables_.thinned(); }
   [[nodiscard]] const PlanTables& tables() const { return tables_; }
+  [[nodiscard]] const PlanTable& whole() const { return whole_; }
 
  private:
   PlanTable part(std::size_t number) {
@@ -84,6 +92,7 @@ class Assembly {
   const ShardedModel& model_;
   bool fold_;
   PlanTables tables_;
+  PlanTable whole_;
 };
 
 const PlanPoint* cheapest(const PlanFront& plans, Bytes limit) {
@@ -102,57 +111,85 @@ class Search {
     answer_.distinct_parts = std::ssize(model_.parts);
     const PlanPoint fastest = try_price(0);
     if (answer_.found) return std::move(answer_);
-    PlanPoint dear = fastest;
-    double low = 0, high = 0;
-    // A price at which the plan fits, if there is one.
-    for (double price = 1e-6; price < 1e15 && dear.memory > limit_; price *= 8) {
-      dear = try_price(price);
-      (dear.memory > limit_ ? low : high) = price;
-    }
-    answer_.least_memory_bytes = dear.memory;
-    for (int k = 0; k < kPriceSteps && answer_.found && !answer_.proved(); ++k) {
-      // Where the bounds of both prices' plans cross, or in the middle.
-      const double price =
-          low > 0 && k % 2 == 1 ? std::sqrt(low * high) : (low + high) / 2;
-      (try_price(price).memory > limit_ ? low : high) = price;
-      if (high - low < 1e-12 * high) break;
-    }
-    if (!answer_.proved()) fronts();
+    const PlanPoint lightest = try_price(PlanTables::kMemoryAlone);
+    answer_.least_memory_bytes = lightest.memory;
+    if (!answer_.found) return std::move(answer_);
+    const double price = best_price(fastest, lightest);
+    if (!answer_.proved()) fronts(price);
     return std::move(answer_);
   }
 
  private:
+  // The price of the best bound. Cost + price * (memory - limit) of a plan is a line over
+  // prices, the bound is the least of all plans' lines: of the two known on both sides of
+  // its top, that at their crossing is next.
+  double best_price(PlanPoint over, PlanPoint fits) {
+    double best = 0;
+    for (int k = 0; k < kPriceSteps && !answer_.proved(); ++k) {
+      const double price = static_cast<double>(fits.cost - over.cost) /
+                           static_cast<double>(over.memory - fits.memory);
+      const Cost before = answer_.lower_bound;
+      const PlanPoint next = try_price(price);
+      if (answer_.lower_bound > before) best = price;
+      const auto key = [&](const PlanPoint& plan) {
+        return static_cast<double>(plan.cost) + price * static_cast<double>(plan.memory);
+      };
+      if (key(next) >= key(over) * (1 - 0x1p-48)) return price;
+      (next.memory > limit_ ? over : fits) = next;
+    }
+    return best;
+  }
+
   // The plan of least cost and price of memory, and the bound that it gives.
   PlanPoint try_price(double price) {
-    Assembly assembly(model_, fold_, price, 1);
+    const Assembly assembly(model_, fold_, PlanTables(model_.setting, price));
     const PlanFront plans = assembly.plans();
+    const bool alone = price == PlanTables::kMemoryAlone;
     const auto key = [&](const PlanPoint& plan) {
-      return static_cast<double>(plan.cost) + price * static_cast<double>(plan.memory);
+      return alone ? static_cast<double>(plan.memory)
+                   : static_cast<double>(plan.cost) +
+                         price * static_cast<double>(plan.memory);
     };
     const PlanPoint best = *std::ranges::min_element(plans, {}, key);
+    take(assembly, &best);
+    if (alone) return best;
     const long double over =
         static_cast<long double>(best.memory) - static_cast<long double>(limit_);
     const long double bound = static_cast<long double>(best.cost) + price * over;
     // Keys are compared in doubles: a few roundings.
-    const double rounding = price > 0 ? key(best) * 0x1p-48 : 0;
-    const double low = std::ceil(static_cast<double>(bound) - rounding);
-    if (low > 0)
-      answer_.lower_bound = std::max(answer_.lower_bound, static_cast<Cost>(low));
-    take(assembly, &best);
+    raise(static_cast<double>(bound) - (price > 0 ? key(best) * 0x1p-48 : 0));
     return best;
   }
 
-  void fronts() {
-    // Work is states^3 most^2 a step.
-    const double states = state_count(model_.setting.mesh);
-    const auto most = static_cast<std::size_t>(
-        std::clamp(std::sqrt(kPairsAStep / (states * states * states)), 8.0, 400.0));
-    Assembly assembly(model_, fold_, std::nullopt, most);
-    const PlanFront plans = assembly.plans();
-    take(assembly, cheapest(plans, limit_));
-    if (assembly.thinned()) return;
-    answer_.least_memory_bytes = std::ranges::min(plans, {}, &PlanPoint::memory).memory;
-    if (answer_.found) answer_.lower_bound = answer_.cost;
+  void raise(double bound) {
+    const double low = std::ceil(bound);
+    if (low > 0)
+      answer_.lower_bound = std::max(answer_.lower_bound, static_cast<Cost>(low));
+  }
+
+  // Fronts of the plans that can still be part of a better one: first few, for a better
+  // best, then more, until none is left out.
+  void fronts(double price) {
+    PlanFilter filter(limit_);
+    for (const double factor : kFilterPrices) {
+      const Assembly assembly(model_, fold_, PlanTables(model_.setting, factor * price));
+      filter.add(assembly.tables(), assembly.whole());
+    }
+    const double above = static_cast<double>(answer_.cost - answer_.lower_bound);
+    const double begin = static_cast<double>(answer_.lower_bound);
+    for (double reach = kFirstReach; !answer_.proved(); reach *= kFarther) {
+      const double known = static_cast<double>(answer_.cost - 1);
+      const double goal = std::min(known, std::floor(begin + reach * above));
+      filter.set_goal(goal);
+      const Assembly assembly(model_, fold_,
+                              PlanTables(model_.setting, filter, kMostPlans));
+      const PlanFront plans = assembly.plans();
+      take(assembly, cheapest(plans, limit_));
+      // No plan costs less than the best one, what lies above the goal, or what was lost.
+      raise(std::min(
+          {static_cast<double>(answer_.cost), goal + 1, assembly.tables().lost()}));
+      if (goal >= known || assembly.tables().pairs() > kMostPairs) return;
+    }
   }
 
   void take(const Assembly& assembly, const PlanPoint* plan) {

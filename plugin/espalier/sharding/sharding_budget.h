@@ -1,5 +1,7 @@
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -18,19 +20,17 @@ class ShardingBudget {
   /// wants no more. Once true, true for ever.
   bool spend() {
     if (++rounds_ > options_->rounds) spent_ = true;
-    const Seconds now = seconds();
-    if (now >= options_->time) spent_ = true;
-    if (!spent_ && options_->progress && now >= next_report_) {
-      next_report_ = now + kReportEvery;
-      state.seconds = now;
+    const Seconds passed = seconds();
+    if (passed >= options_->time) spent_ = true;
+    if (!spent_ && options_->progress && passed >= next_report_) {
+      next_report_ = passed + kReportEvery;
+      state.seconds = passed;
       spent_ = !options_->progress(state);
     }
     return spent_;
   }
   [[nodiscard]] bool was_spent() const { return spent_; }
-  [[nodiscard]] Seconds seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
+  [[nodiscard]] Seconds seconds() const { return now() - start_; }
   /// 0 … 1: of the rounds where they are limited, so that the clock has no say in what is
   /// searched, else of the time.
   [[nodiscard]] double share() const {
@@ -44,10 +44,19 @@ class ShardingBudget {
 
  private:
   static constexpr Seconds kReportEvery = 0.1;
-  using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] Seconds now() const {
+    if (options_->processor_time) {
+      timespec time{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+      return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    }
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(since).count();
+  }
 
   const ShardingOptions* options_;
-  Clock::time_point start_ = Clock::now();
+  Seconds start_ = now();
   Seconds next_report_ = kReportEvery;
   std::int64_t rounds_ = 0;
   bool spent_ = false;

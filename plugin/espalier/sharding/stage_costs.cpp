@@ -43,8 +43,8 @@ Seconds StageCosts::seconds(const Layer& layer, const LayerOperator& op) const {
   const Seconds own = std::max(op.flops / cluster.rate,
                                static_cast<double>(moved) / cluster.memory_bandwidth);
   if (op.reduced == 0) return own;
-  return own +
-         all_reduce_time(op.reduced, setting_.tensor, cluster.link(setting_.tensor, 1));
+  return own + all_reduce_time(double(op.reduced), setting_.tensor,
+                               cluster.link(setting_.tensor, 1));
 }
 
 StageCosts::Kind StageCosts::kind_of(const Layer& layer) const {
@@ -75,15 +75,15 @@ StageCosts::Kind StageCosts::kind_of(const Layer& layer) const {
   const Bytes gradients = checked_mul(elements, setting_.optimiser.gradient);
   if (setting_.zero >= ZeroStage::kParameters) {
     kind.parameters = parameters;
-    kind.gather = nanoseconds(all_gather_time(parameters, n, link));
+    kind.gather = nanoseconds(all_gather_time(double(parameters), n, link));
   }
   if (setting_.zero >= ZeroStage::kGradients) {
     kind.gradients = gradients;
-    kind.reduce = nanoseconds(all_gather_time(gradients, n, link));
+    kind.reduce = nanoseconds(all_gather_time(double(gradients), n, link));
   } else {
     kind.last_reduce = nanoseconds(setting_.zero == ZeroStage::kStates
-                                       ? all_gather_time(gradients, n, link)
-                                       : all_reduce_time(gradients, n, link));
+                                       ? all_gather_time(double(gradients), n, link)
+                                       : all_reduce_time(double(gradients), n, link));
   }
   return kind;
 }
@@ -195,12 +195,12 @@ StageTimes StageCosts::times(const StagePart& part) const {
   if (n > 1 &&
       (setting_.zero == ZeroStage::kStates || setting_.zero == ZeroStage::kGradients))
     times.gather = nanoseconds(
-        all_gather_time(gathered, n, setting_.cluster.link(n, setting_.tensor)));
+        all_gather_time(double(gathered), n, setting_.cluster.link(n, setting_.tensor)));
   // What is shared with a layer of another process.
   for (const LayeredModel::Tie& tie : model_.ties) {
     if (holds(part, tie.first) == holds(part, tie.second)) continue;
     times.reduce += nanoseconds(
-        all_reduce_time(checked_mul(tie.parameters, each.gradient), 2,
+        all_reduce_time(double(checked_mul(tie.parameters, each.gradient)), 2,
                         setting_.cluster.link(setting_.pipeline, setting_.tensor * n)));
   }
   return times;
@@ -208,7 +208,7 @@ StageTimes StageCosts::times(const StagePart& part) const {
 
 Nanoseconds StageCosts::transfer(std::int64_t layer) const {
   return nanoseconds(send_time(
-      model_.layer(layer).tensors[kInput].size,
+      double(model_.layer(layer).tensors[kInput].size),
       setting_.cluster.link(setting_.pipeline, setting_.tensor * setting_.data)));
 }
 

@@ -51,17 +51,63 @@ struct ShardedOperator {
   std::vector<OperatorWay> ways;
 };
 
+/// A tensor that can lie spread over devices, by its samples and by its features.
+struct SpreadTensor {
+  std::int64_t samples = 1, features = 1;
+  double bytes = 0;
+};
+
+/// A product of an input with a weight.
+struct WeightProduct {
+  SpreadTensor in, out;
+  double parameters = 0;
+  double flops = 0;  ///< forwards and backwards
+};
+
+/// What a device does in a second and what it holds.
+struct DeviceFigures {
+  double flops_a_second = 1e14;
+  double bytes_a_gradient = 2;
+  double bytes_a_parameter = 16;  ///< with its gradient and the optimiser's state
+};
+
 /// States on the mesh: 3^axes.
 [[nodiscard]] std::int32_t state_count(const Mesh& mesh);
 
-/// Picoseconds to bring tokens x width from one state to another and its gradient back,
-/// axis by axis: between whole and spread an all-gather, between batch and features two
+/// How a tensor in that state lies along an axis.
+[[nodiscard]] AxisState on_axis(MeshState state, std::size_t axis);
+[[nodiscard]] MeshState with_axis(MeshState state, std::size_t axis, AxisState on);
+
+/// "batch x whole", axis by axis.
+[[nodiscard]] std::string describe_state(const Mesh& mesh, MeshState state);
+
+/// Of a tensor in that state, on the fullest device: 0 … 1. Shares that do not come out
+/// even count by the largest.
+[[nodiscard]] double tensor_share(const Mesh& mesh, const SpreadTensor& tensor,
+                                  MeshState state);
+
+/// Picoseconds to bring a tensor from one state to another and its gradient back, axis by
+/// axis: between whole and spread an all-gather, between batch and features two
 /// all-to-alls.
+[[nodiscard]] Cost reshard_cost(const Mesh& mesh, const SpreadTensor& tensor,
+                                MeshState from, MeshState to);
+
+/// Every combination of the six ways along the axes. `memory` is that of the parameters.
+[[nodiscard]] std::vector<OperatorWay> product_ways(const Mesh& mesh,
+                                                    const WeightProduct& product,
+                                                    const DeviceFigures& device);
+
+/// Whole picoseconds. @throws OverflowError for what is no cost
+[[nodiscard]] Cost cost_of(Seconds seconds);
+/// Rounded up. @throws OverflowError for 2^55 and more
+[[nodiscard]] Bytes bytes_of(double bytes);
+
+/// reshard_cost() of tokens x width.
 [[nodiscard]] Cost reshard_cost(const ShardingSetting& setting, std::int64_t width,
                                 MeshState from, MeshState to);
 
 /// A linear layer, by every combination of ways; 6 x flops of a parameter and token
-/// forwards and backwards. Shares that do not come out even count by the largest.
+/// forwards and backwards.
 [[nodiscard]] ShardedOperator linear_operator(const ShardingSetting& setting,
                                               std::string name, std::int64_t in_width,
                                               std::int64_t out_width);

@@ -1,0 +1,81 @@
+#include "espalier/sharding/plan_filter.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace espalier {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+void lower(std::vector<double>& rest, std::size_t entry, double to) {
+  rest[entry] = std::min(rest[entry], to);
+}
+
+// First a, then b: the rest of one is the other and the rest of both.
+void share_join(std::size_t states, const std::vector<double>& rest,
+                const std::vector<double>& a, const std::vector<double>& b,
+                std::vector<double>& rest_a, std::vector<double>& rest_b) {
+  for (std::size_t s = 0; s < states; ++s) {
+    for (std::size_t m = 0; m < states; ++m) {
+      const double first = a[s * states + m];
+      for (std::size_t t = 0; t < states; ++t) {
+        const double beside = rest[s * states + t], second = b[m * states + t];
+        lower(rest_a, s * states + m, beside + second);
+        lower(rest_b, m * states + t, beside + first);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void PlanFilter::add(const PlanTables& tables, const PlanTable& whole) {
+  const std::size_t count = at(whole.number) + 1, states = tables.states();
+  Priced priced{tables.price(), {}};
+  priced.rests.assign(count, std::vector<double>(states * states, kInfinity));
+  priced.rests.back().assign(states * states, 0);
+  for (std::size_t n = count; n-- > 0;) {
+    const PlanTables::Making& made = tables.making(n);
+    const std::vector<double> rest = priced.rests[n];
+    if (made.second >= 0)
+      share_join(states, rest, tables.least(at(made.first)),
+                 tables.least(at(made.second)), priced.rests[at(made.first)],
+                 priced.rests[at(made.second)]);
+    else if (made.first >= 0)
+      for (std::size_t entry = 0; entry < rest.size(); ++entry)
+        lower(priced.rests[at(made.first)], entry, rest[entry] + made.added[entry]);
+  }
+  // Keys are sums of doubles, one rounding a table at most and some more.
+  const std::vector<double>& keys = tables.least(count - 1);
+  const double rounding =
+      (*std::ranges::min_element(keys) + priced.price * static_cast<double>(limit_)) *
+      static_cast<double>(count + 64) * 0x1p-52;
+  for (std::vector<double>& rests : priced.rests)
+    for (double& rest : rests) rest -= rounding;
+  priced_.push_back(std::move(priced));
+}
+
+double PlanFilter::bound(const PlanTable& table, std::size_t entry,
+                         const PlanPoint& point) const {
+  double most = -kInfinity;
+  const auto cost = static_cast<double>(point.cost);
+  const auto over = static_cast<double>(point.memory - limit_);
+  for (const Priced& priced : priced_)
+    most = std::max(most, priced.bound(at(table.number), entry, cost, over));
+  return most;
+}
+
+bool PlanFilter::worth(const PlanTable& table, std::size_t entry,
+                       const PlanPoint& point) const {
+  const auto cost = static_cast<double>(point.cost);
+  const auto over = static_cast<double>(point.memory - limit_);
+  return std::ranges::all_of(priced_, [&](const Priced& priced) {
+    return priced.bound(at(table.number), entry, cost, over) <= goal_;
+  });
+}
+
+}  // namespace espalier
