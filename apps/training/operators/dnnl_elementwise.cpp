@@ -48,7 +48,9 @@ Eltwise eltwise_of(const OperatorSpec& spec) {
       return {algorithm::eltwise_square, 0, 0};
     case UnaryFunction::kClip:
       return {algorithm::eltwise_clip, alpha, beta};
-    case UnaryFunction::kLinear:
+    case UnaryFunction::kPower:
+      return {algorithm::eltwise_pow, 1, alpha};
+    default:  // linear
       break;
   }
   return {algorithm::eltwise_linear, alpha, beta};
@@ -92,8 +94,8 @@ std::unique_ptr<Kernel> unary_backward(const OperatorSpec& spec,
 // null: oneDNN broadcasts its second operand only, and to the shape of the first.
 std::unique_ptr<Kernel> binary(const OperatorSpec& spec, const KernelTensors& tensors) {
   constexpr algorithm kMethods[] = {algorithm::binary_add, algorithm::binary_sub,
-                                    algorithm::binary_mul, algorithm::binary_div,
-                                    algorithm::binary_max, algorithm::binary_min};
+                                    algorithm::binary_mul, algorithm::binary_div};
+  if (spec.binary > BinaryFunction::kDivide) return nullptr;
   const bool commutes =
       spec.binary != BinaryFunction::kSubtract && spec.binary != BinaryFunction::kDivide;
   std::int64_t first = 0, second = 1;

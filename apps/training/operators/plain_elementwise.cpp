@@ -18,18 +18,15 @@ T apply(BinaryFunction function, T a, T b) {
       return a - b;
     case BinaryFunction::kMultiply:
       return a * b;
-    case BinaryFunction::kDivide:
+    default:
       return a / b;
-    case BinaryFunction::kMaximum:
-      return std::max(a, b);
-    case BinaryFunction::kMinimum:
-      break;
   }
-  return std::min(a, b);
 }
 
 template <class T>
 std::unique_ptr<Kernel> binary(const OperatorSpec& spec, const KernelTensors& tensors) {
+  if (spec.binary > BinaryFunction::kDivide)
+    throw InvalidInput("a maximum keeps its choice: kExtreme");
   const auto dims = tensors.output(0).dims;
   const Strided a = broadcast_strides(tensors.input(0).dims, dims);
   const Strided b = broadcast_strides(tensors.input(1).dims, dims);
@@ -39,27 +36,6 @@ std::unique_ptr<Kernel> binary(const OperatorSpec& spec, const KernelTensors& te
     for_each_element(dims, a, b, [&](std::int64_t i, std::int64_t j) {
       *y++ = apply(function, left[i], right[j]);
     });
-  });
-}
-
-// Where both are equal each gets half.
-template <class T>
-std::unique_ptr<Kernel> binary_backward(const OperatorSpec& spec,
-                                        const KernelTensors& tensors) {
-  const std::int64_t count = tensors.input(2).elements();
-  const bool maximum = spec.binary == BinaryFunction::kMaximum;
-  return kernel_of([=](const KernelCall& call) {
-    const T *const a = read<T>(call, 0), *const b = read<T>(call, 1);
-    const T* const g = read<T>(call, 2);
-    T* const da = call.outputs[0] ? write<T>(call, 0) : nullptr;
-    T* const db =
-        call.outputs.size() > 1 && call.outputs[1] ? write<T>(call, 1) : nullptr;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const T value = g[i];
-      const T part = a[i] == b[i] ? T(0.5) : T((a[i] > b[i]) == maximum);
-      if (da) da[i] = part * value;
-      if (db) db[i] = (1 - part) * value;
-    }
   });
 }
 
@@ -176,8 +152,6 @@ std::unique_ptr<Kernel> make_plain_elementwise(const OperatorSpec& spec,
   switch (spec.kind) {
     case OperatorKind::kBinary:
       return binary<T>(spec, tensors);
-    case OperatorKind::kBinaryBackward:
-      return binary_backward<T>(spec, tensors);
     case OperatorKind::kExpand:
       return expand<T>(spec, tensors);
     case OperatorKind::kDropout:

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include <stdexcept>
 #include <utility>
 
@@ -84,18 +85,48 @@ void TrainJob::fill_known(const Placement& placement) const {
   }
 }
 
-void TrainJob::check_loss(std::int64_t step, float loss) const {
-  if (std::isfinite(loss)) return;
-  const auto producer = graph_.producer(training_.loss);
-  throw InvalidInput(
-      fmt::format("the loss of step {} is {}: {} of {}; a smaller --rate may help", step,
-                  loss, label(graph_.tensor(training_.loss)),
-                  producer ? label(graph_.op(*producer)) : std::string("no operator")));
+void TrainJob::fill_inputs(const FillInputs& fill, std::int64_t step,
+                           const Placement& placement, ValueCheck* check) const {
+  for (std::size_t i = 0; i < graph_.tensors().size(); ++i) {
+    const TensorId id = tensor_id(i);
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.role != TensorRole::kInput) continue;
+    const std::span bytes(placement.tensor(id), static_cast<std::size_t>(tensor.bytes));
+    if (fill)
+      fill(training_, step, id, bytes);
+    else
+      fill_input(training_, id, options_.seed, bytes);
+    if (check != nullptr && tensor.type == ElementType::kFloat32)
+      check->look(-1, std::nullopt, id, floats(bytes.data(), tensor));
+  }
 }
 
-TrainResult TrainJob::run(
-    const FillInputs& fill,
-    const std::function<bool(std::int64_t, float, Seconds)>& ended) {
+// NaN is never meant, so the first one counts, in whichever step it is. Infinity may be
+// (what masks add), so it is the cause only where nothing is NaN until the loss.
+std::string TrainJob::where_it_began(
+    std::int64_t last, StepRun& run, const Placement& placement, const FillInputs& fill,
+    const std::function<bool(std::int64_t)>& again) const {
+  fill_known(placement);
+  for (std::int64_t step = 0; step <= last; ++step) {
+    if (again && again(step)) return "it was not looked for where that began";
+    ValueCheck check;
+    run.watch(&check);
+    fill_inputs(fill, step, placement, &check);
+    run.run(step);
+    const auto &nan = check.first_nan(), &infinity = check.first_infinity();
+    if (!nan && (step < last || !infinity)) continue;
+    std::string text = fmt::format("in step {} {}, the first to do so", step,
+                                   describe(graph_, nan ? *nan : *infinity));
+    if (nan && infinity && infinity->position < nan->position)
+      text += fmt::format("; before, {}", describe(graph_, *infinity));
+    return text;
+  }
+  return "when the steps were run again, all numbers were finite";
+}
+
+TrainResult TrainJob::run(const FillInputs& fill,
+                          const std::function<bool(std::int64_t, float, Seconds)>& ended,
+                          const std::function<bool(std::int64_t)>& again) {
   std::vector<OperatorId> order = plan_.order;
   if (!options_.planned)
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = operator_id(i);
@@ -108,22 +139,19 @@ TrainResult TrainJob::run(
   TrainResult result;
   for (std::int64_t step = 0; step < options_.steps && !result.stopped; ++step) {
     const auto start = solver::Clock::now();
-    for (std::size_t i = 0; i < graph_.tensors().size(); ++i) {
-      const Tensor& tensor = graph_.tensors()[i];
-      if (tensor.role != TensorRole::kInput) continue;
-      const std::span bytes(placement->tensor(tensor_id(i)),
-                            static_cast<std::size_t>(tensor.bytes));
-      if (fill)
-        fill(training_, step, tensor_id(i), bytes);
-      else
-        fill_input(training_, tensor_id(i), options_.seed, bytes);
-    }
+    const std::clock_t used = std::clock();
+    fill_inputs(fill, step, *placement, nullptr);
     run.run(step);
     float loss = 0;
     std::memcpy(&loss, placement->tensor(training_.loss), sizeof loss);
-    check_loss(step, loss);
+    if (!std::isfinite(loss))
+      throw InvalidInput(
+          fmt::format("the loss of step {} is {}: {}; a smaller --rate may help", step,
+                      loss, where_it_began(step, run, *placement, fill, again)));
     result.losses.push_back(loss);
     result.step_seconds.push_back(solver::since(start));
+    result.step_processor_seconds.push_back(static_cast<double>(std::clock() - used) /
+                                            CLOCKS_PER_SEC);
     if (ended) result.stopped = ended(step, loss, result.step_seconds.back());
   }
   result.arena_peak = run.arena_peak();
