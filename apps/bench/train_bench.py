@@ -94,7 +94,8 @@ def main():
     print(peer.line("PyTorch", peer))
     print(least.line("espalier", peer))
     if options.half:
-        print(half.line("espalier, half, / whole", least))
+        print(half.line("espalier, half", peer))
+        print(half.line("  beside the whole", least))
 
 
 if __name__ == "__main__":

@@ -200,6 +200,10 @@ class Model:
         axis = a.get("axis", 1)
         return F.softmax(x[0].flatten(axis), -1).reshape(x[0].shape)
 
+    def ConstantOfShape(self, x, a, **_):
+        value = torch.from_numpy(numpy_helper.to_array(a["value"]).copy())
+        return torch.full(x[0].tolist(), value.item(), dtype=value.dtype)
+
     def Clip(self, x, a, **_):
         low = float(x[1]) if len(x) > 1 and x[1] is not None else a.get("min")
         high = float(x[2]) if len(x) > 2 and x[2] is not None else a.get("max")

@@ -104,7 +104,7 @@ TEST(BadModels, AnInputWithNanIsNamed) {
       std::ranges::fill(bytes, std::byte{0xff});
   };
   const std::string message =
-      failure(product_and("Relu", {6, 3}), {.runtime = {.workers = 1}, .steps = 5}, fill);
+      failure(product_and("Neg", {6, 3}), {.runtime = {.workers = 1}, .steps = 5}, fill);
   EXPECT_NE(message.find("the loss of step 2"), std::string::npos) << message;
   EXPECT_NE(message.find("in step 2 the input tensor 'x'"), std::string::npos) << message;
 }
