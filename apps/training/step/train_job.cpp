@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <ctime>
@@ -11,6 +12,7 @@
 #include "espalier/model/operator_tasks.h"
 #include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
+#include "training/operators/dnnl_products.h"
 #include "training/step/initial_values.h"
 #include "training/step/input_values.h"
 #include "training/step/kernel_threads.h"
@@ -21,11 +23,30 @@ namespace {
 // What a step takes beside the arena: StarPU's tasks, and what kernels of products pack
 // their operands into, which oneDNN takes from the heap.
 constexpr Bytes kTaskBytes = 4096;
-constexpr Bytes kPackedBytes = Bytes{8} << 20;
+
+// What a thread packs at a time, of any operator.
+Bytes packed_by_a_thread(const OperatorGraph& graph) {
+  Bytes most = 0;
+  for (const Operator& op : graph.operators()) {
+    if (!op.type.starts_with("Conv") && !op.type.starts_with("Gemm") &&
+        !op.type.starts_with("MatMul"))
+      continue;
+    Bytes largest = 0, second = 0;
+    for (const auto* list : {&op.inputs, &op.outputs})
+      for (const auto& id : *list) {
+        const Bytes bytes = id ? graph.tensor(*id).bytes : 0;
+        second = std::max(second, std::min(largest, bytes));
+        largest = std::max(largest, bytes);
+      }
+    most = std::max(most, packed_bytes(largest, second));
+  }
+  return most;
+}
 
 // Kernels are made for as many threads as run them.
 StepKernels kernels_for(const TrainingGraph& training, const TrainOptions& options) {
   use_threads(options.threads);
+  make_product_code();
   return make_kernels(training.graph, {.update = options.update}, make_dnnl_kernel, true);
 }
 
@@ -56,7 +77,7 @@ void TrainJob::plan(const std::function<bool()>& stop) {
   const auto workers = static_cast<Bytes>(options_.runtime.workers);
   const Bytes reserve = solver::runtime_reserve(options_.runtime.workers) +
                         kTaskBytes * std::ssize(plan_.order) +
-                        kPackedBytes * workers * options_.threads;
+                        packed_by_a_thread(graph_) * workers * options_.threads;
   account_ = solver::measure_process(reserve);
 }
 
