@@ -2,6 +2,7 @@
 
 #include "espalier/model/error.h"
 #include "training/operators/dnnl_program.h"
+#include "training/operators/plain_kernels.h"
 
 namespace espalier::training {
 namespace {
@@ -179,7 +180,7 @@ std::unique_ptr<Kernel> make_dnnl_elementwise(const OperatorSpec& spec,
     case OperatorKind::kSum:
       return sum(tensors);
     case OperatorKind::kReduce:
-      return reduce(spec, tensors);
+      return sums_columns(tensors) ? nullptr : reduce(spec, tensors);
     default:
       return nullptr;
   }

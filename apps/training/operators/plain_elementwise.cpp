@@ -52,6 +52,33 @@ std::unique_ptr<Kernel> expand(const OperatorSpec& spec, const KernelTensors& te
   });
 }
 
+// alpha times the sums of columns. Rows are added in groups, whose sums are added then:
+// fewer roundings, and the same sum for any number of threads.
+template <class T>
+std::unique_ptr<Kernel> column_sums(const OperatorSpec& spec,
+                                    const KernelTensors& tensors) {
+  constexpr std::int64_t kWidth = 64, kGroup = 32;
+  const std::int64_t columns = tensors.output(0).elements();
+  const std::int64_t count = tensors.input(0).elements();
+  const std::int64_t rows = columns == 0 ? 0 : count / columns;
+  return kernel_of([=, alpha = static_cast<T>(spec.alpha)](const KernelCall& call) {
+    const T* const x = read<T>(call, 0);
+    T* const y = write<T>(call, 0);
+#pragma omp parallel for if (count >= kWorthThreads)
+    for (std::int64_t first = 0; first < columns; first += kWidth) {
+      const std::int64_t width = std::min(kWidth, columns - first);
+      T sums[kWidth] = {};
+      for (std::int64_t row = 0; row < rows; row += kGroup) {
+        T group[kWidth] = {};
+        for (std::int64_t i = row; i < std::min(rows, row + kGroup); ++i)
+          for (std::int64_t j = 0; j < width; ++j) group[j] += x[i * columns + first + j];
+        for (std::int64_t j = 0; j < width; ++j) sums[j] += group[j];
+      }
+      for (std::int64_t j = 0; j < width; ++j) y[first + j] = alpha * sums[j];
+    }
+  });
+}
+
 // A random number of 64 bits for each place, the same whatever runs when [SplitMix64].
 std::uint64_t mix(std::uint64_t z) {
   z += 0x9e3779b97f4a7c15U;
@@ -146,12 +173,25 @@ std::unique_ptr<Kernel> causal_softmax_backward(const OperatorSpec& spec,
 
 }  // namespace
 
+bool sums_columns(const KernelTensors& tensors) {
+  const TensorShape &x = tensors.input(0), &y = tensors.output(0);
+  if (x.format != TensorFormat::kPlain || y.format != TensorFormat::kPlain) return false;
+  if (y.elements() < 16) return false;
+  const auto kept = std::find_if(y.dims.begin(), y.dims.end(),
+                                 [](std::int64_t dim) { return dim != 1; });
+  const auto count = y.dims.end() - kept;
+  return count <= std::ssize(x.dims) &&
+         std::equal(kept, y.dims.end(), x.dims.end() - count);
+}
+
 template <class T>
 std::unique_ptr<Kernel> make_plain_elementwise(const OperatorSpec& spec,
                                                const KernelTensors& tensors) {
   switch (spec.kind) {
     case OperatorKind::kBinary:
       return binary<T>(spec, tensors);
+    case OperatorKind::kReduce:
+      return sums_columns(tensors) ? column_sums<T>(spec, tensors) : nullptr;
     case OperatorKind::kExpand:
       return expand<T>(spec, tensors);
     case OperatorKind::kDropout:

@@ -32,6 +32,10 @@ template <class T>
 [[nodiscard]] std::unique_ptr<Kernel> make_plain_update(const OperatorSpec& spec,
                                                         const KernelTensors& tensors);
 
+/// Whether a kReduce sums all rows of a matrix of some columns, all plain: oneDNN 2 does
+/// that slowly.
+[[nodiscard]] bool sums_columns(const KernelTensors& tensors);
+
 /// Any of them but functions of one element, which are asked for first.
 template <class T>
 [[nodiscard]] std::unique_ptr<Kernel> make_plain_kernel(const OperatorSpec& spec,

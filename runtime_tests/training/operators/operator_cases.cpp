@@ -175,6 +175,11 @@ void add_elementwise(std::vector<OperatorCase>& cases) {
   mean.alpha = spread.alpha = 1.0 / 6;
   cases.push_back(
       {"mean of rows", mean, {plain({4, 6})}, {plain({4, 1})}, {{spread, {g()}, {0}}}});
+  cases.push_back({"sums of many columns",
+                   mean,
+                   {plain({71, 3, 45})},
+                   {plain({3, 45})},
+                   {{spread, {g()}, {0}}}});
   cases.push_back({"bias of channels",
                    reduce,
                    {t({2, 16, 3, 3})},
