@@ -96,13 +96,21 @@ training::TrainResult train(const TrainCommand& command, training::TrainJob& job
   }
   const Interrupt interrupt;
   reached.done = 0;
-  return job.run(fill, [&](std::int64_t step, float loss, Seconds seconds) {
+  const auto ended = [&](std::int64_t step, float loss, Seconds seconds) {
     reached.done = step + 1;
     if (!command.json)
       print(
           fmt::format("step {:>6}  loss {:<12.7g}  {:.3f} s\n", step + 1, loss, seconds));
     return interrupt.came();
-  });
+  };
+  const auto again = [&interrupt](std::int64_t step) {
+    if (step == 0)
+      fmt::print(stderr,
+                 "espalier: a loss is no number; the steps run again to find where that "
+                 "began\n");
+    return interrupt.came();
+  };
+  return job.run(fill, ended, again);
 }
 
 // A plan that runs operators again instead of keeping what they wrote, inside the bound.

@@ -72,6 +72,8 @@ ExitStatus report_run(const TrainCommand& command, const TrainJob& job,
   report.heading("Time");
   report.seconds("prepare_seconds", "prepare", run.prepare_seconds);
   report.seconds("plan_seconds", "plan", run.plan_seconds);
+  report.numbers("seconds_by_step", "", result.step_seconds);
+  report.numbers("processor_seconds_by_step", "", result.step_processor_seconds);
   auto seconds = result.step_seconds;
   report.seconds("train_seconds", "train",
                  std::accumulate(seconds.begin(), seconds.end(), 0.0));

@@ -2,6 +2,7 @@
 
 #include "espalier/model/error.h"
 #include "training/operators/dnnl_program.h"
+#include "training/operators/plain_kernels.h"
 
 namespace espalier::training {
 namespace {
@@ -48,7 +49,9 @@ Eltwise eltwise_of(const OperatorSpec& spec) {
       return {algorithm::eltwise_square, 0, 0};
     case UnaryFunction::kClip:
       return {algorithm::eltwise_clip, alpha, beta};
-    case UnaryFunction::kLinear:
+    case UnaryFunction::kPower:
+      return {algorithm::eltwise_pow, 1, alpha};
+    default:  // linear
       break;
   }
   return {algorithm::eltwise_linear, alpha, beta};
@@ -92,8 +95,8 @@ std::unique_ptr<Kernel> unary_backward(const OperatorSpec& spec,
 // null: oneDNN broadcasts its second operand only, and to the shape of the first.
 std::unique_ptr<Kernel> binary(const OperatorSpec& spec, const KernelTensors& tensors) {
   constexpr algorithm kMethods[] = {algorithm::binary_add, algorithm::binary_sub,
-                                    algorithm::binary_mul, algorithm::binary_div,
-                                    algorithm::binary_max, algorithm::binary_min};
+                                    algorithm::binary_mul, algorithm::binary_div};
+  if (spec.binary > BinaryFunction::kDivide) return nullptr;
   const bool commutes =
       spec.binary != BinaryFunction::kSubtract && spec.binary != BinaryFunction::kDivide;
   std::int64_t first = 0, second = 1;
@@ -177,7 +180,7 @@ std::unique_ptr<Kernel> make_dnnl_elementwise(const OperatorSpec& spec,
     case OperatorKind::kSum:
       return sum(tensors);
     case OperatorKind::kReduce:
-      return reduce(spec, tensors);
+      return sums_columns(tensors) ? nullptr : reduce(spec, tensors);
     default:
       return nullptr;
   }

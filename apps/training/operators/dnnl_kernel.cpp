@@ -10,9 +10,9 @@ std::unique_ptr<Kernel> make_dnnl_kernel(const OperatorSpec& spec,
                                          const KernelTensors& tensors) {
   try {
     for (const auto make :
-         {make_dnnl_convolution, make_dnnl_matmul, make_dnnl_elementwise,
-          make_dnnl_normalization, make_dnnl_pooling, make_dnnl_movement,
-          make_plain_kernel<float>})
+         {make_plain_unary<float>, make_dnnl_convolution, make_dnnl_matmul,
+          make_dnnl_elementwise, make_dnnl_normalization, make_dnnl_pooling,
+          make_dnnl_movement, make_plain_kernel<float>})
       if (auto kernel = make(spec, tensors)) return kernel;
   } catch (const dnnl::error& error) {
     throw InvalidInput(fmt::format("oneDNN refuses it: {}", error.what()));

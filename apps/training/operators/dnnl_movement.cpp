@@ -87,7 +87,10 @@ std::unique_ptr<Kernel> make_dnnl_movement(const OperatorSpec& spec,
                                            const KernelTensors& tensors) {
   switch (spec.kind) {
     case OperatorKind::kCopy:
-      return tensors.input(0).type == ElementType::kFloat32 ? copy(tensors) : nullptr;
+      if (tensors.input(0).type != ElementType::kFloat32 && plain(tensors.input(0)) &&
+          plain(tensors.output(0)))
+        return nullptr;
+      return copy(tensors);
     case OperatorKind::kTranspose:
       return transpose(spec, tensors);
     case OperatorKind::kConcat:

@@ -13,6 +13,8 @@ bool uses_result(UnaryFunction function) {
     case UnaryFunction::kTanh:
     case UnaryFunction::kExp:
     case UnaryFunction::kSqrt:
+    case UnaryFunction::kSelu:
+    case UnaryFunction::kReciprocal:
       return true;
     default:
       return false;

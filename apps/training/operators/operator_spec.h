@@ -24,18 +24,27 @@ enum class OperatorKind : std::int8_t {
   kUnary,            ///< x -> y
   kUnaryBackward,    ///< x or y (uses_result()), g -> dx
   kBinary,           ///< a, b -> y, both broadcast to y
-  kBinaryBackward,   ///< of kMaximum, kMinimum: a, b, g -> da, [db]; all of one shape
   kSum,              ///< x ... -> y, all of one shape
   kReduce,           ///< x -> y: alpha times the sum over what y has as 1 or not at all
   kExpand,           ///< x -> y: alpha times x, broadcast to y
   kDropout,          ///< x -> y, mask
   kDropoutBackward,  ///< mask, g -> dx
+  kWhere,            ///< mask, a, b -> y: a where the mask is not 0; all broadcast to y
+  /// x ... -> y, [choice]: of kMaximum or kMinimum, and which x it is, the first of
+  /// equals; all broadcast to y
+  kExtreme,
+  kChosen,  ///< choice, g -> dx: g where the choice, broadcast to g, is `axis`, else 0
   // Normalisation
   kBatchNorm,          ///< x, scale, bias, [running mean, running variance: updated]
                        ///< -> y, mean, variance
   kBatchNormBackward,  ///< x, scale, mean, variance, g -> dx, dscale, dbias
   kLayerNorm,  ///< x, scale, bias -> y, mean, variance; over the dims from axis on
   kLayerNormBackward,  ///< x, scale, mean, variance, g -> dx, dscale, dbias
+  /// x, scale, bias -> y, mean, inverse deviation (of rows), over `size` groups of
+  /// channels of each sample (0: every channel is one); scale and bias of groups or
+  /// channels
+  kGroupNorm,
+  kGroupNormBackward,  ///< x, scale, mean, inverse deviation, g -> dx, dscale, dbias
   kLocalNorm,          ///< LRN: x -> y
   kLocalNormBackward,  ///< x, g -> dx
   kSoftmax,            ///< x -> y along axis; its logarithm where `logarithm`
@@ -49,6 +58,8 @@ enum class OperatorKind : std::int8_t {
   kMaxPoolBackward,      ///< indices, g -> dx
   kAveragePool,          ///< x -> y
   kAveragePoolBackward,  ///< g -> dx
+  kPeak,                 ///< x -> y: the largest of all positions
+  kPeakBackward,         ///< x, y, g -> dx
   // Moving data
   kCopy,            ///< x -> y: as many elements, in the order of the plain format
   kTranspose,       ///< x -> y: dimension i of y is dimension axes[i] of x
@@ -88,8 +99,14 @@ enum class UnaryFunction : std::int8_t {
   kSqrt,
   kAbs,
   kSquare,
-  kClip,   ///< to [alpha, beta]
-  kLinear  ///< alpha x + beta
+  kClip,    ///< to [alpha, beta]
+  kLinear,  ///< alpha x + beta
+  kPower,   ///< x to the power of alpha
+  kSelu,    ///< beta x above 0, beta alpha (e^x - 1) below
+  kReciprocal,
+  kHardSigmoid,  ///< alpha x + beta, cut to [0, 1]
+  kSoftplus,     ///< log(1 + e^x)
+  kErf
 };
 
 /// Whether the gradient is made of y; else of x.
@@ -100,7 +117,7 @@ enum class BinaryFunction : std::int8_t {
   kSubtract,
   kMultiply,
   kDivide,
-  kMaximum,
+  kMaximum,  ///< of kExtreme, as is the next
   kMinimum
 };
 

@@ -18,18 +18,15 @@ T apply(BinaryFunction function, T a, T b) {
       return a - b;
     case BinaryFunction::kMultiply:
       return a * b;
-    case BinaryFunction::kDivide:
+    default:
       return a / b;
-    case BinaryFunction::kMaximum:
-      return std::max(a, b);
-    case BinaryFunction::kMinimum:
-      break;
   }
-  return std::min(a, b);
 }
 
 template <class T>
 std::unique_ptr<Kernel> binary(const OperatorSpec& spec, const KernelTensors& tensors) {
+  if (spec.binary > BinaryFunction::kDivide)
+    throw InvalidInput("a maximum keeps its choice: kExtreme");
   const auto dims = tensors.output(0).dims;
   const Strided a = broadcast_strides(tensors.input(0).dims, dims);
   const Strided b = broadcast_strides(tensors.input(1).dims, dims);
@@ -39,27 +36,6 @@ std::unique_ptr<Kernel> binary(const OperatorSpec& spec, const KernelTensors& te
     for_each_element(dims, a, b, [&](std::int64_t i, std::int64_t j) {
       *y++ = apply(function, left[i], right[j]);
     });
-  });
-}
-
-// Where both are equal each gets half.
-template <class T>
-std::unique_ptr<Kernel> binary_backward(const OperatorSpec& spec,
-                                        const KernelTensors& tensors) {
-  const std::int64_t count = tensors.input(2).elements();
-  const bool maximum = spec.binary == BinaryFunction::kMaximum;
-  return kernel_of([=](const KernelCall& call) {
-    const T *const a = read<T>(call, 0), *const b = read<T>(call, 1);
-    const T* const g = read<T>(call, 2);
-    T* const da = call.outputs[0] ? write<T>(call, 0) : nullptr;
-    T* const db =
-        call.outputs.size() > 1 && call.outputs[1] ? write<T>(call, 1) : nullptr;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const T value = g[i];
-      const T part = a[i] == b[i] ? T(0.5) : T((a[i] > b[i]) == maximum);
-      if (da) da[i] = part * value;
-      if (db) db[i] = (1 - part) * value;
-    }
   });
 }
 
@@ -73,6 +49,33 @@ std::unique_ptr<Kernel> expand(const OperatorSpec& spec, const KernelTensors& te
     T* const y = write<T>(call, 0);
     for_each_element(dims, from, to,
                      [&](std::int64_t i, std::int64_t j) { y[j] = scale * x[i]; });
+  });
+}
+
+// alpha times the sums of columns. Rows are added in groups, whose sums are added then:
+// fewer roundings, and the same sum for any number of threads.
+template <class T>
+std::unique_ptr<Kernel> column_sums(const OperatorSpec& spec,
+                                    const KernelTensors& tensors) {
+  constexpr std::int64_t kWidth = 64, kGroup = 32;
+  const std::int64_t columns = tensors.output(0).elements();
+  const std::int64_t count = tensors.input(0).elements();
+  const std::int64_t rows = columns == 0 ? 0 : count / columns;
+  return kernel_of([=, alpha = static_cast<T>(spec.alpha)](const KernelCall& call) {
+    const T* const x = read<T>(call, 0);
+    T* const y = write<T>(call, 0);
+#pragma omp parallel for if (count >= kWorthThreads)
+    for (std::int64_t first = 0; first < columns; first += kWidth) {
+      const std::int64_t width = std::min(kWidth, columns - first);
+      T sums[kWidth] = {};
+      for (std::int64_t row = 0; row < rows; row += kGroup) {
+        T group[kWidth] = {};
+        for (std::int64_t i = row; i < std::min(rows, row + kGroup); ++i)
+          for (std::int64_t j = 0; j < width; ++j) group[j] += x[i * columns + first + j];
+        for (std::int64_t j = 0; j < width; ++j) sums[j] += group[j];
+      }
+      for (std::int64_t j = 0; j < width; ++j) y[first + j] = alpha * sums[j];
+    }
   });
 }
 
@@ -170,14 +173,25 @@ std::unique_ptr<Kernel> causal_softmax_backward(const OperatorSpec& spec,
 
 }  // namespace
 
+bool sums_columns(const KernelTensors& tensors) {
+  const TensorShape &x = tensors.input(0), &y = tensors.output(0);
+  if (x.format != TensorFormat::kPlain || y.format != TensorFormat::kPlain) return false;
+  if (y.elements() < 16) return false;
+  const auto kept = std::find_if(y.dims.begin(), y.dims.end(),
+                                 [](std::int64_t dim) { return dim != 1; });
+  const auto count = y.dims.end() - kept;
+  return count <= std::ssize(x.dims) &&
+         std::equal(kept, y.dims.end(), x.dims.end() - count);
+}
+
 template <class T>
 std::unique_ptr<Kernel> make_plain_elementwise(const OperatorSpec& spec,
                                                const KernelTensors& tensors) {
   switch (spec.kind) {
     case OperatorKind::kBinary:
       return binary<T>(spec, tensors);
-    case OperatorKind::kBinaryBackward:
-      return binary_backward<T>(spec, tensors);
+    case OperatorKind::kReduce:
+      return sums_columns(tensors) ? column_sums<T>(spec, tensors) : nullptr;
     case OperatorKind::kExpand:
       return expand<T>(spec, tensors);
     case OperatorKind::kDropout:

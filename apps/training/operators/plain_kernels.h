@@ -14,6 +14,15 @@ template <class T>
 [[nodiscard]] std::unique_ptr<Kernel> make_plain_elementwise(
     const OperatorSpec& spec, const KernelTensors& tensors);
 template <class T>
+[[nodiscard]] std::unique_ptr<Kernel> make_plain_unary(const OperatorSpec& spec,
+                                                       const KernelTensors& tensors);
+template <class T>
+[[nodiscard]] std::unique_ptr<Kernel> make_plain_select(const OperatorSpec& spec,
+                                                        const KernelTensors& tensors);
+template <class T>
+[[nodiscard]] std::unique_ptr<Kernel> make_plain_group_norm(const OperatorSpec& spec,
+                                                            const KernelTensors& tensors);
+template <class T>
 [[nodiscard]] std::unique_ptr<Kernel> make_plain_movement(const OperatorSpec& spec,
                                                           const KernelTensors& tensors);
 template <class T>
@@ -23,11 +32,17 @@ template <class T>
 [[nodiscard]] std::unique_ptr<Kernel> make_plain_update(const OperatorSpec& spec,
                                                         const KernelTensors& tensors);
 
-/// Any of them.
+/// Whether a kReduce sums all rows of a matrix of some columns, all plain: oneDNN 2 does
+/// that slowly.
+[[nodiscard]] bool sums_columns(const KernelTensors& tensors);
+
+/// Any of them but functions of one element, which are asked for first.
 template <class T>
 [[nodiscard]] std::unique_ptr<Kernel> make_plain_kernel(const OperatorSpec& spec,
                                                         const KernelTensors& tensors) {
   if (auto kernel = make_plain_elementwise<T>(spec, tensors)) return kernel;
+  if (auto kernel = make_plain_select<T>(spec, tensors)) return kernel;
+  if (auto kernel = make_plain_group_norm<T>(spec, tensors)) return kernel;
   if (auto kernel = make_plain_movement<T>(spec, tensors)) return kernel;
   if (auto kernel = make_plain_loss<T>(spec, tensors)) return kernel;
   return make_plain_update<T>(spec, tensors);

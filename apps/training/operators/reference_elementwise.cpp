@@ -52,10 +52,11 @@ double value_of(const OperatorSpec& spec, double x) {
       return x * x;
     case UnaryFunction::kClip:
       return std::clamp(x, spec.alpha, spec.beta);
-    case UnaryFunction::kLinear:
-      break;
+    case UnaryFunction::kPower:
+      return std::pow(x, spec.alpha);
+    default:  // linear
+      return spec.alpha * x + spec.beta;
   }
-  return spec.alpha * x + spec.beta;
 }
 
 // The derivative, from the result where uses_result().
@@ -99,6 +100,8 @@ double slope_from_argument(const OperatorSpec& spec, double x) {
       return x > 0 ? 1 : x < 0 ? -1 : 0;
     case UnaryFunction::kSquare:
       return 2 * x;
+    case UnaryFunction::kPower:
+      return spec.alpha * std::pow(x, spec.alpha - 1);
     case UnaryFunction::kClip:
       return x > spec.alpha && x <= spec.beta ? 1 : 0;
     default:  // linear

@@ -7,8 +7,9 @@ namespace espalier::training {
 std::unique_ptr<Kernel> make_reference_kernel(const OperatorSpec& spec,
                                               const KernelTensors& tensors) {
   for (const auto make :
-       {make_reference_linear, make_reference_elementwise, make_reference_normalization,
-        make_reference_pooling, make_reference_movement, make_plain_kernel<double>})
+       {make_plain_unary<double>, make_reference_linear, make_reference_elementwise,
+        make_reference_normalization, make_reference_pooling, make_reference_movement,
+        make_plain_kernel<double>})
     if (auto kernel = make(spec, tensors)) return kernel;
   throw InvalidInput("no kernel for an operator of this kind");
 }

@@ -99,6 +99,32 @@ Recipe quotient_gradient(const OperatorView& view) {
   return recipe;
 }
 
+Recipe extreme(const OperatorView& view, F function) {
+  RecipeStep step{{.kind = OperatorKind::kExtreme, .binary = function}, {}, {output(0)}};
+  for (std::size_t i = 0; i < view.op().inputs.size(); ++i)
+    step.inputs.emplace_back(input(i));
+  if (view.has_output(1)) step.outputs.emplace_back(output(1));
+  return {{step}};
+}
+
+// To output i the gradient where `choice` is what of(i) says.
+template <class Of>
+Recipe chosen_gradient(const OperatorView& view, std::size_t choice, const Of& of) {
+  Recipe recipe;
+  const Shape& g = view.in(view.g()).shape;
+  for (std::size_t i = 0; i < view.op().outputs.size(); ++i) {
+    if (!view.has_output(i)) continue;
+    const bool same = view.out(i).shape == g;
+    if (!same && recipe.temporaries.empty()) recipe.temporaries.push_back(g);
+    const Ingredient to = same ? output(i) : temporary(0);
+    recipe.steps.push_back({{.kind = OperatorKind::kChosen, .axis = of(i)},
+                            {input(choice), input(view.g())},
+                            {to}});
+    if (!same) add_reduction(recipe, view, to, i, 1);
+  }
+  return recipe;
+}
+
 }  // namespace
 
 std::optional<Recipe> broadcast_recipe(const OperatorView& view) {
@@ -110,6 +136,17 @@ std::optional<Recipe> broadcast_recipe(const OperatorView& view) {
   if (type == "SubGrad") return sum_gradient(view, true);
   if (type == "MulGrad") return product_gradient(view);
   if (type == "DivGrad") return quotient_gradient(view);
+  if (type == "Max") return extreme(view, F::kMaximum);
+  if (type == "Min") return extreme(view, F::kMinimum);
+  if (type == "MaxGrad" || type == "MinGrad")
+    return chosen_gradient(view, view.y(1),
+                           [](std::size_t i) { return std::int64_t(i); });
+  if (type == "Where")
+    return Recipe{
+        {{{.kind = OperatorKind::kWhere}, {input(0), input(1), input(2)}, {output(0)}}}};
+  if (type == "WhereGrad")
+    return chosen_gradient(view, view.x(0),
+                           [](std::size_t i) { return std::int64_t{i == 1}; });
   return std::nullopt;
 }
 

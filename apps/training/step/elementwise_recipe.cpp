@@ -24,7 +24,12 @@ constexpr std::array kFunctions = {std::pair{"Relu", F::kRelu},
                                    std::pair{"Abs", F::kAbs},
                                    std::pair{"Pow", F::kSquare},
                                    std::pair{"Clip", F::kClip},
-                                   std::pair{"Neg", F::kLinear}};
+                                   std::pair{"Neg", F::kLinear},
+                                   std::pair{"Selu", F::kSelu},
+                                   std::pair{"Reciprocal", F::kReciprocal},
+                                   std::pair{"HardSigmoid", F::kHardSigmoid},
+                                   std::pair{"Softplus", F::kSoftplus},
+                                   std::pair{"Erf", F::kErf}};
 
 OperatorSpec spec_of(const OperatorView& view, F function) {
   OperatorSpec spec{.kind = OperatorKind::kUnary, .unary = function};
@@ -40,7 +45,16 @@ OperatorSpec spec_of(const OperatorView& view, F function) {
       if (op.text("approximate", "none") == "tanh") spec.unary = F::kGeluTanh;
       break;
     case F::kSquare:
-      if (view.number(1, 2) != 2) view.refuse("of powers only the square is known");
+      spec.alpha = view.number(1, 2);
+      if (spec.alpha != 2) spec.unary = F::kPower;
+      break;
+    case F::kSelu:
+      spec.alpha = op.real("alpha", 1.67326319217681884765625);
+      spec.beta = op.real("gamma", 1.05070102214813232421875);
+      break;
+    case F::kHardSigmoid:
+      spec.alpha = op.real("alpha", 0.2);
+      spec.beta = op.real("beta", 0.5);
       break;
     case F::kClip:
       spec.alpha = view.number(1, op.real("min", std::numeric_limits<float>::lowest()));

@@ -18,8 +18,9 @@ Start start_of(const OperatorGraph& graph, TensorId id, double& deviation) {
     const Shape& shape = graph.tensor(id).shape;
     const bool second = op.input(1) == id, first = op.input(0) == id;
     const auto elements = static_cast<double>(element_count(shape));
-    if (op.type == "Conv" && second) {
-      deviation = std::sqrt(2 * static_cast<double>(shape[0]) / elements);
+    if (op.type.starts_with("Conv") && second) {
+      const std::int64_t results = shape[op.type == "Conv" ? 0 : 1];
+      deviation = std::sqrt(2 * static_cast<double>(results) / elements);
       return Start::kWeights;
     }
     if ((op.type == "Gemm" || op.type == "MatMul") && shape.size() >= 2 &&

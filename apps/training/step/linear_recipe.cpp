@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "training/step/operator_view.h"
@@ -34,6 +32,54 @@ Recipe convolution_gradient(const OperatorView& view) {
   return recipe;
 }
 
+// A channel of a bias, seen beside (samples, channels, positions ...).
+Ingredient by_channel(Ingredient bias, const Shape& y) {
+  Shape shape(y.size() - 1, 1);
+  shape[0] = y[1];
+  bias.shape = shape;
+  return bias;
+}
+
+// The convolution whose gradient it is takes y to x, with the same weights.
+OperatorSpec transposed_spec(const OperatorView& view, OperatorKind kind,
+                             const Shape& y) {
+  const Shape& w = view.argument_shape(1);
+  return {.kind = kind,
+          .window = window_of(view, {w.begin() + 2, w.end()}, y, view.argument_shape(0))};
+}
+
+Recipe transposed_convolution(const OperatorView& view) {
+  const Shape& y = view.out(0).shape;
+  Recipe recipe{{{transposed_spec(view, OperatorKind::kConvolutionBackwardData, y),
+                  {input(0), input(1)},
+                  {output(0)}}}};
+  if (view.has_input(2))
+    recipe.steps.push_back(
+        {{.kind = OperatorKind::kBinary, .binary = BinaryFunction::kAdd},
+         {output(0), by_channel(input(2), y)},
+         {output(0)}});
+  return recipe;
+}
+
+Recipe transposed_convolution_gradient(const OperatorView& view) {
+  const Shape& y = view.in(view.g()).shape;
+  const Ingredient g = input(view.g());
+  Recipe recipe;
+  if (view.has_output(0))
+    recipe.steps.push_back({transposed_spec(view, OperatorKind::kConvolution, y),
+                            {g, input(view.x(1))},
+                            {output(0)}});
+  if (view.has_output(1))
+    recipe.steps.push_back(
+        {transposed_spec(view, OperatorKind::kConvolutionBackwardWeights, y),
+         {g, input(view.x(0))},
+         {output(1)}});
+  if (view.has_output(2))
+    recipe.steps.push_back(
+        {{.kind = OperatorKind::kReduce}, {g}, {by_channel(output(2), y)}});
+  return recipe;
+}
+
 // y = alpha op(a) op(b) + beta c
 struct Product {
   double alpha = 1, beta = 1;
@@ -53,9 +99,16 @@ Recipe product(const OperatorView& view) {
   const Product of = product_of(view);
   RecipeStep step{matmul(of.alpha, of.a, of.b), {input(0), input(1)}, {output(0)}};
   if (!view.has_input(2)) return {{step}};
-  if (of.beta != 1) view.refuse(fmt::format("beta {} is not known", of.beta));
-  step.inputs.push_back(input(2));
-  return {{step}};
+  if (of.beta == 1) {
+    step.inputs.push_back(input(2));
+    return {{step}};
+  }
+  step.inputs.push_back(temporary(0));
+  const OperatorSpec scale{.kind = OperatorKind::kUnary,
+                           .unary = UnaryFunction::kLinear,
+                           .alpha = of.beta,
+                           .beta = 0};
+  return {{{scale, {input(2)}, {temporary(0)}}, step}, {view.in(2).shape}};
 }
 
 Recipe product_gradient(const OperatorView& view) {
@@ -82,6 +135,8 @@ std::optional<Recipe> linear_recipe(const OperatorView& view) {
   const std::string& type = view.op().type;
   if (type == "Conv") return convolution(view);
   if (type == "ConvGrad") return convolution_gradient(view);
+  if (type == "ConvTranspose") return transposed_convolution(view);
+  if (type == "ConvTransposeGrad") return transposed_convolution_gradient(view);
   if (type == "Gemm" || type == "MatMul") return product(view);
   if (type == "GemmGrad" || type == "MatMulGrad") return product_gradient(view);
   return std::nullopt;

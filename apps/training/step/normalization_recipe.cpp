@@ -3,6 +3,27 @@
 namespace espalier::training {
 namespace {
 
+// x, scale and what was kept of x's moments, and g: gradients of x, scale and bias, those
+// that nobody wants to temporaries.
+Recipe row_gradient(const OperatorView& view, const OperatorSpec& spec, const Shape& x,
+                    const Shape& scale) {
+  Recipe recipe;
+  RecipeStep step{spec,
+                  {input(view.x(0)), input(view.x(1)), input(view.y(1)), input(view.y(2)),
+                   input(view.g())},
+                  {}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (view.has_output(i)) {
+      step.outputs.emplace_back(output(i));
+      continue;
+    }
+    step.outputs.emplace_back(temporary(recipe.temporaries.size()));
+    recipe.temporaries.push_back(i == 0 ? x : scale);
+  }
+  recipe.steps.push_back(step);
+  return recipe;
+}
+
 // What the graph calls the inverse deviation, and no one else reads, is the variance.
 Recipe batch_norm(const OperatorView& view) {
   OperatorSpec spec{.kind = OperatorKind::kBatchNorm,
@@ -10,21 +31,7 @@ Recipe batch_norm(const OperatorView& view) {
                     .momentum = view.op().real("momentum", 0.9)};
   if (view.is_gradient()) {
     spec.kind = OperatorKind::kBatchNormBackward;
-    Recipe recipe;
-    RecipeStep step{spec,
-                    {input(view.x(0)), input(view.x(1)), input(view.y(1)),
-                     input(view.y(2)), input(view.g())},
-                    {}};
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (view.has_output(i)) {
-        step.outputs.emplace_back(output(i));
-        continue;
-      }
-      step.outputs.emplace_back(temporary(recipe.temporaries.size()));
-      recipe.temporaries.push_back(view.in(view.x(i == 0 ? 0 : 1)).shape);
-    }
-    recipe.steps.push_back(step);
-    return recipe;
+    return row_gradient(view, spec, view.in(view.x(0)).shape, view.in(view.x(1)).shape);
   }
   RecipeStep step{
       spec, {input(0), input(1), input(2)}, {output(0), output(1), output(2)}};
@@ -44,27 +51,23 @@ Recipe layer_norm(const OperatorView& view) {
   const Shape normalised(x.begin() + spec.axis, x.end());
   if (view.is_gradient()) {
     spec.kind = OperatorKind::kLayerNormBackward;
-    Recipe recipe;
-    RecipeStep step{spec,
-                    {input(view.x(0)), input(view.x(1)), input(view.y(1)),
-                     input(view.y(2)), input(view.g())},
-                    {}};
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (view.has_output(i)) {
-        step.outputs.emplace_back(output(i));
-        continue;
-      }
-      step.outputs.emplace_back(temporary(recipe.temporaries.size()));
-      recipe.temporaries.push_back(i == 0 ? x : normalised);
-    }
-    recipe.steps.push_back(step);
-    return recipe;
+    return row_gradient(view, spec, x, normalised);
   }
   if (view.has_input(2))
     return {{{spec, {input(0), input(1), input(2)}, {output(0), output(1), output(2)}}}};
   return {{{{.kind = OperatorKind::kFill, .alpha = 0}, {}, {temporary(0)}},
            {spec, {input(0), input(1), temporary(0)}, {output(0), output(1), output(2)}}},
           {normalised}};
+}
+
+Recipe group_norm(const OperatorView& view, std::int64_t groups) {
+  OperatorSpec spec{.kind = OperatorKind::kGroupNorm,
+                    .epsilon = view.op().real("epsilon", 1e-5),
+                    .size = groups};
+  if (!view.is_gradient())
+    return {{{spec, {input(0), input(1), input(2)}, {output(0), output(1), output(2)}}}};
+  spec.kind = OperatorKind::kGroupNormBackward;
+  return row_gradient(view, spec, view.argument_shape(0), view.in(view.x(1)).shape);
 }
 
 Recipe local_norm(const OperatorView& view) {
@@ -86,6 +89,10 @@ std::optional<Recipe> normalization_recipe(const OperatorView& view) {
     return batch_norm(view);
   if (type == "LayerNormalization" || type == "LayerNormalizationGrad")
     return layer_norm(view);
+  if (type == "GroupNormalization" || type == "GroupNormalizationGrad")
+    return group_norm(view, view.op().integer("num_groups", 1));
+  if (type == "InstanceNormalization" || type == "InstanceNormalizationGrad")
+    return group_norm(view, 0);
   if (type == "LRN" || type == "LRNGrad") return local_norm(view);
   return std::nullopt;
 }

@@ -64,6 +64,14 @@ Recipe average_pool(const OperatorView& view, bool global) {
   return {{{spec, {input(view.g())}, {output(0)}}}};
 }
 
+Recipe peak(const OperatorView& view) {
+  if (!view.is_gradient())
+    return {{{{.kind = OperatorKind::kPeak}, {input(0)}, {output(0)}}}};
+  return {{{{.kind = OperatorKind::kPeakBackward},
+            {input(view.x(0)), input(view.y(0)), input(view.g())},
+            {output(0)}}}};
+}
+
 }  // namespace
 
 std::optional<Recipe> pooling_recipe(const OperatorView& view) {
@@ -73,6 +81,7 @@ std::optional<Recipe> pooling_recipe(const OperatorView& view) {
     return average_pool(view, false);
   if (type == "GlobalAveragePool" || type == "GlobalAveragePoolGrad")
     return average_pool(view, true);
+  if (type == "GlobalMaxPool" || type == "GlobalMaxPoolGrad") return peak(view);
   return std::nullopt;
 }
 

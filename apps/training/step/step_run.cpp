@@ -82,12 +82,24 @@ void StepRun::execute(const Task& task) noexcept {
                         .scratch = task.workspace,
                         .step = step_,
                         .seed = options_.seed});
+      if (check_ != nullptr) look_at_results(task);
     } catch (const InvalidInput& error) {
       throw InvalidInput(fmt::format("{}: {}", label(graph_.op(task.op)), error.what()));
     } catch (const std::exception& error) {
       throw Error(fmt::format("{}: {}", label(graph_.op(task.op)), error.what()));
     }
   });
+}
+
+void StepRun::look_at_results(const Task& task) const {
+  const Operator& op = graph_.op(task.op);
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    if (!op.outputs[i]) continue;
+    const Tensor& tensor = graph_.tensor(*op.outputs[i]);
+    if (tensor.type == ElementType::kFloat32)
+      check_->look(&task - tasks_.data(), task.op, *op.outputs[i],
+                   floats(task.outputs[i], tensor));
+  }
 }
 
 void StepRun::run_task(void** /*buffers*/, void* task) {

@@ -10,6 +10,7 @@
 #include "training/step/conflicts.h"
 #include "training/step/placement.h"
 #include "training/step/recipe_kernel.h"
+#include "training/step/value_check.h"
 
 namespace espalier::training {
 
@@ -34,6 +35,9 @@ class StepRun {
   /// @throws what the first kernel that failed threw, naming its operator
   void run(std::int64_t step);
 
+  /// From the next step on, looks at all that operators write. null: no longer.
+  void watch(ValueCheck* check) { check_ = check; }
+
   /// The highest end of what kernels were given in the arena so far, in bytes from its
   /// first, rounded up to the alignment. 0 without an arena.
   [[nodiscard]] Bytes arena_peak() const { return arena_peak_; }
@@ -54,6 +58,7 @@ class StepRun {
   Task task_of(OperatorId id, StepKernels& kernels, const Placement& placement,
                std::vector<MemoryAccess>& accesses);
   void execute(const Task& task) noexcept;
+  void look_at_results(const Task& task) const;
   void ended() noexcept;
   static void run_task(void** buffers, void* task);
 
@@ -61,6 +66,7 @@ class StepRun {
   StepRunOptions options_;
   std::vector<Task> tasks_;  // in the order
   std::int64_t step_ = 0;
+  ValueCheck* check_ = nullptr;
   FirstError errors_;
   std::atomic<Bytes> arena_peak_{0};
   std::mutex mutex_;

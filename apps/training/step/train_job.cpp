@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include <stdexcept>
 #include <utility>
 
 #include "espalier/model/operator_tasks.h"
 #include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
+#include "training/operators/dnnl_products.h"
 #include "training/step/initial_values.h"
 #include "training/step/input_values.h"
 #include "training/step/kernel_threads.h"
@@ -20,11 +23,30 @@ namespace {
 // What a step takes beside the arena: StarPU's tasks, and what kernels of products pack
 // their operands into, which oneDNN takes from the heap.
 constexpr Bytes kTaskBytes = 4096;
-constexpr Bytes kPackedBytes = Bytes{8} << 20;
+
+// What a thread packs at a time, of any operator.
+Bytes packed_by_a_thread(const OperatorGraph& graph) {
+  Bytes most = 0;
+  for (const Operator& op : graph.operators()) {
+    if (!op.type.starts_with("Conv") && !op.type.starts_with("Gemm") &&
+        !op.type.starts_with("MatMul"))
+      continue;
+    Bytes largest = 0, second = 0;
+    for (const auto* list : {&op.inputs, &op.outputs})
+      for (const auto& id : *list) {
+        const Bytes bytes = id ? graph.tensor(*id).bytes : 0;
+        second = std::max(second, std::min(largest, bytes));
+        largest = std::max(largest, bytes);
+      }
+    most = std::max(most, packed_bytes(largest, second));
+  }
+  return most;
+}
 
 // Kernels are made for as many threads as run them.
 StepKernels kernels_for(const TrainingGraph& training, const TrainOptions& options) {
   use_threads(options.threads);
+  make_product_code();
   return make_kernels(training.graph, {.update = options.update}, make_dnnl_kernel, true);
 }
 
@@ -55,7 +77,7 @@ void TrainJob::plan(const std::function<bool()>& stop) {
   const auto workers = static_cast<Bytes>(options_.runtime.workers);
   const Bytes reserve = solver::runtime_reserve(options_.runtime.workers) +
                         kTaskBytes * std::ssize(plan_.order) +
-                        kPackedBytes * workers * options_.threads;
+                        packed_by_a_thread(graph_) * workers * options_.threads;
   account_ = solver::measure_process(reserve);
 }
 
@@ -84,18 +106,48 @@ void TrainJob::fill_known(const Placement& placement) const {
   }
 }
 
-void TrainJob::check_loss(std::int64_t step, float loss) const {
-  if (std::isfinite(loss)) return;
-  const auto producer = graph_.producer(training_.loss);
-  throw InvalidInput(
-      fmt::format("the loss of step {} is {}: {} of {}; a smaller --rate may help", step,
-                  loss, label(graph_.tensor(training_.loss)),
-                  producer ? label(graph_.op(*producer)) : std::string("no operator")));
+void TrainJob::fill_inputs(const FillInputs& fill, std::int64_t step,
+                           const Placement& placement, ValueCheck* check) const {
+  for (std::size_t i = 0; i < graph_.tensors().size(); ++i) {
+    const TensorId id = tensor_id(i);
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.role != TensorRole::kInput) continue;
+    const std::span bytes(placement.tensor(id), static_cast<std::size_t>(tensor.bytes));
+    if (fill)
+      fill(training_, step, id, bytes);
+    else
+      fill_input(training_, id, options_.seed, bytes);
+    if (check != nullptr && tensor.type == ElementType::kFloat32)
+      check->look(-1, std::nullopt, id, floats(bytes.data(), tensor));
+  }
 }
 
-TrainResult TrainJob::run(
-    const FillInputs& fill,
-    const std::function<bool(std::int64_t, float, Seconds)>& ended) {
+// NaN is never meant, so the first one counts, in whichever step it is. Infinity may be
+// (what masks add), so it is the cause only where nothing is NaN until the loss.
+std::string TrainJob::where_it_began(
+    std::int64_t last, StepRun& run, const Placement& placement, const FillInputs& fill,
+    const std::function<bool(std::int64_t)>& again) const {
+  fill_known(placement);
+  for (std::int64_t step = 0; step <= last; ++step) {
+    if (again && again(step)) return "it was not looked for where that began";
+    ValueCheck check;
+    run.watch(&check);
+    fill_inputs(fill, step, placement, &check);
+    run.run(step);
+    const auto &nan = check.first_nan(), &infinity = check.first_infinity();
+    if (!nan && (step < last || !infinity)) continue;
+    std::string text = fmt::format("in step {} {}, the first to do so", step,
+                                   describe(graph_, nan ? *nan : *infinity));
+    if (nan && infinity && infinity->position < nan->position)
+      text += fmt::format("; before, {}", describe(graph_, *infinity));
+    return text;
+  }
+  return "when the steps were run again, all numbers were finite";
+}
+
+TrainResult TrainJob::run(const FillInputs& fill,
+                          const std::function<bool(std::int64_t, float, Seconds)>& ended,
+                          const std::function<bool(std::int64_t)>& again) {
   std::vector<OperatorId> order = plan_.order;
   if (!options_.planned)
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = operator_id(i);
@@ -108,22 +160,19 @@ TrainResult TrainJob::run(
   TrainResult result;
   for (std::int64_t step = 0; step < options_.steps && !result.stopped; ++step) {
     const auto start = solver::Clock::now();
-    for (std::size_t i = 0; i < graph_.tensors().size(); ++i) {
-      const Tensor& tensor = graph_.tensors()[i];
-      if (tensor.role != TensorRole::kInput) continue;
-      const std::span bytes(placement->tensor(tensor_id(i)),
-                            static_cast<std::size_t>(tensor.bytes));
-      if (fill)
-        fill(training_, step, tensor_id(i), bytes);
-      else
-        fill_input(training_, tensor_id(i), options_.seed, bytes);
-    }
+    const std::clock_t used = std::clock();
+    fill_inputs(fill, step, *placement, nullptr);
     run.run(step);
     float loss = 0;
     std::memcpy(&loss, placement->tensor(training_.loss), sizeof loss);
-    check_loss(step, loss);
+    if (!std::isfinite(loss))
+      throw InvalidInput(
+          fmt::format("the loss of step {} is {}: {}; a smaller --rate may help", step,
+                      loss, where_it_began(step, run, *placement, fill, again)));
     result.losses.push_back(loss);
     result.step_seconds.push_back(solver::since(start));
+    result.step_processor_seconds.push_back(static_cast<double>(std::clock() - used) /
+                                            CLOCKS_PER_SEC);
     if (ended) result.stopped = ended(step, loss, result.step_seconds.back());
   }
   result.arena_peak = run.arena_peak();

@@ -25,10 +25,11 @@ struct TrainOptions {
 };
 
 struct TrainResult {
-  std::vector<float> losses;          ///< by step
-  std::vector<Seconds> step_seconds;  ///< by step
-  Bytes arena_peak = 0;               ///< StepRun::arena_peak()
-  Bytes peak_resident = 0;            ///< VmHWM of the process
+  std::vector<float> losses;                    ///< by step
+  std::vector<Seconds> step_seconds;            ///< by step
+  std::vector<Seconds> step_processor_seconds;  ///< by step, of all threads
+  Bytes arena_peak = 0;                         ///< StepRun::arena_peak()
+  Bytes peak_resident = 0;                      ///< VmHWM of the process
   bool stopped = false;
 };
 
@@ -61,15 +62,22 @@ class TrainJob {
 
   /// @param fill  no value: random data, the same in each step
   /// @param ended  told each step's loss; true gives up
+  /// @param again  a loss is no number: all steps run again, from the start, to find the
+  ///               first operator that wrote NaN; told before each, true gives up
   /// @throws InvalidInput naming operator and tensor for a loss that is no number; what
   ///         a kernel throws
   [[nodiscard]] TrainResult run(
       const FillInputs& fill = {},
-      const std::function<bool(std::int64_t, float, Seconds)>& ended = {});
+      const std::function<bool(std::int64_t, float, Seconds)>& ended = {},
+      const std::function<bool(std::int64_t)>& again = {});
 
  private:
   void fill_known(const Placement& placement) const;
-  void check_loss(std::int64_t step, float loss) const;
+  void fill_inputs(const FillInputs& fill, std::int64_t step, const Placement& placement,
+                   ValueCheck* check) const;
+  [[nodiscard]] std::string where_it_began(
+      std::int64_t last, StepRun& run, const Placement& placement, const FillInputs& fill,
+      const std::function<bool(std::int64_t)>& again) const;
 
   TrainOptions options_;
   TrainingGraph training_;

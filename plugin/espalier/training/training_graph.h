@@ -80,8 +80,8 @@ namespace espalier {
 //   AveragePool, GlobalAveragePool, ReduceMean, ReduceSum     nothing
 //   Reshape, Flatten, Squeeze, Unsqueeze: nothing; dx is g read in another shape, with
 //     alias_views a view
-//   Transpose, Slice, Concat, Split, Pad, Expand: inputs from the second on, where they
-//     are shapes, axes and the like, as the forward operator has them
+//   Transpose, Slice, Concat, Split, Pad, Expand, Dropout: inputs from the second on,
+//     where they are shapes, axes and the like, as the forward operator has them
 //   Gather                                            indices; dx_0 is dense
 //   Attention                                         q, k, v, y, logsumexp
 //   SoftmaxCrossEntropyLoss                           labels, probabilities

@@ -53,6 +53,8 @@ void add_linear(std::vector<OperatorCase>& cases) {
                               {2, 10, 4, 4}, {6, 10, 1, 1}, {2, 6, 4, 4}, true));
   cases.push_back(convolution("grouped convolution", window(3, 2, 1, 2), {2, 8, 7, 7},
                               {16, 4, 3, 3}, {2, 16, 4, 4}, true));
+  cases.push_back(convolution("in groups, from one format to another", window(1, 1, 0, 4),
+                              {2, 32, 4, 4}, {24, 8, 1, 1}, {2, 24, 4, 4}, true));
   cases.push_back(convolution("depthwise, dilated", window(3, 1, 2, 6, 2), {1, 6, 7, 7},
                               {6, 1, 3, 3}, {1, 6, 7, 7}, false));
   const OperatorSpec mm{.kind = Kind::kMatMul};
@@ -86,29 +88,37 @@ void add_linear(std::vector<OperatorCase>& cases) {
 
 void add_unary(std::vector<OperatorCase>& cases) {
   using F = UnaryFunction;
-  const std::vector<std::pair<std::string, F>> functions = {{"relu", F::kRelu},
-                                                            {"leaky relu", F::kLeakyRelu},
-                                                            {"elu", F::kElu},
-                                                            {"sigmoid", F::kSigmoid},
-                                                            {"tanh", F::kTanh},
-                                                            {"gelu", F::kGelu},
-                                                            {"gelu tanh", F::kGeluTanh},
-                                                            {"swish", F::kSwish},
-                                                            {"hard swish", F::kHardSwish},
-                                                            {"exp", F::kExp},
-                                                            {"abs", F::kAbs},
-                                                            {"square", F::kSquare},
-                                                            {"linear", F::kLinear},
-                                                            {"log", F::kLog},
-                                                            {"sqrt", F::kSqrt},
-                                                            {"clip", F::kClip}};
+  const std::vector<std::pair<std::string, F>> functions = {
+      {"relu", F::kRelu},
+      {"leaky relu", F::kLeakyRelu},
+      {"elu", F::kElu},
+      {"sigmoid", F::kSigmoid},
+      {"tanh", F::kTanh},
+      {"gelu", F::kGelu},
+      {"gelu tanh", F::kGeluTanh},
+      {"swish", F::kSwish},
+      {"hard swish", F::kHardSwish},
+      {"exp", F::kExp},
+      {"abs", F::kAbs},
+      {"square", F::kSquare},
+      {"linear", F::kLinear},
+      {"log", F::kLog},
+      {"sqrt", F::kSqrt},
+      {"clip", F::kClip},
+      {"power", F::kPower},
+      {"selu", F::kSelu},
+      {"reciprocal", F::kReciprocal},
+      {"hard sigmoid", F::kHardSigmoid},
+      {"softplus", F::kSoftplus},
+      {"erf", F::kErf}};
   for (const auto& [name, function] : functions) {
     OperatorSpec spec{.kind = Kind::kUnary, .unary = function, .alpha = 0.3, .beta = 0.7};
     OperatorCase test{name, spec, {t({2, 16, 3, 3})}, {t({2, 16, 3, 3})}};
     test.backward = {{with(Kind::kUnaryBackward, spec),
                       {uses_result(function) ? out(0) : in(0), g()},
                       {0}}};
-    if (function == F::kLog || function == F::kSqrt) test.low = 0.5;
+    for (const F positive : {F::kLog, F::kSqrt, F::kPower, F::kReciprocal})
+      if (function == positive) test.low = 0.5;
     cases.push_back(std::move(test));
   }
 }
@@ -156,15 +166,6 @@ void add_elementwise(std::vector<OperatorCase>& cases) {
                    {{divide, {g(), in(1)}, {0}}},
                    0.5,
                    2});
-  for (const F function : {F::kMaximum, F::kMinimum}) {
-    OperatorSpec spec = add;
-    spec.binary = function;
-    cases.push_back({"maximum or minimum",
-                     spec,
-                     {plain({4, 6}), plain({4, 6})},
-                     {plain({4, 6})},
-                     {{with(Kind::kBinaryBackward, spec), {in(0), in(1), g()}, {0, 1}}}});
-  }
   cases.push_back({"sum of three",
                    {.kind = Kind::kSum},
                    {t({2, 16, 3, 3}), t({2, 16, 3, 3}), t({2, 16, 3, 3})},
@@ -174,6 +175,11 @@ void add_elementwise(std::vector<OperatorCase>& cases) {
   mean.alpha = spread.alpha = 1.0 / 6;
   cases.push_back(
       {"mean of rows", mean, {plain({4, 6})}, {plain({4, 1})}, {{spread, {g()}, {0}}}});
+  cases.push_back({"sums of many columns",
+                   mean,
+                   {plain({71, 3, 45})},
+                   {plain({3, 45})},
+                   {{spread, {g()}, {0}}}});
   cases.push_back({"bias of channels",
                    reduce,
                    {t({2, 16, 3, 3})},
@@ -192,6 +198,33 @@ void add_elementwise(std::vector<OperatorCase>& cases) {
                    {plain({5, 20})},
                    {plain({5, 20}), bytes({5, 20})},
                    {{with(Kind::kDropoutBackward, drop), {out(1), g()}, {0}}}});
+}
+
+// Of kChosen only g is a variable: choices are whole numbers.
+void add_choices(std::vector<OperatorCase>& cases) {
+  const auto chosen = [](std::int64_t which) {
+    return OperatorSpec{.kind = Kind::kChosen, .axis = which};
+  };
+  for (const BinaryFunction function :
+       {BinaryFunction::kMaximum, BinaryFunction::kMinimum})
+    cases.push_back({"maximum or minimum of three",
+                     {.kind = Kind::kExtreme, .binary = function},
+                     {plain({4, 6}), plain({4, 6}), plain({4, 6})},
+                     {plain({4, 6}), bytes({4, 6})},
+                     {{chosen(0), {out(1), g()}, {0}},
+                      {chosen(1), {out(1), g()}, {1}},
+                      {chosen(2), {out(1), g()}, {2}}}});
+  cases.push_back({"maximum with a row",
+                   {.kind = Kind::kExtreme, .binary = BinaryFunction::kMaximum},
+                   {plain({6}), plain({4, 6})},
+                   {plain({4, 6}), bytes({4, 6})}});
+  OperatorCase where{"where",
+                     {.kind = Kind::kWhere},
+                     {bytes({6}), plain({4, 6}), plain({4, 6})},
+                     {plain({4, 6})},
+                     {{chosen(1), {in(0), g()}, {1}}, {chosen(0), {in(0), g()}, {2}}}};
+  where.low = 0, where.high = 1;
+  cases.push_back(std::move(where));
 }
 
 void add_normalizations(std::vector<OperatorCase>& cases) {
@@ -215,6 +248,19 @@ void add_normalizations(std::vector<OperatorCase>& cases) {
                    {{with(Kind::kLayerNormBackward),
                      {in(0), in(1), out(1), out(2), g()},
                      {0, 1, 2}}}});
+  for (const std::int64_t groups : {0, 2})
+    for (const std::int64_t affine : {6, 2}) {
+      if (groups == 0 && affine == 2) continue;
+      const OperatorSpec group{.kind = Kind::kGroupNorm, .size = groups};
+      const std::int64_t rows = groups == 0 ? 6 : groups;
+      cases.push_back({"group norm",
+                       group,
+                       {plain({3, 6, 2, 3}), plain({affine}), plain({affine})},
+                       {plain({3, 6, 2, 3}), plain({3, rows}), plain({3, rows})},
+                       {{with(Kind::kGroupNormBackward, group),
+                         {in(0), in(1), out(1), out(2), g()},
+                         {0, 1, 2}}}});
+    }
   OperatorSpec local{.kind = Kind::kLocalNorm, .alpha = 0.3, .beta = 0.75, .size = 5};
   for (const std::int64_t channels : {16, 7})
     cases.push_back({"local norm",
@@ -258,6 +304,14 @@ void add_pools(std::vector<OperatorCase>& cases) {
                    {t({2, 16, 7, 7})},
                    {t({2, 16, 1, 1})},
                    {{with(Kind::kAveragePoolBackward, global), {g()}, {0}}}});
+}
+
+void add_peaks(std::vector<OperatorCase>& cases) {
+  cases.push_back({"largest of a channel",
+                   {.kind = Kind::kPeak},
+                   {plain({2, 5, 3, 4})},
+                   {plain({2, 5, 1, 1})},
+                   {{with(Kind::kPeakBackward), {in(0), out(0), g()}, {0}}}});
 }
 
 void add_movement(std::vector<OperatorCase>& cases) {
@@ -308,8 +362,10 @@ std::vector<OperatorCase> operator_cases() {
   add_linear(cases);
   add_unary(cases);
   add_elementwise(cases);
+  add_choices(cases);
   add_normalizations(cases);
   add_pools(cases);
+  add_peaks(cases);
   add_movement(cases);
   return cases;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "espalier/model/error.h"
@@ -47,7 +48,7 @@ std::string refusal(const OperatorGraph& model) {
 
 TEST(BadModels, AnUnknownOperatorIsNamed) {
   // One without a gradient, one without a kernel.
-  for (const std::string type : {"Einsum", "Softplus"}) {
+  for (const std::string type : {"Einsum", "Attention"}) {
     const std::string message = refusal(product_and(type, {6, 3}));
     EXPECT_NE(message.find("odd"), std::string::npos) << message;
     EXPECT_NE(message.find(type), std::string::npos) << message;
@@ -62,18 +63,85 @@ TEST(BadModels, ShapesThatDoNotGoTogetherAreNamed) {
   EXPECT_NE(message.find("5x3"), std::string::npos) << message;
 }
 
-TEST(BadModels, ALossThatIsNoNumberEndsTheRun) {
-  TrainJob job(training_step(mlp({8, 16, 4}, 4), Optimiser::kSgd),
-               {.runtime = {.workers = 1}, .steps = 50, .update = {.rate = 1e30}});
+std::string failure(const OperatorGraph& model, const TrainOptions& options,
+                    const FillInputs& fill = {}) {
+  TrainJob job(training_step(model, Optimiser::kSgd), options);
   job.plan();
   try {
-    static_cast<void>(job.run());
-    FAIL() << "it went on";
+    static_cast<void>(job.run(fill));
   } catch (const InvalidInput& error) {
-    const std::string message = error.what();
-    EXPECT_NE(message.find("loss of step"), std::string::npos) << message;
-    EXPECT_NE(message.find("SoftmaxCrossEntropyLoss"), std::string::npos) << message;
+    return error.what();
   }
+  return "none";
+}
+
+TEST(BadModels, ALossThatIsNoNumberEndsTheRun) {
+  const std::string message =
+      failure(mlp({8, 16, 4}, 4),
+              {.runtime = {.workers = 1}, .steps = 50, .update = {.rate = 1e30}});
+  EXPECT_NE(message.find("the loss of step"), std::string::npos) << message;
+  EXPECT_NE(message.find("the first to do so"), std::string::npos) << message;
+}
+
+// Half of what a logarithm gets is negative; the loss is NaN much later.
+TEST(BadModels, TheFirstOperatorThatWroteNanIsNamed) {
+  for (const bool planned : {true, false})
+    for (const std::int32_t workers : {1, 2}) {
+      const std::string message =
+          failure(product_and("Log", {6, 3}),
+                  {.runtime = {.workers = workers}, .steps = 2, .planned = planned});
+      EXPECT_NE(message.find("in step 0 operator 'odd' (Log) wrote"), std::string::npos)
+          << message;
+      EXPECT_NE(message.find("nan into tensor 'result'"), std::string::npos) << message;
+    }
+}
+
+TEST(BadModels, AnInputWithNanIsNamed) {
+  const FillInputs fill = [](const TrainingGraph& training, std::int64_t step,
+                             TensorId id, std::span<std::byte> bytes) {
+    std::ranges::fill(bytes, std::byte{0});
+    if (step == 2 && training.graph.tensor(id).type == ElementType::kFloat32)
+      std::ranges::fill(bytes, std::byte{0xff});
+  };
+  const std::string message =
+      failure(product_and("Neg", {6, 3}), {.runtime = {.workers = 1}, .steps = 5}, fill);
+  EXPECT_NE(message.find("the loss of step 2"), std::string::npos) << message;
+  EXPECT_NE(message.find("in step 2 the input tensor 'x'"), std::string::npos) << message;
+}
+
+// e^(10^30) is infinity, which is NaN as soon as the loss takes a difference.
+TEST(BadModels, InfinityIsNamedWhereItCameBeforeNan) {
+  const FillInputs fill = [](const TrainingGraph& training, std::int64_t, TensorId id,
+                             std::span<std::byte> bytes) {
+    std::ranges::fill(bytes, std::byte{0});
+    if (training.graph.tensor(id).type == ElementType::kFloat32)
+      std::ranges::fill(
+          std::span(reinterpret_cast<float*>(bytes.data()), bytes.size() / 4), 1e30F);
+  };
+  const std::string message =
+      failure(product_and("Exp", {6, 3}), {.runtime = {.workers = 1}, .steps = 1}, fill);
+  EXPECT_NE(message.find("the loss of step 0"), std::string::npos) << message;
+  EXPECT_NE(message.find("; before, operator 'odd' (Exp) wrote inf into tensor 'result'"),
+            std::string::npos)
+      << message;
+}
+
+// Whoever looks last, the first in the order counts.
+TEST(ValueCheck, KeepsTheFirstInTheOrderOfEachKind) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  ValueCheck check;
+  const std::vector<float> good{1, -2, 3e38F}, bad{0, kInfinity, kNan};
+  check.look(4, operator_id(4), tensor_id(9), good);
+  EXPECT_FALSE(check.first_nan() || check.first_infinity());
+  check.look(7, operator_id(7), tensor_id(1), bad);
+  check.look(2, operator_id(2), tensor_id(3), std::vector<float>{-kInfinity});
+  check.look(5, operator_id(5), tensor_id(2), std::vector<float>{1, kNan, kNan});
+  ASSERT_TRUE(check.first_nan() && check.first_infinity());
+  EXPECT_EQ(check.first_nan()->position, 5);
+  EXPECT_EQ(check.first_nan()->element, 1);
+  EXPECT_EQ(check.first_infinity()->position, 2);
+  EXPECT_LT(check.first_infinity()->value, 0);
 }
 
 TEST(BadModels, ALabelOutsideTheClassesIsNamed) {

@@ -37,6 +37,14 @@ class Draft {
                            .attributes = std::move(with)});
     return to;
   }
+  TensorId constant(float value) {
+    return builder_.add_tensor(
+        {.name = fmt::format("c{}", ++count_),
+         .role = TensorRole::kConstant,
+         .kept = true,
+         .value = TensorValue::of(
+             std::string(reinterpret_cast<const char*>(&value), sizeof value))});
+  }
   OperatorGraph build(TensorId kept) {
     builder_.keep(kept);
     return std::move(builder_).build();
@@ -82,6 +90,32 @@ OperatorGraph small_convnet(std::int64_t batch) {
   return draft.build(x);
 }
 
+OperatorGraph small_upward_net(std::int64_t batch) {
+  Draft draft;
+  const std::int64_t b = batch;
+  const TensorId image = draft.input({b, 6, 5, 5});
+  const Shape wide = {b, 8, 9, 9};
+  TensorId x = draft.op(
+      "ConvTranspose", {image, draft.parameter({6, 8, 3, 3}), draft.parameter({8})}, wide,
+      {{"strides", Numbers{2, 2}}, {"pads", Numbers{1, 1, 1, 1}}});
+  x = draft.op("InstanceNormalization", {x, draft.parameter({8}), draft.parameter({8})},
+               wide);
+  x = draft.op("Max", {x, draft.parameter({8, 1, 1})}, wide);
+  const TensorId y =
+      draft.op("ConvTranspose", {x, draft.parameter({8, 4, 3, 3})}, wide,
+               {{"group", std::int64_t{2}}, {"pads", Numbers{1, 1, 1, 1}}});
+  x = draft.op("Min", {y, x, draft.op("Softplus", {x}, wide)}, wide);
+  x = draft.op("GroupNormalization", {x, draft.parameter({8}), draft.parameter({8})},
+               wide, {{"num_groups", std::int64_t{4}}});
+  x = draft.op("Selu", {x}, wide);
+  x = draft.op("GlobalMaxPool", {x}, {b, 8, 1, 1});
+  x = draft.op("Flatten", {x}, {b, 8});
+  x = draft.op("Dropout", {x, draft.constant(0.2F)}, {b, 8});
+  x = draft.op("Gemm", {x, draft.parameter({8, 3}), draft.parameter({3})}, {b, 3},
+               {{"beta", 0.5}});
+  return draft.build(x);
+}
+
 OperatorGraph small_transformer() {
   return transformer({.layers = 2,
                       .width = 16,
@@ -96,6 +130,7 @@ std::vector<Network> small_networks() {
   std::vector<Network> networks;
   networks.push_back({"perceptron", mlp({13, 32, 24, 5}, 8)});
   networks.push_back({"convnet", small_convnet(4)});
+  networks.push_back({"upward net", small_upward_net(4)});
   networks.push_back({"transformer", small_transformer()});
   return networks;
 }

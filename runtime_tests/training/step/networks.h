@@ -8,6 +8,10 @@ namespace espalier::training {
 /// Convolutions, one of them with a bias, batch normalisation, Relu, both poolings, a sum
 /// of two branches, a concatenation, a flattening and an inner product.
 [[nodiscard]] OperatorGraph small_convnet(std::int64_t batch);
+/// Transposed convolutions, one with a bias, one in groups, normalisations of instances
+/// and groups, Max, Min, Softplus, Selu, the largest of a channel, a dropout whose ratio
+/// is an input, and a bias by half.
+[[nodiscard]] OperatorGraph small_upward_net(std::int64_t batch);
 [[nodiscard]] OperatorGraph small_transformer();
 
 struct Network {
