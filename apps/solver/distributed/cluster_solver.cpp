@@ -139,8 +139,7 @@ void ClusterSolver::end_the_job() noexcept {
 }
 
 void ClusterSolver::start() {
-  runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
-  runtime_->warm_up();
+  start_runtime();
   runtime_->wake();
   transport_ = std::make_unique<Transport>(cluster_.data_communicator(),
                                            [this] { end_the_job(); });
