@@ -101,10 +101,10 @@ Solver::Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& opti
 
 void Solver::start_runtime() {
   if (runtime_ == nullptr)
-    runtime_ = given_runtime_ != nullptr
-                   ? given_runtime_
-                   : &own_runtime_.emplace(
-                         RuntimeOptions{options_.workers, options_.scheduler});
+    runtime_ =
+        given_runtime_ != nullptr
+            ? given_runtime_
+            : &own_runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
   runtime_->warm_up();
 }
 

@@ -61,8 +61,8 @@ struct SolverOptions {
   /// were perturbed or nearly zero, or where solutions are huge.
   bool estimate_errors = false;
   /// Shared with others in this process; null: none. Construction holds a lease of
-  /// analysis_bytes(), and of start_bytes() where it starts the runtime; plan() takes one for factorising and solving, which is kept until
-  /// the next plan() or the end.
+  /// analysis_bytes(), and of start_bytes() where it starts the runtime; plan() takes one
+  /// for factorising and solving, which is kept until the next plan() or the end.
   std::shared_ptr<Budget> budget;
   /// How long to wait for a lease that others have to give back first.
   Budget::Duration lease_patience{0};

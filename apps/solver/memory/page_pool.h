@@ -76,7 +76,7 @@ class PagePool {
   MemoryMeter* resident_;
   Bytes coming_ = 0;  // of the bytes in use and kept, those that are not there yet
   Bytes told_ = 0;    // to the meter
-  Free free_;                            // by size; outside chunks, inside one mapping
+  Free free_;         // by size; outside chunks, inside one mapping
   std::map<std::byte*, Bytes> free_at_;  // the same by address
   std::map<std::byte*, Bytes> taken_;    // by address; each inside one mapping or chunk
   std::map<const std::byte*, Bytes> chunks_;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <csignal>
+#include <mutex>
 #include <utility>
 
 #include "espalier/model/error.h"
@@ -35,6 +36,10 @@ std::vector<std::int32_t> metis_order(Graph&& graph) {
   options[METIS_OPTION_UFACTOR] = kMetisImbalance;
   // Cheap on a graph that was compressed; METIS does so after its own compression.
   if (!graph.weight.empty()) options[METIS_OPTION_NSEPS] = 2;
+  // Its random numbers are those of rand(), and it changes the process's signal handlers:
+  // two calls at a time would change each other's order and leave a handler behind.
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   const int status = METIS_NodeND(&size, graph.start.data(), graph.neighbour.data(),

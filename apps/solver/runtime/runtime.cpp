@@ -115,9 +115,9 @@ void adopt_workers(std::int32_t workers) {
   if (used >= STARPU_NMAX_SCHED_CTXS)
     throw Error(fmt::format("StarPU has no scheduling context left of its {}",
                             STARPU_NMAX_SCHED_CTXS));
-  const unsigned context = starpu_sched_ctx_create(
-      ids.data(), workers, "espalier_solver", STARPU_SCHED_CTX_POLICY_STRUCT,
-      espalier_sched_policy(), 0);
+  const unsigned context =
+      starpu_sched_ctx_create(ids.data(), workers, "espalier_solver",
+                              STARPU_SCHED_CTX_POLICY_STRUCT, espalier_sched_policy(), 0);
   if (context >= STARPU_NMAX_SCHED_CTXS)
     throw Error("StarPU refuses a scheduling context");
   number_workers(ids);

@@ -15,8 +15,8 @@ class Runtime;
 /// and of the program that runs StarPU, go on.
 ///
 /// A task has ended when StarPU has told the policy and has called the task's callback,
-/// which is the group's; after that StarPU touches nothing of ours. Tasks may be submitted
-/// by tasks of the group.
+/// which is the group's; after that StarPU touches nothing of ours. Tasks may be
+/// submitted by tasks of the group.
 class TaskGroup {
  public:
   explicit TaskGroup(const Runtime& runtime);

@@ -1,6 +1,5 @@
 #include "solver/runtime/tree_solve.h"
 
-
 #include <algorithm>
 #include <optional>
 #include <utility>

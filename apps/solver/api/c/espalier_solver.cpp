@@ -44,10 +44,9 @@ Runtime& adopt(espalier_solver& handle, std::int32_t workers) {
 void c_api::construct(espalier_solver& handle, InputMatrix&& matrix,
                       const SolverOptions& options,
                       const espalier_solver_options* given) {
-  handle.solver =
-      adopts(given) ? std::make_unique<Solver>(adopt(handle, options.workers),
-                                               std::move(matrix), options)
-                    : std::make_unique<Solver>(std::move(matrix), options);
+  handle.solver = adopts(given) ? std::make_unique<Solver>(adopt(handle, options.workers),
+                                                           std::move(matrix), options)
+                                : std::make_unique<Solver>(std::move(matrix), options);
 }
 
 int c_api::factorise(espalier_solver& handle) {
