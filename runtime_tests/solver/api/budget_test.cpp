@@ -93,7 +93,7 @@ TEST(SolversInABudget, TwoFromTwoThreadsKeepToOneBound) {
     for (int k = 0; k < 2; ++k)
       threads.emplace_back([&, k] {
         Solver solver(runtime, matrix_of(systems[k]),
-                      options_for(systems[k], budget, 60s));
+                      options_for(systems[k], budget, 200s));
         const auto planned = solver.plan(solver.least_for_plan());
         ASSERT_TRUE(planned) << planned.error().message();
         EXPECT_EQ(solver.lease()->bytes(), alone[static_cast<std::size_t>(k)].inside);
@@ -131,7 +131,7 @@ TEST(SolversInABudget, TenAliveAtOnceGiveTheirOwnResults) {
     for (std::size_t k = 0; k < systems.size(); ++k)
       threads.emplace_back([&, k] {
         solvers[k] = std::make_unique<Solver>(runtime, matrix_of(systems[k]),
-                                              options_for(systems[k], budget, 60s));
+                                              options_for(systems[k], budget, 200s));
         const auto planned = solvers[k]->plan(solvers[k]->least_for_plan());
         ASSERT_TRUE(planned) << planned.error().message();
         ++alive;
@@ -187,7 +187,7 @@ TEST(SolversInABudget, WaitForEachOther) {
   const auto budget = Budget::create(resident_bytes() + alone.inside * 3 / 2 + 6 * kMiB);
   auto first =
       std::make_unique<Solver>(runtime, matrix_of(system), options_for(system, budget));
-  Solver second(runtime, matrix_of(system), options_for(system, budget, 60s));
+  Solver second(runtime, matrix_of(system), options_for(system, budget, 200s));
   ASSERT_TRUE(first->plan(first->least_for_plan()));
   ASSERT_LT(budget->left(), alone.inside);
   std::atomic<bool> ended = false;
