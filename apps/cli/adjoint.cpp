@@ -23,7 +23,7 @@
 #include "training/adjoint/ice_sheet_chain.h"
 #include "training/adjoint/shallow_water_chain.h"
 #ifdef ESPALIER_WITH_MPI
-#include "solver/distributed/cluster.h"
+#include "cli/job/cluster.h"
 #endif
 
 namespace espalier::cli {
@@ -129,7 +129,7 @@ ExitStatus interrupted(const Reached& reached) {
 
 Ending run_model(AdjointOptions& options, MakeModel make) {
 #ifdef ESPALIER_WITH_MPI
-  if (solver::Cluster::launched_processes() > 1) return adjoint_on_cluster(options, make);
+  if (Cluster::launched_processes() > 1) return adjoint_on_cluster(options, make);
 #endif
   check(options);
   if (options.remote_slots)

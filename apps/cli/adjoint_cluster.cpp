@@ -8,14 +8,13 @@
 #include <memory>
 
 #include "cli/adjoint_partner.h"
-#include "solver/distributed/cluster.h"
+#include "cli/job/cluster.h"
 #include "solver/memory/process_memory.h"
 #include "training/remote/partner.h"
 
 namespace espalier::cli {
 namespace {
 
-using solver::Cluster;
 using solver::PageBuffer;
 using solver::Transport;
 using training::AdjointJob;

@@ -19,7 +19,7 @@
 #include "cli/restart.h"
 #include "cli/termination.h"
 #ifdef ESPALIER_WITH_MPI
-#include "solver/distributed/launch.h"
+#include "cli/job/launch.h"
 #endif
 
 namespace espalier::cli {
@@ -29,7 +29,7 @@ namespace {
 // one says it.
 bool speaks() {
 #ifdef ESPALIER_WITH_MPI
-  return solver::launch().rank == 0;
+  return launch().rank == 0;
 #else
   return true;
 #endif
@@ -72,7 +72,7 @@ void suggest(const Words& words, const Remedy& remedy = {}) {
     line = fmt::format("mkdir -p {} && ",
                        quoted(std::vector<std::string>{remedy.make_directory}));
 #ifdef ESPALIER_WITH_MPI
-  if (const int processes = solver::launch().processes; processes > 1)
+  if (const int processes = launch().processes; processes > 1)
     line += fmt::format("mpirun -n {} ", processes);
 #endif
   std::fputs(fmt::format("  {}{}\n", line, quoted(words)).c_str(), stderr);

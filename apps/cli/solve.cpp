@@ -13,7 +13,7 @@
 #include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 #ifdef ESPALIER_WITH_MPI
-#include "solver/distributed/cluster.h"
+#include "cli/job/cluster.h"
 #endif
 
 namespace espalier::cli {
@@ -101,7 +101,7 @@ Command add_solve(CLI::App& program) {
             options->workers_given = app->count("--workers") > 0;
             solver::keep_heap_small();
 #ifdef ESPALIER_WITH_MPI
-            if (solver::Cluster::launched_processes() > 1) {
+            if (Cluster::launched_processes() > 1) {
               if (!options->memory.source.empty())
                 throw InvalidInput(
                     "--memory auto: several processes share what is left; give a size");

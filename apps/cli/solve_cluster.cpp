@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "cli/job/cluster.h"
 #include "cli/output.h"
 #include "cli/solve_report.h"
 #include "cli/solve_steps.h"
-#include "solver/distributed/cluster.h"
 #include "solver/distributed/cluster_solver.h"
 #include "solver/io/vector_io.h"
 #include "solver/memory/clock.h"
@@ -19,7 +19,6 @@ namespace espalier::cli {
 namespace {
 
 using solver::Clock;
-using solver::Cluster;
 using solver::ClusterSolver;
 using solver::since;
 

@@ -18,9 +18,6 @@
 namespace espalier::solver {
 namespace {
 
-// Solutions refined at once: GMRES keeps 61 vectors beside them.
-constexpr std::int32_t kBlock = 16;
-
 void check_order(const std::vector<std::int32_t>& order, std::int32_t size) {
   if (order.empty()) return;
   if (std::ssize(order) != size)
@@ -41,6 +38,13 @@ void warm_up_here(const Symbolic& symbolic) {
 
 }  // namespace
 
+SolverOptions on_runtime(SolverOptions options, const Runtime* runtime) {
+  if (runtime == nullptr) return options;
+  options.workers = runtime->workers();
+  options.scheduler = runtime->scheduler();
+  return options;
+}
+
 void check(const SolverOptions& options) {
   if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 1))
     throw InvalidInput(fmt::format("options.pivot_threshold is {}: not in (0, 1]",
@@ -58,15 +62,27 @@ void check(const SolverOptions& options) {
 
 Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
                const std::function<void(std::string_view)>& step)
-    : options_(options),
+    : Solver(nullptr, std::move(matrix), options, step) {}
+
+Solver::Solver(Runtime& runtime, InputMatrix&& matrix, const SolverOptions& options,
+               const std::function<void(std::string_view)>& step)
+    : Solver(&runtime, std::move(matrix), options, step) {}
+
+Solver::Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& options,
+               const std::function<void(std::string_view)>& step)
+    : options_(on_runtime(options, runtime)),
+      given_runtime_(runtime),
       numeric_(Numeric::create(options.precision)),
       plan_(nullptr, espalier_plan_destroy) {
-  tree_workers_ = options.workers;
+  tree_workers_ = options_.workers;
   check(options);
-  check(RuntimeOptions{options.workers, options.scheduler});
+  if (runtime == nullptr) check(RuntimeOptions{options.workers, options.scheduler});
   check(view_of(matrix));
   check_order(options.analysis.order, order_of(matrix));
   if (step) step("analysing");
+  const MatrixView view = view_of(matrix);
+  const std::unique_ptr<Lease> analysing =
+      lease_analysis(view.order, std::ssize(view.rows));
   const auto start = Clock::now();
   const FactorKind kind = options.kind.value_or(kind_of(matrix));
   if (options.kind) require_kind(matrix, kind);
@@ -79,17 +95,25 @@ Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
   whole_ = is_small(kind);
   build(kind);
   analyse_seconds_ = since(start);
-  if (step && !whole_) step("starting the runtime");
-  start_runtime();
+  if (step && !whole_ && runtime == nullptr) step("starting the runtime");
+  prepare_runtime();
+}
+
+void Solver::start_runtime() {
+  if (runtime_ == nullptr)
+    runtime_ =
+        given_runtime_ != nullptr
+            ? given_runtime_
+            : &own_runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
+  runtime_->warm_up();
 }
 
 // The runtime runs from here on where there is one, and what is resident is known.
-void Solver::start_runtime() {
+void Solver::prepare_runtime() {
   if (whole_) {
     warm_up_here(analysis_.symbolic);
   } else {
-    if (!runtime_) runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
-    runtime_->warm_up();
+    start_runtime();
   }
   account();
   const ProcessAccount now = measure_process(memory_.reserve);
@@ -147,17 +171,23 @@ FactorInput Solver::input() const {
           pivot_options(),
           file_,
           bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least,
-          options_.record_run};
+          options_.record_run,
+          lease_ ? &lease_->held() : nullptr};
 }
 
 void Solver::forget_factor() {
-  factored_ = planned_ = false;
-  numeric_->forget();
+  planned_ = false;
+  release_factor();
 }
 
 void Solver::release_factor() {
   factored_ = false;
+  drop_factor();
+}
+
+void Solver::drop_factor() {
   numeric_->forget();
+  if (lease_) lease_->hold(0);
 }
 
 void Solver::replace_values(const InputMatrix& matrix) {

@@ -13,6 +13,7 @@
 #include "solver/api/numeric.h"
 #include "solver/api/trust.h"
 #include "solver/matrix/matrix_part.h"
+#include "solver/memory/budget.h"
 #include "solver/memory/memory_account.h"
 #include "solver/refine/condition.h"
 #include "solver/refine/refine.h"
@@ -59,6 +60,12 @@ struct SolverOptions {
   /// Condition and forward error: a few more solves. They are made anyhow where pivots
   /// were perturbed or nearly zero, or where solutions are huge.
   bool estimate_errors = false;
+  /// Shared with others in this process; null: none. Construction holds a lease of
+  /// analysis_bytes(), and of start_bytes() where it starts the runtime; plan() takes one
+  /// for factorising and solving, which is kept until the next plan() or the end.
+  std::shared_ptr<Budget> budget;
+  /// How long to wait for a lease that others have to give back first.
+  Budget::Duration lease_patience{0};
   /// Every task of the factorisation, in FactorReport::run: in core, in one process.
   bool record_run = false;
 };
@@ -66,6 +73,15 @@ struct SolverOptions {
 /// @throws InvalidInput naming the option and the value; what depends on this machine is
 ///         for Runtime to say
 void check(const SolverOptions& options);
+
+/// The options with the workers and the scheduler of a runtime. @param runtime  null: as
+/// they are
+[[nodiscard]] SolverOptions on_runtime(SolverOptions options, const Runtime* runtime);
+
+/// What a construction may add to the resident set for a matrix of so many entries, as it
+/// was given, beside that matrix and the runtime: rather too much. Graphs of several
+/// levels while ordering, the scaled matrix, the structure of the factor.
+[[nodiscard]] Bytes analysis_bytes(std::int64_t order, std::int64_t entries);
 
 struct Solution {
   Refinement refinement;
@@ -86,11 +102,16 @@ class Solver {
   /// (SolverOptions::runtime_flops), and measures what is resident. Several solvers may
   /// exist in a process: they share one runtime and so need the same workers and
   /// scheduler, and each has a bound on the whole process.
+  ///
+  /// With a runtime that is given, which must outlive the solver, nothing is started:
+  /// workers and scheduler are the runtime's, whatever the options say.
   /// @param step  told what is being done; may be empty
   /// @throws InvalidInput for a matrix or options that cannot be (check_matrix.h,
   ///         check()), and as analyse() and require_kind() do; Busy, MemoryLimit, Error
-  ///         as Runtime
+  ///         as Runtime; BudgetExceeded, with the budget that would do
   Solver(InputMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  Solver(Runtime& runtime, InputMatrix&& matrix, const SolverOptions& options,
          const std::function<void(std::string_view)>& step = {});
   virtual ~Solver();
   Solver(const Solver&) = delete;
@@ -106,6 +127,9 @@ class Solver {
   /// @throws FileError saying what is wrong with the file, InvalidInput as Runtime
   [[nodiscard]] static std::unique_ptr<Solver> load(const std::string& path,
                                                     const SolverOptions& options = {});
+  [[nodiscard]] static std::unique_ptr<Solver> load(Runtime& runtime,
+                                                    const std::string& path,
+                                                    const SolverOptions& options = {});
 
   [[nodiscard]] FactorKind kind() const { return tree_.kind; }
   [[nodiscard]] Precision precision() const { return options_.precision; }
@@ -114,6 +138,9 @@ class Solver {
   [[nodiscard]] const MemoryAccount& memory() const { return memory_; }
   /// Least bound that suffices, in core.
   [[nodiscard]] virtual Bytes least() const { return memory_.least(); }
+  /// Least bound that plan() takes here, out of core where a directory was given; with a
+  /// budget that of the least lease.
+  [[nodiscard]] Bytes least_for_plan() const;
   [[nodiscard]] const Analysis& analysis() const { return analysis_; }
   [[nodiscard]] const PreparedMatrix& prepared() const { return prepared_; }
   [[nodiscard]] const AssemblyTree& tree() const { return tree_; }
@@ -122,9 +149,12 @@ class Solver {
   [[nodiscard]] bool without_runtime() const { return whole_; }
 
   /// Plans for a bound on the process. A factor that there was is given up.
-  /// @param bound  no value: unbounded
+  ///
+  /// With a budget, a lease is taken of what the bound leaves beside the baseline, or of
+  /// all that is left in the budget where that is less.
+  /// @param bound  no value: unbounded, with a budget: the most that could be of use
   /// @return Infeasible with the least bound, in core or with the directory that was
-  /// given
+  /// given; with the least budget, where the lease cannot be had: there is no plan then
   [[nodiscard]] virtual tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
 
   /// After plan(). BadPivot::column is a column of the matrix as it was read, 0-based.
@@ -162,6 +192,8 @@ class Solver {
   [[nodiscard]] Bytes peak_resident() const;
   /// What went to the spill file and came back, so far.
   [[nodiscard]] SpillFile::Counters spilled() const;
+  /// Of the budget; null: none, or no plan yet.
+  [[nodiscard]] const Lease* lease() const { return lease_.get(); }
   /// Bytes that plan() sends to the spill file.
   [[nodiscard]] Bytes bytes_to_spill() const { return spill_bytes_; }
   /// Dimension of the null space as the last factorise() estimated it; kept by save().
@@ -181,6 +213,8 @@ class Solver {
   }
   /// The factor is given up: by a plan, by new values.
   void forget_factor();
+  /// Takes the one that was given, or starts one.
+  void start_runtime();
   /// Of a number that decides how to go on: the least that any process has.
   [[nodiscard]] virtual std::int32_t agree(std::int32_t value) const { return value; }
   [[nodiscard]] Bytes reserve_bytes();
@@ -195,13 +229,23 @@ class Solver {
   [[nodiscard]] std::int32_t gmres_basis() const;
 
  private:
-  Solver(SavedSystem&& saved, const SolverOptions& options);
-  void start_runtime();
+  Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step);
+  Solver(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options);
+  [[nodiscard]] static std::unique_ptr<Solver> load(Runtime* runtime,
+                                                    const std::string& path,
+                                                    const SolverOptions& options);
+  void prepare_runtime();
   void build(FactorKind kind);
   [[nodiscard]] bool is_small(FactorKind kind) const;
-  [[nodiscard]] const Runtime* runtime() const { return runtime_ ? &*runtime_ : nullptr; }
   [[nodiscard]] bool join_blocks();
   void account();
+  [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
+                                                      std::int64_t entries);
+  [[nodiscard]] tl::expected<Bytes, Infeasible> take_lease(std::optional<Bytes> bound);
+  [[nodiscard]] Bytes least_inside() const;
+  [[nodiscard]] Bytes most_inside() const;
+  void drop_factor();
   void check_room(std::optional<Bytes> bound) const;
   void spill_to(Bytes tree_bound);
   [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise_once(
@@ -229,7 +273,10 @@ class Solver {
   std::int32_t tree_workers_ = 1;  // that the tree was built for
   bool whole_ = false;             // one node, run by the calling thread
   AssemblyTree tree_;
-  std::optional<Runtime> runtime_;
+  Runtime* given_runtime_ = nullptr;
+  std::optional<Runtime> own_runtime_;
+  Runtime* runtime_ = nullptr;  // one of the two; null: the calling thread does it all
+  std::unique_ptr<Lease> lease_;
   std::unique_ptr<Numeric> numeric_;
   std::unique_ptr<espalier_plan, void (*)(espalier_plan*)> plan_;
   MemoryAccount memory_;
@@ -239,6 +286,9 @@ class Solver {
   bool factored_ = false;
 
  private:
+  // Solutions refined at once: GMRES keeps 61 vectors beside them.
+  static constexpr std::int32_t kBlock = 16;
+
   Bytes spill_bytes_ = 0;
   std::shared_ptr<SpillFile> file_;
   Bytes factor_growth_ = 0, peak_resident_ = 0;

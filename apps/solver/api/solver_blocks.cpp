@@ -48,12 +48,12 @@ bool Solver::join_blocks() {
   if (next.symbolic.factor_flops > kMostJoined) return false;
   std::vector<std::int32_t>& order = next.symbolic.permutation;
   for (std::int32_t& each : order) each = analysis_.symbolic.permutation[each];
-  numeric_->forget();
+  drop_factor();
   analysis_ = std::move(next);
   measure_entries();
-  whole_ = !runtime_ && is_small(tree_.kind);
+  whole_ = runtime_ == nullptr && is_small(tree_.kind);
   build(tree_.kind);
-  start_runtime();
+  prepare_runtime();
   return plan(std::nullopt).has_value();
 }
 

@@ -23,12 +23,13 @@ void Solver::save(const std::string& path) const {
   file.commit();
 }
 
-Solver::Solver(SavedSystem&& saved, const SolverOptions& options)
+Solver::Solver(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options)
     : options_(options),
       prepared_(std::move(saved.prepared)),
       analysis_(std::move(saved.analysis)),
       largest_entry_(saved.facts.largest_entry),
       tree_workers_(saved.facts.workers),
+      given_runtime_(runtime),
       numeric_(Numeric::create(saved.facts.precision)),
       plan_(nullptr, espalier_plan_destroy) {
   options_.kind = saved.facts.asked_kind;
@@ -39,12 +40,22 @@ Solver::Solver(SavedSystem&& saved, const SolverOptions& options)
 
 std::unique_ptr<Solver> Solver::load(const std::string& path,
                                      const SolverOptions& options) {
+  return load(nullptr, path, options);
+}
+
+std::unique_ptr<Solver> Solver::load(Runtime& runtime, const std::string& path,
+                                     const SolverOptions& options) {
+  return load(&runtime, path, on_runtime(options, &runtime));
+}
+
+std::unique_ptr<Solver> Solver::load(Runtime* runtime, const std::string& path,
+                                     const SolverOptions& options) {
   check(options);
   SectionReader file(path);
   SavedSystem saved = load_system(file);
   const std::vector<std::int32_t> block_width = saved.block_width;
   const FactorKind kind = saved.facts.kind;
-  std::unique_ptr<Solver> solver(new Solver(std::move(saved), options));
+  std::unique_ptr<Solver> solver(new Solver(runtime, std::move(saved), options));
   solver->whole_ = solver->is_small(kind);
   solver->build(kind);
   if (solver->whole_ && solver->tree_.block_width != block_width) {
@@ -53,7 +64,7 @@ std::unique_ptr<Solver> Solver::load(const std::string& path,
   }
   if (solver->tree_.block_width != block_width)
     file.fail("cuts its fronts in another way than this version");
-  solver->start_runtime();
+  solver->prepare_runtime();
   solver->numeric_->load(solver->analysis_.symbolic, solver->tree_, file);
   file.finish();
   solver->factored_ = true;

@@ -22,7 +22,18 @@ constexpr std::int64_t kReservedLeaves = 512;
 // for perturbed pivots in single precision.
 constexpr std::int32_t kLeastBasis = 4;
 
+// Of the resident set, for each entry that is given and for each row: at most 108 bytes
+// an entry in all were seen, of a symmetric grid's lower triangle in L U.
+constexpr Bytes kAnalysisPerEntry = 96, kAnalysisPerRow = 128;
+constexpr Bytes kAnalysisAtLeast = Bytes{2} << 20;
+
 }  // namespace
+
+Bytes analysis_bytes(std::int64_t order, std::int64_t entries) {
+  return checked_add(kAnalysisAtLeast,
+                     checked_add(checked_mul(order, kAnalysisPerRow),
+                                 checked_mul(entries, kAnalysisPerEntry)));
+}
 
 // Beside the fronts while factorising.
 Bytes Solver::reserve_bytes() {
@@ -100,10 +111,62 @@ void Solver::check_room(std::optional<Bytes> bound) const {
                       fmt::format("the fronts need {} more", format_size(needed)));
 }
 
+Bytes Solver::least_inside() const {
+  return spills() ? std::min(memory_.inside(), memory_.inside_out_of_core())
+                  : memory_.inside();
+}
+
+Bytes Solver::least_for_plan() const {
+  if (options_.budget) return checked_add(memory_.baseline, least_inside());
+  return spills() ? std::min(memory_.least(), memory_.least_out_of_core())
+                  : memory_.least();
+}
+
+// What no order of the tree and no solve goes beyond.
+Bytes Solver::most_inside() const {
+  const TaskTree& tasks = tree_.tasks;
+  Bytes all = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    for (const Bytes bytes :
+         {tasks.output_size(task_id(i)), tasks.execution_size(task_id(i)),
+          tasks.retained_size(task_id(i))})
+      all = checked_add(all, std::max<Bytes>(0, bytes));
+  return checked_add(std::max({all, solve_bytes(kBlock), least_inside()}),
+                     memory_.reserve);
+}
+
+// The bound that the lease stands for.
+tl::expected<Bytes, Infeasible> Solver::take_lease(std::optional<Bytes> bound) {
+  lease_.reset();
+  const Bytes most = bound ? *bound - memory_.baseline : most_inside();
+  auto lease = options_.budget->take(least_inside(), most, options_.lease_patience);
+  if (!lease)
+    return tl::make_unexpected(
+        Infeasible{.reason = Infeasible::Reason::kNoneFound,
+                   .bound_bytes = lease.error().budget,
+                   .least_bytes = lease.error().sufficient,
+                   .lower_bound_bytes = lease.error().beside + lease.error().leased});
+  lease_ = std::move(*lease);
+  return checked_add(memory_.baseline, lease_->bytes());
+}
+
+// While the matrix is analysed; what stays of it is resident beside all leases then.
+std::unique_ptr<Lease> Solver::lease_analysis(std::int64_t order, std::int64_t entries) {
+  if (!options_.budget) return nullptr;
+  Bytes bytes = analysis_bytes(order, entries);
+  if (given_runtime_ == nullptr)
+    bytes = checked_add(bytes, start_bytes(options_.workers));
+  auto lease = options_.budget->take(bytes, bytes, options_.lease_patience);
+  if (!lease) throw BudgetExceeded(lease.error());
+  return std::move(*lease);
+}
+
 tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
   const bool spill = !options_.out_of_core.empty();
-  const Bytes needed =
+  Bytes needed =
       spill ? std::min(memory_.needed(), memory_.needed_out_of_core()) : memory_.needed();
+  // The peak so far is of all that share a budget.
+  if (options_.budget) needed = checked_add(memory_.baseline, least_inside());
   if (bound && *bound < needed) {
     return tl::make_unexpected(
         Infeasible{.reason = Infeasible::Reason::kNoneFound,
@@ -112,6 +175,11 @@ tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
                    .lower_bound_bytes = memory_.baseline});
   }
   forget_factor();
+  if (options_.budget) {
+    auto leased = take_lease(bound);
+    if (!leased) return tl::make_unexpected(leased.error());
+    bound = *leased;
+  }
   check_room(bound);
   bound_ = bound;
   file_.reset();

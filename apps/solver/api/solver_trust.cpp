@@ -56,9 +56,10 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   file_.reset();
   if (spill_bytes_ > 0)
     file_ = std::make_shared<SpillFile>(options_.out_of_core, spill_bytes_);
-  const bool measures = bound_ || runtime_;
+  const bool measures = bound_ || runtime_ != nullptr;
   if (measures) peak_resident_ = std::max(peak_resident_, peak_resident_bytes());
-  const bool reset = measures && reset_peak_resident();
+  // Others in the budget have a part in the peak: it stays that of them all.
+  const bool reset = measures && !options_.budget && reset_peak_resident();
   auto run = factorise_until_clear(progress);
   if (run && join_blocks()) run = factorise_until_clear(progress);
   // Where the peak cannot be reset, it includes the analysis and is all that is known.
@@ -75,9 +76,10 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
 
 tl::expected<FactorReport, BadPivot> Solver::factorise_once(
     double zero, const std::function<void(double)>& progress) {
+  drop_factor();
   FactorInput given = input();
   given.pivoting.zero = zero;
-  auto run = numeric_->factorise(given, runtime(), plan_.get(), progress);
+  auto run = numeric_->factorise(given, runtime_, plan_.get(), progress);
   if (!run) return run;
   if (whole_) {
     run->booked_peak = memory_.tree_least;
@@ -158,11 +160,11 @@ void Solver::with_open_solve(std::int32_t columns, const std::function<void()>& 
   const Bytes limit =
       bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(columns))
              : Bytes{1} << 62;
-  numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime(), columns,
+  numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime_, columns,
                        limit);
   try {
     std::optional<Awake> awake;
-    if (runtime_) awake.emplace(*runtime_);
+    if (runtime_ != nullptr) awake.emplace(*runtime_);
     body();
   } catch (...) {
     numeric_->close_solve();

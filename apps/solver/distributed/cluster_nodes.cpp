@@ -26,7 +26,7 @@ template <class T>
 void ClusterNodes<T>::open(std::int32_t node, std::function<void(starpu_task*)> submit,
                            std::function<void()> ended) {
   auto front = std::make_unique<SharedFront<T>>(
-      typename SharedFront<T>::Site{*context_, shares_, cluster_.rank(), transport_,
+      typename SharedFront<T>::Site{*context_, shares_, communicator_.rank(), transport_,
                                     [this] { pivot_failed(); }},
       node, std::move(submit), [this, node, ended = std::move(ended)] {
         std::unique_ptr<SharedFront<T>> done;  // goes after the lock
@@ -94,9 +94,9 @@ void ClusterNodes<T>::stopped() noexcept {
   try {
     std::rethrow_exception(std::current_exception());
   } catch (const std::exception& error) {
-    cluster_.fail(3, error.what());
+    communicator_.fail(3, error.what());
   } catch (...) {
-    cluster_.fail(3, "unknown error");
+    communicator_.fail(3, "unknown error");
   }
 }
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "solver/distributed/cluster.h"
+#include "solver/distributed/communicator.h"
 #include "solver/distributed/shared_front.h"
 #include "solver/distributed/shares.h"
 #include "solver/distributed/transport.h"
@@ -20,11 +20,11 @@ template <class T>
 class ClusterNodes : public SharedNodes<T> {
  public:
   /// All of them outlive this.
-  ClusterNodes(Cluster& cluster, Transport& transport, const Shares& shares)
-      : cluster_(cluster), transport_(transport), shares_(shares) {}
+  ClusterNodes(Communicator& communicator, Transport& transport, const Shares& shares)
+      : communicator_(communicator), transport_(transport), shares_(shares) {}
 
   [[nodiscard]] bool takes_part(std::int32_t node) const override {
-    return shares_.takes_part(node, cluster_.rank());
+    return shares_.takes_part(node, communicator_.rank());
   }
   void begin(const FrontContext<T>& context) override;
   void open(std::int32_t node, std::function<void(starpu_task*)> submit,
@@ -40,7 +40,7 @@ class ClusterNodes : public SharedNodes<T> {
   };
   void serve(std::int32_t from, const DataRequest& request);
 
-  Cluster& cluster_;
+  Communicator& communicator_;
   Transport& transport_;
   const Shares& shares_;
   const FrontContext<T>* context_ = nullptr;

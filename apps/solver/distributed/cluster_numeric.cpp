@@ -14,7 +14,7 @@ template <class T>
 class ClusterNumeric : public NumericOf<T> {
  public:
   explicit ClusterNumeric(const ClusterSite& site)
-      : site_(site), nodes_(site.cluster, site.transport, site.shares) {}
+      : site_(site), nodes_(site.communicator, site.transport, site.shares) {}
 
   void save(const Symbolic&, const AssemblyTree&, SectionWriter&) const override {
     throw InvalidInput("a factor that is spread over processes cannot be saved");
@@ -29,21 +29,21 @@ class ClusterNumeric : public NumericOf<T> {
     // one before.
     constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
     const std::int64_t failed =
-        site_.cluster.smallest(factor ? kNone : factor.error().column);
+        site_.communicator.smallest(factor ? kNone : factor.error().column);
     if (failed < kNone)
       return tl::make_unexpected(BadPivot{static_cast<std::int32_t>(failed)});
     PivotStatistics& pivots = report.pivots;
     for (std::int64_t* count : {&pivots.delayed, &pivots.perturbed, &pivots.null_space,
                                 &pivots.negative, &pivots.two_by_two})
-      *count = site_.cluster.sum(*count);
-    pivots.smallest = -site_.cluster.largest(-pivots.smallest);
-    report.seconds = site_.cluster.largest(report.seconds);
+      *count = site_.communicator.sum(*count);
+    pivots.smallest = -site_.communicator.largest(-pivots.smallest);
+    report.seconds = site_.communicator.largest(report.seconds);
     return factor;
   }
 
   void open(const FactorView<T>& view, const Runtime& runtime, std::int32_t columns,
             Bytes read_limit) override {
-    solve_.emplace(view, site_.shares, site_.peers, runtime, columns, read_limit);
+    solve_.emplace(view, site_.shares, site_.communicator, runtime, columns, read_limit);
   }
   void apply(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
              std::span<const std::int32_t> /*rows*/) override {
@@ -53,7 +53,7 @@ class ClusterNumeric : public NumericOf<T> {
   Bytes substitution_bytes(const FactorInput& input, std::int32_t workers,
                            std::int32_t columns) const override {
     return ClusterSolve<T>::footprint(input.symbolic, input.tree, site_.shares,
-                                      site_.cluster.rank(), workers, columns);
+                                      site_.communicator.rank(), workers, columns);
   }
 
  private:

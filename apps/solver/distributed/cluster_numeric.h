@@ -3,8 +3,7 @@
 #include <memory>
 
 #include "solver/api/numeric.h"
-#include "solver/distributed/cluster.h"
-#include "solver/distributed/peers.h"
+#include "solver/distributed/communicator.h"
 #include "solver/distributed/shares.h"
 #include "solver/distributed/transport.h"
 
@@ -12,8 +11,7 @@ namespace espalier::solver {
 
 /// What the processes of a job factor and solve with together. All outlive the Numeric.
 struct ClusterSite {
-  Cluster& cluster;
-  Peers& peers;
+  Communicator& communicator;
   Transport& transport;
   const Shares& shares;
 };

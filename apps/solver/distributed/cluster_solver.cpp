@@ -72,10 +72,11 @@ std::vector<WorkerRange> groups_of(const AssemblyTree& tree, const Distribution&
 
 }  // namespace
 
-ClusterSolver::ClusterSolver(Cluster& cluster, std::optional<InputMatrix>&& matrix,
+ClusterSolver::ClusterSolver(Communicator& communicator,
+                             std::optional<InputMatrix>&& matrix,
                              const SolverOptions& options,
                              const std::function<void(std::string_view)>& step)
-    : Solver(options, nullptr), cluster_(cluster), peers_(cluster) {
+    : Solver(options, nullptr), communicator_(communicator) {
   if (!options.out_of_core.empty())
     throw InvalidInput("out of core: not on several processes");
   if (options.scheduler != "espalier")
@@ -112,19 +113,19 @@ void ClusterSolver::share_analysis(std::optional<InputMatrix>&& matrix) {
     matrix.reset();
     measure_entries();
   }
-  broadcast_value(peers_, kind);
-  broadcast_value(peers_, largest_entry_);
-  broadcast_value(peers_, analysis_.seconds);
-  broadcast(peers_, analysis_.symbolic);
-  broadcast_maps(peers_, prepared_);
-  if (cluster_.rank() == 0) entries_before_ = analysis_.permuted.lower.column_start;
-  broadcast(peers_, entries_before_);
+  broadcast_value(communicator_, kind);
+  broadcast_value(communicator_, largest_entry_);
+  broadcast_value(communicator_, analysis_.seconds);
+  broadcast(communicator_, analysis_.symbolic);
+  broadcast_maps(communicator_, prepared_);
+  if (communicator_.rank() == 0) entries_before_ = analysis_.permuted.lower.column_start;
+  broadcast(communicator_, entries_before_);
   whole_.kind = tree_.kind = kind;
   whole_ = build_assembly_tree(analysis_.symbolic,
                                {.kind = kind,
                                 .entry_bytes = bytes_of(options_.precision),
-                                .workers = options_.workers * cluster_.size(),
-                                .processes = cluster_.size()});
+                                .workers = options_.workers * communicator_.size(),
+                                .processes = communicator_.size()});
 }
 
 // In a catch block of StarPU-MPI's thread: the other processes wait for this one.
@@ -132,22 +133,21 @@ void ClusterSolver::end_the_job() noexcept {
   try {
     throw;
   } catch (const std::exception& error) {
-    cluster_.fail(3, error.what());
+    communicator_.fail(3, error.what());
   } catch (...) {
-    cluster_.fail(3, "unknown error");
+    communicator_.fail(3, "unknown error");
   }
 }
 
 void ClusterSolver::start() {
-  runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
-  runtime_->warm_up();
+  start_runtime();
   runtime_->wake();
-  transport_ = std::make_unique<Transport>(cluster_.data_communicator(),
+  transport_ = std::make_unique<Transport>(communicator_.data_communicator(),
                                            [this] { end_the_job(); });
-  cluster_.barrier();
+  communicator_.barrier();
   runtime_->sleep();
   numeric_ =
-      make_cluster_numeric(options_.precision, {cluster_, peers_, *transport_, shares_});
+      make_cluster_numeric(options_.precision, {communicator_, *transport_, shares_});
   trim_heap();
   memory_.analysis_peak = peak_resident_bytes();
 }
@@ -156,7 +156,7 @@ void ClusterSolver::start() {
 Bytes ClusterSolver::matrix_bytes() const {
   std::int64_t entries = 0;
   for (const ColumnRange& range : column_ranges(analysis_.symbolic, whole_, shares_))
-    if (range.owner == cluster_.rank())
+    if (range.owner == communicator_.rank())
       entries += entries_before_[range.end] - entries_before_[range.begin];
   return entries * entry_bytes();
 }
@@ -164,7 +164,7 @@ Bytes ClusterSolver::matrix_bytes() const {
 // Ways to map the tree, and what each of them needs here.
 void ClusterSolver::list_candidates() {
   const std::vector<std::int32_t> parts = most_parts(analysis_.symbolic, whole_);
-  DistributionOptions options{.processes = cluster_.size(),
+  DistributionOptions options{.processes = communicator_.size(),
                               .workers = options_.workers,
                               .most_parts = parts,
                               .max_workers = whole_.max_workers,
@@ -197,7 +197,7 @@ void ClusterSolver::list_candidates() {
   for (const AssemblyTree::Node& node : whole_.nodes)
     may_share.push_back(node.first_front == node.last_front);
   for (const double most : kSubtrees)
-    add_groups(subtree_groups(whole_.tasks, cluster_.size(), may_share, most),
+    add_groups(subtree_groups(whole_.tasks, communicator_.size(), may_share, most),
                std::vector(liu.order));
   // What is small, or one long path, is done sooner without messages.
   add_groups(std::vector(whole_.nodes.size(), WorkerRange{0, 1}), std::vector(liu.order));
@@ -221,15 +221,15 @@ ClusterSolver::Candidate ClusterSolver::evaluate(std::vector<WorkerRange> group,
                                                  std::vector<TaskId> witness) {
   Candidate candidate{std::move(group), std::move(witness)};
   take(candidate);
-  candidate.seconds = cluster_.largest(estimate_seconds());
+  candidate.seconds = communicator_.largest(estimate_seconds());
   const FactorKind kind = tree_.kind;
   // A Cholesky that fails goes on as L D L^T inside the same bound.
   if (!options_.kind && kind == FactorKind::kCholesky) tree_.kind = FactorKind::kLdlt;
   candidate.account = memory_;
   candidate.account.baseline = matrix_bytes();  // and what foresee_baselines() adds
-  candidate.account.reserve = reserve_bytes() + kReservePerPeer * cluster_.size();
+  candidate.account.reserve = reserve_bytes() + kReservePerPeer * communicator_.size();
   candidate.account.tree_least = predicted_peak_;
-  candidate.largest_peak = cluster_.largest(predicted_peak_);
+  candidate.largest_peak = communicator_.largest(predicted_peak_);
   candidate.account.solve = solve_bytes(1);
   tree_.kind = kind;
   return candidate;
@@ -241,14 +241,14 @@ ClusterSolver::Candidate ClusterSolver::evaluate(std::vector<WorkerRange> group,
 void ClusterSolver::foresee_baselines() {
   trim_heap();
   const Bytes matrix =
-      cluster_.rank() == 0
+      communicator_.rank() == 0
           ? entries_before_.back() * entry_bytes() +
                 std::ssize(entries_before_) * static_cast<Bytes>(sizeof(std::int64_t))
           : 0;
   const Bytes beside = resident_bytes() - matrix;
   for (Candidate& candidate : candidates_) {
     candidate.account.baseline += beside;
-    candidate.account.elsewhere = cluster_.largest(candidate.account.needed());
+    candidate.account.elsewhere = communicator_.largest(candidate.account.needed());
   }
 }
 
@@ -273,10 +273,11 @@ Seconds ClusterSolver::estimate_seconds() const {
 }
 
 void ClusterSolver::take(const Candidate& candidate) {
-  shares_ = assign_shares(analysis_.symbolic, whole_, cluster_.size(), candidate.group);
+  shares_ =
+      assign_shares(analysis_.symbolic, whole_, communicator_.size(), candidate.group);
   const FactorKind kind = tree_.kind;
   received_ = {};
-  tree_ = part_of(analysis_.symbolic, whole_, shares_, cluster_.rank(), &received_);
+  tree_ = part_of(analysis_.symbolic, whole_, shares_, communicator_.rank(), &received_);
   tree_.kind = kind;
   predicted_peak_ = replay(tree_.tasks, candidate.witness).peak;
 }
@@ -302,11 +303,11 @@ tl::expected<void, Infeasible> ClusterSolver::plan(std::optional<Bytes> bound) {
         Infeasible{.reason = Infeasible::Reason::kNoneFound,
                    .bound_bytes = *bound,
                    .least_bytes = least_,
-                   .lower_bound_bytes = cluster_.largest(memory_.baseline)});
+                   .lower_bound_bytes = communicator_.largest(memory_.baseline)});
   take(*chosen);
   memory_ = chosen->account;
   const std::vector<TaskId> witness = chosen->witness;
-  distribute_columns(peers_, column_ranges(analysis_.symbolic, whole_, shares_),
+  distribute_columns(communicator_, column_ranges(analysis_.symbolic, whole_, shares_),
                      analysis_.permuted);
   entries_before_ = std::vector<std::int64_t>();
   candidates_ = std::vector<Candidate>();
@@ -321,7 +322,7 @@ tl::expected<void, Infeasible> ClusterSolver::plan(std::optional<Bytes> bound) {
   planned_ = true;
   // More is resident than was foreseen; never seen where least() was asked for.
   const Bytes missing =
-      cluster_.largest(std::max(predicted_peak_, memory_.solve) - tree_bound);
+      communicator_.largest(std::max(predicted_peak_, memory_.solve) - tree_bound);
   if (missing > 0)
     return tl::make_unexpected(Infeasible{.reason = Infeasible::Reason::kNoneFound,
                                           .bound_bytes = *bound,
@@ -331,11 +332,11 @@ tl::expected<void, Infeasible> ClusterSolver::plan(std::optional<Bytes> bound) {
 }
 
 MatrixPart ClusterSolver::matrix() const {
-  return matrix_part(analysis_.permuted, peers_);
+  return matrix_part(analysis_.permuted, communicator_);
 }
 
 std::int32_t ClusterSolver::agree(std::int32_t value) const {
-  return static_cast<std::int32_t>(cluster_.smallest(value));
+  return static_cast<std::int32_t>(communicator_.smallest(value));
 }
 
 void ClusterSolver::save(const std::string& /*path*/) const {
@@ -344,13 +345,13 @@ void ClusterSolver::save(const std::string& /*path*/) const {
 
 void ClusterSolver::replace_values(const InputMatrix& matrix) {
   if (!planned_) throw InvalidInput("new values before the plan");
-  if (cluster_.rank() == 0) check(view_of(matrix));
+  if (communicator_.rank() == 0) check(view_of(matrix));
   factored_ = has_values_ = false;
-  replace_columns(peers_, column_ranges(analysis_.symbolic, whole_, shares_),
+  replace_columns(communicator_, column_ranges(analysis_.symbolic, whole_, shares_),
                   analysis_.symbolic.permutation, prepared_,
-                  cluster_.rank() == 0 ? &matrix : nullptr, analysis_.permuted);
+                  communicator_.rank() == 0 ? &matrix : nullptr, analysis_.permuted);
   measure_entries();
-  largest_entry_ = cluster_.largest(largest_entry_);
+  largest_entry_ = communicator_.largest(largest_entry_);
   has_values_ = true;
 }
 

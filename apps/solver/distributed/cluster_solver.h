@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "solver/api/solver.h"
-#include "solver/distributed/cluster.h"
-#include "solver/distributed/cluster_peers.h"
+#include "solver/distributed/communicator.h"
 #include "solver/distributed/process_part.h"
 #include "solver/distributed/shares.h"
 #include "solver/distributed/transport.h"
@@ -28,7 +27,7 @@ class ClusterSolver : public Solver {
   /// @param matrix  at process 0; none elsewhere
   /// @throws InvalidInput as Solver, at process 0 only: the job must be ended then. At
   ///         every process for an option that needs one process alone: out of core.
-  ClusterSolver(Cluster& cluster, std::optional<InputMatrix>&& matrix,
+  ClusterSolver(Communicator& communicator, std::optional<InputMatrix>&& matrix,
                 const SolverOptions& options,
                 const std::function<void(std::string_view)>& step = {});
   ~ClusterSolver() override;
@@ -74,8 +73,7 @@ class ClusterSolver : public Solver {
   [[nodiscard]] Bytes matrix_bytes() const;
   [[nodiscard]] Bytes entry_bytes() const;
 
-  Cluster& cluster_;
-  mutable ClusterPeers peers_;
+  Communicator& communicator_;
   std::unique_ptr<Transport> transport_;
   AssemblyTree whole_;
   Shares shares_;

@@ -7,10 +7,9 @@
 
 namespace espalier::solver {
 
-/// The processes that solve a system together, as one of them sees them: what of Cluster
-/// the distribution and the solve need. In a test they are threads.
-///
-/// Calls follow the rules of Cluster.
+/// The processes that solve a system together, as one of them sees them: what of
+/// Communicator the distribution and the solve need, by its rules. In a test they are
+/// threads.
 class Peers {
  public:
   Peers() = default;

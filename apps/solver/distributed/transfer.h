@@ -31,7 +31,8 @@ class Pause {
 /// @return how it ended
 MPI_Status wait(MPI_Request& request);
 
-/// Messages and collective operations on one communicator. As in Cluster.
+/// Messages and collective operations on one communicator, by the
+/// rules of Communicator.
 class Transfer {
  public:
   /// Collective. Messages over a communicator of its own with the processes of `parent`.

@@ -21,6 +21,11 @@ struct MemoryAccount {
   Bytes solve_out_of_core = 0;
   Bytes elsewhere = 0;  ///< what another process of the job needs that has the same bound
 
+  /// What a factorisation and a solve take beside what is resident before.
+  [[nodiscard]] Bytes inside() const { return inside(tree_least, solve); }
+  [[nodiscard]] Bytes inside_out_of_core() const {
+    return inside(tree_least_out_of_core, solve_out_of_core);
+  }
   /// What this process needs: a smaller bound is refused.
   [[nodiscard]] Bytes needed() const { return needed(tree_least, solve); }
   [[nodiscard]] Bytes needed_out_of_core() const {
@@ -43,6 +48,9 @@ struct MemoryAccount {
  private:
   [[nodiscard]] ProcessAccount process() const {
     return {.peak_before = analysis_peak, .baseline = baseline, .reserve = reserve};
+  }
+  [[nodiscard]] Bytes inside(Bytes tree, Bytes solving) const {
+    return checked_add(std::max(tree, solving), reserve);
   }
   [[nodiscard]] Bytes needed(Bytes tree, Bytes solving) const {
     return std::max(process().needed(std::max(tree, solving)), elsewhere);

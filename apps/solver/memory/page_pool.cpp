@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "espalier/model/error.h"
+#include "solver/memory/page_buffer.h"
 
 namespace espalier::solver {
 namespace {
@@ -65,10 +66,21 @@ void unmap_pages(std::byte* data, Bytes bytes) noexcept {
   munmap(data, static_cast<std::size_t>(bytes));
 }
 
-PagePool::PagePool(Bytes limit) : limit_(limit), chunk_(chunk_bytes(limit)) {}
+PagePool::PagePool(Bytes limit, MemoryMeter* resident)
+    : limit_(limit), chunk_(chunk_bytes(limit)), resident_(resident) {}
 
+// What is still in use has owners of its own from now on.
 PagePool::~PagePool() {
   for (const auto& [bytes, data] : free_) unmap_pages(data, bytes);
+  if (resident_ != nullptr) resident_->add(used_ - told_);
+}
+
+// Under the lock, when pages have come or gone.
+void PagePool::tell() noexcept {
+  if (resident_ == nullptr) return;
+  const Bytes resident = used_ + kept_ - coming_;
+  if (resident != told_) resident_->add(resident - told_);
+  told_ = resident;
 }
 
 std::byte* PagePool::take(Bytes bytes) {
@@ -100,6 +112,7 @@ bool PagePool::add_chunk(Bytes wanted) {
     if (used_ + kept_ + beside_ + chunk_ > limit_ || free_.size() >= kMostPieces)
       return false;
     kept_ += chunk_;
+    coming_ += chunk_;
   }
   std::byte* data = nullptr;
   try {
@@ -109,13 +122,16 @@ bool PagePool::add_chunk(Bytes wanted) {
     if (data != nullptr) unmap_pages(data, chunk_);
     const std::scoped_lock lock(mutex_);
     kept_ -= chunk_;
+    coming_ -= chunk_;
     return false;
   }
   const std::scoped_lock lock(mutex_);
   kept_ -= chunk_;
+  coming_ -= chunk_;
   chunks_[data] = chunk_;
   keep({data, chunk_});
   trim();
+  tell();
   return true;
 }
 
@@ -128,19 +144,28 @@ bool PagePool::in_chunk(const std::byte* data) const {
 
 void PagePool::take_at(std::byte* at, Bytes bytes) {
   std::vector<Piece> pieces;
+  Bytes coming = 0;  // fresh ones
   {
     const std::scoped_lock lock(mutex_);
     used_ += bytes;
     pieces = take_pieces(bytes);
+    coming = bytes;
+    for (const Piece& piece : pieces) coming -= piece.bytes;
+    coming_ += coming;
     trim();
+    tell();
   }
   try {
     place(at, bytes, pieces);
   } catch (...) {
     const std::scoped_lock lock(mutex_);
     used_ -= bytes;
+    coming_ -= coming;
     throw;
   }
+  const std::scoped_lock lock(mutex_);
+  coming_ -= coming;
+  tell();
 }
 
 // Moves the pieces to `at`, one after the other, and fresh pages behind them.
@@ -293,12 +318,14 @@ void PagePool::give(std::byte* data, Bytes bytes) noexcept {
     data = stop;
   }
   trim();
+  tell();
 }
 
 void PagePool::use_beside(Bytes delta) noexcept {
   const std::scoped_lock lock(mutex_);
   beside_ += delta;
   trim();
+  tell();
 }
 
 Bytes PagePool::kept() const {

@@ -12,6 +12,8 @@
 
 namespace espalier::solver {
 
+class MemoryMeter;
+
 /// Pages that fronts pass on to one another instead of asking the system for new ones: it
 /// clears a page several times slower than it is cleared here, page fault included.
 ///
@@ -26,8 +28,9 @@ namespace espalier::solver {
 /// again, but are never moved. Safe from any thread.
 class PagePool {
  public:
-  /// @param limit  of the bytes in use, kept and set aside by use_beside()
-  explicit PagePool(Bytes limit);
+  /// @param limit     of the bytes in use, kept and set aside by use_beside()
+  /// @param resident  counts what is in use or kept, of the pool's life; may be null
+  explicit PagePool(Bytes limit, MemoryMeter* resident = nullptr);
   /// Gives everything kept back to the system. Memory still in use stays valid; its
   /// owner unmaps it.
   ~PagePool();
@@ -65,11 +68,15 @@ class PagePool {
   void populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed);
   void keep(Piece piece);
   void trim() noexcept;
+  void tell() noexcept;
 
   mutable std::mutex mutex_;
   PageChoice choice_;
   Bytes limit_, chunk_, used_ = 0, kept_ = 0, beside_ = 0, reused_ = 0;
-  Free free_;                            // by size; outside chunks, inside one mapping
+  MemoryMeter* resident_;
+  Bytes coming_ = 0;  // of the bytes in use and kept, those that are not there yet
+  Bytes told_ = 0;    // to the meter
+  Free free_;         // by size; outside chunks, inside one mapping
   std::map<std::byte*, Bytes> free_at_;  // the same by address
   std::map<std::byte*, Bytes> taken_;    // by address; each inside one mapping or chunk
   std::map<const std::byte*, Bytes> chunks_;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <csignal>
+#include <mutex>
 #include <utility>
 
 #include "espalier/model/error.h"
@@ -20,6 +21,14 @@
 namespace espalier::solver {
 namespace {
 
+// METIS draws from rand() and changes the process's signal handlers, SCOTCH has state of
+// its own: calls of two threads would change each other's order, or leave a handler
+// behind.
+[[maybe_unused]] std::mutex& one_at_a_time() {
+  static std::mutex of_the_process;
+  return of_the_process;
+}
+
 #ifdef ESPALIER_WITH_METIS
 // Of the two sides of a separator, in thousandths above the half: 1.4 to 1. The default,
 // 200, keeps separators larger than they need be.
@@ -35,6 +44,7 @@ std::vector<std::int32_t> metis_order(Graph&& graph) {
   options[METIS_OPTION_UFACTOR] = kMetisImbalance;
   // Cheap on a graph that was compressed; METIS does so after its own compression.
   if (!graph.weight.empty()) options[METIS_OPTION_NSEPS] = 2;
+  const std::scoped_lock lock(one_at_a_time());
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   const int status = METIS_NodeND(&size, graph.start.data(), graph.neighbour.data(),
@@ -64,6 +74,7 @@ std::vector<std::int32_t> scotch_order(Graph&& graph) {
   const SCOTCH_Num size = graph.size();
   const auto ends = static_cast<SCOTCH_Num>(graph.neighbour.size());
   std::vector<std::int32_t> order(size);
+  const std::scoped_lock lock(one_at_a_time());
   SCOTCH_Context context;
   SCOTCH_Graph scotch, bound;
   SCOTCH_Strat strategy;

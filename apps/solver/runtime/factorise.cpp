@@ -17,6 +17,7 @@
 #include "solver/memory/clock.h"
 #include "solver/runtime/run_recorder.h"
 #include "solver/runtime/starpu_tasks.h"
+#include "solver/runtime/task_group.h"
 #include "solver/runtime/tiled_front.h"
 
 namespace espalier::solver {
@@ -49,10 +50,9 @@ class Factorisation {
       : tree_(input.tree),
         shared_(shared),
         reserve_(input.pivoting.delay_reserve, input.symbolic.parent.size()),
-        scratch_(runtime.workers(), scratch_bytes(input.symbolic, tree_),
-                 starpu_worker_get_id),
+        scratch_(runtime.workers(), scratch_bytes(input.symbolic, tree_), worker_rank),
         file_(input.file),
-        pool_(input.pool_limit),
+        pool_(input.pool_limit, input.resident),
         factor_(input.symbolic, tree_),
         contributions_(tree_.nodes.size()),
         context_{.symbolic = input.symbolic,
@@ -71,7 +71,8 @@ class Factorisation {
                  .stop = [this] { stop(); }},
         arguments_(tree_.nodes.size()),
         children_left_(tree_.nodes.size()),
-        tiled_(tree_.nodes.size()) {
+        tiled_(tree_.nodes.size()),
+        group_(runtime) {
     for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
       arguments_[i] = {this, static_cast<std::int32_t>(i)};
       if (!takes_part(i)) continue;
@@ -81,7 +82,7 @@ class Factorisation {
       work_ += tree_.tasks.work(task_id(i));
     }
     if (plan != nullptr) {
-      check_policy(espalier_job_begin(&job_, plan, 0));
+      check_policy(espalier_job_begin(&job_, plan, runtime.context()));
       meter_.attach(job_);
     }
     if (input.record) meter_.record_to(&recorder_.emplace(runtime.workers()));
@@ -103,14 +104,14 @@ class Factorisation {
     }
     wait(progress);
     if (shared_ != nullptr) shared_->end();
-    starpu_task_wait_for_all();
+    group_.wait();
     try {
       if (file_) file_->wait();
     } catch (...) {
       stop();
     }
     // After a failure nodes end when their writes do, and submit their parents.
-    starpu_task_wait_for_all();
+    group_.wait();
   }
 
   void finish(FactorReport& report) {
@@ -212,9 +213,12 @@ class Factorisation {
 
   void submit(starpu_task* task, std::int32_t node) {
     if (job_ != nullptr) check_policy(espalier_bind(job_, task, node));
-    const int status = starpu_task_submit(task);
-    if (status != 0 && job_ != nullptr) espalier_unbind(job_, task);
-    check_submission(status);
+    try {
+      group_.submit(task);
+    } catch (...) {
+      if (job_ != nullptr) espalier_unbind(job_, task);
+      throw;
+    }
     ++tasks_;
   }
 
@@ -290,6 +294,7 @@ class Factorisation {
   std::atomic<bool> stopped_{false};
   Flops work_ = 0;
   std::atomic<Flops> done_{0};
+  TaskGroup group_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

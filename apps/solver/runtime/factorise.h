@@ -34,6 +34,9 @@ struct FactorInput {
   Bytes pool_limit = 0;
   /// Whether every task is recorded, into FactorReport::run.
   bool record = false;
+  /// Counts what is resident of fronts and factor, and of pages kept for them; at the end
+  /// the factor's. May be null.
+  MemoryMeter* resident = nullptr;
 };
 
 /// What the runtime recorded of a factorisation.

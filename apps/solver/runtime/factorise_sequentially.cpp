@@ -3,6 +3,21 @@
 #include "solver/runtime/factorise.h"
 
 namespace espalier::solver {
+namespace {
+
+/// Tells another meter, too.
+class ForwardingMeter : public MemoryMeter {
+ public:
+  explicit ForwardingMeter(MemoryMeter* other) : other_(other) {}
+
+ private:
+  void changed(Bytes delta) noexcept override {
+    if (other_ != nullptr) other_->add(delta);
+  }
+  MemoryMeter* other_;
+};
+
+}  // namespace
 
 template <class T>
 tl::expected<Factor<T>, BadPivot> factorise_sequentially(
@@ -10,7 +25,7 @@ tl::expected<Factor<T>, BadPivot> factorise_sequentially(
     const std::function<void(double)>& progress) {
   const auto start = Clock::now();
   const AssemblyTree& tree = input.tree;
-  MemoryMeter meter;
+  ForwardingMeter meter(input.resident);
   PivotLog log;
   DelayReserve reserve(input.pivoting.delay_reserve, input.symbolic.parent.size());
   const WorkerScratch scratch(1, scratch_bytes(input.symbolic, tree));

@@ -1,6 +1,5 @@
 #include "solver/runtime/run_recorder.h"
 
-#include <starpu.h>
 #include <time.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <tuple>
 
 #include "espalier/model/error.h"
+#include "solver/runtime/runtime.h"
 
 namespace espalier::solver {
 namespace {
@@ -56,7 +56,7 @@ void RunRecorder::opened(std::int32_t node, const TileShape& shape) {
 }
 
 void RunRecorder::begin(std::int32_t node, const TileTask* tile, int priority) noexcept {
-  const int id = starpu_worker_get_id();
+  const int id = worker_rank();
   if (id < 0) return;
   Worker& worker = workers_[static_cast<std::size_t>(id)];
   try {
@@ -75,7 +75,7 @@ void RunRecorder::begin(std::int32_t node, const TileTask* tile, int priority) n
 }
 
 void RunRecorder::end() noexcept {
-  const int id = starpu_worker_get_id();
+  const int id = worker_rank();
   if (id < 0 || !workers_[static_cast<std::size_t>(id)].running) return;
   Worker& worker = workers_[static_cast<std::size_t>(id)];
   RunRecord::Task& task = worker.entries.back().task;
@@ -85,7 +85,7 @@ void RunRecorder::end() noexcept {
 }
 
 void RunRecorder::changed(Bytes delta) noexcept {
-  const int id = starpu_worker_get_id();
+  const int id = worker_rank();
   if (id < 0 || !workers_[static_cast<std::size_t>(id)].running) return;
   RunRecord::Task& task = workers_[static_cast<std::size_t>(id)].entries.back().task;
   task.kept += delta;

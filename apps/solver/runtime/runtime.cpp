@@ -5,24 +5,28 @@
 #include <starpu.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "espalier/machine/platform.h"
 #include "espalier/model/error.h"
-#include "solver/kernels/dense.h"
 #include "solver/memory/address_space.h"
-#include "solver/memory/page_buffer.h"
 #include "solver/runtime/starpu_tasks.h"
+#include "solver/runtime/task_group.h"
 
 namespace espalier::solver {
 namespace {
+
+// Resident of StarPU and its libraries once it runs, and of each worker with what BLAS
+// keeps for it.
+constexpr Bytes kStart = Bytes{24} << 20, kStartPerWorker = Bytes{8} << 20;
 
 void check_scheduler(const std::string& name) {
   std::string known = "espalier";
@@ -36,70 +40,8 @@ void check_scheduler(const std::string& name) {
   throw InvalidInput(fmt::format("unknown scheduler '{}': one of {}", name, known));
 }
 
-// Operands beyond the blocking of BLAS in each direction that fronts use.
-constexpr std::int32_t kWarmRows = 576, kWarmColumns = 448;
-constexpr auto kWarmTime = std::chrono::milliseconds(10);
-
-struct WarmUp {
-  std::int32_t workers;
-  std::atomic<std::int32_t> arrived{0}, done{0};
-  std::atomic<bool> has_failed{false};
-};
-
-void wait_for(const std::atomic<std::int32_t>& count, std::int32_t workers) {
-  while (count.load() < workers) std::this_thread::yield();
-}
-
-// Operands of BLAS calls: touched before and freed after, so that the peak is always the
-// same.
-class Operands {
- public:
-  Operands(std::int32_t rows, std::int32_t columns)
-      : rows_(rows),
-        columns_(columns),
-        panel_(Bytes{rows} * columns * static_cast<Bytes>(sizeof(double))),
-        target_(panel_.size()) {
-    std::memset(panel_.data(), 0, static_cast<std::size_t>(panel_.size()));
-    std::memset(target_.data(), 0, static_cast<std::size_t>(target_.size()));
-    double* const a = panel_.as<double>();
-    for (std::int32_t i = 0; i < columns_; ++i) a[std::int64_t{i} * (rows_ + 1)] = 1.0;
-  }
-
-  void call() {
-    double* const a = panel_.as<double>();
-    kernels::cholesky(columns_, a, rows_);
-    kernels::solve_below(rows_ - columns_, columns_, a, rows_, a + columns_, rows_);
-    kernels::update_lower(rows_, columns_, columns_, a, rows_, target_.as<double>(),
-                          rows_);
-  }
-
- private:
-  std::int32_t rows_, columns_;
-  PageBuffer panel_, target_;
-};
-
-// BLAS hands its buffers out call by call: only calls at the same time use several of
-// them.
-void call_blas(WarmUp& warm) {
-  Operands operands(kWarmRows, kWarmColumns);
-  ++warm.arrived;
-  wait_for(warm.arrived, warm.workers);
-  const auto start = std::chrono::steady_clock::now();
-  do {
-    operands.call();
-  } while (std::chrono::steady_clock::now() - start < kWarmTime);
-}
-
 void warm_up_task(void* /*buffers*/[], void* argument) noexcept {
-  auto& warm = *static_cast<WarmUp*>(argument);
-  try {
-    call_blas(warm);
-  } catch (...) {  // no memory for the operands: the others do not wait for this one
-    warm.has_failed = true;
-    ++warm.arrived;
-  }
-  ++warm.done;
-  wait_for(warm.done, warm.workers);
+  static_cast<SharedWarmUp*>(argument)->call();
 }
 
 // What the Runtimes of the process share: StarPU is one.
@@ -107,28 +49,35 @@ struct Shared {
   std::mutex mutex;
   int users = 0, awake = 0;
   RuntimeOptions options;
-  int one_thread = 0;             // that want one BLAS thread: StarPU, OneBlasThreads
-  std::int32_t blas_threads = 0;  // before them
+  bool adopted = false;
+  unsigned context = 0;
+  std::array<int, STARPU_NMAXWORKERS> rank{};  // by StarPU's number; -1: none of ours
+  std::optional<OneBlasThread> one_blas_thread;
+  std::mutex warming;  // before `mutex`, where both are taken
+  bool warm = false;
 };
 Shared& shared() {
   static Shared of_the_process;
   return of_the_process;
 }
 
-// BLAS belongs to the program, too: it has its threads back when nobody needs one alone.
-void need_one_blas_thread() {
-  if (shared().one_thread++ > 0) return;
-  shared().blas_threads = kernels::blas_threads();
-  if (shared().blas_threads != 1) kernels::use_one_blas_thread();
+std::vector<int> cpu_workers() {
+  std::vector<int> ids(starpu_cpu_worker_get_count());
+  starpu_worker_get_ids_by_type(STARPU_CPU_WORKER, ids.data(),
+                                static_cast<unsigned>(ids.size()));
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
-void leave_one_blas_thread() {
-  if (--shared().one_thread > 0) return;
-  if (shared().blas_threads != 1) kernels::use_blas_threads(shared().blas_threads);
+void number_workers(const std::vector<int>& ids) {
+  shared().rank.fill(-1);
+  int rank = 0;
+  for (const int id : ids) shared().rank[static_cast<std::size_t>(id)] = rank++;
 }
 
 void start(const RuntimeOptions& options) {
-  if (starpu_is_initialized() != 0) throw Busy("StarPU runs in this process already");
+  if (starpu_is_initialized() != 0)
+    throw Busy("StarPU runs in this process already: the program's can be adopted");
   setenv("STARPU_SILENT", "1", 0);
   const bool espalier = options.scheduler == "espalier";
   starpu_conf conf;
@@ -142,14 +91,38 @@ void start(const RuntimeOptions& options) {
   conf.sched_policy_name = espalier ? nullptr : options.scheduler.c_str();
   if (const int status = starpu_init(&conf); status != 0)
     throw Error(fmt::format("StarPU does not start: {}", std::strerror(-status)));
-  const auto started = static_cast<std::int32_t>(starpu_cpu_worker_get_count());
-  if (started < options.workers) {
+  const std::vector<int> ids = cpu_workers();
+  if (std::ssize(ids) < options.workers) {
     starpu_shutdown();
     throw InvalidInput(fmt::format("{} workers: StarPU gives at most {} on this machine",
-                                   options.workers, started));
+                                   options.workers, ids.size()));
   }
-  need_one_blas_thread();
+  number_workers(ids);
+  shared().context = 0;
+  shared().warm = false;
+  shared().one_blas_thread.emplace();
   starpu_pause();
+}
+
+// A context beside those of the program, on workers that they keep.
+void adopt_workers(std::int32_t workers) {
+  std::vector<int> ids = cpu_workers();
+  ids.resize(static_cast<std::size_t>(workers));
+  // StarPU aborts where it has none left: the last one is left to the program.
+  unsigned used = 0;
+  for (unsigned context = 0; context < STARPU_NMAX_SCHED_CTXS; ++context)
+    used += starpu_sched_ctx_get_sched_policy(context) != nullptr ? 1 : 0;
+  if (used >= STARPU_NMAX_SCHED_CTXS)
+    throw Error(fmt::format("StarPU has no scheduling context left of its {}",
+                            STARPU_NMAX_SCHED_CTXS));
+  const unsigned context =
+      starpu_sched_ctx_create(ids.data(), workers, "espalier_solver",
+                              STARPU_SCHED_CTX_POLICY_STRUCT, espalier_sched_policy(), 0);
+  if (context >= STARPU_NMAX_SCHED_CTXS)
+    throw Error("StarPU refuses a scheduling context");
+  number_workers(ids);
+  shared().context = context;
+  shared().warm = false;
 }
 
 // Of a second sharer.
@@ -165,6 +138,16 @@ void check_same(const RuntimeOptions& options, const RuntimeOptions& running) {
 }  // namespace
 
 std::int32_t default_workers() { return std::min(core_share().own, STARPU_MAXCPUS); }
+
+Bytes start_bytes(std::int32_t workers) {
+  const std::scoped_lock lock(shared().mutex);
+  return shared().users > 0 ? 0 : kStart + kStartPerWorker * workers;
+}
+
+int worker_rank() noexcept {
+  const int id = starpu_worker_get_id();
+  return id < 0 ? -1 : shared().rank[static_cast<std::size_t>(id)];
+}
 
 void check(const RuntimeOptions& options) {
   if (options.workers < 1 || options.workers > STARPU_MAXCPUS)
@@ -184,9 +167,12 @@ void check(const RuntimeOptions& options) {
 Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
   check(options);
   const std::scoped_lock lock(shared().mutex);
+  if (shared().users > 0 && shared().adopted)
+    throw Busy("StarPU is the program's, and adopted by another solver");
   if (shared().users == 0) {
     start(options);
     shared().options = options;
+    shared().adopted = false;
     shared().awake = 0;
   } else {
     check_same(options, shared().options);
@@ -194,56 +180,102 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
   ++shared().users;
 }
 
+Runtime Runtime::adopt(std::int32_t workers) { return Runtime(Adopted{workers}); }
+
+Runtime::Runtime(Adopted adopted) : adopted_(true) {
+  const std::scoped_lock lock(shared().mutex);
+  if (starpu_is_initialized() == 0)
+    throw Busy("StarPU does not run: there is nothing to adopt");
+  if (shared().users > 0 && !shared().adopted)
+    throw Busy("StarPU was started by another solver: it is not the program's");
+  const auto there = static_cast<std::int32_t>(starpu_cpu_worker_get_count());
+  if (adopted.workers < 0 || adopted.workers > there || there == 0)
+    throw InvalidInput(fmt::format("{} workers: the program's StarPU has {} on CPUs",
+                                   adopted.workers, there));
+  options_.workers = adopted.workers == 0 ? there : adopted.workers;
+  if (shared().users == 0) {
+    adopt_workers(options_.workers);
+    shared().options = options_;
+    shared().adopted = true;
+    shared().awake = 0;
+  } else {
+    check_same(options_, shared().options);
+  }
+  context_ = shared().context;
+  ++shared().users;
+}
+
 void Runtime::wake() const {
   const std::scoped_lock lock(shared().mutex);
-  if (shared().awake++ == 0) starpu_resume();
+  if (shared().awake++ > 0) return;
+  if (adopted_)
+    shared().one_blas_thread.emplace();
+  else
+    starpu_resume();
 }
 
 void Runtime::sleep() const {
   const std::scoped_lock lock(shared().mutex);
-  if (--shared().awake == 0) starpu_pause();
+  if (--shared().awake > 0) return;
+  if (adopted_)
+    shared().one_blas_thread.reset();
+  else
+    starpu_pause();
 }
 
 Runtime::~Runtime() {
   const std::scoped_lock lock(shared().mutex);
   if (--shared().users > 0) return;
+  if (adopted_) {
+    starpu_sched_ctx_delete(context_);
+    return;
+  }
   if (shared().awake == 0) starpu_resume();  // StarPU does not shut down otherwise
   starpu_shutdown();
-  leave_one_blas_thread();
+  shared().one_blas_thread.reset();
 }
 
-OneBlasThread::OneBlasThread() {
-  const std::scoped_lock lock(shared().mutex);
-  need_one_blas_thread();
+namespace {
+
+// The program's workers may have tasks that wait for the program: threads of our own take
+// their part.
+void call_from_threads(SharedWarmUp& warm, std::int32_t count) {
+  std::vector<std::jthread> threads;
+  try {
+    while (std::ssize(threads) < count) threads.emplace_back([&warm] { warm.call(); });
+  } catch (...) {
+    warm.abandon(count - static_cast<std::int32_t>(threads.size()));
+  }
 }
 
-OneBlasThread::~OneBlasThread() {
-  const std::scoped_lock lock(shared().mutex);
-  leave_one_blas_thread();
-}
-
-void warm_up_blas(std::int32_t rows, std::int32_t columns) {
-  const OneBlasThread one_thread;
-  rows = std::min(rows, kWarmRows);
-  columns = std::min({columns, rows, kWarmColumns});
-  if (columns > 0) Operands(rows, columns).call();
-}
-
-void Runtime::warm_up() {
+void call_from_workers(SharedWarmUp& warm, const Runtime& runtime) {
   static starpu_codelet codelet = make_codelet(warm_up_task, "warm_up");
-  WarmUp warm{.workers = options_.workers};
-  for (std::int32_t worker = 0; worker < options_.workers; ++worker) {
+  TaskGroup tasks(runtime);
+  for (std::int32_t worker = 0; worker < runtime.workers(); ++worker) {
     starpu_task* const task = starpu_task_create();
     task->cl = &codelet;
     task->cl_arg = &warm;
     task->execute_on_a_specific_worker = 1;
     task->workerid = static_cast<unsigned>(worker);
-    check_submission(starpu_task_submit(task));
+    tasks.submit(task);
   }
-  wake();
-  starpu_task_wait_for_all();
-  sleep();
-  if (warm.has_failed) throw std::bad_alloc();
+  tasks.wait();
+}
+
+}  // namespace
+
+// One at a time: calls of two of them would wait for each other's workers.
+void Runtime::warm_up() {
+  const std::scoped_lock lock(shared().warming);
+  if (shared().warm) return;
+  SharedWarmUp warm(options_.workers);
+  const Awake awake(*this);
+  if (adopted_)
+    call_from_threads(warm, options_.workers);
+  else
+    call_from_workers(warm, *this);
+  if (warm.has_failed()) throw std::bad_alloc();
+  shared().warm = true;
 }
 
 }  // namespace espalier::solver

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "espalier/model/error.h"
+#include "espalier/model/units.h"
+#include "solver/runtime/blas_threads.h"
 
 namespace espalier::solver {
 
@@ -22,15 +24,28 @@ struct RuntimeOptions {
 /// @throws MemoryLimit where a limit of the process leaves no room for the workers
 void check(const RuntimeOptions& options);
 
+/// What starting a Runtime adds to the resident set, BLAS warmed up: rather too much. 0
+/// where one runs already.
+[[nodiscard]] Bytes start_bytes(std::int32_t workers);
+
 /// StarPU is taken: by the program, or by another Runtime of other options.
 class Busy : public Error {
  public:
   using Error::Error;
 };
 
-/// StarPU, running on CPU workers for the life of this object. There is one StarPU in a
-/// process: several of these objects, which must have the same options, share it, and the
-/// last one ends it. They may be used from different threads.
+/// StarPU's CPU workers for the life of this object: started here, or adopted from a
+/// program that runs StarPU itself.
+///
+/// There is one StarPU in a process: several of these objects, which must have the same
+/// options, share it. They may be used from different threads.
+///
+/// One that was started is ended with the last Runtime, and its workers sleep in between.
+/// One that was adopted stays the program's: tasks go to a scheduling context of their
+/// own, under the espalier policy, on workers that the program's contexts keep as well;
+/// nothing is paused, and nobody waits for the program's tasks. Workers take the
+/// program's tasks first where its policy tells StarPU how many it has (eager, prio, ws,
+/// dmda do). With the last Runtime the context goes, and StarPU is as it was.
 class Runtime {
  public:
   /// @throws InvalidInput for workers < 1 or an unknown scheduler (the message lists
@@ -38,6 +53,14 @@ class Runtime {
   ///         StarPU does not start or gives fewer workers than asked for, Busy,
   ///         MemoryLimit as check()
   explicit Runtime(const RuntimeOptions& options);
+
+  /// The program has called starpu_init(), and calls starpu_shutdown() when this is gone.
+  /// @param workers  the first so many CPU workers; 0: all
+  /// @throws InvalidInput for more workers than StarPU has, Busy when StarPU does not
+  ///         run, was started by another Runtime, or was adopted with other workers,
+  ///         Error when StarPU has no scheduling context left
+  [[nodiscard]] static Runtime adopt(std::int32_t workers = 0);
+
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
@@ -45,35 +68,34 @@ class Runtime {
   [[nodiscard]] std::int32_t workers() const { return options_.workers; }
   [[nodiscard]] const std::string& scheduler() const { return options_.scheduler; }
   [[nodiscard]] bool espalier() const { return options_.scheduler == "espalier"; }
+  [[nodiscard]] bool adopted() const { return adopted_; }
+  /// Of StarPU, for tasks.
+  [[nodiscard]] unsigned context() const { return context_; }
 
   /// Workers poll for tasks, at the cost of whatever else wants their cores: between
   /// factorisations they sleep. A Runtime starts asleep; workers sleep when all sharers
-  /// do.
+  /// do. Those of the program never do.
   void wake() const;
   void sleep() const;
 
-  /// Lets every worker call BLAS at the same time, so that the buffers that BLAS keeps
-  /// for each thread are resident before memory is measured.
+  /// Lets as many threads as there are workers call BLAS at the same time, so that the
+  /// buffers that BLAS keeps for each are resident before memory is measured.
   void warm_up();
 
  private:
+  struct Adopted {
+    std::int32_t workers;
+  };
+  explicit Runtime(Adopted adopted);
+
   RuntimeOptions options_;
+  bool adopted_ = false;
+  unsigned context_ = 0;
 };
 
-/// Calls of BLAS run in the caller's thread alone while one exists, and with as many
-/// threads as before afterwards.
-class OneBlasThread {
- public:
-  OneBlasThread();
-  OneBlasThread(const OneBlasThread&) = delete;
-  OneBlasThread& operator=(const OneBlasThread&) = delete;
-  ~OneBlasThread();
-};
-
-/// Calls BLAS once, on operands as large as those of a front with so many rows and
-/// pivots, up to where BLAS cuts them: what it keeps for the calling thread is resident
-/// then.
-void warm_up_blas(std::int32_t rows, std::int32_t columns);
+/// The place of the calling worker among those of the Runtime, from 0 on; -1 for any
+/// other thread.
+[[nodiscard]] int worker_rank() noexcept;
 
 /// Workers are awake while one exists.
 class Awake {

@@ -1,7 +1,5 @@
 #include "solver/runtime/tree_solve.h"
 
-#include <starpu.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -75,7 +73,8 @@ TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
       scratch_each_(worker_bytes<T>(view.symbolic, local_entries_, count)),
       read_limit_(read_limit),
       waiting_(view.tree.nodes.size()),
-      has_entries_(view.tree.nodes.size(), 1) {
+      has_entries_(view.tree.nodes.size(), 1),
+      group_(runtime) {
   scratch_ = PageBuffer(scratch_each_ * runtime.workers());
   for (std::size_t i = 0; i < view.tree.nodes.size(); ++i)
     arguments_.push_back({this, static_cast<std::int32_t>(i)});
@@ -163,7 +162,7 @@ void TreeSolve<T>::run_phase(bool transposed, bool forward) {
     if (forward ? children == 0 : !parent(node)) first.push_back(node);
   }
   for (const std::int32_t node : first) submit(node);
-  starpu_task_wait_for_all();
+  group_.wait();
   fronts_ = nullptr;
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
@@ -175,7 +174,7 @@ void TreeSolve<T>::submit(std::int32_t node) {
   task->cl = &codelet;
   task->cl_arg = &arguments_[node];
   try {
-    check_submission(starpu_task_submit(task));
+    group_.submit(task);
   } catch (...) {
     stop();
   }
@@ -236,7 +235,7 @@ void TreeSolve<T>::forward_node(std::int32_t node) {
   if (has_entries_[node] == 0) return;
   const Symbolic& symbolic = view_.symbolic;
   const AssemblyTree::Node& fronts = view_.tree.nodes[node];
-  std::byte* const mine = scratch_.data() + scratch_each_ * starpu_worker_get_id();
+  std::byte* const mine = scratch_.data() + scratch_each_ * worker_rank();
   auto* const place = reinterpret_cast<std::int32_t*>(
       mine + local_entries_ * count_ * static_cast<Bytes>(sizeof(T)));
   const auto rows = symbolic.rows_of(fronts.last_front);
@@ -267,7 +266,7 @@ void TreeSolve<T>::forward_node(std::int32_t node) {
 template <class T>
 void TreeSolve<T>::backward_node(std::int32_t node) {
   const AssemblyTree::Node& fronts = view_.tree.nodes[node];
-  std::byte* const mine = scratch_.data() + scratch_each_ * starpu_worker_get_id();
+  std::byte* const mine = scratch_.data() + scratch_each_ * worker_rank();
   const Panels panels(read_limit_, view_, node);
   for (std::int32_t s = fronts.last_front; s >= fronts.first_front; --s)
     fronts_->backward(s, panels.data(), b_, x_, reinterpret_cast<T*>(mine));

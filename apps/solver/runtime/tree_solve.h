@@ -11,6 +11,7 @@
 
 #include "solver/memory/page_buffer.h"
 #include "solver/runtime/runtime.h"
+#include "solver/runtime/task_group.h"
 #include "solver/solve/triangular_solve.h"
 
 namespace espalier::solver {
@@ -96,6 +97,7 @@ class TreeSolve {
   std::vector<Argument> arguments_;
   std::vector<std::atomic<std::int32_t>> waiting_;  // for so many nodes
   std::vector<std::int8_t> has_entries_;            // right-hand sides, in the subtree
+  TaskGroup group_;
 
   const FrontSolve<T>* fronts_ = nullptr;  // of the phase that runs
   bool is_forward_ = true;

@@ -169,7 +169,7 @@ TEST(CInterface, NamesWhatIsWrongWithOptions) {
   refuse_options(with([](auto& o) { o.workers = 1 << 30; }), "workers");
   refuse_options(with([](auto& o) { o.estimate_errors = 2; }), "estimate_errors");
   refuse_options(with([](auto& o) { o.no_refinement = 3; }), "no_refinement");
-  refuse_options(with([](auto& o) { o.runtime = 3; }), "options.runtime is 3");
+  refuse_options(with([](auto& o) { o.runtime = 4; }), "options.runtime is 4");
   refuse_options(with([](auto& o) { o.pivot_threshold = std::nan(""); }), "threshold");
   refuse_options(with([](auto& o) { o.pivot_threshold = 1.5; }), "pivot_threshold");
   refuse_options(with([](auto& o) { o.delay_reserve = -1; }), "delay_reserve");
@@ -383,7 +383,7 @@ TEST(CInterface, TakesLargerStructsWhoseRestIsZero) {
   espalier_solver* solver = nullptr;
   larger.later = 1;
   expect_error(espalier_solver_create(&solver, &view, &larger.options), EINVAL,
-               "options.size is 80 and byte 72 is not zero");
+               "options.size is 96 and byte 88 is not zero");
   larger.later = 0;
   const Handle handle = create(view, &larger.options);
   struct LargerFacts {

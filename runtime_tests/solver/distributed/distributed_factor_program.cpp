@@ -10,9 +10,9 @@
 #include <exception>
 #include <optional>
 
+#include "cli/job/cluster.h"
 #include "espalier/model/replay.h"
 #include "solver/distributed/assign_shares.h"
-#include "solver/distributed/cluster.h"
 #include "solver/distributed/cluster_nodes.h"
 #include "solver/distributed/distributed_systems.h"
 #include "solver/distributed/process_part.h"
@@ -21,6 +21,8 @@
 #include "solver/tree/tree_plan.h"
 
 namespace espalier::solver {
+
+using namespace cli;
 namespace {
 
 struct Job {

@@ -9,14 +9,15 @@
 #include <exception>
 #include <optional>
 
-#include "solver/distributed/cluster.h"
-#include "solver/distributed/cluster_peers.h"
+#include "cli/job/cluster.h"
 #include "solver/distributed/cluster_solve.h"
 #include "solver/distributed/distribute.h"
 #include "solver/distributed/distributed_systems.h"
 #include "solver/refine/refine.h"
 
 namespace espalier::solver {
+
+using namespace cli;
 namespace {
 
 void require(Cluster& cluster, bool holds, const std::string& what) {
@@ -34,7 +35,7 @@ void distribute(Peers& peers, const std::vector<ColumnRange>& ranges, Symbolic& 
 template <class T>
 void check_system(Cluster& cluster, const Runtime& runtime, std::mt19937& random,
                   FactorKind kind, std::int32_t n) {
-  ClusterPeers peers(cluster);
+  Peers& peers = cluster;
   DistributedSystem<T> system(of_kind(random_dominant(random, n), kind), kind, random);
   const Shares shares = random_shares(
       random, system.analysis.symbolic, system.tree, cluster.size(),

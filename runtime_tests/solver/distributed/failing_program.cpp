@@ -18,9 +18,11 @@
 #include <thread>
 #include <vector>
 
-#include "solver/distributed/cluster.h"
+#include "cli/job/cluster.h"
 
 namespace espalier::solver {
+
+using namespace cli;
 namespace {
 
 std::atomic<bool> enough = false;

@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "cli/job/cores.h"
+#include "cli/job/identity.h"
+#include "cli/job/launch.h"
 #include "espalier/model/error.h"
-#include "solver/distributed/cores.h"
-#include "solver/distributed/identity.h"
-#include "solver/distributed/launch.h"
 
 namespace espalier::solver {
+
+using namespace cli;
 namespace {
 
 // Without the variables that a launcher may have set for the test itself.

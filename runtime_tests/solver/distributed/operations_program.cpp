@@ -18,11 +18,13 @@
 #include <string>
 #include <vector>
 
+#include "cli/job/cluster.h"
 #include "espalier/model/error.h"
-#include "solver/distributed/cluster.h"
 #include "solver/distributed/transfer.h"
 
 namespace espalier::solver {
+
+using namespace cli;
 namespace {
 
 class Operations {

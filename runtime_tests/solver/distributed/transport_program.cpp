@@ -11,10 +11,12 @@
 #include <mutex>
 #include <numeric>
 
-#include "solver/distributed/cluster.h"
+#include "cli/job/cluster.h"
 #include "solver/runtime/runtime.h"
 
 namespace espalier::solver {
+
+using namespace cli;
 namespace {
 
 constexpr std::int32_t kRequests = 2000, kAtOnce = 8;

@@ -168,5 +168,38 @@ TEST(PageBuffer, OutlivesItsPool) {
   buffer.release();
 }
 
+// What is in use and what is kept, after each of many steps; what is still in use at the
+// pool's end stays counted.
+TEST(PagePool, TellsWhatIsResident) {
+  std::mt19937 random(77);
+  const auto draw = [&](Bytes last) {
+    return std::uniform_int_distribution<Bytes>(0, last)(random);
+  };
+  MemoryMeter resident;
+  std::vector<PageBuffer> buffers;
+  Bytes used = 0;
+  {
+    PagePool pool(24 * kLarge, &resident);
+    for (int step = 0; step < 600; ++step) {
+      if (buffers.size() < 12 && draw(1) == 0) {
+        const Bytes bytes = draw(2) == 0 ? draw(4 * kLarge) : draw(kLarge / 8);
+        buffers.push_back(draw(3) == 0 ? PageBuffer::reserve(bytes, nullptr, &pool)
+                                       : PageBuffer(bytes, nullptr, &pool));
+        buffers.back().fill(0, buffers.back().size());
+        used += buffers.back().size();
+      } else if (!buffers.empty()) {
+        std::swap(buffers[static_cast<std::size_t>(draw(std::ssize(buffers) - 1))],
+                  buffers.back());
+        used -= buffers.back().size();
+        buffers.pop_back();
+      }
+      pool.use_beside(step % 50 == 0 ? 6 * kLarge : step % 50 == 25 ? -6 * kLarge : 0);
+      ASSERT_EQ(resident.now(), used + pool.kept()) << "step " << step;
+    }
+    for (PageBuffer& buffer : buffers) buffer.forget_meter();
+  }
+  EXPECT_EQ(resident.now(), used);
+}
+
 }  // namespace
 }  // namespace espalier::solver

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include "espalier/model/error.h"
 #include "solver/matrix/grid.h"
@@ -59,6 +61,22 @@ TEST_P(Ordering, TakesEmptyAndDiagonalMatrices) {
 TEST_P(Ordering, IsTheSameInEveryRun) {
   const SymmetricMatrix grid = make_grid({20, 20, 3});
   EXPECT_EQ(compute_ordering(grid, GetParam()), compute_ordering(grid, GetParam()));
+}
+
+// Libraries that draw random numbers share them among threads.
+TEST_P(Ordering, IsTheSameInSeveralThreads) {
+  const SymmetricMatrix grids[] = {make_grid({12, 11, 10}), make_grid({50, 40, 1})};
+  const std::vector<std::int32_t> alone[] = {compute_ordering(grids[0], GetParam()),
+                                             compute_ordering(grids[1], GetParam())};
+  std::atomic<int> different = 0;
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&, which = thread % 2] {
+      for (int round = 0; round < 4; ++round)
+        if (compute_ordering(grids[which], GetParam()) != alone[which]) ++different;
+    });
+  threads.clear();
+  EXPECT_EQ(different, 0);
 }
 
 TEST_P(Ordering, KeepsTheFactorOfAGridSparse) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "espalier/model/versioned_struct.h"
+#include "solver/api/c/handle.h"
 #include "solver/matrix/check_matrix.h"
 #include "solver/runtime/runtime.h"
 
@@ -29,8 +30,9 @@ constexpr std::int64_t kSmallOrder = 2000;
 // Operations below which the calling thread does it all (SolverOptions).
 Flops runtime_flops(std::int32_t runtime, std::int64_t order, bool may_spill) {
   constexpr Flops kAny = std::numeric_limits<Flops>::infinity();
-  switch (choice("runtime", runtime, std::array{0, 1, 2})) {
+  switch (choice("runtime", runtime, std::array{0, 1, 2, 3})) {
     case ESPALIER_SOLVER_RUNTIME_STARPU:
+    case ESPALIER_SOLVER_RUNTIME_ADOPTED:
       return 0;
     case ESPALIER_SOLVER_RUNTIME_NONE:
       if (may_spill)
@@ -42,6 +44,9 @@ Flops runtime_flops(std::int32_t runtime, std::int64_t order, bool may_spill) {
       return order >= 0 && order <= kSmallOrder ? kAny : SolverOptions().runtime_flops;
   }
 }
+
+// To wait: about three years.
+constexpr double kMostSeconds = 1e8;
 
 std::vector<std::int32_t> order_from(const std::int32_t* given, std::int64_t order) {
   if (given == nullptr || order <= 0) return {};
@@ -92,6 +97,11 @@ int fail(int code, const char* text) noexcept {
 
 const char* last_error() noexcept { return text_of_last_error.data(); }
 
+bool adopts(const espalier_solver_options* given) {
+  return given != nullptr && versioned(*given, kOptionsSizes, "options").runtime ==
+                                 ESPALIER_SOLVER_RUNTIME_ADOPTED;
+}
+
 SolverOptions options_from(const espalier_solver_options* given, std::int64_t order) {
   using Scaling = PrepareOptions::Scaling;
   SolverOptions options;
@@ -113,17 +123,23 @@ SolverOptions options_from(const espalier_solver_options* given, std::int64_t or
       "ordering", given->ordering,
       std::array{OrderingKind::kAuto, OrderingKind::kAuto, OrderingKind::kMetis,
                  OrderingKind::kScotch, OrderingKind::kAmd, OrderingKind::kNatural});
-  if (given->workers != 0) options.workers = given->workers;
+  const bool adopted = given->runtime == ESPALIER_SOLVER_RUNTIME_ADOPTED;
+  if (given->workers != 0 || adopted) options.workers = given->workers;
   options.runtime_flops =
       runtime_flops(given->runtime, order, given->out_of_core != nullptr);
   // Workers that cannot be are refused whether they are needed or not.
-  check(RuntimeOptions{options.workers, options.scheduler});
+  if (!adopted) check(RuntimeOptions{options.workers, options.scheduler});
   options.estimate_errors = flag("estimate_errors", given->estimate_errors);
   options.refine =
       choice("no_refinement", given->no_refinement, std::array{1, 0, 0}) == 1;
   options.no_residual = given->no_refinement == 2;
   if (given->pivot_threshold != 0) options.pivot_threshold = given->pivot_threshold;
   if (given->delay_reserve != 0) options.delay_reserve = given->delay_reserve;
+  if (given->budget != nullptr) options.budget = given->budget->budget;
+  if (!(given->lease_seconds >= 0 && given->lease_seconds <= kMostSeconds))
+    throw InvalidInput(fmt::format("options.lease_seconds is {}: not in 0 … {}",
+                                   given->lease_seconds, kMostSeconds));
+  options.lease_patience = Budget::Duration(given->lease_seconds);
   check(options);
   if (given->out_of_core != nullptr) options.out_of_core = given->out_of_core;
   options.analysis.order = order_from(given->order, order);

@@ -32,6 +32,23 @@ Operation c_api::operation_of(const espalier_solver& handle, std::int32_t transp
   return (transposed != 0) != given ? Operation::kTransposed : Operation::kPlain;
 }
 
+namespace {
+
+Runtime& adopt(espalier_solver& handle, std::int32_t workers) {
+  handle.adopted.reset(new Runtime(Runtime::adopt(workers)));
+  return *handle.adopted;
+}
+
+}  // namespace
+
+void c_api::construct(espalier_solver& handle, InputMatrix&& matrix,
+                      const SolverOptions& options,
+                      const espalier_solver_options* given) {
+  handle.solver = adopts(given) ? std::make_unique<Solver>(adopt(handle, options.workers),
+                                                           std::move(matrix), options)
+                                : std::make_unique<Solver>(std::move(matrix), options);
+}
+
 int c_api::factorise(espalier_solver& handle) {
   handle.factored = false;
   handle.failed_column = -1;
@@ -120,7 +137,7 @@ int espalier_solver_create(espalier_solver** solver, const espalier_solver_matri
     InputMatrix input = matrix_from(need(matrix, "matrix"));
     const SolverOptions given = options_from(options, order_of(input));
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
-    handle->solver = std::make_unique<Solver>(std::move(input), given);
+    construct(*handle, std::move(input), given, options);
     *solver = handle.release();
     return 0;
   });
@@ -145,13 +162,9 @@ int espalier_solver_plan(espalier_solver* solver, int64_t bound) {
     espalier_solver& handle = need(solver, "solver");
     if (bound == ESPALIER_SOLVER_MEMORY_AUTO) bound = memory_room().bytes;
     if (bound < 0) return fail(EINVAL, fmt::format("a bound of {} bytes", bound));
-    const MemoryAccount& memory = handle.solver->memory();
     std::optional<Bytes> wanted;
     if (bound != INT64_MAX) wanted = bound;
-    if (bound == 0)
-      wanted = handle.solver->spills()
-                   ? std::min(memory.least(), memory.least_out_of_core())
-                   : memory.least();
+    if (bound == ESPALIER_SOLVER_MEMORY_LEAST) wanted = handle.solver->least_for_plan();
     handle.planned = handle.factored = false;
     const auto planned = handle.solver->plan(wanted);
     if (!planned) return fail(ENOMEM, planned.error().message());
@@ -210,7 +223,10 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
     need(solver, "solver") = nullptr;
     const SolverOptions given = options_from(options, -1);
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
-    handle->solver = Solver::load(&need(path, "path"), given);
+    const char* const file = &need(path, "path");
+    handle->solver = adopts(options)
+                         ? Solver::load(adopt(*handle, given.workers), file, given)
+                         : Solver::load(file, given);
     handle->factored = true;
     *solver = handle.release();
     return 0;

@@ -20,15 +20,16 @@
  *   -EINVAL     an argument that cannot be, or a call out of turn
  *   -ENOMEM     the bound is too small, or the system has no memory left
  *   -EDOM       not positive definite, where Cholesky was asked for
- *   -EBUSY      the program runs StarPU itself, or a solver exists in this process that
- *               has other workers
+ *   -EBUSY      the program runs StarPU itself (ESPALIER_SOLVER_RUNTIME_ADOPTED), or a
+ *               solver exists in this process that has other workers
  *   -EOVERFLOW  sizes leave the 64-bit range
  *   -ECANCELED  espalier_solver_progress said so
  *   -EIO        a file cannot be read or written, or the runtime fails
  *
  * Nothing throws. Small systems are solved in the caller's thread. The others run StarPU,
  * which they share: those that exist in a process at the same time need the same number
- * of workers, and the bound of each is one on the whole process. A solver's functions may
+ * of workers, and the bound of each is one on the whole process; those with one budget
+ * keep to it together. A solver's functions may
  * be called from any thread, one call at a time. NULL is refused wherever a pointer is
  * not said to be optional.
  */
@@ -130,8 +131,15 @@ enum {
 enum {
   ESPALIER_SOLVER_RUNTIME_AUTO = 0,   /**< StarPU for large systems */
   ESPALIER_SOLVER_RUNTIME_STARPU = 1, /**< always: `workers` threads */
-  ESPALIER_SOLVER_RUNTIME_NONE = 2    /**< the caller's thread alone */
+  ESPALIER_SOLVER_RUNTIME_NONE = 2,   /**< the caller's thread alone */
+  /** always StarPU, which the program has started and ends when the solver has gone: on
+      the first `workers` of its CPU workers, 0: all, in a scheduling context of our own.
+      Its tasks go on, and nobody waits for them */
+  ESPALIER_SOLVER_RUNTIME_ADOPTED = 3
 };
+
+/** A bound on the process that several solvers share: espalier_solver_budget_create(). */
+typedef struct espalier_solver_budget espalier_solver_budget;
 
 /** Start from ESPALIER_SOLVER_OPTIONS_INIT: zeros are the defaults.
  *
@@ -155,10 +163,12 @@ typedef struct espalier_solver_options {
   const char* out_of_core; /**< directory for what does not fit; NULL: none */
   const int32_t* order;    /**< takes the place of `ordering`: order[k] is eliminated as
                                 the k-th, n indices from 0; NULL: none */
+  espalier_solver_budget* budget; /**< shared with others; NULL: none */
+  double lease_seconds; /**< to wait for what others have leased of the budget; 0: no */
 } espalier_solver_options;
 
 #define ESPALIER_SOLVER_OPTIONS_INIT \
-  { sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL }
+  { sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL, NULL, 0. }
 
 /* ------------------------------------------------------------------------ phases --- */
 
@@ -183,8 +193,12 @@ ESPALIER_SOLVER_API int espalier_solver_least(const espalier_solver* solver,
 
 /**
  * Plans the factorisation inside a bound. A factor that there was is given up.
+ *
+ * With a budget, a lease is taken of what the bound leaves beside what was resident when
+ * the solver was made, or of all that is left of the budget where that is less; it is
+ * given back by the next plan() and by destroy().
  * @param bound  bytes that may be resident in the process, ESPALIER_SOLVER_MEMORY_LEAST
- *               or …_AUTO; INT64_MAX: unbounded
+ *               or …_AUTO; INT64_MAX: unbounded, with a budget the most that is of use
  * @return -ENOMEM when the bound is too small: the text has the least one; the plan that
  *         there was is given up too
  */
@@ -347,6 +361,25 @@ enum {
  */
 ESPALIER_SOLVER_API int espalier_solver_available_memory(int64_t* bytes, char* source,
                                                          size_t source_size);
+
+/**
+ * A bound on what is resident in the process, for all solvers that have it in their
+ * options. Analysing, and factoring with all solves, take a lease each: what cannot be
+ * had beside the leases of others is refused with -ENOMEM, and the text has the budget
+ * that would do, or is waited for (espalier_solver_options::lease_seconds).
+ * @param bytes  > 0, or ESPALIER_SOLVER_MEMORY_AUTO
+ */
+ESPALIER_SOLVER_API int espalier_solver_budget_create(espalier_solver_budget** budget,
+                                                      int64_t bytes);
+
+/** Solvers that have it keep it. NULL is allowed. */
+ESPALIER_SOLVER_API void espalier_solver_budget_destroy(espalier_solver_budget* budget);
+
+/** @param bytes, leased, left  the budget, what solvers have leased of it, and what the
+ *                              next one could; each may be NULL */
+ESPALIER_SOLVER_API int espalier_solver_budget_read(const espalier_solver_budget* budget,
+                                                    int64_t* bytes, int64_t* leased,
+                                                    int64_t* left);
 
 /** A bound as people write it: "2GiB", "512MB", "min", "auto", "none" (INT64_MAX).
  *  @param bound  for espalier_solver_plan() */

@@ -8,8 +8,15 @@
 #include "solver/api/c/arguments.h"
 #include "solver/api/c/given_matrix.h"
 #include "solver/api/solver.h"
+#include "solver/memory/budget.h"
+#include "solver/runtime/runtime.h"
+
+struct espalier_solver_budget {
+  std::shared_ptr<espalier::solver::Budget> budget;
+};
 
 struct espalier_solver {
+  std::unique_ptr<espalier::solver::Runtime> adopted;  ///< the program's StarPU
   std::unique_ptr<espalier::solver::Solver> solver;
   /// Of espalier_solver_analyse().
   std::optional<espalier::solver::c_api::GivenMatrix> given;
@@ -23,6 +30,11 @@ struct espalier_solver {
 };
 
 namespace espalier::solver::c_api {
+
+/// Makes the handle's solver, on the program's StarPU where the options ask for it.
+/// @param given  what `options` was read from
+void construct(espalier_solver& handle, InputMatrix&& matrix,
+               const SolverOptions& options, const espalier_solver_options* given);
 
 /// @throws InvalidInput naming the function that was called too early
 void need_plan(const espalier_solver& handle, const char* function);

@@ -49,8 +49,7 @@ int espalier_solver_analyse(espalier_solver** solver, const espalier_solver_inpu
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
     handle->given.emplace(given);
     const SolverOptions chosen = options_from(options, given.order);
-    handle->solver =
-        std::make_unique<Solver>(handle->given->with_values(given.values), chosen);
+    construct(*handle, handle->given->with_values(given.values), chosen, options);
     *solver = handle.release();
     return 0;
   });

@@ -7,7 +7,7 @@
 
 #include "solver/distributed/transfer.h"
 
-namespace espalier::solver {
+namespace espalier::cli {
 
 /// Collective, after MPI has started and before StarPU does. Processes that may run on
 /// the same cores of a host share them out: consecutive cores each, in the machine's own
@@ -25,7 +25,7 @@ namespace espalier::solver {
 /// _THREAD_COREID is set.
 ///
 /// @param hosts of every process, by rank
-void share_cores(const Transfer& transfer, std::span<const std::string> hosts);
+void share_cores(const solver::Transfer& transfer, std::span<const std::string> hosts);
 
 /// The part of consecutive cores that is the i-th process's of n that share them: parts
 /// differ by one core at most.
@@ -34,4 +34,4 @@ struct CorePart {
 };
 [[nodiscard]] CorePart part_of_cores(std::int32_t cores, std::int32_t i, std::int32_t n);
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

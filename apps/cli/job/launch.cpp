@@ -1,4 +1,4 @@
-#include "solver/distributed/launch.h"
+#include "cli/job/launch.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "espalier/model/error.h"
 
-namespace espalier::solver {
+namespace espalier::cli {
 namespace {
 
 template <class T>
@@ -59,4 +59,4 @@ double cluster_timeout() {
   return seconds;
 }
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

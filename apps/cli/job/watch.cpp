@@ -1,4 +1,4 @@
-#include "solver/distributed/watch.h"
+#include "cli/job/watch.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -12,11 +12,14 @@
 #include <exception>
 #include <utility>
 
-#include "solver/distributed/last_words.h"
-#include "solver/distributed/launcher_daemon.h"
+#include "cli/job/last_words.h"
+#include "cli/job/launcher_daemon.h"
 #include "solver/distributed/transfer.h"
 
-namespace espalier::solver {
+namespace espalier::cli {
+
+using solver::check_mpi;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -252,4 +255,4 @@ void Watch::end_job(const Word& failed) {
   end_process(failed.status);
 }
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

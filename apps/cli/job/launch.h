@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace espalier::solver {
+namespace espalier::cli {
 
 /// What the launcher of MPI jobs says of a job in the environment of each process, with
 /// the variables of Open MPI, MPICH and Slurm.
@@ -22,4 +22,4 @@ void set_launch_defaults();
 /// @throws InvalidInput unless it is a number from 1 to 86400
 [[nodiscard]] double cluster_timeout();
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

@@ -1,4 +1,4 @@
-#include "solver/distributed/cluster.h"
+#include "cli/job/cluster.h"
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -13,15 +13,19 @@
 #include <optional>
 #include <utility>
 
+#include "cli/job/cores.h"
+#include "cli/job/identity.h"
+#include "cli/job/launch.h"
+#include "cli/job/patience.h"
+#include "cli/job/watch.h"
 #include "espalier/model/error.h"
-#include "solver/distributed/cores.h"
-#include "solver/distributed/identity.h"
-#include "solver/distributed/launch.h"
-#include "solver/distributed/patience.h"
-#include "solver/distributed/transfer.h"
-#include "solver/distributed/watch.h"
+#include "solver/distributed/mpi_communicator.h"
 
-namespace espalier::solver {
+namespace espalier::cli {
+
+using solver::check_mpi;
+using solver::MpiCommunicator;
+
 namespace {
 
 constexpr int kBadInput = 2, kInternal = 3;  // exit statuses
@@ -44,16 +48,11 @@ void end_others_at_exit() {
 class Library {
  public:
   Library(int& argc, char**& argv, double patience) : patience_(patience) {
-    int started = 0, level = 0;
+    int started = 0, level = 0;  // the level is asked for by MpiCommunicator
     MPI_Initialized(&started);
     if (started != 0) throw Error("MPI was started before the cluster job");
     set_launch_defaults();
     check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level), "starting MPI");
-    if (level < MPI_THREAD_MULTIPLE) {
-      MPI_Finalize();
-      throw Error(
-          "this MPI does not let several threads communicate (MPI_THREAD_MULTIPLE)");
-    }
   }
   ~Library() {
     const Patience ending("ended", patience_);
@@ -72,9 +71,8 @@ struct Cluster::State {
   State(int& argc, char**& argv, double timeout_seconds)
       : starting(std::in_place, "started", patience(timeout_seconds)),
         library(argc, argv, patience(timeout_seconds)),
-        transfer(MPI_COMM_WORLD),
-        data(MPI_COMM_WORLD),
-        hosts(transfer.gather_all(host_name())),
+        communicator(MPI_COMM_WORLD),
+        hosts(communicator.transfer().gather_all(host_name())),
         watch(MPI_COMM_WORLD, hosts, timeout_seconds) {
     starting.reset();
   }
@@ -86,8 +84,7 @@ struct Cluster::State {
 
   std::optional<Patience> starting;
   Library library;
-  Transfer transfer;
-  Transfer data;
+  MpiCommunicator communicator;
   std::vector<std::string> hosts;
   Watch watch;
   int exceptions = std::uncaught_exceptions();
@@ -100,14 +97,14 @@ Cluster::Cluster(int& argc, char**& argv, std::string_view identity) {
   state_ = std::make_unique<State>(argc, argv, timeout_seconds);
   running_watch = &state_->watch;
   [[maybe_unused]] static const int registered = std::atexit(end_others_at_exit);
-  const std::vector<std::string> identities = state_->transfer.gather(
+  const std::vector<std::string> identities = state_->communicator.transfer().gather(
       fmt::format("{}\n{}", identity, identity_of_build(timeout_seconds)));
   if (rank() == 0) {
     const std::optional<std::string> difference =
         first_difference(identities, state_->hosts);
     if (difference) fail(kBadInput, *difference);
   }
-  share_cores(state_->transfer, state_->hosts);
+  share_cores(state_->communicator.transfer(), state_->hosts);
   barrier();
 }
 
@@ -123,58 +120,43 @@ Cluster::~Cluster() {
   running_watch = nullptr;
 }
 
-std::int32_t Cluster::rank() const { return state_->transfer.rank(); }
-std::int32_t Cluster::size() const { return state_->transfer.size(); }
+std::int32_t Cluster::rank() const { return state_->communicator.rank(); }
+std::int32_t Cluster::size() const { return state_->communicator.size(); }
 
-void Cluster::barrier() { state_->transfer.barrier(); }
+void Cluster::barrier() { state_->communicator.barrier(); }
 
 void Cluster::broadcast(std::span<std::byte> bytes, std::int32_t root) {
-  state_->transfer.broadcast(bytes, root);
+  state_->communicator.broadcast(bytes, root);
 }
 
-void Cluster::sum(std::span<double> values) { state_->transfer.sum(values); }
-
-std::int64_t Cluster::sum(std::int64_t value) {
-  std::int64_t total = 0;
-  for (const std::int64_t each : gather_all(value)) total = checked_add(total, each);
-  return total;
-}
-
-std::int64_t Cluster::largest(std::int64_t value) {
-  return std::ranges::max(gather_all(value));
-}
-
-std::int64_t Cluster::smallest(std::int64_t value) {
-  return std::ranges::min(gather_all(value));
-}
-
-double Cluster::largest(double value) {
-  double most = value;
-  for (const double each : state_->transfer.gather_all(value))
-    if (std::isnan(each) || each > most) most = each;
-  return most;
-}
+void Cluster::sum(std::span<double> values) { state_->communicator.sum(values); }
 
 std::vector<std::int64_t> Cluster::gather_all(std::int64_t value) {
-  return state_->transfer.gather_all(value);
+  return state_->communicator.gather_all(value);
+}
+
+std::vector<double> Cluster::gather_all(double value) {
+  return state_->communicator.gather_all(value);
 }
 
 std::vector<std::string> Cluster::gather(std::string_view text) {
-  return state_->transfer.gather(text);
+  return state_->communicator.transfer().gather(text);
 }
 
 void Cluster::send(std::span<const std::byte> bytes, std::int32_t to, std::int32_t tag) {
-  state_->transfer.send(bytes, to, tag);
+  state_->communicator.send(bytes, to, tag);
 }
 
 void Cluster::receive(std::span<std::byte> bytes, std::int32_t from, std::int32_t tag) {
-  state_->transfer.receive(bytes, from, tag);
+  state_->communicator.receive(bytes, from, tag);
 }
 
 void Cluster::fail(int status, std::string_view message) {
   state_->watch.fail(status, message);
 }
 
-void* Cluster::data_communicator() const { return state_->data.communicator(); }
+void* Cluster::data_communicator() const {
+  return state_->communicator.data_communicator();
+}
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace espalier::solver {
+namespace espalier::cli {
 
 /// Sees to it that all processes of a job end when one of them cannot go on.
 ///
@@ -102,4 +102,4 @@ class Watch {
   std::thread thread_;
 };
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

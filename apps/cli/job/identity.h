@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace espalier::solver {
+namespace espalier::cli {
 
 /// What must be the same in all processes beyond what the caller names, as "name=value"
 /// lines: byte order, sizes of numbers, versions of StarPU, StarPU-MPI and MPI, time
@@ -19,4 +19,4 @@ namespace espalier::solver {
 [[nodiscard]] std::optional<std::string> first_difference(
     std::span<const std::string> identities, std::span<const std::string> hosts);
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

@@ -1,4 +1,4 @@
-#include "solver/distributed/identity.h"
+#include "cli/job/identity.h"
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace espalier::solver {
+namespace espalier::cli {
 namespace {
 
 std::string mpi_version() {
@@ -70,4 +70,4 @@ std::optional<std::string> first_difference(std::span<const std::string> identit
   return std::nullopt;
 }
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

@@ -1,4 +1,4 @@
-#include "solver/distributed/last_words.h"
+#include "cli/job/last_words.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-namespace espalier::solver {
+namespace espalier::cli {
 
 void print_last_words(std::string_view message) {
   const std::string line = fmt::format("espalier: {}\n", message);
@@ -23,4 +23,4 @@ void end_process(int status) {
   _exit(status);
 }
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

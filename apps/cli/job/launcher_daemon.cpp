@@ -1,4 +1,4 @@
-#include "solver/distributed/launcher_daemon.h"
+#include "cli/job/launcher_daemon.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -8,9 +8,9 @@
 #include <csignal>
 #include <string>
 
-#include "solver/distributed/launch.h"
+#include "cli/job/launch.h"
 
-namespace espalier::solver {
+namespace espalier::cli {
 namespace {
 
 // $1 is the daemon. Its name is looked at each time: the number may pass to another.
@@ -57,4 +57,4 @@ void end_launcher_daemon() {
   posix_spawn(&process, "/bin/sh", &files, &attributes, arguments.data(), environ);
 }
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

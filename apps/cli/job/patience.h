@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-namespace espalier::solver {
+namespace espalier::cli {
 
 /// Ends this process, with status 3 and one message, where something that it does
 /// together with all others is not done in time: starting and ending MPI, before and
@@ -42,4 +42,4 @@ class Patience {
 /// word: longer, since a launcher may take its time from host to host.
 [[nodiscard]] double patience_with_all(double timeout_seconds);
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace espalier::solver {
+namespace espalier::cli {
 
 /// Leaves a small process behind that gives the launcher's daemon on this host, if that
 /// started this process, five seconds to end, and then ends it.
@@ -11,4 +11,4 @@ namespace espalier::solver {
 /// and by one process of each host only.
 void end_launcher_daemon();
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

@@ -1,4 +1,4 @@
-#include "solver/distributed/cores.h"
+#include "cli/job/cores.h"
 
 #include <cstdlib>
 #include <initializer_list>
@@ -11,7 +11,10 @@
 #include <memory>
 #endif
 
-namespace espalier::solver {
+namespace espalier::cli {
+
+using solver::Transfer;
+
 namespace {
 
 bool any_is_set(std::initializer_list<const char*> variables) {
@@ -152,4 +155,4 @@ void share_cores(const Transfer& transfer, std::span<const std::string> hosts) {
   leave_threads_unbound();
 }
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli

@@ -1,4 +1,4 @@
-#include "solver/distributed/patience.h"
+#include "cli/job/patience.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <utility>
 
-#include "solver/distributed/last_words.h"
-#include "solver/distributed/launch.h"
-#include "solver/distributed/launcher_daemon.h"
+#include "cli/job/last_words.h"
+#include "cli/job/launch.h"
+#include "cli/job/launcher_daemon.h"
 
-namespace espalier::solver {
+namespace espalier::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -74,4 +74,4 @@ void Patience::lose() {
   end_process(kInternal);
 }
 
-}  // namespace espalier::solver
+}  // namespace espalier::cli
