@@ -27,7 +27,7 @@ using espalier::adapters::Session;
 constexpr int kRefused = -800, kBadJob = -3, kBadOrder = -16, kBadEntries = -2,
               kMissing = -22, kBadPermutation = -4, kSingular = -10, kAllocation = -13,
               kBoundTooSmall = -19, kNotDefinite = -40, kOther = -90,
-              kBadRightHandSide = -45;
+              kBadRightHandSide = -45, kBadSchur = -49, kBadNullSpace = -36;
 
 // What stands behind the struct of one caller. `instance_number` names it.
 struct Instance {
@@ -35,6 +35,7 @@ struct Instance {
   std::unique_ptr<Session> session;
   std::vector<MUMPS_INT> sym_perm;
   bool factored = false;
+  std::int64_t schur = 0;  // variables that were asked for
 };
 
 struct Instances {
@@ -65,21 +66,20 @@ struct Unsupported {
 };
 constexpr Unsupported kUnsupported[] = {{5, 0, "elemental input"},
                                         {18, 0, "a distributed matrix"},
-                                        {19, 0, "a Schur complement"},
                                         {20, 0, "sparse or distributed right-hand sides"},
                                         {21, 0, "a distributed solution"},
-                                        {25, 0, "a null space basis"},
                                         {26, 0, "a reduced right-hand side"},
                                         {30, 0, "entries of the inverse"},
                                         {31, 0, "factors that are discarded"},
-                                        {32, 0, "elimination with the factorisation"},
-                                        {33, 0, "the determinant"}};
+                                        {32, 0, "elimination with the factorisation"}};
 
 void check_options(const DMUMPS_STRUC_C& id) {
   for (const Unsupported& each : kUnsupported)
     if (id.icntl[each.icntl - 1] != each.allowed)
       refuse(kRefused, each.icntl,
              "ICNTL(" + std::to_string(each.icntl) + ") asks for " + each.what);
+  if (id.icntl[18] != 0 && id.icntl[18] != 1)
+    refuse(kRefused, 19, "ICNTL(19) asks for a distributed Schur complement");
 }
 
 void set_defaults(DMUMPS_STRUC_C& id) {
@@ -152,6 +152,18 @@ std::vector<std::int32_t> given_order(const DMUMPS_STRUC_C& id) {
   return order;
 }
 
+// The variables of the Schur complement, from 0; none unless ICNTL(19) asks for it.
+std::vector<std::int32_t> schur_variables(const DMUMPS_STRUC_C& id) {
+  if (id.icntl[18] == 0) return {};
+  if (id.size_schur < 0 || id.size_schur >= id.n)
+    refuse(kBadSchur, id.size_schur, "SIZE_SCHUR is " + std::to_string(id.size_schur));
+  if (id.size_schur > 0 && id.listvar_schur == nullptr)
+    refuse(kMissing, 8, "LISTVAR_SCHUR is not there");
+  std::vector<std::int32_t> variables(id.listvar_schur, id.listvar_schur + id.size_schur);
+  for (std::int32_t& each : variables) --each;
+  return variables;
+}
+
 void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
   if (id.n < 1) refuse(kBadOrder, id.n, "N is " + std::to_string(id.n));
   if (entries_of(id) < 1) refuse(kBadEntries, id.nz, "NNZ is not positive");
@@ -163,6 +175,10 @@ void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
   const std::vector<std::int32_t> order = given_order(id);
   espalier_solver_options options = options_of(id, instance.sym);
   options.order = order.empty() ? nullptr : order.data();
+  const std::vector<std::int32_t> schur = schur_variables(id);
+  options.schur = schur.empty() ? nullptr : schur.data();
+  options.schur_count = static_cast<std::int64_t>(schur.size());
+  instance.schur = options.schur_count;
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
   input.order = id.n;
   input.entries = entries_of(id);
@@ -188,6 +204,26 @@ std::string bound_of(const DMUMPS_STRUC_C& id) {
   return id.icntl[22] > 0 ? std::to_string(id.icntl[22]) + "MB" : std::string();
 }
 
+// ICNTL(33): RINFOG(12) 2^INFOG(34).
+void give_determinant(DMUMPS_STRUC_C& id, const Session& session) {
+  std::int64_t exponent = 0;
+  const int status =
+      espalier_solver_read_determinant(session.solver(), &id.rinfog[11], &exponent);
+  if (status != 0) refuse_status(status, session);
+  id.infog[33] = static_cast<MUMPS_INT>(exponent);
+}
+
+// ICNTL(19) = 1: SCHUR by rows, all of it, whatever SYM is.
+void give_schur(DMUMPS_STRUC_C& id, const Instance& instance) {
+  if (id.schur == nullptr) refuse(kMissing, 9, "SCHUR is not there");
+  const std::int64_t n = instance.schur;
+  const int status = espalier_solver_read_schur(instance.session->solver(), id.schur, n);
+  if (status != 0) refuse_status(status, *instance.session);
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < j; ++i)
+      std::swap(id.schur[i + j * n], id.schur[j + i * n]);
+}
+
 void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
   if (!instance.session) refuse(kBadJob, id.job, "JOB 2 before JOB 1");
   if (id.a == nullptr) refuse(kMissing, 4, "A is not there");
@@ -209,6 +245,27 @@ void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
   if (facts.singular != 0 && id.icntl[23] == 0)
     refuse(kSingular, facts.rank, "the matrix is singular");
   instance.factored = true;
+  if (id.icntl[32] != 0) give_determinant(id, *instance.session);
+  if (instance.schur > 0) give_schur(id, instance);
+}
+
+// ICNTL(25): -1 all vectors of a null space basis in RHS, i > 0 the i-th.
+void give_null_space(DMUMPS_STRUC_C& id, const Instance& instance) {
+  const auto count = static_cast<MUMPS_INT>(instance.session->statistics().null_space);
+  const MUMPS_INT wanted = id.icntl[24];
+  if (wanted < -1 || wanted > count)
+    refuse(kBadNullSpace, count, "ICNTL(25) is " + std::to_string(wanted));
+  if (wanted == -1 && id.nrhs != count)
+    refuse(kBadNullSpace, count, "NRHS is " + std::to_string(id.nrhs));
+  const std::int64_t n = id.n;
+  std::vector<double> basis(static_cast<std::size_t>(n * count));
+  const int status =
+      espalier_solver_read_null_space(instance.session->solver(), 0, basis.data(), n);
+  if (status != 0) refuse_status(status, *instance.session);
+  const MUMPS_INT first = wanted == -1 ? 0 : wanted - 1;
+  const std::int64_t leading = id.nrhs > 1 ? id.lrhs : n;
+  for (MUMPS_INT k = first; k < (wanted == -1 ? count : wanted); ++k)
+    std::copy_n(basis.data() + k * n, n, id.rhs + (k - first) * leading);
 }
 
 void solve(DMUMPS_STRUC_C& id, Instance& instance) {
@@ -218,6 +275,7 @@ void solve(DMUMPS_STRUC_C& id, Instance& instance) {
   const MUMPS_INT columns = std::max<MUMPS_INT>(id.nrhs, 1);
   if (columns > 1 && id.lrhs < id.n)
     refuse(kBadRightHandSide, id.lrhs, "LRHS is " + std::to_string(id.lrhs));
+  if (id.icntl[24] != 0) return give_null_space(id, instance);
   const MUMPS_INT leading = columns > 1 ? id.lrhs : id.n;
   const int status = instance.session->solve(id.icntl[8] != 1, columns, id.rhs, leading,
                                              id.rhs, leading);

@@ -78,6 +78,8 @@ ClusterSolver::ClusterSolver(Cluster& cluster, std::optional<InputMatrix>&& matr
     : Solver(options, nullptr), cluster_(cluster), peers_(cluster) {
   if (!options.out_of_core.empty())
     throw InvalidInput("out of core: not on several processes");
+  if (!options.schur.empty())
+    throw InvalidInput("a Schur complement: not on several processes");
   if (options.scheduler != "espalier")
     throw InvalidInput(
         fmt::format("scheduler '{}': not on several processes", options.scheduler));

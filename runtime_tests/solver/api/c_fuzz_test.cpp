@@ -35,7 +35,7 @@ class Fuzz {
   void step() {
     espalier_solver*& solver = solvers_[below(3)];
     std::size_t& place = pattern_[static_cast<std::size_t>(&solver - solvers_.data())];
-    switch (below(10)) {
+    switch (below(11)) {
       case 0:
       case 1:
         espalier_solver_destroy(solver);
@@ -55,6 +55,8 @@ class Fuzz {
         return read(solver);
       case 8:
         return see(espalier_solver_set_progress(solver, odd() ? &stop : nullptr, this));
+      case 9:
+        return results(solver);
       default:
         return other(solver);
     }
@@ -124,6 +126,13 @@ class Fuzz {
     options.precision = static_cast<std::int32_t>(below(2));
     options.scaling = static_cast<std::int32_t>(below(4));
     options.no_refinement = static_cast<std::int32_t>(below(3));
+    std::array<std::int32_t, 3> kept{};
+    if (below(4) == 0) {
+      for (std::int32_t& each : kept)
+        each = static_cast<std::int32_t>(below(odd() ? 12 : 9)) - (odd() ? 1 : 0);
+      options.schur = odd() ? nullptr : kept.data();
+      options.schur_count = below(4) - (odd() ? 1 : 0);
+    }
     if (odd()) spoil(given, options);
     see(espalier_solver_analyse(&solver, odd() && odd() ? nullptr : &given.input,
                                 odd() ? nullptr : &options));
@@ -191,6 +200,19 @@ class Fuzz {
     see(status);
     if (below(4) == 0)
       see(espalier_solver_solve(solver, 0, columns, odd() ? nullptr : b.data()));
+  }
+
+  void results(espalier_solver* solver) {
+    double mantissa = 0;
+    std::int64_t exponent = 0;
+    see(espalier_solver_read_determinant(solver, odd() ? nullptr : &mantissa,
+                                         odd() ? nullptr : &exponent));
+    std::array<double, 128> block{};
+    const std::int64_t leading = odd() ? below(12) - 2 : 9;
+    see(espalier_solver_read_schur(solver, odd() ? nullptr : block.data(), leading));
+    see(espalier_solver_read_null_space(solver,
+                                        static_cast<std::int32_t>(below(odd() ? 3 : 2)),
+                                        odd() ? nullptr : block.data(), leading));
   }
 
   void read(espalier_solver* solver) {
