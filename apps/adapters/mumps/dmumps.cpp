@@ -17,17 +17,13 @@
 #include <string>
 #include <vector>
 
+#include "results.h"
 #include "session.h"
 
 namespace {
 
 using espalier::adapters::Session;
-
-// INFOG(1).
-constexpr int kRefused = -800, kBadJob = -3, kBadOrder = -16, kBadEntries = -2,
-              kMissing = -22, kBadPermutation = -4, kSingular = -10, kAllocation = -13,
-              kBoundTooSmall = -19, kNotDefinite = -40, kOther = -90,
-              kBadRightHandSide = -45, kBadSchur = -49, kBadNullSpace = -36;
+using namespace espalier::adapters::mumps;
 
 // What stands behind the struct of one caller. `instance_number` names it.
 struct Instance {
@@ -46,16 +42,6 @@ struct Instances {
 Instances& instances() {
   static Instances of_the_process;
   return of_the_process;
-}
-
-// A refusal: INFOG(1), INFOG(2) and what is said on unit 6 where ICNTL(4) allows it.
-struct Refusal {
-  int code, detail;
-  std::string text;
-};
-
-[[noreturn]] void refuse(int code, int detail, const std::string& text) {
-  throw Refusal{code, detail, text};
 }
 
 // Options that would change the answer. Others are hints, or of no consequence here.
@@ -152,18 +138,6 @@ std::vector<std::int32_t> given_order(const DMUMPS_STRUC_C& id) {
   return order;
 }
 
-// The variables of the Schur complement, from 0; none unless ICNTL(19) asks for it.
-std::vector<std::int32_t> schur_variables(const DMUMPS_STRUC_C& id) {
-  if (id.icntl[18] == 0) return {};
-  if (id.size_schur < 0 || id.size_schur >= id.n)
-    refuse(kBadSchur, id.size_schur, "SIZE_SCHUR is " + std::to_string(id.size_schur));
-  if (id.size_schur > 0 && id.listvar_schur == nullptr)
-    refuse(kMissing, 8, "LISTVAR_SCHUR is not there");
-  std::vector<std::int32_t> variables(id.listvar_schur, id.listvar_schur + id.size_schur);
-  for (std::int32_t& each : variables) --each;
-  return variables;
-}
-
 void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
   if (id.n < 1) refuse(kBadOrder, id.n, "N is " + std::to_string(id.n));
   if (entries_of(id) < 1) refuse(kBadEntries, id.nz, "NNZ is not positive");
@@ -192,36 +166,9 @@ void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
   instance.factored = false;
 }
 
-[[noreturn]] void refuse_status(int status, const Session& session) {
-  const std::string text = espalier_solver_last_error();
-  if (status == -EDOM) refuse(kNotDefinite, session.statistics().failed_column + 1, text);
-  if (status == -ENOMEM) refuse(kBoundTooSmall, 0, text);
-  refuse(kOther, status, text);
-}
-
 // ICNTL(23): megabytes for this process; ours is a bound on all of it.
 std::string bound_of(const DMUMPS_STRUC_C& id) {
   return id.icntl[22] > 0 ? std::to_string(id.icntl[22]) + "MB" : std::string();
-}
-
-// ICNTL(33): RINFOG(12) 2^INFOG(34).
-void give_determinant(DMUMPS_STRUC_C& id, const Session& session) {
-  std::int64_t exponent = 0;
-  const int status =
-      espalier_solver_read_determinant(session.solver(), &id.rinfog[11], &exponent);
-  if (status != 0) refuse_status(status, session);
-  id.infog[33] = static_cast<MUMPS_INT>(exponent);
-}
-
-// ICNTL(19) = 1: SCHUR by rows, all of it, whatever SYM is.
-void give_schur(DMUMPS_STRUC_C& id, const Instance& instance) {
-  if (id.schur == nullptr) refuse(kMissing, 9, "SCHUR is not there");
-  const std::int64_t n = instance.schur;
-  const int status = espalier_solver_read_schur(instance.session->solver(), id.schur, n);
-  if (status != 0) refuse_status(status, *instance.session);
-  for (std::int64_t j = 0; j < n; ++j)
-    for (std::int64_t i = 0; i < j; ++i)
-      std::swap(id.schur[i + j * n], id.schur[j + i * n]);
 }
 
 void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
@@ -246,26 +193,7 @@ void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
     refuse(kSingular, facts.rank, "the matrix is singular");
   instance.factored = true;
   if (id.icntl[32] != 0) give_determinant(id, *instance.session);
-  if (instance.schur > 0) give_schur(id, instance);
-}
-
-// ICNTL(25): -1 all vectors of a null space basis in RHS, i > 0 the i-th.
-void give_null_space(DMUMPS_STRUC_C& id, const Instance& instance) {
-  const auto count = static_cast<MUMPS_INT>(instance.session->statistics().null_space);
-  const MUMPS_INT wanted = id.icntl[24];
-  if (wanted < -1 || wanted > count)
-    refuse(kBadNullSpace, count, "ICNTL(25) is " + std::to_string(wanted));
-  if (wanted == -1 && id.nrhs != count)
-    refuse(kBadNullSpace, count, "NRHS is " + std::to_string(id.nrhs));
-  const std::int64_t n = id.n;
-  std::vector<double> basis(static_cast<std::size_t>(n * count));
-  const int status =
-      espalier_solver_read_null_space(instance.session->solver(), 0, basis.data(), n);
-  if (status != 0) refuse_status(status, *instance.session);
-  const MUMPS_INT first = wanted == -1 ? 0 : wanted - 1;
-  const std::int64_t leading = id.nrhs > 1 ? id.lrhs : n;
-  for (MUMPS_INT k = first; k < (wanted == -1 ? count : wanted); ++k)
-    std::copy_n(basis.data() + k * n, n, id.rhs + (k - first) * leading);
+  if (instance.schur > 0) give_schur(id, *instance.session);
 }
 
 void solve(DMUMPS_STRUC_C& id, Instance& instance) {
@@ -275,7 +203,7 @@ void solve(DMUMPS_STRUC_C& id, Instance& instance) {
   const MUMPS_INT columns = std::max<MUMPS_INT>(id.nrhs, 1);
   if (columns > 1 && id.lrhs < id.n)
     refuse(kBadRightHandSide, id.lrhs, "LRHS is " + std::to_string(id.lrhs));
-  if (id.icntl[24] != 0) return give_null_space(id, instance);
+  if (id.icntl[24] != 0) return give_null_space(id, *instance.session);
   const MUMPS_INT leading = columns > 1 ? id.lrhs : id.n;
   const int status = instance.session->solve(id.icntl[8] != 1, columns, id.rhs, leading,
                                              id.rhs, leading);

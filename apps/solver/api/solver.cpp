@@ -206,17 +206,6 @@ void Solver::measure_entries() {
       largest_entry_ = std::max(largest_entry_, std::abs(value));
 }
 
-std::vector<double> Solver::row_sums(Operation operation) const {
-  const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
-  const std::vector<double> ones(n, 1.0);
-  std::vector<double> x(n), sums(n);
-  const SystemMap map(prepared_, analysis_.symbolic, operation);
-  map.solution_to_inner(ones, x);
-  multiply(matrix(), operation, x, sums);
-  map.rhs_to_outer(sums, x);
-  return x;
-}
-
 // Right-hand sides of one pass: what the bound leaves.
 std::int32_t Solver::columns_at_once(std::int32_t columns) {
   std::int32_t block = std::clamp(columns, 1, kBlock);

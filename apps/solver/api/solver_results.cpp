@@ -1,4 +1,4 @@
-// What a factor tells beside solutions.
+// What a system and its factor tell beside solutions.
 
 #include <fmt/format.h>
 
@@ -66,6 +66,17 @@ double null_error(const MatrixPart& a, Operation operation, std::span<const doub
 }
 
 }  // namespace
+
+std::vector<double> Solver::row_sums(Operation operation) const {
+  const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
+  const std::vector<double> ones(n, 1.0);
+  std::vector<double> x(n), sums(n);
+  const SystemMap map(prepared_, analysis_.symbolic, operation);
+  map.solution_to_inner(ones, x);
+  multiply(matrix(), operation, x, sums);
+  map.rhs_to_outer(sums, x);
+  return x;
+}
 
 Determinant Solver::determinant() const {
   if (!factored_) throw InvalidInput("determinant: factorise first");
