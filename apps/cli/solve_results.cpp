@@ -69,6 +69,7 @@ void check_results(const SolveOptions& options) {
 
 std::vector<std::int32_t> read_variables(const std::string& path, std::int32_t order) {
   std::vector<std::int32_t> variables;
+  std::vector<bool> named(static_cast<std::size_t>(order), false);
   read_file(path, [&](std::istream& in) {
     std::string text;
     for (std::int64_t line = 1; std::getline(in, text); ++line) {
@@ -80,7 +81,11 @@ std::vector<std::int32_t> read_variables(const std::string& path, std::int32_t o
         if (begin == std::string_view::npos) break;
         rest.remove_prefix(begin);
         const std::string_view word = rest.substr(0, rest.find_first_of(kBetween));
-        variables.push_back(variable(path, line, word, order));
+        const std::int32_t each = variable(path, line, word, order);
+        if (named[each])
+          throw FileError(path, line, fmt::format("'{}' is there twice", word));
+        named[each] = true;
+        variables.push_back(each);
         rest.remove_prefix(word.size());
       }
     }
