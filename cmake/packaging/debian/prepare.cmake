@@ -29,7 +29,7 @@ foreach(each IN LISTS packages)
 Upstream-Name: espalier
 
 Files: *
-Copyright: the authors of Espalier
+Copyright: 2026 the authors of Espalier
 License: Apache-2.0
  On Debian systems, the full text of the Apache License, Version 2.0, is in
  /usr/share/common-licenses/Apache-2.0.
@@ -46,6 +46,11 @@ License: Apache-2.0
   if(markdown)
     execute_process(COMMAND gzip -9 -n -f ${markdown} COMMAND_ERROR_IS_FATAL ANY)
   endif()
+  if(component MATCHES "library|adapters")
+    # CPack writes these scripts itself, whatever triggers there are.
+    file(WRITE ${root}/usr/share/lintian/overrides/${package}
+         "${package}: maintscript-calls-ldconfig *\n")
+  endif()
   if(component STREQUAL "program")
     set(man ${root}/usr/share/man/man1)
     file(MAKE_DIRECTORY ${man})
@@ -54,6 +59,11 @@ License: Apache-2.0
   endif()
   execute_process(COMMAND chmod -R u=rwX,go=rX ${root} COMMAND_ERROR_IS_FATAL ANY)
   file(GLOB_RECURSE libraries ${root}/usr/lib/*.so* ${root}/usr/lib/*.a)
+  foreach(library IN LISTS libraries)  # of links only what they lead to has a mode
+    if(IS_SYMLINK ${library})
+      list(REMOVE_ITEM libraries ${library})
+    endif()
+  endforeach()
   if(libraries)
     execute_process(COMMAND chmod 644 ${libraries} COMMAND_ERROR_IS_FATAL ANY)
   endif()
