@@ -74,7 +74,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_PROVIDES
     "libespalier-solver0 (${same})")
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "libespalier0 (${same}), libfmt-dev, libstarpu-dev, libtl-expected-dev")
+    "libespalier0 (${same}), libfmt-dev, libstarpu-dev, libexpected-dev")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libespalier0 (${same}), python3:any")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "python3-scipy")
 set(CPACK_DEBIAN_ADAPTERS_PACKAGE_DEPENDS "libespalier0 (${same})")

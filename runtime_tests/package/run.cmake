@@ -47,7 +47,7 @@ if(contents MATCHES "usr/include|\\.so ->|bin/")
   message(FATAL_ERROR "libespalier0 has more than libraries:\n${contents}")
 endif()
 package(libespalier-dev "usr/include/espalier_solver.h" "${lib}/libespalier_solver.so ->"
-        "${lib}/cmake/espalier/espalier-config.cmake" "pkgconfig/espalier-solver-c.pc"
+        "${lib}/cmake/espalier/espalier-config.cmake" "pkgconfig/espalier-solver-c.pc" "Depends: [^\n]*libexpected-dev"
         "Depends: [^\n]*libespalier0 \\(= ${VERSION}\\)")
 package(espalier "usr/bin/espalier" "man1/espalier.1.gz" "dist-packages/espalier/_solver"
         "Depends: [^\n]*libespalier0 \\(= ${VERSION}\\)")
