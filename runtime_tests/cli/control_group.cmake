@@ -32,11 +32,13 @@ function(solve out limit)
     set(enter "echo ${limit} > ${group}/${limit_file} && echo $$ > ${group}/cgroup.procs")
   endif()
   list(JOIN ARGN " " arguments)
-  execute_process(COMMAND sh -c "${enter} && exec ${PROGRAM} solve --workers 2 --json ${arguments}"
+  set(command "${PROGRAM} solve --workers 2 --json ${arguments}")
+  execute_process(COMMAND sh -c "${enter} && exec ${command}"
                   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
   if(NOT status EQUAL 0)
     execute_process(COMMAND rmdir ${group})
-    message(FATAL_ERROR "solve ${arguments} with ${limit}: status ${status}\n${output}${errors}")
+    message(FATAL_ERROR
+            "solve ${arguments} with ${limit}: status ${status}\n${output}${errors}")
   endif()
   set(${out} "${output}" PARENT_SCOPE)
 endfunction()

@@ -29,6 +29,7 @@ if(GUILE)
   string(REPLACE "#~" "" text "${text}")
   file(WRITE ${WORK}/espalier.scm "${text}")
   execute_process(COMMAND ${GUILE} --no-auto-compile -c
-    "(call-with-input-file (cadr (command-line)) (lambda (port) (let loop () (or (eof-object? (read port)) (loop)))))"
+    "(call-with-input-file (cadr (command-line))
+       (lambda (port) (let loop () (or (eof-object? (read port)) (loop)))))"
     ${WORK}/espalier.scm COMMAND_ERROR_IS_FATAL ANY)
 endif()

@@ -1,4 +1,5 @@
-# What Debian wants of a package's files, done to what CPack has staged for each component.
+# What Debian wants of a package's files, done to what CPack has staged for each
+# component.
 
 set(packages "library:libespalier0" "dev:libespalier-dev" "program:espalier"
     "adapters:espalier-adapters")
