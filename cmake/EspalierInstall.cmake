@@ -17,7 +17,8 @@ set(espalier_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 function(espalier_install component)
   foreach(target IN LISTS ARGN)
     if(TARGET ${target})
-      install(TARGETS ${target} EXPORT espalier-${component}-targets)
+      install(TARGETS ${target} EXPORT espalier-${component}-targets
+              LIBRARY COMPONENT library NAMELINK_COMPONENT dev)
       set(installed TRUE)
     endif()
   endforeach()
@@ -99,7 +100,7 @@ if(TARGET espalier_cli)
   file(RELATIVE_PATH libdir_from_bindir /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
   set_target_properties(espalier_cli PROPERTIES
     INSTALL_RPATH "$ORIGIN/${libdir_from_bindir}")
-  install(TARGETS espalier_cli)
+  install(TARGETS espalier_cli RUNTIME COMPONENT program)
 endif()
 
 set(ESPALIER_ORDERING_PACKAGES "")
@@ -117,4 +118,5 @@ install(FILES ${PROJECT_BINARY_DIR}/espalier-config.cmake
               ${PROJECT_BINARY_DIR}/espalier-config-version.cmake
               cmake/FindMETIS.cmake cmake/FindAMD.cmake cmake/FindSCOTCH_LIB.cmake
         DESTINATION ${espalier_cmake_dir})
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        COMPONENT program)

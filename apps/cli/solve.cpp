@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/solve_options.h"
 #include "cli/solve_report.h"
+#include "cli/solve_results.h"
 #include "cli/solve_steps.h"
 #include "solver/io/vector_io.h"
 #include "solver/memory/clock.h"
@@ -27,8 +28,9 @@ using solver::Solver;
 ExitStatus finish(const SolveOptions& options, Solver& solver, Vectors&& vectors,
                   SolveRun& run, std::optional<Progress>& progress) {
   progress->step("solving");
-  solve(options, solver, vectors, run);
-  if (!options.out.empty())
+  give_results(options, solver, run);
+  if (run.right_hand_sides > 0) solve(options, solver, vectors, run);
+  if (!options.out.empty() && run.right_hand_sides > 0)
     solver::write_vectors(options.out, vectors.values, solver.analysis().symbolic.size);
   if (!options.save.empty()) {
     progress->step("saving");
@@ -48,6 +50,8 @@ Ending solve_matrix(SolveOptions& options) {
   SolveRun run;
   run.entries = entries_of(matrix);
   Vectors vectors = right_hand_sides(options, solver::order_of(matrix));
+  if (!options.schur.empty())
+    options.solver.schur = read_variables(options.schur, solver::order_of(matrix));
   run.read_seconds = since(start);
 
   Solver solver(std::move(matrix), options.solver,

@@ -27,6 +27,9 @@ void check_for_cluster(const SolveOptions& options) {
        {std::pair{"--factor", !options.factor.empty()},
         std::pair{"--save", !options.save.empty()},
         std::pair{"--trace", !options.trace.empty()},
+        std::pair{"--schur", !options.schur.empty()},
+        std::pair{"--determinant", options.determinant},
+        std::pair{"--null-space", !options.null_space.empty()},
         std::pair{"--out-of-core", !options.solver.out_of_core.empty()},
         std::pair{"--scheduler", options.solver.scheduler != "espalier"}})
     if (given)

@@ -7,6 +7,7 @@
 #include "cli/paths.h"
 #include "cli/remedy.h"
 #include "cli/report_option.h"
+#include "cli/solve_results.h"
 #include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
 #include "solver/runtime/runtime.h"
@@ -97,7 +98,7 @@ void refuse_beside_factor(CLI::App& app) {
     for (const char* other :
          {"MATRIX", "--grid", "--save", "--kind", "--precision", "--scaling",
           "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
-          "--ordering", "--order", "--mapping", "--explain", "--report"})
+          "--ordering", "--order", "--mapping", "--explain", "--report", "--schur"})
       if (app.count(other) > 0)
         throw CLI::ValidationError(other, "not with --factor, which has decided it");
   });
@@ -193,6 +194,7 @@ void add_solve_options(CLI::App& app, SolveOptions& options) {
                  "espalier, or a policy of StarPU's own, which keeps no bound");
   app.add_flag("--explain", options.explain,
                "Say what makes up the least bound and the peak, to the byte");
+  add_results(app, options);
   add_report(app, options.page);
   add_json(app, options.json);
   refuse_beside_factor(app);
@@ -202,6 +204,7 @@ void check(SolveOptions& options) {
   check_combinations(options);
   check_runtime({options.solver.workers, options.solver.scheduler});
   check_paths(options);
+  check_results(options);
   options.solver.refine = !options.no_refine;
   options.solver.record_run = !options.trace.empty();
   options.solver.runtime_flops = solver::kSingleShotFlops;

@@ -19,6 +19,9 @@ struct SolveOptions {
   MemoryRequest memory{.kind = MemoryRequest::Kind::kUnbounded};
   std::optional<double> pivot_threshold;
   std::optional<Bytes> delay_reserve;
+  std::string schur;       ///< file of variables that are kept; likewise
+  std::string null_space;  ///< file for its basis; likewise
+  bool determinant = false;
   bool transposed = false;
   bool no_refine = false;
   bool explain = false;

@@ -41,6 +41,8 @@ void report_system(Report& report, const SolveOptions& options, const Solver& so
   report.text(saved ? "factor" : "matrix", saved ? "saved factorisation" : "matrix",
               options.input_name());
   report.count("size", "order", symbolic.size);
+  if (symbolic.kept() > 0)
+    report.count("schur_size", "order of the Schur complement", symbolic.kept());
   if (!saved) report.count("entries", "entries, as read", entries);
   report.text("kind", "kind", name(solver.kind()));
   report.text("precision", "precision", name(solver.precision()));
@@ -105,7 +107,7 @@ void report_pivots(Report& report, const SolveOptions& options, const Solver& so
   report.count("perturbed_pivots", "perturbed", pivots.perturbed);
   report.count("null_space", "zero: estimated null space", pivots.null_space);
   if (solver.kind() != FactorKind::kLdlt) return;
-  const std::int64_t size = solver.analysis().symbolic.size;
+  const std::int64_t size = solver.analysis().symbolic.inner();
   report.count("two_by_two_pivots", "of order 2", pivots.two_by_two);
   report.count("positive_eigenvalues", "positive eigenvalues",
                size - pivots.negative - pivots.null_space);
@@ -116,7 +118,14 @@ void report_pivots(Report& report, const SolveOptions& options, const Solver& so
 void report_result(Report& report, const SolveOptions& options, const SolveRun& run) {
   const solver::Refinement& refinement = run.solution.refinement;
   report.heading("Result");
+  if (run.determinant) {
+    report.count("determinant_sign", "sign of the determinant", run.determinant->sign());
+    if (run.determinant->sign() != 0)
+      report.number("determinant_log", "logarithm of its modulus",
+                    run.determinant->log_modulus());
+  }
   report.count("right_hand_sides", "right-hand sides", run.right_hand_sides);
+  if (run.right_hand_sides == 0) return;
   report.flag("transposed", options.transposed ? "transposed" : "", options.transposed);
   report.number("backward_error", "componentwise backward error",
                 refinement.backward_error);
@@ -151,7 +160,12 @@ std::vector<std::string> reasons(const SolveOptions& options, const Solver& solv
                                  const SolveRun& run) {
   std::vector<std::string> list;
   const solver::Doubts& doubts = run.solution.doubts;
-  if (doubts.singular)
+  if (doubts.singular && run.right_hand_sides == 0)
+    list.push_back(
+        fmt::format("the block of the other variables: {}; "
+                    "there is no Schur complement",
+                    singularity(solver)));
+  else if (doubts.singular)
     list.push_back(fmt::format("{}; {}", singularity(solver),
                                !doubts.backward_error ? "the solution is one of many"
                                : options.solver.refine

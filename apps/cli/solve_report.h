@@ -23,18 +23,19 @@ struct ProcessFigures {
 
 /// What is known of a run of `espalier solve` when it has ended well.
 struct SolveRun {
-  std::int64_t entries = 0;  ///< of the matrix as it was read; saved: not known
-  std::int32_t right_hand_sides = 1;
-  std::optional<Bytes> bound;  ///< on the process
-  Seconds read_seconds = 0;    ///< the matrix, or the saved factorisation
+  std::int64_t entries = 0;           ///< of the matrix as it was read; saved: not known
+  std::int32_t right_hand_sides = 1;  ///< 0: nothing was solved
+  std::optional<Bytes> bound;         ///< on the process
+  Seconds read_seconds = 0;           ///< the matrix, or the saved factorisation
   Seconds save_seconds = 0;
   bool cholesky_failed = false;  ///< it went on as L D L^T
   solver::FactorReport factor;   ///< saved: only pivots.null_space is known
   solver::Solution solution;
-  std::optional<double> forward_error;      ///< where the solution is known
-  std::optional<ProcessFigures> processes;  ///< of a job with several
-  std::vector<ExplainedFigure> explained;   ///< with --explain
-  std::optional<Bytes> peak;                ///< of this process, once it has ended
+  std::optional<solver::Determinant> determinant;  ///< with --determinant
+  std::optional<double> forward_error;             ///< where the solution is known
+  std::optional<ProcessFigures> processes;         ///< of a job with several
+  std::vector<ExplainedFigure> explained;          ///< with --explain
+  std::optional<Bytes> peak;                       ///< of this process, once it has ended
 
   /// Of the process that had most; else of this one, at the end or up to now.
   [[nodiscard]] Bytes peak_resident(const solver::Solver& solver) const;

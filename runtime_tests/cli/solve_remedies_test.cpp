@@ -39,6 +39,8 @@ const Refusal kSolve[] = {
     {"save_is_out", {"solve", "{spd}", "--out", "{new}", "--save", "{new}"}},
     {"save_is_a_directory", {"solve", "{spd}", "--save", "{directory}"}},
     {"ordering", {"solve", "{spd}", "--ordering", "metsi"}},
+    {"schur_without_out", {"solve", "{spd}", "--schur", "{new}"}},
+    {"null_space_nowhere", {"solve", "{spd}", "--null-space", "/nowhere/x.mtx"}},
 };
 INSTANTIATE_TEST_SUITE_P(OfSolve, SolveRemedies, testing::ValuesIn(kSolve),
                          [](const auto& each) { return each.param.name; });

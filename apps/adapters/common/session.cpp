@@ -32,6 +32,10 @@ Session::Session(const char* adapter, const espalier_solver_input& input,
     elimination_.assign(options_.order, options_.order + input_.order);
     options_.order = elimination_.data();
   }
+  if (options_.schur != nullptr) {
+    schur_.assign(options_.schur, options_.schur + options_.schur_count);
+    options_.schur = schur_.data();
+  }
 }
 
 Session::~Session() {

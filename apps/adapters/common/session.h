@@ -55,6 +55,9 @@ class Session {
   /// place[i]: as which index i is eliminated, from 1; empty before a factorisation.
   void read_order(std::vector<std::int32_t>& place) const;
 
+  /// For what is asked of the factor alone; null before the first factorisation.
+  [[nodiscard]] espalier_solver* solver() const { return solver_.get(); }
+
   /// Of the last factorisation; zeros before.
   [[nodiscard]] espalier_solver_statistics statistics() const;
 
@@ -73,6 +76,7 @@ class Session {
   std::vector<std::int32_t> starts_, rows_, columns_;
   std::unique_ptr<espalier_solver, Destroy> solver_;
   std::vector<std::int32_t> elimination_;  // the options' order, if there is one
+  std::vector<std::int32_t> schur_;        // and variables that are kept
   std::int64_t delayed_at_first_ = 0;
   std::int64_t analyses_ = 0, factorisations_ = 0, solves_ = 0;
 };

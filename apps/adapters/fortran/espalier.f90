@@ -37,6 +37,10 @@ module espalier
     real(c_double) :: pivot_threshold = 0
     integer(c_int64_t) :: delay_reserve = 0
     type(c_ptr) :: out_of_core = c_null_ptr, elimination = c_null_ptr
+    type(c_ptr) :: budget = c_null_ptr
+    real(c_double) :: lease_seconds = 0
+    type(c_ptr) :: schur = c_null_ptr ! variables from 0
+    integer(c_int64_t) :: schur_count = 0
   end type
 
   ! espalier_solver_statistics.

@@ -17,17 +17,13 @@
 #include <string>
 #include <vector>
 
+#include "results.h"
 #include "session.h"
 
 namespace {
 
 using espalier::adapters::Session;
-
-// INFOG(1).
-constexpr int kRefused = -800, kBadJob = -3, kBadOrder = -16, kBadEntries = -2,
-              kMissing = -22, kBadPermutation = -4, kSingular = -10, kAllocation = -13,
-              kBoundTooSmall = -19, kNotDefinite = -40, kOther = -90,
-              kBadRightHandSide = -45;
+using namespace espalier::adapters::mumps;
 
 // What stands behind the struct of one caller. `instance_number` names it.
 struct Instance {
@@ -35,6 +31,7 @@ struct Instance {
   std::unique_ptr<Session> session;
   std::vector<MUMPS_INT> sym_perm;
   bool factored = false;
+  std::int64_t schur = 0;  // variables that were asked for
 };
 
 struct Instances {
@@ -47,16 +44,6 @@ Instances& instances() {
   return of_the_process;
 }
 
-// A refusal: INFOG(1), INFOG(2) and what is said on unit 6 where ICNTL(4) allows it.
-struct Refusal {
-  int code, detail;
-  std::string text;
-};
-
-[[noreturn]] void refuse(int code, int detail, const std::string& text) {
-  throw Refusal{code, detail, text};
-}
-
 // Options that would change the answer. Others are hints, or of no consequence here.
 struct Unsupported {
   int icntl;
@@ -65,21 +52,20 @@ struct Unsupported {
 };
 constexpr Unsupported kUnsupported[] = {{5, 0, "elemental input"},
                                         {18, 0, "a distributed matrix"},
-                                        {19, 0, "a Schur complement"},
                                         {20, 0, "sparse or distributed right-hand sides"},
                                         {21, 0, "a distributed solution"},
-                                        {25, 0, "a null space basis"},
                                         {26, 0, "a reduced right-hand side"},
                                         {30, 0, "entries of the inverse"},
                                         {31, 0, "factors that are discarded"},
-                                        {32, 0, "elimination with the factorisation"},
-                                        {33, 0, "the determinant"}};
+                                        {32, 0, "elimination with the factorisation"}};
 
 void check_options(const DMUMPS_STRUC_C& id) {
   for (const Unsupported& each : kUnsupported)
     if (id.icntl[each.icntl - 1] != each.allowed)
       refuse(kRefused, each.icntl,
              "ICNTL(" + std::to_string(each.icntl) + ") asks for " + each.what);
+  if (id.icntl[18] != 0 && id.icntl[18] != 1)
+    refuse(kRefused, 19, "ICNTL(19) asks for a distributed Schur complement");
 }
 
 void set_defaults(DMUMPS_STRUC_C& id) {
@@ -163,6 +149,10 @@ void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
   const std::vector<std::int32_t> order = given_order(id);
   espalier_solver_options options = options_of(id, instance.sym);
   options.order = order.empty() ? nullptr : order.data();
+  const std::vector<std::int32_t> schur = schur_variables(id);
+  options.schur = schur.empty() ? nullptr : schur.data();
+  options.schur_count = static_cast<std::int64_t>(schur.size());
+  instance.schur = options.schur_count;
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
   input.order = id.n;
   input.entries = entries_of(id);
@@ -174,13 +164,6 @@ void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
   input.columns = id.jcn;
   instance.session = std::make_unique<Session>("dmumps", input, options);
   instance.factored = false;
-}
-
-[[noreturn]] void refuse_status(int status, const Session& session) {
-  const std::string text = espalier_solver_last_error();
-  if (status == -EDOM) refuse(kNotDefinite, session.statistics().failed_column + 1, text);
-  if (status == -ENOMEM) refuse(kBoundTooSmall, 0, text);
-  refuse(kOther, status, text);
 }
 
 // ICNTL(23): megabytes for this process; ours is a bound on all of it.
@@ -209,6 +192,8 @@ void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
   if (facts.singular != 0 && id.icntl[23] == 0)
     refuse(kSingular, facts.rank, "the matrix is singular");
   instance.factored = true;
+  if (id.icntl[32] != 0) give_determinant(id, *instance.session);
+  if (instance.schur > 0) give_schur(id, *instance.session);
 }
 
 void solve(DMUMPS_STRUC_C& id, Instance& instance) {
@@ -218,6 +203,7 @@ void solve(DMUMPS_STRUC_C& id, Instance& instance) {
   const MUMPS_INT columns = std::max<MUMPS_INT>(id.nrhs, 1);
   if (columns > 1 && id.lrhs < id.n)
     refuse(kBadRightHandSide, id.lrhs, "LRHS is " + std::to_string(id.lrhs));
+  if (id.icntl[24] != 0) return give_null_space(id, *instance.session);
   const MUMPS_INT leading = columns > 1 ? id.lrhs : id.n;
   const int status = instance.session->solve(id.icntl[8] != 1, columns, id.rhs, leading,
                                              id.rhs, leading);

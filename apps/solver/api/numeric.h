@@ -5,6 +5,7 @@
 #include <span>
 
 #include "solver/runtime/factorise.h"
+#include "solver/solve/determinant.h"
 #include "solver/symbolic/block_form.h"
 
 namespace espalier::solver {
@@ -41,6 +42,13 @@ class Numeric {
   virtual void solve(bool transposed, std::span<double> block, std::int32_t columns,
                      std::span<const std::int32_t> rows) = 0;
   virtual void close_solve() = 0;
+
+  /// See solve/determinant.h. @throws InvalidInput when there is no factor
+  [[nodiscard]] virtual Determinant determinant(const Symbolic& symbolic,
+                                                const AssemblyTree& tree) const = 0;
+  /// See solve/kept_block.h.
+  virtual void read_kept_block(const Symbolic& symbolic, const AssemblyTree& tree,
+                               std::span<double> block) const = 0;
 
   /// Writes the factor that factorise() left.
   /// @throws InvalidInput when there is none, otherwise as save_factor()

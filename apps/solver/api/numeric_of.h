@@ -8,6 +8,7 @@
 #include "solver/runtime/tree_solve.h"
 #include "solver/save/save_factor.h"
 #include "solver/solve/block_substitution.h"
+#include "solver/solve/kept_block.h"
 #include "solver/solve/solve_vectors.h"
 
 namespace espalier::solver {
@@ -67,6 +68,17 @@ class NumericOf : public Numeric {
     blocks_.reset();
     view_.reset();
     vectors_ = {};
+  }
+
+  Determinant determinant(const Symbolic& symbolic,
+                          const AssemblyTree& tree) const override {
+    need_factor(symbolic);
+    return solver::determinant(FactorView<T>{symbolic, tree, factor_});
+  }
+  void read_kept_block(const Symbolic& symbolic, const AssemblyTree& tree,
+                       std::span<double> block) const override {
+    need_factor(symbolic);
+    solver::read_kept_block(FactorView<T>{symbolic, tree, factor_}, block);
   }
 
   void save(const Symbolic& symbolic, const AssemblyTree& tree,

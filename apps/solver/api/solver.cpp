@@ -14,6 +14,7 @@
 #include "solver/memory/process_memory.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/system_map.h"
+#include "solver/symbolic/keep_variables.h"
 
 namespace espalier::solver {
 namespace {
@@ -84,16 +85,13 @@ Solver::Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& opti
   const std::unique_ptr<Lease> analysing =
       lease_analysis(view.order, std::ssize(view.rows));
   const auto start = Clock::now();
-  const FactorKind kind = options.kind.value_or(kind_of(matrix));
-  if (options.kind) require_kind(matrix, kind);
-  PrepareOptions preparing = options.prepare;
-  // What is in the file is read node by node, not block by block.
-  preparing.block_triangular &= options.out_of_core.empty();
-  prepared_ = prepare(std::move(matrix), kind, preparing);
-  analysis_ = analyse(std::move(prepared_), options.analysis);
+  if (options.schur.empty())
+    analyse_given(std::move(matrix));
+  else
+    analyse_inner(matrix);
   measure_entries();
-  whole_ = is_small(kind);
-  build(kind);
+  whole_ = is_small(prepared_.kind);
+  build(prepared_.kind);
   analyse_seconds_ = since(start);
   if (step && !whole_ && runtime == nullptr) step("starting the runtime");
   prepare_runtime();
@@ -106,6 +104,33 @@ void Solver::start_runtime() {
             ? given_runtime_
             : &own_runtime_.emplace(RuntimeOptions{options_.workers, options_.scheduler});
   runtime_->warm_up();
+}
+
+void Solver::analyse_given(InputMatrix&& matrix) {
+  const FactorKind kind = options_.kind.value_or(kind_of(matrix));
+  if (options_.kind) require_kind(matrix, kind);
+  PrepareOptions preparing = options_.prepare;
+  // What is in the file is read node by node, not block by block.
+  preparing.block_triangular &= options_.out_of_core.empty();
+  prepared_ = prepare(std::move(matrix), kind, preparing);
+  analysis_ = analyse(std::move(prepared_), options_.analysis);
+}
+
+// Ordered, scaled and matched without the kept variables, which come in at the end.
+void Solver::analyse_inner(const InputMatrix& matrix) {
+  const VariableSplit split(order_of(matrix), options_.schur);
+  InputMatrix inner = inner_block(matrix, split);
+  const bool symmetric = kind_of(matrix) != FactorKind::kLu;
+  const FactorKind kind =
+      options_.kind.value_or(symmetric ? kind_of(inner) : FactorKind::kLu);
+  require_kind(matrix, kind);
+  PrepareOptions preparing = options_.prepare;
+  preparing.block_triangular = false;
+  prepared_ = prepare(std::move(inner), kind, preparing);
+  AnalyseOptions analysing = options_.analysis;
+  analysing.order = split.inner_order(options_.analysis.order);
+  analysis_ = analyse(std::move(prepared_), analysing);
+  keep_variables(matrix, split, prepared_, analysis_);
 }
 
 // The runtime runs from here on where there is one, and what is resident is known.
@@ -201,20 +226,21 @@ void Solver::replace_values(const InputMatrix& matrix) {
 
 void Solver::measure_entries() {
   largest_entry_ = 0;
-  for (const auto* values : {&analysis_.permuted.lower.value, &analysis_.permuted.upper})
-    for (const double value : *values)
+  const SquareMatrix& matrix = analysis_.permuted;
+  const auto entries = static_cast<std::size_t>(
+      matrix.lower.column_start.empty()
+          ? 0
+          : matrix.lower.column_start[analysis_.symbolic.inner()]);
+  for (const auto* values : {&matrix.lower.value, &matrix.upper})
+    for (const double value : std::span(*values).first(std::min(entries, values->size())))
       largest_entry_ = std::max(largest_entry_, std::abs(value));
 }
 
-std::vector<double> Solver::row_sums(Operation operation) const {
-  const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
-  const std::vector<double> ones(n, 1.0);
-  std::vector<double> x(n), sums(n);
-  const SystemMap map(prepared_, analysis_.symbolic, operation);
-  map.solution_to_inner(ones, x);
-  multiply(matrix(), operation, x, sums);
-  map.rhs_to_outer(sums, x);
-  return x;
+// Right-hand sides of one pass: what the bound leaves.
+std::int32_t Solver::columns_at_once(std::int32_t columns) {
+  std::int32_t block = std::clamp(columns, 1, kBlock);
+  while (bound_ && block > 1 && solve_bytes(block) > memory_.tree_bound(*bound_)) --block;
+  return agree(block);
 }
 
 Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation operation,
@@ -226,9 +252,7 @@ Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation oper
   const std::int64_t n = analysis_.symbolic.size;
   const SystemMap map(prepared_, analysis_.symbolic, operation);
   std::vector<std::int32_t> inner_rows = map.inner_rows(rows);
-  std::int32_t block = std::clamp(columns, 1, kBlock);
-  while (bound_ && block > 1 && solve_bytes(block) > memory_.tree_bound(*bound_)) --block;
-  block = agree(block);
+  const std::int32_t block = columns_at_once(columns);
   const auto start = Clock::now();
   with_open_solve(block, [&] {
     solution.seconds = since(start);
@@ -252,6 +276,9 @@ void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation op
   std::vector<double> rhs(b.size());
   for (std::size_t k = 0; k < b.size(); k += n)
     map.rhs_to_inner(b.subspan(k, n), std::span(rhs).subspan(k, n));
+  const auto inner = static_cast<std::size_t>(analysis_.symbolic.inner());
+  for (std::size_t k = 0; inner < n && k < b.size(); k += n)
+    std::ranges::fill(std::span(rhs).subspan(k + inner, n - inner), 0.0);
   std::vector<double> x = rhs;
   numeric_->solve(transposed, x, columns, rows);
   solution.seconds += since(start);

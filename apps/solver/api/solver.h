@@ -19,6 +19,7 @@
 #include "solver/refine/refine.h"
 #include "solver/refine/singularity.h"
 #include "solver/scaling/prepare.h"
+#include "solver/solve/determinant.h"
 #include "solver/symbolic/analyse.h"
 
 struct espalier_plan;
@@ -68,6 +69,12 @@ struct SolverOptions {
   Budget::Duration lease_patience{0};
   /// Every task of the factorisation, in FactorReport::run: in core, in one process.
   bool record_run = false;
+  /// Variables that are not eliminated, from 0, in the order in which schur() gives them;
+  /// empty: all are. What is said of the matrix then (singular(), null_space(),
+  /// determinant(), the kind) is said of the others' block, which alone is solved with:
+  /// solve() does not read the right-hand sides' entries of these variables, and leaves
+  /// zeros there. In one process; such a factorisation is not saved.
+  std::vector<std::int32_t> schur = {};
 };
 
 /// @throws InvalidInput naming the option and the value; what depends on this machine is
@@ -182,6 +189,28 @@ class Solver {
   [[nodiscard]] std::vector<double> row_sums(
       Operation operation = Operation::kPlain) const;
 
+  /// Of the matrix, after factorise(): zero where it is singular() to working precision.
+  /// Where pivots were perturbed it is that of a matrix nearby.
+  /// @throws InvalidInput before factorise() and on several processes
+  [[nodiscard]] Determinant determinant() const;
+
+  /// The Schur complement of the other variables' block on SolverOptions::schur, after
+  /// factorise(): A_kk - A_ki A_ii^-1 A_ik, the whole of it, column by column. It stands
+  /// in memory with the factor, inside the bound; `block` is the caller's.
+  /// @param block  as many entries as there are such variables, squared
+  /// @throws InvalidInput before factorise(), for a block of another size, where no
+  ///         variables were named and where A_ii is singular: there is none then
+  void schur(std::span<double> block) const;
+
+  /// An orthonormal basis of the null space, null_space() vectors one after the other, of
+  /// A or of its transpose, after factorise(): inverse iterations on the factor, whose
+  /// zero pivots stand for it, and corrections until it is a null space by rows.
+  /// @throws InvalidInput before factorise(), and where pivots were perturbed: nothing is
+  ///         known of a null space then; Error where vectors do not become null vectors:
+  ///         the estimate was wrong
+  [[nodiscard]] std::vector<double> null_space_basis(
+      Operation operation = Operation::kPlain);
+
   /// Gives the factor up and keeps the plan: room for what comes before the next one.
   void release_factor();
 
@@ -209,6 +238,8 @@ class Solver {
 
   /// The matrix, or what of it is at this process.
   [[nodiscard]] virtual MatrixPart matrix() const {
+    if (analysis_.symbolic.kept() > 0)
+      return MatrixPart::leading(analysis_.permuted, analysis_.symbolic.inner());
     return {analysis_.permuted, analysis_.form.coupling};
   }
   /// The factor is given up: by a plan, by new values.
@@ -236,6 +267,8 @@ class Solver {
                                                     const std::string& path,
                                                     const SolverOptions& options);
   void prepare_runtime();
+  void analyse_given(InputMatrix&& matrix);
+  void analyse_inner(const InputMatrix& matrix);
   void build(FactorKind kind);
   [[nodiscard]] bool is_small(FactorKind kind) const;
   [[nodiscard]] bool join_blocks();
@@ -255,6 +288,7 @@ class Solver {
   [[nodiscard]] double doubtful_pivot() const;
   [[nodiscard]] NullQuotient null_vector_quotient();
   void with_open_solve(std::int32_t columns, const std::function<void()>& body);
+  [[nodiscard]] std::int32_t columns_at_once(std::int32_t columns);
   [[nodiscard]] BlockOperator factored(bool transposed);
   void solve_block(std::span<double> b, std::int32_t columns, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);

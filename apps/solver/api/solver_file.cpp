@@ -10,6 +10,8 @@ namespace espalier::solver {
 
 void Solver::save(const std::string& path) const {
   if (!factored_) throw InvalidInput("save: factorise first");
+  if (analysis_.symbolic.kept() > 0)
+    throw InvalidInput("save: variables are kept (options.schur); that is not saved");
   SectionWriter file(path);
   save_system({.asked_kind = options_.kind,
                .kind = tree_.kind,

@@ -79,6 +79,8 @@ Bytes Solver::solve_bytes(std::int32_t columns) const {
     else
       largest = std::max(largest, node.factor_bytes);
   }
+  if (analysis_.symbolic.kept() > 0)
+    resident = checked_add(resident, tree_.nodes.back().contribution_bytes);
   const std::int32_t n = analysis_.symbolic.size;
   // Estimates come after refinement, but where pivots were perturbed each of their solves
   // is refined, too. Beside both: what maps the vectors to the given system.

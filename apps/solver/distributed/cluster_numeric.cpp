@@ -20,6 +20,10 @@ class ClusterNumeric : public NumericOf<T> {
     throw InvalidInput("a factor that is spread over processes cannot be saved");
   }
 
+  Determinant determinant(const Symbolic&, const AssemblyTree&) const override {
+    throw InvalidInput("a determinant: not on several processes");
+  }
+
  protected:
   tl::expected<Factor<T>, BadPivot> compute(
       const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,

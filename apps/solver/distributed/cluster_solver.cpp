@@ -79,6 +79,8 @@ ClusterSolver::ClusterSolver(Communicator& communicator,
     : Solver(options, nullptr), communicator_(communicator) {
   if (!options.out_of_core.empty())
     throw InvalidInput("out of core: not on several processes");
+  if (!options.schur.empty())
+    throw InvalidInput("a Schur complement: not on several processes");
   if (options.scheduler != "espalier")
     throw InvalidInput(
         fmt::format("scheduler '{}': not on several processes", options.scheduler));

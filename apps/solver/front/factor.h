@@ -100,6 +100,7 @@ struct Factor {
   /// The factorisation is over: its meter may go away.
   void forget_meter() noexcept {
     for (PageBuffer& buffer : storage) buffer.forget_meter();
+    kept.forget_meter();
   }
 
   /// One for each node of the assembly tree; empty where it is in the file, at
@@ -110,6 +111,8 @@ struct Factor {
   std::vector<std::int32_t> row_order;     ///< LDL^T, LU: of each own pivot
   std::vector<std::int32_t> column_order;  ///< LU
   std::vector<T> d;  ///< LDL^T: D(k, k), D(k + 1, k) of each own pivot
+  /// Where variables are kept: the last front's contribution block.
+  PageBuffer kept;
 };
 
 }  // namespace espalier::solver

@@ -38,9 +38,9 @@ void join_diagonal(const BlockColumn<T>& column) {
 template <class T>
 bool pay_for_parent(const FrontContext<T>& context, std::int32_t front,
                     std::int32_t count) {
-  // A front without rows ends an independent system, also where it has a parent for the
-  // sake of its neighbours in memory: nothing in another system is a pivot for it.
-  if (context.symbolic.rows_of(front).empty()) return false;
+  // It may have a parent for the sake of its neighbours in memory: nothing in another
+  // system is a pivot for it.
+  if (context.symbolic.ends_system(front)) return false;
   const std::int32_t parent = context.symbolic.parent[front];
   if (context.tree.nodes[context.tree.node_of_front[parent]].shared) return false;
   const Trapezoid plan = context.tree.panel(context.symbolic, parent);
@@ -164,7 +164,7 @@ void Front<T>::take_rest(const PivotBlock<T>& block, std::int32_t eliminated,
 
 template <class T>
 void Front<T>::log_counts(const PivotCounts& counts, bool last_resort) {
-  const bool root = context_.symbolic.rows_of(front_).empty();
+  const bool root = context_.symbolic.ends_system(front_);
   PivotStatistics statistics;
   (root && last_resort ? statistics.null_space : statistics.perturbed) = counts.perturbed;
   statistics.negative = counts.negative;

@@ -20,6 +20,12 @@ class MatrixPart {
   /// The sum of both, which have no entry in common; of order 0: there is no coupling.
   MatrixPart(const SquareMatrix& blocks, const GeneralMatrix& coupling)
       : here_(blocks), coupling_(coupling.size > 0 ? &coupling : nullptr) {}
+  /// The leading block of order `inner`, and ones on the diagonal after it.
+  [[nodiscard]] static MatrixPart leading(const SquareMatrix& whole, std::int32_t inner) {
+    MatrixPart part(whole);
+    part.inner_ = inner;
+    return part;
+  }
   /// @param here   of the order of the whole matrix; outlives this
   /// @param first  at one of the processes only: sums begin with what is not of the
   ///               matrix there
@@ -39,6 +45,8 @@ class MatrixPart {
         entry(coupling_->row[k], j, coupling_->value[k]);
   }
   [[nodiscard]] std::int32_t size() const { return here_.size(); }
+  /// Of here() those entries count whose row and column are before this one.
+  [[nodiscard]] std::int32_t inner() const { return inner_ < 0 ? size() : inner_; }
   /// What a sum begins with here whose first term is `value`.
   [[nodiscard]] double start(double value) const { return first_ ? value : 0; }
   void sum(std::span<double> partial) const {
@@ -50,6 +58,7 @@ class MatrixPart {
  private:
   const SquareMatrix& here_;
   const GeneralMatrix* coupling_ = nullptr;
+  std::int32_t inner_ = -1;  // all
   bool first_ = true;
   std::function<void(std::span<double>)> sum_;
 };

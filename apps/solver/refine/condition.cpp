@@ -33,9 +33,10 @@ double norm1(const MatrixPart& part, const ErrorEstimateOptions& options) {
                                       inverse(options.column_scale, column);
   };
   part.for_each_coupling(add);
-  for (std::int32_t j = 0; j < b.size(); ++j)
+  for (std::int32_t j = 0; j < part.inner(); ++j)
     for (auto k = b.lower.column_start[j]; k < b.lower.column_start[j + 1]; ++k) {
       const std::int32_t i = b.lower.row[k];
+      if (i >= part.inner()) break;
       add(i, j, b.lower.value[k]);
       if (i != j) add(j, i, b.symmetric() ? b.lower.value[k] : b.upper[k]);
     }

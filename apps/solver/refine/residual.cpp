@@ -36,9 +36,11 @@ template <class Entry>
 void for_each_entry(const View& a, const Entry& entry) {
   const std::int64_t* const start = a.pattern.column_start.data();
   const std::int32_t* const row = a.pattern.row.data();
-  for (std::int32_t j = 0; j < a.pattern.size; ++j) {
+  const std::int32_t inner = a.part.inner();
+  for (std::int32_t j = 0; j < inner; ++j) {
     std::int64_t k = start[j];
-    const std::int64_t end = start[j + 1];
+    std::int64_t end = start[j + 1];
+    if (inner < a.pattern.size) end = std::lower_bound(row + k, row + end, inner) - row;
     if (k < end && row[k] == j) {
       entry(j, j, a.below[k]);
       ++k;
@@ -48,6 +50,7 @@ void for_each_entry(const View& a, const Entry& entry) {
       entry(j, row[k], a.above[k]);
     }
   }
+  for (std::int32_t i = inner; i < a.pattern.size; ++i) entry(i, i, 1.0);
   a.part.for_each_coupling([&](std::int32_t i, std::int32_t j, double value) {
     a.transposed ? entry(j, i, value) : entry(i, j, value);
   });

@@ -137,6 +137,7 @@ class Factorisation {
 
   [[nodiscard]] tl::expected<Factor<T>, BadPivot> result() {
     if (const auto bad = log_.failure()) return tl::make_unexpected(*bad);
+    if (context_.symbolic.kept() > 0) factor_.kept = std::move(contributions_.back());
     factor_.forget_meter();
     factor_.file = file_;
     return std::move(factor_);

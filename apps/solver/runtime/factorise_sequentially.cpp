@@ -48,6 +48,7 @@ tl::expected<Factor<T>, BadPivot> factorise_sequentially(
   report.tasks = static_cast<std::int64_t>(order.size());
   report.pivots = log.statistics();
   report.seconds = since(start);
+  if (input.symbolic.kept() > 0) factor.kept = std::move(contributions.back());
   factor.forget_meter();
   factor.file = input.file;
   return factor;

@@ -208,6 +208,7 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
     forward_single(*one, front, b, ancestors);
     return;
   }
+  if (view_.symbolic.pivots(front) == 0) return;
   Local local = open(front, storage, b.count, memory);
   const Symbolic& symbolic = view_.symbolic;
   const std::int32_t own = symbolic.pivots(front), columns = local.layout.columns();
@@ -293,6 +294,12 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
                              const Vectors<T>& x, T* memory) const {
   if (const auto one = single(front, storage)) {
     backward_single(*one, front, z, x);
+    return;
+  }
+  if (view_.symbolic.pivots(front) == 0) {  // the kept variables
+    for (std::int32_t v = 0; v < x.count; ++v)
+      for (const std::int32_t row : view_.symbolic.rows_of(front))
+        x.data[v * x.stride + row] = T{0};
     return;
   }
   Local local = open(front, storage, x.count, memory);

@@ -52,7 +52,8 @@ class NodeStorage {
 };
 
 /// Solves with single fronts, in the order of elimination: A x = b, or A^T x = b where
-/// `transposed`. Work space is the caller's: local_entries() for each vector.
+/// `transposed`; kept variables are 0, and their rows of b are not read. Work space is
+/// the caller's: local_entries() for each vector.
 template <class T>
 class FrontSolve {
  public:

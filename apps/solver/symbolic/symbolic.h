@@ -23,6 +23,11 @@ namespace espalier::solver {
 /// contiguous. The parent of s is the front that eliminates the first of rows_of(s), or
 /// one before it that has all of rows_of(s): bundle_siblings(). A front without rows has
 /// no parent, or one like that.
+///
+/// Variables may be kept (keep_variables()): they are the last ones, from inner() on, and
+/// no front eliminates them. The last front then has no pivot and all of them as rows; it
+/// is the parent of every other front that would have none, and its contribution block is
+/// what elimination adds to the kept variables' part of A.
 struct Symbolic {
   std::int32_t size = 0;                   ///< order of the matrix
   std::vector<std::int32_t> permutation;   ///< permutation[new] = old
@@ -35,6 +40,18 @@ struct Symbolic {
 
   [[nodiscard]] std::int32_t fronts() const {
     return static_cast<std::int32_t>(parent.size());
+  }
+  /// Columns that are eliminated.
+  [[nodiscard]] std::int32_t inner() const {
+    return first_column.empty() ? size : first_column.back();
+  }
+  /// Variables that are not.
+  [[nodiscard]] std::int32_t kept() const { return size - inner(); }
+  /// Whether an independent system ends with this front: what finds no pivot here finds
+  /// none above.
+  [[nodiscard]] bool ends_system(std::int32_t front) const {
+    const auto below = rows_of(front);
+    return below.empty() || below.front() >= inner();
   }
   [[nodiscard]] std::int32_t pivots(std::int32_t front) const {
     return first_column[front + 1] - first_column[front];

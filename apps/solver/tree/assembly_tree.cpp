@@ -69,7 +69,7 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
       continue;
     AssemblyTree::Node node{.first_front = first, .last_front = s};
     node.tiled = !options.whole && first == s && cost[s] > small &&
-                 symbolic.front_order(s) >= options.tiled_order;
+                 symbolic.pivots(s) > 0 && symbolic.front_order(s) >= options.tiled_order;
     if (node.tiled) tree.block_width[s] = tile_width(symbolic.front_order(s), options);
     tree.nodes.push_back(node);
     first = s + 1;

@@ -137,9 +137,9 @@ static void run_singular(void) {
   call(&id, 6);
   expect(id.infog[0] == -10, "singular: INFOG(1) = -10");
   if (getenv("ESPALIER_SOLVER_REPORT") != NULL) { /* the stand-in refuses */
-    id.icntl[18] = 1;
+    id.icntl[18] = 2;
     call(&id, 1);
-    expect(id.infog[0] == -800 && id.infog[1] == 19, "Schur complements are refused");
+    expect(id.infog[0] == -800 && id.infog[1] == 19, "what is distributed is refused");
     id.icntl[18] = 0;
     call(&id, 7);
     expect(id.infog[0] == -3 && id.infog[1] == 7, "JOB=7 is refused");
@@ -147,8 +147,72 @@ static void run_singular(void) {
   call(&id, -2);
 }
 
+/* The determinant and the Schur complement on the ends of a tridiagonal matrix, then its
+ * null space when its rows sum to zero. Right with MUMPS itself, too. */
+static void run_results(int sym) {
+  char name[80];
+  int irn[3 * N], jcn[3 * N], ends[2] = {N, 1};
+  double a[3 * N], schur[4] = {0}, x[N], inner[N];
+  DMUMPS_STRUC_C id;
+  memset(&id, 0, sizeof id);
+  id.sym = sym;
+  id.par = 1;
+  id.comm_fortran = -987654;
+  call(&id, -1);
+  id.icntl[0] = id.icntl[1] = id.icntl[2] = -1;
+  id.icntl[3] = 0;
+  id.n = N;
+  id.nnz = fill(sym, irn, jcn, a, 4);
+  id.irn = irn;
+  id.jcn = jcn;
+  id.a = a;
+  id.icntl[32] = 1;
+  call(&id, 4);
+  /* d_k = a_kk d_{k-1} - l u d_{k-2}, and of the matrix without its ends. */
+  double before = 1, d = 4;
+  const double product = sym == 0 ? -0.5 : 1;
+  for (int i = 2; i <= N; ++i) {
+    const double next = (i % 7 == 0 && sym == 2 ? -4 : 4) * d - product * before;
+    before = d;
+    d = next;
+  }
+  snprintf(name, sizeof name, "SYM=%d the determinant", sym);
+  expect(id.infog[0] == 0 && fabs(ldexp(id.rinfog[11], id.infog[33]) / d - 1) < 1e-12,
+         name);
+  id.icntl[18] = 1;
+  id.size_schur = 2;
+  id.listvar_schur = ends;
+  id.schur = schur;
+  call(&id, 4);
+  /* S(2, 2), of variable 1: 4 - l u / (4 - l u / (…)) up to variable N - 1. */
+  inner[N - 1] = sym == 2 && (N - 1) % 7 == 0 ? -4 : 4;
+  for (int i = N - 2; i >= 2; --i)
+    inner[i] = (i % 7 == 0 && sym == 2 ? -4 : 4) - product / inner[i + 1];
+  snprintf(name, sizeof name, "SYM=%d the Schur complement", sym);
+  expect(id.infog[0] == 0 && fabs(schur[3] - (4 - product / inner[2])) < 1e-12, name);
+  id.icntl[18] = 0;
+  id.icntl[32] = 0;
+  if (sym == 2) { /* a path's Laplacian */
+    for (int k = 0; k < id.nnz; ++k)
+      a[k] = irn[k] != jcn[k] ? -1 : irn[k] == 1 || irn[k] == N ? 1 : 2;
+    id.icntl[23] = 1; /* null pivots are found */
+    id.rhs = x;
+    id.nrhs = 1;
+    call(&id, 4);
+    expect(id.infog[0] >= 0 && id.infog[27] == 1, "one null pivot");
+    id.icntl[24] = -1;
+    call(&id, 3);
+    double worst = 0;
+    for (int i = 1; i < N; ++i) worst = fmax(worst, fabs(x[i] - x[0]));
+    expect(id.infog[0] >= 0 && fabs(x[0]) > 0.01 && worst < 1e-10 * fabs(x[0]),
+           "the null space");
+  }
+  call(&id, -2);
+}
+
 int main(void) {
   for (int sym = 0; sym <= 2; ++sym) run(sym);
   run_singular();
+  for (int sym = 0; sym <= 2; ++sym) run_results(sym);
   return failures != 0;
 }

@@ -120,6 +120,56 @@ class Factorized(unittest.TestCase):
             with self.subTest(**options):
                 self.expect_same(matrix, **options)
 
+    def test_tells_the_determinant_as_numpy_does(self):
+        for seed in range(6):
+            matrix = random_matrix(70, seed, symmetric=seed % 2 == 1)
+            for kind in ("auto", "general"):
+                with self.subTest(seed=seed, kind=kind), \
+                        espalier.factorized(matrix, kind=kind) as solver:
+                    sign, log = numpy.linalg.slogdet(matrix.toarray())
+                    self.assertEqual(solver.slogdet()[0], sign)
+                    self.assertAlmostEqual(solver.slogdet()[1], log, places=9)
+
+    def test_gives_schur_complements_also_of_compressed_rows(self):
+        for seed in range(4):
+            matrix = random_matrix(50, seed, symmetric=seed == 3)
+            kept = numpy.random.default_rng(seed).permutation(50)[:7]
+            inner = numpy.setdiff1d(numpy.arange(50), kept)
+            dense = matrix.toarray()
+            wanted = (dense[numpy.ix_(kept, kept)] - dense[numpy.ix_(kept, inner)] @
+                      numpy.linalg.solve(dense[numpy.ix_(inner, inner)],
+                                         dense[numpy.ix_(inner, kept)]))
+            for form in ("csc", "csr", "coo"):
+                with self.subTest(seed=seed, form=form), \
+                        espalier.factorized(matrix.asformat(form), schur=kept) as solver:
+                    numpy.testing.assert_allclose(solver.schur(), wanted, rtol=1e-9,
+                                                  atol=1e-9)
+                    b = numpy.arange(1.0, 51)
+                    x = solver(b)
+                    numpy.testing.assert_array_equal(x[kept], 0)
+                    numpy.testing.assert_allclose(
+                        dense[numpy.ix_(inner, inner)] @ x[inner], b[inner], atol=1e-9)
+        with self.assertRaisesRegex(ValueError, r"schur\[1\] is 50"):
+            espalier.factorized(matrix, schur=[0, 50])
+        with espalier.factorized(matrix) as solver, \
+                self.assertRaisesRegex(ValueError, "schur"):
+            solver.schur()
+
+    def test_gives_null_spaces_of_both_sides(self):
+        a = random_matrix(40, 5).tolil()
+        a[3] = a[7] + a[9]
+        a[:, 5] = 2 * a[:, 6]
+        a = a.tocsc()
+        for transposed in (False, True):
+            for form in ("csc", "csr"):
+                basis = espalier.null_space(a.asformat(form), transposed=transposed)
+                self.assertIn(basis.shape, ((40, 1), (40, 2)))
+                numpy.testing.assert_allclose((a.T if transposed else a) @ basis, 0,
+                                              atol=1e-9)
+                numpy.testing.assert_allclose(basis.T @ basis,
+                                              numpy.identity(basis.shape[1]), atol=1e-12)
+        self.assertEqual(espalier.null_space(random_matrix(20, 1)).shape, (20, 0))
+
     def test_solves_for_many_right_hand_sides_and_leaves_them_alone(self):
         matrix = random_matrix(50, 8).tocsc()
         solver = espalier.factorized(matrix)

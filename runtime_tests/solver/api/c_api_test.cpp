@@ -383,7 +383,7 @@ TEST(CInterface, TakesLargerStructsWhoseRestIsZero) {
   espalier_solver* solver = nullptr;
   larger.later = 1;
   expect_error(espalier_solver_create(&solver, &view, &larger.options), EINVAL,
-               "options.size is 96 and byte 88 is not zero");
+               "options.size is 112 and byte 104 is not zero");
   larger.later = 0;
   const Handle handle = create(view, &larger.options);
   struct LargerFacts {

@@ -4,11 +4,13 @@
 #include <espalier_solver.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <random>
 #include <string>
 #include <vector>
@@ -35,7 +37,7 @@ class Fuzz {
   void step() {
     espalier_solver*& solver = solvers_[below(3)];
     std::size_t& place = pattern_[static_cast<std::size_t>(&solver - solvers_.data())];
-    switch (below(10)) {
+    switch (below(11)) {
       case 0:
       case 1:
         espalier_solver_destroy(solver);
@@ -43,7 +45,7 @@ class Fuzz {
         cases_.push_back(make_case());
         return analyse(solver, cases_.back());
       case 2:
-        return see(espalier_solver_plan(solver, bound()));
+        return see(espalier_solver_plan(solver, bound()), {"bound"});
       case 3:
         return see(espalier_solver_factorise(solver));
       case 4:
@@ -55,6 +57,8 @@ class Fuzz {
         return read(solver);
       case 8:
         return see(espalier_solver_set_progress(solver, odd() ? &stop : nullptr, this));
+      case 9:
+        return results(solver);
       default:
         return other(solver);
     }
@@ -76,8 +80,10 @@ class Fuzz {
     return kBounds[static_cast<std::size_t>(below(odd() ? 7 : 3))];
   }
 
-  // Every code is one of the header, and a refusal says why.
-  void see(int status) {
+  // Every code is one of the header; a refusal names an argument of the call, or what has
+  // to come before it.
+  using Names = std::initializer_list<const char*>;
+  void see(int status, Names names = {}) {
     if (status == 0) {
       ++done;
       return;
@@ -86,7 +92,16 @@ class Fuzz {
     EXPECT_TRUE(status == -EINVAL || status == -ENOMEM || status == -EDOM ||
                 status == -ECANCELED || status == -EOVERFLOW || status == -EIO)
         << status;
-    EXPECT_GT(std::strlen(espalier_solver_last_error()), 0u);
+    const std::string text = espalier_solver_last_error();
+    EXPECT_FALSE(text.empty());
+    if (status != -EINVAL) return;
+    constexpr std::array<const char*, 4> kAlways = {"solver is NULL", "plan first",
+                                                    "factorise first", "fit"};
+    const auto found = [&](const char* name) {
+      return text.find(name) != std::string::npos;
+    };
+    EXPECT_TRUE(std::ranges::any_of(names, found) || std::ranges::any_of(kAlways, found))
+        << text;
   }
 
   Case make_case() {
@@ -124,9 +139,17 @@ class Fuzz {
     options.precision = static_cast<std::int32_t>(below(2));
     options.scaling = static_cast<std::int32_t>(below(4));
     options.no_refinement = static_cast<std::int32_t>(below(3));
+    std::array<std::int32_t, 3> kept{};
+    if (below(4) == 0) {
+      for (std::int32_t& each : kept)
+        each = static_cast<std::int32_t>(below(odd() ? 12 : 9)) - (odd() ? 1 : 0);
+      options.schur = odd() ? nullptr : kept.data();
+      options.schur_count = below(4) - (odd() ? 1 : 0);
+    }
     if (odd()) spoil(given, options);
     see(espalier_solver_analyse(&solver, odd() && odd() ? nullptr : &given.input,
-                                odd() ? nullptr : &options));
+                                odd() ? nullptr : &options),
+        {"input", "options", "schur", "entry", "column", "symmetric", "triangle"});
   }
 
   void spoil(Case& given, espalier_solver_options& options) {
@@ -176,7 +199,8 @@ class Fuzz {
     for (double& value : values) value *= 1 + static_cast<double>(below(3));
     if (odd() && !values.empty()) values[0] = HUGE_VAL;
     const std::int64_t count = std::ssize(values) - (odd() ? 1 : 0);
-    see(espalier_solver_factorise_values(solver, odd() ? nullptr : values.data(), count));
+    see(espalier_solver_factorise_values(solver, odd() ? nullptr : values.data(), count),
+        {"values", "entries", "entry", "analyse", "symmetric", "triangle"});
   }
 
   void solve(espalier_solver* solver) {
@@ -188,20 +212,38 @@ class Fuzz {
     const int status = espalier_solver_solve_block(
         solver, static_cast<std::int32_t>(below(odd() ? 3 : 2)), columns,
         odd() ? nullptr : b.data(), ldb, odd() ? nullptr : x.data(), ldx);
-    see(status);
+    see(status, {"transposed", "right-hand side", "b is", "x is", "ldb", "ldx"});
     if (below(4) == 0)
-      see(espalier_solver_solve(solver, 0, columns, odd() ? nullptr : b.data()));
+      see(espalier_solver_solve(solver, 0, columns, odd() ? nullptr : b.data()),
+          {"vectors", "right-hand side"});
+  }
+
+  void results(espalier_solver* solver) {
+    double mantissa = 0;
+    std::int64_t exponent = 0;
+    see(espalier_solver_read_determinant(solver, odd() ? nullptr : &mantissa,
+                                         odd() ? nullptr : &exponent),
+        {"mantissa", "exponent"});
+    std::array<double, 128> block{};
+    const std::int64_t leading = odd() ? below(12) - 2 : 9;
+    see(espalier_solver_read_schur(solver, odd() ? nullptr : block.data(), leading),
+        {"block", "leading", "schur"});
+    see(espalier_solver_read_null_space(solver,
+                                        static_cast<std::int32_t>(below(odd() ? 3 : 2)),
+                                        odd() ? nullptr : block.data(), leading),
+        {"transposed", "basis", "leading", "perturbed"});
   }
 
   void read(espalier_solver* solver) {
     espalier_solver_statistics facts{};
     facts.size = odd() ? static_cast<std::size_t>(below(400)) : sizeof facts;
     if (facts.size > sizeof facts) facts.size = sizeof facts;
-    see(espalier_solver_read_statistics(solver, odd() ? nullptr : &facts));
+    see(espalier_solver_read_statistics(solver, odd() ? nullptr : &facts),
+        {"statistics"});
     std::array<std::int32_t, 16> order{};
-    see(espalier_solver_read_order(solver, odd() ? nullptr : order.data()));
+    see(espalier_solver_read_order(solver, odd() ? nullptr : order.data()), {"order"});
     std::int64_t least = 0;
-    see(espalier_solver_least(solver, odd() ? nullptr : &least, nullptr));
+    see(espalier_solver_least(solver, odd() ? nullptr : &least, nullptr), {"in_core"});
   }
 
   void other(espalier_solver* solver) {
@@ -209,10 +251,11 @@ class Fuzz {
     std::string text = "auto12GiBmin";
     text = text.substr(static_cast<std::size_t>(below(8)),
                        static_cast<std::size_t>(below(6)));
-    see(espalier_solver_parse_memory(odd() ? nullptr : text.c_str(), &parsed));
-    see(espalier_solver_save(solver, "/nowhere/factor"));
+    see(espalier_solver_parse_memory(odd() ? nullptr : text.c_str(), &parsed),
+        {"text", text.empty() ? "size" : text.c_str(), "size"});
+    see(espalier_solver_save(solver, "/nowhere/factor"), {"/nowhere", "schur"});
     espalier_solver* loaded = nullptr;
-    see(espalier_solver_load(&loaded, odd() ? nullptr : "/dev/null", nullptr));
+    see(espalier_solver_load(&loaded, odd() ? nullptr : "/dev/null", nullptr), {"path"});
     EXPECT_EQ(loaded, nullptr);
   }
 

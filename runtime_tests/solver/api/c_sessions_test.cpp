@@ -5,6 +5,7 @@
 #include <starpu.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <limits>
@@ -327,6 +328,53 @@ TEST(Bounds, AreReadAsPeopleWriteThem) {
   EXPECT_GT(std::string(source).size(), 3u);
   EXPECT_EQ(espalier_solver_available_memory(&bound, nullptr, 0), 0);
   EXPECT_STREQ(espalier_solver_version(), "0.1.0");
+}
+
+// Rows are not transposed inside, so what is told of the matrix has to be.
+TEST(CSessions, TellsOfAMatrixByRowsWhatItTellsOfOneByColumns) {
+  const Rows a(12, 5);
+  const std::vector<std::int32_t> kept = {7, 2, 11};
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  options.schur = kept.data();
+  options.schur_count = 3;
+  espalier_solver_input input = a.input();
+  std::vector<std::int32_t> rows;
+  for (std::int32_t i = 0; i < a.order; ++i)
+    rows.insert(rows.end(), a.starts[i + 1] - a.starts[i], i);
+  std::array<std::array<double, 12>, 2> block{};  // 3 x 3, leading 4
+  std::array<double, 2> value{};
+  for (int way = 0; way < 2; ++way) {
+    if (way == 1) {
+      input.format = ESPALIER_SOLVER_TRIPLETS;
+      input.entries = std::ssize(rows);
+      input.starts = nullptr;
+      input.rows = rows.data();
+    }
+    const Handle solver = analyse(input, &options);
+    expect_error(espalier_solver_read_schur(solver.get(), block[way].data(), 4), EINVAL,
+                 "factorise");
+    ASSERT_EQ(espalier_solver_plan(solver.get(), ESPALIER_SOLVER_MEMORY_LEAST), 0);
+    ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+    expect_error(espalier_solver_read_schur(solver.get(), block[way].data(), 2), EINVAL,
+                 "leading");
+    ASSERT_EQ(espalier_solver_read_schur(solver.get(), block[way].data(), 4), 0);
+    std::int64_t exponent = 0;
+    ASSERT_EQ(espalier_solver_read_determinant(solver.get(), &value[way], &exponent), 0);
+    value[way] = std::ldexp(value[way], static_cast<int>(exponent));
+    double none = 0;
+    EXPECT_EQ(espalier_solver_read_null_space(solver.get(), 0, &none, 12), 0);
+  }
+  EXPECT_NEAR(value[0], value[1], 1e-10 * std::abs(value[0]));
+  for (int k = 0; k < 12; ++k) EXPECT_NEAR(block[0][k], block[1][k], 1e-12);
+  EXPECT_NE(block[0][1], block[0][4]);  // not symmetric: (1, 0) and (0, 1)
+  options.schur_count = -1;
+  espalier_solver* none = nullptr;
+  expect_error(espalier_solver_analyse(&none, &input, &options), EINVAL,
+               "options.schur_count is -1");
+  options.schur_count = 3;
+  options.schur = nullptr;
+  expect_error(espalier_solver_analyse(&none, &input, &options), EINVAL,
+               "options.schur is NULL");
 }
 
 }  // namespace

@@ -144,3 +144,16 @@ class Vectors:
         if entries != order:
             raise ValueError(f"right-hand sides of {entries} rows for a matrix of "
                              f"order {order}")
+
+
+class Block:
+    """Zeros for a dense matrix that the solver fills, by columns."""
+
+    def __init__(self, rows, columns):
+        if numpy is None:
+            self.result = array.array("d", bytes(8 * rows * columns))
+            self.address = self.result.buffer_info()[0]
+        else:
+            self.result = numpy.zeros((rows, columns), order="F")
+            self.address = self.result.ctypes.data
+        self.address = self.address or None

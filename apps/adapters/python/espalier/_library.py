@@ -61,7 +61,9 @@ class Options(ctypes.Structure):
                 ("estimate_errors", ctypes.c_int32), ("no_refinement", ctypes.c_int32),
                 ("runtime", ctypes.c_int32), ("pivot_threshold", ctypes.c_double),
                 ("delay_reserve", ctypes.c_int64), ("out_of_core", ctypes.c_char_p),
-                ("order", ctypes.c_void_p)]
+                ("order", ctypes.c_void_p), ("budget", ctypes.c_void_p),
+                ("lease_seconds", ctypes.c_double), ("schur", ctypes.c_void_p),
+                ("schur_count", ctypes.c_int64)]
 
 
 class Statistics(ctypes.Structure):
@@ -104,6 +106,10 @@ _ARGUMENTS = {
     "available_memory": [ctypes.POINTER(ctypes.c_int64), ctypes.c_char_p,
                          ctypes.c_size_t],
     "save": [ctypes.c_void_p, ctypes.c_char_p],
+    "read_determinant": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double),
+                         ctypes.POINTER(ctypes.c_int64)],
+    "read_schur": [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64],
+    "read_null_space": [ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64],
 }
 
 

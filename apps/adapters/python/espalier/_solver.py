@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import math
 import os
 import signal
 import threading
@@ -98,8 +99,9 @@ class Factorized:
     def __init__(self, A, memory=None, *, kind="auto", precision="double", scaling="auto",
                  ordering="auto", order=None, workers=0, refine=True,
                  estimate_errors=False, pivot_threshold=0.0, out_of_core=None,
-                 runtime="auto"):
+                 runtime="auto", schur=None, _singular=False):
         self._handle = None
+        self._singular = _singular  # whether the matrix may be
         self._lock = threading.RLock()
         self._matrix = matrix = _arrays.Matrix(A)
         self._options = options = Options()
@@ -121,6 +123,10 @@ class Factorized:
                                  f"{matrix.order}")
             self._order = _arrays.Array(order, "i")
             options.order = self._order.pointer
+        if schur is not None:
+            self._schur = _arrays.Array(schur, "i")
+            options.schur = self._schur.pointer
+            options.schur_count = len(self._schur)
         self._bound = _bound(memory)
         self._symmetry = {"auto": _arrays.WHOLE_OR_GENERAL,
                           "general": _arrays.GENERAL}.get(kind, _arrays.WHOLE)
@@ -161,7 +167,7 @@ class Factorized:
         if code < 0:
             raise exception_of(code, text)
         facts = self._read()
-        if facts.singular:
+        if facts.singular and not self._singular:
             raise SingularError(f"the matrix of order {facts.order} is singular to working "
                                 f"precision: its rank is about {facts.rank}", facts.rank)
 
@@ -203,6 +209,39 @@ class Factorized:
             return vectors.result
 
     __call__ = solve
+
+    def schur(self):
+        """The dense Schur complement on the variables that `schur` named, in their order:
+        A[k, k] - A[k, i] inv(A[i, i]) A[i, k], with i all others. A NumPy array, or
+        without NumPy an array.array of its columns one after the other."""
+        count = self._options.schur_count
+        with self._lock:
+            self._need_open()
+            block = _arrays.Block(count, count)
+            check(library().espalier_solver_read_schur(self._handle, block.address,
+                                                       max(count, 1)))
+        return block.result
+
+    def slogdet(self):
+        """Sign and logarithm of the modulus of the determinant, as numpy.linalg.slogdet:
+        of one that is far outside of what a float holds, too."""
+        mantissa, exponent = ctypes.c_double(), ctypes.c_int64()
+        with self._lock:
+            self._need_open()
+            check(library().espalier_solver_read_determinant(
+                self._handle, ctypes.byref(mantissa), ctypes.byref(exponent)))
+        if mantissa.value == 0:
+            return 0.0, -math.inf
+        return (math.copysign(1.0, mantissa.value),
+                math.log(abs(mantissa.value)) + exponent.value * math.log(2))
+
+    def _null_space(self, transposed):
+        with self._lock:
+            n, count = self._matrix.order, self._read().null_space
+            block = _arrays.Block(n, count)
+            check(library().espalier_solver_read_null_space(self._handle, transposed,
+                                                            block.address, max(n, 1)))
+            return block.result
 
     def save(self, path):
         """Writes the factorisation to a file, for `espalier solve --factor`."""
@@ -295,6 +334,9 @@ def factorized(A, memory=None, **options):
     pivot_threshold  in (0, 1]; 0: 0.01
     out_of_core  a directory for what does not fit in the bound
     runtime  "auto": small systems are solved by the calling thread alone; "starpu", "none"
+    schur    variables that are not eliminated: `Factorized.schur` is what is left for them.
+             Everything else is then about the others' block: right-hand sides are not
+             read at these variables, and solutions are 0 there
 
     Returns a `Factorized`; use it in a `with` block, or call `close`, where memory
     matters.
@@ -304,6 +346,14 @@ def factorized(A, memory=None, **options):
     the argument that cannot be. Ctrl-C ends a factorisation with KeyboardInterrupt.
     """
     return Factorized(A, memory, **options)
+
+
+def null_space(A, memory=None, transposed=False, **options):
+    """An orthonormal basis of the null space of A, or of its transpose, of the dimension
+    that the factorisation finds: a NumPy array with a vector in each column, without NumPy
+    an array.array of them one after the other. Options as those of `factorized`."""
+    with Factorized(A, memory, _singular=True, **options) as solver:
+        return solver._null_space(int(bool(transposed)))
 
 
 def spsolve(A, b, memory=None, **options):

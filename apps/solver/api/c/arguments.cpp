@@ -55,6 +55,20 @@ std::vector<std::int32_t> order_from(const std::int32_t* given, std::int64_t ord
   return result;
 }
 
+// Solver looks at the variables themselves.
+std::vector<std::int32_t> schur_from(const espalier_solver_options& options,
+                                     std::int64_t order) {
+  if (options.schur == nullptr) {
+    if (options.schur_count == 0) return {};
+    throw InvalidInput(fmt::format("options.schur is NULL, options.schur_count {}",
+                                   options.schur_count));
+  }
+  if (options.schur_count < 0 || (order >= 0 && options.schur_count > order))
+    throw InvalidInput(
+        fmt::format("options.schur_count is {}: order {}", options.schur_count, order));
+  return {options.schur, options.schur + options.schur_count};
+}
+
 bool flag(const char* option, std::int32_t given) {
   return choice(option, given, std::array{false, true});
 }
@@ -143,6 +157,7 @@ SolverOptions options_from(const espalier_solver_options* given, std::int64_t or
   check(options);
   if (given->out_of_core != nullptr) options.out_of_core = given->out_of_core;
   options.analysis.order = order_from(given->order, order);
+  options.schur = schur_from(*given, order);
   return options;
 }
 
@@ -151,6 +166,15 @@ InputMatrix matrix_from(const espalier_solver_matrix& matrix) {
   check(view);
   if (view.symmetric) return copy_of<SymmetricMatrix>(view);
   return copy_of<GeneralMatrix>(view);
+}
+
+void check_leading(const char* name, std::int64_t leading, std::int64_t order,
+                   std::int64_t columns) {
+  if (columns > 1 && leading < order)
+    throw InvalidInput(
+        fmt::format("{} is {}: less than the order, {}", name, leading, order));
+  if (columns > 1)
+    (void)checked_mul(checked_mul(leading, columns), std::int64_t{sizeof(double)});
 }
 
 std::span<double> vectors_from(std::int32_t order, std::int32_t columns,

@@ -20,7 +20,7 @@ namespace espalier::solver::c_api {
 
 // Sizes that the structs have had, in order; the last one is the present one. A version
 // that appends fields appends its size.
-inline constexpr std::size_t kOptionsSizes[] = {64, 72, 88};
+inline constexpr std::size_t kOptionsSizes[] = {64, 72, 104};
 inline constexpr std::size_t kStatisticsSizes[] = {208, 216, 224};
 
 /// Keeps the text for espalier_solver_last_error(). @return -code
@@ -68,6 +68,10 @@ int guarded(Function&& function) noexcept {
 
 /// Whether the options ask for the program's StarPU: their workers may be 0 then.
 [[nodiscard]] bool adopts(const espalier_solver_options* options);
+
+/// Of vectors or columns one after the other. @throws InvalidInput naming `leading`
+void check_leading(const char* name, std::int64_t leading, std::int64_t order,
+                   std::int64_t columns);
 
 /// A copy. @throws InvalidInput naming the column or the entry that cannot be
 [[nodiscard]] InputMatrix matrix_from(const espalier_solver_matrix& matrix);

@@ -165,10 +165,17 @@ typedef struct espalier_solver_options {
                                 the k-th, n indices from 0; NULL: none */
   espalier_solver_budget* budget; /**< shared with others; NULL: none */
   double lease_seconds; /**< to wait for what others have leased of the budget; 0: no */
+  const int32_t* schur;    /**< variables that are not eliminated, from 0, in the order in
+                                which espalier_solver_read_schur() gives them; what is
+                                said of the matrix is then said of the others' block,
+                                which alone is solved with: entries of right-hand sides
+                                at these variables are not read, and solutions are 0
+                                there; NULL: none */
+  int64_t schur_count;     /**< how many they are */
 } espalier_solver_options;
 
 #define ESPALIER_SOLVER_OPTIONS_INIT \
-  { sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL, NULL, 0. }
+  { sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL, NULL, 0., NULL, 0 }
 
 /* ------------------------------------------------------------------------ phases --- */
 
@@ -342,6 +349,41 @@ ESPALIER_SOLVER_API int espalier_solver_set_progress(espalier_solver* solver,
 /** The order of elimination: order[k] is eliminated as the k-th, from 0. n entries. */
 ESPALIER_SOLVER_API int espalier_solver_read_order(const espalier_solver* solver,
                                                    int32_t* order);
+
+/* ----------------------------------------------------------------------- results --- */
+
+/**
+ * The determinant, mantissa * 2^exponent, after factorise(): 0.5 <= |mantissa| < 1, or
+ * both are 0 for a matrix that is singular to working precision. Where pivots were
+ * perturbed it is that of a matrix nearby. With options.schur: of the others' block.
+ */
+ESPALIER_SOLVER_API int espalier_solver_read_determinant(const espalier_solver* solver,
+                                                         double* mantissa,
+                                                         int64_t* exponent);
+
+/**
+ * The Schur complement on options.schur, k variables, of the others' block, after
+ * factorise(): all of it, also of a symmetric matrix. It stands in memory with the factor
+ * inside the bound; `block` is the caller's.
+ * @param block    entry (i, j) goes to block[i + j * leading]
+ * @param leading  at least k
+ * @return -EINVAL without options.schur, and where the others' block is singular
+ */
+ESPALIER_SOLVER_API int espalier_solver_read_schur(const espalier_solver* solver,
+                                                   double* block, int64_t leading);
+
+/**
+ * An orthonormal basis of the null space of A, or of A^T, after factorise():
+ * espalier_solver_statistics::null_space vectors.
+ * @param transposed  0 or 1
+ * @param basis       vector k begins at basis[k * leading]
+ * @param leading     at least n
+ * @return -EINVAL where pivots were perturbed; -EIO where vectors do not become null
+ *         vectors: then the estimate of the dimension was wrong
+ */
+ESPALIER_SOLVER_API int espalier_solver_read_null_space(espalier_solver* solver,
+                                                        int32_t transposed, double* basis,
+                                                        int64_t leading);
 
 /* ------------------------------------------------------------------------ bounds --- */
 

@@ -15,15 +15,6 @@ using namespace espalier::solver::c_api;
 
 namespace {
 
-void check_leading(const char* name, std::int64_t leading, std::int32_t order,
-                   std::int32_t columns) {
-  if (columns > 1 && leading < order)
-    throw InvalidInput(
-        fmt::format("{} is {}: less than the order, {}", name, leading, order));
-  if (columns > 1)
-    (void)checked_mul(checked_mul(leading, columns), std::int64_t{sizeof(double)});
-}
-
 // The vectors one right after the other: solved where they are where they stand so.
 void solve_block(espalier_solver& handle, Operation operation, std::int32_t columns,
                  const double* b, std::int64_t ldb, double* x, std::int64_t ldx) {

@@ -1,0 +1,209 @@
+// MA57 as its hosts call it, on Espalier's solver.
+//
+// MA57 keeps everything in the caller's arrays and has no call that ends it. Ours is kept
+// here, by numbers that KEEP and IFACT hold; the matrices that were used last stay, the
+// others are given up (docs/decisions/0139).
+
+#include "ma57.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "session.h"
+
+namespace {
+
+using espalier::adapters::Session;
+
+// INFO(1). MA57's codes for too small arrays would make hosts try again with larger ones:
+// what else goes wrong is told as a bad order, with our text on standard error.
+constexpr int kFailed = -1, kNotDone = -12, kShortRightHandSide = -11, kShortArray = -7,
+              kNoRightHandSide = -16, kBadEntries = -2, kRankDeficient = 4;
+// Host arrays that we ask for: enough for what names a factor.
+constexpr int kArrayEntries = 8, kMark = 0x45535057;
+constexpr double kLeastThreshold = 1e-8, kMostThreshold = 0.5;
+// Matrices alive at once. Ipopt has two: its restoration phase is a problem of its own.
+constexpr std::size_t kMostMatrices = 8;
+
+struct Matrix {
+  int number;
+  std::unique_ptr<Session> session;
+};
+
+struct Matrices {
+  std::mutex mutex;
+  std::list<Matrix> by_use;  // the last used first
+  int last = 0;
+};
+Matrices& matrices() {
+  static Matrices of_the_process;
+  return of_the_process;
+}
+
+// KEEP or IFACT: two numbers.
+void name(int* array, int number) {
+  array[0] = kMark;
+  array[1] = number;
+}
+
+// Null: given up, or never there. The caller has the lock.
+Session* find(const int* array) {
+  auto& all = matrices().by_use;
+  const auto found = std::ranges::find_if(all, [&](const Matrix& each) {
+    return array[0] == kMark && each.number == array[1];
+  });
+  if (found == all.end()) return nullptr;
+  all.splice(all.begin(), all, found);
+  return all.front().session.get();
+}
+
+// Nothing is thrown into the host.
+template <class Body>
+void guarded(int* info, Body body) noexcept {
+  std::fill_n(info, 40, 0);
+  const auto fail = [&](int status, const char* text) {
+    info[0] = kFailed;
+    info[1] = status;
+    std::fprintf(stderr, "libhsl (Espalier): %s\n", text);
+  };
+  try {
+    const std::scoped_lock lock(matrices().mutex);
+    const int status = body();
+    if (status != 0) fail(status, espalier_solver_last_error());
+  } catch (const std::exception& error) {
+    fail(kFailed, error.what());
+  }
+}
+
+void refuse(int* info, int code, int detail) {
+  info[0] = code;
+  info[1] = detail;
+}
+
+void tell(const Session& session, int* info, double* rinfo) {
+  const espalier_solver_statistics facts = session.statistics();
+  info[13] = static_cast<int>(
+      std::min<std::int64_t>(facts.factor_entries, std::int64_t{1} << 30));
+  info[20] = session.order();
+  info[21] = static_cast<int>(facts.two_by_two_pivots);
+  info[22] = static_cast<int>(
+      std::min<std::int64_t>(facts.delayed_pivots, std::int64_t{1} << 30));
+  info[23] = static_cast<int>(facts.negative_pivots);
+  info[24] = facts.rank;
+  rinfo[3] = facts.factor_flops;
+  // By pivots, as MA57: an ill-conditioned matrix is for the host to judge.
+  if (facts.rank < session.order()) info[0] = kRankDeficient;
+}
+
+}  // namespace
+
+void ma57id_(double* cntl, int* icntl) {
+  std::fill_n(cntl, 5, 0.0);
+  cntl[0] = 0.01;
+  cntl[1] = 1e-20;
+  cntl[2] = 0.5;
+  std::fill_n(icntl, 20, 0);
+  std::fill_n(icntl, 4, 6);
+  icntl[4] = 2;
+  icntl[5] = 5;
+  icntl[6] = 1;
+  icntl[8] = 10;
+  icntl[10] = icntl[11] = 16;
+  icntl[12] = 10;
+  icntl[13] = 100;
+  icntl[14] = 1;
+}
+
+void ma57ad_(const int* n, const int* ne, const int* irn, const int* jcn,
+             const int* /*lkeep*/, int* keep, int* /*iwork*/, const int* icntl, int* info,
+             double* rinfo) {
+  std::fill_n(rinfo, 20, 0.0);
+  guarded(info, [&] {
+    for (int k = 0; k < *ne; ++k)
+      if (irn[k] < 1 || irn[k] > *n || jcn[k] < 1 || jcn[k] > *n) {
+        refuse(info, kBadEntries, k + 1);
+        return 0;
+      }
+    espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+    options.kind = ESPALIER_SOLVER_KIND_LDLT;
+    options.no_refinement = 2;  // hosts refine themselves
+    if (icntl[5] == 0 || icntl[5] == 2) options.ordering = ESPALIER_SOLVER_ORDERING_AMD;
+    if (icntl[5] == 4) options.ordering = ESPALIER_SOLVER_ORDERING_METIS;
+    espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
+    input.order = *n;
+    input.entries = *ne;
+    input.format = ESPALIER_SOLVER_TRIPLETS;
+    input.symmetry = ESPALIER_SOLVER_SYMMETRIC;
+    input.index_base = 1;
+    input.rows = irn;
+    input.columns = jcn;
+    Matrices& all = matrices();
+    if (keep[0] == kMark)  // the same arrays again
+      all.by_use.remove_if([&](const Matrix& each) { return each.number == keep[1]; });
+    if (all.by_use.size() == kMostMatrices) all.by_use.pop_back();
+    all.by_use.push_front(
+        {++all.last, std::make_unique<Session>("ma57", input, options)});
+    name(keep, all.last);
+    info[8] = info[9] = kArrayEntries;  // for FACT and IFACT
+    return 0;
+  });
+}
+
+void ma57bd_(const int* /*n*/, const int* /*ne*/, const double* a, double* /*fact*/,
+             const int* /*lfact*/, int* ifact, const int* lifact, const int* /*lkeep*/,
+             const int* keep, int* /*iwork*/, const int* /*icntl*/, const double* cntl,
+             int* info, double* rinfo) {
+  guarded(info, [&] {
+    Session* const session = find(keep);
+    if (session == nullptr || *lifact < 2) {
+      refuse(info, kFailed, 0);
+      return 0;
+    }
+    session->set_pivot_threshold(std::clamp(cntl[0], kLeastThreshold, kMostThreshold));
+    const int status = session->factorise(a);
+    if (status != 0) return status;
+    name(ifact, keep[1]);
+    tell(*session, info, rinfo);
+    return 0;
+  });
+}
+
+void ma57cd_(const int* job, const int* n, const double* /*fact*/, const int* /*lfact*/,
+             const int* ifact, const int* /*lifact*/, const int* nrhs, double* rhs,
+             const int* lrhs, double* /*w*/, const int* /*lw*/, int* /*iw1*/,
+             const int* /*icntl*/, int* info) {
+  guarded(info, [&] {
+    Session* const session = find(ifact);
+    if (session == nullptr) {
+      refuse(info, kFailed, 0);
+    } else if (*job > 1 && *job <= 4) {
+      refuse(info, kNotDone, *job);  // a part of a solve
+    } else if (*lrhs < *n) {
+      refuse(info, kShortRightHandSide, *lrhs);
+    } else if (*nrhs < 1) {
+      refuse(info, kNoRightHandSide, *nrhs);
+    } else {
+      return session->solve(false, *nrhs, rhs, *lrhs, rhs, *lrhs);
+    }
+    return 0;
+  });
+}
+
+void ma57ed_(const int* /*n*/, const int* ic, int* /*keep*/, const double* fact,
+             const int* lfact, double* newfac, const int* lnew, const int* ifact,
+             const int* lifact, int* newifc, const int* linew, int* info) {
+  std::fill_n(info, 40, 0);
+  const bool real = *ic <= 0;
+  if (real ? *lnew < *lfact : *linew < *lifact) {
+    refuse(info, kShortArray, real ? *lnew : *linew);
+  } else if (real) {
+    std::copy_n(fact, *lfact, newfac);
+  } else {
+    std::copy_n(ifact, *lifact, newifc);
+  }
+}

@@ -1,0 +1,67 @@
+#include "results.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace espalier::adapters::mumps {
+
+void refuse(int code, int detail, const std::string& text) {
+  throw Refusal{code, detail, text};
+}
+
+void refuse_status(int status, const Session& session) {
+  const std::string text = espalier_solver_last_error();
+  if (status == -EDOM) refuse(kNotDefinite, session.statistics().failed_column + 1, text);
+  if (status == -ENOMEM) refuse(kBoundTooSmall, 0, text);
+  refuse(kOther, status, text);
+}
+
+std::vector<std::int32_t> schur_variables(const DMUMPS_STRUC_C& id) {
+  if (id.icntl[18] == 0) return {};
+  if (id.size_schur < 0 || id.size_schur >= id.n)
+    refuse(kBadSchur, id.size_schur, "SIZE_SCHUR is " + std::to_string(id.size_schur));
+  if (id.size_schur > 0 && id.listvar_schur == nullptr)
+    refuse(kMissing, 8, "LISTVAR_SCHUR is not there");
+  std::vector<std::int32_t> variables(id.listvar_schur, id.listvar_schur + id.size_schur);
+  for (std::int32_t& each : variables) --each;
+  return variables;
+}
+
+void give_determinant(DMUMPS_STRUC_C& id, const Session& session) {
+  std::int64_t exponent = 0;
+  const int status =
+      espalier_solver_read_determinant(session.solver(), &id.rinfog[11], &exponent);
+  if (status != 0) refuse_status(status, session);
+  id.infog[33] = static_cast<MUMPS_INT>(exponent);
+}
+
+void give_schur(DMUMPS_STRUC_C& id, const Session& session) {
+  if (id.schur == nullptr) refuse(kMissing, 9, "SCHUR is not there");
+  const std::int64_t n = id.size_schur;
+  const int status = espalier_solver_read_schur(session.solver(), id.schur, n);
+  if (status != 0) refuse_status(status, session);
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < j; ++i)
+      std::swap(id.schur[i + j * n], id.schur[j + i * n]);
+}
+
+void give_null_space(DMUMPS_STRUC_C& id, const Session& session) {
+  const auto count = static_cast<MUMPS_INT>(session.statistics().null_space);
+  const MUMPS_INT wanted = id.icntl[24];
+  if (wanted < -1 || wanted > count)
+    refuse(kBadNullSpace, count, "ICNTL(25) is " + std::to_string(wanted));
+  if (wanted == -1 && id.nrhs != count)
+    refuse(kBadNullSpace, count, "NRHS is " + std::to_string(id.nrhs));
+  const std::int64_t n = id.n;
+  std::vector<double> basis(static_cast<std::size_t>(n * count));
+  const int status =
+      espalier_solver_read_null_space(session.solver(), 0, basis.data(), n);
+  if (status != 0) refuse_status(status, session);
+  const MUMPS_INT first = wanted == -1 ? 0 : wanted - 1;
+  const std::int64_t leading = id.nrhs > 1 ? id.lrhs : n;
+  for (MUMPS_INT k = first; k < (wanted == -1 ? count : wanted); ++k)
+    std::copy_n(basis.data() + k * n, n, id.rhs + (k - first) * leading);
+}
+
+}  // namespace espalier::adapters::mumps

@@ -1,0 +1,42 @@
+#pragma once
+
+// What the stand-in for dmumps_c answers beside solutions, and how it refuses.
+
+#include <dmumps_c.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "session.h"
+
+namespace espalier::adapters::mumps {
+
+// INFOG(1).
+inline constexpr int kRefused = -800, kBadJob = -3, kBadOrder = -16, kBadEntries = -2,
+                     kMissing = -22, kBadPermutation = -4, kSingular = -10,
+                     kAllocation = -13, kBoundTooSmall = -19, kNotDefinite = -40,
+                     kOther = -90, kBadRightHandSide = -45, kBadSchur = -49,
+                     kBadNullSpace = -36;
+
+// A refusal: INFOG(1), INFOG(2) and what is said on unit 6 where ICNTL(4) allows it.
+struct Refusal {
+  int code, detail;
+  std::string text;
+};
+
+[[noreturn]] void refuse(int code, int detail, const std::string& text);
+/// A refusal of the solver's, by the code of espalier_solver_….
+[[noreturn]] void refuse_status(int status, const Session& session);
+
+/// The variables of the Schur complement, from 0; none unless ICNTL(19) asks for it.
+[[nodiscard]] std::vector<std::int32_t> schur_variables(const DMUMPS_STRUC_C& id);
+
+/// ICNTL(33): RINFOG(12) 2^INFOG(34).
+void give_determinant(DMUMPS_STRUC_C& id, const Session& session);
+/// ICNTL(19) = 1: SCHUR by rows, all of it, whatever SYM is.
+void give_schur(DMUMPS_STRUC_C& id, const Session& session);
+/// ICNTL(25): -1 all vectors of a null space basis in RHS, i > 0 the i-th.
+void give_null_space(DMUMPS_STRUC_C& id, const Session& session);
+
+}  // namespace espalier::adapters::mumps

@@ -1,0 +1,112 @@
+#include "cli/solve_results.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "cli/paths.h"
+#include "cli/remedy.h"
+#include "espalier/io/output_file.h"
+#include "espalier/io/text_file.h"
+#include "espalier/model/error.h"
+#include "solver/io/vector_io.h"
+
+namespace espalier::cli {
+namespace {
+
+std::int32_t variable(const std::string& path, std::int64_t line, std::string_view word,
+                      std::int32_t order) {
+  std::int32_t number = 0;
+  const auto [end, error] =
+      std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size() || number < 1 ||
+      number > order)
+    throw FileError(path, line,
+                    fmt::format("'{}' is not a variable, from 1 to {}", word, order));
+  return number - 1;
+}
+
+}  // namespace
+
+void add_results(CLI::App& app, SolveOptions& options) {
+  app.add_flag("--determinant", options.determinant,
+               "Tell the determinant: sign and logarithm");
+  add_path(app, "--null-space", options.null_space,
+           "Write an orthonormal basis of the null space that the\n"
+           "factorisation finds to this file; of none, no file")
+      ->type_name("FILE");
+  add_path(app, "--schur", options.schur,
+           "Numbers of variables, from 1: they are not eliminated, and\n"
+           "the dense Schur complement on them is written to --out;\n"
+           "nothing is solved")
+      ->type_name("FILE");
+}
+
+void check_results(const SolveOptions& options) {
+  if (!options.null_space.empty()) {
+    try {
+      check_output(options.null_space);
+    } catch (const FileError& error) {
+      throw Refused(fmt::format("--null-space {}", error.what()),
+                    drop_option("--null-space"));
+    }
+  }
+  if (options.schur.empty()) return;
+  if (options.out.empty())
+    throw Refused(fmt::format("--schur {}: --out says where the Schur complement goes",
+                              options.schur),
+                  drop_option("--schur"));
+  if (!options.rhs.empty())
+    throw Refused(fmt::format("--rhs {}: with --schur nothing is solved", options.rhs),
+                  drop_option("--rhs"));
+  if (!options.save.empty())
+    throw Refused(
+        fmt::format("--save {}: with --schur there is no whole factor", options.save),
+        drop_option("--save"));
+}
+
+std::vector<std::int32_t> read_variables(const std::string& path, std::int32_t order) {
+  std::vector<std::int32_t> variables;
+  std::vector<bool> named(static_cast<std::size_t>(order), false);
+  read_file(path, [&](std::istream& in) {
+    std::string text;
+    for (std::int64_t line = 1; std::getline(in, text); ++line) {
+      if (text.starts_with('%')) continue;
+      std::string_view rest = text;
+      constexpr std::string_view kBetween = " \t\r,";
+      for (;;) {
+        const auto begin = rest.find_first_not_of(kBetween);
+        if (begin == std::string_view::npos) break;
+        rest.remove_prefix(begin);
+        const std::string_view word = rest.substr(0, rest.find_first_of(kBetween));
+        const std::int32_t each = variable(path, line, word, order);
+        if (named[each])
+          throw FileError(path, line, fmt::format("'{}' is there twice", word));
+        named[each] = true;
+        variables.push_back(each);
+        rest.remove_prefix(word.size());
+      }
+    }
+  });
+  if (variables.empty()) throw FileError(path, 0, "names no variables");
+  return variables;
+}
+
+void give_results(const SolveOptions& options, solver::Solver& solver, SolveRun& run) {
+  if (options.determinant) run.determinant = solver.determinant();
+  const solver::Symbolic& symbolic = solver.analysis().symbolic;
+  if (!options.null_space.empty() && solver.null_space() > 0)
+    solver::write_vectors(options.null_space, solver.null_space_basis(), symbolic.size);
+  if (options.schur.empty()) return;
+  run.right_hand_sides = 0;
+  run.solution.doubts.singular = solver.singular();
+  if (solver.singular()) return;
+  const std::int64_t kept = symbolic.kept();
+  std::vector<double> block(static_cast<std::size_t>(kept * kept));
+  solver.schur(block);
+  solver::write_vectors(options.out, block, kept);
+}
+
+}  // namespace espalier::cli

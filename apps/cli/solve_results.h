@@ -1,0 +1,28 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/solve_options.h"
+#include "cli/solve_report.h"
+
+// What `espalier solve` tells beside solutions: determinant, null space, Schur
+// complement.
+
+namespace espalier::cli {
+
+void add_results(CLI::App& app, SolveOptions& options);
+
+/// @throws Refused for options that exclude each other, FileError
+void check_results(const SolveOptions& options);
+
+/// The variables of --schur, from 0: numbers from 1 in a text file, apart by white space
+/// or commas; lines that begin with % are comments.
+/// @throws FileError naming the line for anything else
+[[nodiscard]] std::vector<std::int32_t> read_variables(const std::string& path,
+                                                       std::int32_t order);
+
+/// After the factorisation: writes the files that were asked for, fills
+/// SolveRun::determinant. @throws FileError
+void give_results(const SolveOptions& options, solver::Solver& solver, SolveRun& run);
+
+}  // namespace espalier::cli

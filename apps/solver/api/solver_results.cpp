@@ -1,0 +1,172 @@
+// What a system and its factor tell beside solutions.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "solver/api/solver.h"
+#include "solver/refine/residual.h"
+#include "solver/refine/system_map.h"
+
+namespace espalier::solver {
+namespace {
+
+// Corrections of a basis, at most; and what a null vector may leave of a row, as a part
+// of its norm and the vector's.
+constexpr int kCorrections = 5;
+constexpr double kNull = 1e-12;
+
+double dot(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+// Gram and Schmidt, twice over [Hig02, section 19.8].
+void orthonormalise(std::span<double> basis, std::size_t n) {
+  for (std::size_t k = 0; k < basis.size(); k += n) {
+    const auto own = basis.subspan(k, n);
+    for (int pass = 0; pass < 2; ++pass) {
+      double largest = 0;
+      for (const double each : own) largest = std::max(largest, std::abs(each));
+      for (double& each : own) each /= largest;
+      for (std::size_t before = 0; before < k; before += n) {
+        const auto other = basis.subspan(before, n);
+        const double part = dot(own, other);
+        for (std::size_t i = 0; i < n; ++i) own[i] -= part * other[i];
+      }
+      const double norm = std::sqrt(dot(own, own));
+      for (double& each : own) each /= norm;
+    }
+  }
+}
+
+// Most of |(op(A) x)_i| / (||op(A)_i||_1 ||x||_inf) over rows and vectors.
+// @param products  receives op(A) x
+double null_error(const MatrixPart& a, Operation operation, std::span<const double> basis,
+                  std::span<double> products) {
+  const auto n = static_cast<std::size_t>(a.size());
+  const std::vector<double> ones(n, 1.0);
+  std::vector<double> sums(n);
+  multiply_moduli(a, operation, ones, sums);
+  double worst = 0;
+  for (std::size_t k = 0; k < basis.size(); k += n) {
+    const auto x = basis.subspan(k, n);
+    const std::span<double> product = products.subspan(k, n);
+    multiply(a, operation, x, product);
+    double largest = 0;
+    for (const double each : x) largest = std::max(largest, std::abs(each));
+    for (std::size_t i = 0; i < n; ++i)
+      if (!(std::abs(product[i]) <= worst * sums[i] * largest))
+        worst = std::abs(product[i]) / (sums[i] * largest);
+  }
+  return worst;
+}
+
+}  // namespace
+
+std::vector<double> Solver::row_sums(Operation operation) const {
+  const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
+  const std::vector<double> ones(n, 1.0);
+  std::vector<double> x(n), sums(n);
+  const SystemMap map(prepared_, analysis_.symbolic, operation);
+  map.solution_to_inner(ones, x);
+  multiply(matrix(), operation, x, sums);
+  map.rhs_to_outer(sums, x);
+  return x;
+}
+
+Determinant Solver::determinant() const {
+  if (!factored_) throw InvalidInput("determinant: factorise first");
+  if (singular()) return {.mantissa = 0, .exponent = 0};
+  const Symbolic& symbolic = analysis_.symbolic;
+  Determinant result = numeric_->determinant(symbolic, tree_);
+  if (!prepared_.row_of.empty() && parity(prepared_.row_of) < 0) result.multiply(-1);
+  if (prepared_.row_scale.empty()) return result;
+  for (std::int32_t k = 0; k < symbolic.inner(); ++k) {
+    const std::int32_t i = symbolic.permutation[k];
+    // Powers of two: exactly.
+    result.exponent -= std::ilogb(prepared_.row_scale[i]);
+    result.exponent -= std::ilogb(prepared_.column_scale[i]);
+  }
+  return result;
+}
+
+void Solver::schur(std::span<double> block) const {
+  const Symbolic& symbolic = analysis_.symbolic;
+  const std::int32_t inner = symbolic.inner();
+  const std::int64_t kept = symbolic.kept();
+  if (kept == 0) throw InvalidInput("schur: options.schur names no variables");
+  if (!factored_) throw InvalidInput("schur: factorise first");
+  if (std::ssize(block) != kept * kept)
+    throw InvalidInput(
+        fmt::format("schur: {} entries for {} x {}", block.size(), kept, kept));
+  if (singular())
+    throw InvalidInput("schur: the block of the other variables is singular");
+  numeric_->read_kept_block(symbolic, tree_, block);
+  const SquareMatrix& a = analysis_.permuted;
+  for (std::int32_t j = 0; j < kept; ++j)
+    for (auto k = a.lower.column_start[inner + j];
+         k < a.lower.column_start[inner + j + 1]; ++k) {
+      const std::int32_t i = a.lower.row[k] - inner;
+      block[i + j * kept] += a.lower.value[k];
+      if (i != j) block[j + i * kept] += a.symmetric() ? a.lower.value[k] : a.upper[k];
+    }
+  const auto place = std::span(symbolic.permutation).subspan(inner);
+  for (std::int32_t j = 0; j < kept; ++j)
+    for (std::int32_t i = 0; i < kept; ++i)
+      block[i + j * kept] /=
+          prepared_.row_scale[place[i]] * prepared_.column_scale[place[j]];
+}
+
+// Worked on in the order and the scaling of the factor, given in those of the matrix.
+std::vector<double> Solver::null_space_basis(Operation operation) {
+  if (!factored_) throw InvalidInput("null_space_basis: factorise first");
+  if (facts_.perturbed)
+    throw InvalidInput("null_space_basis: pivots were perturbed, it is not known");
+  const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
+  const std::int64_t count = facts_.null_space;
+  std::vector<double> basis(n * static_cast<std::size_t>(count));
+  if (basis.empty()) return basis;
+  std::minstd_rand random(1);
+  for (double& each : basis) each = random() & 1 ? 1 : -1;
+  const bool transposed = operation == Operation::kTransposed;
+  std::vector<double> products(basis.size());
+  const std::int32_t block = columns_at_once(
+      static_cast<std::int32_t>(std::min<std::int64_t>(count, analysis_.symbolic.size)));
+  with_open_solve(block, [&] {
+    const auto solve = [&](std::span<double> vectors, bool other) {
+      for (std::int64_t k = 0; k < count; k += block) {
+        const auto now =
+            static_cast<std::int32_t>(std::min<std::int64_t>(block, count - k));
+        numeric_->solve(other, vectors.subspan(k * n, now * n), now, {});
+      }
+    };
+    solve(basis, !transposed);
+    orthonormalise(basis, n);
+    solve(basis, transposed);
+    orthonormalise(basis, n);
+    double error = null_error(matrix(), operation, basis, products);
+    for (int left = kCorrections; left > 0 && error > kNull; --left) {
+      solve(products, transposed);
+      for (std::size_t k = 0; k < basis.size(); ++k) basis[k] -= products[k];
+      orthonormalise(basis, n);
+      error = null_error(matrix(), operation, basis, products);
+    }
+    if (!(error <= kNull))
+      throw Error(fmt::format("null_space_basis: {} vectors leave {:.1e} of a row", count,
+                              error));
+  });
+  const SystemMap map(prepared_, analysis_.symbolic, operation);
+  std::vector<double> outer(n);
+  for (std::size_t k = 0; k < basis.size(); k += n) {
+    map.solution_to_outer(std::span(basis).subspan(k, n), outer);
+    std::ranges::copy(outer, basis.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+  orthonormalise(basis, n);
+  return basis;
+}
+
+}  // namespace espalier::solver

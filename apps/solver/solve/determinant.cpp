@@ -1,0 +1,144 @@
+#include "solver/solve/determinant.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace espalier::solver {
+namespace {
+
+// The pivots of a factor, front by front.
+template <class T>
+class Pivots {
+ public:
+  explicit Pivots(const FactorView<T>& view) : view_(view) {
+    if (view.tree.kind == FactorKind::kLu) column_of_row_.resize(view.symbolic.inner());
+  }
+
+  void take(std::int32_t front, const T* storage) {
+    const Factor<T>& factor = view_.factor;
+    const FrontDelays<T>* const delays = factor.front[front].delays.get();
+    const Trapezoid layout = factor.panel(view_.symbolic, view_.tree, front);
+    const T* const panel = factor.panel_data(front, storage);
+    for (std::int32_t k = 0; k < layout.blocks(); ++k) {
+      const std::int32_t first = layout.first(k);
+      const std::int32_t count =
+          delays != nullptr ? delays->eliminated[k] : layout.width(k);
+      take_block(panel + layout.offset(k), layout.leading(k), count, d_of(front, first));
+      for (std::int32_t i = first; i < first + count && !column_of_row_.empty(); ++i)
+        pair(front, first, i);
+    }
+    if (delays == nullptr || delays->slots() == 0) return;
+    const std::int32_t rows = layout.rows() - layout.columns();
+    take_block(delays->tail[0].data(), delays->slots() + rows, delays->tail_eliminated,
+               delays->tail_d.data());
+    for (std::int32_t k = 0; k < delays->tail_eliminated && !column_of_row_.empty(); ++k)
+      column_of_row_[delays->row_id(view_.symbolic, front, k)] =
+          delays->column_id(view_.symbolic, front, k);
+  }
+
+  [[nodiscard]] Determinant product() {
+    if (parity(column_of_row_) < 0) product_.multiply(-1);
+    return product_;
+  }
+
+ private:
+  [[nodiscard]] bool moved(std::int32_t front) const {
+    return view_.factor.delayed_in(front) > 0;
+  }
+  // From column `first` of a front's panel on; null: the kind has none.
+  [[nodiscard]] const T* d_of(std::int32_t front, std::int64_t first) const {
+    if (view_.tree.kind != FactorKind::kLdlt) return nullptr;
+    if (moved(front)) return view_.factor.front[front].delays->d.data() + 2 * first;
+    return view_.factor.d.data() + 2 * (view_.symbolic.first_column[front] + first);
+  }
+
+  void take_block(const T* diagonal, std::int64_t leading, std::int32_t count,
+                  const T* d) {
+    for (std::int32_t k = 0; k < count; ++k) {
+      if (view_.tree.kind == FactorKind::kLdlt) {
+        const double here = d[2 * k], beside = d[2 * k + 1];
+        if (beside == 0) {
+          product_.multiply(here);
+        } else {
+          take_pair(here, beside, d[2 * k + 2]);
+          ++k;
+        }
+        continue;
+      }
+      const double pivot = diagonal[k + k * leading];
+      product_.multiply(pivot);
+      if (view_.tree.kind == FactorKind::kCholesky) product_.multiply(pivot);
+    }
+  }
+
+  // Of [a b; b c] as b (a (c / b) - b): b is its largest entry, nearly.
+  void take_pair(double a, double b, double c) {
+    product_.multiply(b);
+    product_.multiply(std::fma(a, c / b, -b));
+  }
+
+  // LU: which column the pivot at position i of a front's block belongs to, by its row.
+  void pair(std::int32_t front, std::int32_t first, std::int32_t i) {
+    const Factor<T>& factor = view_.factor;
+    const FrontDelays<T>* const delays = factor.front[front].delays.get();
+    const std::int32_t own = view_.symbolic.first_column[front];
+    if (moved(front)) {
+      const std::int32_t row = first + delays->row_order[i];
+      const std::int32_t column = first + delays->column_order[i];
+      const auto id = [&](const auto& in, std::int32_t position) {
+        return FrontDelays<T>::id(view_.symbolic, front, in, position);
+      };
+      column_of_row_[id(delays->rows_in, row)] = id(delays->columns_in, column);
+    } else {
+      column_of_row_[own + first + factor.row_order[own + i]] =
+          own + first + factor.column_order[own + i];
+    }
+  }
+
+  const FactorView<T>& view_;
+  std::vector<std::int32_t> column_of_row_;  // LU
+  Determinant product_;
+};
+
+}  // namespace
+
+void Determinant::multiply(double factor) {
+  int given = 0, carried = 0;
+  mantissa = std::frexp(mantissa * std::frexp(factor, &given), &carried);
+  exponent = mantissa == 0 ? 0 : exponent + given + carried;
+}
+
+double Determinant::log_modulus() const {
+  if (mantissa == 0) return -std::numeric_limits<double>::infinity();
+  return std::log(std::abs(mantissa)) + static_cast<double>(exponent) * std::log(2.0);
+}
+
+int parity(std::span<const std::int32_t> permutation) {
+  std::vector<bool> seen(permutation.size(), false);
+  bool odd = false;
+  for (std::size_t i = 0; i < permutation.size(); ++i)
+    for (auto at = i; !seen[at]; at = static_cast<std::size_t>(permutation[at])) {
+      seen[at] = true;
+      if (static_cast<std::size_t>(permutation[at]) != i) odd = !odd;
+    }
+  return odd ? -1 : 1;
+}
+
+template <class T>
+Determinant determinant(const FactorView<T>& view) {
+  Pivots<T> pivots(view);
+  const auto nodes = static_cast<std::int32_t>(view.tree.nodes.size());
+  for (std::int32_t node = 0; node < nodes; ++node) {
+    const NodeStorage<T> storage(view, node);
+    const AssemblyTree::Node& fronts = view.tree.nodes[node];
+    for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s)
+      pivots.take(s, storage.data());
+  }
+  return pivots.product();
+}
+
+template Determinant determinant(const FactorView<float>&);
+template Determinant determinant(const FactorView<double>&);
+
+}  // namespace espalier::solver

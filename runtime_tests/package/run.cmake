@@ -1,0 +1,84 @@
+# cmake -D BUILD=… -D SOURCE=… -D WORK=… -D LIBDIR=… -D VERSION=… -D CONFIG=…
+#       [-D LINTIAN=…] -P run.cmake
+# Builds the Debian packages, looks at what is in them and what they need, takes them out
+# into an empty folder, and compiles and runs a program of C against that.
+
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output
+                  ERROR_VARIABLE errors)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${ARGN}\nstatus ${status}\n${output}${errors}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+run(${CMAKE_CPACK_COMMAND} --config ${BUILD}/CPackConfig.cmake -G DEB -C "${CONFIG}"
+    -B ${WORK}/packages)
+
+# package(NAME WORD …): exists, has files and fields that match the words.
+function(package name)
+  file(GLOB found ${WORK}/packages/${name}_${VERSION}_*.deb)
+  list(LENGTH found count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "${name}: ${count} packages")
+  endif()
+  run(dpkg-deb --contents ${found})
+  set(all "${output}")
+  run(dpkg-deb --field ${found})
+  string(APPEND all "${output}")
+  foreach(word IN LISTS ARGN)
+    if(NOT all MATCHES "${word}")
+      message(FATAL_ERROR "${name} has nothing that matches ${word}:\n${all}")
+    endif()
+  endforeach()
+  set(contents "${all}" PARENT_SCOPE)
+  run(dpkg-deb --extract ${found} ${WORK}/root)
+endfunction()
+
+set(lib "usr/${LIBDIR}")
+package(libespalier0 "${lib}/libespalier.so.0 " "${lib}/libespalier_solver.so.0 "
+        "Depends: [^\n]*libc6" "Depends: [^\n]*libstarpu" "Section: libs"
+        "doc/libespalier0/copyright" "doc/libespalier0/changelog.gz")
+if(contents MATCHES "usr/include|\\.so ->|bin/")
+  message(FATAL_ERROR "libespalier0 has more than libraries:\n${contents}")
+endif()
+package(libespalier-dev "usr/include/espalier_solver.h" "${lib}/libespalier_solver.so ->"
+        "${lib}/cmake/espalier/espalier-config.cmake" "pkgconfig/espalier-solver-c.pc" "Depends: [^\n]*libexpected-dev"
+        "Depends: [^\n]*libespalier0 \\(= ${VERSION}\\)")
+package(espalier "usr/bin/espalier" "man1/espalier.1.gz" "dist-packages/espalier/_solver"
+        "Depends: [^\n]*libespalier0 \\(= ${VERSION}\\)")
+package(espalier-adapters "${lib}/espalier/libhsl.so"
+        "Depends: [^\n]*libespalier0 \\(= ${VERSION}\\)")
+
+if(LINTIAN)
+  file(GLOB all ${WORK}/packages/*.deb)
+  # The placeholder of an address; and a prefix other than /usr when configuring does not
+  # give Debian's own folders.
+  set(tags bogus-mail-host,bogus-mail-host-in-debian-changelog)
+  if(LIBDIR STREQUAL "lib")
+    string(APPEND tags ,pkg-config-multi-arch-wrong-dir)
+    string(APPEND tags ,pkg-config-unavailable-for-cross-compilation)
+  endif()
+  execute_process(COMMAND ${LINTIAN} --allow-root --suppress-tags ${tags}
+                          --fail-on error,warning ${all}
+                  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "lintian:\n${output}")
+  endif()
+endif()
+
+# The example of the C interface, by nothing but what was taken out.
+set(ENV{PKG_CONFIG_PATH} ${WORK}/root/${lib}/pkgconfig)
+run(pkg-config --cflags --libs espalier-solver-c)
+string(STRIP "${output}" output)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run(cc -std=c99 ${SOURCE}/../solver/api/solver_example.c ${flags} -lm
+    -Wl,-rpath-link,${WORK}/root/${lib} -o ${WORK}/example)
+set(ENV{LD_LIBRARY_PATH} ${WORK}/root/${lib})
+set(ENV{STARPU_SILENT} 1)
+run(${WORK}/example ${WORK}/factor)
+run(${WORK}/root/usr/bin/espalier solve --grid 9x9x9 --memory min)

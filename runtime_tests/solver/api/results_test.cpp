@@ -1,0 +1,486 @@
+// What a factor tells beside solutions: determinants, Schur complements, null spaces.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "solver/api/solver.h"
+#include "solver/matrix/grid.h"
+#include "solver/support/square_systems.h"
+
+namespace espalier::solver {
+namespace {
+
+/// A dense matrix by columns.
+class Square {
+ public:
+  explicit Square(std::size_t n) : n_(n), value_(n * n) {}
+  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(n_); }
+  double& operator()(std::int64_t i, std::int64_t j) { return value_[at(i, j)]; }
+  double operator()(std::int64_t i, std::int64_t j) const { return value_[at(i, j)]; }
+
+ private:
+  [[nodiscard]] std::size_t at(std::int64_t i, std::int64_t j) const {
+    return static_cast<std::size_t>(i) + n_ * static_cast<std::size_t>(j);
+  }
+  std::size_t n_;
+  std::vector<double> value_;
+};
+
+// Of order 0 where there is none.
+Square inverse_of(const Square& a) {
+  Dense given(a.size());
+  for (std::int32_t j = 0; j < a.size(); ++j)
+    for (std::int32_t i = 0; i < a.size(); ++i) given(i, j) = a(i, j);
+  const Dense found = solver::inverse_of(given);
+  Square inverse(static_cast<std::size_t>(found.size()));
+  for (std::int32_t j = 0; j < found.size(); ++j)
+    for (std::int32_t i = 0; i < found.size(); ++i)
+      inverse(i, j) = static_cast<double>(found(i, j));
+  return inverse;
+}
+
+InputMatrix sparse(const Square& a, bool symmetric) {
+  SymmetricMatrix lower{.size = a.size(), .column_start = {0}, .row = {}, .value = {}};
+  GeneralMatrix whole{.size = a.size(), .column_start = {0}, .row = {}, .value = {}};
+  const auto fill = [&](auto& matrix, bool half) {
+    for (std::int32_t j = 0; j < a.size(); ++j) {
+      for (std::int32_t i = half ? j : 0; i < a.size(); ++i)
+        if (a(i, j) != 0) {
+          matrix.row.push_back(i);
+          matrix.value.push_back(a(i, j));
+        }
+      matrix.column_start.push_back(std::ssize(matrix.row));
+    }
+  };
+  fill(lower, true);
+  fill(whole, false);
+  if (symmetric) return lower;
+  return whole;
+}
+
+// Entries of moduli up to 2, so sparse that small ones are often singular.
+Square random_square_of(std::mt19937& random, std::int32_t n, FactorKind kind) {
+  Square a(static_cast<std::size_t>(n));
+  for (std::int32_t j = 0; j < n; ++j)
+    for (std::int32_t i = 0; i < n; ++i) {
+      if (draw(random, 0, n) > 3 && i != j) continue;
+      a(i, j) = std::uniform_real_distribution<>(-2, 2)(random);
+      if (kind != FactorKind::kLu) a(j, i) = a(i, j);
+    }
+  for (std::int32_t i = 0; i < n; ++i) {
+    if (kind == FactorKind::kCholesky)
+      a(i, i) = 8 + 2.0 * n;
+    else if (draw(random, 0, 2) == 0)
+      a(i, i) = 0;
+  }
+  return a;
+}
+
+double determinant_of(Square a) {
+  double product = 1;
+  const std::int32_t n = a.size();
+  for (std::int32_t k = 0; k < n; ++k) {
+    std::int32_t pivot = k;
+    for (std::int32_t i = k; i < n; ++i)
+      if (std::abs(a(i, k)) > std::abs(a(pivot, k))) pivot = i;
+    if (pivot != k) product = -product;
+    for (std::int32_t j = 0; j < n; ++j) std::swap(a(k, j), a(pivot, j));
+    if (a(k, k) == 0) return 0;
+    product *= a(k, k);
+    for (std::int32_t i = k + 1; i < n; ++i)
+      for (std::int32_t j = n - 1; j >= k; --j) a(i, j) -= a(i, k) / a(k, k) * a(k, j);
+  }
+  return product;
+}
+
+// By an index set.
+Square part_of(const Square& a, const std::vector<std::int32_t>& rows,
+               const std::vector<std::int32_t>& columns) {
+  Square part(std::max(rows.size(), columns.size()));
+  for (std::size_t j = 0; j < columns.size(); ++j)
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      part(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)) =
+          a(rows[i], columns[j]);
+  return part;
+}
+
+struct Setting {
+  FactorKind kind;
+  PrepareOptions::Scaling scaling;
+  Flops runtime_flops;
+};
+constexpr Flops kHere = 1e18;
+
+std::vector<Setting> settings() {
+  using Scaling = PrepareOptions::Scaling;
+  std::vector<Setting> all;
+  for (const FactorKind kind :
+       {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu})
+    for (const Scaling scaling : {Scaling::kAuto, Scaling::kNone, Scaling::kEquilibrate})
+      all.push_back({kind, scaling, kHere});
+  for (const FactorKind kind :
+       {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu})
+    all.push_back({kind, Scaling::kAuto, 0});
+  return all;
+}
+
+SolverOptions options_of(const Setting& setting) {
+  SolverOptions options;
+  options.kind = setting.kind;
+  options.prepare.scaling = setting.scaling;
+  options.runtime_flops = setting.runtime_flops;
+  options.workers = 2;
+  return options;
+}
+
+// StarPU starts once for all that are on it while this lives.
+class Started {
+ public:
+  Started() : solver_(make_grid(parse_grid("4x4")), options()) {}
+
+ private:
+  static SolverOptions options() {
+    SolverOptions options;
+    options.workers = 2;
+    options.runtime_flops = 0;
+    return options;
+  }
+  Solver solver_;
+};
+
+void factor(Solver& solver, std::optional<Bytes> bound = std::nullopt) {
+  ASSERT_TRUE(solver.plan(bound));
+  ASSERT_TRUE(solver.factorise());
+}
+
+TEST(Determinant, IsWorkedByHand) {
+  Determinant product;
+  EXPECT_EQ(product.sign(), 1);
+  EXPECT_EQ(product.log_modulus(), 0);
+  for (const double each : {-3.0, 4.0, 0.5}) product.multiply(each);
+  EXPECT_EQ(std::ldexp(product.mantissa, static_cast<int>(product.exponent)), -6);
+  EXPECT_EQ(product.sign(), -1);
+  for (int k = 0; k < 5000; ++k) product.multiply(1e300);
+  EXPECT_NEAR(product.log_modulus(), std::log(6) + 5000 * std::log(1e300), 1e-6);
+  product.multiply(0);
+  EXPECT_EQ(product.sign(), 0);
+  EXPECT_EQ(product.log_modulus(), -HUGE_VAL);
+  EXPECT_EQ(parity(std::vector<std::int32_t>{}), 1);
+  EXPECT_EQ(parity(std::vector<std::int32_t>{1, 0, 2}), -1);
+  EXPECT_EQ(parity(std::vector<std::int32_t>{1, 2, 0}), 1);
+  EXPECT_EQ(parity(std::vector<std::int32_t>{3, 2, 1, 0}), 1);
+}
+
+TEST(Determinant, IsThatOfDenseElimination) {
+  const Started started;
+  std::mt19937 random(71);
+  int compared = 0;
+  for (const Setting& setting : settings())
+    for (int instance = 0; instance < (setting.runtime_flops == 0 ? 3 : 120);
+         ++instance) {
+      const Square a = random_square_of(random, draw(random, 0, 14), setting.kind);
+      SCOPED_TRACE(fmt::format("kind {} scaling {} instance {}",
+                               static_cast<int>(setting.kind),
+                               static_cast<int>(setting.scaling), instance));
+      Solver solver(sparse(a, setting.kind != FactorKind::kLu), options_of(setting));
+      factor(solver);
+      const double expected = determinant_of(a);
+      const Determinant found = solver.determinant();
+      if (solver.singular()) {
+        EXPECT_EQ(found.sign(), 0);
+        EXPECT_LT(std::abs(expected), 1e-8);
+        continue;
+      }
+      if (std::abs(expected) < 1e-6) continue;  // not much of it is known
+      ++compared;
+      const double value = std::ldexp(found.mantissa, static_cast<int>(found.exponent));
+      EXPECT_NEAR(value, expected, 1e-7 * std::abs(expected));
+    }
+  EXPECT_GT(compared, 500);
+}
+
+// Of orders whose determinants no double holds, with delayed pivots and in several
+// fronts.
+TEST(Determinant, OfASaddlePointIsThatOfItsBlocks) {
+  // [D B^T; B 0] with D = 2 I and B = [I 0]: det = prod over pairs of (-1), times 2's.
+  const std::int32_t n = 3000, m = 1200;
+  SymmetricMatrix a{.size = n + m, .column_start = {0}, .row = {}, .value = {}};
+  for (std::int32_t j = 0; j < n + m; ++j) {
+    if (j < n) {
+      a.row.push_back(j);
+      a.value.push_back(2);
+    }
+    if (j < m) {
+      a.row.push_back(n + j);
+      a.value.push_back(1);
+    }
+    a.column_start.push_back(std::ssize(a.row));
+  }
+  for (const std::optional<FactorKind> kind :
+       {std::optional(FactorKind::kLdlt), std::optional(FactorKind::kLu)}) {
+    SolverOptions options;
+    options.kind = kind;
+    Solver solver(SymmetricMatrix(a), options);
+    factor(solver);
+    const Determinant found = solver.determinant();
+    EXPECT_EQ(found.sign(), 1);  // (-1)^1200
+    EXPECT_NEAR(found.log_modulus(), (n - m) * std::log(2.0), 1e-9);
+  }
+}
+
+TEST(Determinant, OfAGridOutOfCoreIsThatInCore) {
+  SolverOptions options;
+  options.runtime_flops = 0;
+  Solver in_core(make_grid(parse_grid("22x22x22")), options);
+  factor(in_core);
+  options.out_of_core = testing::TempDir();
+  Solver outside(make_grid(parse_grid("22x22x22")), options);
+  factor(outside, outside.memory().least_out_of_core());
+  EXPECT_GT(outside.bytes_to_spill(), 0);
+  EXPECT_EQ(outside.determinant().sign(), 1);
+  EXPECT_NEAR(outside.determinant().log_modulus(), in_core.determinant().log_modulus(),
+              1e-9);
+}
+
+TEST(Schur, IsWhatDenseEliminationLeaves) {
+  const Started started;
+  std::mt19937 random(72);
+  int compared = 0;
+  for (const Setting& setting : settings())
+    for (int instance = 0; instance < (setting.runtime_flops == 0 ? 3 : 120);
+         ++instance) {
+      const std::int32_t n = draw(random, 1, 16);
+      const Square a = random_square_of(random, n, setting.kind);
+      std::vector<std::int32_t> inner(n);
+      std::iota(inner.begin(), inner.end(), 0);
+      std::ranges::shuffle(inner, random);
+      const auto split = inner.begin() + draw(random, 1, n);
+      const std::vector<std::int32_t> kept(inner.begin(), split);
+      inner.erase(inner.begin(), split);
+      SCOPED_TRACE(fmt::format("kind {} scaling {} instance {} order {} kept {}",
+                               static_cast<int>(setting.kind),
+                               static_cast<int>(setting.scaling), instance, n,
+                               kept.size()));
+      SolverOptions options = options_of(setting);
+      options.schur = kept;
+      Solver solver(sparse(a, setting.kind != FactorKind::kLu), options);
+      factor(solver);
+      const auto k = static_cast<std::int32_t>(kept.size());
+      std::vector<double> s(static_cast<std::size_t>(k) * k);
+      const Square inverse = inverse_of(part_of(a, inner, inner));
+      if (solver.singular()) {
+        EXPECT_THROW(solver.schur(s), InvalidInput);
+        continue;
+      }
+      const auto m = static_cast<std::int32_t>(inner.size());
+      double largest = 0;
+      for (std::int32_t i = 0; i < m; ++i)
+        for (std::int32_t j = 0; j < m; ++j)
+          largest = std::max(largest, std::abs(inverse(i, j)));
+      if (largest > 1e4) continue;  // not much of it is known
+      ++compared;
+      solver.schur(s);
+      for (std::int32_t j = 0; j < k; ++j)
+        for (std::int32_t i = 0; i < k; ++i) {
+          double expected = a(kept[i], kept[j]);
+          for (std::int32_t p = 0; p < m; ++p)
+            for (std::int32_t q = 0; q < m; ++q)
+              expected -= a(kept[i], inner[p]) * inverse(p, q) * a(inner[q], kept[j]);
+          EXPECT_NEAR(s[i + std::size_t{1} * j * k], expected, 1e-9 * (1 + largest));
+        }
+      const double expected = determinant_of(part_of(a, inner, inner));
+      const Determinant det = solver.determinant();
+      EXPECT_NEAR(std::ldexp(det.mantissa, static_cast<int>(det.exponent)), expected,
+                  1e-7 * std::abs(expected));
+      // The inner system, both ways; what stands at the kept variables is not read.
+      for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+        std::vector<double> b(n, 1e9), x(m);
+        for (std::int32_t i = 0; i < m; ++i) {
+          b[inner[i]] = 0;
+          for (std::int32_t j = 0; j < m; ++j)
+            b[inner[i]] += operation == Operation::kPlain ? a(inner[i], inner[j])
+                                                          : a(inner[j], inner[i]);
+        }
+        (void)solver.solve(b, 1, operation);
+        for (const std::int32_t each : kept) EXPECT_EQ(b[each], 0);
+        for (const std::int32_t each : inner) EXPECT_NEAR(b[each], 1, 1e-7);
+      }
+    }
+  EXPECT_GT(compared, 500);
+}
+
+// A plane of a grid, in all ways of running it, to the same digits, inside the bound.
+TEST(Schur, OfAPlaneOfAGridIsTheSameInEveryWay) {
+  const Started started;
+  const SymmetricMatrix grid = make_grid(parse_grid("9x9x9"));
+  std::vector<std::int32_t> plane;
+  for (std::int32_t k = 0; k < grid.size; ++k)
+    if (k / 81 == 4) plane.push_back(k);
+  std::vector<double> first;
+  for (const FactorKind kind :
+       {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu})
+    for (const int way : {0, 1, 2, 3}) {
+      SCOPED_TRACE(fmt::format("kind {} way {}", static_cast<int>(kind), way));
+      SolverOptions options;
+      options.kind = kind;
+      options.schur = plane;
+      options.runtime_flops = way == 0 ? kHere : 0;
+      options.workers = 2;
+      if (way == 3) options.out_of_core = testing::TempDir();
+      Solver solver(SymmetricMatrix(grid), options);
+      std::optional<Bytes> bound;
+      if (way == 2) bound = solver.memory().least();
+      if (way == 3) bound = solver.memory().least_out_of_core();
+      ASSERT_TRUE(solver.plan(bound));
+      const auto run = solver.factorise();
+      ASSERT_TRUE(run);
+      if (way > 0) {
+        EXPECT_LE(run->allocated_peak, run->booked_peak);
+      }
+      std::vector<double> s(plane.size() * plane.size());
+      solver.schur(s);
+      if (first.empty()) first = s;
+      double worst = 0;
+      for (std::size_t k = 0; k < s.size(); ++k)
+        worst = std::max(worst, std::abs(s[k] - first[k]));
+      EXPECT_LE(worst, 1e-13);
+      if (bound) {
+        EXPECT_LE(solver.peak_resident(), *bound);
+      }
+    }
+}
+
+TEST(Schur, OfOtherValuesFollowsThem) {
+  std::mt19937 random(73);
+  for (const FactorKind kind : {FactorKind::kCholesky, FactorKind::kLdlt}) {
+    SymmetricMatrix grid = make_grid(parse_grid("6x6"));
+    SolverOptions options;
+    options.kind = kind;
+    options.schur = {35, 3, 17};
+    Solver solver(SymmetricMatrix(grid), options);
+    factor(solver);
+    std::vector<double> once(9), twice(9);
+    solver.schur(once);
+    for (double& value : grid.value) value *= 2;
+    solver.replace_values(grid);
+    EXPECT_THROW(solver.schur(twice), InvalidInput);
+    ASSERT_TRUE(solver.factorise());
+    solver.schur(twice);
+    for (std::size_t k = 0; k < 9; ++k) EXPECT_NEAR(twice[k], 2 * once[k], 1e-13);
+  }
+}
+
+TEST(Schur, RefusesWhatCannotBe) {
+  const auto solver_with = [](std::vector<std::int32_t> kept) {
+    SolverOptions options;
+    options.schur = std::move(kept);
+    return Solver(make_grid(parse_grid("3x3")), options);
+  };
+  EXPECT_THROW((void)solver_with({9}), InvalidInput);
+  EXPECT_THROW((void)solver_with({-1}), InvalidInput);
+  EXPECT_THROW((void)solver_with({2, 1, 2}), InvalidInput);
+  std::vector<double> four(4), one(1);
+  Solver solver(make_grid(parse_grid("3x3")), {});
+  factor(solver);
+  EXPECT_THROW(solver.schur(one), InvalidInput);  // no variables
+  SolverOptions options;
+  options.schur = {4};
+  Solver kept(make_grid(parse_grid("3x3")), options);
+  EXPECT_THROW(kept.schur(one), InvalidInput);  // not factored
+  factor(kept);
+  EXPECT_THROW(kept.schur(four), InvalidInput);
+  EXPECT_THROW(kept.save(testing::TempDir() + "/kept"), InvalidInput);
+}
+
+// Laplace's matrix of `parts` cycles: a vector of ones for each is in its null space.
+SymmetricMatrix cycles(std::int32_t parts, std::int32_t length) {
+  SymmetricMatrix a{.size = parts * length, .column_start = {0}, .row = {}, .value = {}};
+  for (std::int32_t j = 0; j < a.size; ++j) {
+    const std::int32_t place = j % length;
+    a.row.push_back(j);
+    a.value.push_back(2);
+    if (place + 1 < length) a.row.push_back(j + 1), a.value.push_back(-1);
+    if (place == 0) a.row.push_back(j + length - 1), a.value.push_back(-1);
+    a.column_start.push_back(std::ssize(a.row));
+  }
+  return a;
+}
+
+TEST(NullSpace, OfCyclesIsConstantOnEach) {
+  for (const std::int32_t parts : {1, 3, 20}) {
+    SolverOptions options;
+    options.kind = FactorKind::kLdlt;
+    const std::int32_t length = 40, n = parts * length;
+    Solver solver(cycles(parts, length), options);
+    factor(solver);
+    ASSERT_EQ(solver.null_space(), parts);
+    EXPECT_EQ(solver.determinant().sign(), 0);
+    const std::vector<double> basis = solver.null_space_basis();
+    ASSERT_EQ(std::ssize(basis), std::int64_t{n} * parts);
+    for (std::int32_t v = 0; v < parts; ++v)
+      for (std::int32_t i = 0; i < n; ++i)
+        EXPECT_NEAR(basis[v * n + i], basis[v * n + i / length * length], 1e-10);
+    for (std::int32_t v = 0; v < parts; ++v)
+      for (std::int32_t w = 0; w <= v; ++w)
+        EXPECT_NEAR(std::inner_product(basis.begin() + v * n, basis.begin() + (v + 1) * n,
+                                       basis.begin() + w * n, 0.0),
+                    v == w, 1e-12);
+  }
+}
+
+// Left and right null spaces differ; columns and rows are scaled by powers of ten.
+TEST(NullSpace, OfAGeneralMatrixIsThatOfItsOrOfItsTransposes) {
+  std::mt19937 random(74);
+  int checked = 0;
+  for (int instance = 0; instance < 60; ++instance) {
+    const std::int32_t n = draw(random, 4, 30), deficiency = draw(random, 1, 3);
+    Square a(static_cast<std::size_t>(n));
+    for (std::int32_t i = 0; i < n; ++i)
+      for (std::int32_t j = 0; j < n; ++j)
+        if (i == j || draw(random, 0, n) < 3)
+          a(i, j) = std::uniform_real_distribution<>(-2, 2)(random);
+    // The first rows become sums of others: exactly, in small whole numbers.
+    for (std::int32_t i = 0; i < n; ++i)
+      for (std::int32_t j = 0; j < n; ++j) a(i, j) = std::round(4 * a(i, j));
+    for (std::int32_t r = 0; r < deficiency; ++r)
+      for (std::int32_t j = 0; j < n; ++j)
+        a(r, j) = a(n - 1, j) - a(n - 2 - r % (n - 3), j);
+    SolverOptions options;
+    options.kind = FactorKind::kLu;
+    Solver solver(sparse(a, false), options);
+    factor(solver);
+    if (solver.null_space() == 0) continue;
+    SCOPED_TRACE(fmt::format("instance {} order {}", instance, n));
+    ++checked;
+    for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+      const std::vector<double> basis = solver.null_space_basis(operation);
+      ASSERT_EQ(std::ssize(basis), n * solver.null_space());
+      for (std::int64_t v = 0; v < solver.null_space(); ++v)
+        for (std::int32_t i = 0; i < n; ++i) {
+          double sum = 0, met = 0;
+          for (std::int32_t j = 0; j < n; ++j) {
+            const double entry = operation == Operation::kPlain ? a(i, j) : a(j, i);
+            sum += entry * basis[v * n + j];
+            met += std::abs(entry);
+          }
+          EXPECT_LE(std::abs(sum), 1e-9 * (1 + met));
+        }
+    }
+  }
+  EXPECT_GT(checked, 20);
+}
+
+TEST(NullSpace, OfARegularMatrixIsEmpty) {
+  Solver solver(make_grid(parse_grid("5x5")), {});
+  EXPECT_THROW((void)solver.null_space_basis(), InvalidInput);
+  factor(solver);
+  EXPECT_TRUE(solver.null_space_basis().empty());
+}
+
+}  // namespace
+}  // namespace espalier::solver
