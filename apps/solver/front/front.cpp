@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "espalier/model/error.h"
-#include "solver/kernels/dense.h"
 #include "solver/kernels/update.h"
 #include "solver/tree/extend_add.h"
 
@@ -159,8 +158,7 @@ template <class T>
 bool Front<T>::factor(std::int32_t block, std::int32_t end) {
   const BlockColumn<T> column = block_column(storage_, block);
   if (kind() != FactorKind::kCholesky) {
-    ESPALIER_ASSERT(end == order(), "pivots are tested over all rows");
-    factor_with_pivoting(block, column);
+    factor_with_pivoting(block, column, end);
     return true;
   }
   const kernels::RowSegment<T> below{column.data[0] + column.width, column.leading,
@@ -177,14 +175,6 @@ bool Front<T>::factor(std::int32_t block, std::int32_t end) {
   if (good == column.width) return true;
   context_.log.fail(context_.symbolic.first_column[front_] + column.first + good);
   return false;
-}
-
-template <class T>
-void Front<T>::solve(std::int32_t block, std::int32_t begin, std::int32_t end) {
-  ESPALIER_ASSERT(kind() == FactorKind::kCholesky, "pivots are tested over all rows");
-  const BlockColumn<T> column = block_column(storage_, block);
-  kernels::solve_below(end - begin, column.width, column.data[0], column.leading,
-                       column.data[0] + (begin - column.first), column.leading);
 }
 
 // What was eliminated is known here by block: the delays may come into being while

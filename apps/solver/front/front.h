@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -47,10 +49,11 @@ struct FrontContext {
 ///   finish_pivots(), then update(j, panels()) for the contribution block
 ///
 /// factor() and finish_pivots() follow one another; updates of different targets run in
-/// parallel, and so do those of different rows of one. Columns that find no pivot inside
-/// their block leave it as slots (FrontDelays) and follow the elimination beside the
-/// panel; finish_pivots() tries them once more together. What is left goes to the parent,
-/// or where it may not, is taken as it is.
+/// parallel, and so do those of different rows of one. Of factor(k) the rows from some
+/// row on may be left to solve(), in parallel too, and accept(k), which then ends it.
+/// Columns that find no pivot inside their block leave it as slots (FrontDelays) and
+/// follow the elimination beside the panel; finish_pivots() tries them once more
+/// together. What is left goes to the parent, or where it may not, is taken as it is.
 template <class T>
 class Front {
  public:
@@ -89,11 +92,14 @@ class Front {
   /// Factors block column `block` of the panel.
   /// @return false: no positive pivot (Cholesky); the log has the column
   bool factor(std::int32_t block) { return factor(block, order()); }
-  /// The same for its rows before row `end` of the front. The others are for solve();
-  /// other kinds than Cholesky have none.
+  /// The same for its rows before row `end` of the front. The others are for solve(), in
+  /// parts; then other kinds than Cholesky have accept().
   bool factor(std::int32_t block, std::int32_t end);
-  /// Cholesky: rows [begin, end) of a block column whose diagonal block is factored.
+  /// Rows [begin, end) of a block column whose diagonal block is factored.
   void solve(std::int32_t block, std::int32_t begin, std::int32_t end);
+  /// The pivots that all rows of the block column bear are in force; what comes after the
+  /// first that one does not is put back and tried once more, over all rows.
+  void accept(std::int32_t block);
   void finish_pivots();
   /// Updates block column `target` by the factored block column `source` < target, or
   /// by the tail for source == panels().
@@ -131,15 +137,45 @@ class Front {
   void open_delays();
   void add_entry(std::int32_t i, std::int32_t j, T value, std::int32_t begin,
                  std::int32_t end);
-  void factor_with_pivoting(std::int32_t block, const BlockColumn<T>& column);
+  /// A block column whose pivots not all rows have been asked about.
+  struct OpenPanel {
+    Slots slots;
+    kernels::PivotCounts counts;  ///< of the diagonal block
+    std::int32_t end;             ///< of the rows that factor() took with it
+    struct Rows {
+      std::int32_t begin, end, kept;
+    };
+    std::mutex mutex;  ///< guards `rows`
+    std::vector<Rows> rows;
+  };
+  /// A block column, or some of its rows, and the slots, as kernels take them.
+  struct PivotRows {
+    std::vector<kernels::RowSegment<T>> lower, upper;
+  };
+  void add_rows(const BlockColumn<T>& column, std::int32_t begin, std::int32_t end,
+                PivotRows& rows) const;
+  void add_slots(Slots& slots, PivotRows& rows) const;
+  [[nodiscard]] kernels::PivotBlock<T> pivot_block(const BlockColumn<T>& column,
+                                                   const PivotRows& rows) const;
+  void factor_with_pivoting(std::int32_t block, const BlockColumn<T>& column,
+                            std::int32_t end);
+  void close_panel(std::int32_t block, const BlockColumn<T>& column,
+                   std::int32_t eliminated, const Slots& slots);
+  [[nodiscard]] std::int32_t agree(const BlockColumn<T>& column);
   [[nodiscard]] Slots slots_beside(const BlockColumn<T>& column) const;
   template <class MayLeave>
   std::int32_t take_pivots(const kernels::PivotBlock<T>& block, MayLeave may_leave);
+  /// How columns are tried that are left: by the threshold as before, or all of them,
+  /// by choice or because there is nowhere else for them to go.
+  enum class Rest : std::int8_t { kThreshold, kAll, kLastResort };
+  std::int32_t continue_pivots(const kernels::PivotBlock<T>& block,
+                               std::int32_t eliminated, Rest rule);
+  std::int32_t take_rest(const kernels::PivotBlock<T>& rest, Rest rule);
+  [[nodiscard]] std::span<T> pivot_scratch(std::int32_t width,
+                                           std::vector<T>& large) const;
   bool pay_for_slots(std::int32_t slots, std::int32_t count);
   void take_all(const kernels::PivotBlock<T>& block, bool last_resort,
                 std::span<T> scratch);
-  void take_rest(const kernels::PivotBlock<T>& block, std::int32_t eliminated,
-                 std::span<T> scratch);
   void log_counts(const kernels::PivotCounts& counts, bool last_resort);
   void pass_on(const BlockColumn<T>& column, std::int32_t eliminated, const Slots& slots);
   void leave_slots(const BlockColumn<T>& column, std::int32_t eliminated,
@@ -164,6 +200,7 @@ class Front {
   T* d_ = nullptr;
   std::vector<std::int32_t> eliminated_;  // columns of each block of the panel
   std::vector<T> corner_;  // slots x slots: what is left of them among themselves
+  std::unique_ptr<OpenPanel> open_;
 };
 
 }  // namespace espalier::solver

@@ -55,36 +55,75 @@ bool pay_for_parent(const FrontContext<T>& context, std::int32_t front,
 
 }  // namespace
 
+// The rows [begin, end) of a block column, under its diagonal block.
 template <class T>
-void Front<T>::factor_with_pivoting(std::int32_t block, const BlockColumn<T>& column) {
-  if (storage_.sides == 2) join_diagonal(column);
-  Slots slots = slots_beside(column);
-  const std::int32_t below = column.leading - column.width;
-  const auto segments = [&](std::int32_t side) {
-    return std::array<RowSegment<T>, 2>{
-        {{column.data[side] + column.width, column.leading, below},
-         {slots.rows[side].data(), std::max(slots.count, 1), slots.count}}};
-  };
-  const auto lower = segments(0), upper = segments(storage_.sides - 1);
+void Front<T>::add_rows(const BlockColumn<T>& column, std::int32_t begin,
+                        std::int32_t end, PivotRows& rows) const {
+  for (std::int32_t side = 0; side < storage_.sides; ++side)
+    (side == 0 ? rows.lower : rows.upper)
+        .push_back(
+            {column.data[side] + (begin - column.first), column.leading, end - begin});
+}
+
+template <class T>
+void Front<T>::add_slots(Slots& slots, PivotRows& rows) const {
+  for (std::int32_t side = 0; side < storage_.sides; ++side)
+    (side == 0 ? rows.lower : rows.upper)
+        .push_back({slots.rows[side].data(), std::max(slots.count, 1), slots.count});
+}
+
+template <class T>
+PivotBlock<T> Front<T>::pivot_block(const BlockColumn<T>& column,
+                                    const PivotRows& rows) const {
   PivotBlock<T> pivots{.width = column.width,
                        .diagonal = column.data[0],
                        .leading = column.leading,
-                       .below = lower,
-                       .right = {},
+                       .below = rows.lower,
+                       .right = rows.upper,
                        .row_order = row_order_ + column.first,
                        .column_order = nullptr,
                        .d = nullptr};
   if (kind() == FactorKind::kLdlt) pivots.d = d_ + 2 * std::int64_t{column.first};
-  if (kind() == FactorKind::kLu) {
-    pivots.right = upper;
-    pivots.column_order = column_order_ + column.first;
+  if (kind() == FactorKind::kLu) pivots.column_order = column_order_ + column.first;
+  return pivots;
+}
+
+template <class T>
+void Front<T>::factor_with_pivoting(std::int32_t block, const BlockColumn<T>& column,
+                                    std::int32_t end) {
+  if (storage_.sides == 2) join_diagonal(column);
+  Slots slots = slots_beside(column);
+  PivotRows rows;
+  add_rows(column, column.first + column.width, end, rows);
+  add_slots(slots, rows);
+  const PivotBlock<T> pivots = pivot_block(column, rows);
+  if (end == order()) {
+    const std::int32_t eliminated = take_pivots(
+        pivots, [&](std::int32_t left) { return pay_for_slots(slots.count, left); });
+    return close_panel(block, column, eliminated, slots);
   }
-  const std::int32_t eliminated = take_pivots(
-      pivots, [&](std::int32_t left) { return pay_for_slots(slots.count, left); });
+  std::vector<T> large;
+  open_ = std::make_unique<OpenPanel>();
+  open_->counts = kernels::factor_pivot_block(
+      kind(), pivots, {context_.pivoting.threshold, context_.pivoting.zero, false},
+      pivot_scratch(column.width, large));
+  open_->slots = std::move(slots);
+  open_->end = end;
+}
+
+template <class T>
+void Front<T>::close_panel(std::int32_t block, const BlockColumn<T>& column,
+                           std::int32_t eliminated, const Slots& slots) {
   if (slots.count > 0) pass_on(column, eliminated, slots);
   if (eliminated < column.width) leave_slots(column, eliminated, slots);
   eliminated_[block] = eliminated;
   if (delays() != nullptr) delays()->eliminated[block] = eliminated;
+}
+
+template <class T>
+std::span<T> Front<T>::pivot_scratch(std::int32_t width, std::vector<T>& large) const {
+  return context_.scratch.template at_least<T>(kernels::pivot_scratch(kind(), width),
+                                               large);
 }
 
 // Eliminates what passes the threshold, and all of it where nothing may be delayed.
@@ -94,8 +133,7 @@ template <class MayLeave>
 std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leave) {
   const PivotOptions& options = context_.pivoting;
   std::vector<T> large;
-  const std::span<T> scratch = context_.scratch.template at_least<T>(
-      kernels::pivot_scratch(kind(), block.width), large);
+  const std::span<T> scratch = pivot_scratch(block.width, large);
   if (options.delay_reserve == 0) {
     take_all(block, false, scratch);
     return block.width;
@@ -105,8 +143,7 @@ std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leav
   log_counts(counts, false);
   const std::int32_t left = block.width - counts.eliminated;
   if (left == 0 || may_leave(left)) return counts.eliminated;
-  take_rest(block, counts.eliminated, scratch);
-  return block.width;
+  return continue_pivots(block, counts.eliminated, Rest::kLastResort);
 }
 
 // Whether `count` more columns may go on as slots: the memory for it must be left.
@@ -132,10 +169,11 @@ void Front<T>::take_all(const PivotBlock<T>& block, bool last_resort,
   log_counts(counts, last_resort);
 }
 
-// Static pivoting of the columns after the first `eliminated` ones of a block.
+// Once more the columns after the first `eliminated` ones of a block.
+// @return columns eliminated then
 template <class T>
-void Front<T>::take_rest(const PivotBlock<T>& block, std::int32_t eliminated,
-                         std::span<T> scratch) {
+std::int32_t Front<T>::continue_pivots(const PivotBlock<T>& block,
+                                       std::int32_t eliminated, Rest rule) {
   const std::int32_t e = eliminated, left = block.width - e;
   const auto shifted = [&](std::span<const RowSegment<T>> segments) {
     std::vector<RowSegment<T>> result(segments.begin(), segments.end());
@@ -152,14 +190,30 @@ void Front<T>::take_rest(const PivotBlock<T>& block, std::int32_t eliminated,
   rest.row_order = rows.data();
   rest.column_order = columns.data();
   if (rest.d != nullptr) rest.d += 2 * std::int64_t{e};
-  take_all(rest, true, scratch);
+  const std::int32_t more = take_rest(rest, rule);
   permute(block.row_order + e, rows, 1);
   for (std::int32_t k = 0; k < e; ++k)
     permute(block.diagonal + e + std::int64_t{k} * block.leading, rows, 1);
-  if (kind() != FactorKind::kLu) return;
+  if (kind() != FactorKind::kLu) return e + more;
   permute(block.column_order + e, columns, 1);
   for (std::int32_t k = 0; k < e; ++k)
     permute(block.diagonal + k + std::int64_t{e} * block.leading, columns, block.leading);
+  return e + more;
+}
+
+template <class T>
+std::int32_t Front<T>::take_rest(const PivotBlock<T>& rest, Rest rule) {
+  std::vector<T> large;
+  const std::span<T> scratch = pivot_scratch(rest.width, large);
+  if (rule != Rest::kThreshold) {
+    take_all(rest, rule == Rest::kLastResort, scratch);
+    return rest.width;
+  }
+  const PivotCounts counts = kernels::factor_pivot_block(
+      kind(), rest, {context_.pivoting.threshold, context_.pivoting.zero, false},
+      scratch);
+  log_counts(counts, false);
+  return counts.eliminated;
 }
 
 template <class T>
@@ -217,10 +271,24 @@ void Front<T>::finish_pivots() {
   context_.log.add({.delayed = own->delayed_out()});
 }
 
-template void Front<float>::factor_with_pivoting(std::int32_t, const BlockColumn<float>&);
-template void Front<float>::finish_pivots();
-template void Front<double>::factor_with_pivoting(std::int32_t,
-                                                  const BlockColumn<double>&);
-template void Front<double>::finish_pivots();
+#define ESPALIER_INSTANTIATE(T)                                                          \
+  template void Front<T>::factor_with_pivoting(std::int32_t, const BlockColumn<T>&,      \
+                                               std::int32_t);                            \
+  template void Front<T>::add_rows(const BlockColumn<T>&, std::int32_t, std::int32_t,    \
+                                   PivotRows&) const;                                    \
+  template void Front<T>::add_slots(Slots&, PivotRows&) const;                           \
+  template PivotBlock<T> Front<T>::pivot_block(const BlockColumn<T>&, const PivotRows&)  \
+      const;                                                                             \
+  template void Front<T>::close_panel(std::int32_t, const BlockColumn<T>&, std::int32_t, \
+                                      const Slots&);                                     \
+  template std::span<T> Front<T>::pivot_scratch(std::int32_t, std::vector<T>&) const;    \
+  template std::int32_t Front<T>::continue_pivots(const PivotBlock<T>&, std::int32_t,    \
+                                                  Rest);                                 \
+  template bool Front<T>::pay_for_slots(std::int32_t, std::int32_t);                     \
+  template void Front<T>::log_counts(const PivotCounts&, bool);                          \
+  template void Front<T>::finish_pivots();
+ESPALIER_INSTANTIATE(float)
+ESPALIER_INSTANTIATE(double)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -156,8 +156,7 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
     return block < shape.blocks ? block_column(front.storage(), block).first
                                 : front.order();
   };
-  const bool whole = task.kind == Kind::kFactor && !shape.solves_by_tiles;
-  const std::int32_t end = whole ? front.order() : first_of((task.row + 1) * shape.group);
+  const std::int32_t end = first_of((task.row + 1) * shape.group);
   switch (task.kind) {
     case Kind::kAssemble:
       assembly.assemble(task.source);
@@ -167,6 +166,8 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
       return;
     case Kind::kSolve:
       return front.solve(task.column, first_of(task.row * shape.group), end);
+    case Kind::kAccept:
+      return front.accept(task.column);
     case Kind::kUpdate:
       return front.update(task.column, task.source,
                           first_of(std::max(task.row * shape.group, task.column)), end);

@@ -37,17 +37,36 @@ ESPALIER_MULTIVERSION void divide_pair(std::int32_t m, T* x, T* y, T a, T b, T c
   }
 }
 
+// As divide() and divide_pair() would leave them.
 template <class T>
-void divide_columns(std::int32_t m, std::int32_t n, const T* d, T* a, std::int32_t ld) {
-  for (std::int32_t k = 0; k < n; ++k) {
-    T* const x = a + std::int64_t{k} * ld;
-    if (d[2 * k + 1] == 0) {
-      divide(m, x, d[2 * k]);
-      continue;
-    }
-    divide_pair(m, x, x + ld, d[2 * k], d[2 * k + 1], d[2 * k + 2]);
-    ++k;
+ESPALIER_MULTIVERSION bool within_divided(std::int32_t m, const T* x, T pivot, T bound) {
+  const T inverse = 1 / pivot;
+  const bool normal = std::isnormal(inverse);
+  bool over = false;
+  if (normal) {
+    for (std::int32_t i = 0; i < m; ++i) over |= !(std::abs(x[i] * inverse) <= bound);
+  } else {
+    for (std::int32_t i = 0; i < m; ++i) over |= !(std::abs(x[i] / pivot) <= bound);
   }
+  return !over;
+}
+
+template <class T>
+ESPALIER_MULTIVERSION bool pair_within_divided(std::int32_t m, const T* x, const T* y,
+                                               T a, T b, T c, T bound) {
+  const T first = a / b, second = c / b, scale = 1 / (first * second - 1);
+  bool over = false;
+  for (std::int32_t i = 0; i < m; ++i) {
+    const T p = x[i] / b, q = y[i] / b;
+    over |= !(std::abs((second * p - q) * scale) <= bound);
+    over |= !(std::abs((first * q - p) * scale) <= bound);
+  }
+  return !over;
+}
+
+template <class T>
+T in_precision(double bound) {
+  return T(std::min(bound, double(std::numeric_limits<T>::max())));
 }
 
 template <class T>
@@ -61,10 +80,7 @@ template <class T>
 class InnerRows {
  public:
   InnerRows(const InnerFactor<T>& inner, std::int32_t limit, double bound, T* saved)
-      : inner_(inner),
-        limit_(limit),
-        bound_(T(std::min(bound, double(std::numeric_limits<T>::max())))),
-        saved_(saved) {}
+      : inner_(inner), limit_(limit), bound_(in_precision<T>(bound)), saved_(saved) {}
 
   [[nodiscard]] std::int32_t limit() const { return limit_; }
 
@@ -149,18 +165,51 @@ std::int32_t apply_inner(const InnerFactor<T>& inner, std::int32_t limit, double
 template <class T>
 std::int32_t first_over(std::int32_t m, std::int32_t n, const T* a, std::int32_t ld,
                         double bound) {
-  const T limit = T(std::min(bound, double(std::numeric_limits<T>::max())));
+  const T limit = in_precision<T>(bound);
   for (std::int32_t k = 0; k < n; ++k)
     if (!within(m, a + std::int64_t{k} * ld, limit)) return k;
   return n;
 }
 
-#define ESPALIER_INSTANTIATE(T)                                                        \
-  template std::int32_t apply_inner(const InnerFactor<T>&, std::int32_t, double,       \
-                                    const RowSegment<T>&, T*, std::int32_t,            \
-                                    std::span<const RowSegment<T>>, std::int32_t, T*); \
-  template std::int32_t first_over(std::int32_t, std::int32_t, const T*, std::int32_t, \
-                                   double);
+template <class T>
+void divide_columns(std::int32_t m, std::int32_t n, const T* d, T* a, std::int32_t ld) {
+  for (std::int32_t k = 0; k < n; ++k) {
+    T* const x = a + std::int64_t{k} * ld;
+    if (d[2 * k + 1] == 0) {
+      divide(m, x, d[2 * k]);
+      continue;
+    }
+    divide_pair(m, x, x + ld, d[2 * k], d[2 * k + 1], d[2 * k + 2]);
+    ++k;
+  }
+}
+
+template <class T>
+std::int32_t first_over_divided(std::int32_t m, std::int32_t n, const T* d, const T* a,
+                                std::int32_t ld, double bound) {
+  const T limit = in_precision<T>(bound);
+  for (std::int32_t k = 0; k < n; ++k) {
+    const T* const x = a + std::int64_t{k} * ld;
+    if (d[2 * k + 1] == 0) {
+      if (!within_divided(m, x, d[2 * k], limit)) return k;
+      continue;
+    }
+    if (!pair_within_divided(m, x, x + ld, d[2 * k], d[2 * k + 1], d[2 * k + 2], limit))
+      return k;
+    ++k;
+  }
+  return n;
+}
+
+#define ESPALIER_INSTANTIATE(T)                                                         \
+  template std::int32_t apply_inner(const InnerFactor<T>&, std::int32_t, double,        \
+                                    const RowSegment<T>&, T*, std::int32_t,             \
+                                    std::span<const RowSegment<T>>, std::int32_t, T*);  \
+  template std::int32_t first_over(std::int32_t, std::int32_t, const T*, std::int32_t,  \
+                                   double);                                             \
+  template void divide_columns(std::int32_t, std::int32_t, const T*, T*, std::int32_t); \
+  template std::int32_t first_over_divided(std::int32_t, std::int32_t, const T*,        \
+                                           const T*, std::int32_t, double);
 ESPALIER_INSTANTIATE(double)
 ESPALIER_INSTANTIATE(float)
 #undef ESPALIER_INSTANTIATE

@@ -40,6 +40,16 @@ inline void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, Transpose transpose, CBLAS_DI
   cblas_strsm(CblasColMajor, side, uplo, transpose, diag, m, n, 1, a, lda, b, ldb);
 }
 
+/// B := B op(A), A a triangle.
+inline void trmm(CBLAS_UPLO uplo, Transpose transpose, CBLAS_DIAG diag, Index m, Index n,
+                 const double* a, Index lda, double* b, Index ldb) {
+  cblas_dtrmm(CblasColMajor, CblasRight, uplo, transpose, diag, m, n, 1, a, lda, b, ldb);
+}
+inline void trmm(CBLAS_UPLO uplo, Transpose transpose, CBLAS_DIAG diag, Index m, Index n,
+                 const float* a, Index lda, float* b, Index ldb) {
+  cblas_strmm(CblasColMajor, CblasRight, uplo, transpose, diag, m, n, 1, a, lda, b, ldb);
+}
+
 /// y -= op(A) x.
 inline void gemv(Transpose transpose, Index m, Index n, const double* a, Index lda,
                  const double* x, double* y) {
@@ -48,6 +58,14 @@ inline void gemv(Transpose transpose, Index m, Index n, const double* a, Index l
 inline void gemv(Transpose transpose, Index m, Index n, const float* a, Index lda,
                  const float* x, float* y) {
   cblas_sgemv(CblasColMajor, transpose, m, n, -1, a, lda, x, 1, 1, y, 1);
+}
+
+/// x := L x, L a unit lower triangle.
+inline void trmv(Index n, const double* a, Index lda, double* x) {
+  cblas_dtrmv(CblasColMajor, CblasLower, CblasNoTrans, CblasUnit, n, a, lda, x, 1);
+}
+inline void trmv(Index n, const float* a, Index lda, float* x) {
+  cblas_strmv(CblasColMajor, CblasLower, CblasNoTrans, CblasUnit, n, a, lda, x, 1);
 }
 
 inline void trsv(CBLAS_UPLO uplo, Transpose transpose, CBLAS_DIAG diag, Index n,

@@ -78,4 +78,18 @@ template <class T>
 std::int32_t first_over(std::int32_t m, std::int32_t n, const T* a, std::int32_t ld,
                         double bound);
 
+/// A := A D^-1; A is m x n, d as in PivotBlock::d and not cutting a 2 x 2 pivot.
+template <class T>
+void divide_columns(std::int32_t m, std::int32_t n, const T* d, T* a, std::int32_t ld);
+
+/// The first column of A D^-1 with an entry over the bound or not finite, or n: of a 2 x
+/// 2 pivot the first of its two. Leaves A as it is.
+template <class T>
+std::int32_t first_over_divided(std::int32_t m, std::int32_t n, const T* d, const T* a,
+                                std::int32_t ld, double bound);
+
+/// Lower bound of the smaller singular value of [[a, b], [b, c]], b the largest of them.
+template <class T>
+double singular_bound(T a, T b, T c);
+
 }  // namespace espalier::solver::kernels

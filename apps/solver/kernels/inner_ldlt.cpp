@@ -8,6 +8,15 @@
 #include "solver/kernels/multiversion.h"
 
 namespace espalier::solver::kernels {
+
+// |det| / (infinity norm) <= smaller singular value.
+template <class T>
+double singular_bound(T a, T b, T c) {
+  const double first = double(a) / double(b), second = double(c) / double(b);
+  return std::abs(double(b)) * std::abs(first * second - 1) /
+         (1 + std::max(std::abs(first), std::abs(second)));
+}
+
 namespace {
 
 // (1 + sqrt 17) / 8: bounds the growth of a 2 x 2 step by that of two 1 x 1 [BP71].
@@ -22,14 +31,6 @@ struct Choice {
 template <class T>
 T& at(T* a, std::int32_t i, std::int32_t j) {
   return a[i + j * kInner];
-}
-
-// [[a, b], [b, c]] with b the largest: |det| / (infinity norm) <= smaller singular value.
-template <class T>
-double singular_bound(T a, T b, T c) {
-  const double first = double(a) / double(b), second = double(c) / double(b);
-  return std::abs(double(b)) * std::abs(first * second - 1) /
-         (1 + std::max(std::abs(first), std::abs(second)));
 }
 
 template <class T>
@@ -162,6 +163,8 @@ void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness
   finish(inner);
 }
 
+template double singular_bound(double, double, double);
+template double singular_bound(float, float, float);
 template void factor_inner_ldlt(InnerFactor<double>&, double, Strictness, double);
 template void factor_inner_ldlt(InnerFactor<float>&, double, Strictness, float);
 

@@ -16,8 +16,9 @@ enum RecordKind : std::int32_t { kSubtree, kFront, kOpen, kAssemble };
 
 // Names of what a record has: the nodes that one task runs, the task that opens a tiled
 // front, and TileTask::Kind from kAssemble on.
-constexpr std::array<const char*, 8> kNames = {"subtree", "front", "open",   "assemble",
-                                               "factor",  "solve", "update", "finish"};
+constexpr std::array<const char*, 9> kNames = {"subtree",  "front",  "open",
+                                               "assemble", "factor", "solve",
+                                               "accept",   "update", "finish"};
 
 double processor_seconds() {
   timespec now{};

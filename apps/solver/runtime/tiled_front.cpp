@@ -36,8 +36,8 @@ template <class T>
 starpu_task* TiledFront<T>::create(const TileTask& task) {
   static starpu_codelet codelets[] = {
       make_codelet(run_tile_task, "assemble"), make_codelet(run_tile_task, "factor"),
-      make_codelet(run_tile_task, "solve"), make_codelet(run_tile_task, "update"),
-      make_codelet(run_tile_task, "finish")};
+      make_codelet(run_tile_task, "solve"),    make_codelet(run_tile_task, "accept"),
+      make_codelet(run_tile_task, "update"),   make_codelet(run_tile_task, "finish")};
   RunningTask* running = nullptr;
   {
     const std::scoped_lock lock(mutex_);
@@ -82,7 +82,7 @@ void TiledFront<T>::end_one() {
 
 template <class T>
 bool TiledFront<T>::stopped() const {
-  return context_.log.failed() || (context_.file && context_.file->failed());
+  return failed_ || context_.log.failed() || (context_.file && context_.file->failed());
 }
 
 // The front may be gone when its last task has ended.
@@ -96,6 +96,7 @@ void TiledFront<T>::run_tile_task(void* /*buffers*/[], void* argument) noexcept 
     // After a failure the tasks that are left do nothing but end.
     if (!front->stopped()) run_tile(front->shape_, task, front->front_, front->assembly_);
   } catch (...) {
+    front->failed_ = true;
     front->context_.stop();
   }
   if (front->context_.done != nullptr) front->context_.done->fetch_add(front->work_each_);
@@ -109,7 +110,8 @@ void TiledFront<T>::run_tile_task(void* /*buffers*/[], void* argument) noexcept 
 
 template <class T>
 void TiledFront<T>::end(const TileTask& task) {
-  const bool of_panel = task.kind == Kind::kFactor || task.kind == Kind::kSolve;
+  const bool of_panel = task.kind == Kind::kFactor || task.kind == Kind::kSolve ||
+                        task.kind == Kind::kAccept;
   bool final = false;
   std::vector<TileTask> ready;
   {

@@ -61,6 +61,7 @@ class TiledFront {
   std::function<void(starpu_task*)> submit_;
   std::function<void()> ended_;
   std::atomic<std::int64_t> to_run_;
+  std::atomic<bool> failed_{false};  // a task of this front did not do its work
 
   std::mutex mutex_;  // guards what follows
   TileGraph graph_;

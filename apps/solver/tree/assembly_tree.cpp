@@ -172,10 +172,7 @@ double front_workers(const Symbolic& symbolic, const AssemblyTree& tree,
   // Rows of a task in its column, and flops of them: front_flops() counts two as one.
   const auto rows = [&](const TileTask& task) -> Flops {
     const std::int32_t begin = std::max(task.row * shape.group, task.column);
-    const std::int32_t end =
-        task.kind == TileTask::Kind::kFactor && !shape.solves_by_tiles
-            ? blocks
-            : std::min((task.row + 1) * shape.group, blocks);
+    const std::int32_t end = std::min((task.row + 1) * shape.group, blocks);
     return start[end] - start[begin];
   };
   return parallelism(shape, [&](const TileTask& task) -> Flops {
@@ -191,6 +188,7 @@ double front_workers(const Symbolic& symbolic, const AssemblyTree& tree,
       case TileTask::Kind::kUpdate:
         return width(task.source) * wide *
                (2 * rows(task) - (task.row == shape.group_of(task.column) ? wide : 0));
+      case TileTask::Kind::kAccept:
       case TileTask::Kind::kFinish:
         break;
     }
@@ -295,16 +293,22 @@ std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyT
 TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t panels,
                      std::int32_t blocks, bool may_delay) {
   constexpr std::int32_t kColumnsPerSlice = 96, kMostSlices = 4;
+  constexpr std::int32_t kTileRows = 384, kNarrow = 64;
   const Flops width = tree.block_width[front];
   const std::int32_t slices =
       std::clamp(tree.block_width[front] / kColumnsPerSlice, 1, kMostSlices);
-  const Flops high = std::ceil(tree.tile_flops / (2 * width * width * width));
+  // BLAS copies the columns that a tile is updated by once for each tile, and is as fast
+  // as on whole block columns from some hundred rows on. Columns of a few entries, which
+  // only small examples have, are as good in tiles of a few.
+  const Flops rows = width < kNarrow ? 0 : kTileRows;
+  const Flops high = std::max(std::ceil(tree.tile_flops / (2 * width * width * width)),
+                              std::ceil(rows / width));
   return {.panels = panels,
           .blocks = blocks,
           .group = static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(blocks))),
           .slices = slices,
           .window = 2 * slices,
-          .solves_by_tiles = tree.kind == FactorKind::kCholesky,
+          .tested = tree.kind != FactorKind::kCholesky,
           .has_tail = may_delay && tree.kind != FactorKind::kCholesky};
 }
 

@@ -25,7 +25,7 @@ TileGraph::TileGraph(const TileShape& shape)
       factored_(shape.panels, 0),
       finished_(!shape.has_tail) {
   for (std::int32_t k = 0; k < shape.panels; ++k)
-    unsolved_.push_back(shape.solves_by_tiles ? groups_ - shape.group_of(k) : 1);
+    unsolved_.push_back(groups_ - shape.group_of(k));
   total_ = count_tasks();
 }
 
@@ -36,7 +36,7 @@ std::int64_t TileGraph::count_tasks() const {
     const std::int64_t rows = groups_ - s.group_of(j);
     const bool tail = s.has_tail && j >= s.panels;
     count += rows * (std::min(j, s.panels) + (tail ? 1 : 0));
-    if (j < s.panels) count += s.solves_by_tiles ? rows : 1;
+    if (j < s.panels) count += rows + (s.accepts(j) ? 1 : 0);
   }
   return count;
 }
@@ -66,11 +66,10 @@ void TileGraph::end_slice(const TileTask& task, std::vector<TileTask>& ready) {
 void TileGraph::look(std::int32_t row, std::int32_t column,
                      std::vector<TileTask>& ready) {
   Tile& own = tile(row, column);
-  if (own.busy || own.solved || slices_left_[column] > 0) return;
+  if (own.busy || own.final || slices_left_[column] > 0) return;
   const std::int32_t source = own.updates;
   if (source < std::min(column, shape_.panels)) {
-    if (!tile(row, source).solved || !tile(shape_.group_of(column), source).solved)
-      return;
+    if (!tile(row, source).final || !tile(shape_.group_of(column), source).final) return;
   } else if (column < shape_.panels) {
     return look_panel(row, column, ready);
   } else if (source > shape_.panels || !shape_.has_tail || !finished_) {
@@ -84,26 +83,18 @@ void TileGraph::look(std::int32_t row, std::int32_t column,
 void TileGraph::look_panel(std::int32_t row, std::int32_t column,
                            std::vector<TileTask>& ready) {
   const std::int32_t first = shape_.group_of(column);
-  if (shape_.solves_by_tiles) {
-    if (row > first && factored_[column] == 0) return;
-    tile(row, column).busy = true;
-    ready.push_back({row > first ? Kind::kSolve : Kind::kFactor, column, row, 0});
-    return;
-  }
-  for (std::int32_t other = first; other < groups_; ++other)
-    if (tile(other, column).updates < column) return;
-  for (std::int32_t other = first; other < groups_; ++other)
-    tile(other, column).busy = true;
-  ready.push_back({Kind::kFactor, column, first, 0});
+  if (row > first && factored_[column] == 0) return;
+  tile(row, column).busy = true;
+  ready.push_back({row > first ? Kind::kSolve : Kind::kFactor, column, row, 0});
 }
 
 // The rows of a group in a block column of the panel are final: they update the group's
 // rows of later columns, and all rows of the group's own columns.
-void TileGraph::solved(std::int32_t row, std::int32_t column,
-                       std::vector<TileTask>& ready) {
+void TileGraph::make_final(std::int32_t row, std::int32_t column,
+                           std::vector<TileTask>& ready) {
   Tile& own = tile(row, column);
   own.busy = false;
-  own.solved = true;
+  own.final = true;
   const std::int32_t begin = row * shape_.group;
   const std::int32_t end = std::min(begin + shape_.group, shape_.blocks);
   for (std::int32_t j = column + 1; j < begin; ++j) look(row, j, ready);
@@ -111,15 +102,28 @@ void TileGraph::solved(std::int32_t row, std::int32_t column,
     for (std::int32_t below = row; below < groups_; ++below) look(below, j, ready);
 }
 
-void TileGraph::factored(std::int32_t column, std::vector<TileTask>& ready) {
-  factored_[column] = 1;
-  const std::int32_t first = shape_.group_of(column);
-  if (shape_.solves_by_tiles) {
-    solved(first, column, ready);
-    for (std::int32_t row = first + 1; row < groups_; ++row) look(row, column, ready);
-  } else {
-    for (std::int32_t row = first; row < groups_; ++row) solved(row, column, ready);
+// kFactor or kSolve has ended. What has to be accepted stays busy until then.
+void TileGraph::solved(const TileTask& task, std::vector<TileTask>& ready) {
+  const std::int32_t column = task.column, first = shape_.group_of(column);
+  --unsolved_[column];
+  if (!shape_.accepts(column)) {
+    make_final(task.row, column, ready);
+    if (unsolved_[column] == 0) panel_final(column, ready);
+  } else if (unsolved_[column] == 0) {
+    ready.push_back({Kind::kAccept, column, first, 0});
   }
+  if (task.kind != Kind::kFactor) return;
+  factored_[column] = 1;
+  for (std::int32_t row = first + 1; row < groups_; ++row) look(row, column, ready);
+}
+
+void TileGraph::accepted(std::int32_t column, std::vector<TileTask>& ready) {
+  for (std::int32_t row = shape_.group_of(column); row < groups_; ++row)
+    make_final(row, column, ready);
+  panel_final(column, ready);
+}
+
+void TileGraph::panel_final(std::int32_t column, std::vector<TileTask>& ready) {
   if (shape_.has_tail && column + 1 == shape_.panels)
     ready.push_back({Kind::kFinish, shape_.panels, 0, 0});
 }
@@ -130,11 +134,10 @@ void TileGraph::end(const TileTask& task, std::vector<TileTask>& ready) {
     case Kind::kAssemble:
       return end_slice(task, ready);
     case Kind::kFactor:
-      --unsolved_[task.column];
-      return factored(task.column, ready);
     case Kind::kSolve:
-      --unsolved_[task.column];
-      return solved(task.row, task.column, ready);
+      return solved(task, ready);
+    case Kind::kAccept:
+      return accepted(task.column, ready);
     case Kind::kUpdate: {
       Tile& own = tile(task.row, task.column);
       own.busy = false;
@@ -151,11 +154,25 @@ void TileGraph::end(const TileTask& task, std::vector<TileTask>& ready) {
 
 namespace {
 
-// The task that leaves the rows of a group in a panel final.
+// The task that solves for the rows of a group in a panel.
 TileTask solving(const TileShape& shape, std::int32_t row, std::int32_t column) {
-  const std::int32_t first = shape.group_of(column);
-  if (shape.solves_by_tiles && row > first) return {Kind::kSolve, column, row, 0};
-  return {Kind::kFactor, column, first, 0};
+  const bool diagonal = row == shape.group_of(column);
+  return {diagonal ? Kind::kFactor : Kind::kSolve, column, row, 0};
+}
+
+// The task that leaves them final.
+TileTask finalising(const TileShape& shape, std::int32_t row, std::int32_t column) {
+  if (shape.accepts(column)) return {Kind::kAccept, column, shape.group_of(column), 0};
+  return solving(shape, row, column);
+}
+
+// The tasks after which all of a panel is final.
+void add_panel(const TileShape& shape, std::int32_t column,
+               std::vector<TileTask>& result) {
+  for (std::int32_t row = shape.group_of(column); row < shape.groups(); ++row) {
+    const TileTask task = finalising(shape, row, column);
+    if (result.empty() || task != result.back()) result.push_back(task);
+  }
 }
 
 // What leaves a tile assembled and updated by the first `updates` sources.
@@ -182,15 +199,15 @@ std::vector<TileTask> predecessors(const TileShape& shape, const TileTask& task)
         result.push_back({Kind::kAssemble, u / shape.slices, 0, u});
       break;
     case Kind::kFactor:
-      for (std::int32_t row = first;
-           row < (shape.solves_by_tiles ? first + 1 : shape.groups()); ++row) {
-        add_state(shape, row, task.column, task.column, result);
-        if (task.column == 0) break;  // the same slices for every row
-      }
+      add_state(shape, first, task.column, task.column, result);
       break;
     case Kind::kSolve:
       result.push_back({Kind::kFactor, task.column, first, 0});
       if (task.column > 0) add_state(shape, task.row, task.column, task.column, result);
+      break;
+    case Kind::kAccept:
+      for (std::int32_t row = first; row < shape.groups(); ++row)
+        result.push_back(solving(shape, row, task.column));
       break;
     case Kind::kUpdate:
       add_state(shape, task.row, task.column, task.source, result);
@@ -198,15 +215,13 @@ std::vector<TileTask> predecessors(const TileShape& shape, const TileTask& task)
         result.push_back({Kind::kFinish, shape.panels, 0, 0});
         break;
       }
-      result.push_back(solving(shape, task.row, task.source));
-      if (const TileTask other = solving(shape, first, task.source);
+      result.push_back(finalising(shape, task.row, task.source));
+      if (const TileTask other = finalising(shape, first, task.source);
           other != result.back())
         result.push_back(other);
       break;
     case Kind::kFinish:
-      if (shape.panels > 0)
-        result.push_back(
-            {Kind::kFactor, shape.panels - 1, shape.group_of(shape.panels - 1), 0});
+      if (shape.panels > 0) add_panel(shape, shape.panels - 1, result);
   }
   return result;
 }
@@ -215,6 +230,7 @@ int priority(const TileShape& shape, const TileTask& task) {
   const int left = 3 * (shape.blocks - task.column);
   switch (task.kind) {
     case Kind::kFactor:
+    case Kind::kAccept:
     case Kind::kFinish:
       return left + 2;
     case Kind::kAssemble:

@@ -12,8 +12,9 @@ namespace espalier::solver {
 struct TileTask {
   enum class Kind : std::int8_t {
     kAssemble,  ///< slice `source` of the slices of all block columns; column: its block
-    kFactor,    ///< the diagonal block of `column`; with it the rows that the shape says
+    kFactor,    ///< the diagonal block of `column` and the other rows of its group
     kSolve,     ///< the rows of group `row` in factored block column `column`
+    kAccept,    ///< the pivots of `column` that all of its rows bear; the rest put back
     kUpdate,    ///< the same rows, updated by block column `source`
     kFinish     ///< the columns that were put off, once more together
   };
@@ -28,15 +29,18 @@ struct TileShape {
   std::int32_t group = 1;               ///< block rows of a tile
   std::int32_t slices = 1;              ///< in which a block column is assembled
   std::int32_t window = 1;              ///< slices that are assembled at once
-  /// Cholesky: the rows under the diagonal block's group are solved for by tiles. Else
-  /// the pivots of a block column are tested over all of its rows by one task.
-  bool solves_by_tiles = true;
+  /// Pivots are tested by all rows of their block column, which are final when the last
+  /// of them has been solved for: kAccept, unless one group has all rows.
+  bool tested = false;
   /// Columns may be put off: kFinish after all panels, and then an update by it, as
   /// source == panels, of every tile of the contribution block.
   bool has_tail = false;
 
   [[nodiscard]] std::int32_t groups() const { return (blocks + group - 1) / group; }
   [[nodiscard]] std::int32_t group_of(std::int32_t block) const { return block / group; }
+  [[nodiscard]] bool accepts(std::int32_t panel) const {
+    return tested && group_of(panel) + 1 < groups();
+  }
   /// Tiles at and under the diagonal: at most so many tasks, and `window`, are ready.
   [[nodiscard]] std::int64_t tiles() const;
 };
@@ -44,18 +48,18 @@ struct TileShape {
 /// The tasks of a front, and when each may run:
 ///
 ///   kAssemble u   the slices up to u - window are assembled
-///   kFactor k     block column k is assembled and updated by all before it: its
-///                 diagonal tile, or without solves_by_tiles all of it
+///   kFactor k     the diagonal tile of k is assembled and updated by all columns before
 ///   kSolve G, k   k is factored; tile (G, k) is updated by all block columns before k
+///   kAccept k     all tiles of k are solved for
 ///   kUpdate G, j, k   column j is assembled, tile (G, j) updated by those before k, and
-///                 both (G, k) and the rows of block j in k are solved for
-///   kFinish       all panels are factored
+///                 both (G, k) and the rows of block j in k are final: solved for, and
+///                 k accepted where it is tested
+///   kFinish       all panels are final
 ///
 /// Updates of a tile come in the order of their sources, so that every entry is the
 /// result of the same operations in the same order however many workers there are.
 ///
-/// @par Cost  O(blocks) a task (without solves_by_tiles O(tiles) a panel); memory
-///            O(tiles + blocks slices)
+/// @par Cost  O(blocks) a task (kAccept: O(tiles)); memory O(tiles + blocks slices)
 /// @par Test  TileGraph.*: every task once, after its predecessors and not later
 class TileGraph {
  public:
@@ -66,9 +70,10 @@ class TileGraph {
   void start(std::vector<TileTask>& ready);
   /// A task that was ready has ended: adds what it makes ready.
   void end(const TileTask& task, std::vector<TileTask>& ready);
-  /// Whether a block column of the panel is final: its last row has been solved for.
+  /// Whether all of a block column of the panel is final.
   [[nodiscard]] bool column_done(std::int32_t panel) const {
-    return unsolved_[static_cast<std::size_t>(panel)] == 0;
+    return unsolved_[static_cast<std::size_t>(panel)] == 0 &&
+           tiles_[place(shape_.group_of(panel), panel)].final;
   }
   [[nodiscard]] std::int64_t tasks() const { return total_; }
   [[nodiscard]] bool done() const { return ended_ == total_; }
@@ -77,18 +82,23 @@ class TileGraph {
   struct Tile {
     std::int32_t updates = 0;  // that have ended
     bool busy = false;         // a task of it is ready or runs
-    bool solved = false;       // of the panel: final
+    bool final = false;        // of the panel
   };
+  [[nodiscard]] std::size_t place(std::int32_t row, std::int32_t column) const {
+    return static_cast<std::size_t>(column) * groups_ + row;
+  }
   [[nodiscard]] Tile& tile(std::int32_t row, std::int32_t column) {
-    return tiles_[static_cast<std::size_t>(column) * groups_ + row];
+    return tiles_[place(row, column)];
   }
   [[nodiscard]] std::int64_t count_tasks() const;
   void begin_slices(std::vector<TileTask>& ready);
   void end_slice(const TileTask& task, std::vector<TileTask>& ready);
   void look(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
   void look_panel(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
-  void solved(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
-  void factored(std::int32_t column, std::vector<TileTask>& ready);
+  void solved(const TileTask& task, std::vector<TileTask>& ready);
+  void make_final(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
+  void accepted(std::int32_t column, std::vector<TileTask>& ready);
+  void panel_final(std::int32_t column, std::vector<TileTask>& ready);
 
   TileShape shape_;
   std::int32_t groups_;

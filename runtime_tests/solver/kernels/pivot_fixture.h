@@ -41,7 +41,15 @@ class PivotBlocks : public testing::Test {
   // Factors and checks all that holds for every block. @return the counts
   PivotCounts check(const DenseBlock<T>& a, const PivotRule& rule) {
     SplitBlock<T> f(a, random);
-    const PivotCounts counts = f.factor(rule);
+    return check(a, rule, f, f.factor(rule));
+  }
+  PivotCounts check_by_tiles(const DenseBlock<T>& a, const PivotRule& rule) {
+    SplitBlock<T> f(a, random);
+    const auto together = static_cast<std::size_t>(draw(0, 2));
+    return check(a, rule, f, f.factor_by_tiles(rule, together));
+  }
+  PivotCounts check(const DenseBlock<T>& a, const PivotRule& rule, const SplitBlock<T>& f,
+                    const PivotCounts& counts) {
     const std::int32_t w = a.width, e = counts.eliminated;
     const double u = rule.threshold, epsilon = std::numeric_limits<T>::epsilon();
     EXPECT_TRUE(f.canaries_live());

@@ -3,6 +3,7 @@
 // Random block columns for factor_pivot_block(), kept as one dense matrix, and the
 // product of the factors that come back.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "solver/kernels/pivot_block.h"
+#include "solver/kernels/row_tiles.h"
 
 namespace espalier::solver::kernels {
 
@@ -69,15 +71,32 @@ class SplitBlock {
     std::vector<T> scratch(pivot_scratch(kind_, width_),
                            std::numeric_limits<T>::quiet_NaN());
     const auto below = segments(below_), right = segments(right_);
-    const PivotBlock<T> block{width_,
-                              diagonal_.data(),
-                              leading_,
-                              below,
-                              right,
-                              row_order_.data(),
-                              column_order_.data(),
-                              d_.data()};
-    return factor_pivot_block(kind_, block, rule, scratch);
+    return factor_pivot_block(kind_, block(below, right), rule, scratch);
+  }
+
+  /// The same by tiles: the first `together` segments with the diagonal block, the others
+  /// one by one. What these do not bear is put back, and not tried again.
+  PivotCounts factor_by_tiles(const PivotRule& rule, std::size_t together) {
+    std::vector<T> scratch(pivot_scratch(kind_, width_),
+                           std::numeric_limits<T>::quiet_NaN());
+    const auto below = segments(below_), right = segments(right_);
+    const auto first = [&](const std::vector<RowSegment<T>>& all) {
+      return std::span(all).first(std::min(together, all.size()));
+    };
+    const PivotCounts counts =
+        factor_pivot_block(kind_, block(first(below), first(right)), rule, scratch);
+    std::vector<std::int32_t> kept(below.size(), counts.eliminated);
+    const PivotBlock<T> all = block(below, right);
+    for (std::size_t k = together; k < below.size(); ++k)
+      kept[k] =
+          solve_rows(kind_, all, counts.eliminated, rule.threshold, below[k], scratch);
+    for (std::size_t k = together; k < right.size(); ++k)
+      solve_right_rows(all, counts.eliminated, right[k], scratch);
+    std::int32_t least = counts.eliminated;
+    for (const std::int32_t count : kept) least = std::min(least, count);
+    if (least < counts.eliminated)
+      put_back(kind_, all, counts.eliminated, kept, least, scratch);
+    return count_pivots(kind_, all, least);
   }
 
   [[nodiscard]] T diagonal(std::int32_t i, std::int32_t j) const {
@@ -115,6 +134,18 @@ class SplitBlock {
     std::int32_t rows, leading;
     std::vector<T> entries;
   };
+
+  PivotBlock<T> block(std::span<const RowSegment<T>> below,
+                      std::span<const RowSegment<T>> right) {
+    return {width_,
+            diagonal_.data(),
+            leading_,
+            below,
+            right,
+            row_order_.data(),
+            column_order_.data(),
+            d_.data()};
+  }
 
   template <class Random>
   void split(const T* a, std::int32_t lda, std::int32_t rows, Random& random,

@@ -29,11 +29,10 @@ inline void write_bytes(const std::string& path, std::string_view bytes) {
 }
 
 /// Values in [-1, 1], most diagonal entries zero where the kind can do with that.
-inline SquareMatrix random_of_kind(std::mt19937& random, std::int32_t n,
-                                   FactorKind kind) {
-  if (kind == FactorKind::kCholesky) return {random_spd(random, n), {}};
-  const auto shape = static_cast<Shape>(draw(random, 0, kShapes - 1));
+inline SquareMatrix random_of_kind(std::mt19937& random, std::int32_t n, FactorKind kind,
+                                   Shape shape) {
   SquareMatrix a{random_values(random, random_pattern(random, shape, n), n), {}};
+  if (kind == FactorKind::kCholesky) return a;
   std::uniform_real_distribution<> value(-1, 1);
   for (std::int32_t j = 0; j < n; ++j)
     for (auto k = a.lower.column_start[j]; k < a.lower.column_start[j + 1]; ++k) {
@@ -43,6 +42,12 @@ inline SquareMatrix random_of_kind(std::mt19937& random, std::int32_t n,
         a.upper.push_back(diagonal ? a.lower.value[k] : value(random));
     }
   return a;
+}
+
+inline SquareMatrix random_of_kind(std::mt19937& random, std::int32_t n,
+                                   FactorKind kind) {
+  const auto shape = static_cast<Shape>(draw(random, 0, kShapes - 1));
+  return random_of_kind(random, n, kind, shape);
 }
 
 template <class T>

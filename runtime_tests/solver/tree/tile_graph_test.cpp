@@ -25,8 +25,7 @@ std::string text(const TileShape& shape) {
   std::ostringstream out;
   out << "panels " << shape.panels << " blocks " << shape.blocks << " group "
       << shape.group << " slices " << shape.slices << " window " << shape.window
-      << (shape.solves_by_tiles ? " by tiles" : " whole panels")
-      << (shape.has_tail ? " tail" : "");
+      << (shape.tested ? " tested" : "") << (shape.has_tail ? " tail" : "");
   return out.str();
 }
 
@@ -40,8 +39,8 @@ TileShape random_shape(std::mt19937& random) {
   shape.group = draw(1, 4);
   shape.slices = draw(1, 3);
   shape.window = draw(1, 6);
-  shape.solves_by_tiles = draw(0, 1) == 0;
-  shape.has_tail = !shape.solves_by_tiles && draw(0, 1) == 0;
+  shape.tested = draw(0, 1) == 0;
+  shape.has_tail = shape.tested && draw(0, 1) == 0;
   return shape;
 }
 
@@ -135,6 +134,29 @@ TEST(TileGraph, MakesATaskReadyWhenWhatItWaitsForHasEnded) {
       }
     }
   }
+}
+
+// Of a tested panel nothing is used before all of it is solved for.
+TEST(TileGraph, AcceptsAPanelThatIsTestedBeforeItUpdates) {
+  const TileShape shape{.panels = 1, .blocks = 3, .tested = true, .has_tail = true};
+  TileGraph graph(shape);
+  std::vector<TileTask> ready;
+  graph.start(ready);
+  for (std::int32_t j = 0; j < 3; ++j) graph.end({Kind::kAssemble, j, 0, j}, ready);
+  graph.end({Kind::kFactor, 0, 0, 0}, ready);
+  ready.clear();
+  graph.end({Kind::kSolve, 0, 2, 0}, ready);
+  EXPECT_TRUE(ready.empty());
+  graph.end({Kind::kSolve, 0, 1, 0}, ready);
+  EXPECT_EQ(ready, (std::vector<TileTask>{{Kind::kAccept, 0, 0, 0}}));
+  EXPECT_FALSE(graph.column_done(0));
+  ready.clear();
+  graph.end({Kind::kAccept, 0, 0, 0}, ready);
+  EXPECT_TRUE(graph.column_done(0));
+  EXPECT_EQ(ready.size(), 4u);  // three tiles to update, and the end
+  // Where one group has all rows there is nobody to ask.
+  EXPECT_FALSE(
+      (TileShape{.panels = 2, .blocks = 2, .group = 2, .tested = true}.accepts(1)));
 }
 
 // Each update of a tile by each earlier panel, once and in the order of panels.
