@@ -2,7 +2,14 @@
 // users have them, every one with its own ordering: processor time from the analysis to
 // the refined solution, and ours over that of the best peer.
 //
-//   pattern_bench [--repeat N] [--workers N] [--timeout SECONDS] [--json FILE] [NAME…]
+//   pattern_bench [--repeat N] [--workers N] [--timeout SECONDS] [--memory GIB]
+//                 [--json FILE] [NAME…]
+//
+// The same phases on both sides: analysis, factorisation, one solve and its refinement,
+// from a matrix in memory to the solution; the start of a runtime is in ours. Reading,
+// and whatever measures memory or the error afterwards, is in none. All run with the
+// allocator as it is by default, and all inside the same limit of address space: what a
+// peer does not do in it counts as failed.
 //
 // Exit status 1 when ours failed or left a backward error above 1e-10. Ratios above 1.5
 // are marked; they are a measurement, never a failure.
@@ -30,7 +37,7 @@ const std::vector<std::string> kPeers = {"cholmod-own", "mumps-own", "umfpack-ow
                                          "superlu"};
 
 struct Options {
-  int repeat = 3, workers = 2, timeout = 120;
+  int repeat = 3, workers = 2, timeout = 120, memory_gib = 8;
   std::vector<std::string> names;
   std::string json_file;
 };
@@ -54,7 +61,11 @@ std::vector<Series> run_all(const Pattern& pattern, const Options& options) {
   names.insert(names.end(), kPeers.begin(), kPeers.end());
   std::vector<Series> series;
   for (const std::string& name : names)
-    if (const auto way = peer(name, system)) series.push_back({*way, {}, {}});
+    if (auto way = peer(name, system)) {
+      way->command = fmt::format("ulimit -v {}; {} --heap default",
+                                 std::int64_t{options.memory_gib} << 20, way->command);
+      series.push_back({*std::move(way), {}, {}});
+    }
   for (int i = 0; i < options.repeat; ++i)
     for (Series& s : series) s.run_again(options.timeout);
   return series;
@@ -86,10 +97,11 @@ bool print_row(const Pattern& pattern, const std::vector<Series>& series) {
 int compare(const Options& options) {
   fmt::print(
       "Processor seconds, medians of {} runs, {} workers or BLAS threads, kernels of "
-      "OpenBLAS: {}.\n!: backward error above {:.0e}, counts for none. *: over {} times "
+      "OpenBLAS: {}. Limits: {} s, {} GiB of address space.\n!: backward error above "
+      "{:.0e}, counts for none. *: over {} times "
       "the best peer.\n\n{:<15} {:<9} {:>9}",
-      options.repeat, options.workers, choose_blas_kernel(), kUseless, kCliff, "pattern",
-      "kind", "ours");
+      options.repeat, options.workers, choose_blas_kernel(), options.timeout,
+      options.memory_gib, kUseless, kCliff, "pattern", "kind", "ours");
   for (const char* name : {"CHOLMOD", "MUMPS", "UMFPACK", "SuperLU"})
     fmt::print(" {:>9}", name);
   fmt::print(" {:>7}\n", "ratio");
@@ -120,6 +132,8 @@ int main(int argc, char** argv) {
   app.add_option("--workers", options.workers, "Workers or BLAS threads")
       ->check(CLI::Range(1, 1024));
   app.add_option("--timeout", options.timeout, "Seconds of one run")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--memory", options.memory_gib, "GiB of address space of one run")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--json", options.json_file, "Also write every run to this file");
   app.add_option("NAME", options.names, "Patterns; none: all");

@@ -99,6 +99,8 @@ int peer_main(int argc, char** argv, const std::function<PeerResult(PeerOptions)
       ->check(CLI::Range(1, 1024));
   app.add_option("--ordering", options.ordering, "METIS as given, or the library's own")
       ->check(CLI::IsMember({"given", "own"}));
+  app.add_option("--heap", options.heap, "Freed memory: given back, or as by default")
+      ->check(CLI::IsMember({"small", "default"}));
   app.add_option("--out-of-core", options.out_of_core, "Folder for the factors")
       ->check(CLI::ExistingDirectory);
   app.add_option("--memory", options.memory_mib, "Bound of a process, MB")
@@ -107,7 +109,7 @@ int peer_main(int argc, char** argv, const std::function<PeerResult(PeerOptions)
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   try {
-    solver::keep_heap_small();
+    if (options.heap == "small") solver::keep_heap_small();
     const PeerResult result = solve(options);
     if (prints) fmt::print("{}\n", to_json(result).dump());
     return result.failure.empty() ? 0 : 1;

@@ -13,6 +13,9 @@ namespace espalier::bench {
 ///   PEER INPUT --kind spd|symmetric|general --threads N
 struct PeerOptions {
   std::string input, kind = "spd", ordering = "given", out_of_core;
+  /// small: what is freed leaves the resident set, so that growth is what is needed;
+  /// default: the allocator as users have it, for times.
+  std::string heap = "small";
   int threads = 1;
   std::int32_t memory_mib = 0;  ///< bound on working memory of a process; 0: none
   std::int32_t relax = 0;       ///< MUMPS: per cent added to its workspace; 0: default

@@ -106,6 +106,12 @@ void Solver::start_runtime() {
   runtime_->warm_up();
 }
 
+AnalyseOptions Solver::analyse_options(FactorKind kind) const {
+  AnalyseOptions analysing = options_.analysis;
+  if (may_be_whole()) analysing.bundles.least_flops = whole_flops(kind);
+  return analysing;
+}
+
 void Solver::analyse_given(InputMatrix&& matrix) {
   const FactorKind kind = options_.kind.value_or(kind_of(matrix));
   if (options_.kind) require_kind(matrix, kind);
@@ -113,7 +119,7 @@ void Solver::analyse_given(InputMatrix&& matrix) {
   // What is in the file is read node by node, not block by block.
   preparing.block_triangular &= options_.out_of_core.empty();
   prepared_ = prepare(std::move(matrix), kind, preparing);
-  analysis_ = analyse(std::move(prepared_), options_.analysis);
+  analysis_ = analyse(std::move(prepared_), analyse_options(kind));
 }
 
 // Ordered, scaled and matched without the kept variables, which come in at the end.
@@ -127,7 +133,7 @@ void Solver::analyse_inner(const InputMatrix& matrix) {
   PrepareOptions preparing = options_.prepare;
   preparing.block_triangular = false;
   prepared_ = prepare(std::move(inner), kind, preparing);
-  AnalyseOptions analysing = options_.analysis;
+  AnalyseOptions analysing = analyse_options(kind);
   analysing.order = split.inner_order(options_.analysis.order);
   analysis_ = analyse(std::move(prepared_), analysing);
   keep_variables(matrix, split, prepared_, analysis_);
@@ -162,11 +168,18 @@ AssemblyOptions Solver::assembly_options() const {
           .whole = whole_};
 }
 
-bool Solver::is_small(FactorKind kind) const {
-  const int sides = kind == FactorKind::kLu ? 2 : 1;
+bool Solver::may_be_whole() const {
   return options_.scheduler == "espalier" && options_.out_of_core.empty() &&
-         !options_.record_run &&
-         sides * analysis_.symbolic.factor_flops < options_.runtime_flops;
+         !options_.record_run;
+}
+
+// Operations from which on a factorisation is the runtime's.
+Flops Solver::whole_flops(FactorKind kind) const {
+  return options_.runtime_flops / (kind == FactorKind::kLu ? 2 : 1);
+}
+
+bool Solver::is_small(FactorKind kind) const {
+  return may_be_whole() && analysis_.symbolic.factor_flops < whole_flops(kind);
 }
 
 void Solver::build(FactorKind kind) {
@@ -260,19 +273,20 @@ Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation oper
       const std::int32_t count = std::min(block, columns - k);
       solve_block(
           b.subspan(static_cast<std::size_t>(k * n), static_cast<std::size_t>(count * n)),
-          count, operation, inner_rows, solution);
+          block, operation, inner_rows, solution);
     }
   });
   judge(solution);
   return solution;
 }
 
-void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation operation,
+void Solver::solve_block(std::span<double> b, std::int32_t most, Operation operation,
                          std::span<const std::int32_t> rows, Solution& solution) {
   const auto start = Clock::now();
   const SystemMap map(prepared_, analysis_.symbolic, operation);
   const bool transposed = operation == Operation::kTransposed;
   const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
+  const auto columns = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
   std::vector<double> rhs(b.size());
   for (std::size_t k = 0; k < b.size(); k += n)
     map.rhs_to_inner(b.subspan(k, n), std::span(rhs).subspan(k, n));
@@ -295,7 +309,7 @@ void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation op
   if (!options_.refine) {
     refine_options.max_steps = 0;
   } else if (!singular() && least_basis() > 0) {
-    refine_options.gmres_basis = agree(gmres_basis());
+    refine_options.gmres_basis = agree(refining_basis(most));
   }
   const std::vector<double> scale = map.solution_scale();
   const std::vector<std::int32_t> systems =
@@ -309,7 +323,7 @@ void Solver::solve_block(std::span<double> b, std::int32_t columns, Operation op
   worst.backward_error = std::max(worst.backward_error, one.backward_error);
   for (std::size_t k = 0; k < b.size(); k += n) {
     const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
-    if (needs_estimate(side, found)) estimate(side, found, operation, solution);
+    if (needs_estimate(side, found)) estimate(side, found, operation, most, solution);
   }
   for (std::size_t k = 0; k < b.size(); k += n)
     map.solution_to_outer(std::span(x).subspan(k, n), b.subspan(k, n));

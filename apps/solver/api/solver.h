@@ -250,6 +250,9 @@ class Solver {
   [[nodiscard]] virtual std::int32_t agree(std::int32_t value) const { return value; }
   [[nodiscard]] Bytes reserve_bytes();
   [[nodiscard]] Bytes solve_bytes(std::int32_t columns) const;
+  [[nodiscard]] Bytes bare_solve_bytes(std::int32_t columns) const;
+  [[nodiscard]] Bytes refining_bytes(std::int32_t columns, std::int32_t basis) const;
+  [[nodiscard]] Bytes estimating_bytes(std::int32_t basis) const;
   [[nodiscard]] AssemblyOptions assembly_options() const;
   [[nodiscard]] FactorInput input() const;
   [[nodiscard]] PivotOptions pivot_options() const;
@@ -257,7 +260,10 @@ class Solver {
   /// Threads that compute.
   [[nodiscard]] std::int32_t workers() const { return whole_ ? 1 : options_.workers; }
   [[nodiscard]] std::int32_t least_basis() const;
-  [[nodiscard]] std::int32_t gmres_basis() const;
+  [[nodiscard]] std::int32_t basis_within_bound(
+      std::int32_t columns, const std::function<Bytes(std::int32_t)>& bytes) const;
+  [[nodiscard]] std::int32_t refining_basis(std::int32_t columns) const;
+  [[nodiscard]] std::int32_t estimating_basis(std::int32_t columns) const;
 
  private:
   Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& options,
@@ -267,9 +273,12 @@ class Solver {
                                                     const std::string& path,
                                                     const SolverOptions& options);
   void prepare_runtime();
+  [[nodiscard]] AnalyseOptions analyse_options(FactorKind kind) const;
   void analyse_given(InputMatrix&& matrix);
   void analyse_inner(const InputMatrix& matrix);
   void build(FactorKind kind);
+  [[nodiscard]] bool may_be_whole() const;
+  [[nodiscard]] Flops whole_flops(FactorKind kind) const;
   [[nodiscard]] bool is_small(FactorKind kind) const;
   [[nodiscard]] bool join_blocks();
   void account();
@@ -290,10 +299,11 @@ class Solver {
   void with_open_solve(std::int32_t columns, const std::function<void()>& body);
   [[nodiscard]] std::int32_t columns_at_once(std::int32_t columns);
   [[nodiscard]] BlockOperator factored(bool transposed);
-  void solve_block(std::span<double> b, std::int32_t columns, Operation operation,
+  /// @param most  right-hand sides that there is memory for; b may hold fewer
+  void solve_block(std::span<double> b, std::int32_t most, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
   void estimate(std::span<const double> b, std::span<const double> x, Operation operation,
-                Solution& solution);
+                std::int32_t most, Solution& solution);
   [[nodiscard]] bool needs_estimate(std::span<const double> b,
                                     std::span<const double> x) const;
   void judge(Solution& solution) const;

@@ -70,8 +70,9 @@ void Solver::account() {
   tree_.kind = kind;
 }
 
-// Resident while solving, with the panels that stay and the largest of those that do not.
-Bytes Solver::solve_bytes(std::int32_t columns) const {
+// Resident while solving, with the panels that stay and the largest of those that do not,
+// apart from what refinement and estimates take in turn.
+Bytes Solver::bare_solve_bytes(std::int32_t columns) const {
   Bytes resident = 0, largest = 0;
   for (const AssemblyTree::Node& node : tree_.nodes) {
     if (node.factor_at < 0)
@@ -81,19 +82,31 @@ Bytes Solver::solve_bytes(std::int32_t columns) const {
   }
   if (analysis_.symbolic.kept() > 0)
     resident = checked_add(resident, tree_.nodes.back().contribution_bytes);
-  const std::int32_t n = analysis_.symbolic.size;
-  // Estimates come after refinement, but where pivots were perturbed each of their solves
-  // is refined, too. Beside both: what maps the vectors to the given system.
-  const Bytes a_vector = static_cast<Bytes>(sizeof(double)) * n;
-  const Bytes refining = refinement_bytes(n, columns, {.gmres_basis = least_basis()});
-  const Bytes estimating = checked_add(estimate_errors_bytes(n), 3 * a_vector);
-  const Bytes vectors = checked_add(
-      checked_mul(2 * std::int64_t{n} * columns, sizeof(double)),
-      checked_add(2 * a_vector, least_basis() > 0 ? checked_add(refining, estimating)
-                                                  : std::max(refining, estimating)));
+  // Right-hand sides and solutions, and what maps them to the given system.
+  const Bytes vectors = checked_mul(
+      2 * (std::int64_t{columns} + 1) * analysis_.symbolic.size, sizeof(double));
   return checked_add(
       checked_add(resident, largest),
       checked_add(vectors, numeric_->solve_bytes_beside(input(), workers(), columns)));
+}
+
+Bytes Solver::refining_bytes(std::int32_t columns, std::int32_t basis) const {
+  return refinement_bytes(analysis_.symbolic.size, columns, {.gmres_basis = basis});
+}
+
+// Where pivots were perturbed each solve of an estimate is refined, too.
+Bytes Solver::estimating_bytes(std::int32_t basis) const {
+  const std::int32_t n = analysis_.symbolic.size;
+  const Bytes own =
+      checked_add(estimate_errors_bytes(n), 3 * static_cast<Bytes>(sizeof(double)) * n);
+  return least_basis() > 0 ? checked_add(own, refining_bytes(1, basis)) : own;
+}
+
+// Estimates come after refinement, and have GMRES where the bound leaves room for it.
+Bytes Solver::solve_bytes(std::int32_t columns) const {
+  return checked_add(
+      bare_solve_bytes(columns),
+      std::max(refining_bytes(columns, least_basis()), estimating_bytes(0)));
 }
 
 void Solver::spill_to(Bytes tree_bound) {
@@ -206,13 +219,24 @@ std::int32_t Solver::least_basis() const {
   return exact ? 0 : kLeastBasis;
 }
 
-// Steps of GMRES before a restart: what the bound leaves.
-std::int32_t Solver::gmres_basis() const {
-  constexpr std::int32_t kMost = RefineOptions{}.gmres_basis;
-  if (!bound_) return kMost;
-  const Bytes left = memory_.tree_bound(*bound_) - solve_bytes(1);
-  const Bytes a_step = 2 * static_cast<Bytes>(sizeof(double)) * analysis_.symbolic.size;
-  return static_cast<std::int32_t>(std::clamp<Bytes>(
-      least_basis() + (a_step > 0 ? left / a_step - (left < 0) : 0), 0, kMost));
+// Steps of GMRES before a restart, the most whose bytes the bound leaves beside a solve.
+std::int32_t Solver::basis_within_bound(
+    std::int32_t columns, const std::function<Bytes(std::int32_t)>& bytes) const {
+  std::int32_t basis = RefineOptions{}.gmres_basis;
+  if (!bound_) return basis;
+  const Bytes left = memory_.tree_bound(*bound_) - bare_solve_bytes(columns);
+  while (basis > 0 && bytes(basis) > left) --basis;
+  return basis;
 }
+
+std::int32_t Solver::refining_basis(std::int32_t columns) const {
+  return basis_within_bound(
+      columns, [&](std::int32_t basis) { return refining_bytes(columns, basis); });
+}
+
+std::int32_t Solver::estimating_basis(std::int32_t columns) const {
+  return basis_within_bound(columns,
+                            [&](std::int32_t basis) { return estimating_bytes(basis); });
+}
+
 }  // namespace espalier::solver

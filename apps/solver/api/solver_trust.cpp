@@ -20,6 +20,8 @@ constexpr int kTries = 3;
 // Of the largest entry: pivots above this part of it are never taken for rounding.
 constexpr double kMostDoubtful = 1e-3;
 constexpr double kHugeSolution = 1e10;
+// Backward error above which a solve says nothing of the inverse.
+constexpr double kUnrefined = 1e-8;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
@@ -188,16 +190,19 @@ bool Solver::needs_estimate(std::span<const double> b, std::span<const double> x
 }
 
 // Where the factor is that of a matrix nearby, every solve is refined: what it knows of
-// the inverse by itself may be too small by orders of magnitude.
+// the inverse by itself may be too small by orders of magnitude. Where the bound has left
+// no room for GMRES and a solve would have needed it, nothing is known.
 void Solver::estimate(std::span<const double> b, std::span<const double> x,
-                      Operation operation, Solution& solution) {
+                      Operation operation, std::int32_t most, Solution& solution) {
   const bool rough = facts_.perturbed || facts_.doubtful;
-  const std::int32_t basis = rough && least_basis() > 0 ? agree(gmres_basis()) : 0;
+  const std::int32_t basis =
+      rough && least_basis() > 0 ? agree(estimating_basis(most)) : 0;
   const std::vector<std::int32_t> systems =
       independent_systems(analysis_.symbolic, analysis_.form);
+  double unrefined = 0;  // the largest error that was left in the estimate's solves
   const auto apply = [&](bool transposed) {
-    return [this, transposed, rough, basis, &systems](std::span<double> block,
-                                                      std::int32_t count) {
+    return [this, transposed, rough, basis, &systems, &unrefined](std::span<double> block,
+                                                                  std::int32_t count) {
       const std::size_t n = block.size() / static_cast<std::size_t>(count);
       const BlockOperator solve = factored(transposed);
       for (std::size_t k = 0; k < block.size(); k += n) {
@@ -205,12 +210,14 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
         const std::vector<double> side(rough ? y.begin() : y.end(), y.end());
         solve(y, 1);
         if (!rough) continue;
-        refine(matrix(), side, y, 1, solve,
-               {.operation = transposed ? Operation::kTransposed : Operation::kPlain,
-                .given = {.scale = {}, .block = systems},
-                .max_steps = 3,
-                .gmres_basis = basis,
-                .gmres_cycles = 1});
+        const Refinement one =
+            refine(matrix(), side, y, 1, solve,
+                   {.operation = transposed ? Operation::kTransposed : Operation::kPlain,
+                    .given = {.scale = {}, .block = systems},
+                    .max_steps = 3,
+                    .gmres_basis = basis,
+                    .gmres_cycles = 1});
+        unrefined = std::max(unrefined, one.backward_error);
       }
     };
   };
@@ -224,7 +231,8 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
   // What replaced a pivot must not be more than all there was in its row or column: the
   // factor, and whatever is estimated with it, knows nothing of that then.
   const bool blind =
-      facts_.perturbed && has_less_than(matrix(), 10 * pivot_options().perturbation);
+      (facts_.perturbed && has_less_than(matrix(), 10 * pivot_options().perturbation)) ||
+      (basis < least_basis() && unrefined > kUnrefined);
   ErrorEstimate worst = solution.errors.value_or(ErrorEstimate{});
   worst.condition_1norm = std::max(worst.condition_1norm, one.condition_1norm);
   worst.forward_error_bound =

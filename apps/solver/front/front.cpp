@@ -30,7 +30,7 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
   storage_.panel_layout = factor.panel(symbolic, context.tree, front);
   storage_.contribution_layout = context.tree.contribution(symbolic, front);
   storage_.sides = context.tree.sides();
-  for (std::int32_t k = 0; k < panels(); ++k)
+  for (std::int32_t k = 0; kind() != FactorKind::kCholesky && k < panels(); ++k)
     eliminated_.push_back(storage_.panel_layout.width(k));
 
   FrontDelays<T>* const own = delays();
@@ -78,8 +78,9 @@ template <class T>
 void Front<T>::add_child(std::int32_t child, const T* contribution,
                          std::span<const std::int32_t> positions, std::int32_t begin,
                          std::int32_t end) {
-  const std::int32_t first = rows_before(positions, begin);
-  const std::int32_t last = rows_before(positions, end);
+  const std::int32_t first = begin == 0 ? 0 : rows_before(positions, begin);
+  const std::int32_t last = end == order() ? static_cast<std::int32_t>(positions.size())
+                                           : rows_before(positions, end);
   const AssemblyTree& tree = context_.tree;
   const Trapezoid layout = tree.contribution(context_.symbolic, child);
   const std::int32_t node = tree.node_of_front[child];
@@ -187,7 +188,8 @@ void Front<T>::update(std::int32_t target, std::int32_t source, std::int32_t beg
   if (source < panels()) {
     const BlockColumn<T> from = block_column(storage_, source);
     const std::int32_t down = to.first - from.first;
-    by = {from.data[0] + down, from.data[1] + down, from.leading, eliminated_[source],
+    by = {from.data[0] + down, from.data[1] + down, from.leading,
+          eliminated_.empty() ? from.width : eliminated_[source],
           d_ + 2 * std::int64_t{from.first}};
   } else {
     const FrontDelays<T>* const own = delays();

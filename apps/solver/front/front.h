@@ -198,7 +198,7 @@ class Front {
   std::int32_t* row_order_ = nullptr;
   std::int32_t* column_order_ = nullptr;
   T* d_ = nullptr;
-  std::vector<std::int32_t> eliminated_;  // columns of each block of the panel
+  std::vector<std::int32_t> eliminated_;  // columns of each block; Cholesky: all of them
   std::vector<T> corner_;  // slots x slots: what is left of them among themselves
   std::unique_ptr<OpenPanel> open_;
 };

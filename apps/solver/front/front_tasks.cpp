@@ -1,9 +1,13 @@
 #include "solver/front/front_tasks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "solver/front/block_assembly.h"
+#include "solver/kernels/single_pivot.h"
+#include "solver/kernels/update.h"
+#include "solver/tree/joined_leaves.h"
 
 namespace espalier::solver {
 namespace {
@@ -43,18 +47,98 @@ class NodeRun {
   void run() {
     for (std::int32_t s = node_.first_front; s <= node_.last_front; ++s) {
       if (context_.log.failed()) return;
-      T* const contribution = s < node_.last_front ? push(s) : output_;
+      if (take_alone(s) || take_leaf(s)) continue;
+      const bool joins = joins_previous(symbolic_, tree_, node_, s);
+      T* const contribution = s == node_.last_front ? output_
+                              : joins               ? top_block(s)
+                                                    : push(s);
       Front<T> front(context_, s, panel_, contribution);
       panel_ += tree_.sides() * tree_.panel(symbolic_, s).entries();
       const std::int64_t children = assemble(front);
       if (!eliminate(front)) return;
-      close(s, contribution, children);
+      if (!joins) close(s, contribution, children);
     }
+    context_.log.add(alone_);
   }
 
  private:
+  // A front of one entry that is a good pivot: diagonal matrices and triangular ones in
+  // block form have no others. @return false: it takes the way of all fronts
+  bool take_alone(std::int32_t s) {
+    if (symbolic_.front_order(s) != 1 || tree_.first_child[s] >= 0) return false;
+    const SymmetricMatrix& a = context_.permuted.lower;
+    const std::int32_t column = symbolic_.first_column[s];
+    const std::int64_t at = a.column_start[column];
+    if (at == a.column_start[column + 1]) return false;
+    Factor<T>& factor = context_.factor;
+    T pivot = static_cast<T>(a.value[at]);
+    if (tree_.kind == FactorKind::kCholesky) {
+      if (!(pivot > 0) || !std::isfinite(pivot) || context_.pivoting.least_part >= 1)
+        return false;
+      pivot = std::sqrt(pivot);
+      alone_.smallest = std::min(alone_.smallest, 1.0);
+    } else {
+      const PivotOptions& pivoting = context_.pivoting;
+      const double least =
+          pivoting.delay_reserve == 0 ? pivoting.perturbation : pivoting.zero;
+      kernels::PivotBlock<T> block{};
+      block.width = block.leading = 1;
+      block.diagonal = &pivot;
+      block.row_order = factor.row_order.data() + column;
+      if (tree_.kind == FactorKind::kLu)
+        block.column_order = factor.column_order.data() + column;
+      else
+        block.d = factor.d.data() + 2 * std::int64_t{column};
+      const auto counts =
+          kernels::factor_single_pivot(tree_.kind, block, {pivoting.threshold, least});
+      if (!counts) return false;
+      alone_.negative += counts->negative;
+      alone_.smallest = std::min(alone_.smallest, counts->smallest);
+    }
+    *panel_ = pivot;
+    note_panel(s, tree_.sides());
+    return true;
+  }
+
   [[nodiscard]] std::int64_t contribution_entries(std::int32_t front) const {
     return tree_.sides() * tree_.contribution(symbolic_, front).entries();
+  }
+
+  // A leaf of one pivot and one block, of Cholesky, all of whose rows are entries of A:
+  // most leaves of trees, hubs and borders. @return false: it takes the way of all fronts
+  bool take_leaf(std::int32_t s) {
+    const std::int32_t order = symbolic_.front_order(s), below = order - 1;
+    const SymmetricMatrix& a = context_.permuted.lower;
+    const std::int32_t column = symbolic_.first_column[s];
+    const double* const value = a.value.data() + a.column_start[column];
+    if (tree_.kind != FactorKind::kCholesky || symbolic_.pivots(s) != 1 ||
+        tree_.first_child[s] >= 0 || s == node_.last_front ||
+        below > tree_.block_width[s] || context_.pivoting.least_part >= 1 ||
+        a.column_start[column + 1] - a.column_start[column] != order)
+      return false;
+    const T pivot = static_cast<T>(*value), root = std::sqrt(pivot), inverse = 1 / root;
+    if (!(pivot > 0) || !std::isfinite(pivot)) return false;
+    const bool joins = joins_previous(symbolic_, tree_, node_, s);
+    T* const contribution = joins ? top_block(s) : push(s);
+    panel_[0] = root;
+    for (std::int32_t i = 1; i < order; ++i)
+      panel_[i] = static_cast<T>(value[i]) * inverse;
+    kernels::update_lower(below, below, 1, panel_ + 1, order, contribution, below);
+    note_panel(s, order);
+    alone_.smallest = std::min(alone_.smallest, 1.0);
+    if (!joins) top_ += contribution_entries(s);
+    return true;
+  }
+
+  // A front's panel stands at panel_ and has so many entries.
+  void note_panel(std::int32_t s, std::int64_t entries) {
+    const PageBuffer& storage = context_.factor.storage[tree_.node_of_front[s]];
+    context_.factor.front[s].offset = panel_ - storage.template as<T>();
+    panel_ += entries;
+  }
+
+  T* top_block(std::int32_t s) {
+    return scratch_.template as<T>() + top_ - contribution_entries(s);
   }
 
   T* push(std::int32_t s) {
@@ -70,15 +154,18 @@ class NodeRun {
     front.add_original(0, symbolic_.pivots(s));
     std::int64_t on_stack = 0;
     for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c])
-      if (c >= node_.first_front) on_stack += contribution_entries(c);
+      if (c >= node_.first_front && !is_joined(symbolic_, tree_, node_, c))
+        on_stack += contribution_entries(c);
     const T* block = scratch_.template as<T>() + top_ - on_stack;
     for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c]) {
       const bool inside = c >= node_.first_front;
+      const bool joined = is_joined(symbolic_, tree_, node_, c);
+      if (joined && !front.has_delayed()) continue;
       const T* const source = inside ? block : nullptr;
-      if (inside) block += contribution_entries(c);
+      if (inside && !joined) block += contribution_entries(c);
       const std::span positions(positions_, symbolic_.rows_of(c).size());
       front.child_positions(c, positions);
-      front.add_child(c, source, positions, 0, order);
+      if (!joined) front.add_child(c, source, positions, 0, order);
       if (front.has_delayed()) front.add_delayed(c, positions, 0, order);
       if (!inside) context_.contributions[tree_.node_of_front[c]].release();
     }
@@ -103,7 +190,8 @@ class NodeRun {
   std::int32_t* positions_;
   T* panel_;
   T* output_;
-  std::int64_t top_ = 0;  // entries on the stack
+  std::int64_t top_ = 0;   // entries on the stack
+  PivotStatistics alone_;  // of take_alone() and take_leaf()
 };
 
 }  // namespace

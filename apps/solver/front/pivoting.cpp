@@ -15,11 +15,14 @@ std::optional<BadPivot> PivotLog::failure() const {
 }
 
 void PivotLog::add(const PivotStatistics& counts) noexcept {
-  delayed_ += counts.delayed;
-  perturbed_ += counts.perturbed;
-  null_space_ += counts.null_space;
-  negative_ += counts.negative;
-  two_by_two_ += counts.two_by_two;
+  const auto add_to = [](std::atomic<std::int64_t>& sum, std::int64_t count) {
+    if (count != 0) sum += count;  // mostly none, and a locked operation each
+  };
+  add_to(delayed_, counts.delayed);
+  add_to(perturbed_, counts.perturbed);
+  add_to(null_space_, counts.null_space);
+  add_to(negative_, counts.negative);
+  add_to(two_by_two_, counts.two_by_two);
   double seen = smallest_.load();
   while (counts.smallest < seen &&
          !smallest_.compare_exchange_weak(seen, counts.smallest)) {

@@ -1,5 +1,8 @@
 #include "solver/kernels/block_solve.h"
 
+#include <array>
+#include <cmath>
+
 #include "solver/kernels/blas.h"
 
 namespace espalier::solver::kernels {
@@ -8,24 +11,39 @@ namespace {
 constexpr std::int32_t kLoopOrder = 8;  // order below which loops beat calls
 
 // One column: x := L^-1 x and U^-T x go down, L^-T x and U^-1 x go up. `a` holds L or U;
-// `along` says that entries are met along its columns (L^-1, U^-1), not its rows.
-template <class T>
-void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool down, bool along,
-                 bool unit, T* x) {
+// kAlong says that entries are met along its columns (L^-1, U^-1), not its rows.
+// The quotients are taken before, side by side: what follows one after the other is
+// multiplications. n is less than kLoopOrder.
+template <bool kDown, bool kAlong, class T>
+void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool unit, T* x) {
+  std::array<T, kLoopOrder> inverse;
+  if (!unit)
+    for (std::int32_t j = 0; j < n; ++j) inverse[j] = 1 / a[j * (std::int64_t{lda} + 1)];
   for (std::int32_t step = 0; step < n; ++step) {
-    const std::int32_t j = down ? step : n - 1 - step;
+    const std::int32_t j = kDown ? step : n - 1 - step;
     const T* const column = a + std::int64_t{j} * lda;
     // Entries of column j off its diagonal: of L below it, of U above it.
-    const bool lower = down == along;
-    const std::int32_t first = lower ? j + 1 : 0, last = lower ? n : j;
+    constexpr bool kLower = kDown == kAlong;
+    const std::int32_t first = kLower ? j + 1 : 0, last = kLower ? n : j;
     T value = x[j];
-    if (!along)
+    if (!kAlong)
       for (std::int32_t i = first; i < last; ++i) value -= column[i] * x[i];
-    if (!unit) value /= column[j];
+    if (!unit) value = std::isnormal(inverse[j]) ? value * inverse[j] : value / column[j];
     x[j] = value;
-    if (along)
+    if (kAlong)
       for (std::int32_t i = first; i < last; ++i) x[i] -= value * column[i];
   }
+}
+
+template <class T>
+void solve_by_loops(bool lower, bool transposed, std::int32_t n, const T* a,
+                    std::int32_t lda, bool unit, T* x) {
+  if (lower)
+    transposed ? solve_loops<false, false>(n, a, lda, unit, x)
+               : solve_loops<true, true>(n, a, lda, unit, x);
+  else
+    transposed ? solve_loops<true, false>(n, a, lda, unit, x)
+               : solve_loops<false, true>(n, a, lda, unit, x);
 }
 
 template <class T>
@@ -37,8 +55,7 @@ void solve_triangle(bool lower, bool transposed, bool unit, std::int32_t n, cons
   const auto diag = unit ? CblasUnit : CblasNonUnit;
   if (n < kLoopOrder) {
     for (std::int32_t j = 0; j < nrhs; ++j)
-      solve_loops(n, a, lda, lower != transposed, !transposed, unit,
-                  x + std::int64_t{j} * ldx);
+      solve_by_loops(lower, transposed, n, a, lda, unit, x + std::int64_t{j} * ldx);
   } else if (nrhs == 1) {
     blas::trsv(uplo, trans, diag, n, a, lda, x);
   } else {

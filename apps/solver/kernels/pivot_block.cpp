@@ -4,6 +4,7 @@
 #include "solver/kernels/dense.h"
 #include "solver/kernels/inner_factor.h"
 #include "solver/kernels/pivot_loop.h"
+#include "solver/kernels/single_pivot.h"
 
 namespace espalier::solver::kernels {
 namespace {
@@ -29,6 +30,8 @@ PivotCounts factor_pivot_block(FactorKind kind, const PivotBlock<T>& block,
   ESPALIER_ASSERT(std::ssize(scratch) >= pivot_scratch(kind, block.width),
                   "scratch is short");
   ESPALIER_ASSERT(rule.threshold > 0 && rule.threshold <= 1, "threshold not in (0, 1]");
+  if (block.width == 1 && kind != FactorKind::kCholesky)
+    if (const auto counts = factor_single_pivot(kind, block, rule)) return *counts;
   switch (kind) {
     case FactorKind::kCholesky:
       return factor_cholesky_block(block);

@@ -132,15 +132,38 @@ GeneralMatrix skew_symmetric(SymmetricMatrix&& lower) {
   return joined(std::move(lower), std::move(upper));
 }
 
+bool has_sorted_columns(const GeneralMatrix& matrix) {
+  for (std::int32_t column = 0; column < matrix.size; ++column)
+    for (auto at = matrix.column_start[column] + 1; at < matrix.column_start[column + 1];
+         ++at)
+      if (matrix.row[at] < matrix.row[at - 1]) return false;
+  return true;
+}
+
+bool is_diagonal(const GeneralMatrix& matrix) {
+  for (std::int32_t column = 0; column < matrix.size; ++column)
+    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+         ++at)
+      if (matrix.row[at] != column) return false;
+  return true;
+}
+
 SquareMatrix symmetrised(const GeneralMatrix& matrix) {
-  const GeneralMatrix across = transposed(matrix);
-  const GeneralMatrix sorted = transposed(across);
   SquareMatrix result;
   result.lower.size = matrix.size;
+  if (is_diagonal(matrix)) {
+    result.lower.column_start = matrix.column_start;
+    result.lower.row = matrix.row;
+    result.lower.value = result.upper = matrix.value;
+    return result;
+  }
+  const GeneralMatrix across = transposed(matrix);
+  const bool sorted = has_sorted_columns(matrix);
+  const GeneralMatrix again = sorted ? GeneralMatrix{} : transposed(across);
   result.lower.column_start.assign(1, 0);
   result.lower.column_start.reserve(matrix.column_start.size());
   for (std::int32_t column = 0; column < matrix.size; ++column) {
-    append_column(result, sorted, across, column);
+    append_column(result, sorted ? matrix : again, across, column);
   }
   return result;
 }

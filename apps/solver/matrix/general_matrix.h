@@ -29,6 +29,11 @@ using InputMatrix = std::variant<SymmetricMatrix, GeneralMatrix>;
 /// @par Cost  O(n + nonzeros)
 [[nodiscard]] GeneralMatrix transposed(const GeneralMatrix& matrix);
 
+/// Whether the rows of every column are increasing.
+[[nodiscard]] bool has_sorted_columns(const GeneralMatrix& matrix);
+/// Whether no entry is off the diagonal.
+[[nodiscard]] bool is_diagonal(const GeneralMatrix& matrix);
+
 /// Both triangles of a symmetric matrix.
 ///
 /// @par Cost  O(n + nonzeros)

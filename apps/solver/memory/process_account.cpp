@@ -6,9 +6,8 @@ namespace espalier::solver {
 
 ProcessAccount measure_process(Bytes reserve) {
   trim_heap();
-  return {.peak_before = peak_resident_bytes(),
-          .baseline = resident_bytes(),
-          .reserve = reserve};
+  const ResidentSet resident = resident_set();
+  return {.peak_before = resident.peak, .baseline = resident.now, .reserve = reserve};
 }
 
 }  // namespace espalier::solver

@@ -18,6 +18,11 @@ Bytes told(std::optional<Bytes> bytes, const char* field) {
 
 }  // namespace
 
+ResidentSet resident_set() {
+  const ProcessMemory memory = process_memory();
+  return {told(memory.vm_rss, "VmRSS"), told(memory.vm_hwm, "VmHWM")};
+}
+
 Bytes resident_bytes() { return told(process_memory().vm_rss, "VmRSS"); }
 Bytes peak_resident_bytes() { return told(process_memory().vm_hwm, "VmHWM"); }
 

@@ -8,6 +8,11 @@ namespace espalier::solver {
 /// since the start or the last reset (VmHWM). @throws Error where /proc does not tell
 [[nodiscard]] Bytes resident_bytes();
 [[nodiscard]] Bytes peak_resident_bytes();
+/// Both at once.
+struct ResidentSet {
+  Bytes now = 0, peak = 0;
+};
+[[nodiscard]] ResidentSet resident_set();
 
 /// Makes VmHWM start over from the present resident set. @return whether it could be done
 bool reset_peak_resident();

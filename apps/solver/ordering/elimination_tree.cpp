@@ -44,6 +44,28 @@ std::int32_t find_root(std::vector<std::int32_t>& ancestor, std::int32_t node) {
   return node;
 }
 
+// Entries of L for each of A's beyond which counting them one by one costs more time than
+// the skeleton algorithm.
+constexpr std::int64_t kFewPerEntry = 2;
+
+// Counts the entries of L below the diagonal one by one: the row subtree of a row is on
+// the paths from its columns up to it. @return false: there are more than `most`
+bool count_by_rows(const LowerRows& rows, std::span<const std::int32_t> parent,
+                   std::int64_t most, std::vector<std::int32_t>& count) {
+  std::vector<std::int32_t> last_row(parent.size(), -1);
+  for (std::int32_t row = 0; row < rows.size; ++row) {
+    last_row[row] = row;
+    for (const std::int32_t first : rows.columns_of(row))
+      for (std::int32_t column = first; last_row[column] != row;
+           column = parent[column]) {
+        if (--most < 0) return false;
+        last_row[column] = row;
+        ++count[column];
+      }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::int32_t> elimination_tree(const LowerRows& rows) {
@@ -85,6 +107,9 @@ std::vector<std::int32_t> forest_postorder(std::span<const std::int32_t> parent)
 std::vector<std::int32_t> column_counts(const LowerRows& rows,
                                         std::span<const std::int32_t> parent) {
   const std::int32_t size = rows.size;
+  std::vector<std::int32_t> count(parent.size(), 1);
+  if (count_by_rows(rows, parent, kFewPerEntry * std::ssize(rows.column), count))
+    return count;
   const LowerRows columns = transposed(rows);
   const std::vector<std::int32_t> first = first_descendants(parent);
   std::vector<std::int32_t> ancestor(size), last_first(size, -1), last_leaf(size, -1);
@@ -92,10 +117,8 @@ std::vector<std::int32_t> column_counts(const LowerRows& rows,
 
   // Column j of L counts the row subtrees that contain j. Each row subtree adds 1 at its
   // leaves and takes 1 off where two of its paths meet; summing up the tree gives counts.
-  std::vector<std::int32_t> count(size, 0);
-  for (std::int32_t column = 0; column < size; ++column) {
-    if (first[column] == column) count[column] = 1;
-  }
+  for (std::int32_t column = 0; column < size; ++column)
+    count[column] = first[column] == column ? 1 : 0;
   for (std::int32_t column = 0; column < size; ++column) {
     for (std::int32_t row : columns.columns_of(column)) {
       if (first[column] <= last_first[row]) continue;  // not a leaf of the row's subtree

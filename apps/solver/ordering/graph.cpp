@@ -61,21 +61,18 @@ struct Members {
 
 Graph adjacency(const SymmetricMatrix& matrix) {
   Graph graph;
-  std::vector<std::int64_t> degree(matrix.size, 0);
   std::int64_t ends = 0;
-  for_each_edge(matrix, [&](auto a, auto b) {
-    ++degree[a];
-    ++degree[b];
-    ends += 2;
-  });
+  for_each_edge(matrix, [&](auto, auto) { ends += 2; });
   if (ends > std::numeric_limits<std::int32_t>::max()) {
     throw InvalidInput(
         fmt::format("ordering: {} edge ends, more than the libraries' 2^31 - 1", ends));
   }
-  graph.start.assign(1, 0);
-  for (std::int64_t each : degree) {
-    graph.start.push_back(graph.start.back() + static_cast<std::int32_t>(each));
-  }
+  graph.start.assign(matrix.size + 1LL, 0);
+  for_each_edge(matrix, [&](auto a, auto b) {
+    ++graph.start[a + 1];
+    ++graph.start[b + 1];
+  });
+  std::partial_sum(graph.start.begin(), graph.start.end(), graph.start.begin());
   graph.neighbour.resize(ends);
   std::vector<std::int32_t> next(graph.start.begin(), graph.start.end() - 1);
   for_each_edge(matrix, [&](auto a, auto b) {

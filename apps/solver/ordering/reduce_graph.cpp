@@ -49,7 +49,12 @@ std::vector<std::int32_t> leaves(const Graph& graph, std::vector<std::int32_t> d
 }
 
 // The subgraph of the vertices that are not out, in the place of the graph.
-std::vector<std::int32_t> keep_core(Graph& graph, const std::vector<bool>& out) {
+std::vector<std::int32_t> keep_core(Graph& graph, const std::vector<bool>& out,
+                                    std::size_t out_count) {
+  if (out_count == out.size()) {
+    graph = {.start = {0}, .neighbour = {}, .weight = {}};
+    return {};
+  }
   std::vector<std::int32_t> core, number(graph.size(), 0);
   for (std::int32_t v = 0; v < graph.size(); ++v) {
     number[v] = static_cast<std::int32_t>(core.size());
@@ -85,7 +90,7 @@ ReducedGraph reduce_graph(Graph&& graph, bool hubs) {
     reduced.core.resize(graph.size());
     std::iota(reduced.core.begin(), reduced.core.end(), 0);
   } else {
-    reduced.core = keep_core(graph, out);
+    reduced.core = keep_core(graph, out, reduced.first.size() + reduced.last.size());
   }
   reduced.graph = std::move(graph);
   return reduced;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "espalier/model/error.h"
@@ -296,9 +297,54 @@ Matching Assignment::result() const {
   return matching;
 }
 
+// The row of a column's largest entry, the diagonal where it is one of them; kNone where
+// there is no nonzero or one that is not finite.
+std::int32_t row_of_largest(const GeneralMatrix& matrix, std::int32_t column) {
+  double most = 0;
+  std::int32_t row = kNone;
+  for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+       ++at) {
+    const double size = std::abs(matrix.value[at]);
+    if (!std::isfinite(size)) return kNone;
+    if (size > most || (size == most && most > 0 && matrix.row[at] == column)) {
+      most = size;
+      row = matrix.row[at];
+    }
+  }
+  return row;
+}
+
+// Where the largest entries of the columns stand in rows of their own no matching has a
+// larger product, and one over them scales the columns: the rows need nothing.
+std::optional<Matching> matching_of_largest(const GeneralMatrix& matrix) {
+  const auto size = static_cast<std::size_t>(matrix.size);
+  Matching matching;
+  matching.row_of_column.resize(size);
+  std::vector<bool> row_taken(size, false);
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    const std::int32_t row = row_of_largest(matrix, column);
+    if (row == kNone || row_taken[row]) return std::nullopt;
+    row_taken[row] = true;
+    matching.row_of_column[column] = row;
+  }
+  matching.matched.assign(size, true);
+  matching.rank = matrix.size;
+  matching.row_log.assign(size, 0.0);
+  matching.column_log.reserve(size);
+  for (std::int32_t column = 0; column < matrix.size; ++column) {
+    double most = 0;
+    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+         ++at)
+      most = std::max(most, std::abs(matrix.value[at]));
+    matching.column_log.push_back(-std::log2(most));
+  }
+  return matching;
+}
+
 }  // namespace
 
 Matching maximum_product_matching(const GeneralMatrix& matrix) {
+  if (auto simple = matching_of_largest(matrix)) return *std::move(simple);
   return Assignment(matrix).result();
 }
 

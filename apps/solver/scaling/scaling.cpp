@@ -1,7 +1,9 @@
 #include "solver/scaling/scaling.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace espalier::solver {
@@ -11,6 +13,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostLog = 500;
 constexpr int kSteps = 5;
 constexpr double kFarFromOne = 1e15;
+// Of double: 2^e is the number whose exponent field holds e and the bias.
+constexpr std::int64_t kBias = 1023;
+constexpr int kMantissaBits = 52;
 
 double diagonal_entry(const SymmetricMatrix& matrix, std::int32_t column) {
   const std::int64_t at = matrix.column_start[column];
@@ -24,7 +29,9 @@ std::vector<double> powers_of_two(std::span<const double> logs) {
   std::vector<double> result;
   result.reserve(logs.size());
   for (double log : logs) {
-    result.push_back(std::exp2(std::round(std::clamp(log, -kMostLog, kMostLog))));
+    const auto exponent =
+        static_cast<std::int64_t>(std::round(std::clamp(log, -kMostLog, kMostLog)));
+    result.push_back(std::bit_cast<double>((kBias + exponent) << kMantissaBits));
   }
   return result;
 }

@@ -66,10 +66,10 @@ std::int64_t FrontSolve<T>::local_entries(const AssemblyTree::Node& node) const 
   std::int64_t most = 0;
   for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
     const FrontDelays<T>* const delays = view_.factor.front[s].delays.get();
-    most = std::max(
-        most, local_entries(view_.factor.panel(view_.symbolic, view_.tree, s).rows(),
-                            view_.tree.block_width[s],
-                            delays != nullptr ? delays->slots() : 0));
+    const std::int32_t more = delays != nullptr ? delays->delayed_in : 0;
+    most = std::max(most, local_entries(view_.symbolic.front_order(s) + more,
+                                        view_.tree.block_width[s],
+                                        delays != nullptr ? delays->slots() : 0));
   }
   return most;
 }
@@ -204,8 +204,13 @@ void FrontSolve<T>::forward_tail(Local& local) const {
 template <class T>
 void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<T>& b,
                             const AncestorRows<T>& ancestors, T* memory) const {
-  if (const auto one = single(front, storage)) {
-    forward_single(*one, front, b, ancestors);
+  if (is_alone(front)) {
+    if (view_.tree.kind != FactorKind::kCholesky) return;
+    divide_alone(front, storage, b, b);
+    return;
+  }
+  if (const auto few = narrow(front, b.count, storage)) {
+    forward_narrow(*few, view_.symbolic.rows_of(front).data(), b, ancestors);
     return;
   }
   if (view_.symbolic.pivots(front) == 0) return;
@@ -292,8 +297,12 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
 template <class T>
 void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors<T>& z,
                              const Vectors<T>& x, T* memory) const {
-  if (const auto one = single(front, storage)) {
-    backward_single(*one, front, z, x);
+  if (is_alone(front)) {
+    divide_alone(front, storage, z, x);
+    return;
+  }
+  if (const auto few = narrow(front, x.count, storage)) {
+    backward_narrow(*few, view_.symbolic.rows_of(front).data(), z, x);
     return;
   }
   if (view_.symbolic.pivots(front) == 0) {  // the kept variables

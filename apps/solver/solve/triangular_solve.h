@@ -103,16 +103,28 @@ class FrontSolve {
                            std::int32_t count) const;
   [[nodiscard]] Local open(std::int32_t front, const T* storage, std::int32_t count,
                            T* memory) const;
-  // A front of one pivot, without delays: no copies of its part of the vectors.
-  struct Single {
-    std::int32_t column, below;     // rows of the contribution block
+  // A front of one entry: a column that nothing meets.
+  [[nodiscard]] bool is_alone(std::int32_t front) const {
+    return view_.symbolic.front_order(front) == 1 && !view_.factor.front[front].delays;
+  }
+  // Its entry of `to` becomes that of `from` over the pivot.
+  void divide_alone(std::int32_t front, const T* storage, const Vectors<T>& from,
+                    const Vectors<T>& to) const;
+  // A front of few pivots, without delays: its part of the vectors stays where it is.
+  static constexpr std::int32_t kNarrow = 7;      // as many as are solved for by loops
+  static constexpr std::int32_t kFewVectors = 2;  // for more of them BLAS does better
+  struct Narrow {
+    std::int32_t column, pivots, below, leading;  // first column; rows below the pivots
+    const T* diagonal;
     std::array<const T*, 2> panel;  // those rows, of what is solved first, and second
-    T forward_divisor, middle_divisor, backward_divisor;
+    const std::int32_t *first_order, *second_order;  // as Local's
+    const T* d;                                      // L D L^T
   };
-  [[nodiscard]] std::optional<Single> single(std::int32_t front, const T* storage) const;
-  void forward_single(const Single& one, std::int32_t front, const Vectors<T>& b,
+  [[nodiscard]] std::optional<Narrow> narrow(std::int32_t front, std::int32_t count,
+                                             const T* storage) const;
+  void forward_narrow(const Narrow& front, const std::int32_t* rows, const Vectors<T>& b,
                       const AncestorRows<T>& ancestors) const;
-  void backward_single(const Single& one, std::int32_t front, const Vectors<T>& z,
+  void backward_narrow(const Narrow& front, const std::int32_t* rows, const Vectors<T>& z,
                        const Vectors<T>& x) const;
   void forward_block(Local& local, std::int32_t block) const;
   void forward_tail(Local& local) const;

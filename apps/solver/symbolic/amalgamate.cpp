@@ -95,6 +95,12 @@ SupernodeTree compress(const SupernodeTree& tree, std::vector<std::int32_t> merg
   for (std::int32_t front = tree.fronts() - 1; front >= 0; --front) {
     merged_into[front] = merged_into[merged_into[front]];  // parents are greater
   }
+  std::size_t kept = 0;
+  for (std::int32_t front = 0; front < tree.fronts(); ++front)
+    kept += merged_into[front] == front;
+  result.pivots.reserve(kept);
+  result.order.reserve(kept);
+  result.parent.reserve(kept);
   for (std::int32_t front = 0; front < tree.fronts(); ++front) {
     if (merged_into[front] != front) continue;
     number[front] = result.fronts();
@@ -115,6 +121,7 @@ SupernodeTree compress(const SupernodeTree& tree, std::vector<std::int32_t> merg
 }  // namespace
 
 SupernodeTree amalgamate(SupernodeTree tree, const AmalgamationOptions& options) {
+  if (std::ranges::all_of(tree.parent, [](auto above) { return above < 0; })) return tree;
   std::vector<std::int32_t> merged_into = Merger(tree, options).run();
   return compress(tree, std::move(merged_into));
 }

@@ -1,5 +1,6 @@
 #include "solver/symbolic/analyse.h"
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <utility>
@@ -26,6 +27,14 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+bool has_sorted_columns(const SymmetricMatrix& matrix) {
+  for (std::int32_t column = 0; column < matrix.size; ++column)
+    if (!std::is_sorted(matrix.row.begin() + matrix.column_start[column],
+                        matrix.row.begin() + matrix.column_start[column + 1]))
+      return false;
+  return true;
+}
 
 // result[k] = values[order[k]]
 std::vector<std::int32_t> composed(const std::vector<std::int32_t>& values,
@@ -73,6 +82,8 @@ Symbolic numbered(const SupernodeTree& tree, const std::vector<std::int32_t>& fr
 // that eliminates i. Rows are visited in increasing order, so each list comes out sorted.
 void fill_rows(Symbolic& symbolic, const LowerRows& lower,
                const std::vector<std::int32_t>& column_order) {
+  symbolic.rows.resize(symbolic.row_start.back());
+  if (symbolic.rows.empty()) return;
   std::vector<std::int32_t> front_of(symbolic.size);  // by column of `lower`
   for (std::int32_t front = 0; front < symbolic.fronts(); ++front) {
     for (auto k = symbolic.first_column[front]; k < symbolic.first_column[front + 1];
@@ -80,7 +91,6 @@ void fill_rows(Symbolic& symbolic, const LowerRows& lower,
       front_of[column_order[k]] = front;
     }
   }
-  symbolic.rows.resize(symbolic.row_start.back());
   std::vector<std::int64_t> next(symbolic.row_start.begin(),
                                  symbolic.row_start.end() - 1);
   std::vector<std::int32_t> last_row(symbolic.fronts(), -1);
@@ -131,7 +141,8 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   times.fronts = watch.lap();
 
   fill_rows(symbolic, rows, column_order);
-  symbolic = bundle_siblings(std::move(symbolic), options.bundles);
+  if (symbolic.factor_flops >= options.bundles.least_flops)
+    symbolic = bundle_siblings(std::move(symbolic), options.bundles);
   times.rows = watch.lap();
   return symbolic;
 }
@@ -141,7 +152,10 @@ Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options,
   Analysis analysis;
   analysis.symbolic = analyse_pattern(matrix.lower, options, &analysis.seconds, partner);
   Stopwatch watch;
-  analysis.permuted = permuted(matrix, analysis.symbolic.permutation);
+  const bool moves = !std::ranges::is_sorted(analysis.symbolic.permutation) ||
+                     !has_sorted_columns(matrix.lower);
+  analysis.permuted =
+      moves ? permuted(matrix, analysis.symbolic.permutation) : std::exchange(matrix, {});
   matrix = {};
   analysis.seconds.permute = watch.lap();
   return analysis;

@@ -25,6 +25,7 @@ std::vector<BlockForm::Block> systems_by_fronts(const Symbolic& symbolic) {
 
 GeneralMatrix permuted(const GeneralMatrix& matrix,
                        std::span<const std::int32_t> permutation) {
+  if (std::ranges::is_sorted(permutation) && has_sorted_columns(matrix)) return matrix;
   const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
   GeneralMatrix moved;
   moved.size = matrix.size;

@@ -1,5 +1,9 @@
 #include "solver/symbolic/front_postorder.h"
 
+#include <algorithm>
+#include <numeric>
+
+#include "espalier/model/error.h"
 #include "espalier/model/task_tree.h"
 #include "espalier/sequential/tree/best_postorder.h"
 
@@ -18,10 +22,49 @@ std::vector<bool> lonely(const SupernodeTree& tree) {
   return result;
 }
 
+constexpr Bytes kDouble = sizeof(double);
+// Bytes above the least of any order that no sorting is worth, and the same as a part of
+// it: 1 / kPart.
+constexpr Bytes kFew = Bytes{64} << 10, kPart = 1024;
+
+Bytes contribution_bytes(const SupernodeTree& tree, std::int32_t front) {
+  const Bytes rows = tree.order[front] - tree.pivots[front];
+  return kDouble * panel_entries(rows, rows);
+}
+Bytes panel_bytes(const SupernodeTree& tree, std::int32_t front) {
+  return kDouble * panel_entries(tree.pivots[front], tree.order[front]);
+}
+
+// Whether the numbers of the fronts are as good an order as any: what they need in it
+// against a lower bound, the most that a front needs with the factor below it.
+bool numbers_will_do(const SupernodeTree& tree) {
+  if (std::ranges::all_of(tree.parent, [](auto above) { return above < 0; })) return true;
+  std::vector<Bytes> factor(tree.parent.size(), 0);  // of the subtrees
+  std::vector<Bytes> inputs(tree.parent.size(), 0);  // contribution blocks of children
+  Bytes all = 0, stack = 0, needed = 0, least = 0;
+  for (std::int32_t front = 0; front < tree.fronts(); ++front) {
+    const Bytes panel = panel_bytes(tree, front), own = contribution_bytes(tree, front);
+    all = checked_add(all, panel);
+    factor[front] += panel;
+    needed = std::max(needed, checked_add(all, checked_add(stack, own)));
+    least = std::max(least, factor[front] + inputs[front] + own);
+    stack += own - inputs[front];
+    if (tree.parent[front] < 0) continue;
+    factor[tree.parent[front]] += factor[front];
+    inputs[tree.parent[front]] += own;
+  }
+  least = std::max(least, all);
+  return needed - least <= std::max(kFew, least / kPart);
+}
+
 }  // namespace
 
 std::vector<std::int32_t> front_postorder(const SupernodeTree& tree) {
-  constexpr Bytes kDouble = sizeof(double);
+  if (numbers_will_do(tree)) {
+    std::vector<std::int32_t> order(tree.parent.size());
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
   const std::vector<bool> alone = lonely(tree);
   std::vector<std::int32_t> order, front_of, task_of(tree.parent.size(), -1);
   order.reserve(tree.parent.size());
@@ -34,11 +77,10 @@ std::vector<std::int32_t> front_postorder(const SupernodeTree& tree) {
   for (std::size_t k = 0; k < tasks.size(); ++k) {
     Task& task = tasks[k];
     const std::int32_t front = front_of[k];
-    const Bytes contribution = tree.order[front] - tree.pivots[front];
     if (tree.parent[front] >= 0)
       task.parent = task_id(static_cast<std::size_t>(task_of[tree.parent[front]]));
-    task.output_size = kDouble * panel_entries(contribution, contribution);
-    task.retained_size = kDouble * panel_entries(tree.pivots[front], tree.order[front]);
+    task.output_size = contribution_bytes(tree, front);
+    task.retained_size = panel_bytes(tree, front);
   }
   const TaskTree task_tree(tasks);
   tasks = {};

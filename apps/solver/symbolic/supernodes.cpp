@@ -11,6 +11,8 @@ SupernodeTree fundamental_supernodes(std::span<const std::int32_t> parent,
   }
   SupernodeTree tree;
   tree.front_of_column.resize(parent.size());
+  tree.pivots.reserve(parent.size());
+  tree.order.reserve(parent.size());
   for (std::int32_t column = 0; column < size; ++column) {
     const bool continues = column > 0 && parent[column - 1] == column &&
                            children[column] == 1 &&

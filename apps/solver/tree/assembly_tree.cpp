@@ -8,6 +8,7 @@
 #include "solver/symbolic/front_cost.h"
 #include "solver/tree/extend_add.h"
 #include "solver/tree/front_storage.h"
+#include "solver/tree/joined_leaves.h"
 
 namespace espalier::solver {
 namespace {
@@ -38,6 +39,15 @@ void link_children(const Symbolic& symbolic, AssemblyTree& tree) {
   }
 }
 
+// One node of all, which takes no costs.
+void group_all(const Symbolic& symbolic, const AssemblyOptions& options,
+               AssemblyTree& tree) {
+  tree.node_of_front.assign(symbolic.fronts(), 0);
+  tree.block_width.assign(symbolic.fronts(), options.block_width);
+  if (symbolic.fronts() > 0)
+    tree.nodes.push_back({.first_front = 0, .last_front = symbolic.fronts() - 1});
+}
+
 // A front is the last of a node unless its parent's whole subtree is small, or all from
 // the node's first front to the parent is tiny: parts of long chains.
 void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
@@ -57,19 +67,17 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
 
   tree.node_of_front.resize(symbolic.fronts());
   tree.block_width.assign(symbolic.fronts(), options.block_width);
-  const std::int32_t last_of_whole = options.whole ? symbolic.fronts() - 1 : -1;
   std::int32_t first = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t parent = symbolic.parent[s];
     tree.node_of_front[s] = static_cast<std::int32_t>(tree.nodes.size());
-    if (s < last_of_whole) continue;
     if (parent >= 0 &&
         (cost[parent] <= small ||
          (until[parent + 1] - until[first] <= tiny && cost[parent] <= most_below)))
       continue;
     AssemblyTree::Node node{.first_front = first, .last_front = s};
-    node.tiled = !options.whole && first == s && cost[s] > small &&
-                 symbolic.pivots(s) > 0 && symbolic.front_order(s) >= options.tiled_order;
+    node.tiled = first == s && cost[s] > small && symbolic.pivots(s) > 0 &&
+                 symbolic.front_order(s) >= options.tiled_order;
     if (node.tiled) tree.block_width[s] = tile_width(symbolic.front_order(s), options);
     tree.nodes.push_back(node);
     first = s + 1;
@@ -77,8 +85,8 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
 }
 
 // Stack of contribution blocks: a front's own goes on top of its children's, which are
-// then taken away. The last front's goes to a buffer of its own, and so does whatever
-// comes from other nodes.
+// then taken away; leaves that join have one together. The last front's goes to a buffer
+// of its own, and so does whatever comes from other nodes.
 void measure_stack(const Symbolic& symbolic, AssemblyTree& tree,
                    AssemblyTree::Node& node) {
   std::int64_t top = 0;
@@ -86,11 +94,12 @@ void measure_stack(const Symbolic& symbolic, AssemblyTree& tree,
     std::int64_t children = 0, indices = 0;
     for (std::int32_t c = tree.first_child[s]; c >= 0; c = tree.next_sibling[c]) {
       const Trapezoid block = tree.contribution(symbolic, c);
-      if (c >= node.first_front) children += tree.sides() * block.entries();
+      if (c >= node.first_front && !is_joined(symbolic, tree, node, c))
+        children += tree.sides() * block.entries();
       indices = node.tiled ? indices + block.rows()
                            : std::max<std::int64_t>(indices, block.rows());
     }
-    if (s < node.last_front)
+    if (s < node.last_front && !joins_previous(symbolic, tree, node, s))
       top += tree.sides() * tree.contribution(symbolic, s).entries();
     node.stack_entries = std::max(node.stack_entries, top);
     node.index_entries = std::max(node.index_entries, indices);
@@ -320,7 +329,8 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   tree.tile_flops = options.tile_flops;
   tree.window = std::clamp(options.workers / options.processes, 1, kMostAssembled);
   link_children(symbolic, tree);
-  group_fronts(symbolic, options, tree);
+  options.whole ? group_all(symbolic, options, tree)
+                : group_fronts(symbolic, options, tree);
   for (AssemblyTree::Node& node : tree.nodes) {
     measure_stack(symbolic, tree, node);
     measure_blocks(symbolic, options, tree, node);

@@ -30,9 +30,13 @@ class Trapezoid {
 
   [[nodiscard]] std::int32_t rows() const { return rows_; }
   [[nodiscard]] std::int32_t columns() const { return columns_; }
-  [[nodiscard]] std::int32_t blocks() const { return (columns_ + width_ - 1) / width_; }
+  // Most trapezoids are one block: no division there.
+  [[nodiscard]] std::int32_t blocks() const {
+    return columns_ <= width_ ? static_cast<std::int32_t>(columns_ > 0)
+                              : (columns_ + width_ - 1) / width_;
+  }
   [[nodiscard]] std::int32_t block_of(std::int32_t column) const {
-    return column / width_;
+    return column < width_ ? 0 : column / width_;
   }
 
   /// First row and first column of block J.
@@ -49,7 +53,7 @@ class Trapezoid {
     return w * (j * rows_ - w * (j * (j - 1) / 2));
   }
   [[nodiscard]] std::int64_t entries() const {
-    if (columns_ == 0) return 0;
+    if (columns_ <= width_) return std::int64_t{rows_} * columns_;
     const std::int32_t last = blocks() - 1;
     return offset(last) + std::int64_t{leading(last)} * width(last);
   }

@@ -6,6 +6,7 @@
 
 #include "solver/matrix/grid.h"
 #include "solver/memory/process_memory.h"
+#include "solver/refine/refine.h"
 
 namespace espalier::solver {
 namespace {
@@ -301,6 +302,21 @@ TEST(Solver, TellsTheNullSpaceOfASemidefiniteMatrix) {
   ASSERT_TRUE(run);
   EXPECT_EQ(solver.kind(), FactorKind::kLdlt);
   EXPECT_EQ(run->pivots.null_space, 1);
+}
+
+// A bound without a kind has to do for L D L^T, too: what that may refine with comes on
+// top, but nothing is counted for refinement and for estimates, which follow it, at once.
+TEST(Solver, CountsTheLargerOfRefinementAndEstimates) {
+  SolverOptions options = on_two_workers();
+  const SymmetricMatrix matrix = make_grid(parse_grid("40x40"));
+  const Bytes either = Solver(SymmetricMatrix(matrix), options).memory().solve;
+  options.kind = FactorKind::kCholesky;
+  const Bytes definite = Solver(SymmetricMatrix(matrix), options).memory().solve;
+  const auto refining = [&](std::int32_t basis) {
+    return refinement_bytes(matrix.size, 1, {.gmres_basis = basis});
+  };
+  EXPECT_GE(either, definite);
+  EXPECT_LE(either - definite, refining(4) - refining(0));
 }
 
 TEST(Solver, RefusesADirectoryThatIsNotThere) {

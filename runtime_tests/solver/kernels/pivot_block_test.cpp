@@ -45,6 +45,22 @@ TYPED_TEST(PivotBlock, LuOfATwoByTwoBlockByHand) {
   EXPECT_EQ(f.right(0, 1), -1);
 }
 
+TYPED_TEST(PivotBlock, ColumnsAloneMultiplyOutOrAreLeftAsTheyWere) {
+  std::int32_t failed = 0, taken = 0;
+  for (const FactorKind kind : kPivoted)
+    for (int instance = 0; instance < 200; ++instance) {
+      const TypeParam weight[] = {1, 10, 1000};
+      const auto a = this->draw_block(kind, 1, this->draw(0, 5), 1, this->draw(0, 1),
+                                      weight[this->draw(0, 2)]);
+      const PivotCounts counts =
+          this->check(a, {.threshold = kThresholds[this->draw(0, 4)]});
+      (counts.eliminated == 1 ? taken : failed) += 1;
+      if (this->HasFailure()) FAIL() << "instance " << instance;
+    }
+  EXPECT_GT(failed, 20);  // both happen
+  EXPECT_GT(taken, 100);
+}
+
 TYPED_TEST(PivotBlock, RandomBlocksMultiplyOut) {
   for (const FactorKind kind : kKinds) {
     for (int instance = 0; instance < 60; ++instance) {

@@ -105,5 +105,22 @@ TEST(ColumnCounts, MatchSymbolicEliminationOnSmallMatrices) {
   }
 }
 
+// A chain is counted one by one, an arrow that fills everything is not.
+TEST(ColumnCounts, OfNoFillAndOfAllFill) {
+  constexpr std::int32_t kSize = 300;
+  std::vector<Ints> chain(kSize), arrow(kSize);
+  for (std::int32_t row = 1; row < kSize; ++row) {
+    chain[row] = {row - 1};
+    arrow[row] = {0};
+  }
+  Ints expected(kSize, 2);
+  expected.back() = 1;
+  const LowerRows chain_rows = lower_rows(chain), arrow_rows = lower_rows(arrow);
+  EXPECT_EQ(column_counts(chain_rows, elimination_tree(chain_rows)), expected);
+  for (std::int32_t column = 0; column < kSize; ++column)
+    expected[column] = kSize - column;
+  EXPECT_EQ(column_counts(arrow_rows, elimination_tree(arrow_rows)), expected);
+}
+
 }  // namespace
 }  // namespace espalier::solver

@@ -108,6 +108,21 @@ TEST(MaximumProductMatching, TakesTheLargerProductByHand) {
   EXPECT_EQ(matching.rank, 3);
 }
 
+// The largest entries of the columns stand in rows of their own: nothing to search.
+TEST(MaximumProductMatching, TakesLargestEntriesOfColumnsByHand) {
+  const Matching matching =
+      maximum_product_matching(from_dense(3, {1, -8, 0, 4, 2, 0.25, -2, 0, 0.5}));
+  EXPECT_EQ(matching.row_of_column, (Ints{1, 0, 2}));
+  EXPECT_EQ(matching.rank, 3);
+  EXPECT_EQ(matching.row_log, (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(matching.column_log, (std::vector<double>{-2, -3, 1}));
+  // Where the diagonal is as large it stays; where two share a row one has to move.
+  EXPECT_EQ(maximum_product_matching(from_dense(2, {3, 3, 3, 3})).row_of_column,
+            (Ints{0, 1}));
+  EXPECT_EQ(maximum_product_matching(from_dense(2, {4, 8, 1, 1})).row_of_column,
+            (Ints{1, 0}));
+}
+
 TEST(MaximumProductMatching, EqualsBruteForceOnSmallMatrices) {
   std::mt19937 random(77);
   int singular = 0;

@@ -1,0 +1,130 @@
+// Solves with fronts of few pivots, of which trees, bands and hubs are made.
+
+#include <array>
+
+#include "solver/kernels/block_solve.h"
+#include "solver/solve/triangular_solve.h"
+
+namespace espalier::solver {
+
+template <class T>
+void FrontSolve<T>::divide_alone(std::int32_t front, const T* storage,
+                                 const Vectors<T>& from, const Vectors<T>& to) const {
+  const std::int32_t column = view_.symbolic.first_column[front];
+  const T pivot = view_.tree.kind == FactorKind::kLdlt
+                      ? view_.factor.d[2 * static_cast<std::size_t>(column)]
+                      : *view_.factor.panel_data(front, storage);
+  for (std::int32_t v = 0; v < to.count; ++v)
+    to.data[v * to.stride + column] = from.data[v * from.stride + column] / pivot;
+}
+
+template <class T>
+auto FrontSolve<T>::narrow(std::int32_t front, std::int32_t count, const T* storage) const
+    -> std::optional<Narrow> {
+  const Symbolic& symbolic = view_.symbolic;
+  const std::int32_t pivots = symbolic.pivots(front);
+  const bool several_blocks = pivots > view_.tree.block_width[front];
+  if (pivots > kNarrow || several_blocks || (pivots > 1 && count > kFewVectors) ||
+      view_.factor.front[front].delays)
+    return std::nullopt;
+  const FactorKind kind = view_.tree.kind;
+  const std::int32_t order = symbolic.front_order(front);
+  const std::int32_t first = symbolic.first_column[front];
+  const T* const data = view_.factor.panel_data(front, storage);
+  const std::int64_t entries = std::int64_t{order} * pivots;
+  Narrow narrow{.column = first,
+                .pivots = pivots,
+                .below = order - pivots,
+                .leading = order,
+                .diagonal = data,
+                .panel = {data + pivots, data + pivots},
+                .first_order = nullptr,
+                .second_order = nullptr,
+                .d = nullptr};
+  if (kind == FactorKind::kCholesky) return narrow;
+  const Factor<T>& factor = view_.factor;
+  narrow.first_order = narrow.second_order = factor.row_order.data() + first;
+  if (kind == FactorKind::kLdlt) {
+    narrow.d = factor.d.data() + 2 * std::int64_t{first};
+    return narrow;
+  }
+  narrow.panel[transposed_ ? 0 : 1] += entries;
+  (transposed_ ? narrow.first_order : narrow.second_order) =
+      factor.column_order.data() + first;
+  return narrow;
+}
+
+template <class T>
+void FrontSolve<T>::forward_narrow(const Narrow& front, const std::int32_t* rows,
+                                   const Vectors<T>& b,
+                                   const AncestorRows<T>& ancestors) const {
+  const std::int32_t pivots = front.pivots;
+  const auto place = [&](std::int32_t k) {
+    return front.first_order != nullptr ? front.first_order[k] : k;
+  };
+  std::array<T, kNarrow> x;
+  for (std::int32_t v = 0; v < b.count; ++v) {
+    T* const inside = b.data + v * b.stride;
+    T* const own = inside + front.column;
+    for (std::int32_t k = 0; k < pivots; ++k) x[k] = own[place(k)];
+    if (view_.tree.kind == FactorKind::kLu && transposed_)
+      kernels::forward_solve_transposed(pivots, front.diagonal, front.leading, 1,
+                                        x.data(), pivots);
+    else
+      kernels::forward_solve(view_.tree.kind, pivots, front.diagonal, front.leading, 1,
+                             x.data(), pivots);
+    for (std::int32_t k = 0; k < pivots; ++k) own[place(k)] = x[k];
+    T* const outside = ancestors.out.data + v * ancestors.out.stride;
+    for (std::int32_t i = 0; i < front.below; ++i) {
+      T sum = 0;
+      for (std::int32_t k = 0; k < pivots; ++k)
+        sum += front.panel[0][i + std::int64_t{k} * front.leading] * x[k];
+      (rows[i] < ancestors.limit ? inside[rows[i]] : outside[ancestors.place[rows[i]]]) -=
+          sum;
+    }
+  }
+}
+
+template <class T>
+void FrontSolve<T>::backward_narrow(const Narrow& front, const std::int32_t* rows,
+                                    const Vectors<T>& z, const Vectors<T>& x) const {
+  const std::int32_t pivots = front.pivots;
+  const auto at = [](const std::int32_t* order, std::int32_t k) {
+    return order != nullptr ? order[k] : k;
+  };
+  std::array<T, kNarrow> y;
+  for (std::int32_t v = 0; v < x.count; ++v) {
+    T* const known = x.data + v * x.stride;
+    const T* const right = z.data + v * z.stride + front.column;
+    for (std::int32_t k = 0; k < pivots; ++k) y[k] = right[at(front.first_order, k)];
+    if (front.d != nullptr) kernels::divide_by_d(pivots, front.d, 1, y.data(), pivots);
+    for (std::int32_t k = 0; k < pivots; ++k) {
+      const T* const column = front.panel[1] + std::int64_t{k} * front.leading;
+      for (std::int32_t i = 0; i < front.below; ++i) y[k] -= column[i] * known[rows[i]];
+    }
+    if (view_.tree.kind == FactorKind::kLu && transposed_)
+      kernels::backward_solve_transposed(pivots, front.diagonal, front.leading, 1,
+                                         y.data(), pivots);
+    else
+      kernels::backward_solve(view_.tree.kind, pivots, front.diagonal, front.leading, 1,
+                              y.data(), pivots);
+    for (std::int32_t k = 0; k < pivots; ++k)
+      known[front.column + at(front.second_order, k)] = y[k];
+  }
+}
+
+#define ESPALIER_INSTANTIATE(T)                                                          \
+  template void FrontSolve<T>::divide_alone(std::int32_t, const T*, const Vectors<T>&,   \
+                                            const Vectors<T>&) const;                    \
+  template std::optional<FrontSolve<T>::Narrow> FrontSolve<T>::narrow(                   \
+      std::int32_t, std::int32_t, const T*) const;                                       \
+  template void FrontSolve<T>::forward_narrow(const Narrow&, const std::int32_t*,        \
+                                              const Vectors<T>&, const AncestorRows<T>&) \
+      const;                                                                             \
+  template void FrontSolve<T>::backward_narrow(                                          \
+      const Narrow&, const std::int32_t*, const Vectors<T>&, const Vectors<T>&) const;
+ESPALIER_INSTANTIATE(float)
+ESPALIER_INSTANTIATE(double)
+#undef ESPALIER_INSTANTIATE
+
+}  // namespace espalier::solver
