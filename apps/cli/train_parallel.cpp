@@ -25,8 +25,8 @@ using training::SharedTraining;
 SharedStep shared_step(const TrainCommand& command, std::int32_t processes) {
   const std::int32_t stages = command.stages.value_or(processes);
   if (processes % stages != 0)
-    throw InvalidInput(fmt::format(
-        "--pipeline {}: the stages do not divide {} processes", stages, processes));
+    throw InvalidInput(fmt::format("--pipeline {}: the stages do not divide {} processes",
+                                   stages, processes));
   return {.devices = stages,
           .ranks = processes / stages,
           .micro_batches = command.micro_batches,
@@ -109,7 +109,8 @@ class Participant {
  private:
   void make_job() {
     job_.reset();
-    job_ = std::make_unique<PipelineJob>(training_, peers_.rank, run_.recomputed, options_);
+    job_ =
+        std::make_unique<PipelineJob>(training_, peers_.rank, run_.recomputed, options_);
     job_->job().plan();
   }
 
@@ -135,8 +136,8 @@ class Participant {
       return peers_.gather_all(value)[static_cast<std::size_t>(refused_)];
     };
     Infeasible answer;
-    answer.reason = static_cast<Infeasible::Reason>(
-        theirs(static_cast<std::int64_t>(own.reason)));
+    answer.reason =
+        static_cast<Infeasible::Reason>(theirs(static_cast<std::int64_t>(own.reason)));
     answer.bound_bytes = theirs(own.bound_bytes);
     answer.least_bytes = theirs(own.least_bytes);
     answer.lower_bound_bytes = theirs(own.lower_bound_bytes);

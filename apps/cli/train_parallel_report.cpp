@@ -57,6 +57,8 @@ void report_time(Report& report, const SharedRun& run) {
   const auto middle = seconds.begin() + std::ssize(seconds) / 2;
   std::nth_element(seconds.begin(), middle, seconds.end());
   report.seconds("step_seconds", "a step (median)", *middle);
+  report.seconds("fastest_step_seconds", "the fastest step",
+                 *std::ranges::min_element(run.result.step_seconds));
   add_seconds(report, "process_forward_seconds", "F of a micro-batch", run.forward);
   add_seconds(report, "process_backward_seconds", "B of a micro-batch", run.backward);
   add_seconds(report, "process_weight_seconds", "W of a micro-batch", run.weight);
@@ -90,9 +92,9 @@ Ending report_shared_infeasible(const TrainCommand& command,
   Report report;
   report_problem(report, command, shared);
   report.count("infeasible_process", "process", process);
-  print_infeasible(std::move(report), answer, command.json,
-                   shared.processes() == 1 ? std::string()
-                                           : fmt::format(" (process {})", process));
+  print_infeasible(
+      std::move(report), answer, command.json,
+      shared.processes() == 1 ? std::string() : fmt::format(" (process {})", process));
   return {kNo, raise_memory(answer.least_bytes)};
 }
 

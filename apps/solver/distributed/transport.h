@@ -12,9 +12,9 @@
 namespace espalier::solver {
 
 /// What a process asks another one for: data of a shared node, bytes of a slot that it
-/// lends (training/remote/partner.h), or a tensor (training/pipeline/exchange.h). Whoever asks has taken memory for the answer first,
-/// and posted its receives, so that no message comes unexpected and nothing is received
-/// that was not booked.
+/// lends (training/remote/partner.h), or a tensor (training/pipeline/exchange.h). Whoever
+/// asks has taken memory for the answer first, and posted its receives, so that no
+/// message comes unexpected and nothing is received that was not booked.
 struct DataRequest {
   enum class Kind : std::int32_t {
     kPanel,

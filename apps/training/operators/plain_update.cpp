@@ -29,7 +29,7 @@ std::unique_ptr<Kernel> sgd(const UpdateRule& rule, const KernelTensors& tensors
     T* const w = change<T>(call, 0);
     const T* const dw = read<T>(call, 1);
 #pragma omp parallel for if (count >= kWorthThreads)
-    for (std::int64_t i = 0; i < count; ++i) 
+    for (std::int64_t i = 0; i < count; ++i)
       w[i] -= rate * (scale * dw[i] + decay * w[i]);
   });
 }

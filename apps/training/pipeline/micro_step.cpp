@@ -44,8 +44,8 @@ std::vector<std::size_t> cut_places(const OperatorGraph& graph, std::size_t forw
   }
   const auto& places = std::ssize(narrow) >= 2 * (chunks - 1) ? narrow : all;
   if (std::ssize(places) < chunks - 1)
-    throw InvalidInput(fmt::format("{} operators are too few for {} stages", forward,
-                                   chunks));
+    throw InvalidInput(
+        fmt::format("{} operators are too few for {} stages", forward, chunks));
   return places;
 }
 
@@ -55,13 +55,17 @@ std::vector<std::size_t> best_cuts(const std::vector<Flops>& sums,
                                    std::int32_t chunks) {
   constexpr Flops kNone = std::numeric_limits<Flops>::infinity();
   const std::size_t n = places.size();
-  const auto work = [&](std::size_t from, std::size_t to) { return sums[to] - sums[from]; };
+  const auto work = [&](std::size_t from, std::size_t to) {
+    return sums[to] - sums[from];
+  };
   // best[c][i]: chunks 0 … c end behind place i.
   std::vector<std::vector<Flops>> best(static_cast<std::size_t>(chunks),
                                        std::vector<Flops>(n + 1, kNone));
   std::vector<std::vector<std::size_t>> from(static_cast<std::size_t>(chunks),
                                              std::vector<std::size_t>(n + 1));
-  const auto end = [&](std::size_t i) { return i == n ? sums.size() - 1 : places[i] + 1; };
+  const auto end = [&](std::size_t i) {
+    return i == n ? sums.size() - 1 : places[i] + 1;
+  };
   for (std::size_t i = 0; i <= n; ++i) best[0][i] = work(0, end(i));
   for (std::size_t c = 1; c < best.size(); ++c)
     for (std::size_t i = c; i <= n; ++i)
@@ -143,8 +147,8 @@ class Divider {
           micro_.chunk[i] =
               std::min(micro_.chunk[i], micro_.chunk[index(*graph_.producer(*input))]);
       }
-      micro_.part[i] = gives_weights_alone(op) ? PipelineKind::kWeight
-                                               : PipelineKind::kBackward;
+      micro_.part[i] =
+          gives_weights_alone(op) ? PipelineKind::kWeight : PipelineKind::kBackward;
     }
   }
 

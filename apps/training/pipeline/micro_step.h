@@ -31,14 +31,10 @@ struct MicroStep {
     Flops forward = 0, backward = 0, weight = 0;
   };
   std::vector<Work> work;
-
-  [[nodiscard]] bool in_part(OperatorId id, std::int32_t of, PipelineKind kind) const {
-    return chunk[index(id)] == of && part[index(id)] == kind;
-  }
 };
 
-/// Forward operators are cut where as few bytes as can be pass and the chunk with the most
-/// work has least; the backward of an operator is where the operator is.
+/// Forward operators are cut where as few bytes as can be pass and the chunk with the
+/// most work has least; the backward of an operator is where the operator is.
 ///
 /// @param split  gradients of weights are operators of their own (W) where they can be
 /// @throws InvalidInput for more chunks than the model can be cut into; as

@@ -96,9 +96,8 @@ TrainResult PipelineJob::run(
 OperationSeconds operation_seconds(const ProcessStep& step, const SharedStep& shared,
                                    const TrainResult& result) {
   OperationSeconds mean;
-  const double steps = static_cast<double>(result.losses.size());
   for (std::size_t i = 0; i < step.part.size(); ++i) {
-    const Seconds seconds = result.operator_seconds.at(i) / steps;
+    const Seconds seconds = result.operator_seconds.at(i);
     switch (step.part[i]) {
       case PipelineKind::kForward:
         mean.forward += seconds / shared.micro_batches;

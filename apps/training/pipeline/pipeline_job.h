@@ -41,8 +41,8 @@ class SharedTraining {
 
 /// Values for an input of the micro-batch's step. @param micro_batch  counted over all
 /// steps and ranks
-using FillMicroBatch = std::function<void(std::int64_t micro_batch, TensorId of,
-                                          std::span<std::byte>)>;
+using FillMicroBatch =
+    std::function<void(std::int64_t micro_batch, TensorId of, std::span<std::byte>)>;
 
 /// What one process does of a SharedTraining: a TrainJob whose graph has messages. Phases
 /// as there.
@@ -75,8 +75,9 @@ class PipelineJob {
   std::unique_ptr<TrainJob> job_;
 };
 
-/// Mean seconds that one operation of each kind took at a process, over its micro-batches
-/// and steps, and what it spent on gradients and updates a step.
+/// Seconds of one operation of each kind at a process, the mean over its micro-batches,
+/// and of sums of gradients and updates in a step: of each operator the least of all
+/// steps.
 struct OperationSeconds {
   Seconds forward = 0, backward = 0, weight = 0, rest = 0;
 };

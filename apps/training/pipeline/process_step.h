@@ -27,8 +27,8 @@ struct SharedStep {
   }
 };
 
-/// The elements of a parameter that are a rank's: all ranks but the last ones have equally
-/// many.
+/// The elements of a parameter that are a rank's: all ranks but the last ones have
+/// equally many.
 struct ElementRange {
   std::int64_t first = 0, count = 0;
 };
@@ -41,8 +41,8 @@ struct ElementRange {
 /// A gradient is summed up in the order of the micro-batches of the step, as one process
 /// would do, except across ranks below stage 2, and across the devices that share a
 /// parameter. What is not said of ZeRO's stages (espalier/sharding/zero.h): whole
-/// gradients of stage 2 and 3 are reduced as soon as an operator has written them; stage 3
-/// gathers a parameter for an operation of the pipeline right before its first reader
+/// gradients of stage 2 and 3 are reduced as soon as an operator has written them; stage
+/// 3 gathers a parameter for an operation of the pipeline right before its first reader
 /// there. A parameter whose readers are on several devices is updated on the first one's,
 /// which gets the others' gradients and gives them what it has become.
 struct ProcessStep {

@@ -10,7 +10,6 @@
 
 #include "espalier/model/replay_pipeline.h"
 #include "espalier/training/reuse_in_place.h"
-#include "training/step/messages.h"
 
 namespace espalier::training {
 StepDrafter::StepDrafter(const MicroStep& micro, const SharedStep& shared,
@@ -44,8 +43,8 @@ void StepDrafter::find_needed_again() {
     if (micro_.step.phase[i] == StepPhase::kForward)
       forward[static_cast<std::size_t>(micro_.chunk[i])].push_back(operator_id(i));
   for (std::size_t c = 0; c < shared_.recomputed.size(); ++c) {
-    const auto count = std::llround(shared_.recomputed[c] *
-                                    static_cast<double>(forward.at(c).size()));
+    const auto count =
+        std::llround(shared_.recomputed[c] * static_cast<double>(forward.at(c).size()));
     for (std::int64_t i = 0; i < count; ++i)
       runs_again_[index(forward[c][static_cast<std::size_t>(i)])] = true;
   }
@@ -77,9 +76,8 @@ void StepDrafter::add_operations(const PipelineSchedule& schedule) {
   std::vector<Timed> all;
   for (std::size_t d = 0; d < schedule.orders.size(); ++d)
     for (std::size_t i = 0; i < schedule.orders[d].size(); ++i)
-      all.push_back(
-          {run->starts[d][i] + duration(pipeline_, schedule.orders[d][i]),
-           schedule.orders[d][i]});
+      all.push_back({run->starts[d][i] + duration(pipeline_, schedule.orders[d][i]),
+                     schedule.orders[d][i]});
   std::ranges::stable_sort(all, {}, &Timed::end);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i > 0 && all[i].end != all[i - 1].end) pass_queued();
@@ -88,23 +86,19 @@ void StepDrafter::add_operations(const PipelineSchedule& schedule) {
   pass_queued();
 }
 
+// Operators of B and W together in the order of the step: no gradient is kept longer than
+// it must be.
 void StepDrafter::add_operation(const PipelineOperation& operation) {
   for (Draft& each : drafts_) each.gathered.clear();
-  if (operation.kind == PipelineKind::kBoth) {
-    // In the order of the step: no gradient is kept longer than it must be.
-    for (std::size_t i = 0; i < micro_.part.size(); ++i)
-      if (micro_.in_part(operator_id(i), operation.chunk, PipelineKind::kBackward) ||
-          micro_.in_part(operator_id(i), operation.chunk, PipelineKind::kWeight))
-        add_operator(operator_id(i), operation.micro_batch, false);
-  } else {
-    add_part(operation, operation.kind);
-  }
-}
-
-void StepDrafter::add_part(const PipelineOperation& operation, PipelineKind part) {
-  for (std::size_t i = 0; i < micro_.part.size(); ++i)
-    if (micro_.in_part(operator_id(i), operation.chunk, part))
+  const PipelineKind kind = operation.kind;
+  for (std::size_t i = 0; i < micro_.part.size(); ++i) {
+    const PipelineKind part = micro_.part[i];
+    const bool takes = kind == PipelineKind::kBoth ? part == PipelineKind::kBackward ||
+                                                         part == PipelineKind::kWeight
+                                                   : part == kind;
+    if (takes && micro_.chunk[i] == operation.chunk)
       add_operator(operator_id(i), operation.micro_batch, false);
+  }
 }
 
 void StepDrafter::add_again(std::int32_t chunk, std::int32_t micro_batch) {
@@ -152,7 +146,8 @@ void StepDrafter::add_for_rank(OperatorId id, std::int32_t micro_batch, std::int
   for (auto& input : op.inputs)
     if (input) input = here(*input);
   for (TensorId& input : op.captured) input = here(input);
-  auto& results = (again ? draft.again : draft.values)[static_cast<std::size_t>(micro_batch)];
+  auto& results =
+      (again ? draft.again : draft.values)[static_cast<std::size_t>(micro_batch)];
   for (auto& output : op.outputs) {
     if (!output) continue;
     const TensorId of = *output;
@@ -164,62 +159,6 @@ void StepDrafter::add_for_rank(OperatorId id, std::int32_t micro_batch, std::int
     results[of] = *output;
   }
   add(draft, std::move(op), micro_.part[index(id)]);
-}
-
-// What the template's tensor is at a process.
-TensorId StepDrafter::value(Draft& draft, TensorId of, std::int32_t micro_batch,
-                            std::int32_t rank, bool again) {
-  const auto i = static_cast<std::size_t>(micro_batch);
-  const Tensor& tensor = of_template(of);
-  if (again)
-    if (const auto found = draft.again[i].find(of); found != draft.again[i].end())
-      return found->second;
-  if (tensor.role == TensorRole::kComputed) return draft.values[i].at(of);
-  if (tensor.role != TensorRole::kInput) {
-    const bool gathered = divides(ZeroStage::kParameters) && trained(of);
-    return gathered ? draft.gathered.at(of) : known(draft, of, rank);
-  }
-  const auto [place, is_new] = draft.values[i].emplace(of, TensorId{});
-  if (is_new) {
-    const std::int64_t number = std::int64_t{micro_batch} * shared_.ranks + rank;
-    Tensor input = fresh(tensor, fmt::format("@{}", number));
-    input.role = TensorRole::kInput;
-    place->second = add_tensor(draft, std::move(input));
-    draft.step.inputs.push_back({place->second, of, number});
-  }
-  return place->second;
-}
-
-// What is there from the start: a rank's elements where parameters and states are divided.
-TensorId StepDrafter::known(Draft& draft, TensorId of, std::int32_t rank) {
-  const auto [place, is_new] = draft.known.emplace(of, TensorId{});
-  if (!is_new) return place->second;
-  Tensor tensor = of_template(of);
-  const Bytes whole = tensor.bytes;
-  const bool parameter = trained(of);
-  const bool state = tensor.role == TensorRole::kState && !tensor.value &&
-                     !parameter && micro_.step.graph.readers(of).size() == 1 &&
-                     micro_.part[index(micro_.step.graph.readers(of)[0])] ==
-                         PipelineKind::kBoth;
-  std::int64_t first = 0;
-  if ((parameter && divides(ZeroStage::kParameters)) ||
-      (state && divides(ZeroStage::kStates))) {
-    const ElementRange range = elements(of, rank);
-    tensor = fresh(tensor, "/part", range.count);
-    tensor.role = of_template(of).role;
-    first = range.first;
-  }
-  tensor.kept = true;
-  tensor.sharing = Sharing::kOwn;
-  const bool divided = tensor.bytes != whole;
-  const Bytes bytes = tensor.bytes;
-  place->second = divided ? add_tensor(draft, std::move(tensor))
-                          : draft.builder.add_tensor(std::move(tensor), whole);
-  draft.step.known.push_back({place->second, of, first});
-  if (parameter) draft.step.parameter_bytes += divided ? bytes : whole;
-  if (parameter) draft.step.training.parameters += bytes / 4;
-  if (state) draft.step.state_bytes += divided ? bytes : whole;
-  return place->second;
 }
 
 // To every other device where an operation reads it.
@@ -237,11 +176,11 @@ void StepDrafter::pass_queued() {
       const auto i = static_cast<std::size_t>(each.micro_batch);
       const TensorId x = draft(each.from, rank).values[i].at(each.of);
       const Tensor& tensor = of_template(each.of);
-      draft(each.to, rank).values[i][each.of] =
-          pass(process(each.from, rank), x, {0, -1}, process(each.to, rank), std::nullopt,
-               fresh(tensor, fmt::format("@{}", std::int64_t{each.micro_batch} *
-                                                        shared_.ranks +
-                                                    rank)));
+      draft(each.to, rank).values[i][each.of] = pass(
+          process(each.from, rank), x, {0, -1}, process(each.to, rank), std::nullopt,
+          fresh(
+              tensor,
+              fmt::format("@{}", std::int64_t{each.micro_batch} * shared_.ranks + rank)));
     }
   queue_.clear();
 }
@@ -269,55 +208,8 @@ void StepDrafter::add_loss() {
   root.step.training.loss = *sum;
   for (std::int32_t p = 0; p < shared_.processes(); ++p)
     if (p != process(at, 0))
-      drafts_[static_cast<std::size_t>(p)].step.training.loss =
-          pass(process(at, 0), *sum, {0, -1}, p, std::nullopt,
-               fresh(of_template(of), "/sum"));
-}
-
-TensorId StepDrafter::pass(std::int32_t from, TensorId x, ElementRange part,
-                           std::int32_t to, std::optional<TensorId> over,
-                           const Tensor& like) {
-  Draft &source = drafts_[static_cast<std::size_t>(from)],
-        &target = drafts_[static_cast<std::size_t>(to)];
-  const Bytes whole = source.builder.graph().tensor(x).bytes;
-  const Bytes first = part.count < 0 ? 0 : tensor_bytes(ElementType::kFloat32, {part.first});
-  const Bytes bytes =
-      part.count < 0 ? whole : tensor_bytes(ElementType::kFloat32, {part.count});
-  const bool whole_there = !over && tensor_bytes(like.type, like.shape) == bytes;
-  const std::int64_t number = messages_++;
-  add(source, message_operator({to, number, first, bytes, true}, x, std::nullopt));
-  const TensorId y = add_tensor(target, over ? StepDrafter::over(target, *over) : like);
-  add(target, message_operator({from, number, whole_there ? 0 : first, bytes, false}, over,
-                               y));
-  return y;
-}
-
-TensorId StepDrafter::add_tensor(Draft& draft, Tensor tensor) {
-  if (draft.builder.graph().find_tensor(tensor.name))
-    tensor.name += fmt::format("_{}", names_++);
-  return draft.builder.add_tensor(std::move(tensor));
-}
-
-void StepDrafter::add(Draft& draft, Operator op, PipelineKind part) {
-  (void)draft.builder.add_operator(std::move(op));
-  draft.step.part.push_back(part);
-}
-
-// A tensor that an operator writes, like another one, or with so many elements in a row.
-Tensor StepDrafter::fresh(const Tensor& like, const std::string& suffix,
-                          std::optional<std::int64_t> elements) {
-  Tensor tensor{.name = like.name + suffix, .type = like.type, .shape = like.shape};
-  if (elements) tensor.shape = {*elements};
-  return tensor;
-}
-
-Tensor StepDrafter::over(const Draft& draft, TensorId old) {
-  const Tensor& like = draft.builder.graph().tensor(old);
-  return {.name = like.name + "'",
-          .type = like.type,
-          .shape = like.shape,
-          .sharing = Sharing::kOverwrite,
-          .shared_with = old};
+      drafts_[static_cast<std::size_t>(p)].step.training.loss = pass(
+          process(at, 0), *sum, {0, -1}, p, std::nullopt, fresh(of_template(of), "/sum"));
 }
 
 std::vector<ProcessStep> StepDrafter::finish() {

@@ -26,8 +26,8 @@ class StepDrafter {
   struct Draft {
     OperatorGraphBuilder builder;
     ProcessStep step;
-    Values known, gathered;             // parameters and the like: as they are now
-    std::vector<Values> values, again;  // by micro-batch of a rank
+    Values known, gathered;                // parameters and the like: as they are now
+    std::vector<Values> values, again;     // by micro-batch of a rank
     std::map<std::size_t, TensorId> sums;  // gradients so far, by trained parameter
   };
   struct Passing {
@@ -38,15 +38,11 @@ class StepDrafter {
   // step_drafter.cpp: operators and what passes between devices.
   void find_needed_again();
   void add_operation(const PipelineOperation& operation);
-  void add_part(const PipelineOperation& operation, PipelineKind part);
   void add_again(std::int32_t chunk, std::int32_t micro_batch);
   void add_operator(OperatorId id, std::int32_t micro_batch, bool again);
   void add_for_rank(OperatorId id, std::int32_t micro_batch, std::int32_t rank,
                     bool again);
   [[nodiscard]] bool uses_again(OperatorId id) const;
-  TensorId value(Draft& draft, TensorId of, std::int32_t micro_batch, std::int32_t rank,
-                 bool again);
-  TensorId known(Draft& draft, TensorId of, std::int32_t rank);
   void queue(TensorId of, std::int32_t micro_batch, std::int32_t from);
   void pass_queued();
   void add_loss();
@@ -85,6 +81,10 @@ class StepDrafter {
     return shared_.ranks > 1 && shared_.zero >= from;
   }
 
+  // step_drafter_tensors.cpp: tensors of a process, and messages.
+  TensorId value(Draft& draft, TensorId of, std::int32_t micro_batch, std::int32_t rank,
+                 bool again);
+  TensorId known(Draft& draft, TensorId of, std::int32_t rank);
   // One tensor or a part of it, from one process to another. @param over  where at the
   // other one; nothing: in a tensor like `like`. @return what it is there
   TensorId pass(std::int32_t from, TensorId x, ElementRange part, std::int32_t to,
@@ -103,7 +103,7 @@ class StepDrafter {
   std::multimap<TensorId, std::size_t> partial_of_;  // by template of a gradient
   std::vector<std::int64_t> left_;  // by trained parameter: gradients to come
   std::vector<bool> runs_again_;    // by operator: it is in the part that may
-  std::vector<std::vector<OperatorId>> needed_again_;  // by chunk
+  std::vector<std::vector<OperatorId>> needed_again_;      // by chunk
   std::set<std::pair<std::int32_t, std::int32_t>> again_;  // chunk, micro-batch: done
   std::vector<Passing> queue_;
   std::int64_t messages_ = 0, names_ = 0;

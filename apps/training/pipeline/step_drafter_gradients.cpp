@@ -1,5 +1,5 @@
-// Gradients, updates, and the collective operations of ranks: all of them messages between
-// two processes into planned memory.
+// Gradients, updates, and the collective operations of ranks: all of them messages
+// between two processes into planned memory.
 
 #include <algorithm>
 
@@ -42,11 +42,11 @@ void StepDrafter::sum_up(Draft& draft, std::size_t k, std::vector<TensorId> term
     const Tensor like = draft.builder.graph().tensor(terms.back());
     Operator op{.type = "Accumulate"};
     op.inputs.assign(terms.begin(), terms.end());
-    sum = add_tensor(draft, fresh({.name = of_template(micro_.trained[k].parameter).name +
-                                           "/gradient",
-                                   .type = like.type,
-                                   .shape = like.shape},
-                                  ""));
+    sum = add_tensor(
+        draft, fresh({.name = of_template(micro_.trained[k].parameter).name + "/gradient",
+                      .type = like.type,
+                      .shape = like.shape},
+                     ""));
     op.outputs = {sum};
     add(draft, std::move(op));
   }
@@ -83,8 +83,8 @@ void StepDrafter::join_devices(std::size_t k, std::int32_t home) {
       if (sum == source.sums.end()) continue;
       const Tensor& like = source.builder.graph().tensor(sum->second);
       source.step.gradient_bytes += like.bytes;
-      const Tensor there = fresh({.name = like.name, .type = like.type, .shape = like.shape},
-                                 "/there");
+      const Tensor there =
+          fresh({.name = like.name, .type = like.type, .shape = like.shape}, "/there");
       sum_up(draft(home, rank), k,
              {pass(process(other, rank), sum->second, {0, -1}, process(home, rank),
                    std::nullopt, there)});
@@ -134,7 +134,8 @@ void StepDrafter::reduce_whole(std::size_t k, std::int32_t home) {
     TensorId& sum = whole[static_cast<std::size_t>(rank)];
     if (range.count > 0) {
       const TensorId filled = add_tensor(draft, over(draft, sum));
-      Operator put{.type = "PutSlice", .inputs = {draft.sums.at(k), sum}, .outputs = {filled}};
+      Operator put{
+          .type = "PutSlice", .inputs = {draft.sums.at(k), sum}, .outputs = {filled}};
       say_part(put, range);
       add(draft, std::move(put));
       sum = filled;

@@ -120,7 +120,9 @@ void StepRun::compute(const Task& task) {
                     .scratch = task.workspace,
                     .step = step_,
                     .seed = options_.seed});
-  seconds_[index(task.op)] += solver::since(start);
+  const Seconds taken = solver::since(start);
+  Seconds& least = seconds_[index(task.op)];
+  if (least == 0 || taken < least) least = taken;
 }
 
 // Also when an operator has failed: the other process waits for the message.
@@ -158,7 +160,8 @@ void StepRun::run(std::int64_t step) {
     task->cl = &codelet;
     task->cl_arg = &own;
     task->cl_arg_size = sizeof own;
-    task->priority = STARPU_DEFAULT_PRIO;
+    // Messages start before what computes beside them.
+    task->priority = own.message ? STARPU_MAX_PRIO : STARPU_DEFAULT_PRIO;
     task->callback_func = [](void* run) noexcept { static_cast<StepRun*>(run)->ended(); };
     task->callback_arg = this;
     std::vector<starpu_task*> before;

@@ -26,8 +26,8 @@ struct StepRunOptions {
 
 /// A training step on StarPU, as often as wanted. Each operator is a task; what it waits
 /// for follows from the bytes that it touches, so that any number of workers gives what
-/// the order gives. A message occupies no worker: its task starts it, and ends when it has
-/// passed. StarPU runs and is awake while steps run.
+/// the order gives. A message occupies no worker: its task starts it, and ends when it
+/// has passed. StarPU runs and is awake while steps run.
 class StepRun {
  public:
   /// @param order  each operator of the graph once
@@ -43,7 +43,7 @@ class StepRun {
   /// The highest end of what kernels were given in the arena so far, in bytes from its
   /// first, rounded up to the alignment. 0 without an arena.
   [[nodiscard]] Bytes arena_peak() const { return arena_peak_; }
-  /// Seconds that each operator took so far, by operator; of messages 0.
+  /// The least seconds that each operator took in a step so far; of messages 0.
   [[nodiscard]] const std::vector<Seconds>& operator_seconds() const { return seconds_; }
   /// Tasks of a step.
   [[nodiscard]] std::int64_t tasks() const { return std::ssize(tasks_); }

@@ -34,10 +34,10 @@ struct TrainOptions {
 };
 
 struct TrainResult {
-  std::vector<float> losses;          ///< by step
-  std::vector<Seconds> step_seconds;  ///< by step
-  Bytes arena_peak = 0;               ///< StepRun::arena_peak()
-  Bytes peak_resident = 0;            ///< VmHWM of the process
+  std::vector<float> losses;              ///< by step
+  std::vector<Seconds> step_seconds;      ///< by step
+  Bytes arena_peak = 0;                   ///< StepRun::arena_peak()
+  Bytes peak_resident = 0;                ///< VmHWM of the process
   std::vector<Seconds> operator_seconds;  ///< StepRun::operator_seconds()
   bool stopped = false;
 };

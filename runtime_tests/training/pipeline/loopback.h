@@ -26,10 +26,12 @@ class Loopback final : public Messages {
       other = std::move(found->second);
       halves_.erase(found);
     }
-    const bool fits = other.message.sent != message.sent && other.bytes.size() == bytes.size();
+    const bool fits =
+        other.message.sent != message.sent && other.bytes.size() == bytes.size();
     if (!fits) ++wrong;
     if (fits && message.sent) std::memcpy(other.bytes.data(), bytes.data(), bytes.size());
-    if (fits && !message.sent) std::memcpy(bytes.data(), other.bytes.data(), bytes.size());
+    if (fits && !message.sent)
+      std::memcpy(bytes.data(), other.bytes.data(), bytes.size());
     passed += std::ssize(bytes);
     other.done();
     done();
