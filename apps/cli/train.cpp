@@ -134,8 +134,10 @@ Ending run_train(TrainCommand& command) {
 #ifdef ESPALIER_WITH_MPI
   if (solver::Cluster::launched_processes() > 1) return train_on_cluster(command);
 #endif
+  choose_threads(command);
   check(command);
-  return command.micro_batches > 1 ? train_shared(command, {}) : run_alone(command);
+  const bool shared = command.micro_batches > 1 || command.stages;
+  return shared ? train_shared(command, {}) : run_alone(command);
 }
 
 void add_sharing(CLI::App& app, TrainCommand& command) {
@@ -189,6 +191,12 @@ void add_update(CLI::App& app, TrainCommand& command) {
 
 }  // namespace
 
+void choose_threads(TrainCommand& command) {
+  if (!command.threads_given)
+    command.job.threads =
+        std::max(1, solver::default_workers() / command.job.runtime.workers);
+}
+
 void check(const TrainCommand& command) {
   if (command.job.steps < 1 || command.job.steps > 1'000'000'000)
     throw InvalidInput(fmt::format("--steps {}: from 1 to 10^9", command.job.steps));
@@ -231,9 +239,7 @@ Command add_train(CLI::App& program) {
   add_json(*app, command->json);
   return {app, [command, threads]() -> Ending {
             solver::keep_heap_small();
-            if (threads->count() == 0)
-              command->job.threads =
-                  std::max(1, solver::default_workers() / command->job.runtime.workers);
+            command->threads_given = threads->count() > 0;
             return run_train(*command);
           }};
 }

@@ -32,6 +32,7 @@ std::string identity(const TrainCommand& command) {
 }
 
 Ending run_on(Cluster& cluster, TrainCommand& command) {
+  choose_threads(command);  // the processes have divided the cores
   check(command);
   const solver::Runtime runtime(command.job.runtime);
   const solver::Awake awake(runtime);

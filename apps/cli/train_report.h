@@ -22,6 +22,7 @@ struct TrainCommand {
   std::string data, loss_out;
   bool json = false;
   training::TrainOptions job;
+  bool threads_given = false;
 
   // How the processes of a job share a step.
   std::int32_t micro_batches = 1;
@@ -30,6 +31,8 @@ struct TrainCommand {
   ZeroStage zero = ZeroStage::kNone;
 };
 
+/// Threads of each worker, where none are given: what the cores of this process allow.
+void choose_threads(TrainCommand& command);
 /// What can be said before anything runs. @throws InvalidInput
 void check(const TrainCommand& command);
 [[nodiscard]] std::string_view name(Optimiser optimiser);

@@ -33,7 +33,7 @@ const Arguments kTransformer = {"train",
                                 "1",
                                 "--json",
                                 "--training",
-                                "momentum",
+                                "adam",
                                 "--workers",
                                 "1"};
 
@@ -103,6 +103,23 @@ TEST(TrainOnCluster, RanksDivideWhatZeroSaysInTheirLeast) {
     EXPECT_EQ(ran["process_parameter_bytes"], divided(3, parameters));
     EXPECT_EQ(ran["process_state_bytes"], divided(1, 2 * parameters));
     EXPECT_EQ(ran["process_gradient_bytes"], divided(2, parameters));
+  }
+}
+
+TEST(TrainOnCluster, RanksKeepWhatTrainPlanSays) {
+  const json plan = cli_test::object(
+      run(on(1, {"train-plan", "zero", "--transformer", kTransformer[2], "--optimiser",
+                 "adam", "--precision", "single", "--ranks", "2", "--json"})));
+  for (const int zero : {2, 3}) {
+    SCOPED_TRACE(zero);
+    const json ran = answer(run(on(2, kTransformer,
+                                   {"--micro-batches", "2", "--pipeline", "1", "--zero",
+                                    std::to_string(zero), "--memory", "min"})));
+    const json& stage = plan["stages"][static_cast<std::size_t>(zero)];
+    for (const int rank : {0, 1})
+      for (const std::string what : {"parameter", "gradient", "state"})
+        EXPECT_EQ(ran["process_" + what + "_bytes"][rank], stage[what + "_bytes"])
+            << what;
   }
 }
 

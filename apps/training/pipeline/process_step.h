@@ -76,7 +76,7 @@ struct ProcessStep {
 /// its own part of it, so that no two wait for each other.
 /// @param schedule  of the pipeline, whose chunks are those of `micro`
 /// @throws std::logic_error for a schedule that waits for itself
-/// @par Test  ProcessStep.*
+/// @par Test  ProcessStep.*, PipelineStep.*
 [[nodiscard]] std::vector<ProcessStep> process_steps(const MicroStep& micro,
                                                      const SharedStep& shared,
                                                      const Pipeline& pipeline,
