@@ -129,7 +129,7 @@ TEST(TrainOnCluster, ForwardsRunAgainWhereMemoryIsScarce) {
                           "--mlp",
                           "64x64x64x64x64x64x64x10",
                           "--batch",
-                          "131072",
+                          "65536",
                           "--steps",
                           "2",
                           "--threads",
@@ -155,13 +155,13 @@ TEST(TrainOnCluster, AKilledProcessEndsTheJobWithOneMessage) {
   for (const int killed : {1, 0}) {
     int other = 0;
     const auto outcome = run_disturbed(
-        on(2, {"train", "--mlp", "512x2048x2048x512x10", "--batch", "256", "--steps",
-               "100000", "--micro-batches", "4", "--threads", "1", "--workers", "1"}),
+        on(2, {"train", "--mlp", "1536x1536x1536x1536x1536", "--batch", "16", "--steps",
+               "100000", "--micro-batches", "2", "--threads", "1", "--workers", "1"}),
         [&](int mpirun) {
           other = process_of(mpirun, 1 - killed);
           const int process = process_of(mpirun, killed);
-          // It trains: the arena is there.
-          if (other == 0 || process == 0 || resident_kib(process) < 130'000) return false;
+          // It trains: the arena is there, parameters and gradients of 36 MiB.
+          if (other == 0 || process == 0 || resident_kib(process) < 70'000) return false;
           return kill(process, SIGKILL) == 0;
         });
     ASSERT_TRUE(outcome.has_value());
