@@ -19,6 +19,13 @@ namespace espalier::training {
 // one Receive of a step have), and `first` and `bytes`: the part of x or y that passes.
 // What a Receive over x does not receive stays. Tensors that they touch have the plain
 // format.
+//
+// What a process of several has a part of:
+//
+//   TakeSlice (x) -> part      PutSlice (part) -> y      PutSlice (part, x) -> y, over x
+//
+// with the attributes `first` and `elements`: those of x or y, in a row. Updates have
+// them where a whole parameter changes there alone; gradient and states are parts.
 
 /// A part of a tensor that passes between this process and another one.
 struct Message {
