@@ -127,9 +127,10 @@ TEST(ProcessStep, MessagesMeetInEveryScheduleAndStageOfZero) {
                                   .micro_batches = 4,
                                   .zero = static_cast<ZeroStage>(zero)};
           const SharedTraining training(model, Optimiser::kAdam, shared, {scheme, 1});
-          std::vector<ProcessStep> steps;
-          for (std::int32_t p = 0; p < shared.processes(); ++p)
-            steps.push_back(training.step_of(p, {recomputed, recomputed, recomputed}));
+          SharedStep again = shared;
+          again.recomputed = {recomputed, recomputed, recomputed};
+          const auto steps = process_steps(training.micro(), again, training.pipeline(),
+                                           named_pipeline(training.pipeline(), scheme));
           EXPECT_TRUE(meets(steps));
           for (const ProcessStep& step : steps)
             EXPECT_GT(task_graph_of(step.training.graph).graph.size(), 0U);
