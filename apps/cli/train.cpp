@@ -6,7 +6,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -17,54 +16,21 @@
 #include "cli/output.h"
 #include "cli/termination.h"
 #include "cli/train_data.h"
+#include "cli/train_input.h"
+#include "cli/train_parallel.h"
 #include "cli/train_report.h"
-#include "espalier/training/fold_constants.h"
 #include "espalier/training/recompute.h"
 #include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
-#include "training/step/mlp.h"
+#ifdef ESPALIER_WITH_MPI
+#include "cli/job/cluster.h"
+#endif
 
 namespace espalier::cli {
 namespace {
 
 using solver::Clock;
 using solver::since;
-
-OperatorGraph read_network(const TrainCommand& command) {
-  const bool file = !command.source.file.empty();
-  const bool transformer = !command.source.transformer.empty();
-  if (file + transformer + !command.mlp.empty() != 1)
-    throw InvalidInput("one of a MODEL.onnx, --transformer and --mlp is required");
-  if (!command.mlp.empty())
-    return training::mlp(training::mlp_widths(command.mlp),
-                         command.source.batch.value_or(32));
-  return fold_constants(read_model(command.source));
-}
-
-// Calls `make`, whose refusal is said to be of the file.
-template <class Make>
-auto of_file(const TrainCommand& command, const Make& make) {
-  try {
-    return make();
-  } catch (const FileError&) {
-    throw;
-  } catch (const InvalidInput& error) {
-    if (command.source.file.empty()) throw;
-    throw FileError(command.source.file, 0, error.what());
-  }
-}
-
-void check(const TrainCommand& command) {
-  if (command.job.steps < 1 || command.job.steps > 1'000'000'000)
-    throw InvalidInput(fmt::format("--steps {}: from 1 to 10^9", command.job.steps));
-  if (!(command.job.update.rate >= 0 && command.job.update.rate < 1e6))
-    throw InvalidInput(fmt::format("--rate {}", command.job.update.rate));
-  if (command.job.threads < 1 || command.job.threads > 1024)
-    throw InvalidInput(fmt::format("--threads {}", command.job.threads));
-  if (!command.job.planned && command.memory.kind != MemoryRequest::Kind::kUnbounded)
-    throw InvalidInput("--unplanned: needs --memory none");
-  solver::check(command.job.runtime);
-}
 
 // "train model.onnx: interrupted after 7 of 40 steps"
 struct Reached {
@@ -78,12 +44,6 @@ struct Reached {
                        steps);
   }
 };
-
-void write_losses(const std::string& path, const std::vector<float>& losses) {
-  std::ofstream out(path);
-  for (const float loss : losses) out << fmt::format("{}\n", loss);
-  if (!out.flush()) throw FileError(path, 0, "cannot be written");
-}
 
 training::TrainResult train(const TrainCommand& command, training::TrainJob& job,
                             Reached& reached) {
@@ -145,10 +105,8 @@ Expected<void> plan_within(const OperatorGraph& model, const TrainCommand& comma
   return recompute_within(*run.bound, model, command, job, run);
 }
 
-Ending run_train(TrainCommand& command) {
-  check(command);
-  Reached reached{command.mlp.empty() ? title(command.source) : "mlp " + command.mlp,
-                  command.job.steps};
+Ending run_alone(TrainCommand& command) {
+  Reached reached{network_title(command), command.job.steps};
   std::optional<TerminationMessage> termination(
       std::in_place, [&reached] { return reached.text("terminated"); });
   std::optional<Progress> progress(std::in_place, "preparing");
@@ -180,6 +138,48 @@ Ending run_train(TrainCommand& command) {
   return report_run(command, *job, run);
 }
 
+Ending run_train(TrainCommand& command) {
+#ifdef ESPALIER_WITH_MPI
+  if (Cluster::launched_processes() > 1) return train_on_cluster(command);
+#endif
+  choose_threads(command);
+  check(command);
+  const bool shared = command.micro_batches > 1 || command.stages;
+  return shared ? train_shared(command, {}) : run_alone(command);
+}
+
+void add_sharing(CLI::App& app, TrainCommand& command) {
+  app.add_option("--micro-batches", command.micro_batches,
+                 "Parts of a step's samples, one after the other: --batch is\n"
+                 "divided by them and by the processes that share no pipeline")
+      ->type_name("M")
+      ->check(CLI::Range(1, 1 << 16))
+      ->capture_default_str();
+  app.add_option("--pipeline", command.stages,
+                 "Of several processes (mpirun): stages of the pipeline, each on\n"
+                 "a process; the other factor is data parallel (default: all)")
+      ->type_name("STAGES")
+      ->check(CLI::Range(1, 1 << 16));
+  add_read(
+      app, "--schedule",
+      [&command](const std::string& text) {
+        const auto form = parse_pipeline_form(text);
+        if (!form || !form->scheme)
+          throw InvalidInput(fmt::format(
+              "'{}' is none of gpipe, 1f1b, interleaved[:V], zb-h1, zb-h2, zb-v", text));
+        command.form = *form;
+      },
+      "Of the pipeline (default: 1f1b)")
+      ->type_name("NAME");
+  add_choice<ZeroStage>(app, "--zero", command.zero,
+                        {{"0", ZeroStage::kNone},
+                         {"1", ZeroStage::kStates},
+                         {"2", ZeroStage::kGradients},
+                         {"3", ZeroStage::kParameters}},
+                        "What data parallel processes divide: nothing, states,\n"
+                        "gradients, parameters");
+}
+
 void add_update(CLI::App& app, TrainCommand& command) {
   add_choice<Optimiser>(app, "--training", command.optimiser,
                         {{"sgd", Optimiser::kSgd},
@@ -199,6 +199,24 @@ void add_update(CLI::App& app, TrainCommand& command) {
 
 }  // namespace
 
+void choose_threads(TrainCommand& command) {
+  if (!command.threads_given)
+    command.job.threads =
+        std::max(1, solver::default_workers() / command.job.runtime.workers);
+}
+
+void check(const TrainCommand& command) {
+  if (command.job.steps < 1 || command.job.steps > 1'000'000'000)
+    throw InvalidInput(fmt::format("--steps {}: from 1 to 10^9", command.job.steps));
+  if (!(command.job.update.rate >= 0 && command.job.update.rate < 1e6))
+    throw InvalidInput(fmt::format("--rate {}", command.job.update.rate));
+  if (command.job.threads < 1 || command.job.threads > 1024)
+    throw InvalidInput(fmt::format("--threads {}", command.job.threads));
+  if (!command.job.planned && command.memory.kind != MemoryRequest::Kind::kUnbounded)
+    throw InvalidInput("--unplanned: needs --memory none");
+  solver::check(command.job.runtime);
+}
+
 Command add_train(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "train", "Train a network, each step run from one planned arena");
@@ -208,6 +226,7 @@ Command add_train(CLI::App& program) {
                   "Widths of a perceptron instead of a file, as 784x256x10")
       ->type_name("WIDTHS");
   add_update(*app, *command);
+  add_sharing(*app, *command);
   add_memory(*app, command->memory, "none");
   add_path(*app, "--data", command->data,
            "Samples: the inputs and labels of each, one after the other\n"
@@ -228,9 +247,7 @@ Command add_train(CLI::App& program) {
   add_json(*app, command->json);
   return {app, [command, threads]() -> Ending {
             solver::keep_heap_small();
-            if (threads->count() == 0)
-              command->job.threads =
-                  std::max(1, solver::default_workers() / command->job.runtime.workers);
+            command->threads_given = threads->count() > 0;
             return run_train(*command);
           }};
 }

@@ -6,26 +6,15 @@
 #include <numeric>
 #include <vector>
 
+#include "cli/train_input.h"
+
 namespace espalier::cli {
 namespace {
 
 using training::TrainJob;
 
-std::string_view name(Optimiser optimiser) {
-  switch (optimiser) {
-    case Optimiser::kMomentum:
-      return "momentum";
-    case Optimiser::kAdam:
-      return "adam";
-    case Optimiser::kSgd:
-      break;
-  }
-  return "sgd";
-}
-
 void report_problem(Report& report, const TrainCommand& command, const TrainJob& job) {
-  report.text("model", "model",
-              command.mlp.empty() ? title(command.source) : "mlp " + command.mlp);
+  report.text("model", "model", network_title(command));
   report.text("training", "training", name(command.optimiser));
   report.count("parameters", "parameters", job.training().parameters);
   report.count("operators", "operators of a step",
@@ -49,6 +38,18 @@ void report_plan(Report& report, const TrainCommand& command, const TrainJob& jo
 }
 
 }  // namespace
+
+std::string_view name(Optimiser optimiser) {
+  switch (optimiser) {
+    case Optimiser::kMomentum:
+      return "momentum";
+    case Optimiser::kAdam:
+      return "adam";
+    case Optimiser::kSgd:
+      break;
+  }
+  return "sgd";
+}
 
 ExitStatus report_run(const TrainCommand& command, const TrainJob& job,
                       const TrainRun& run) {

@@ -7,6 +7,8 @@
 #include "cli/options.h"
 #include "cli/order_input.h"
 #include "cli/output.h"
+#include "espalier/sharding/plan_pipeline.h"
+#include "espalier/sharding/zero.h"
 #include "training/step/train_job.h"
 
 namespace espalier::cli {
@@ -20,7 +22,20 @@ struct TrainCommand {
   std::string data, loss_out;
   bool json = false;
   training::TrainOptions job;
+  bool threads_given = false;
+
+  // How the processes of a job share a step.
+  std::int32_t micro_batches = 1;
+  std::optional<std::int32_t> stages;
+  PipelineForm form{.scheme = PipelineScheme::kOneForwardOneBackward};
+  ZeroStage zero = ZeroStage::kNone;
 };
+
+/// Threads of each worker, where none are given: what the cores of this process allow.
+void choose_threads(TrainCommand& command);
+/// What can be said before anything runs. @throws InvalidInput
+void check(const TrainCommand& command);
+[[nodiscard]] std::string_view name(Optimiser optimiser);
 
 /// What is known of a run that has ended well.
 struct TrainRun {

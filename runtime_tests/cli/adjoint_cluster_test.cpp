@@ -3,16 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <vector>
 
+#include "cli/cluster_processes.h"
 #include "cli/program.h"
 #include "cli/solving.h"
 
@@ -26,14 +22,6 @@ const Arguments kWater = {"adjoint", "shallow-water", "--grid",    "160x120", "-
                           "24",      "--json",        "--workers", "1"};
 const Arguments kIce = {"adjoint", "ice-sheet", "--grid",    "16x12", "--steps",
                         "12",      "--json",    "--workers", "1"};
-
-// The program of this test is mpirun (CMakeLists.txt).
-Arguments on(int processes, const Arguments& arguments, const Arguments& more = {}) {
-  Arguments all = {"-n", std::to_string(processes), ESPALIER};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
 
 json answer(const Outcome& outcome) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
@@ -79,42 +67,8 @@ TEST(AdjointOnCluster, LentSlotsSaveSteps) {
   EXPECT_LT(many["executed_steps"], few["executed_steps"]);
 }
 
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-// The process of this rank that mpirun started; 0: there is none.
-int process_of(int mpirun, int rank) {
-  std::error_code ignored;
-  for (const auto& each : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string status = text_of(each.path() / "status");
-    if (status.find("PPid:\t" + std::to_string(mpirun) + "\n") == std::string::npos)
-      continue;
-    const std::string variable = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
-    if (text_of(each.path() / "environ").find(variable) != std::string::npos)
-      return std::stoi(each.path().filename());
-  }
-  return 0;
-}
-
 // Whether the process has taken more memory than program and runtime do: it lends.
-bool lends(int process) {
-  const std::string status = text_of("/proc/" + std::to_string(process) + "/status");
-  const std::size_t at = status.find("VmRSS:");
-  return at != std::string::npos && std::stoll(status.substr(at + 6)) > 150'000;
-}
-
-// Whether the process is gone, or waits to be collected, within ten seconds.
-bool ends(int process) {
-  const std::string status = "/proc/" + std::to_string(process) + "/status";
-  for (int look = 0; look < 100; ++look) {
-    const std::string text = text_of(status);
-    if (text.empty() || text.find("State:\tZ") != std::string::npos) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  return false;
-}
+bool lends(int process) { return resident_kib(process) > 150'000; }
 
 // Open MPI says that a process was killed, the program at most that it was ended for it.
 TEST(AdjointOnCluster, AKilledProcessEndsTheJobWithOneMessage) {

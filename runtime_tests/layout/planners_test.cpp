@@ -185,8 +185,24 @@ TEST(CoreLayout, KeepsTheFullestSections) {
   EXPECT_EQ(core.pieces.sections, 2);
   const LayoutOptions options;
   LayoutBudget budget(options);
-  EXPECT_EQ(capacity(core.pieces, core_layout(core, 5, 100, 1, budget)), 5);
-  EXPECT_TRUE(core_layout(core, 4, 100, 1, budget).empty());
+  EXPECT_EQ(capacity(core.pieces, core_layout(pieces, core, 5, 100, 1, budget)), 5);
+  EXPECT_TRUE(core_layout(pieces, core, 4, 100, 1, budget).empty());
+}
+
+// 4 and 4 meet in the middle alone, where 8 is no core of 10; beside 6 each may lie as if
+// the other were not there.
+TEST(CoreLayout, PiecesThatMeetOutsideTheCoreShareNoBytes) {
+  const Pieces pieces{{{0, 2, 4}, {2, 4, 4}, {0, 1, 6}, {3, 4, 6}}, 5};
+  const Core core = core_of(pieces, 0.9);
+  ASSERT_EQ(core.numbers.size(), 4U);
+  ASSERT_EQ(core.pieces.sections, 4);
+  LayoutOptions options;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    LayoutBudget budget(options);
+    const std::vector<Bytes> offsets = core_layout(pieces, core, 10, 100, seed, budget);
+    if (offsets.empty()) continue;
+    EXPECT_GE(std::abs(offsets[0] - offsets[1]), 4) << "seed " << seed;
+  }
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 
 namespace espalier::solver {
 
-/// What a process asks another one for: data of a shared node, or bytes of a slot that it
-/// lends (training/remote/partner.h). Whoever asks has taken memory for the answer first,
-/// and posted its receives, so that no message comes unexpected and nothing is received
-/// that was not booked.
+/// What a process asks another one for: data of a shared node, bytes of a slot that it
+/// lends (training/remote/partner.h), or a tensor (training/pipeline/exchange.h). Whoever
+/// asks has taken memory for the answer first, and posted its receives, so that no
+/// message comes unexpected and nothing is received that was not booked.
 struct DataRequest {
   enum class Kind : std::int32_t {
     kPanel,
@@ -24,14 +24,15 @@ struct DataRequest {
     kStore,
     kStored,
     kLoad,
-    kState
+    kState,
+    kTensor
   };
   std::int64_t tag = 0;  ///< of the answer, the first of its parts; the others follow
   Kind kind = Kind::kPanel;
   std::int32_t node = 0;
   std::int32_t block = 0;  ///< kPanel: of the panel; kPiece: of the parent
   std::int32_t child = 0, first = 0, last = 0;  ///< kPiece: FrontPiece
-  Bytes offset = 0, bytes = 0;                  ///< of slots
+  Bytes offset = 0, bytes = 0;  ///< of slots; kTensor: number of the message, and bytes
 };
 
 /// Messages over StarPU-MPI: small requests that are always accepted, and data sent where

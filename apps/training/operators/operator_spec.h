@@ -133,6 +133,7 @@ struct Window {
 struct UpdateRule {
   double rate = 0.01, momentum = 0.9;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  double gradient_scale = 1;  ///< the gradient is so many times what is given
 };
 
 /// An operator without its tensors.

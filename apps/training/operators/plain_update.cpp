@@ -24,11 +24,13 @@ template <class T>
 std::unique_ptr<Kernel> sgd(const UpdateRule& rule, const KernelTensors& tensors) {
   const std::int64_t count = count_of(tensors, 2);
   const auto rate = static_cast<T>(rule.rate), decay = static_cast<T>(rule.weight_decay);
+  const auto scale = static_cast<T>(rule.gradient_scale);
   return kernel_of([=](const KernelCall& call) {
     T* const w = change<T>(call, 0);
     const T* const dw = read<T>(call, 1);
 #pragma omp parallel for if (count >= kWorthThreads)
-    for (std::int64_t i = 0; i < count; ++i) w[i] -= rate * (dw[i] + decay * w[i]);
+    for (std::int64_t i = 0; i < count; ++i)
+      w[i] -= rate * (scale * dw[i] + decay * w[i]);
   });
 }
 
@@ -37,12 +39,13 @@ std::unique_ptr<Kernel> momentum(const UpdateRule& rule, const KernelTensors& te
   const std::int64_t count = count_of(tensors, 3);
   const auto rate = static_cast<T>(rule.rate), decay = static_cast<T>(rule.weight_decay);
   const auto keep = static_cast<T>(rule.momentum);
+  const auto scale = static_cast<T>(rule.gradient_scale);
   return kernel_of([=](const KernelCall& call) {
     T *const w = change<T>(call, 0), *const velocity = change<T>(call, 1);
     const T* const dw = read<T>(call, 2);
 #pragma omp parallel for if (count >= kWorthThreads)
     for (std::int64_t i = 0; i < count; ++i) {
-      velocity[i] = keep * velocity[i] + (dw[i] + decay * w[i]);
+      velocity[i] = keep * velocity[i] + (scale * dw[i] + decay * w[i]);
       w[i] -= rate * velocity[i];
     }
   });
@@ -65,9 +68,10 @@ std::unique_ptr<Kernel> adam(const UpdateRule& rule, const KernelTensors& tensor
     const auto root = static_cast<T>(1 / std::sqrt(bias2));
     const auto epsilon = static_cast<T>(rule.epsilon);
     const auto decay = static_cast<T>(rule.weight_decay);
+    const auto scale = static_cast<T>(rule.gradient_scale);
 #pragma omp parallel for if (count >= kWorthThreads)
     for (std::int64_t i = 0; i < count; ++i) {
-      const T g = dw[i] + decay * w[i];
+      const T g = scale * dw[i] + decay * w[i];
       first[i] = beta1 * first[i] + rest1 * g;
       second[i] = beta2 * second[i] + rest2 * g * g;
       w[i] -= rate * first[i] / (std::sqrt(second[i]) * root + epsilon);

@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <cstring>
-#include <random>
+#include <vector>
 
 #include "training/step/random_numbers.h"
 
@@ -38,15 +38,24 @@ Start start_of(const OperatorGraph& graph, TensorId id, double& deviation) {
   return graph.tensor(id).shape.size() >= 2 ? Start::kTable : Start::kZeros;
 }
 
+// A part goes through memory for the whole, for a moment.
+void read_part(const Tensor& tensor, std::span<std::byte> bytes, std::int64_t first) {
+  if (std::ssize(bytes) == tensor.bytes) return tensor.value->read(bytes);
+  std::vector<std::byte> whole(static_cast<std::size_t>(tensor.bytes));
+  tensor.value->read(whole);
+  const auto from = static_cast<std::size_t>(tensor_bytes(tensor.type, {first}));
+  std::memcpy(bytes.data(), whole.data() + from, bytes.size());
+}
+
 }  // namespace
 
 void fill_initial_value(const OperatorGraph& graph, TensorId id, std::uint64_t seed,
-                        std::span<std::byte> bytes) {
+                        std::span<std::byte> bytes, std::int64_t first) {
   const Tensor& tensor = graph.tensor(id);
   const bool chosen = tensor.role == TensorRole::kParameter &&
                       tensor.type == ElementType::kFloat32 &&
                       (!tensor.value || tensor.value->repeated_element() != nullptr);
-  if (tensor.value && !chosen) return tensor.value->read(bytes);
+  if (tensor.value && !chosen) return read_part(tensor, bytes, first);
   std::memset(bytes.data(), 0, bytes.size());
   if (!chosen) return;
   double deviation = 0.02;
@@ -55,7 +64,7 @@ void fill_initial_value(const OperatorGraph& graph, TensorId id, std::uint64_t s
                          bytes.size() / sizeof(float));
   if (start == Start::kOnes) std::ranges::fill(values, 1.0F);
   if (start == Start::kWeights || start == Start::kTable)
-    fill_normal(seed_of(seed, tensor.name), deviation, values);
+    fill_normal(seed_of(seed, tensor.name), deviation, values, first);
 }
 
 }  // namespace espalier::training

@@ -14,8 +14,8 @@ namespace espalier::training {
 /// deviation sqrt(2 / inputs of a result), tables with 0.02, scales 1, the rest 0. The
 /// same for every order and machine: numbers are drawn for the tensor's name and the
 /// seed.
-/// @param bytes  as many as the tensor has
+/// @param bytes  as many as the tensor has, or those of its elements from `first` on
 void fill_initial_value(const OperatorGraph& graph, TensorId id, std::uint64_t seed,
-                        std::span<std::byte> bytes);
+                        std::span<std::byte> bytes, std::int64_t first = 0);
 
 }  // namespace espalier::training

@@ -10,7 +10,9 @@ namespace espalier::training {
 [[nodiscard]] std::uint64_t seed_of(std::uint64_t seed, std::string_view name);
 
 /// Normally distributed numbers of mean 0, the same on every machine.
-void fill_normal(std::uint64_t seed, double deviation, std::span<float> values);
+/// @param first  values before it are left out
+void fill_normal(std::uint64_t seed, double deviation, std::span<float> values,
+                 std::int64_t first = 0);
 /// Whole numbers of [0, limit).
 void fill_uniform(std::uint64_t seed, std::int64_t limit, std::span<std::int64_t> values);
 

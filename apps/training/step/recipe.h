@@ -16,6 +16,7 @@ struct Ingredient {
   Of of = Of::kInput;
   std::size_t number = 0;
   std::optional<Shape> shape = {};  ///< other extents to see it with; plain then
+  Bytes first = 0;                  ///< where these begin
 };
 [[nodiscard]] inline Ingredient input(std::size_t i) {
   return {Ingredient::Of::kInput, i};

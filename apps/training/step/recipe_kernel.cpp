@@ -56,10 +56,10 @@ class RecipeKernel : public Kernel {
       const std::size_t number = ingredients[i]->number;
       switch (ingredients[i]->of) {
         case Ingredient::Of::kInput:
-          places[i] = call.inputs[number];
+          places[i] = call.inputs[number] + ingredients[i]->first;
           break;
         case Ingredient::Of::kOutput:
-          places[i] = call.outputs[number];
+          places[i] = call.outputs[number] + ingredients[i]->first;
           break;
         case Ingredient::Of::kTemporary:
           places[i] = call.scratch + places_[number];

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "espalier/model/error.h"
+#include "solver/memory/clock.h"
 #include "solver/runtime/starpu_tasks.h"
 #include "training/step/kernel_threads.h"
 
@@ -21,17 +22,30 @@ bool changes_input(const Operator& op, std::size_t input) {
   return op.type == "BatchNormalization" && (input == 3 || input == 4);
 }
 
+// Where the last byte lies that is touched, rounded up; 0 without an arena.
+Bytes end_of(const std::vector<MemoryAccess>& accesses, const std::byte* arena) {
+  if (arena == nullptr) return 0;
+  const auto first = reinterpret_cast<std::uintptr_t>(arena);
+  Bytes end = 0;
+  for (const MemoryAccess& each : accesses)
+    if (each.bytes > 0)
+      end = std::max(end, static_cast<Bytes>(each.begin - first) + each.bytes);
+  return (end + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
+
 }  // namespace
 
 StepRun::StepRun(const OperatorGraph& graph, StepKernels& kernels,
                  const std::vector<OperatorId>& order, const Placement& placement,
                  const StepRunOptions& options)
-    : graph_(graph), options_(options) {
+    : graph_(graph), options_(options), seconds_(graph.size()) {
   std::vector<std::vector<MemoryAccess>> accesses;
   for (const OperatorId id : order) {
-    if (!kernels.by_operator[index(id)]) continue;
+    const auto message = message_of(graph.op(id));
+    if (!message && !kernels.by_operator[index(id)]) continue;
     accesses.emplace_back();
-    tasks_.push_back(task_of(id, kernels, placement, accesses.back()));
+    tasks_.push_back(message ? message_task(id, *message, placement, accesses.back())
+                             : task_of(id, kernels, placement, accesses.back()));
   }
   auto before = conflicts(accesses);
   for (std::size_t i = 0; i < tasks_.size(); ++i) tasks_[i].after = std::move(before[i]);
@@ -46,9 +60,7 @@ StepRun::Task StepRun::task_of(OperatorId id, StepKernels& kernels,
             .kernel = kernels.by_operator[index(id)].get(),
             .inputs = {},
             .outputs = {},
-            .workspace = placement.workspace(id),
-            .end = 0,
-            .after = {}};
+            .workspace = placement.workspace(id)};
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     task.inputs.push_back(op.inputs[i] ? placement.tensor(*op.inputs[i]) : nullptr);
     if (op.inputs[i])
@@ -61,27 +73,37 @@ StepRun::Task StepRun::task_of(OperatorId id, StepKernels& kernels,
       accesses.push_back(access(task.outputs.back(), graph_.tensor(*output).bytes, true));
   }
   if (op.workspace > 0) accesses.push_back(access(task.workspace, op.workspace, true));
-  if (placement.arena() == nullptr) return task;
-  const auto first = reinterpret_cast<std::uintptr_t>(placement.arena());
-  for (const MemoryAccess& each : accesses)
-    if (each.bytes > 0)
-      task.end = std::max(task.end, static_cast<Bytes>(each.begin - first) + each.bytes);
-  task.end = (task.end + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+  task.end = end_of(accesses, placement.arena());
   return task;
 }
 
+// It touches the part that passes, and no other byte.
+StepRun::Task StepRun::message_task(OperatorId id, const Message& message,
+                                    const Placement& placement,
+                                    std::vector<MemoryAccess>& accesses) {
+  const Operator& op = graph_.op(id);
+  std::byte* const tensor =
+      placement.tensor(message.sent ? *op.inputs.at(0) : *op.outputs.at(0));
+  accesses.push_back(access(tensor + message.first, message.bytes, !message.sent));
+  return {.run = this,
+          .op = id,
+          .message = message,
+          .outputs = {tensor},
+          .end = end_of(accesses, placement.arena())};
+}
+
+void StepRun::reach(Bytes end) noexcept {
+  Bytes peak = arena_peak_;
+  while (end > peak && !arena_peak_.compare_exchange_weak(peak, end)) {
+  }
+}
+
 void StepRun::execute(const Task& task) noexcept {
+  if (task.message) return pass(task);
   errors_.run([&] {
-    use_threads(options_.threads);
-    Bytes peak = arena_peak_;
-    while (task.end > peak && !arena_peak_.compare_exchange_weak(peak, task.end)) {
-    }
+    reach(task.end);
     try {
-      task.kernel->run({.inputs = task.inputs,
-                        .outputs = task.outputs,
-                        .scratch = task.workspace,
-                        .step = step_,
-                        .seed = options_.seed});
+      compute(task);
       if (check_ != nullptr) look_at_results(task);
     } catch (const InvalidInput& error) {
       throw InvalidInput(fmt::format("{}: {}", label(graph_.op(task.op)), error.what()));
@@ -102,6 +124,34 @@ void StepRun::look_at_results(const Task& task) const {
   }
 }
 
+void StepRun::compute(const Task& task) {
+  use_threads(options_.threads);
+  const auto start = solver::Clock::now();
+  task.kernel->run({.inputs = task.inputs,
+                    .outputs = task.outputs,
+                    .scratch = task.workspace,
+                    .step = step_,
+                    .seed = options_.seed});
+  const Seconds taken = solver::since(start);
+  Seconds& least = seconds_[index(task.op)];
+  if (least == 0 || taken < least) least = taken;
+}
+
+// Also when an operator has failed: the other process waits for the message.
+void StepRun::pass(const Task& task) noexcept {
+  starpu_task* const running = running_[static_cast<std::size_t>(&task - tasks_.data())];
+  try {
+    reach(task.end);
+    options_.messages->pass(*task.message,
+                            {task.outputs.front() + task.message->first,
+                             static_cast<std::size_t>(task.message->bytes)},
+                            [running] { starpu_task_end_dep_release(running); });
+  } catch (...) {
+    errors_.keep(std::current_exception());
+    starpu_task_end_dep_release(running);
+  }
+}
+
 void StepRun::run_task(void** /*buffers*/, void* task) {
   const Task& own = *static_cast<const Task*>(task);
   own.run->execute(own);
@@ -115,13 +165,15 @@ void StepRun::ended() noexcept {
 void StepRun::run(std::int64_t step) {
   static starpu_codelet codelet = solver::make_codelet(&StepRun::run_task, "operator");
   step_ = step;
-  std::vector<starpu_task*> tasks;
+  std::vector<starpu_task*>& tasks = running_;
+  tasks.clear();
   for (Task& own : tasks_) {
     starpu_task* const task = starpu_task_create();
     task->cl = &codelet;
     task->cl_arg = &own;
     task->cl_arg_size = sizeof own;
-    task->priority = STARPU_DEFAULT_PRIO;
+    // Messages start before what computes beside them.
+    task->priority = own.message ? STARPU_MAX_PRIO : STARPU_DEFAULT_PRIO;
     task->callback_func = [](void* run) noexcept { static_cast<StepRun*>(run)->ended(); };
     task->callback_arg = this;
     std::vector<starpu_task*> before;
@@ -130,6 +182,7 @@ void StepRun::run(std::int64_t step) {
     if (!before.empty())
       starpu_task_declare_deps_array(task, static_cast<unsigned>(before.size()),
                                      before.data());
+    if (own.message) starpu_task_end_dep_add(task, 1);
     tasks.push_back(task);
   }
   left_ = std::ssize(tasks);

@@ -4,13 +4,17 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "training/chain/first_error.h"
 #include "training/step/conflicts.h"
+#include "training/step/messages.h"
 #include "training/step/placement.h"
 #include "training/step/recipe_kernel.h"
 #include "training/step/value_check.h"
+
+struct starpu_task;
 
 namespace espalier::training {
 
@@ -18,11 +22,13 @@ struct StepRunOptions {
   std::int32_t threads =
       1;  ///< of each worker, for one kernel; as when kernels were made
   std::uint64_t seed = 0;
+  Messages* messages = nullptr;  ///< where the graph has a Send or a Receive
 };
 
 /// A training step on StarPU, as often as wanted. Each operator is a task; what it waits
 /// for follows from the bytes that it touches, so that any number of workers gives what
-/// the order gives. StarPU runs and is awake while steps run.
+/// the order gives. A message occupies no worker: its task starts it, and ends when it
+/// has passed. StarPU runs and is awake while steps run.
 class StepRun {
  public:
   /// @param order  each operator of the graph once
@@ -41,6 +47,8 @@ class StepRun {
   /// The highest end of what kernels were given in the arena so far, in bytes from its
   /// first, rounded up to the alignment. 0 without an arena.
   [[nodiscard]] Bytes arena_peak() const { return arena_peak_; }
+  /// The least seconds that each operator took in a step so far; of messages 0.
+  [[nodiscard]] const std::vector<Seconds>& operator_seconds() const { return seconds_; }
   /// Tasks of a step.
   [[nodiscard]] std::int64_t tasks() const { return std::ssize(tasks_); }
 
@@ -48,23 +56,31 @@ class StepRun {
   struct Task {
     StepRun* run = nullptr;
     OperatorId op{};
-    Kernel* kernel = nullptr;
-    std::vector<std::byte*> inputs, outputs;
+    Kernel* kernel = nullptr;  // null: a message
+    std::optional<Message> message = {};
+    std::vector<std::byte*> inputs = {}, outputs = {};
     std::byte* workspace = nullptr;
     Bytes end = 0;  // of what it touches in the arena
-    std::vector<std::int32_t> after;
+    std::vector<std::int32_t> after = {};
   };
 
   Task task_of(OperatorId id, StepKernels& kernels, const Placement& placement,
                std::vector<MemoryAccess>& accesses);
+  Task message_task(OperatorId id, const Message& message, const Placement& placement,
+                    std::vector<MemoryAccess>& accesses);
   void execute(const Task& task) noexcept;
   void look_at_results(const Task& task) const;
+  void compute(const Task& task);
+  void pass(const Task& task) noexcept;
+  void reach(Bytes end) noexcept;
   void ended() noexcept;
   static void run_task(void** buffers, void* task);
 
   const OperatorGraph& graph_;
   StepRunOptions options_;
   std::vector<Task> tasks_;  // in the order
+  std::vector<Seconds> seconds_;
+  std::vector<starpu_task*> running_;  // by task: of the step that runs
   std::int64_t step_ = 0;
   ValueCheck* check_ = nullptr;
   FirstError errors_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "training/step/messages.h"
+
 namespace espalier::training {
 namespace {
 
@@ -126,7 +128,12 @@ std::vector<TensorFormat> choose_formats(const OperatorGraph& graph,
     for (const RecipeStep& step : recipes[i].steps)
       add_uses(graph, graph.operators()[i], step, alike);
   share_bytes(graph, alike);
-  // The world outside knows the plain format only.
+  // The world outside knows the plain format only, and so do other processes.
+  for (const Operator& op : graph.operators())
+    if (message_of(op))
+      for (const auto* list : {&op.inputs, &op.outputs})
+        for (const auto& id : *list)
+          if (id) alike.make_plain(index(*id));
   for (std::size_t i = 0; i < graph.tensors().size(); ++i)
     if (graph.tensors()[i].role != TensorRole::kComputed) alike.make_plain(i);
   std::vector<TensorFormat> formats;

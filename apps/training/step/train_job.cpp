@@ -68,7 +68,13 @@ void TrainJob::plan(const std::function<bool()>& stop) {
     limits.order.progress = [&stop](const OrderProgress&) { return !stop(); };
     limits.layout.progress = [&stop](const LayoutProgress&) { return !stop(); };
   }
-  arrangement_ = arrange(tasks.graph, limits);
+  if (options_.keep_order) {
+    std::vector<TaskId> order;
+    for (std::size_t i = 0; i < graph_.size(); ++i) order.push_back(task_id(i));
+    arrangement_ = arrange_in_order(tasks.graph, std::move(order), limits.layout);
+  } else {
+    arrangement_ = arrange(tasks.graph, limits);
+  }
   const Violations violations = validate(tasks.graph, arrangement_, kTensorAlignment);
   if (!violations.empty())
     throw std::logic_error("the plan is not valid: " + violations.front());
@@ -77,7 +83,8 @@ void TrainJob::plan(const std::function<bool()>& stop) {
   const auto workers = static_cast<Bytes>(options_.runtime.workers);
   const Bytes reserve = solver::runtime_reserve(options_.runtime.workers) +
                         kTaskBytes * std::ssize(plan_.order) +
-                        packed_by_a_thread(graph_) * workers * options_.threads;
+                        packed_by_a_thread(graph_) * workers * options_.threads +
+                        options_.reserve;
   account_ = solver::measure_process(reserve);
 }
 
@@ -101,8 +108,11 @@ void TrainJob::fill_known(const Placement& placement) const {
     const Tensor& tensor = graph_.tensor(id);
     if (tensor.role == TensorRole::kComputed || tensor.role == TensorRole::kInput)
       continue;
-    fill_initial_value(graph_, id, options_.seed,
-                       {placement.tensor(id), static_cast<std::size_t>(tensor.bytes)});
+    const std::span bytes(placement.tensor(id), static_cast<std::size_t>(tensor.bytes));
+    if (options_.known)
+      options_.known(id, bytes);
+    else
+      fill_initial_value(graph_, id, options_.seed, bytes);
   }
 }
 
@@ -155,7 +165,9 @@ TrainResult TrainJob::run(const FillInputs& fill,
                                           : std::make_unique<Placement>(graph_);
   fill_known(*placement);
   StepRun run(graph_, kernels_, order, *placement,
-              {.threads = options_.threads, .seed = options_.seed});
+              {.threads = options_.threads,
+               .seed = options_.seed,
+               .messages = options_.messages});
   const solver::Awake awake(runtime_);
   TrainResult result;
   for (std::int64_t step = 0; step < options_.steps && !result.stopped; ++step) {
@@ -165,10 +177,17 @@ TrainResult TrainJob::run(const FillInputs& fill,
     run.run(step);
     float loss = 0;
     std::memcpy(&loss, placement->tensor(training_.loss), sizeof loss);
-    if (!std::isfinite(loss))
+    if (options_.loss_scale != 1)
+      loss = static_cast<float>(static_cast<double>(loss) * options_.loss_scale);
+    if (!std::isfinite(loss)) {
+      // The other processes do not run the steps again.
+      const std::string origin = options_.messages != nullptr
+                                     ? "it is not looked for in several processes"
+                                     : where_it_began(step, run, *placement, fill, again);
       throw InvalidInput(
           fmt::format("the loss of step {} is {}: {}; a smaller --rate may help", step,
-                      loss, where_it_began(step, run, *placement, fill, again)));
+                      loss, origin));
+    }
     result.losses.push_back(loss);
     result.step_seconds.push_back(solver::since(start));
     result.step_processor_seconds.push_back(static_cast<double>(std::clock() - used) /
@@ -176,6 +195,7 @@ TrainResult TrainJob::run(const FillInputs& fill,
     if (ended) result.stopped = ended(step, loss, result.step_seconds.back());
   }
   result.arena_peak = run.arena_peak();
+  result.operator_seconds = run.operator_seconds();
   result.peak_resident = solver::peak_resident_bytes();
   return result;
 }

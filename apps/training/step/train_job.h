@@ -10,6 +10,7 @@
 #include "espalier/training/training_graph.h"
 #include "solver/memory/process_account.h"
 #include "solver/runtime/runtime.h"
+#include "training/step/messages.h"
 #include "training/step/step_run.h"
 
 namespace espalier::training {
@@ -22,6 +23,14 @@ struct TrainOptions {
   UpdateRule update = {};
   bool planned = true;  ///< else each tensor lies by itself, and operators are in order
   Seconds plan_time = 10;  ///< for the order, and for the layout
+
+  // Of a process of several (training/pipeline):
+  bool keep_order = false;       ///< operators run as they stand in the graph
+  Messages* messages = nullptr;  ///< of its Send and Receive
+  Bytes reserve = 0;             ///< what messages take beside the arena
+  double loss_scale = 1;         ///< what is reported is so many times the graph's loss
+  /// Values for what is known from the start; no value: of the graph itself.
+  std::function<void(TensorId, std::span<std::byte>)> known = {};
 };
 
 struct TrainResult {
@@ -30,6 +39,7 @@ struct TrainResult {
   std::vector<Seconds> step_processor_seconds;  ///< by step, of all threads
   Bytes arena_peak = 0;                         ///< StepRun::arena_peak()
   Bytes peak_resident = 0;                      ///< VmHWM of the process
+  std::vector<Seconds> operator_seconds;        ///< StepRun::operator_seconds()
   bool stopped = false;
 };
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "training/step/messages.h"
 #include "training/step/operator_view.h"
 
 namespace espalier::training {
@@ -28,7 +29,27 @@ Recipe mean_square(const OperatorView& view) {
              {input(view.x(0)), input(view.x(1))}, {output(0)});
 }
 
-// The graph's updates read dw first; what is changed in place comes after it.
+// The elements of a tensor that a process of several works on: from `first` on, as many
+// as `elements`, where the operator has these attributes; else all.
+Ingredient slice(Ingredient whole, const Operator& op) {
+  if (!op.attributes.contains("elements")) return whole;
+  whole.shape = Shape{op.integer("elements", 0)};
+  whole.first = tensor_bytes(ElementType::kFloat32, {op.integer("first", 0)});
+  return whole;
+}
+
+// TakeSlice (x) -> part; PutSlice (part[, x]) -> y, over x.
+Recipe move_slice(const OperatorView& view, bool take) {
+  if (view.op().integer("elements", 1) == 0) return {};
+  const Ingredient from = take ? slice(input(0), view.op()) : input(0);
+  const Ingredient to = take ? output(0) : slice(output(0), view.op());
+  if (!take && view.has_input(1) && view.overwritten(0) != 1U)
+    view.refuse("it does not write over its second input");
+  return one({.kind = OperatorKind::kCopy}, {from}, {to});
+}
+
+// The graph's updates read dw first; what is changed in place comes after it. Of a
+// parameter that is whole beside a slice of its gradient that slice changes.
 Recipe update(const OperatorView& view, OperatorKind kind, std::size_t changed,
               const UpdateRule& rule) {
   if (view.op().inputs.size() != changed + 1)
@@ -38,7 +59,8 @@ Recipe update(const OperatorView& view, OperatorKind kind, std::size_t changed,
       view.refuse(
           fmt::format("{} does not overwrite what it updates", label(view.out(i))));
   RecipeStep step{{.kind = kind, .update = rule}, {}, {}};
-  for (std::size_t i = 1; i <= changed; ++i) step.inputs.emplace_back(input(i));
+  step.inputs.emplace_back(slice(input(1), view.op()));
+  for (std::size_t i = 2; i <= changed; ++i) step.inputs.emplace_back(input(i));
   step.inputs.emplace_back(input(0));
   return {{step}};
 }
@@ -66,7 +88,9 @@ std::optional<Recipe> training_recipe(const OperatorView& view,
   if (type == "MomentumUpdate")
     return update(view, OperatorKind::kMomentum, 2, options.update);
   if (type == "AdamUpdate") return update(view, OperatorKind::kAdam, 3, options.update);
-  if (type == "Barrier") return Recipe{};
+  if (type == "TakeSlice" || type == "PutSlice")
+    return move_slice(view, type == "TakeSlice");
+  if (type == "Barrier" || message_of(view.op())) return Recipe{};
   return std::nullopt;
 }
 

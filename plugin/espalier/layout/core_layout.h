@@ -19,9 +19,11 @@ struct Core {
 [[nodiscard]] Core core_of(const Pieces& pieces, double share);
 
 /// Looks for offsets inside a capacity of the pieces of the core, in the core's sections.
-/// @return empty when none were found with so many steps
-[[nodiscard]] std::vector<Bytes> core_layout(const Core& core, Bytes capacity,
-                                             std::int64_t steps, std::uint64_t seed,
-                                             LayoutBudget& budget);
+/// @param pieces  whose core it is
+/// @return empty when none were found with so many steps, or pieces share bytes that meet
+///         in a section that is not the core's
+[[nodiscard]] std::vector<Bytes> core_layout(const Pieces& pieces, const Core& core,
+                                             Bytes capacity, std::int64_t steps,
+                                             std::uint64_t seed, LayoutBudget& budget);
 
 }  // namespace espalier

@@ -148,8 +148,9 @@ void SearchLayout::try_core(double share, Bytes capacity, std::uint64_t round,
   const Core core = core_of(pieces_, share);
   if (core.pieces.size() == pieces_.size()) return;
   if (JoinedPieces::stacked(core.pieces).pieces().size() > kMostExact) return;
-  const std::vector<Bytes> fixed = core_layout(
-      core, capacity, 500 << std::min<std::uint64_t>(round, 10), seed_ + round, budget);
+  const std::vector<Bytes> fixed =
+      core_layout(pieces_, core, capacity, 500 << std::min<std::uint64_t>(round, 10),
+                  seed_ + round, budget);
   if (fixed.empty()) return;
   std::vector<bool> in_core(pieces_.size(), false);
   for (const std::int32_t p : core.numbers) in_core[static_cast<std::size_t>(p)] = true;

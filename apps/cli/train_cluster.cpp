@@ -1,0 +1,67 @@
+// espalier train on the processes of a job that mpirun or srun started.
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "cli/job/cluster.h"
+#include "cli/train_input.h"
+#include "cli/train_parallel.h"
+#include "training/pipeline/exchange.h"
+
+namespace espalier::cli {
+namespace {
+
+// Memory of MPI and StarPU-MPI that comes with the first messages, in each process.
+constexpr Bytes kMessages = Bytes{4} << 20;
+
+// What must be the same at all processes.
+std::string identity(const TrainCommand& command) {
+  return fmt::format(
+      "version={}\nmodel={}\nbatch={}\ntraining={}\nrate={}\nsteps={}\nseed={}\n"
+      "memory={} {} {}\ndata={}\nmicro-batches={}\npipeline={}\nschedule={}\nzero={}",
+      ESPALIER_VERSION, network_title(command), command.source.batch.value_or(-1),
+      name(command.optimiser), command.job.update.rate, command.job.steps,
+      command.job.seed, static_cast<int>(command.memory.kind), command.memory.size,
+      command.memory.factor, command.data, command.micro_batches,
+      command.stages.value_or(-1), describe(command.form),
+      static_cast<int>(command.zero));
+}
+
+Ending run_on(Cluster& cluster, TrainCommand& command) {
+  choose_threads(command);  // the processes have divided the cores
+  check(command);
+  const solver::Runtime runtime(command.job.runtime);
+  const solver::Awake awake(runtime);
+  solver::Transport transport(cluster.data_communicator(), [&cluster] {
+    const Failure failure = current_failure();
+    cluster.fail(failure.status, failure.message);
+  });
+  training::Exchange exchange(transport);
+  TrainingPeers peers{
+      .rank = cluster.rank(),
+      .size = cluster.size(),
+      .gather_all = [&cluster](std::int64_t value) { return cluster.gather_all(value); },
+      .messages = &exchange,
+      .reserve = kMessages};
+  Ending ending = train_shared(command, peers);
+  ending.status = static_cast<ExitStatus>(cluster.largest(std::int64_t{ending.status}));
+  return ending;
+}
+
+}  // namespace
+
+Ending train_on_cluster(TrainCommand& command) {
+  int argc = 0;
+  char** argv = nullptr;
+  Cluster cluster(argc, argv, identity(command));
+  try {
+    return run_on(cluster, command);
+  } catch (...) {
+    const Failure failure = current_failure();
+    cluster.fail(failure.status, failure.message);
+  }
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,33 @@
+#include "cli/train_input.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "espalier/training/fold_constants.h"
+#include "training/step/mlp.h"
+
+namespace espalier::cli {
+
+OperatorGraph read_network(const TrainCommand& command) {
+  const bool file = !command.source.file.empty();
+  const bool transformer = !command.source.transformer.empty();
+  if (file + transformer + !command.mlp.empty() != 1)
+    throw InvalidInput("one of a MODEL.onnx, --transformer and --mlp is required");
+  if (!command.mlp.empty())
+    return training::mlp(training::mlp_widths(command.mlp),
+                         command.source.batch.value_or(32));
+  return fold_constants(read_model(command.source));
+}
+
+std::string network_title(const TrainCommand& command) {
+  return command.mlp.empty() ? title(command.source) : "mlp " + command.mlp;
+}
+
+void write_losses(const std::string& path, const std::vector<float>& losses) {
+  std::ofstream out(path);
+  for (const float loss : losses) out << fmt::format("{}\n", loss);
+  if (!out.flush()) throw FileError(path, 0, "cannot be written");
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,212 @@
+// espalier train with micro-batches, alone or as one of several processes.
+
+#include "cli/train_parallel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "cli/termination.h"
+#include "cli/train_data.h"
+#include "cli/train_input.h"
+#include "solver/memory/clock.h"
+
+namespace espalier::cli {
+namespace {
+
+using solver::Clock;
+using solver::since;
+using training::PipelineJob;
+using training::SharedStep;
+using training::SharedTraining;
+
+SharedStep shared_step(const TrainCommand& command, std::int32_t processes) {
+  const std::int32_t stages = command.stages.value_or(processes);
+  if (processes % stages != 0)
+    throw InvalidInput(fmt::format("--pipeline {}: the stages do not divide {} processes",
+                                   stages, processes));
+  return {.devices = stages,
+          .ranks = processes / stages,
+          .micro_batches = command.micro_batches,
+          .zero = command.zero};
+}
+
+// The network for one micro-batch: --batch is the whole step's.
+OperatorGraph network_of(const TrainCommand& command, const SharedStep& shared) {
+  TrainCommand part = command;
+  if (command.source.batch || !command.mlp.empty()) {
+    const std::int64_t whole = command.source.batch.value_or(32);
+    if (whole % shared.all_micro_batches() != 0)
+      throw InvalidInput(fmt::format("--batch {}: {} micro-batches do not divide it",
+                                     whole, shared.all_micro_batches()));
+    part.source.batch = whole / shared.all_micro_batches();
+  }
+  return read_network(part);
+}
+
+// A process of the job: its plan, and how it agrees with the others.
+class Participant {
+ public:
+  Participant(const TrainCommand& command, const TrainingPeers& peers,
+              const SharedTraining& training)
+      : command_(command), peers_(peers), training_(training) {
+    options_ = command.job;
+    options_.messages = peers.messages;
+    options_.reserve = peers.reserve;
+    run_.shared = training.shared();
+    run_.recomputed.resize(static_cast<std::size_t>(training.micro().chunks));
+    run_.bounded = command.memory.kind != MemoryRequest::Kind::kUnbounded;
+  }
+
+  // Where a process does not fit, its device runs more forwards again.
+  Expected<void> plan() {
+    for (;;) {
+      make_job();
+      if (!run_.bounded) return {};
+      if (run_.bound.empty())
+        run_.bound = peers_.gather_all(command_.memory.resolve(job_->job().least(), 0));
+      fits_ = job_->job().fits(run_.bound[static_cast<std::size_t>(peers_.rank)]);
+      const auto fitting = peers_.gather_all(fits_ ? 1 : 0);
+      if (std::ranges::count(fitting, 0) == 0) return {};
+      if (!recompute_more(fitting)) return first_refusal(fitting);
+    }
+  }
+
+  void run(const training::FillMicroBatch& fill,
+           const std::function<bool(std::int64_t, float, Seconds)>& ended) {
+    run_.result = job_->run(fill, ended);
+  }
+
+  // Collective.
+  SharedRun& figures() {
+    const training::TrainJob& job = job_->job();
+    const training::ProcessStep& step = job_->step();
+    const auto all = [this](Bytes value) { return peers_.gather_all(value); };
+    run_.least = all(job.least());
+    run_.planned = all(job.arena_bytes());
+    run_.arena_peak = all(run_.result.arena_peak);
+    run_.peak = all(run_.result.peak_resident);
+    run_.baseline = all(job.account().baseline);
+    run_.parameters = all(step.parameter_bytes);
+    run_.gradients = all(step.gradient_bytes);
+    run_.states = all(step.state_bytes);
+    const auto times = operation_seconds(step, training_.shared(), run_.result);
+    const auto nanoseconds = [&](Seconds value) {
+      return all(static_cast<std::int64_t>(value * 1e9));
+    };
+    run_.forward = nanoseconds(times.forward);
+    run_.backward = nanoseconds(times.backward);
+    run_.weight = nanoseconds(times.weight);
+    run_.rest = nanoseconds(times.rest);
+    return run_;
+  }
+  [[nodiscard]] SharedRun& state() { return run_; }
+  /// Whose answer first_refusal() is.
+  [[nodiscard]] std::int32_t refused() const { return refused_; }
+
+ private:
+  void make_job() {
+    job_.reset();
+    job_ =
+        std::make_unique<PipelineJob>(training_, peers_.rank, run_.recomputed, options_);
+    job_->job().plan();
+  }
+
+  bool recompute_more(const std::vector<std::int64_t>& fitting) {
+    bool more = false;
+    for (std::size_t c = 0; c < run_.recomputed.size(); ++c) {
+      const std::int32_t device =
+          training_.pipeline().chunk(static_cast<std::int32_t>(c)).device;
+      const auto first = fitting.begin() + device * run_.shared.ranks;
+      const bool scarce = std::count(first, first + run_.shared.ranks, 0) > 0;
+      if (!scarce || run_.recomputed[c] >= 1) continue;
+      run_.recomputed[c] += 0.25;
+      more = true;
+    }
+    return more;
+  }
+
+  // Every process learns what the first one that does not fit needs.
+  Expected<void> first_refusal(const std::vector<std::int64_t>& fitting) {
+    refused_ = static_cast<std::int32_t>(std::ranges::find(fitting, 0) - fitting.begin());
+    const Infeasible own = fits_ ? Infeasible{} : fits_.error();
+    const auto theirs = [&](std::int64_t value) {
+      return peers_.gather_all(value)[static_cast<std::size_t>(refused_)];
+    };
+    Infeasible answer;
+    answer.reason =
+        static_cast<Infeasible::Reason>(theirs(static_cast<std::int64_t>(own.reason)));
+    answer.bound_bytes = theirs(own.bound_bytes);
+    answer.least_bytes = theirs(own.least_bytes);
+    answer.lower_bound_bytes = theirs(own.lower_bound_bytes);
+    return tl::make_unexpected(answer);
+  }
+
+  const TrainCommand& command_;
+  const TrainingPeers& peers_;
+  const SharedTraining& training_;
+  training::TrainOptions options_;
+  std::unique_ptr<PipelineJob> job_;
+  Expected<void> fits_;
+  std::int32_t refused_ = 0;
+  SharedRun run_;
+};
+
+void train(const TrainCommand& command, const TrainingPeers& peers,
+           const SharedTraining& training, Participant& participant) {
+  std::optional<SampleFile> data;
+  training::FillMicroBatch fill;
+  if (!command.data.empty()) {
+    data.emplace(command.data, training.micro().step);
+    fill = [&data](std::int64_t micro_batch, TensorId of, std::span<std::byte> bytes) {
+      data->fill(micro_batch, of, bytes);
+    };
+  }
+  participant.run(fill, [&](std::int64_t step, float loss, Seconds seconds) {
+    if (peers.rank == 0 && !command.json)
+      print(
+          fmt::format("step {:>6}  loss {:<12.7g}  {:.3f} s\n", step + 1, loss, seconds));
+    return false;
+  });
+}
+
+}  // namespace
+
+Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
+  if (!command.job.planned)
+    throw InvalidInput("--unplanned: not with micro-batches or several processes");
+  const SharedStep shared = shared_step(command, peers.size);
+  const bool first = peers.rank == 0;
+  std::optional<TerminationMessage> termination;
+  if (first)
+    termination.emplace([&command] {
+      return fmt::format("train {}: terminated", network_title(command));
+    });
+  Clock::time_point start = Clock::now();
+  const OperatorGraph model = network_of(command, shared);
+  const auto training = of_file(command, [&] {
+    return std::make_unique<SharedTraining>(model, command.optimiser, shared,
+                                            command.form);
+  });
+  Participant participant(command, peers, *training);
+  participant.state().prepare_seconds = since(start);
+  start = Clock::now();
+  const Expected<void> planned = participant.plan();
+  participant.state().plan_seconds = since(start);
+  if (!planned) {
+    termination.reset();
+    if (!first) return kNo;
+    return report_shared_infeasible(command, shared, planned.error(),
+                                    participant.refused());
+  }
+  train(command, peers, *training, participant);
+  const SharedRun& run = participant.figures();
+  termination.reset();
+  if (!first) return kDone;
+  if (!command.loss_out.empty()) write_losses(command.loss_out, run.result.losses);
+  return report_shared(command, run);
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "espalier/sharding/plan_pipeline.h"
+#include "training/pipeline/process_step.h"
+#include "training/step/train_job.h"
+
+namespace espalier::training {
+
+/// A training step that processes share, as all of them see it: the micro-batch's step,
+/// its chunks on devices, and a schedule.
+class SharedTraining {
+ public:
+  /// @param model  for one micro-batch
+  /// @param form   a schedule with a name
+  /// @throws InvalidInput for a search, and for what the schedule does not allow; as
+  ///         micro_step()
+  SharedTraining(const OperatorGraph& model, Optimiser optimiser,
+                 const SharedStep& shared, const PipelineForm& form);
+
+  [[nodiscard]] const MicroStep& micro() const { return micro_; }
+  [[nodiscard]] const SharedStep& shared() const { return shared_; }
+  /// Times of operations: their number, a nanosecond each.
+  [[nodiscard]] const Pipeline& pipeline() const { return *pipeline_; }
+
+  /// What a process runs. @param recomputed  SharedStep::recomputed
+  [[nodiscard]] ProcessStep step_of(std::int32_t process,
+                                    std::vector<double> recomputed) const;
+
+ private:
+  SharedStep shared_;
+  MicroStep micro_;
+  std::optional<Pipeline> pipeline_;
+  PipelineSchedule schedule_;
+};
+
+/// Values for an input of the micro-batch's step. @param micro_batch  counted over all
+/// steps and ranks
+using FillMicroBatch =
+    std::function<void(std::int64_t micro_batch, TensorId of, std::span<std::byte>)>;
+
+/// What one process does of a SharedTraining: a TrainJob whose graph has messages. Phases
+/// as there.
+class PipelineJob {
+ public:
+  /// @param training  outlives this
+  /// @param options  of one process; what is said of its part and of the gradients' scale
+  ///                 is set here
+  PipelineJob(const SharedTraining& training, std::int32_t process,
+              std::vector<double> recomputed, const TrainOptions& options);
+
+  [[nodiscard]] const ProcessStep& step() const { return step_; }
+  [[nodiscard]] TrainJob& job() { return *job_; }
+  [[nodiscard]] const TrainJob& job() const { return *job_; }
+
+  /// As TrainJob::run(); losses are means over all micro-batches, the same at every
+  /// process. @param fill  no value: random data, the same in each step
+  [[nodiscard]] TrainResult run(
+      const FillMicroBatch& fill = {},
+      const std::function<bool(std::int64_t, float, Seconds)>& ended = {});
+
+ private:
+  [[nodiscard]] TrainOptions options_for(TrainOptions options) const;
+
+  const SharedTraining& training_;
+  std::uint64_t seed_;
+  ProcessStep step_;
+  std::unordered_map<TensorId, ProcessStep::Input> inputs_;
+  std::unordered_map<TensorId, ProcessStep::Known> known_;
+  std::unique_ptr<TrainJob> job_;
+};
+
+/// Seconds of one operation of each kind at a process, the mean over its micro-batches,
+/// and of sums of gradients and updates in a step: of each operator the least of all
+/// steps.
+struct OperationSeconds {
+  Seconds forward = 0, backward = 0, weight = 0, rest = 0;
+};
+[[nodiscard]] OperationSeconds operation_seconds(const ProcessStep& step,
+                                                 const SharedStep& shared,
+                                                 const TrainResult& result);
+
+}  // namespace espalier::training

@@ -1,0 +1,56 @@
+#include "cli/cluster_processes.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+namespace espalier::cli_test {
+namespace {
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+std::vector<std::string> on(int processes, const std::vector<std::string>& arguments,
+                            const std::vector<std::string>& more) {
+  std::vector<std::string> all = {"-n", std::to_string(processes), ESPALIER};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+int process_of(int mpirun, int rank) {
+  std::error_code ignored;
+  for (const auto& each : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string status = text_of(each.path() / "status");
+    if (status.find("PPid:\t" + std::to_string(mpirun) + "\n") == std::string::npos)
+      continue;
+    const std::string variable = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
+    if (text_of(each.path() / "environ").find(variable) != std::string::npos)
+      return std::stoi(each.path().filename());
+  }
+  return 0;
+}
+
+long long resident_kib(int process) {
+  const std::string status = text_of("/proc/" + std::to_string(process) + "/status");
+  const std::size_t at = status.find("VmRSS:");
+  return at == std::string::npos ? 0 : std::stoll(status.substr(at + 6));
+}
+
+bool ends(int process) {
+  const std::string status = "/proc/" + std::to_string(process) + "/status";
+  for (int look = 0; look < 100; ++look) {
+    const std::string text = text_of(status);
+    if (text.empty() || text.find("State:\tZ") != std::string::npos) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return false;
+}
+
+}  // namespace espalier::cli_test

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace espalier::cli_test {
+
+/// The arguments of mpirun for `espalier arguments more` on so many processes. The
+/// program of tests on a cluster is mpirun (CMakeLists.txt).
+[[nodiscard]] std::vector<std::string> on(int processes,
+                                          const std::vector<std::string>& arguments,
+                                          const std::vector<std::string>& more = {});
+
+/// The process of this rank that mpirun started; 0: there is none.
+[[nodiscard]] int process_of(int mpirun, int rank);
+
+/// VmRSS in KiB; 0: the process is gone.
+[[nodiscard]] long long resident_kib(int process);
+
+/// Whether the process is gone, or waits to be collected, within ten seconds.
+[[nodiscard]] bool ends(int process);
+
+}  // namespace espalier::cli_test

@@ -1,0 +1,202 @@
+// espalier train on several processes: the losses of one, each process inside its bound.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cli/cluster_processes.h"
+#include "cli/program.h"
+#include "cli/solving.h"
+
+namespace espalier::cli_test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+using nlohmann::json;
+
+const Arguments kPerceptron = {
+    "train",      "--mlp", "64x256x256x128x10", "--batch", "64",
+    "--steps",    "3",     "--threads",         "1",       "--json",
+    "--training", "adam",  "--workers",         "1"};
+const Arguments kTransformer = {"train",
+                                "--transformer",
+                                "layers=4,width=32,heads=2,sequence=16,vocabulary=64",
+                                "--batch",
+                                "8",
+                                "--steps",
+                                "3",
+                                "--threads",
+                                "1",
+                                "--json",
+                                "--training",
+                                "adam",
+                                "--workers",
+                                "1"};
+
+json answer(const Outcome& outcome) {
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const json object = cli_test::object(outcome);
+  EXPECT_EQ(object["process_arena_peak_bytes"], object["process_planned_bytes"]);
+  if (!object.contains("process_bound_bytes")) return object;
+  EXPECT_TRUE(object.value("bound_kept", false));
+  for (std::size_t p = 0; p < object["process_bound_bytes"].size(); ++p)
+    EXPECT_LE(object["process_peak_rss_bytes"][p], object["process_bound_bytes"][p]);
+  return object;
+}
+
+// One after the other within a part in a million, or the same bits.
+void expect_losses(const json& object, const json& alone, bool bitwise) {
+  if (bitwise) {
+    EXPECT_EQ(object["losses"], alone["losses"]);
+    return;
+  }
+  ASSERT_EQ(object["losses"].size(), alone["losses"].size());
+  for (std::size_t i = 0; i < alone["losses"].size(); ++i) {
+    const double expected = alone["losses"][i];
+    EXPECT_NEAR(object["losses"][i], expected, 1e-6 * std::abs(expected)) << i;
+  }
+}
+
+TEST(TrainOnCluster, PipelinesLoseWhatOneProcessLosesInTheirLeast) {
+  const json alone = answer(run(on(1, kPerceptron, {"--micro-batches", "4"})));
+  for (const auto& [processes, schedule] : std::vector<std::pair<int, std::string>>{
+           {2, "1f1b"}, {2, "zb-h1"}, {4, "1f1b"}, {4, "zb-h1"}}) {
+    SCOPED_TRACE(schedule);
+    const json ran = answer(
+        run(on(processes, kPerceptron,
+               {"--micro-batches", "4", "--schedule", schedule, "--memory", "min"})));
+    EXPECT_EQ(ran["process_bound_bytes"], ran["process_least_bytes"]);
+    EXPECT_EQ(ran["processes"], processes);
+    expect_losses(ran, alone, true);
+  }
+}
+
+TEST(TrainOnCluster, ATransformerOfFourBlocksLosesTheSame) {
+  const json alone = answer(run(on(1, kTransformer, {"--micro-batches", "4"})));
+  for (const auto& [processes, more] : std::vector<std::pair<int, Arguments>>{
+           {2, {"--micro-batches", "4", "--schedule", "zb-h1"}},
+           {4, {"--micro-batches", "4"}},
+           {4, {"--micro-batches", "2", "--pipeline", "2", "--zero", "2"}}}) {
+    SCOPED_TRACE(testing::PrintToString(more));
+    expect_losses(answer(run(on(processes, kTransformer, more))), alone, false);
+  }
+}
+
+TEST(TrainOnCluster, RanksDivideWhatZeroSaysInTheirLeast) {
+  const json alone = answer(run(on(1, kPerceptron, {"--micro-batches", "4"})));
+  const std::int64_t parameters = alone["process_parameter_bytes"][0];
+  for (int zero = 0; zero <= 3; ++zero) {
+    SCOPED_TRACE(zero);
+    const json ran = answer(run(on(2, kPerceptron,
+                                   {"--micro-batches", "2", "--pipeline", "1", "--zero",
+                                    std::to_string(zero), "--memory", "min"})));
+    expect_losses(ran, alone, zero >= 2);
+    // All of its parameters have an even number of elements.
+    const auto divided = [&](int from, std::int64_t bytes) {
+      const std::int64_t each = zero >= from ? bytes / 2 : bytes;
+      return json{each, each};
+    };
+    EXPECT_EQ(ran["process_parameter_bytes"], divided(3, parameters));
+    EXPECT_EQ(ran["process_state_bytes"], divided(1, 2 * parameters));
+    EXPECT_EQ(ran["process_gradient_bytes"], divided(2, parameters));
+  }
+}
+
+TEST(TrainOnCluster, RanksKeepWhatTrainPlanSays) {
+  const json plan = cli_test::object(
+      run(on(1, {"train-plan", "zero", "--transformer", kTransformer[2], "--optimiser",
+                 "adam", "--precision", "single", "--ranks", "2", "--json"})));
+  for (const int zero : {2, 3}) {
+    SCOPED_TRACE(zero);
+    const json ran = answer(run(on(2, kTransformer,
+                                   {"--micro-batches", "2", "--pipeline", "1", "--zero",
+                                    std::to_string(zero), "--memory", "min"})));
+    const json& stage = plan["stages"][static_cast<std::size_t>(zero)];
+    for (const int rank : {0, 1})
+      for (const std::string what : {"parameter", "gradient", "state"})
+        EXPECT_EQ(ran["process_" + what + "_bytes"][rank], stage[what + "_bytes"])
+            << what;
+  }
+}
+
+// What does not fit runs forwards again, on the process that lacks memory.
+TEST(TrainOnCluster, ForwardsRunAgainWhereMemoryIsScarce) {
+  const Arguments wide = {"train",
+                          "--mlp",
+                          "64x64x64x64x64x64x64x10",
+                          "--batch",
+                          "65536",
+                          "--steps",
+                          "2",
+                          "--threads",
+                          "1",
+                          "--json",
+                          "--micro-batches",
+                          "4",
+                          "--workers",
+                          "1"};
+  const json free = answer(run(on(2, wide)));
+  const std::int64_t least = free["process_least_bytes"][0];
+  const std::int64_t arena = free["process_planned_bytes"][0];
+  const json scarce =
+      answer(run(on(2, wide, {"--memory", std::to_string(least - arena / 8)})));
+  EXPECT_EQ(scarce["losses"], free["losses"]);
+  EXPECT_GT(scarce["recomputed"][0], 0.0);
+  const Outcome outcome = run(on(2, wide, {"--memory", std::to_string(arena / 8)}));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(cli_test::object(outcome)["feasible"], false);
+}
+
+TEST(TrainOnCluster, AKilledProcessEndsTheJobWithOneMessage) {
+  for (const int killed : {1, 0}) {
+    int other = 0;
+    const auto outcome = run_disturbed(
+        on(2, {"train", "--mlp", "1536x1536x1536x1536x1536", "--batch", "16", "--steps",
+               "100000", "--micro-batches", "2", "--threads", "1", "--workers", "1"}),
+        [&](int mpirun) {
+          other = process_of(mpirun, 1 - killed);
+          const int process = process_of(mpirun, killed);
+          // It trains: the arena is there, parameters and gradients of 36 MiB.
+          if (other == 0 || process == 0 || resident_kib(process) < 70'000) return false;
+          return kill(process, SIGKILL) == 0;
+        });
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_NE(outcome->status, 0);
+    EXPECT_EQ(outcome->signal, 0);
+    const std::string sign = "espalier: ";
+    const std::size_t first = outcome->err.find(sign);
+    if (first != std::string::npos) {
+      EXPECT_EQ(outcome->err.find(sign, first + 1), std::string::npos) << outcome->err;
+    }
+    expect_says(*outcome, "signal 9 (Killed)");
+    EXPECT_TRUE(ends(other)) << "process " << other << " is left";
+  }
+}
+
+TEST(TrainOnCluster, SaysOnceWhatIsWrong) {
+  for (const auto& [processes, more, words] :
+       std::vector<std::tuple<int, Arguments, std::string>>{
+           {2, {"--batch", "7"}, "--batch 7: 2 micro-batches"},
+           {3, {"--pipeline", "2"}, "--pipeline 2: the stages do not divide"},
+           {2, {"--memory", "4MiB"}, "4.0 MiB"},
+           {2, {"--unplanned"}, "--unplanned"},
+           {2, {"--rate", "1e5", "--steps", "20"}, "a smaller --rate may help"}}) {
+    SCOPED_TRACE(words);
+    const Outcome outcome =
+        run(on(processes,
+               {"train", "--mlp", "8x16x16x4", "--workers", "1", "--threads", "1",
+                "--micro-batches", processes == 3 ? "3" : "2"},
+               more));
+    EXPECT_NE(outcome.status, 0);
+    const std::size_t first = outcome.err.find(words);
+    ASSERT_NE(first, std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find(words, first + 1), std::string::npos) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace espalier::cli_test

@@ -1,0 +1,218 @@
+// Training steps that several jobs share, all of them in this process.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "espalier/training/transformer.h"
+#include "solver/runtime/runtime.h"
+#include "training/pipeline/loopback.h"
+#include "training/pipeline/pipeline_job.h"
+#include "training/step/kernel_threads.h"
+#include "training/step/mlp.h"
+#include "training/step/networks.h"
+
+namespace espalier::training {
+namespace {
+
+struct Ran {
+  std::vector<std::vector<float>> losses;  // by process
+  std::vector<Bytes> planned, peak;
+  std::vector<ProcessStep> steps;
+  Bytes passed = 0;
+};
+
+struct Setting {
+  SharedStep shared;
+  PipelineScheme scheme = PipelineScheme::kOneForwardOneBackward;
+  Optimiser optimiser = Optimiser::kAdam;
+  std::int32_t per_device = 1;
+};
+
+Ran train(const OperatorGraph& model, const Setting& setting, int steps) {
+  const solver::Runtime runtime({.workers = 1});
+  Loopback loopback;
+  SharedStep shared = setting.shared;
+  const std::vector<double> recomputed = std::exchange(shared.recomputed, {});
+  const SharedTraining training(model, setting.optimiser, shared,
+                                {setting.scheme, setting.per_device});
+  TrainOptions options;
+  options.steps = steps;
+  options.seed = 5;
+  options.plan_time = 0.2;
+  options.messages = &loopback;
+  std::vector<std::unique_ptr<PipelineJob>> jobs;
+  for (std::int32_t p = 0; p < shared.processes(); ++p) {
+    jobs.push_back(std::make_unique<PipelineJob>(training, p, recomputed, options));
+    jobs.back()->job().plan();
+  }
+  Ran ran;
+  ran.losses.resize(jobs.size());
+  ran.peak.resize(jobs.size());
+  std::vector<std::thread> threads;
+  for (std::size_t p = 0; p < jobs.size(); ++p)
+    threads.emplace_back([&, p] {
+      const TrainResult result = jobs[p]->run();
+      ran.losses[p] = result.losses;
+      ran.peak[p] = result.arena_peak;
+    });
+  for (std::thread& each : threads) each.join();
+  for (const auto& job : jobs) {
+    ran.planned.push_back(job->job().arena_bytes());
+    ran.steps.push_back(job->step());
+  }
+  EXPECT_EQ(loopback.wrong, 0);
+  ran.passed = loopback.passed;
+  EXPECT_EQ(ran.peak, ran.planned);
+  for (const auto& each : ran.losses) EXPECT_EQ(each, ran.losses.front());
+  return ran;
+}
+
+// A gradient that two devices share is summed up in another order than alone.
+void expect_losses(const std::vector<float>& losses, const std::vector<float>& alone,
+                   bool bitwise) {
+  ASSERT_EQ(losses.size(), alone.size());
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    EXPECT_NEAR(losses[i], alone[i], bitwise ? 0 : 1e-6F * std::abs(alone[i])) << i;
+}
+
+OperatorGraph perceptron() { return mlp({12, 24, 20, 16, 6}, 4); }
+
+TEST(PipelineStep, LosesBitwiseWhatOneProcessLoses) {
+  const solver::Runtime kept({.workers = 1});
+  for (const Network& network :
+       {Network{"perceptron", perceptron()}, Network{"convnet", small_convnet(2)},
+        Network{"transformer", small_transformer()}}) {
+    const Ran alone = train(network.graph, {.shared = {.micro_batches = 4}}, 3);
+    for (const std::int32_t devices : {2, 4})
+      for (const PipelineScheme scheme :
+           {PipelineScheme::kGpipe, PipelineScheme::kOneForwardOneBackward,
+            PipelineScheme::kZeroBubbleH1, PipelineScheme::kZeroBubbleH2}) {
+        SCOPED_TRACE(fmt::format("{}, {} on {}", network.name, name(scheme), devices));
+        const Ran ran = train(
+            network.graph,
+            {.shared = {.devices = devices, .micro_batches = 4}, .scheme = scheme}, 3);
+        expect_losses(ran.losses.front(), alone.losses.front(),
+                      std::string_view(network.name) != "transformer");
+        EXPECT_GT(ran.passed, 0);
+      }
+  }
+}
+
+TEST(PipelineStep, SeveralChunksOnADeviceLoseTheSame) {
+  const solver::Runtime kept({.workers = 1});
+  const Ran alone = train(perceptron(), {.shared = {.micro_batches = 4}}, 3);
+  for (const PipelineScheme scheme :
+       {PipelineScheme::kInterleaved, PipelineScheme::kZeroBubbleV}) {
+    const Ran ran = train(
+        perceptron(),
+        {.shared = {.devices = 2, .micro_batches = 4}, .scheme = scheme, .per_device = 2},
+        3);
+    expect_losses(ran.losses.front(), alone.losses.front(), true);
+  }
+}
+
+TEST(PipelineStep, RunningForwardsAgainChangesMemoryAlone) {
+  const solver::Runtime kept({.workers = 1});
+  for (const Network& network :
+       {Network{"perceptron", mlp({8, 64, 64, 64, 64, 64, 64, 4}, 64)},
+        Network{"convnet", small_convnet(8)},
+        Network{"transformer", small_transformer()}})
+    for (const PipelineScheme scheme :
+         {PipelineScheme::kOneForwardOneBackward, PipelineScheme::kZeroBubbleH1}) {
+      SCOPED_TRACE(fmt::format("{}, {}", network.name, name(scheme)));
+      Setting setting{.shared = {.devices = 2, .micro_batches = 4}, .scheme = scheme};
+      setting.optimiser = Optimiser::kSgd;
+      const Ran kept_all = train(network.graph, setting, 3);
+      setting.shared.recomputed = {0.5, 1};
+      const Ran some = train(network.graph, setting, 3);
+      EXPECT_EQ(some.losses, kept_all.losses);
+      setting.shared.recomputed = {1, 1};
+      const Ran all = train(network.graph, setting, 3);
+      EXPECT_EQ(all.losses, kept_all.losses);
+      EXPECT_LT(all.planned.front(), kept_all.planned.front());
+    }
+}
+
+struct Sum {
+  Bytes parameters = 0, gradients = 0, states = 0;
+};
+
+// What each rank keeps, by the sizes of the parameters alone.
+Sum kept_by(const OperatorGraph& model, const Setting& setting, std::int32_t rank) {
+  Sum sum;
+  const ZeroStage zero = setting.shared.zero;
+  for (const Tensor& each : model.tensors()) {
+    if (each.role != TensorRole::kParameter) continue;
+    const std::int64_t n = element_count(each.shape), ranks = setting.shared.ranks;
+    const std::int64_t size = (n + ranks - 1) / ranks;
+    const std::int64_t own = std::clamp<std::int64_t>(n - rank * size, 0, size);
+    sum.parameters += 4 * (zero >= ZeroStage::kParameters ? own : n);
+    sum.gradients += 4 * (zero >= ZeroStage::kGradients ? own : n);
+    sum.states += 8 * (zero >= ZeroStage::kStates ? own : n);
+  }
+  return sum;
+}
+
+TEST(PipelineStep, EveryStageOfZeroLosesTheSameAndKeepsItsBytes) {
+  const solver::Runtime kept({.workers = 1});
+  const Ran alone = train(perceptron(), {.shared = {.micro_batches = 6}}, 4);
+  for (const std::int32_t ranks : {2, 3})
+    for (int zero = 0; zero <= 3; ++zero) {
+      SCOPED_TRACE(fmt::format("zero-{} on {}", zero, ranks));
+      const Setting setting{.shared = {.ranks = ranks,
+                                       .micro_batches = 6 / ranks,
+                                       .zero = static_cast<ZeroStage>(zero)}};
+      const Ran ran = train(perceptron(), setting, 4);
+      // From stage 2 on gradients are summed up in the order of the micro-batches.
+      expect_losses(ran.losses.front(), alone.losses.front(), zero >= 2);
+      for (std::int32_t rank = 0; rank < ranks; ++rank) {
+        const Sum expected = kept_by(perceptron(), setting, rank);
+        const ProcessStep& step = ran.steps[static_cast<std::size_t>(rank)];
+        EXPECT_EQ(step.parameter_bytes, expected.parameters);
+        EXPECT_EQ(step.state_bytes, expected.states);
+        EXPECT_EQ(step.gradient_bytes, expected.gradients);
+      }
+    }
+}
+
+TEST(PipelineStep, PipelinesOfDataParallelRanksLoseTheSame) {
+  const solver::Runtime kept({.workers = 1});
+  const Ran alone = train(small_transformer(), {.shared = {.micro_batches = 4}}, 3);
+  for (int zero = 0; zero <= 3; ++zero) {
+    SCOPED_TRACE(zero);
+    const Ran ran = train(small_transformer(),
+                          {.shared = {.devices = 2,
+                                      .ranks = 2,
+                                      .micro_batches = 2,
+                                      .zero = static_cast<ZeroStage>(zero),
+                                      .recomputed = {0.5, 0.5}},
+                           .scheme = PipelineScheme::kZeroBubbleH1},
+                          3);
+    expect_losses(ran.losses.front(), alone.losses.front(), false);
+  }
+}
+
+// One micro-batch on one process is the step of TrainJob.
+TEST(PipelineStep, AloneItIsTheStepOfOneBatch) {
+  const solver::Runtime kept({.workers = 1});
+  TrainOptions options;
+  options.steps = 3;
+  options.seed = 5;
+  TrainJob job(training_step(perceptron(), Optimiser::kAdam), options);
+  job.plan();
+  const Ran ran = train(perceptron(), {}, 3);
+  EXPECT_EQ(job.run().losses, ran.losses.front());
+}
+
+TEST(PipelineStep, ModelsThatAreTooShortAreRefused) {
+  const SharedStep shared{.devices = 9, .micro_batches = 9};
+  EXPECT_THROW(SharedTraining(mlp({4, 3}, 2), Optimiser::kSgd, shared,
+                              {PipelineScheme::kOneForwardOneBackward, 1}),
+               InvalidInput);
+}
+
+}  // namespace
+}  // namespace espalier::training
