@@ -28,14 +28,17 @@ class Lineariser {
 
   void run(const BlockIndex& index) {
     const auto first_common = post_dominators(index);
+    if (is_stopped()) return;
     const std::vector<BlockTaskId> order = index.topological_order();
     for (auto task = order.rbegin(); task != order.rend(); ++task) {
-      if (limits_.stop && limits_.stop()) return;
+      if (is_stopped()) return;
       const BlockTaskId end = first_common[*task];
       if (index.successors(*task).size() < 2 || end == kNoBlockTask) continue;
       node(*task).is_hard = !shorten_chains(*task, end) || !replace_between(*task, end);
     }
   }
+
+  [[nodiscard]] bool is_stopped() const { return limits_.stop && limits_.stop(); }
 
   [[nodiscard]] LinearisedBlock take() {
     LinearisedBlock result;
@@ -279,8 +282,9 @@ class Lineariser {
 
 LinearisedBlock linearise(const Block& block, const LineariseLimits& limits) {
   Lineariser lineariser(block, limits);
+  if (lineariser.is_stopped()) return lineariser.take();
   const BlockIndex index(block);
-  if (!limits.stop || !limits.stop()) lineariser.run(index);
+  if (!lineariser.is_stopped()) lineariser.run(index);
   return lineariser.take();
 }
 
