@@ -180,7 +180,7 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
   ++shared().users;
 }
 
-Runtime Runtime::adopt(std::int32_t workers) { return Runtime(Adopted{workers}); }
+Runtime Runtime::adopt(std::int32_t workers) { return Runtime(Adopted(workers)); }
 
 Runtime::Runtime(Adopted adopted) : adopted_(true) {
   const std::scoped_lock lock(shared().mutex);

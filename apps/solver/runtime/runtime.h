@@ -84,6 +84,7 @@ class Runtime {
 
  private:
   struct Adopted {
+    explicit Adopted(std::int32_t number) : workers(number) {}
     std::int32_t workers;
   };
   explicit Runtime(Adopted adopted);
