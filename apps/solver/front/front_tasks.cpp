@@ -65,7 +65,9 @@ class NodeRun {
   // A front of one entry that is a good pivot: diagonal matrices and triangular ones in
   // block form have no others. @return false: it takes the way of all fronts
   bool take_alone(std::int32_t s) {
-    if (symbolic_.front_order(s) != 1 || tree_.first_child[s] >= 0) return false;
+    if (symbolic_.front_order(s) != 1 || symbolic_.pivots(s) != 1 ||
+        tree_.first_child[s] >= 0)
+      return false;
     const SymmetricMatrix& a = context_.permuted.lower;
     const std::int32_t column = symbolic_.first_column[s];
     const std::int64_t at = a.column_start[column];

@@ -204,6 +204,7 @@ void FrontSolve<T>::forward_tail(Local& local) const {
 template <class T>
 void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<T>& b,
                             const AncestorRows<T>& ancestors, T* memory) const {
+  if (view_.symbolic.pivots(front) == 0) return;
   if (is_alone(front)) {
     if (view_.tree.kind != FactorKind::kCholesky) return;
     divide_alone(front, storage, b, b);
@@ -213,7 +214,6 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
     forward_narrow(*few, view_.symbolic.rows_of(front).data(), b, ancestors);
     return;
   }
-  if (view_.symbolic.pivots(front) == 0) return;
   Local local = open(front, storage, b.count, memory);
   const Symbolic& symbolic = view_.symbolic;
   const std::int32_t own = symbolic.pivots(front), columns = local.layout.columns();
@@ -297,18 +297,18 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
 template <class T>
 void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors<T>& z,
                              const Vectors<T>& x, T* memory) const {
+  if (view_.symbolic.pivots(front) == 0) {  // the kept variables
+    for (std::int32_t v = 0; v < x.count; ++v)
+      for (const std::int32_t row : view_.symbolic.rows_of(front))
+        x.data[v * x.stride + row] = T{0};
+    return;
+  }
   if (is_alone(front)) {
     divide_alone(front, storage, z, x);
     return;
   }
   if (const auto few = narrow(front, x.count, storage)) {
     backward_narrow(*few, view_.symbolic.rows_of(front).data(), z, x);
-    return;
-  }
-  if (view_.symbolic.pivots(front) == 0) {  // the kept variables
-    for (std::int32_t v = 0; v < x.count; ++v)
-      for (const std::int32_t row : view_.symbolic.rows_of(front))
-        x.data[v * x.stride + row] = T{0};
     return;
   }
   Local local = open(front, storage, x.count, memory);
