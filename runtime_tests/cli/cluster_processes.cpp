@@ -1,10 +1,14 @@
 #include "cli/cluster_processes.h"
 
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
+
+#include "cli/solving.h"
 
 namespace espalier::cli_test {
 namespace {
@@ -51,6 +55,18 @@ bool ends(int process) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   return false;
+}
+
+void expect_ended_by_kill(const Outcome& outcome, int other) {
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_EQ(outcome.signal, 0);
+  const std::string sign = "espalier: ";
+  const std::size_t first = outcome.err.find(sign);
+  if (first != std::string::npos) {
+    EXPECT_EQ(outcome.err.find(sign, first + 1), std::string::npos) << outcome.err;
+  }
+  expect_says(outcome, "signal 9 (Killed)");
+  EXPECT_TRUE(ends(other)) << "process " << other << " is left";
 }
 
 }  // namespace espalier::cli_test

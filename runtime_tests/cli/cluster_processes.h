@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/program.h"
+
 namespace espalier::cli_test {
 
 /// The arguments of mpirun for `espalier arguments more` on so many processes. The
@@ -19,5 +21,9 @@ namespace espalier::cli_test {
 
 /// Whether the process is gone, or waits to be collected, within ten seconds.
 [[nodiscard]] bool ends(int process);
+
+/// After a process of a job was killed: the job failed, of itself, with one message that
+/// names the signal, and the process `other` is gone, too.
+void expect_ended_by_kill(const Outcome& outcome, int other);
 
 }  // namespace espalier::cli_test

@@ -165,15 +165,7 @@ TEST(TrainOnCluster, AKilledProcessEndsTheJobWithOneMessage) {
           return kill(process, SIGKILL) == 0;
         });
     ASSERT_TRUE(outcome.has_value());
-    EXPECT_NE(outcome->status, 0);
-    EXPECT_EQ(outcome->signal, 0);
-    const std::string sign = "espalier: ";
-    const std::size_t first = outcome->err.find(sign);
-    if (first != std::string::npos) {
-      EXPECT_EQ(outcome->err.find(sign, first + 1), std::string::npos) << outcome->err;
-    }
-    expect_says(*outcome, "signal 9 (Killed)");
-    EXPECT_TRUE(ends(other)) << "process " << other << " is left";
+    expect_ended_by_kill(*outcome, other);
   }
 }
 
