@@ -280,6 +280,18 @@ Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation oper
   return solution;
 }
 
+// Without refinement the error is still measured. GMRES is not for singular matrices: a
+// solution that does not exist would grow along the null space until its backward error
+// is small.
+RefineOptions Solver::refine_options(Operation operation, std::int32_t most) {
+  RefineOptions options{.operation = operation, .gmres_basis = 0};
+  if (!options_.refine)
+    options.max_steps = 0;
+  else if (!singular() && least_basis() > 0)
+    options.gmres_basis = agree(refining_basis(most));
+  return options;
+}
+
 void Solver::solve_block(std::span<double> b, std::int32_t most, Operation operation,
                          std::span<const std::int32_t> rows, Solution& solution) {
   const auto start = Clock::now();
@@ -302,21 +314,13 @@ void Solver::solve_block(std::span<double> b, std::int32_t most, Operation opera
     return;
   }
   const auto refining = Clock::now();
-  // Without refinement the error is still measured. GMRES is not for singular matrices: a
-  // solution that does not exist would grow along the null space until its backward error
-  // is small.
-  RefineOptions refine_options{.operation = operation, .gmres_basis = 0};
-  if (!options_.refine) {
-    refine_options.max_steps = 0;
-  } else if (!singular() && least_basis() > 0) {
-    refine_options.gmres_basis = agree(refining_basis(most));
-  }
+  RefineOptions refining_options = refine_options(operation, most);
   const std::vector<double> scale = map.solution_scale();
   const std::vector<std::int32_t> systems =
       independent_systems(analysis_.symbolic, analysis_.form);
-  refine_options.given = {scale, systems};
+  refining_options.given = {scale, systems};
   const Refinement one =
-      solver::refine(matrix(), rhs, x, columns, factored(transposed), refine_options);
+      solver::refine(matrix(), rhs, x, columns, factored(transposed), refining_options);
   Refinement& worst = solution.refinement;
   worst.steps = std::max(worst.steps, one.steps);
   worst.gmres_steps += one.gmres_steps;

@@ -300,6 +300,7 @@ class Solver {
   [[nodiscard]] std::int32_t columns_at_once(std::int32_t columns);
   [[nodiscard]] BlockOperator factored(bool transposed);
   /// @param most  right-hand sides that there is memory for; b may hold fewer
+  [[nodiscard]] RefineOptions refine_options(Operation operation, std::int32_t most);
   void solve_block(std::span<double> b, std::int32_t most, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
   void estimate(std::span<const double> b, std::span<const double> x, Operation operation,

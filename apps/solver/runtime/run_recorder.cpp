@@ -105,6 +105,54 @@ std::vector<const RunRecorder::Entry*> RunRecorder::in_order() const {
   return all;
 }
 
+// What a task is, and where in its front.
+void RunRecorder::set_place(const AssemblyTree::Node& node, const Entry& entry,
+                            RunRecord::Task& task) {
+  task.front = node.last_front;
+  if (entry.first) {
+    task.kind = node.tiled                           ? kOpen
+                : node.first_front < node.last_front ? kSubtree
+                                                     : kFront;
+    return;
+  }
+  task.kind = kAssemble + static_cast<std::int32_t>(entry.tile.kind);
+  task.column = entry.tile.column;
+  task.row = entry.tile.row;
+  task.source = entry.tile.source;
+}
+
+RunRecorder::Order RunRecorder::order_of(const AssemblyTree& tree,
+                                         const std::vector<const Entry*>& entries) const {
+  std::map<Key, std::int32_t> tiles;
+  std::vector<std::int32_t> first(tree.nodes.size(), -1);  // task of each node
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto id = static_cast<std::int32_t>(i);
+    const Entry& entry = *entries[i];
+    if (entry.first)
+      first[entry.task.node] = id;
+    else
+      tiles[key_of(entry.task.node, entry.tile)] = id;
+  }
+  Order order;
+  order.after.resize(entries.size());
+  order.last.resize(tree.nodes.size());
+  std::vector<std::int8_t> waited_for(entries.size(), 0);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Entry& entry = *entries[i];
+    if (entry.first) continue;
+    const std::int32_t node = entry.task.node;
+    std::vector<std::int32_t>& after = order.after[i];
+    for (const TileTask& before : predecessors(shapes_.at(node), entry.tile))
+      after.push_back(tiles.at(key_of(node, before)));
+    if (after.empty()) after.push_back(first[node]);
+    for (const std::int32_t before : after) waited_for[before] = 1;
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (waited_for[i] == 0)
+      order.last[entries[i]->task.node].push_back(static_cast<std::int32_t>(i));
+  return order;
+}
+
 RunRecord RunRecorder::record(const AssemblyTree& tree) const {
   RunRecord run;
   run.workers = static_cast<std::int32_t>(workers_.size());
@@ -116,55 +164,20 @@ RunRecord RunRecorder::record(const AssemblyTree& tree) const {
                          tree.tasks.work(id)});
   }
   run.kinds.assign(kNames.begin(), kNames.end());
-
   const std::vector<const Entry*> entries = in_order();
-  std::map<Key, std::int32_t> tiles;
-  std::vector<std::int32_t> first(tree.nodes.size(), -1);  // task of each node
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const auto id = static_cast<std::int32_t>(i);
-    const Entry& entry = *entries[i];
-    if (entry.first)
-      first[entry.task.node] = id;
-    else
-      tiles[key_of(entry.task.node, entry.tile)] = id;
-  }
-  std::vector<std::int8_t> waited_for(entries.size(), 0);
-  std::vector<std::vector<std::int32_t>> after(entries.size());
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Entry& entry = *entries[i];
-    if (entry.first) continue;
-    const std::int32_t node = entry.task.node;
-    for (const TileTask& before : predecessors(shapes_.at(node), entry.tile))
-      after[i].push_back(tiles.at(key_of(node, before)));
-    if (after[i].empty()) after[i].push_back(first[node]);
-    for (const std::int32_t before : after[i]) waited_for[before] = 1;
-  }
-  std::vector<std::vector<std::int32_t>> last(tree.nodes.size());  // tasks of each node
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    if (waited_for[i] == 0)
-      last[entries[i]->task.node].push_back(static_cast<std::int32_t>(i));
-
+  Order order = order_of(tree, entries);
   run.after_start = {0};
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const Entry& entry = *entries[i];
     RunRecord::Task& task = run.tasks.emplace_back(entry.task);
-    const AssemblyTree::Node& node = tree.nodes[task.node];
-    task.front = node.last_front;
-    if (entry.first) {
-      task.kind = node.tiled                           ? kOpen
-                  : node.first_front < node.last_front ? kSubtree
-                                                       : kFront;
+    std::vector<std::int32_t>& after = order.after[i];
+    set_place(tree.nodes[task.node], entry, task);
+    if (entry.first)
       for (const TaskId child :
            tree.tasks.children(task_id(static_cast<std::size_t>(task.node))))
-        after[i].insert(after[i].end(), last[index(child)].begin(),
-                        last[index(child)].end());
-    } else {
-      task.kind = kAssemble + static_cast<std::int32_t>(entry.tile.kind);
-      task.column = entry.tile.column;
-      task.row = entry.tile.row;
-      task.source = entry.tile.source;
-    }
-    run.after.insert(run.after.end(), after[i].begin(), after[i].end());
+        after.insert(after.end(), order.last[index(child)].begin(),
+                     order.last[index(child)].end());
+    run.after.insert(run.after.end(), after.begin(), after.end());
     run.after_start.push_back(static_cast<std::int64_t>(run.after.size()));
   }
   run.overhead = median_gap(run);

@@ -47,7 +47,15 @@ class RunRecorder {
     double processor_start = 0;
     bool failed = false;  // no memory for an entry: the record is not whole
   };
+  // What each entry waits for, but for other nodes; of each node, what nothing waits for.
+  struct Order {
+    std::vector<std::vector<std::int32_t>> after, last;
+  };
   [[nodiscard]] std::vector<const Entry*> in_order() const;
+  [[nodiscard]] Order order_of(const AssemblyTree& tree,
+                               const std::vector<const Entry*>& entries) const;
+  static void set_place(const AssemblyTree::Node& node, const Entry& entry,
+                        RunRecord::Task& task);
 
   Clock::time_point start_;
   std::vector<Worker> workers_;

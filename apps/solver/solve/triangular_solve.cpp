@@ -294,6 +294,24 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
           local.count);
 }
 
+// Slots that went on are known; backward_tail() finds the others.
+template <class T>
+void FrontSolve<T>::gather_slots(std::int32_t front, const Vectors<T>& z,
+                                 const Vectors<T>& x, Local& local) const {
+  for (std::int32_t k = 0; k < local.slots; ++k) {
+    const FrontDelays<T>& delays = *local.delays;
+    const bool here = k < delays.tail_eliminated;
+    // z stands where the row was, x where the column is.
+    const bool by_row = here != transposed_;
+    const std::int32_t id = by_row ? delays.row_id(view_.symbolic, front, k)
+                                   : delays.column_id(view_.symbolic, front, k);
+    const Vectors<T>& from = here ? z : x;
+    for (std::int32_t v = 0; v < x.count; ++v)
+      local.tail[std::int64_t{v} * local.slots + k] = from.data[v * from.stride + id];
+  }
+  local.slots_seen = local.slots;
+}
+
 template <class T>
 void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors<T>& z,
                              const Vectors<T>& x, T* memory) const {
@@ -324,19 +342,7 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
     gather(columns - own, in.data(), z.data, z.stride, local.z + own, local.order,
            x.count);
   }
-  for (std::int32_t k = 0; k < local.slots; ++k) {
-    const FrontDelays<T>& delays = *local.delays;
-    const bool here = k < delays.tail_eliminated;
-    // z stands where the row was, x where the column is.
-    const bool by_row = here != transposed_;
-    const std::int32_t id =
-        by_row ? delays.row_id(symbolic, front, k) : delays.column_id(symbolic, front, k);
-    const Vectors<T>& from = here ? z : x;
-    for (std::int32_t v = 0; v < x.count; ++v)
-      local.tail[std::int64_t{v} * local.slots + k] = from.data[v * from.stride + id];
-  }
-  // Slots that went on are known; backward_tail() finds the others.
-  local.slots_seen = local.slots;
+  gather_slots(front, z, x, local);
   backward_tail(local);
   for (std::int32_t k = local.layout.blocks() - 1; k >= 0; --k) backward_block(local, k);
   scatter(own, nullptr, local.x, local.order, x.data + first, x.stride, x.count);

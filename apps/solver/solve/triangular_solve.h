@@ -126,6 +126,8 @@ class FrontSolve {
                       const AncestorRows<T>& ancestors) const;
   void backward_narrow(const Narrow& front, const std::int32_t* rows, const Vectors<T>& z,
                        const Vectors<T>& x) const;
+  void gather_slots(std::int32_t front, const Vectors<T>& z, const Vectors<T>& x,
+                    Local& local) const;
   void forward_block(Local& local, std::int32_t block) const;
   void forward_tail(Local& local) const;
   void backward_block(Local& local, std::int32_t block) const;
