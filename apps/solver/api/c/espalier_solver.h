@@ -165,17 +165,20 @@ typedef struct espalier_solver_options {
                                 the k-th, n indices from 0; NULL: none */
   espalier_solver_budget* budget; /**< shared with others; NULL: none */
   double lease_seconds; /**< to wait for what others have leased of the budget; 0: no */
-  const int32_t* schur;    /**< variables that are not eliminated, from 0, in the order in
-                                which espalier_solver_read_schur() gives them; what is
-                                said of the matrix is then said of the others' block,
-                                which alone is solved with: entries of right-hand sides
-                                at these variables are not read, and solutions are 0
-                                there; NULL: none */
-  int64_t schur_count;     /**< how many they are */
+  const int32_t* schur; /**< variables that are not eliminated, from 0, in the order in
+                             which espalier_solver_read_schur() gives them; what is
+                             said of the matrix is then said of the others' block,
+                             which alone is solved with: entries of right-hand sides
+                             at these variables are not read, and solutions are 0
+                             there; NULL: none */
+  int64_t schur_count;  /**< how many they are */
 } espalier_solver_options;
 
-#define ESPALIER_SOLVER_OPTIONS_INIT \
-  { sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL, NULL, 0., NULL, 0 }
+#define ESPALIER_SOLVER_OPTIONS_INIT                                                  \
+  {                                                                                   \
+    sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL, NULL, \
+        0., NULL, 0                                                                   \
+  }
 
 /* ------------------------------------------------------------------------ phases --- */
 
