@@ -60,23 +60,28 @@ static double residual(int sym, int entries, const int* irn, const int* jcn,
   return worst;
 }
 
+/* An instance that prints nothing, with the matrix of fill() in the arrays. */
+static void begin(DMUMPS_STRUC_C* id, int sym, int* irn, int* jcn, double* a) {
+  memset(id, 0, sizeof *id);
+  id->sym = sym;
+  id->par = 1;
+  id->comm_fortran = -987654;
+  call(id, -1);
+  id->icntl[0] = id->icntl[1] = id->icntl[2] = -1;
+  id->icntl[3] = 0;
+  id->n = N;
+  id->nnz = fill(sym, irn, jcn, a, 4);
+  id->irn = irn;
+  id->jcn = jcn;
+  id->a = a;
+}
+
 static void run(int sym) {
   char name[80];
   int irn[3 * N], jcn[3 * N];
   double a[3 * N], b[N], x[2 * (N + 3)];
   DMUMPS_STRUC_C id;
-  memset(&id, 0, sizeof id);
-  id.sym = sym;
-  id.par = 1;
-  id.comm_fortran = -987654;
-  call(&id, -1);
-  id.icntl[0] = id.icntl[1] = id.icntl[2] = -1;
-  id.icntl[3] = 0;
-  id.n = N;
-  id.nnz = fill(sym, irn, jcn, a, 4);
-  id.irn = irn;
-  id.jcn = jcn;
-  id.a = a;
+  begin(&id, sym, irn, jcn, a);
   for (int i = 0; i < N; ++i) b[i] = 1 + i % 5;
   memcpy(x, b, sizeof b);
   id.rhs = x;
@@ -154,18 +159,7 @@ static void run_results(int sym) {
   int irn[3 * N], jcn[3 * N], ends[2] = {N, 1};
   double a[3 * N], schur[4] = {0}, x[N], inner[N];
   DMUMPS_STRUC_C id;
-  memset(&id, 0, sizeof id);
-  id.sym = sym;
-  id.par = 1;
-  id.comm_fortran = -987654;
-  call(&id, -1);
-  id.icntl[0] = id.icntl[1] = id.icntl[2] = -1;
-  id.icntl[3] = 0;
-  id.n = N;
-  id.nnz = fill(sym, irn, jcn, a, 4);
-  id.irn = irn;
-  id.jcn = jcn;
-  id.a = a;
+  begin(&id, sym, irn, jcn, a);
   id.icntl[32] = 1;
   call(&id, 4);
   /* d_k = a_kk d_{k-1} - l u d_{k-2}, and of the matrix without its ends. */
