@@ -1,7 +1,6 @@
 #include "espalier/sequential/dag/order_graph.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
