@@ -42,6 +42,12 @@ void choose(superlu_options_t& options, bool symmetric) {
   options.DiagPivotThresh = 0.001;
 }
 
+// n + 1: solved, with a condition that it finds too large.
+std::string failure_of(int info, int n) {
+  if (info < 0) return std::to_string(info);
+  return info > 0 && info != n + 1 ? "singular" : "";
+}
+
 PeerResult solve(const PeerOptions& given) {
   if (!given.out_of_core.empty() || given.memory_mib != 0)
     throw std::invalid_argument("SuperLU keeps no bound and has no out of core");
@@ -78,9 +84,7 @@ PeerResult solve(const PeerOptions& given) {
   });
   timer.pause();
   result.processor_seconds = timer.seconds();
-  // n + 1: solved, with a condition that it finds too large.
-  if (info > 0 && info != full.size + 1) result.failure = "singular";
-  if (info < 0) result.failure = std::to_string(info);
+  result.failure = failure_of(info, full.size);
   result.factor_seconds = run.seconds;
   result.factor_rss_bytes = result.factor_rss_sum_bytes = run.growth;
   result.factor_flops = statistics.ops[FACT];

@@ -85,6 +85,20 @@ double solve_once(Umfpack& umfpack, const System& a, const std::vector<double>& 
   return seconds_since(start);
 }
 
+// The solve, then again with UMFPACK's own refinement.
+void add_solves(Umfpack& umfpack, const System& a, const PeerMatrix& matrix,
+                ProcessorTimer& timer, PeerResult& result) {
+  const std::vector<double> b = row_sums(matrix);
+  std::vector<double> x(b.size());
+  timer.pause();
+  result.solve_seconds = solve_once(umfpack, a, b, x, 0);
+  timer.resume();
+  const double refined = solve_once(umfpack, a, b, x, UMFPACK_DEFAULT_IRSTEP);
+  timer.pause();
+  result.refine_seconds = std::max(0.0, refined - result.solve_seconds);
+  result.backward_error = backward_error(matrix, x, b);
+}
+
 PeerResult solve(const PeerOptions& options) {
   if (!options.out_of_core.empty() || options.memory_mib != 0)
     throw std::invalid_argument("UMFPACK keeps no bound and has no out of core");
@@ -121,16 +135,8 @@ PeerResult solve(const PeerOptions& options) {
       umfpack.info[UMFPACK_PEAK_MEMORY] * umfpack.info[UMFPACK_SIZE_OF_UNIT]);
   result.note = given ? "ordering as given" : "its own ordering";
 
-  const std::vector<double> b = row_sums(matrix);
-  std::vector<double> x(b.size());
-  timer.pause();
-  result.solve_seconds = solve_once(umfpack, a, b, x, 0);
-  timer.resume();
-  const double refined = solve_once(umfpack, a, b, x, UMFPACK_DEFAULT_IRSTEP);
-  timer.pause();
+  add_solves(umfpack, a, matrix, timer, result);
   result.processor_seconds = timer.seconds();
-  result.refine_seconds = std::max(0.0, refined - result.solve_seconds);
-  result.backward_error = backward_error(matrix, x, b);
   return result;
 }
 

@@ -1,6 +1,7 @@
 // espalier adjoint: the gradient of a model's misfit inside a memory bound.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <atomic>
 #include <cmath>

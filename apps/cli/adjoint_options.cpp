@@ -1,6 +1,7 @@
 #include "cli/adjoint_options.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "cli/paths.h"
 #include "cli/remedy.h"

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "cli/cli_types.h"
 #include "cli/options.h"
 #include "training/api/adjoint_job.h"
 

@@ -1,3 +1,4 @@
+#include <CLI/CLI.hpp>
 // Stands in for adjoint.cpp where the program is built without StarPU.
 
 #include "cli/command.h"

@@ -2,6 +2,7 @@
 // again, so that it can be reversed.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <optional>

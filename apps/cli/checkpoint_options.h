@@ -1,12 +1,12 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/cli_types.h"
 #include "cli/remedy.h"
 #include "espalier/model/checkpoint_schedule.h"
 

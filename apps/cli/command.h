@@ -1,10 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <utility>
 
+#include "cli/cli_types.h"
 #include "cli/remedy.h"
 
 namespace espalier::cli {

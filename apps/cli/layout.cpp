@@ -3,6 +3,7 @@
 #include "espalier/layout/layout.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <optional>

@@ -2,11 +2,11 @@
 
 // What solve and plan share: where a matrix comes from, its kind and its ordering.
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "cli/cli_types.h"
 #include "cli/remedy.h"
 #include "solver/matrix/general_matrix.h"
 #include "solver/matrix/matrix_kind.h"

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <cmath>
@@ -69,6 +70,30 @@ MemoryRequest parse_memory(std::string_view text) {
     return {.kind = Kind::kFactor, .factor = parse_factor(text.substr(1))};
   }
   return {.kind = Kind::kSize, .size = parse_size(text)};
+}
+
+CLI::Option* add_read(CLI::App& app, const std::string& option,
+                      std::function<void(const std::string&)> read,
+                      const std::string& help) {
+  return app.add_option_function<std::string>(
+      option,
+      [option, read = std::move(read)](const std::string& text) {
+        try {
+          read(text);
+        } catch (const Error& error) {
+          throw CLI::ValidationError(option, error.what());
+        }
+      },
+      help);
+}
+
+CLI::Option* add_named(CLI::App& app, const std::string& option,
+                       std::function<void(const std::string&)> read,
+                       const std::string& names, const std::string& chosen,
+                       const std::string& help) {
+  return add_read(app, option, std::move(read), help)
+      ->type_name(names)
+      ->default_str(chosen);
 }
 
 void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default_text) {

@@ -3,13 +3,14 @@
 // Options that several subcommands share. A value that cannot be read is a
 // CLI::ValidationError whose message names the option and the value.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/cli_types.h"
 #include "espalier/model/error.h"
 #include "espalier/model/units.h"
 #include "espalier/parallel/make_plan.h"
@@ -55,23 +56,18 @@ CLI::Option* add_path(CLI::App& app, const std::string& option, std::string& pat
 
 /// An option whose text `read` understands; what it throws as espalier::Error names the
 /// option.
-template <class Read>
-CLI::Option* add_read(CLI::App& app, const std::string& option, const Read& read,
-                      const std::string& help) {
-  return app.add_option_function<std::string>(
-      option,
-      [option, read](const std::string& text) {
-        try {
-          read(text);
-        } catch (const Error& error) {
-          throw CLI::ValidationError(option, error.what());
-        }
-      },
-      help);
-}
+CLI::Option* add_read(CLI::App& app, const std::string& option,
+                      std::function<void(const std::string&)> read,
+                      const std::string& help);
 
 /// --timeout: seconds of a search, "20" or "20s"; `timeout` holds the default.
 void add_timeout(CLI::App& app, Seconds& timeout, const std::string& help);
+
+/// An option that takes one of `names` ("a|b|c"), by default `chosen`.
+CLI::Option* add_named(CLI::App& app, const std::string& option,
+                       std::function<void(const std::string&)> read,
+                       const std::string& names, const std::string& chosen,
+                       const std::string& help);
 
 /// An option whose values have names. `value` holds the default, and every value that it
 /// can have is in `choices`, so that help and errors list exactly what is accepted.
@@ -84,19 +80,16 @@ CLI::Option* add_choice(CLI::App& app, const std::string& option, T& value,
     names += (names.empty() ? "" : "|") + text;
     if (choice == value) chosen = text;
   }
-  const auto read = [option, &value, choices = std::move(choices),
-                     names](const std::string& text) {
+  auto read = [&value, choices = std::move(choices), names](const std::string& text) {
     for (const auto& [known, choice] : choices) {
       if (known == text) {
         value = choice;
         return;
       }
     }
-    throw CLI::ValidationError(option, "'" + text + "' is none of " + names);
+    throw InvalidInput("'" + text + "' is none of " + names);
   };
-  return app.add_option_function<std::string>(option, read, help)
-      ->type_name(names)
-      ->default_str(chosen);
+  return add_named(app, option, std::move(read), names, chosen, help);
 }
 
 }  // namespace espalier::cli

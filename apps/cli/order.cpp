@@ -3,6 +3,7 @@
 #include "espalier/sequential/dag/order_graph.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <optional>

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 
+#include "cli/cli_types.h"
 #include "espalier/model/operator_graph.h"
 #include "espalier/model/task_graph.h"
 

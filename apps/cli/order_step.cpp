@@ -4,6 +4,7 @@
 #include "cli/order_step.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
+#include "cli/cli_types.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/order_input.h"

@@ -1,6 +1,7 @@
 // espalier plan: order, mapping and predicted run of a tree inside a memory bound.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,7 @@
 #include "cli/plan_lists.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 

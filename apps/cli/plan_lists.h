@@ -1,10 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/cli_types.h"
 #include "cli/options.h"
 
 namespace espalier::cli {

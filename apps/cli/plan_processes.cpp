@@ -1,6 +1,7 @@
 #include "cli/plan_processes.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/cli_types.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"

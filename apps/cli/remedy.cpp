@@ -1,6 +1,7 @@
 #include "cli/remedy.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,6 @@
 #include "cli/report_option.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/options.h"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "cli/cli_types.h"
 #include "cli/plan_input.h"
 #include "espalier/io/layout_csv.h"
 #include "espalier/model/layout.h"

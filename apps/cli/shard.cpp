@@ -2,6 +2,7 @@
 // a limit of memory.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>

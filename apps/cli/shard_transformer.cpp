@@ -1,6 +1,7 @@
 #include "cli/shard_transformer.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <limits>

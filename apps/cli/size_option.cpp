@@ -1,5 +1,7 @@
 #include "cli/size_option.h"
 
+#include <CLI/CLI.hpp>
+
 #include "cli/options.h"
 
 namespace espalier::cli {

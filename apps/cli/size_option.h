@@ -1,9 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 
+#include "cli/cli_types.h"
 #include "espalier/model/units.h"
 
 namespace espalier::cli {

@@ -1,5 +1,6 @@
 // espalier solve: one sparse system inside a memory bound.
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <utility>

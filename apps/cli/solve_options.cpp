@@ -1,6 +1,7 @@
 #include "cli/solve_options.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 

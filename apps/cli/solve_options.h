@@ -1,9 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
+#include "cli/cli_types.h"
 #include "cli/matrix_input.h"
 #include "cli/options.h"
 #include "solver/api/solver.h"

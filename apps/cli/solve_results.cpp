@@ -1,6 +1,7 @@
 #include "cli/solve_results.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <string>

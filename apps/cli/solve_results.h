@@ -1,7 +1,6 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "cli/cli_types.h"
 #include "cli/solve_options.h"
 #include "cli/solve_report.h"
 

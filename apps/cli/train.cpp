@@ -1,6 +1,7 @@
 // espalier train: steps of training a network, run from one planned arena.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <atomic>

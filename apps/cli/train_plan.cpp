@@ -2,6 +2,7 @@
 // parts, a pipeline's schedules and ZeRO's stages, by themselves.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>

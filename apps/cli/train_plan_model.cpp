@@ -1,6 +1,7 @@
 #include "cli/train_plan_model.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <cmath>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/cli_types.h"
 #include "cli/order_input.h"
 #include "cli/remedy.h"
 #include "espalier/sharding/plan_training.h"

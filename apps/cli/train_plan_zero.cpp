@@ -3,6 +3,7 @@
 #include "cli/train_plan_zero.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 

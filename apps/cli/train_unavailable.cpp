@@ -1,3 +1,4 @@
+#include <CLI/CLI.hpp>
 // Stands in for train.cpp where the program is built without StarPU or oneDNN.
 
 #include "cli/command.h"

@@ -114,10 +114,8 @@ void DualAscent::sweep() {
   }
 }
 
-// From scratch: the costs, the prices and the messages as they are now, so that nothing
-// of what was rounded on the way counts.
-double DualAscent::bound() {
-  long double sum = 0, magnitude = 0;
+DualAscent::Terms DualAscent::node_terms() const {
+  Terms terms;
   for (std::size_t v = 0; v < problem_->size(); ++v) {
     double least = kInfinity, most = 0;
     for (std::size_t s = 0; s < problem_->count(v); ++s) {
@@ -133,9 +131,14 @@ double DualAscent::bound() {
       least = std::min(least, cost);
       most = std::max(most, size);
     }
-    sum += least;
-    magnitude += most * (4 + static_cast<double>(problem_->links_of(v).size()));
+    terms.sum += least;
+    terms.magnitude += most * (4 + static_cast<double>(problem_->links_of(v).size()));
   }
+  return terms;
+}
+
+DualAscent::Terms DualAscent::link_terms() const {
+  Terms terms;
   std::vector<double> least(scratch_.size());
   for (std::size_t v = 0; v < problem_->size(); ++v) {
     for (const Pairwise::Link& link : problem_->links_of(v)) {
@@ -149,10 +152,18 @@ double DualAscent::bound() {
       }
       for (const double part : message(link, false))
         most = std::max(most, std::abs(part));
-      sum += lowest;
-      magnitude += 8 * most;
+      terms.sum += lowest;
+      terms.magnitude += 8 * most;
     }
   }
+  return terms;
+}
+
+// From scratch: the costs, the prices and the messages as they are now, so that nothing
+// of what was rounded on the way counts.
+double DualAscent::bound() {
+  const Terms nodes = node_terms(), links = link_terms();
+  long double sum = nodes.sum + links.sum, magnitude = nodes.magnitude + links.magnitude;
   for (std::size_t t = 0; t < multipliers_.size(); ++t) {
     const long double part =
         static_cast<long double>(multipliers_[t]) * problem_->room[t];

@@ -58,6 +58,12 @@ class DualAscent {
   [[nodiscard]] std::vector<double> excess() const;
 
  private:
+  /// A part of the bound, and what its rounding is measured by.
+  struct Terms {
+    long double sum = 0, magnitude = 0;
+  };
+  [[nodiscard]] Terms node_terms() const;
+  [[nodiscard]] Terms link_terms() const;
   void collect(std::size_t v, bool forward);
   void spread(std::size_t v, bool forward);
   void set_prices();

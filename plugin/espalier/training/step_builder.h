@@ -39,6 +39,9 @@ class StepBuilder {
   void add_gradients_done(OperatorId id);
   void add_last_updates();
   void add_update(TensorId of_model, std::optional<TensorId> norm);
+  /// The gradient added to what is kept of it. @return the sum
+  TensorId add_kept_sum(const Tensor& like, TensorId gradient,
+                        const std::vector<OperatorId>& after);
   TensorId add_state(const Tensor& parameter, const char* what);
 
   OperatorId emit(Operator op, StepPhase phase,

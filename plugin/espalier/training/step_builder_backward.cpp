@@ -181,27 +181,30 @@ TensorId StepBuilder::add_state(const Tensor& parameter, const char* what) {
   return add(std::move(state));
 }
 
+TensorId StepBuilder::add_kept_sum(const Tensor& like, TensorId gradient,
+                                   const std::vector<OperatorId>& after) {
+  const TensorId kept = add_state(like, "gradient");
+  step_.state_bytes = checked_add(step_.state_bytes, like.bytes);
+  Tensor sum{.name = unused(like.name + "/gradient/sum"),
+             .type = like.type,
+             .shape = like.shape,
+             .sharing = Sharing::kOverwrite,
+             .shared_with = kept};
+  const TensorId added = add(std::move(sum));
+  (void)emit({.type = "Accumulate",
+              .inputs = {kept, gradient},
+              .outputs = {added},
+              .after = after},
+             StepPhase::kUpdate);
+  return added;
+}
+
 void StepBuilder::add_update(TensorId of_model, std::optional<TensorId> norm) {
   const TensorId parameter = here(of_model);
   const Tensor like = tensor(parameter);
   const std::vector<OperatorId> after = std::exchange(before_next_, {});
   TensorId gradient = *total(of_model);
-  if (options_.keep_gradients) {
-    const TensorId kept = add_state(like, "gradient");
-    step_.state_bytes = checked_add(step_.state_bytes, like.bytes);
-    Tensor sum{.name = unused(like.name + "/gradient/sum"),
-               .type = like.type,
-               .shape = like.shape,
-               .sharing = Sharing::kOverwrite,
-               .shared_with = kept};
-    const TensorId added = add(std::move(sum));
-    (void)emit({.type = "Accumulate",
-                .inputs = {kept, gradient},
-                .outputs = {added},
-                .after = after},
-               StepPhase::kUpdate);
-    gradient = added;
-  }
+  if (options_.keep_gradients) gradient = add_kept_sum(like, gradient, after);
   Operator op{.name = like.name + "/update", .type = "SgdUpdate"};
   op.inputs = {gradient, parameter};
   Bytes temporaries = 0;

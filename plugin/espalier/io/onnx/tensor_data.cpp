@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -60,51 +61,34 @@ std::optional<TensorValue> external_value(const onnx::TensorProto& tensor,
 }  // namespace
 
 std::optional<ElementType> element_type_of(int type) {
-  switch (type) {
-    case onnx::TensorProto::BOOL:
-      return ElementType::kBool;
-    case onnx::TensorProto::INT8:
-      return ElementType::kInt8;
-    case onnx::TensorProto::UINT8:
-      return ElementType::kUint8;
-    case 17:  // four kinds, of later versions of the format
-    case 18:
-    case 19:
-    case 20:
-      return ElementType::kFloat8;
-    case onnx::TensorProto::INT16:
-      return ElementType::kInt16;
-    case onnx::TensorProto::UINT16:
-      return ElementType::kUint16;
-    case onnx::TensorProto::FLOAT16:
-      return ElementType::kFloat16;
-    case onnx::TensorProto::BFLOAT16:
-      return ElementType::kBfloat16;
-    case onnx::TensorProto::INT32:
-      return ElementType::kInt32;
-    case onnx::TensorProto::UINT32:
-      return ElementType::kUint32;
-    case onnx::TensorProto::FLOAT:
-      return ElementType::kFloat32;
-    case onnx::TensorProto::INT64:
-      return ElementType::kInt64;
-    case onnx::TensorProto::UINT64:
-      return ElementType::kUint64;
-    case onnx::TensorProto::DOUBLE:
-      return ElementType::kFloat64;
-    case onnx::TensorProto::COMPLEX64:
-      return ElementType::kComplex64;
-    case onnx::TensorProto::COMPLEX128:
-      return ElementType::kComplex128;
-    case 21:
-      return ElementType::kUint4;
-    case 22:
-      return ElementType::kInt4;
-    case 23:
-      return ElementType::kFloat4;
-    default:
-      return std::nullopt;
-  }
+  // Numbers without a name are of later versions of the format.
+  static constexpr std::pair<int, ElementType> kTypes[] = {
+      {onnx::TensorProto::BOOL, ElementType::kBool},
+      {onnx::TensorProto::INT8, ElementType::kInt8},
+      {onnx::TensorProto::UINT8, ElementType::kUint8},
+      {17, ElementType::kFloat8},
+      {18, ElementType::kFloat8},
+      {19, ElementType::kFloat8},
+      {20, ElementType::kFloat8},
+      {onnx::TensorProto::INT16, ElementType::kInt16},
+      {onnx::TensorProto::UINT16, ElementType::kUint16},
+      {onnx::TensorProto::FLOAT16, ElementType::kFloat16},
+      {onnx::TensorProto::BFLOAT16, ElementType::kBfloat16},
+      {onnx::TensorProto::INT32, ElementType::kInt32},
+      {onnx::TensorProto::UINT32, ElementType::kUint32},
+      {onnx::TensorProto::FLOAT, ElementType::kFloat32},
+      {onnx::TensorProto::INT64, ElementType::kInt64},
+      {onnx::TensorProto::UINT64, ElementType::kUint64},
+      {onnx::TensorProto::DOUBLE, ElementType::kFloat64},
+      {onnx::TensorProto::COMPLEX64, ElementType::kComplex64},
+      {onnx::TensorProto::COMPLEX128, ElementType::kComplex128},
+      {21, ElementType::kUint4},
+      {22, ElementType::kInt4},
+      {23, ElementType::kFloat4},
+  };
+  const auto found = std::ranges::find(kTypes, type, &std::pair<int, ElementType>::first);
+  if (found == std::end(kTypes)) return std::nullopt;
+  return found->second;
 }
 
 std::optional<TensorValue> take_value(onnx::TensorProto& tensor,
