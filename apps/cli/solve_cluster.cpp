@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -10,7 +11,6 @@
 #include "cli/output.h"
 #include "cli/solve_report.h"
 #include "cli/solve_steps.h"
-#include "solver/distributed/cluster_solver.h"
 #include "solver/io/vector_io.h"
 #include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
@@ -19,18 +19,15 @@ namespace espalier::cli {
 namespace {
 
 using solver::Clock;
-using solver::ClusterSolver;
 using solver::since;
+using solver::Solver;
 
 void check_for_cluster(const SolveOptions& options) {
   for (const auto& [option, given] :
-       {std::pair{"--factor", !options.factor.empty()},
-        std::pair{"--save", !options.save.empty()},
-        std::pair{"--trace", !options.trace.empty()},
+       {std::pair{"--trace", !options.trace.empty()},
         std::pair{"--schur", !options.schur.empty()},
         std::pair{"--determinant", options.determinant},
         std::pair{"--null-space", !options.null_space.empty()},
-        std::pair{"--out-of-core", !options.solver.out_of_core.empty()},
         std::pair{"--scheduler", options.solver.scheduler != "espalier"}})
     if (given)
       throw Refused(fmt::format("{}: not on several processes", option),
@@ -43,7 +40,8 @@ std::string identity(const SolveOptions& options) {
   return fmt::format(
       "version={}\nmatrix={}\nmemory={} {} {}\nworkers={}\nkind={}\nprecision={}\n"
       "scaling={}\nordering={}\npivot threshold={}\ndelay reserve={}\ntransposed={}\n"
-      "refine={}\nestimate errors={}\nright-hand sides={}\nexplain={}",
+      "refine={}\nestimate errors={}\nright-hand sides={}\nexplain={}\nout of core={}\n"
+      "save={}",
       ESPALIER_VERSION, options.input_name(), static_cast<int>(options.memory.kind),
       options.memory.size, options.memory.factor,
       options.workers_given ? solver.workers : 0,
@@ -51,7 +49,7 @@ std::string identity(const SolveOptions& options) {
       static_cast<int>(solver.prepare.scaling),
       static_cast<int>(solver.analysis.ordering), solver.pivot_threshold,
       solver.delay_reserve, options.transposed, solver.refine, solver.estimate_errors,
-      options.rhs, options.explains());
+      options.rhs, options.explains(), solver.out_of_core, options.save);
 }
 
 // Process 0 has read them.
@@ -64,21 +62,22 @@ void share(Cluster& cluster, Vectors& vectors) {
   vectors.rows.clear();
 }
 
-ProcessFigures figures_of(Cluster& cluster, const ClusterSolver& solver,
-                          const SolveRun& run) {
-  const solver::Transport::Counters sent = solver.sent();
+ProcessFigures figures_of(Cluster& cluster, const Solver& solver, const SolveRun& run) {
+  const solver::ProcessFacts facts = solver.process_facts();
+  const solver::SpillFile::Counters io = solver.spilled();
   ProcessFigures figures;
   figures.peak = cluster.gather_all(solver.peak_resident());
   figures.baseline = cluster.gather_all(solver.memory().baseline);
   figures.growth = cluster.gather_all(solver.factor_growth());
-  figures.predicted = cluster.gather_all(solver.predicted_peak());
+  figures.predicted = cluster.gather_all(facts.predicted_peak);
   figures.booked = cluster.gather_all(run.factor.booked_peak);
-  figures.sent = cluster.gather_all(sent.bytes);
-  figures.messages = cluster.sum(sent.messages);
-  figures.sequential_least = solver.sequential_least();
-  const auto& groups = solver.shares().group;
-  figures.shared_nodes = std::ranges::count_if(
-      groups, [](const WorkerRange& group) { return group.count > 1; });
+  figures.sent = cluster.gather_all(facts.sent.bytes);
+  figures.messages = cluster.sum(facts.sent.messages);
+  figures.sequential_least = facts.sequential_least;
+  figures.shared_nodes = facts.shared_nodes;
+  figures.spill_file = cluster.gather_all(solver.bytes_to_spill());
+  figures.written = cluster.gather_all(io.bytes_written);
+  figures.read = cluster.gather_all(io.bytes_read);
   return figures;
 }
 
@@ -87,8 +86,8 @@ std::size_t largest_of(const std::vector<Bytes>& bytes) {
 }
 
 // Before the plan: by the process that needs most under the mapping of least bound.
-void explain_least(Cluster& cluster, const SolveOptions& options,
-                   const ClusterSolver& solver, SolveRun& run) {
+void explain_least(Cluster& cluster, const SolveOptions& options, const Solver& solver,
+                   SolveRun& run) {
   if (!options.explains()) return;
   solver::MemoryAccount own = solver.memory();
   own.elsewhere = 0;
@@ -104,8 +103,8 @@ void explain_least(Cluster& cluster, const SolveOptions& options,
 }
 
 // When all has ended: by the process that had most.
-void explain_peak(Cluster& cluster, const SolveOptions& options,
-                  const ClusterSolver& solver, SolveRun& run) {
+void explain_peak(Cluster& cluster, const SolveOptions& options, const Solver& solver,
+                  SolveRun& run) {
   if (!options.explains()) return;
   const std::size_t rank = largest_of(run.processes->peak);
   const auto there = [&](Bytes here) { return cluster.gather_all(here)[rank]; };
@@ -146,15 +145,39 @@ std::optional<solver::InputMatrix> read_at_first(Cluster& cluster,
   return matrix;
 }
 
+// Process 0 has one; what it says of the work is empty elsewhere.
+class Steps {
+ public:
+  explicit Steps(const Cluster& cluster, std::string_view first) {
+    if (cluster.rank() == 0) progress_.emplace(first);
+  }
+  void step(std::string_view text) {
+    if (progress_) progress_->step(text);
+  }
+  void update(double part) {
+    if (progress_) progress_->update(part);
+  }
+  void end() { progress_.reset(); }
+
+ private:
+  std::optional<Progress> progress_;
+};
+
 // What remains when there is a factorisation.
-Ending finish(Cluster& cluster, const SolveOptions& options, ClusterSolver& solver,
-              Vectors& vectors, SolveRun& run, std::optional<Progress>& progress) {
+Ending finish(Cluster& cluster, const SolveOptions& options, Solver& solver,
+              Vectors& vectors, SolveRun& run, Steps& steps) {
   const bool first = cluster.rank() == 0;
-  if (progress) progress->step("solving");
+  steps.step("solving");
   solve(options, solver, vectors, run);
   if (first && !options.out.empty())
     solver::write_vectors(options.out, vectors.values, solver.analysis().symbolic.size);
-  progress.reset();
+  if (!options.save.empty()) {
+    steps.step("saving");
+    const Clock::time_point start = Clock::now();
+    solver.save(options.save);
+    run.save_seconds = since(start);
+  }
+  steps.end();
   run.processes = figures_of(cluster, solver, run);
   explain_peak(cluster, options, solver, run);
   return agreed(cluster, first ? report_run(options, solver, run) : Ending(kDone));
@@ -162,45 +185,62 @@ Ending finish(Cluster& cluster, const SolveOptions& options, ClusterSolver& solv
 
 // The solver is the caller's: its end is collective, and must not come when an error has
 // ended the work of one process alone.
-Ending run_on(Cluster& cluster, SolveOptions& options,
-              std::optional<ClusterSolver>& place) {
-  if (!options.workers_given)  // cores are shared out by now
-    options.solver.workers =
-        static_cast<std::int32_t>(cluster.smallest(solver::default_workers()));
-  check(options);
+Ending solve_matrix(Cluster& cluster, const SolveOptions& options,
+                    std::optional<Solver>& place) {
   const bool first = cluster.rank() == 0;
-  std::optional<Progress> progress;
-  const auto step = [&](std::string_view text) {
-    if (progress) progress->step(text);
-  };
-  if (first) progress.emplace("reading");
+  Steps steps(cluster, "reading");
   SolveRun run;
   Vectors vectors;
   auto matrix = read_at_first(cluster, options, vectors, run);
-  ClusterSolver& solver = place.emplace(cluster, std::move(matrix), options.solver, step);
+  Solver& solver = place.emplace(cluster, std::move(matrix), options.solver,
+                                 [&](std::string_view text) { steps.step(text); });
   run.bound = bound_of(options, solver);
   explain_least(cluster, options, solver, run);
   if (const auto planned = solver.plan(run.bound); !planned) {
-    progress.reset();
-    return agreed(cluster,
-                  first ? report_infeasible(options, solver, run, planned.error(),
-                                            "on more processes less may do for each")
-                        : Ending(kDone));
+    steps.end();
+    return agreed(cluster, first
+                               ? report_infeasible(options, solver, run, planned.error(),
+                                                   "with --out-of-core DIR or on more "
+                                                   "processes less may do for each")
+                               : Ending(kDone));
   }
-  step("factorising");
+  steps.step("factorising");
   const solver::FactorKind tried = solver.kind();
-  auto factored = solver.factorise([&](double part) {
-    if (progress) progress->update(part);
-  });
+  auto factored = solver.factorise([&](double part) { steps.update(part); });
   if (!factored) {
-    progress.reset();
+    steps.end();
     return agreed(cluster, first ? report_not_definite(options, solver, run.entries,
                                                        factored.error())
                                  : Ending(kDone));
   }
   run.factor = *factored;
   run.cholesky_failed = solver.kind() != tried;
-  return finish(cluster, options, solver, vectors, run, progress);
+  return finish(cluster, options, solver, vectors, run, steps);
+}
+
+Ending solve_saved(Cluster& cluster, const SolveOptions& options,
+                   std::unique_ptr<Solver>& place) {
+  Steps steps(cluster, "loading");
+  const Clock::time_point start = Clock::now();
+  SolveRun run;
+  place = Solver::load(cluster, options.factor, options.solver);
+  run.factor.pivots.null_space = place->null_space();
+  Vectors vectors;
+  if (cluster.rank() == 0)
+    vectors = right_hand_sides(options, place->analysis().symbolic.size);
+  share(cluster, vectors);
+  run.read_seconds = since(start);
+  return finish(cluster, options, *place, vectors, run, steps);
+}
+
+Ending run_on(Cluster& cluster, SolveOptions& options, std::optional<Solver>& solver,
+              std::unique_ptr<Solver>& loaded) {
+  if (!options.workers_given)  // cores are shared out by now
+    options.solver.workers =
+        static_cast<std::int32_t>(cluster.smallest(solver::default_workers()));
+  check(options);
+  return options.factor.empty() ? solve_matrix(cluster, options, solver)
+                                : solve_saved(cluster, options, loaded);
 }
 
 }  // namespace
@@ -210,9 +250,10 @@ Ending solve_on_cluster(SolveOptions& options) {
   int argc = 0;
   char** argv = nullptr;
   Cluster cluster(argc, argv, identity(options));
-  std::optional<ClusterSolver> solver;
+  std::optional<Solver> solver;
+  std::unique_ptr<Solver> loaded;
   try {
-    return run_on(cluster, options, solver);
+    return run_on(cluster, options, solver, loaded);
   } catch (...) {
     const Failure failure = current_failure();
     cluster.fail(failure.status, failure.message);

@@ -55,7 +55,7 @@ void report_memory(Report& report, const SolveOptions& options, const Solver& so
                solver.least());
   if (out_of_core)
     report.bytes("out_of_core_least_bytes", "least bound out of core",
-                 solver.memory().least_out_of_core());
+                 solver.least_out_of_core());
   if (run.bound) report.bytes("bound_bytes", "bound on the process", *run.bound);
   if (!options.memory.source.empty())
     report.text("bound_source", "which is what is left of", options.memory.source);
@@ -79,6 +79,13 @@ void report_memory(Report& report, const SolveOptions& options, const Solver& so
   if (run.bound)
     report.flag("bound_kept", "bound kept", run.peak_resident(solver) <= *run.bound);
   if (!out_of_core) return;
+  if (several) {
+    report.bytes("process_spill_file_bytes", "file of each out of core",
+                 run.processes->spill_file);
+    report.bytes("process_bytes_written", "  written", run.processes->written);
+    report.bytes("process_bytes_read", "  read", run.processes->read);
+    return;
+  }
   const solver::SpillFile::Counters io = solver.spilled();
   report.bytes("spill_file_bytes", "file out of core", solver.bytes_to_spill());
   report.bytes("bytes_written", "  written", io.bytes_written);

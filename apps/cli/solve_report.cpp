@@ -233,12 +233,11 @@ Ending report_infeasible(const SolveOptions& options, const Solver& solver,
   report_system(report, options, solver, run.entries);
   if (options.explain) report_explained(report, run.explained);
   write_memory_page(options, solver, run);
-  const solver::MemoryAccount& memory = solver.memory();
   answer.least_bytes = solver.least();
   Bytes enough = answer.least_bytes;
   std::string more = fmt::format("; {}", advice);
   if (!options.solver.out_of_core.empty()) {
-    const Bytes least = memory.least_out_of_core();
+    const Bytes least = solver.least_out_of_core();
     enough = std::min(enough, least);
     report.bytes("out_of_core_least_bytes", "", least);
     more = fmt::format("; out of core {} ({} bytes) suffices", format_size(least), least);

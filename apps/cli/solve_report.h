@@ -13,10 +13,11 @@ namespace espalier::cli {
 
 /// What each process of a job had, by rank.
 struct ProcessFigures {
-  std::vector<Bytes> peak, baseline, growth;  ///< resident sets
-  std::vector<Bytes> predicted, booked;       ///< peaks of the fronts
-  std::vector<Bytes> sent;                    ///< while factorising
-  std::int64_t messages = 0;                  ///< of all of them
+  std::vector<Bytes> peak, baseline, growth;     ///< resident sets
+  std::vector<Bytes> predicted, booked;          ///< peaks of the fronts
+  std::vector<Bytes> sent;                       ///< while factorising
+  std::int64_t messages = 0;                     ///< of all of them
+  std::vector<Bytes> spill_file, written, read;  ///< out of core
   Bytes sequential_least = 0;  ///< of the fronts in the memory of one process
   std::int64_t shared_nodes = 0;
 };

@@ -33,7 +33,7 @@ std::optional<Bytes> bound_of(const SolveOptions& options, const Solver& solver)
   const Bytes least = solver.least();
   if (options.memory.kind == MemoryRequest::Kind::kLeast &&
       !options.solver.out_of_core.empty())
-    return std::min(least, solver.memory().least_out_of_core());
+    return std::min(least, solver.least_out_of_core());
   return options.memory.resolve(least, 0);
 }
 

@@ -19,6 +19,7 @@
 #include "cli/job/patience.h"
 #include "cli/job/watch.h"
 #include "espalier/model/error.h"
+#include "solver/distributed/mpi_calls.h"
 #include "solver/distributed/mpi_communicator.h"
 
 namespace espalier::cli {
@@ -72,7 +73,7 @@ struct Cluster::State {
       : starting(std::in_place, "started", patience(timeout_seconds)),
         library(argc, argv, patience(timeout_seconds)),
         communicator(MPI_COMM_WORLD),
-        hosts(communicator.transfer().gather_all(host_name())),
+        hosts(communicator.gather_all(host_name())),
         watch(MPI_COMM_WORLD, hosts, timeout_seconds) {
     starting.reset();
   }
@@ -97,14 +98,14 @@ Cluster::Cluster(int& argc, char**& argv, std::string_view identity) {
   state_ = std::make_unique<State>(argc, argv, timeout_seconds);
   running_watch = &state_->watch;
   [[maybe_unused]] static const int registered = std::atexit(end_others_at_exit);
-  const std::vector<std::string> identities = state_->communicator.transfer().gather(
+  const std::vector<std::string> identities = state_->communicator.gather(
       fmt::format("{}\n{}", identity, identity_of_build(timeout_seconds)));
   if (rank() == 0) {
     const std::optional<std::string> difference =
         first_difference(identities, state_->hosts);
     if (difference) fail(kBadInput, *difference);
   }
-  share_cores(state_->communicator.transfer(), state_->hosts);
+  share_cores(state_->communicator, state_->hosts);
   barrier();
 }
 
@@ -140,7 +141,7 @@ std::vector<double> Cluster::gather_all(double value) {
 }
 
 std::vector<std::string> Cluster::gather(std::string_view text) {
-  return state_->communicator.transfer().gather(text);
+  return state_->communicator.gather(text);
 }
 
 void Cluster::send(std::span<const std::byte> bytes, std::int32_t to, std::int32_t tag) {
@@ -153,6 +154,10 @@ void Cluster::receive(std::span<std::byte> bytes, std::int32_t from, std::int32_
 
 void Cluster::fail(int status, std::string_view message) {
   state_->watch.fail(status, message);
+}
+
+std::unique_ptr<solver::Channel> Cluster::open_channel(std::function<void()> failed) {
+  return state_->communicator.open_channel(std::move(failed));
 }
 
 void* Cluster::data_communicator() const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -59,7 +60,10 @@ class Cluster : public solver::Communicator {
   /// from any thread. Line: "espalier: rank 2 on host: message", 2900 bytes at most.
   [[noreturn]] void fail(int status, std::string_view message) override;
 
-  [[nodiscard]] void* data_communicator() const override;
+  [[nodiscard]] std::unique_ptr<solver::Channel> open_channel(
+      std::function<void()> failed) override;
+  /// For StarPU-MPI: an MPI_Comm of its own.
+  [[nodiscard]] void* data_communicator() const;
 
  private:
   struct State;

@@ -13,7 +13,7 @@
 
 namespace espalier::cli {
 
-using solver::Transfer;
+using solver::MpiCommunicator;
 
 namespace {
 
@@ -128,17 +128,17 @@ void bind_to_part(hwloc_topology_t machine, const std::string& cores, Place plac
   hwloc_set_cpubind(machine, own.get(), HWLOC_CPUBIND_PROCESS);
 }
 
-void bind_to_share(const Transfer& transfer, std::span<const std::string> hosts) {
+void bind_to_share(MpiCommunicator& processes, std::span<const std::string> hosts) {
   const Topology machine = this_machine();
   const std::vector<std::string> cores =
-      transfer.gather_all(machine == nullptr ? "" : usable(machine.get()));
-  const auto rank = static_cast<std::size_t>(transfer.rank());
+      processes.gather_all(machine == nullptr ? "" : usable(machine.get()));
+  const auto rank = static_cast<std::size_t>(processes.rank());
   if (!user_wants_no_binding() && !cores[rank].empty())
     bind_to_part(machine.get(), cores[rank], place_of(rank, hosts, cores));
 }
 
 #else
-void bind_to_share(const Transfer&, std::span<const std::string>) {}
+void bind_to_share(MpiCommunicator&, std::span<const std::string>) {}
 #endif
 
 }  // namespace
@@ -150,8 +150,8 @@ CorePart part_of_cores(std::int32_t cores, std::int32_t i, std::int32_t n) {
   return {start(i), start(i + 1) - start(i)};
 }
 
-void share_cores(const Transfer& transfer, std::span<const std::string> hosts) {
-  bind_to_share(transfer, hosts);
+void share_cores(MpiCommunicator& processes, std::span<const std::string> hosts) {
+  bind_to_share(processes, hosts);
   leave_threads_unbound();
 }
 

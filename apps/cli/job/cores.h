@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "solver/distributed/transfer.h"
+#include "solver/distributed/mpi_communicator.h"
 
 namespace espalier::cli {
 
@@ -25,7 +25,7 @@ namespace espalier::cli {
 /// _THREAD_COREID is set.
 ///
 /// @param hosts of every process, by rank
-void share_cores(const solver::Transfer& transfer, std::span<const std::string> hosts);
+void share_cores(solver::MpiCommunicator& processes, std::span<const std::string> hosts);
 
 /// The part of consecutive cores that is the i-th process's of n that share them: parts
 /// differ by one core at most.

@@ -14,7 +14,7 @@
 
 #include "cli/job/last_words.h"
 #include "cli/job/launcher_daemon.h"
-#include "solver/distributed/transfer.h"
+#include "solver/distributed/mpi_calls.h"
 
 namespace espalier::cli {
 

@@ -67,6 +67,7 @@ class Numeric {
   [[nodiscard]] virtual Bytes entry_bytes() const = 0;
   [[nodiscard]] virtual double epsilon() const = 0;
 
+  /// In one process; make_cluster_numeric() on several.
   [[nodiscard]] static std::unique_ptr<Numeric> create(Precision precision);
 };
 

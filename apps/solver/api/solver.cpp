@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "solver/api/solver_processes.h"
 #include "solver/matrix/check_matrix.h"
 #include "solver/matrix/kind_of.h"
 #include "solver/memory/clock.h"
@@ -69,23 +70,34 @@ Solver::Solver(Runtime& runtime, InputMatrix&& matrix, const SolverOptions& opti
                const std::function<void(std::string_view)>& step)
     : Solver(&runtime, std::move(matrix), options, step) {}
 
+Solver::Solver(Runtime* runtime, const SolverOptions& options)
+    : options_(on_runtime(options, runtime)),
+      tree_workers_(options_.workers),
+      given_runtime_(runtime),
+      plan_(nullptr, espalier_plan_destroy) {}
+
 Solver::Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& options,
                const std::function<void(std::string_view)>& step)
-    : options_(on_runtime(options, runtime)),
-      given_runtime_(runtime),
-      numeric_(Numeric::create(options.precision)),
-      plan_(nullptr, espalier_plan_destroy) {
-  tree_workers_ = options_.workers;
-  check(options);
-  if (runtime == nullptr) check(RuntimeOptions{options.workers, options.scheduler});
+    : Solver(runtime, options) {
+  begin(std::move(matrix), step);
+}
+
+Solver::~Solver() { close_channel(); }
+
+void Solver::begin(InputMatrix&& matrix,
+                   const std::function<void(std::string_view)>& step) {
+  check(options_);
+  if (given_runtime_ == nullptr)
+    check(RuntimeOptions{options_.workers, options_.scheduler});
+  numeric_ = Numeric::create(options_.precision);
   check(view_of(matrix));
-  check_order(options.analysis.order, order_of(matrix));
+  check_order(options_.analysis.order, order_of(matrix));
   if (step) step("analysing");
   const MatrixView view = view_of(matrix);
   const std::unique_ptr<Lease> analysing =
       lease_analysis(view.order, std::ssize(view.rows));
   const auto start = Clock::now();
-  if (options.schur.empty())
+  if (options_.schur.empty())
     analyse_given(std::move(matrix));
   else
     analyse_inner(matrix);
@@ -93,7 +105,7 @@ Solver::Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& opti
   whole_ = is_small(prepared_.kind);
   build(prepared_.kind);
   analyse_seconds_ = since(start);
-  if (step && !whole_ && runtime == nullptr) step("starting the runtime");
+  if (step && !whole_ && given_runtime_ == nullptr) step("starting the runtime");
   prepare_runtime();
 }
 
@@ -108,7 +120,7 @@ void Solver::start_runtime() {
 
 AnalyseOptions Solver::analyse_options(FactorKind kind) const {
   AnalyseOptions analysing = options_.analysis;
-  if (may_be_whole()) analysing.bundles.least_flops = whole_flops(kind);
+  if (may_be_whole() && !processes_) analysing.bundles.least_flops = whole_flops(kind);
   return analysing;
 }
 
@@ -116,8 +128,9 @@ void Solver::analyse_given(InputMatrix&& matrix) {
   const FactorKind kind = options_.kind.value_or(kind_of(matrix));
   if (options_.kind) require_kind(matrix, kind);
   PrepareOptions preparing = options_.prepare;
-  // What is in the file is read node by node, not block by block.
-  preparing.block_triangular &= options_.out_of_core.empty();
+  // What is in the file is read node by node, not block by block, and processes share one
+  // tree.
+  preparing.block_triangular &= options_.out_of_core.empty() && !processes_;
   prepared_ = prepare(std::move(matrix), kind, preparing);
   analysis_ = analyse(std::move(prepared_), analyse_options(kind));
 }
@@ -151,15 +164,6 @@ void Solver::prepare_runtime() {
   memory_.analysis_peak = now.peak_before;
   memory_.baseline = now.baseline;
 }
-
-Solver::Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric)
-    : options_(options),
-      numeric_(std::move(numeric)),
-      plan_(nullptr, espalier_plan_destroy) {
-  tree_workers_ = options.workers;
-}
-
-Solver::~Solver() = default;
 
 AssemblyOptions Solver::assembly_options() const {
   return {.kind = tree_.kind,
@@ -229,6 +233,7 @@ void Solver::drop_factor() {
 }
 
 void Solver::replace_values(const InputMatrix& matrix) {
+  if (processes_) return replace_together(matrix);
   check(view_of(matrix));
   factored_ = has_values_ = false;
   refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,

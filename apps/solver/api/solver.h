@@ -12,6 +12,7 @@
 #include "espalier/parallel/make_plan.h"
 #include "solver/api/numeric.h"
 #include "solver/api/trust.h"
+#include "solver/distributed/channel.h"
 #include "solver/matrix/matrix_part.h"
 #include "solver/memory/budget.h"
 #include "solver/memory/memory_account.h"
@@ -26,7 +27,13 @@ struct espalier_plan;
 
 namespace espalier::solver {
 
+class Communicator;
+class NodeOrder;
+class SectionReader;
+
 struct SavedSystem;
+struct SystemFacts;
+struct TreeMapping;
 
 /// What one core does while a runtime starts: `runtime_flops` of those who factor once.
 constexpr Flops kSingleShotFlops = 1e9;
@@ -100,9 +107,26 @@ struct Solution {
   Seconds refine_seconds = 0;  ///< residuals, error estimates, further substitutions
 };
 
+/// What one process knows of the work that it shares with others.
+struct ProcessFacts {
+  Bytes predicted_peak = 0;       ///< of the plan's order on this process's part: exact
+  Bytes sequential_least = 0;     ///< least bound of the whole tree in one process
+  std::int64_t shared_nodes = 0;  ///< that several processes work on
+  Channel::Counters sent;         ///< while factorising
+};
+
 /// A sparse system, from the matrix to solutions, inside a bound on the resident set of
 /// the process. Phases in order: construction analyses; plan(); factorise(); solve() any
-/// number of times; refactorise() with other values on the same pattern.
+/// number of times; plan() and factorise() again within another bound or, after
+/// replace_values(), with other values on the same pattern.
+///
+/// On several processes all that is not const is collective, as are save() and load();
+/// options are the same everywhere, those of one process: workers, bound, directory.
+/// Process 0 analyses the matrix. All processes then have the structure of the factor,
+/// the permutation and the vectors; of the matrix, the fronts and the factor each has its
+/// part. The task tree is mapped onto processes when the bound is known (plan()), since a
+/// process has less of it the more of it is shared. What a Solver tells of memory is this
+/// process's; least() is the least bound with which no process has too little.
 class Solver {
  public:
   /// Analyses the matrix, starts the runtime, unless the system is small
@@ -120,14 +144,27 @@ class Solver {
          const std::function<void(std::string_view)>& step = {});
   Solver(Runtime& runtime, InputMatrix&& matrix, const SolverOptions& options,
          const std::function<void(std::string_view)>& step = {});
-  virtual ~Solver();
+  /// On the processes of a communicator, which outlives the solver; on one that is alone,
+  /// as above.
+  /// @param matrix  at process 0; none elsewhere
+  /// @throws InvalidInput as above, at every process; for options that need one process
+  ///         alone: another scheduler, a budget, a recorded run, a Schur complement
+  Solver(Communicator& communicator, std::optional<InputMatrix>&& matrix,
+         const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  /// Collective on several processes.
+  ~Solver();
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
   /// Writes what solve() needs, after factorise(): loading takes the place of analysis
   /// and factorisation. An older file of that name stays when anything fails.
-  /// @throws InvalidInput before factorise(), FileError
-  virtual void save(const std::string& path) const;
+  ///
+  /// On P processes each writes its part: process 0 `path`, process k `path`.k. All have
+  /// the number of parts and of this save in them.
+  /// @throws InvalidInput before factorise(), FileError; InvalidInput at every process
+  ///         that names the file, on several
+  void save(const std::string& path) const;
   /// A solver that save() wrote, ready to solve and to factorise again. Its factor is in
   /// memory. Kind, precision, preparation, ordering and pivot threshold are the file's;
   /// `options` gives the others.
@@ -137,6 +174,12 @@ class Solver {
   [[nodiscard]] static std::unique_ptr<Solver> load(Runtime& runtime,
                                                     const std::string& path,
                                                     const SolverOptions& options = {});
+  /// On as many processes as saved it.
+  /// @throws InvalidInput at every process: with both numbers, where they differ; naming
+  ///         the part that is missing, broken or of another save
+  [[nodiscard]] static std::unique_ptr<Solver> load(Communicator& communicator,
+                                                    const std::string& path,
+                                                    const SolverOptions& options = {});
 
   [[nodiscard]] FactorKind kind() const { return tree_.kind; }
   [[nodiscard]] Precision precision() const { return options_.precision; }
@@ -144,7 +187,9 @@ class Solver {
   [[nodiscard]] bool spills() const { return !options_.out_of_core.empty(); }
   [[nodiscard]] const MemoryAccount& memory() const { return memory_; }
   /// Least bound that suffices, in core.
-  [[nodiscard]] virtual Bytes least() const { return memory_.least(); }
+  [[nodiscard]] Bytes least() const;
+  /// The same out of core, where a directory was given.
+  [[nodiscard]] Bytes least_out_of_core() const;
   /// Least bound that plan() takes here, out of core where a directory was given; with a
   /// budget that of the least lease.
   [[nodiscard]] Bytes least_for_plan() const;
@@ -162,7 +207,7 @@ class Solver {
   /// @param bound  no value: unbounded, with a budget: the most that could be of use
   /// @return Infeasible with the least bound, in core or with the directory that was
   /// given; with the least budget, where the lease cannot be had: there is no plan then
-  [[nodiscard]] virtual tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
+  [[nodiscard]] tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
 
   /// After plan(). BadPivot::column is a column of the matrix as it was read, 0-based.
   /// @param progress  told the part that is done, now and then; what it throws ends the
@@ -175,7 +220,8 @@ class Solver {
   /// Takes new values for the next factorise(): same pattern, same plan, same scaling.
   /// @throws InvalidInput for a matrix that cannot be, or that has an entry outside the
   ///         pattern: there are no values then until others do fit
-  virtual void replace_values(const InputMatrix& matrix);
+  /// On several processes: it is read at process 0.
+  void replace_values(const InputMatrix& matrix);
 
   /// b := A^-1 b, or A^-T b, for `columns` vectors one after the other, after
   /// factorise(); in the order of the matrix as it was read.
@@ -232,22 +278,61 @@ class Solver {
   /// likewise.
   [[nodiscard]] bool singular() const;
 
- protected:
-  /// For a solver that makes its parts in another way.
-  Solver(const SolverOptions& options, std::unique_ptr<Numeric> numeric);
+  /// Nothing on one process.
+  [[nodiscard]] ProcessFacts process_facts() const;
+
+ private:
+  /// What a solver has beside this on several processes: solver_processes.h.
+  struct Processes;
+
+  Solver(Runtime* runtime, const SolverOptions& options);
+  Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step);
+  Solver(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options);
+  [[nodiscard]] static std::unique_ptr<Solver> load(Runtime* runtime,
+                                                    const std::string& path,
+                                                    const SolverOptions& options);
+  void begin(InputMatrix&& matrix, const std::function<void(std::string_view)>& step);
+  void prepare_runtime();
+  [[nodiscard]] AnalyseOptions analyse_options(FactorKind kind) const;
+  void analyse_given(InputMatrix&& matrix);
+  void analyse_inner(const InputMatrix& matrix);
+  void build(FactorKind kind);
+  [[nodiscard]] bool may_be_whole() const;
+  [[nodiscard]] Flops whole_flops(FactorKind kind) const;
+  [[nodiscard]] bool is_small(FactorKind kind) const;
+  [[nodiscard]] bool join_blocks();
+
+  // On several processes.
+  void check_options_together() const;
+  void begin_together(std::optional<InputMatrix>&& matrix,
+                      const std::function<void(std::string_view)>& step);
+  void share_analysis(std::optional<InputMatrix>&& matrix);
+  void open_channel();
+  void build_together(FactorKind kind);
+  void list_mappings();
+  void evaluate(TreeMapping&& mapping);
+  void foresee_baselines();
+  void take(const TreeMapping& mapping);
+  [[nodiscard]] Bytes matrix_bytes() const;
+  [[nodiscard]] tl::expected<void, Infeasible> plan_together(std::optional<Bytes> bound);
+  [[nodiscard]] Infeasible too_little(Bytes bound, Bytes least) const;
+  void replace_together(const InputMatrix& matrix);
+  [[nodiscard]] SystemFacts system_facts() const;
+  void save_together(const std::string& path) const;
+  void load_together(SectionReader& file, std::vector<WorkerRange>&& group);
+  void close_channel();
 
   /// The matrix, or what of it is at this process.
-  [[nodiscard]] virtual MatrixPart matrix() const {
-    if (analysis_.symbolic.kept() > 0)
-      return MatrixPart::leading(analysis_.permuted, analysis_.symbolic.inner());
-    return {analysis_.permuted, analysis_.form.coupling};
-  }
+  [[nodiscard]] MatrixPart matrix() const;
   /// The factor is given up: by a plan, by new values.
   void forget_factor();
   /// Takes the one that was given, or starts one.
   void start_runtime();
+  void open_spill_file();
   /// Of a number that decides how to go on: the least that any process has.
-  [[nodiscard]] virtual std::int32_t agree(std::int32_t value) const { return value; }
+  [[nodiscard]] std::int32_t agree(std::int32_t value) const;
+  [[nodiscard]] NodeOrder node_order() const;
   [[nodiscard]] Bytes reserve_bytes();
   [[nodiscard]] Bytes solve_bytes(std::int32_t columns) const;
   [[nodiscard]] Bytes bare_solve_bytes(std::int32_t columns) const;
@@ -265,22 +350,6 @@ class Solver {
   [[nodiscard]] std::int32_t refining_basis(std::int32_t columns) const;
   [[nodiscard]] std::int32_t estimating_basis(std::int32_t columns) const;
 
- private:
-  Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& options,
-         const std::function<void(std::string_view)>& step);
-  Solver(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options);
-  [[nodiscard]] static std::unique_ptr<Solver> load(Runtime* runtime,
-                                                    const std::string& path,
-                                                    const SolverOptions& options);
-  void prepare_runtime();
-  [[nodiscard]] AnalyseOptions analyse_options(FactorKind kind) const;
-  void analyse_given(InputMatrix&& matrix);
-  void analyse_inner(const InputMatrix& matrix);
-  void build(FactorKind kind);
-  [[nodiscard]] bool may_be_whole() const;
-  [[nodiscard]] Flops whole_flops(FactorKind kind) const;
-  [[nodiscard]] bool is_small(FactorKind kind) const;
-  [[nodiscard]] bool join_blocks();
   void account();
   [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
                                                       std::int64_t entries);
@@ -309,7 +378,6 @@ class Solver {
                                     std::span<const double> x) const;
   void judge(Solution& solution) const;
 
- protected:
   SolverOptions options_;
   PreparedMatrix prepared_;
   Analysis analysis_;
@@ -322,6 +390,7 @@ class Solver {
   std::optional<Runtime> own_runtime_;
   Runtime* runtime_ = nullptr;  // one of the two; null: the calling thread does it all
   std::unique_ptr<Lease> lease_;
+  std::unique_ptr<Processes> processes_;  // null: one
   std::unique_ptr<Numeric> numeric_;
   std::unique_ptr<espalier_plan, void (*)(espalier_plan*)> plan_;
   MemoryAccount memory_;
@@ -330,7 +399,6 @@ class Solver {
   bool has_values_ = true;  // false: those that were given did not fit
   bool factored_ = false;
 
- private:
   // Solutions refined at once: GMRES keeps 61 vectors beside them.
   static constexpr std::int32_t kBlock = 16;
 

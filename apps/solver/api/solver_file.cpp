@@ -1,8 +1,8 @@
 // Solver to a file and back.
 
-#include <espalier.h>
+#include <fmt/format.h>
 
-#include "solver/api/solver.h"
+#include "solver/api/solver_processes.h"
 #include "solver/memory/process_memory.h"
 #include "solver/save/save_system.h"
 
@@ -12,28 +12,29 @@ void Solver::save(const std::string& path) const {
   if (!factored_) throw InvalidInput("save: factorise first");
   if (analysis_.symbolic.kept() > 0)
     throw InvalidInput("save: variables are kept (options.schur); that is not saved");
+  if (processes_) return save_together(path);
   SectionWriter file(path);
-  save_system({.asked_kind = options_.kind,
-               .kind = tree_.kind,
-               .precision = options_.precision,
-               .workers = tree_workers_,
-               .pivot_threshold = options_.pivot_threshold,
-               .largest_entry = largest_entry_,
-               .pivots = facts_},
-              prepared_, analysis_, tree_, file);
+  save_system(system_facts(), prepared_, analysis_, tree_, file);
   numeric_->save(analysis_.symbolic, tree_, file);
   file.commit();
 }
 
+SystemFacts Solver::system_facts() const {
+  return {.asked_kind = options_.kind,
+          .kind = tree_.kind,
+          .precision = options_.precision,
+          .workers = tree_workers_,
+          .pivot_threshold = options_.pivot_threshold,
+          .largest_entry = largest_entry_,
+          .pivots = facts_};
+}
+
 Solver::Solver(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options)
-    : options_(options),
-      prepared_(std::move(saved.prepared)),
-      analysis_(std::move(saved.analysis)),
-      largest_entry_(saved.facts.largest_entry),
-      tree_workers_(saved.facts.workers),
-      given_runtime_(runtime),
-      numeric_(Numeric::create(saved.facts.precision)),
-      plan_(nullptr, espalier_plan_destroy) {
+    : Solver(runtime, options) {
+  prepared_ = std::move(saved.prepared);
+  analysis_ = std::move(saved.analysis);
+  largest_entry_ = saved.facts.largest_entry;
+  tree_workers_ = saved.facts.workers;
   options_.kind = saved.facts.asked_kind;
   options_.precision = saved.facts.precision;
   options_.pivot_threshold = saved.facts.pivot_threshold;
@@ -55,9 +56,13 @@ std::unique_ptr<Solver> Solver::load(Runtime* runtime, const std::string& path,
   check(options);
   SectionReader file(path);
   SavedSystem saved = load_system(file);
+  if (saved.facts.processes > 1)
+    file.fail(fmt::format("was saved by {} processes, and is loaded by 1",
+                          saved.facts.processes));
   const std::vector<std::int32_t> block_width = saved.block_width;
   const FactorKind kind = saved.facts.kind;
   std::unique_ptr<Solver> solver(new Solver(runtime, std::move(saved), options));
+  solver->numeric_ = Numeric::create(solver->options_.precision);
   solver->whole_ = solver->is_small(kind);
   solver->build(kind);
   if (solver->whole_ && solver->tree_.block_width != block_width) {

@@ -54,7 +54,7 @@ void Solver::account() {
   const FactorKind kind = tree_.kind;
   if (!options_.kind && kind == FactorKind::kCholesky) tree_.kind = FactorKind::kLdlt;
   memory_.reserve = reserve_bytes();
-  memory_.tree_least = least_bound(tree_.tasks, options_.order);
+  memory_.tree_least = least_bound(tree_.tasks, node_order());
   memory_.solve = solve_bytes(1);
   if (options_.out_of_core.empty()) {
     tree_.kind = kind;
@@ -62,7 +62,7 @@ void Solver::account() {
   }
   AssemblyTree in_core = tree_;
   memory_.tree_least_out_of_core =
-      spill_everything(analysis_.symbolic, tree_, options_.order);
+      spill_everything(analysis_.symbolic, tree_, node_order());
   memory_.solve_out_of_core = solve_bytes(1);
   memory_.reserve +=
       options_.workers * PageBuffer::footprint(scratch_bytes(analysis_.symbolic, tree_));
@@ -112,7 +112,7 @@ Bytes Solver::solve_bytes(std::int32_t columns) const {
 void Solver::spill_to(Bytes tree_bound) {
   Bytes target = tree_bound;
   for (;;) {
-    spill_bytes_ = plan_spill(analysis_.symbolic, tree_, options_.order, target);
+    spill_bytes_ = plan_spill(analysis_.symbolic, tree_, node_order(), target);
     const Bytes over = solve_bytes(1) - tree_bound;
     if (over <= 0 || target <= 0) return;
     target -= over;
@@ -133,8 +133,7 @@ Bytes Solver::least_inside() const {
 
 Bytes Solver::least_for_plan() const {
   if (options_.budget) return checked_add(memory_.baseline, least_inside());
-  return spills() ? std::min(memory_.least(), memory_.least_out_of_core())
-                  : memory_.least();
+  return spills() ? std::min(least(), least_out_of_core()) : least();
 }
 
 // What no order of the tree and no solve goes beyond.
@@ -177,6 +176,7 @@ std::unique_ptr<Lease> Solver::lease_analysis(std::int64_t order, std::int64_t e
 }
 
 tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
+  if (processes_) return plan_together(bound);
   const bool spill = !options_.out_of_core.empty();
   Bytes needed =
       spill ? std::min(memory_.needed(), memory_.needed_out_of_core()) : memory_.needed();
@@ -198,12 +198,11 @@ tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
   check_room(bound);
   bound_ = bound;
   file_.reset();
-  spill_bytes_ = 0;
-  if (bound && spill) spill_to(memory_.tree_bound(*bound));
-  planned_ = true;
-  if (whole_ || !runtime_->espalier()) return {};
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
+  if (spill) spill_to(tree_bound);
+  planned_ = true;
+  if (whole_ || !runtime_->espalier()) return {};
   plan_ =
       make_tree_plan(tree_.tasks, tree_.max_workers,
                      {options_.workers, options_.order, options_.mapping}, tree_bound);

@@ -55,9 +55,7 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   if (!has_values_)
     throw InvalidInput("factorise: the last values did not fit; replace them");
   factored_ = false;
-  file_.reset();
-  if (spill_bytes_ > 0)
-    file_ = std::make_shared<SpillFile>(options_.out_of_core, spill_bytes_);
+  open_spill_file();
   const bool measures = bound_ || runtime_ != nullptr;
   if (measures) peak_resident_ = std::max(peak_resident_, peak_resident_bytes());
   // Others in the budget have a part in the peak: it stays that of them all.

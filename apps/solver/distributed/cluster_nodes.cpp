@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "solver/distributed/own_panels.h"
 
 namespace espalier::solver {
 
@@ -12,13 +13,13 @@ void ClusterNodes<T>::begin(const FrontContext<T>& context) {
   context_ = &context;
   ++run_;
   told_ = false;
-  transport_.serve_with(
+  channel_.serve_with(
       [this](std::int32_t from, const DataRequest& request) { serve(from, request); });
 }
 
 template <class T>
 void ClusterNodes<T>::end() {
-  transport_.serve_with({});
+  channel_.serve_with({});
   context_ = nullptr;
 }
 
@@ -26,8 +27,8 @@ template <class T>
 void ClusterNodes<T>::open(std::int32_t node, std::function<void(starpu_task*)> submit,
                            std::function<void()> ended) {
   auto front = std::make_unique<SharedFront<T>>(
-      typename SharedFront<T>::Site{*context_, shares_, communicator_.rank(), transport_,
-                                    [this] { pivot_failed(); }},
+      typename SharedFront<T>::Site{*context_, distribution_, communicator_.rank(),
+                                    channel_, [this] { pivot_failed(); }},
       node, std::move(submit), [this, node, ended = std::move(ended)] {
         std::unique_ptr<SharedFront<T>> done;  // goes after the lock
         {
@@ -37,7 +38,7 @@ void ClusterNodes<T>::open(std::int32_t node, std::function<void(starpu_task*)> 
           fronts_.erase(place);
         }
         done.reset();
-        ended();
+        keep_panels(node, ended);
       });
   SharedFront<T>& open = *front;
   std::vector<Waiting> waiting;
@@ -54,7 +55,37 @@ void ClusterNodes<T>::open(std::int32_t node, std::function<void(starpu_task*)> 
   open.run();
 }
 
-// From the transport's thread.
+// What is here of the panel stays, or goes to the file and is freed then.
+template <class T>
+void ClusterNodes<T>::keep_panels(std::int32_t node, const std::function<void()>& ended) {
+  const AssemblyTree& tree = context_->tree;
+  PageBuffer& storage = context_->factor.storage[node];
+  Bytes at = tree.nodes[node].factor_at;
+  if (at < 0) return ended();
+  const ByteRanges pages = own_panel_pages(context_->symbolic, tree, distribution_, node,
+                                           communicator_.rank());
+  if (pages.empty() || context_->log.failed()) {
+    storage.release();
+    return ended();
+  }
+  try {
+    for (const auto& [begin, end] : pages) {
+      const bool last = end == pages.back().second;
+      context_->file->write(
+          at, {storage.data() + begin, static_cast<std::size_t>(end - begin)},
+          [&storage, ended, last] {
+            if (!last) return;
+            storage.release();
+            ended();
+          });
+      at += end - begin;
+    }
+  } catch (...) {
+    context_->stop();
+  }
+}
+
+// From the channel's thread.
 template <class T>
 void ClusterNodes<T>::serve(std::int32_t from, const DataRequest& request) {
   if (request.kind == DataRequest::Kind::kStop) {
@@ -81,9 +112,9 @@ void ClusterNodes<T>::pivot_failed() noexcept {
     if (std::exchange(told_, true)) return;
   }
   try {
-    transport_.tell_all({.kind = DataRequest::Kind::kStop,
-                         .node = run_,
-                         .block = context_->log.failure()->column});
+    channel_.tell_all({.kind = DataRequest::Kind::kStop,
+                       .node = run_,
+                       .block = context_->log.failure()->column});
   } catch (...) {
     stopped();
   }

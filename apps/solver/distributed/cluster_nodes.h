@@ -6,10 +6,10 @@
 #include <mutex>
 #include <vector>
 
+#include "solver/distributed/channel.h"
 #include "solver/distributed/communicator.h"
+#include "solver/distributed/front_distribution.h"
 #include "solver/distributed/shared_front.h"
-#include "solver/distributed/shares.h"
-#include "solver/distributed/transport.h"
 #include "solver/front/shared_nodes.h"
 
 namespace espalier::solver {
@@ -20,11 +20,12 @@ template <class T>
 class ClusterNodes : public SharedNodes<T> {
  public:
   /// All of them outlive this.
-  ClusterNodes(Communicator& communicator, Transport& transport, const Shares& shares)
-      : communicator_(communicator), transport_(transport), shares_(shares) {}
+  ClusterNodes(Communicator& communicator, Channel& channel,
+               const FrontDistribution& distribution)
+      : communicator_(communicator), channel_(channel), distribution_(distribution) {}
 
   [[nodiscard]] bool takes_part(std::int32_t node) const override {
-    return shares_.takes_part(node, communicator_.rank());
+    return distribution_.takes_part(node, communicator_.rank());
   }
   void begin(const FrontContext<T>& context) override;
   void open(std::int32_t node, std::function<void(starpu_task*)> submit,
@@ -39,10 +40,11 @@ class ClusterNodes : public SharedNodes<T> {
     DataRequest request;
   };
   void serve(std::int32_t from, const DataRequest& request);
+  void keep_panels(std::int32_t node, const std::function<void()>& ended);
 
   Communicator& communicator_;
-  Transport& transport_;
-  const Shares& shares_;
+  Channel& channel_;
+  const FrontDistribution& distribution_;
   const FrontContext<T>* context_ = nullptr;
   std::int32_t run_ = 0;  // number of the factorisation, the same everywhere
 

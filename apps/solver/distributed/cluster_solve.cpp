@@ -13,17 +13,19 @@ constexpr std::size_t kPiece = 8192;  // entries that are summed at once in floa
 // Where the rows below a node's panel are once it is done, on the way up; where those of
 // x are needed first on the way down.
 std::int32_t holder_of(const AssemblyTree& tree, const Symbolic& symbolic,
-                       const Shares& shares, std::int32_t node) {
-  return shares.owner_of(node,
-                         tree.panel(symbolic, tree.nodes[node].last_front).blocks() - 1);
+                       const FrontDistribution& distribution, std::int32_t node) {
+  return distribution.owner_of(
+      node, tree.panel(symbolic, tree.nodes[node].last_front).blocks() - 1);
 }
 
 // Whole subtrees: a node is local where all below it is.
-std::vector<std::int8_t> local_forest(const AssemblyTree& tree, const Shares& shares,
+std::vector<std::int8_t> local_forest(const AssemblyTree& tree,
+                                      const FrontDistribution& distribution,
                                       std::int32_t process) {
   std::vector<std::int8_t> forest(tree.nodes.size());
   for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node)
-    forest[node] = !shares.shared(node) && shares.takes_part(node, process) ? 1 : 0;
+    forest[node] =
+        !distribution.shared(node) && distribution.takes_part(node, process) ? 1 : 0;
   return forest;
 }
 
@@ -32,26 +34,26 @@ struct Sizes {
   std::int64_t vector = 0, message = 0, block = 0, outs = 0;
   std::vector<std::int64_t> out_start;  // of each node; -1: not here
 
-  Sizes(const Symbolic& symbolic, const AssemblyTree& tree, const Shares& shares,
-        std::int32_t process)
+  Sizes(const Symbolic& symbolic, const AssemblyTree& tree,
+        const FrontDistribution& distribution, std::int32_t process)
       : out_start(tree.nodes.size(), -1) {
     std::int64_t top = 0;
     for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
-      if (!shares.shared(node)) continue;
+      if (!distribution.shared(node)) continue;
       const std::int32_t front = tree.nodes[node].last_front;
       const Trapezoid panel = tree.panel(symbolic, front);
       for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c]) {
         const std::int32_t child = tree.node_of_front[c];
-        if (holder_of(tree, symbolic, shares, child) != process) continue;
+        if (holder_of(tree, symbolic, distribution, child) != process) continue;
         message = std::max(message, std::ssize(symbolic.rows_of(c)));
         if (out_start[child] >= 0) top = std::min(top, out_start[child]);
       }
-      for (const BlockRun& run : block_runs(shares, node, panel.blocks()))
+      for (const BlockRun& run : block_runs(distribution, node, panel.blocks()))
         if (run.owner == process) {
           vector = std::max<std::int64_t>(vector, panel.rows());
           block = std::max<std::int64_t>(block, panel.width(run.begin));
         }
-      if (holder_of(tree, symbolic, shares, node) != process) continue;
+      if (holder_of(tree, symbolic, distribution, node) != process) continue;
       out_start[node] = top;
       top += std::ssize(symbolic.rows_of(front));
       outs = std::max(outs, top);
@@ -109,18 +111,19 @@ void copy_rows(const T* from, std::int64_t from_stride, T* to, std::int64_t to_s
 }  // namespace
 
 template <class T>
-ClusterSolve<T>::ClusterSolve(const FactorView<T>& view, const Shares& shares,
-                              Peers& peers, const Runtime& runtime, std::int32_t count,
-                              Bytes read_limit)
+ClusterSolve<T>::ClusterSolve(const FactorView<T>& view,
+                              const FrontDistribution& distribution,
+                              Communicator& communicator, const Runtime& runtime,
+                              std::int32_t count, Bytes read_limit)
     : view_(view),
-      shares_(shares),
-      peers_(peers),
+      distribution_(distribution),
+      communicator_(communicator),
       runtime_(runtime),
-      ranges_(column_ranges(view.symbolic, view.tree, shares)),
+      ranges_(column_ranges(view.symbolic, view.tree, distribution)),
       count_(count),
       local_(view, runtime, count, read_limit,
-             local_forest(view.tree, shares, peers.rank())) {
-  Sizes sizes(view.symbolic, view.tree, shares, peers.rank());
+             local_forest(view.tree, distribution, communicator.rank())) {
+  Sizes sizes(view.symbolic, view.tree, distribution, communicator.rank());
   outs_ = PageBuffer(bytes_of<T>(sizes.outs, count));
   vector_ = PageBuffer(bytes_of<T>(sizes.vector, count));
   message_ = PageBuffer(bytes_of<T>(sizes.message, count));
@@ -132,18 +135,20 @@ ClusterSolve<T>::ClusterSolve(const FactorView<T>& view, const Shares& shares,
 
 template <class T>
 Bytes ClusterSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree,
-                                 const Shares& shares, std::int32_t process,
-                                 std::int32_t workers, std::int32_t count) {
-  const Sizes sizes(symbolic, tree, shares, process);
+                                 const FrontDistribution& distribution,
+                                 std::int32_t process, std::int32_t workers,
+                                 std::int32_t count) {
+  const Sizes sizes(symbolic, tree, distribution, process);
   Bytes bytes = TreeSolve<T>::footprint(symbolic, tree, workers, count,
-                                        local_forest(tree, shares, process));
+                                        local_forest(tree, distribution, process));
   for (const std::int64_t entries :
        {sizes.outs, sizes.vector, sizes.message, sizes.block})
     bytes = checked_add(bytes, PageBuffer::footprint(bytes_of<T>(entries, count)));
   const Bytes lists = sizes.vector * static_cast<Bytes>(sizeof(std::int32_t)) +
                       std::ssize(tree.nodes) * static_cast<Bytes>(sizeof(std::int64_t)) +
                       (sizeof(T) < sizeof(double) ? kPiece * sizeof(double) : 0);
-  const auto ranges = column_ranges(symbolic, tree, shares).size() * sizeof(ColumnRange);
+  const auto ranges =
+      column_ranges(symbolic, tree, distribution).size() * sizeof(ColumnRange);
   return checked_add(bytes, lists + static_cast<Bytes>(ranges));
 }
 
@@ -162,25 +167,38 @@ void ClusterSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<
 
 template <class T>
 void ClusterSolve<T>::solve_shared() {
-  const Asleep workers(peers_.size() > 1 && peers_.has_own_runtime() ? &runtime_
-                                                                     : nullptr);
+  const Asleep workers(
+      communicator_.size() > 1 && communicator_.has_own_runtime() ? &runtime_ : nullptr);
   const auto nodes = static_cast<std::int32_t>(view_.tree.nodes.size());
   for (std::int32_t node = 0; node < nodes; ++node)
-    if (shares_.shared(node)) forward(node);
+    if (distribution_.shared(node)) forward(node);
   for (std::int32_t node = nodes - 1; node >= 0; --node)
-    if (shares_.shared(node)) backward(node);
+    if (distribution_.shared(node)) backward(node);
 }
 
 template <class T>
 std::int32_t ClusterSolve<T>::holder(std::int32_t node) const {
-  return holder_of(view_.tree, view_.symbolic, shares_, node);
+  return holder_of(view_.tree, view_.symbolic, distribution_, node);
+}
+
+// Before anybody waits for this process: reading takes its time.
+template <class T>
+std::optional<OwnPanels<T>> ClusterSolve<T>::own_panels(
+    std::int32_t node, std::span<const BlockRun> runs) const {
+  const auto mine = [&](const BlockRun& run) {
+    return run.owner == communicator_.rank();
+  };
+  if (std::ranges::none_of(runs, mine)) return std::nullopt;
+  return std::optional<OwnPanels<T>>(std::in_place, view_, distribution_, node,
+                                     communicator_.rank());
 }
 
 template <class T>
 void ClusterSolve<T>::forward(std::int32_t node) {
-  const std::int32_t s = front(node), me = peers_.rank();
+  const std::int32_t s = front(node), me = communicator_.rank();
   const Trapezoid panel = view_.tree.panel(view_.symbolic, s);
-  const auto runs = block_runs(shares_, node, panel.blocks());
+  const auto runs = block_runs(distribution_, node, panel.blocks());
+  const auto panels = own_panels(node, runs);
   order_ = panel.rows();
   begin_vector(node);
   for (std::size_t k = 0; k < runs.size(); ++k) {
@@ -190,8 +208,7 @@ void ClusterSolve<T>::forward(std::int32_t node) {
                        last = std::min(panel.first(end), panel.columns());
     if (k > 0) receive_from(first, runs[k - 1].owner, MessageTag::kForward);
     const Vectors<T> v = vector();
-    fronts_->forward_blocks(s, view_.factor.storage[node].template as<T>(), begin, end, v,
-                            block_.as<T>());
+    fronts_->forward_blocks(s, panels->data(), begin, end, v, block_.as<T>());
     copy_rows(v.data + first, v.stride, b_.data + view_.symbolic.first_column[s] + first,
               b_.stride, last - first, b_.count);
     if (k + 1 < runs.size())
@@ -206,8 +223,8 @@ void ClusterSolve<T>::forward(std::int32_t node) {
 // left.
 template <class T>
 void ClusterSolve<T>::begin_vector(std::int32_t node) {
-  const std::int32_t s = front(node), to = shares_.owner_of(node, 0);
-  if (to == peers_.rank()) {
+  const std::int32_t s = front(node), to = distribution_.owner_of(node, 0);
+  if (to == communicator_.rank()) {
     const std::int32_t own = view_.symbolic.pivots(s);
     const Vectors<T> v = vector();
     copy_rows(b_.data + view_.symbolic.first_column[s], b_.stride, v.data, v.stride, own,
@@ -222,19 +239,19 @@ void ClusterSolve<T>::begin_vector(std::int32_t node) {
 // Brings what a child left to the first owner.
 template <class T>
 void ClusterSolve<T>::take_out(std::int32_t child, std::int32_t front, std::int32_t to) {
-  const std::int32_t from = holder(child), me = peers_.rank();
+  const std::int32_t from = holder(child), me = communicator_.rank();
   const auto rows = std::ssize(view_.symbolic.rows_of(this->front(child)));
   if (from == me) {
-    const T* const out = shares_.shared(child)
+    const T* const out = distribution_.shared(child)
                              ? outs_.as<T>() + out_start_[child] * count_
                              : local_.out(child).data;
     if (to == me)
       add_out(child, front, out);
     else
-      send(peers_, std::span(out, static_cast<std::size_t>(rows * b_.count)), to,
+      send(communicator_, std::span(out, static_cast<std::size_t>(rows * b_.count)), to,
            MessageTag::kForward);
   } else if (to == me) {
-    receive(peers_, message(rows), from, MessageTag::kForward);
+    receive(communicator_, message(rows), from, MessageTag::kForward);
     add_out(child, front, message_.as<T>());
   }
 }
@@ -251,12 +268,13 @@ void ClusterSolve<T>::add_out(std::int32_t child, std::int32_t front, const T* o
 
 template <class T>
 void ClusterSolve<T>::backward(std::int32_t node) {
-  const std::int32_t s = front(node), me = peers_.rank();
+  const std::int32_t s = front(node), me = communicator_.rank();
   const Symbolic& symbolic = view_.symbolic;
   const Trapezoid panel = view_.tree.panel(symbolic, s);
-  const auto runs = block_runs(shares_, node, panel.blocks());
+  const auto runs = block_runs(distribution_, node, panel.blocks());
   const std::int32_t own = panel.columns();
   T* const x = x_.data + symbolic.first_column[s];
+  const auto panels = own_panels(node, runs);
   order_ = panel.rows();
   for (std::size_t k = runs.size(); k-- > 0;) {
     const auto [begin, end, owner] = runs[k];
@@ -267,8 +285,7 @@ void ClusterSolve<T>::backward(std::int32_t node) {
       receive_from(last, runs[k + 1].owner, MessageTag::kBackward);
     else
       gather_rows(x_, symbolic.rows_of(s), v.data + own, v.stride);
-    fronts_->backward_blocks(s, view_.factor.storage[node].template as<T>(), begin, end,
-                             b_, v, block_.as<T>());
+    fronts_->backward_blocks(s, panels->data(), begin, end, b_, v, block_.as<T>());
     // The first owner has all of the front's rows now, for the children.
     copy_rows(v.data + first, v.stride, x + first, x_.stride,
               (k == 0 ? own : last) - first, v.count);
@@ -284,15 +301,15 @@ void ClusterSolve<T>::backward(std::int32_t node) {
 // Brings x in a child's rows from the first owner to where they are needed first.
 template <class T>
 void ClusterSolve<T>::pass_down(std::int32_t node, std::int32_t child) {
-  const std::int32_t from = shares_.owner_of(node, 0), to = holder(child);
+  const std::int32_t from = distribution_.owner_of(node, 0), to = holder(child);
   const auto rows = view_.symbolic.rows_of(front(child));
   const std::span<T> part = message(std::ssize(rows));
   if (from == to) return;
-  if (from == peers_.rank()) {
+  if (from == communicator_.rank()) {
     gather_rows(x_, rows, part.data(), std::ssize(rows));
-    send(peers_, std::span<const T>(part), to, MessageTag::kBackward);
-  } else if (to == peers_.rank()) {
-    receive(peers_, part, from, MessageTag::kBackward);
+    send(communicator_, std::span<const T>(part), to, MessageTag::kBackward);
+  } else if (to == communicator_.rank()) {
+    receive(communicator_, part, from, MessageTag::kBackward);
     scatter_rows(part.data(), std::ssize(rows), rows, x_);
   }
 }
@@ -304,7 +321,7 @@ void ClusterSolve<T>::send_from(std::int32_t row, std::int32_t to, MessageTag ta
   const Vectors<T> v = vector();
   const std::span<T> part = message(rows);
   copy_rows(v.data + row, v.stride, part.data(), rows, rows, v.count);
-  send(peers_, std::span<const T>(part), to, tag);
+  send(communicator_, std::span<const T>(part), to, tag);
 }
 
 template <class T>
@@ -312,28 +329,28 @@ void ClusterSolve<T>::receive_from(std::int32_t row, std::int32_t from, MessageT
   const std::int64_t rows = order_ - row;
   const Vectors<T> v = vector();
   const std::span<T> part = message(rows);
-  receive(peers_, part, from, tag);
+  receive(communicator_, part, from, tag);
   copy_rows(part.data(), rows, v.data + row, v.stride, rows, v.count);
 }
 
 // Every entry of x from its owner: a sum in which one term is not zero.
 template <class T>
 void ClusterSolve<T>::assemble_solution() {
-  if (peers_.size() == 1) return;
+  if (communicator_.size() == 1) return;
   const auto n = static_cast<std::size_t>(view_.symbolic.size);
   for (std::int32_t v = 0; v < x_.count; ++v) {
     const std::span<T> x(x_.data + v * x_.stride, n);
     for (const ColumnRange& range : ranges_)
-      if (range.owner != peers_.rank())
+      if (range.owner != communicator_.rank())
         std::fill(x.begin() + range.begin, x.begin() + range.end, T{0});
     if constexpr (sizeof(T) == sizeof(double)) {
-      peers_.sum(x);
+      communicator_.sum(x);
     } else {
       for (std::size_t at = 0; at < n; at += kPiece) {
         const auto part = x.subspan(at, std::min(kPiece, n - at));
         const auto piece = std::span(piece_).first(part.size());
         std::ranges::copy(part, piece.begin());
-        peers_.sum(piece);
+        communicator_.sum(piece);
         std::ranges::transform(piece, part.begin(),
                                [](double value) { return static_cast<T>(value); });
       }

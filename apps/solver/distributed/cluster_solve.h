@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "solver/distributed/columns.h"
-#include "solver/distributed/peers.h"
-#include "solver/distributed/shares.h"
+#include "solver/distributed/communicator.h"
+#include "solver/distributed/front_distribution.h"
+#include "solver/distributed/own_panels.h"
 #include "solver/memory/page_buffer.h"
 #include "solver/runtime/tree_solve.h"
 
@@ -29,13 +31,14 @@ namespace espalier::solver {
 template <class T>
 class ClusterSolve {
  public:
-  /// The panels of shared nodes are in memory where they are at all, at the places that
-  /// they have in a whole one; no column left a shared front or came to one.
+  /// The panels of shared nodes are OwnPanels; no column left a shared front or came to
+  /// one.
   /// @param count       vectors that are solved for at once, at most
   /// @param read_limit  as of TreeSolve
   /// @throws as column_ranges()
-  ClusterSolve(const FactorView<T>& view, const Shares& shares, Peers& peers,
-               const Runtime& runtime, std::int32_t count, Bytes read_limit);
+  ClusterSolve(const FactorView<T>& view, const FrontDistribution& distribution,
+               Communicator& communicator, const Runtime& runtime, std::int32_t count,
+               Bytes read_limit);
 
   /// Collective. x := A^-1 b, or A^-T b, in elimination order, the same bits everywhere;
   /// b, which is too at the start, is overwritten. At most `count` vectors. Where the
@@ -45,11 +48,14 @@ class ClusterSolve {
 
   /// Bytes that the constructor takes at a process where no column was delayed.
   [[nodiscard]] static Bytes footprint(const Symbolic& symbolic, const AssemblyTree& tree,
-                                       const Shares& shares, std::int32_t process,
-                                       std::int32_t workers, std::int32_t count);
+                                       const FrontDistribution& distribution,
+                                       std::int32_t process, std::int32_t workers,
+                                       std::int32_t count);
 
  private:
   void solve_shared();
+  [[nodiscard]] std::optional<OwnPanels<T>> own_panels(
+      std::int32_t node, std::span<const BlockRun> runs) const;
   void forward(std::int32_t node);
   void backward(std::int32_t node);
   void begin_vector(std::int32_t node);
@@ -71,8 +77,8 @@ class ClusterSolve {
   }
 
   FactorView<T> view_;
-  const Shares& shares_;
-  Peers& peers_;
+  const FrontDistribution& distribution_;
+  Communicator& communicator_;
   const Runtime& runtime_;
   std::vector<ColumnRange> ranges_;
   std::int32_t count_;

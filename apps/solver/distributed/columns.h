@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "solver/distributed/shares.h"
+#include "solver/distributed/front_distribution.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
 
@@ -23,9 +23,9 @@ struct ColumnRange {
 /// @throws Error when a shared node is not a single front, or the owners of its blocks
 ///         are not as many as the blocks or not in its group
 /// @par Cost  O(nodes + panel blocks of shared nodes)
-[[nodiscard]] std::vector<ColumnRange> column_ranges(const Symbolic& symbolic,
-                                                     const AssemblyTree& tree,
-                                                     const Shares& shares);
+[[nodiscard]] std::vector<ColumnRange> column_ranges(
+    const Symbolic& symbolic, const AssemblyTree& tree,
+    const FrontDistribution& distribution);
 
 /// @param ranges  of all columns, in order
 /// @par Cost  O(log ranges)
@@ -39,7 +39,8 @@ struct BlockRun {
 };
 
 /// In order, as few as there can be.
-[[nodiscard]] std::vector<BlockRun> block_runs(const Shares& shares, std::int32_t node,
+[[nodiscard]] std::vector<BlockRun> block_runs(const FrontDistribution& distribution,
+                                               std::int32_t node,
                                                std::int32_t panel_blocks);
 
 }  // namespace espalier::solver

@@ -1,7 +1,12 @@
 #include "solver/distributed/communicator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
 
 #include "espalier/model/error.h"
 
@@ -26,6 +31,33 @@ double Communicator::largest(double value) {
   for (const double each : gather_all(value))
     if (std::isnan(each) || each > most) most = each;
   return most;
+}
+
+void SingleProcess::send(std::span<const std::byte> /*bytes*/, std::int32_t to,
+                         std::int32_t /*tag*/) {
+  throw InvalidInput(fmt::format("a message to process {} of one", to));
+}
+
+void SingleProcess::receive(std::span<std::byte> /*bytes*/, std::int32_t from,
+                            std::int32_t /*tag*/) {
+  throw InvalidInput(fmt::format("a message from process {} of one", from));
+}
+
+void SingleProcess::fail(int /*status*/, std::string_view message) {
+  fmt::print(stderr, "espalier: {}\n", message);
+  std::abort();
+}
+
+void fail_together(Communicator& communicator, std::string_view trouble) {
+  const auto first = static_cast<std::int32_t>(
+      communicator.smallest(trouble.empty() ? communicator.size() : communicator.rank()));
+  if (first == communicator.size()) return;
+  std::int64_t length = std::ssize(trouble);
+  communicator.broadcast(std::as_writable_bytes(std::span(&length, 1)), first);
+  std::string message(trouble);
+  message.resize(static_cast<std::size_t>(length));
+  communicator.broadcast(std::as_writable_bytes(std::span(message)), first);
+  throw InvalidInput(message);
 }
 
 }  // namespace espalier::solver

@@ -53,14 +53,14 @@ EntryRange entries_of(const std::vector<std::int64_t>& column_start,
   return {static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)};
 }
 
-void send_others(Peers& peers, std::span<const ColumnRange> ranges,
+void send_others(Communicator& communicator, std::span<const ColumnRange> ranges,
                  const SquareMatrix& permuted) {
   for (const ColumnRange& range : ranges) {
     const EntryRange entries = entries_of(permuted.lower.column_start, range);
-    if (range.owner == peers.rank() || entries.empty()) continue;
+    if (range.owner == communicator.rank() || entries.empty()) continue;
     const auto send_part = [&](const auto& list) {
-      send(peers, std::span(list).subspan(entries.begin, entries.count), range.owner,
-           MessageTag::kMatrix);
+      send(communicator, std::span(list).subspan(entries.begin, entries.count),
+           range.owner, MessageTag::kMatrix);
     };
     send_part(permuted.lower.row);
     send_part(permuted.lower.value);
@@ -68,11 +68,11 @@ void send_others(Peers& peers, std::span<const ColumnRange> ranges,
   }
 }
 
-void receive_own(Peers& peers, std::span<const ColumnRange> ranges, bool symmetric,
-                 SquareMatrix& permuted) {
+void receive_own(Communicator& communicator, std::span<const ColumnRange> ranges,
+                 bool symmetric, SquareMatrix& permuted) {
   std::size_t total = 0;
   for (const ColumnRange& range : ranges)
-    if (range.owner == peers.rank())
+    if (range.owner == communicator.rank())
       total += entries_of(permuted.lower.column_start, range).count;
   permuted.lower.row.resize(total);
   permuted.lower.value.resize(total);
@@ -80,9 +80,10 @@ void receive_own(Peers& peers, std::span<const ColumnRange> ranges, bool symmetr
   std::size_t at = 0;
   for (const ColumnRange& range : ranges) {
     const EntryRange entries = entries_of(permuted.lower.column_start, range);
-    if (range.owner != peers.rank() || entries.empty()) continue;
+    if (range.owner != communicator.rank() || entries.empty()) continue;
     const auto receive_part = [&](auto& list) {
-      receive(peers, std::span(list).subspan(at, entries.count), 0, MessageTag::kMatrix);
+      receive(communicator, std::span(list).subspan(at, entries.count), 0,
+              MessageTag::kMatrix);
     };
     receive_part(permuted.lower.row);
     receive_part(permuted.lower.value);
@@ -121,51 +122,51 @@ void empty_columns(std::int32_t process, std::span<const ColumnRange> ranges,
 
 }  // namespace
 
-void broadcast(Peers& peers, Symbolic& symbolic) {
+void broadcast(Communicator& communicator, Symbolic& symbolic) {
   SymbolicHeader header{};
-  if (peers.rank() == 0)
+  if (communicator.rank() == 0)
     header = {symbolic.size, symbolic.factor_entries, symbolic.factor_flops,
               checksum(symbolic)};
-  broadcast_value(peers, header);
+  broadcast_value(communicator, header);
   symbolic.size = static_cast<std::int32_t>(header.size);
   symbolic.factor_entries = header.factor_entries;
   symbolic.factor_flops = header.factor_flops;
-  broadcast(peers, symbolic.permutation);
-  broadcast(peers, symbolic.first_column);
-  broadcast(peers, symbolic.row_start);
-  broadcast(peers, symbolic.rows);
-  broadcast(peers, symbolic.parent);
+  broadcast(communicator, symbolic.permutation);
+  broadcast(communicator, symbolic.first_column);
+  broadcast(communicator, symbolic.row_start);
+  broadcast(communicator, symbolic.rows);
+  broadcast(communicator, symbolic.parent);
   if (checksum(symbolic) != header.checksum)
     throw Error(fmt::format("process {}: the structure of the matrix came damaged",
-                            peers.rank()));
+                            communicator.rank()));
 }
 
-void broadcast_maps(Peers& peers, PreparedMatrix& prepared) {
-  broadcast_value(peers, prepared.kind);
-  broadcast(peers, prepared.row_scale);
-  broadcast(peers, prepared.column_scale);
-  broadcast(peers, prepared.row_of);
-  broadcast_value(peers, prepared.structural_rank);
+void broadcast_maps(Communicator& communicator, PreparedMatrix& prepared) {
+  broadcast_value(communicator, prepared.kind);
+  broadcast(communicator, prepared.row_scale);
+  broadcast(communicator, prepared.column_scale);
+  broadcast(communicator, prepared.row_of);
+  broadcast_value(communicator, prepared.structural_rank);
 }
 
-void distribute_columns(Peers& peers, std::span<const ColumnRange> ranges,
+void distribute_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
                         SquareMatrix& permuted) {
-  if (peers.size() == 1) return;
+  if (communicator.size() == 1) return;
   std::int32_t symmetric = permuted.symmetric() ? 1 : 0;
-  broadcast_value(peers, permuted.lower.size);
-  broadcast_value(peers, symmetric);
+  broadcast_value(communicator, permuted.lower.size);
+  broadcast_value(communicator, symmetric);
   std::vector<std::int64_t>& column_start = permuted.lower.column_start;
-  broadcast(peers, column_start);
-  if (peers.rank() == 0) {
-    send_others(peers, ranges, permuted);
+  broadcast(communicator, column_start);
+  if (communicator.rank() == 0) {
+    send_others(communicator, ranges, permuted);
     keep_own(0, ranges, column_start, permuted.lower.row);
     keep_own(0, ranges, column_start, permuted.lower.value);
     if (symmetric == 0) keep_own(0, ranges, column_start, permuted.upper);
     trim_heap();
   } else {
-    receive_own(peers, ranges, symmetric != 0, permuted);
+    receive_own(communicator, ranges, symmetric != 0, permuted);
   }
-  empty_columns(peers.rank(), ranges, column_start);
+  empty_columns(communicator.rank(), ranges, column_start);
 }
 
 }  // namespace espalier::solver

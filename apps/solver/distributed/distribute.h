@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "solver/distributed/columns.h"
-#include "solver/distributed/peers.h"
+#include "solver/distributed/communicator.h"
 #include "solver/matrix/matrix_part.h"
 #include "solver/matrix/sparse_matrix.h"
 #include "solver/scaling/prepare.h"
@@ -17,30 +17,31 @@ namespace espalier::solver {
 
 /// Collective. Every process gets the root's vector.
 template <class T>
-void broadcast(Peers& peers, std::vector<T>& values, std::int32_t root = 0) {
+void broadcast(Communicator& communicator, std::vector<T>& values,
+               std::int32_t root = 0) {
   static_assert(std::is_trivially_copyable_v<T>);
   std::int64_t size = std::ssize(values);
-  peers.broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
+  communicator.broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
   values.resize(static_cast<std::size_t>(size));
   if (size == 0) return;
-  peers.broadcast(std::as_writable_bytes(std::span(values)), root);
+  communicator.broadcast(std::as_writable_bytes(std::span(values)), root);
 }
 
 /// Collective. Every process gets process 0's value.
 template <class T>
-void broadcast_value(Peers& peers, T& value) {
+void broadcast_value(Communicator& communicator, T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
-  peers.broadcast(std::as_writable_bytes(std::span(&value, 1)), 0);
+  communicator.broadcast(std::as_writable_bytes(std::span(&value, 1)), 0);
 }
 
 /// Collective. Every process gets the structure that process 0 has.
 /// @throws Error when what arrives is not what was sent; the message names the process
 /// @par Memory  nothing beside the structure
-void broadcast(Peers& peers, Symbolic& symbolic);
+void broadcast(Communicator& communicator, Symbolic& symbolic);
 
 /// Collective. Every process gets what process 0 has, but for the matrix: enough for
 /// SystemMap.
-void broadcast_maps(Peers& peers, PreparedMatrix& prepared);
+void broadcast_maps(Communicator& communicator, PreparedMatrix& prepared);
 
 /// Collective. Every process gets the columns of process 0's matrix that it owns, in
 /// place of what `permuted` was; other columns are empty. An entry is then at exactly one
@@ -51,14 +52,15 @@ void broadcast_maps(Peers& peers, PreparedMatrix& prepared);
 ///
 /// @param ranges  of all columns, the same everywhere: column_ranges()
 /// @par Cost  two messages (L U: three) for each range of another process
-void distribute_columns(Peers& peers, std::span<const ColumnRange> ranges,
+void distribute_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
                         SquareMatrix& permuted);
 
 /// The matrix that is spread over the processes.
-/// @param permuted, peers  outlive it
-[[nodiscard]] inline MatrixPart matrix_part(const SquareMatrix& permuted, Peers& peers) {
-  return {permuted, peers.rank() == 0,
-          [&peers](std::span<double> values) { peers.sum(values); }};
+/// @param permuted, communicator  outlive it
+[[nodiscard]] inline MatrixPart matrix_part(const SquareMatrix& permuted,
+                                            Communicator& communicator) {
+  return {permuted, communicator.rank() == 0,
+          [&communicator](std::span<double> values) { communicator.sum(values); }};
 }
 
 }  // namespace espalier::solver

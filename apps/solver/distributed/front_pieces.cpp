@@ -7,13 +7,14 @@
 namespace espalier::solver {
 
 HeldColumns held_columns(const Symbolic& symbolic, const AssemblyTree& tree,
-                         const Shares& shares, std::int32_t front, std::int32_t process) {
+                         const FrontDistribution& distribution, std::int32_t front,
+                         std::int32_t process) {
   const Trapezoid layout = tree.contribution(symbolic, front);
   const std::int32_t node = tree.node_of_front[front];
   const std::int32_t panels = tree.panel(symbolic, front).blocks();
   HeldColumns held;
   for (std::int32_t j = 0; j < layout.blocks(); ++j) {
-    if (shares.owner_of(node, panels + j) != process) continue;
+    if (distribution.owner_of(node, panels + j) != process) continue;
     const std::int32_t first = layout.first(j), last = first + layout.width(j);
     if (!held.empty() && held.back().second == first)
       held.back().second = last;
@@ -24,7 +25,8 @@ HeldColumns held_columns(const Symbolic& symbolic, const AssemblyTree& tree,
 }
 
 std::vector<FrontPiece> front_pieces(const Symbolic& symbolic, const AssemblyTree& tree,
-                                     const Shares& shares, std::int32_t node) {
+                                     const FrontDistribution& distribution,
+                                     std::int32_t node) {
   const std::int32_t front = tree.nodes[node].last_front;
   const std::vector<std::int32_t> start = block_starts(symbolic, tree, front);
   std::vector<FrontPiece> pieces;
@@ -44,8 +46,8 @@ std::vector<FrontPiece> front_pieces(const Symbolic& symbolic, const AssemblyTre
                                                         positions.begin() + end,
                                                         start[block + 1]) -
                                        positions.begin());
-      const std::int32_t from = shares.owner_of(tree.node_of_front[c], panels + j);
-      const std::int32_t to = shares.owner_of(node, block);
+      const std::int32_t from = distribution.owner_of(tree.node_of_front[c], panels + j);
+      const std::int32_t to = distribution.owner_of(node, block);
       if (from != to) pieces.push_back({number, first, last, block, from, to});
     }
   }

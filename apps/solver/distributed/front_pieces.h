@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "solver/distributed/shares.h"
+#include "solver/distributed/front_distribution.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
 
@@ -25,7 +25,7 @@ struct FrontPiece {
 /// @par Cost  O(rows of the children + pieces)
 [[nodiscard]] std::vector<FrontPiece> front_pieces(const Symbolic& symbolic,
                                                    const AssemblyTree& tree,
-                                                   const Shares& shares,
+                                                   const FrontDistribution& distribution,
                                                    std::int32_t node);
 
 /// Ranges [first, last) of columns, increasing.
@@ -33,7 +33,7 @@ using HeldColumns = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
 /// Columns of a front's contribution block that a process has.
 [[nodiscard]] HeldColumns held_columns(const Symbolic& symbolic, const AssemblyTree& tree,
-                                       const Shares& shares, std::int32_t front,
-                                       std::int32_t process);
+                                       const FrontDistribution& distribution,
+                                       std::int32_t front, std::int32_t process);
 
 }  // namespace espalier::solver

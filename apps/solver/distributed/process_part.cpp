@@ -32,20 +32,21 @@ class PageCount {
 /// The memory of one shared node at one process.
 class SharedPart {
  public:
-  SharedPart(const Symbolic& symbolic, const AssemblyTree& whole, const Shares& shares,
-             std::int32_t node, std::int32_t process)
+  SharedPart(const Symbolic& symbolic, const AssemblyTree& whole,
+             const FrontDistribution& distribution, std::int32_t node,
+             std::int32_t process)
       : symbolic_(symbolic),
         whole_(whole),
-        shares_(shares),
+        distribution_(distribution),
         node_(node),
         front_(whole.nodes[node].last_front),
         process_(process),
         panel_(whole.panel(symbolic, front_)),
         contribution_(whole.contribution(symbolic, front_)),
         starts_(block_starts(symbolic, whole, front_)),
-        pieces_(front_pieces(symbolic, whole, shares, node)) {
+        pieces_(front_pieces(symbolic, whole, distribution, node)) {
     for (std::int32_t b = 0; b < blocks(); ++b)
-      if (shares.owner_of(node, b) == process) own_.push_back(b);
+      if (distribution.owner_of(node, b) == process) own_.push_back(b);
     for (auto c = whole.first_child[front_]; c >= 0; c = whole.next_sibling[c])
       children_.push_back(c);
   }
@@ -58,7 +59,7 @@ class SharedPart {
       received.messages += sides;
     }
     for (std::int32_t k = 0; !own_.empty() && k < own_.back(); ++k) {
-      if (k >= panel_.blocks() || shares_.owner_of(node_, k) == process_) continue;
+      if (k >= panel_.blocks() || distribution_.owner_of(node_, k) == process_) continue;
       const auto [begin, end] = place(k, 0);
       received.bytes += sides * (end - begin);
       received.messages += sides;
@@ -175,7 +176,7 @@ class SharedPart {
     Bytes largest = 0;
     std::int64_t count = 0;
     for (std::int32_t k = 0; !own_.empty() && k < panel_.blocks(); ++k) {
-      if (shares_.owner_of(node_, k) == process_ || k > own_.back()) continue;
+      if (distribution_.owner_of(node_, k) == process_ || k > own_.back()) continue;
       const auto [begin, end] = place(k, 0);
       largest = std::max(largest, PageBuffer::footprint(end - begin) + page);
       ++count;
@@ -205,10 +206,11 @@ class SharedPart {
     std::vector<std::int32_t> positions;
     for (const std::int32_t c : children_) {
       const std::int32_t child = whole_.node_of_front[c];
-      if (!shares_.takes_part(child, process_)) continue;
+      if (!distribution_.takes_part(child, process_)) continue;
       positions.resize(symbolic_.rows_of(c).size());
       relative_indices(symbolic_, c, front_, positions);
-      const HeldColumns held = held_columns(symbolic_, whole_, shares_, c, process_);
+      const HeldColumns held =
+          held_columns(symbolic_, whole_, distribution_, c, process_);
       auto& bytes = profile.children.emplace_back();
       bytes.first = child;
       for (const std::int32_t done : finished) {
@@ -229,8 +231,8 @@ class SharedPart {
     for (const FrontPiece& piece : pieces_)
       sent += piece.from == process_ || piece.to == process_;
     const Bytes tasks = 1 + own + SharedFrontRules::kSteps * (own + 1);
-    const Bytes messages = shares_.group[node_].count * SharedFrontRules::kPanels +
-                           std::min<Bytes>(sent, 8 * shares_.group[node_].count);
+    const Bytes messages = distribution_.group[node_].count * SharedFrontRules::kPanels +
+                           std::min<Bytes>(sent, 8 * distribution_.group[node_].count);
     return PageBuffer::footprint(tasks * kTask + (own + messages) * kBlock);
   }
 
@@ -243,14 +245,14 @@ class SharedPart {
     double own = 0, all = 0;
     for (std::int32_t b = 0; b < blocks(); ++b) {
       all += cost(b);
-      if (shares_.owner_of(node_, b) == process_) own += cost(b);
+      if (distribution_.owner_of(node_, b) == process_) own += cost(b);
     }
     return all > 0 ? own / all : 0;
   }
 
   const Symbolic& symbolic_;
   const AssemblyTree& whole_;
-  const Shares& shares_;
+  const FrontDistribution& distribution_;
   std::int32_t node_, front_, process_;
   Trapezoid panel_, contribution_;
   std::vector<std::int32_t> starts_;
@@ -262,19 +264,20 @@ class SharedPart {
 }  // namespace
 
 AssemblyTree part_of(const Symbolic& symbolic, const AssemblyTree& whole,
-                     const Shares& shares, std::int32_t process, Traffic* received) {
+                     const FrontDistribution& distribution, std::int32_t process,
+                     Traffic* received) {
   AssemblyTree part = whole;
   for (std::size_t i = 0; i < whole.nodes.size(); ++i) {
     const auto node = static_cast<std::int32_t>(i);
-    if (shares.shared(node) && shares.takes_part(node, process)) {
-      const SharedPart here(symbolic, whole, shares, node, process);
+    if (distribution.shared(node) && distribution.takes_part(node, process)) {
+      const SharedPart here(symbolic, whole, distribution, node, process);
       here.describe(part);
       if (received != nullptr) here.add_traffic(*received);
-    } else if (!shares.takes_part(node, process)) {
+    } else if (!distribution.takes_part(node, process)) {
       AssemblyTree::Node& absent = part.nodes[i];
       absent = {.first_front = absent.first_front,
                 .last_front = absent.last_front,
-                .shared = shares.shared(node),
+                .shared = distribution.shared(node),
                 .part = 0};
       part.profile[i] = {};
     }

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "solver/distributed/shares.h"
+#include "solver/distributed/front_distribution.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
 
@@ -40,7 +40,7 @@ struct Traffic {
 /// @throws OverflowError
 /// @par Cost  O(nodes + fronts) and for shared nodes O(rows + blocks^2) each
 [[nodiscard]] AssemblyTree part_of(const Symbolic& symbolic, const AssemblyTree& whole,
-                                   const Shares& shares, std::int32_t process,
-                                   Traffic* received = nullptr);
+                                   const FrontDistribution& distribution,
+                                   std::int32_t process, Traffic* received = nullptr);
 
 }  // namespace espalier::solver

@@ -23,13 +23,13 @@ class Receiver {
     if (!put_entry(permuted_, entry) && !stray_) stray_ = entry;
   }
   // Everything that process 0 sends.
-  void receive_all(Peers& peers) {
+  void receive_all(Communicator& communicator) {
     std::vector<PlacedEntry> piece;
     do {
       std::int64_t count = 0;
-      receive(peers, std::span(&count, 1), 0, MessageTag::kValues);
+      receive(communicator, std::span(&count, 1), 0, MessageTag::kValues);
       piece.resize(static_cast<std::size_t>(count));
-      if (count > 0) receive(peers, std::span(piece), 0, MessageTag::kValues);
+      if (count > 0) receive(communicator, std::span(piece), 0, MessageTag::kValues);
       for (const PlacedEntry& entry : piece) take(entry);
     } while (!piece.empty());
   }
@@ -43,8 +43,9 @@ class Receiver {
 // At process 0: entries on their way to the other processes.
 class Sender {
  public:
-  explicit Sender(Peers& peers)
-      : peers_(peers), pieces_(static_cast<std::size_t>(peers.size())) {}
+  explicit Sender(Communicator& communicator)
+      : communicator_(communicator),
+        pieces_(static_cast<std::size_t>(communicator.size())) {}
   void send_entry(std::int32_t to, const PlacedEntry& entry) {
     std::vector<PlacedEntry>& piece = pieces_[static_cast<std::size_t>(to)];
     piece.reserve(kPiece);
@@ -53,7 +54,7 @@ class Sender {
   }
   // An empty piece is the last.
   void finish() {
-    for (std::int32_t to = 1; to < peers_.size(); ++to) {
+    for (std::int32_t to = 1; to < communicator_.size(); ++to) {
       if (!pieces_[static_cast<std::size_t>(to)].empty()) flush(to);
       flush(to);
     }
@@ -63,22 +64,15 @@ class Sender {
   void flush(std::int32_t to) {
     std::vector<PlacedEntry>& piece = pieces_[static_cast<std::size_t>(to)];
     const std::int64_t count = std::ssize(piece);
-    send(peers_, std::span(&count, 1), to, MessageTag::kValues);
+    send(communicator_, std::span(&count, 1), to, MessageTag::kValues);
     if (count > 0)
-      send(peers_, std::span<const PlacedEntry>(piece), to, MessageTag::kValues);
+      send(communicator_, std::span<const PlacedEntry>(piece), to, MessageTag::kValues);
     piece.clear();
   }
 
-  Peers& peers_;
+  Communicator& communicator_;
   std::vector<std::vector<PlacedEntry>> pieces_;
 };
-
-// Collective. @throws InvalidInput everywhere when process 0 has a message
-void fail_together(Peers& peers, const std::string& message) {
-  std::vector<char> text(message.begin(), message.end());
-  broadcast(peers, text);
-  if (!text.empty()) throw InvalidInput(std::string(text.begin(), text.end()));
-}
 
 // What keeps the matrix from being placed at all.
 std::string complaint(std::span<const std::int32_t> permutation,
@@ -92,15 +86,15 @@ std::string complaint(std::span<const std::int32_t> permutation,
 }
 
 // Collective. @throws InvalidInput everywhere when an entry had no place anywhere
-void agree(Peers& peers, const std::optional<PlacedEntry>& stray) {
+void agree(Communicator& communicator, const std::optional<PlacedEntry>& stray) {
   // Row and column from 1 on, for each process.
-  std::vector<double> strays(2 * static_cast<std::size_t>(peers.size()), 0.0);
-  const auto mine = 2 * static_cast<std::size_t>(peers.rank());
+  std::vector<double> strays(2 * static_cast<std::size_t>(communicator.size()), 0.0);
+  const auto mine = 2 * static_cast<std::size_t>(communicator.rank());
   if (stray) {
     strays[mine] = stray->given_row + 1.0;
     strays[mine + 1] = stray->given_column + 1.0;
   }
-  peers.sum(strays);
+  communicator.sum(strays);
   for (std::size_t k = 0; k < strays.size(); k += 2)
     if (strays[k] > 0)
       throw outside_pattern(static_cast<std::int32_t>(strays[k]) - 1,
@@ -109,15 +103,16 @@ void agree(Peers& peers, const std::optional<PlacedEntry>& stray) {
 
 }  // namespace
 
-void replace_columns(Peers& peers, std::span<const ColumnRange> ranges,
+void replace_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
                      std::span<const std::int32_t> permutation,
                      const PreparedMatrix& prepared, const InputMatrix* matrix,
                      SquareMatrix& permuted) {
-  const bool first = peers.rank() == 0;
-  fail_together(peers, first ? complaint(permutation, prepared, *matrix) : std::string());
+  const bool first = communicator.rank() == 0;
+  fail_together(communicator,
+                first ? complaint(permutation, prepared, *matrix) : std::string());
   Receiver receiver(permuted);
   if (first) {
-    Sender sender(peers);
+    Sender sender(communicator);
     place_entries(prepared, permutation, *matrix, [&](const PlacedEntry& entry) {
       const std::int32_t to = owner_of_column(ranges, std::min(entry.row, entry.column));
       if (to == 0)
@@ -127,9 +122,9 @@ void replace_columns(Peers& peers, std::span<const ColumnRange> ranges,
     });
     sender.finish();
   } else {
-    receiver.receive_all(peers);
+    receiver.receive_all(communicator);
   }
-  agree(peers, receiver.stray());
+  agree(communicator, receiver.stray());
 }
 
 }  // namespace espalier::solver

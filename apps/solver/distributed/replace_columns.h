@@ -4,7 +4,7 @@
 #include <span>
 
 #include "solver/distributed/columns.h"
-#include "solver/distributed/peers.h"
+#include "solver/distributed/communicator.h"
 #include "solver/matrix/sparse_matrix.h"
 #include "solver/scaling/prepare.h"
 
@@ -20,7 +20,7 @@ namespace espalier::solver {
 /// @throws InvalidInput as refill(), at every process with the same message
 /// @par Cost    every entry of another process is sent once, in pieces
 /// @par Memory  a piece of 64 KiB; at process 0 one for each process
-void replace_columns(Peers& peers, std::span<const ColumnRange> ranges,
+void replace_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
                      std::span<const std::int32_t> permutation,
                      const PreparedMatrix& prepared, const InputMatrix* matrix,
                      SquareMatrix& permuted);

@@ -11,7 +11,7 @@ namespace {
 
 // Address space for the whole front; memory comes with what is here.
 template <class T>
-Front<T> open_front(const FrontContext<T>& context, const Shares& shares,
+Front<T> open_front(const FrontContext<T>& context, const FrontDistribution& distribution,
                     std::int32_t process, std::int32_t node) {
   const AssemblyTree& tree = context.tree;
   const std::int32_t front = tree.nodes[node].last_front;
@@ -24,7 +24,7 @@ Front<T> open_front(const FrontContext<T>& context, const Shares& shares,
   for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c]) {
     const std::int32_t child = tree.node_of_front[c];
     PageBuffer& block = context.contributions[child];
-    if (!shares.takes_part(child, process))
+    if (!distribution.takes_part(child, process))
       block = reserve(tree.contribution(context.symbolic, c));
     else if (block.size() == 0)  // not computed, after a pivot that was not positive
       block =
@@ -36,12 +36,12 @@ Front<T> open_front(const FrontContext<T>& context, const Shares& shares,
 
 template <class T>
 typename BlockAssembly<T>::Held held_here(const FrontContext<T>& context,
-                                          const Shares& shares, std::int32_t process,
-                                          std::int32_t front) {
+                                          const FrontDistribution& distribution,
+                                          std::int32_t process, std::int32_t front) {
   typename BlockAssembly<T>::Held held;
   const AssemblyTree& tree = context.tree;
   for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c])
-    held.push_back(held_columns(context.symbolic, tree, shares, c, process));
+    held.push_back(held_columns(context.symbolic, tree, distribution, c, process));
   return held;
 }
 
@@ -53,11 +53,11 @@ SharedFront<T>::SharedFront(const Site& site, std::int32_t node,
                             std::function<void()> ended)
     : site_(site),
       node_(node),
-      front_(open_front(site.context, site.shares, site.process, node)),
+      front_(open_front(site.context, site.distribution, site.process, node)),
       panels_(front_.panels()),
       blocks_(front_.blocks()),
       assembly_(site.context, front_, 1,
-                held_here(site.context, site.shares, site.process, front_.front())),
+                held_here(site.context, site.distribution, site.process, front_.front())),
       handles_(static_cast<std::size_t>(blocks_), nullptr),
       submit_(std::move(submit)),
       ended_(std::move(ended)),
@@ -71,21 +71,22 @@ SharedFront<T>::SharedFront(const Site& site, std::int32_t node,
     starpu_void_data_register(&handles_[b]);
   }
   for (const FrontPiece& piece :
-       front_pieces(site.context.symbolic, site.context.tree, site.shares, node)) {
+       front_pieces(site.context.symbolic, site.context.tree, site.distribution, node)) {
     if (piece.to == site.process) incoming_.push_back(piece);
     if (piece.to == site.process || piece.from == site.process)
       ++block_left_[piece.block];
   }
+  piece_here_.resize(incoming_.size(), 0);
   count_work();
 }
 
 // All tasks, and all answers that others will ask for.
 template <class T>
 void SharedFront<T>::count_work() {
-  const WorkerRange group = site_.shares.group[node_];
+  const WorkerRange group = site_.distribution.group[node_];
   std::vector<std::int32_t> last(static_cast<std::size_t>(group.count), -1);
   for (std::int32_t b = 0; b < blocks_; ++b)
-    last[site_.shares.owner_of(node_, b) - group.first] = b;
+    last[site_.distribution.owner_of(node_, b) - group.first] = b;
   std::int64_t tasks = 0, answers = 0;
   for (std::int32_t b = 0; b < blocks_; ++b) tasks += block_left_[b];
   for (std::int32_t k = 0; k < panels_; ++k) {
@@ -158,15 +159,14 @@ void SharedFront<T>::fetch_pieces() {
     const typename BlockAssembly<T>::Columns columns{piece.child, piece.first,
                                                      piece.last};
     assembly_.receive(columns);
-    site_.transport.fetch(piece.from,
-                          {.kind = DataRequest::Kind::kPiece,
-                           .node = node_,
-                           .block = piece.block,
-                           .child = piece.child,
-                           .first = piece.first,
-                           .last = piece.last},
-                          piece_parts(columns),
-                          [this, number] { arrived(Kind::kAdd, number); });
+    site_.channel.fetch(piece.from,
+                        {.kind = DataRequest::Kind::kPiece,
+                         .node = node_,
+                         .block = piece.block,
+                         .child = piece.child,
+                         .first = piece.first,
+                         .last = piece.last},
+                        piece_parts(columns), [this, number] { piece_arrived(number); });
   }
 }
 
@@ -188,22 +188,27 @@ void SharedFront<T>::fetch_panels() {
     if (own(k) || step_left_[k] == 0) continue;
     ++panels_here_;
     panel_memory(k, true);
-    site_.transport.fetch(site_.shares.owner_of(node_, k),
-                          {.kind = DataRequest::Kind::kPanel, .node = node_, .block = k},
-                          panel_parts(k), [this, k] { arrived(Kind::kUpdate, k); });
+    site_.channel.fetch(site_.distribution.owner_of(node_, k),
+                        {.kind = DataRequest::Kind::kPanel, .node = node_, .block = k},
+                        panel_parts(k), [this, k] { panel_arrived(k); });
   }
 }
 
-// From StarPU-MPI's thread.
+// From the channel's thread. Pieces are added in their own order, not in that of arrival.
 template <class T>
-void SharedFront<T>::arrived(Kind kind, std::int32_t number) {
+void SharedFront<T>::piece_arrived(std::int32_t number) {
   const std::scoped_lock lock(mutex_);
-  if (kind == Kind::kAdd) {
-    submit_work(Kind::kAdd, incoming_[number].block, number);
-  } else {
-    panel_here_[number] = 1;
-    advance();
-  }
+  piece_here_[number] = 1;
+  for (; next_added_ < incoming_.size() && piece_here_[next_added_] != 0; ++next_added_)
+    submit_work(Kind::kAdd, incoming_[next_added_].block,
+                static_cast<std::int32_t>(next_added_));
+}
+
+template <class T>
+void SharedFront<T>::panel_arrived(std::int32_t number) {
+  const std::scoped_lock lock(mutex_);
+  panel_here_[number] = 1;
+  advance();
 }
 
 template <class T>
@@ -328,28 +333,28 @@ void SharedFront<T>::serve(std::int32_t from, const DataRequest& request) {
 
 template <class T>
 void SharedFront<T>::answer_panel(const Waiting& waiting) {
-  site_.transport.answer(waiting.process, waiting.request,
-                         panel_parts(waiting.request.block), [this] { one_less(); });
+  site_.channel.answer(waiting.process, waiting.request,
+                       panel_parts(waiting.request.block), [this] { one_less(); });
 }
 
 template <class T>
 void SharedFront<T>::answer_piece(const Waiting& waiting) {
   const DataRequest& request = waiting.request;
-  site_.transport.answer(waiting.process, request,
-                         piece_parts({request.child, request.first, request.last}),
-                         [this, block = request.block] {
-                           {
-                             const std::scoped_lock lock(mutex_);
-                             end_of_block(block);
-                           }
-                           one_less();
-                         });
+  site_.channel.answer(waiting.process, request,
+                       piece_parts({request.child, request.first, request.last}),
+                       [this, block = request.block] {
+                         {
+                           const std::scoped_lock lock(mutex_);
+                           end_of_block(block);
+                         }
+                         one_less();
+                       });
 }
 
 template <class T>
-Transport::Parts SharedFront<T>::piece_parts(
+Channel::Parts SharedFront<T>::piece_parts(
     const typename BlockAssembly<T>::Columns& columns) {
-  Transport::Parts parts;
+  Channel::Parts parts;
   for (std::int32_t side = 0; side < front_.storage().sides; ++side)
     parts.push_back(assembly_.memory(columns, side));
   return parts;
@@ -357,9 +362,9 @@ Transport::Parts SharedFront<T>::piece_parts(
 
 // A factored block column: both sides, and D.
 template <class T>
-Transport::Parts SharedFront<T>::panel_parts(std::int32_t block) {
+Channel::Parts SharedFront<T>::panel_parts(std::int32_t block) {
   const BlockColumn<T> column = block_column(front_.storage(), block);
-  Transport::Parts parts;
+  Channel::Parts parts;
   for (std::int32_t side = 0; side < front_.storage().sides; ++side)
     parts.push_back(std::as_writable_bytes(column.entries(side)));
   if (site_.context.tree.kind == FactorKind::kLdlt) {

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <vector>
 
+#include "solver/distributed/channel.h"
+#include "solver/distributed/front_distribution.h"
 #include "solver/distributed/front_pieces.h"
-#include "solver/distributed/shares.h"
-#include "solver/distributed/transport.h"
 #include "solver/front/block_assembly.h"
 #include "solver/front/front.h"
 
@@ -29,15 +29,17 @@ namespace espalier::solver {
 ///   elimination  when nothing of the children is left here: factored block columns in
 ///                turn, own or fetched, each with the updates of own ones behind it
 ///
+/// Sums are made in one order, whatever comes first: the same shares make the same bits.
+///
 /// SharedFrontRules says how much is fetched at once; nothing else is ever in memory.
 template <class T>
 class SharedFront {
  public:
   struct Site {
     const FrontContext<T>& context;
-    const Shares& shares;
+    const FrontDistribution& distribution;
     std::int32_t process;
-    Transport& transport;
+    Channel& channel;
     /// Called after a pivot was not positive here.
     std::function<void()> pivot_failed;
   };
@@ -82,16 +84,17 @@ class SharedFront {
   static void run_work(void* buffers[], void* argument) noexcept;
   void compute(const Work& work);
   void end_of(const Work& work);
-  void arrived(Kind kind, std::int32_t number);
+  void piece_arrived(std::int32_t number);
+  void panel_arrived(std::int32_t number);
   void one_less();
   void count_work();
-  [[nodiscard]] Transport::Parts panel_parts(std::int32_t block);
-  [[nodiscard]] Transport::Parts piece_parts(
+  [[nodiscard]] Channel::Parts panel_parts(std::int32_t block);
+  [[nodiscard]] Channel::Parts piece_parts(
       const typename BlockAssembly<T>::Columns& columns);
   void panel_memory(std::int32_t block, bool take);
   void drain_others();
   [[nodiscard]] bool own(std::int32_t block) const {
-    return site_.shares.owner_of(node_, block) == site_.process;
+    return site_.distribution.owner_of(node_, block) == site_.process;
   }
 
   Site site_;
@@ -111,6 +114,8 @@ class SharedFront {
   std::int32_t next_own_ = 0;   // in own_: blocks before it have begun
   std::size_t next_piece_ = 0;  // in incoming_: fetched before it
   std::int32_t pieces_under_way_ = 0;
+  std::size_t next_added_ = 0;            // in incoming_: added, or in a task, before it
+  std::vector<std::int8_t> piece_here_;   // of incoming_: received
   std::vector<std::int32_t> block_left_;  // of each block: what it waits for here
   std::int32_t next_step_ = 0, steps_under_way_ = 0;
   std::int32_t next_panel_ = 0, panels_here_ = 0;  // of others, fetched

@@ -1,50 +1,17 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
-#include <vector>
 
-#include "espalier/model/units.h"
+#include "solver/distributed/channel.h"
 
 namespace espalier::solver {
 
-/// What a process asks another one for: data of a shared node, bytes of a slot that it
-/// lends (training/remote/partner.h), or a tensor (training/pipeline/exchange.h). Whoever
-/// asks has taken memory for the answer first, and posted its receives, so that no
-/// message comes unexpected and nothing is received that was not booked.
-struct DataRequest {
-  enum class Kind : std::int32_t {
-    kPanel,
-    kPiece,
-    kStop,
-    kBye,
-    kStore,
-    kStored,
-    kLoad,
-    kState,
-    kTensor
-  };
-  std::int64_t tag = 0;  ///< of the answer, the first of its parts; the others follow
-  Kind kind = Kind::kPanel;
-  std::int32_t node = 0;
-  std::int32_t block = 0;  ///< kPanel: of the panel; kPiece: of the parent
-  std::int32_t child = 0, first = 0, last = 0;  ///< kPiece: FrontPiece
-  Bytes offset = 0, bytes = 0;  ///< of slots; kTensor: number of the message, and bytes
-};
-
-/// Messages over StarPU-MPI: small requests that are always accepted, and data sent where
-/// a receive waits for it. Calls are safe from any thread and return at once; what they
-/// are given to call is called by StarPU-MPI's thread and must be short.
+/// A channel over StarPU-MPI, whose thread calls what is given to be called.
 ///
 /// The runtime must be awake while messages are under way.
-class Transport {
+class Transport final : public Channel {
  public:
-  using Handler = std::function<void(std::int32_t from, const DataRequest& request)>;
-  using Parts = std::vector<std::span<std::byte>>;
-
   /// Collective. @param communicator  a MPI_Comm; StarPU-MPI runs on it
   /// @param failed  called in a catch block when a handler or what is called when parts
   ///                have passed throws: nothing may pass through StarPU-MPI. Without it
@@ -52,28 +19,15 @@ class Transport {
   explicit Transport(void* communicator, std::function<void()> failed = {});
   /// Collective; says goodbye to the others and waits until they have. Not where an
   /// exception passes.
-  ~Transport();
-  Transport(const Transport&) = delete;
-  Transport& operator=(const Transport&) = delete;
+  ~Transport() override;
 
-  /// Who answers requests from now on. Empty: they wait for the next one.
-  void serve_with(Handler handler);
-
-  /// Posts receives of all parts from a process, then asks it for them. The parts' memory
-  /// stays until `done` is called. One part at least has bytes; those of none are left
-  /// out, here and by answer().
+  void serve_with(Handler handler) override;
   void fetch(std::int32_t from, DataRequest request, const Parts& parts,
-             std::function<void()> done);
-  /// Answers a request, with parts of the same sizes.
+             std::function<void()> done) override;
   void answer(std::int32_t to, const DataRequest& request, const Parts& parts,
-              std::function<void()> done);
-  /// A request without an answer, to every other process.
-  void tell_all(const DataRequest& request);
-
-  struct Counters {
-    std::int64_t messages = 0, bytes = 0;  ///< of data sent
-  };
-  [[nodiscard]] Counters sent() const;
+              std::function<void()> done) override;
+  void tell_all(const DataRequest& request) override;
+  [[nodiscard]] Counters sent() const override;
 
  private:
   struct State;

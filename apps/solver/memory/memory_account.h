@@ -20,6 +20,7 @@ struct MemoryAccount {
   Bytes tree_least_out_of_core = 0;  ///< with a spill file for all that can go there
   Bytes solve_out_of_core = 0;
   Bytes elsewhere = 0;  ///< what another process of the job needs that has the same bound
+  Bytes elsewhere_out_of_core = 0;
 
   /// What a factorisation and a solve take beside what is resident before.
   [[nodiscard]] Bytes inside() const { return inside(tree_least, solve); }
@@ -27,9 +28,12 @@ struct MemoryAccount {
     return inside(tree_least_out_of_core, solve_out_of_core);
   }
   /// What this process needs: a smaller bound is refused.
-  [[nodiscard]] Bytes needed() const { return needed(tree_least, solve); }
+  [[nodiscard]] Bytes needed() const {
+    return std::max(here(tree_least, solve), elsewhere);
+  }
   [[nodiscard]] Bytes needed_out_of_core() const {
-    return needed(tree_least_out_of_core, solve_out_of_core);
+    return std::max(here(tree_least_out_of_core, solve_out_of_core),
+                    elsewhere_out_of_core);
   }
   /// What users are told: see ProcessAccount::least().
   [[nodiscard]] Bytes least() const {
@@ -42,6 +46,9 @@ struct MemoryAccount {
   [[nodiscard]] bool fits(Bytes bound) const {
     return checked_add(needed(), ProcessAccount::kRunToRun / 2) <= bound;
   }
+  [[nodiscard]] bool fits_out_of_core(Bytes bound) const {
+    return checked_add(needed_out_of_core(), ProcessAccount::kRunToRun / 2) <= bound;
+  }
   /// What an accepted bound on the process leaves for the tree.
   [[nodiscard]] Bytes tree_bound(Bytes bound) const { return process().left(bound); }
 
@@ -52,8 +59,8 @@ struct MemoryAccount {
   [[nodiscard]] Bytes inside(Bytes tree, Bytes solving) const {
     return checked_add(std::max(tree, solving), reserve);
   }
-  [[nodiscard]] Bytes needed(Bytes tree, Bytes solving) const {
-    return std::max(process().needed(std::max(tree, solving)), elsewhere);
+  [[nodiscard]] Bytes here(Bytes tree, Bytes solving) const {
+    return process().needed(std::max(tree, solving));
   }
 };
 

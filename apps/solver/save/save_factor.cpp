@@ -9,6 +9,10 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
+bool left_out(std::span<const std::int8_t> without, std::size_t node) {
+  return !without.empty() && without[node] != 0;
+}
+
 // Calls field(name, array) for all arrays of a front's delays but the panel.
 template <class Delays, class Field>
 void for_each_field(Delays& delays, const Field& field) {
@@ -40,8 +44,13 @@ std::span<const T> panel_of(const FactorView<T>& view, std::int32_t s, const T* 
 template <class T>
 class FactorLoader {
  public:
-  FactorLoader(const Symbolic& symbolic, const AssemblyTree& tree, SectionReader& file)
-      : symbolic_(symbolic), tree_(tree), file_(file), factor_(symbolic, tree) {}
+  FactorLoader(const Symbolic& symbolic, const AssemblyTree& tree, SectionReader& file,
+               std::span<const std::int8_t> without)
+      : symbolic_(symbolic),
+        tree_(tree),
+        file_(file),
+        without_(without),
+        factor_(symbolic, tree) {}
 
   Factor<T> load() {
     file_.take<std::int32_t>("roworder", factor_.row_order);
@@ -55,7 +64,8 @@ class FactorLoader {
       take_front(s, next);
     }
     require(delayed.empty(), symbolic_.fronts(), "delays");
-    for (std::size_t k = 0; k < tree_.nodes.size(); ++k) take_panels(k);
+    for (std::size_t k = 0; k < tree_.nodes.size(); ++k)
+      if (!left_out(without_, k)) take_panels(k);
     return std::move(factor_);
   }
 
@@ -201,13 +211,15 @@ class FactorLoader {
   const Symbolic& symbolic_;
   const AssemblyTree& tree_;
   SectionReader& file_;
+  std::span<const std::int8_t> without_;
   Factor<T> factor_;
 };
 
 }  // namespace
 
 template <class T>
-void save_factor(const FactorView<T>& view, SectionWriter& file) {
+void save_factor(const FactorView<T>& view, SectionWriter& file,
+                 std::span<const std::int8_t> without) {
   const Factor<T>& factor = view.factor;
   file.put("roworder", factor.row_order);
   file.put("colorder", factor.column_order);
@@ -224,6 +236,7 @@ void save_factor(const FactorView<T>& view, SectionWriter& file) {
                    [&](const char* name, const auto& array) { file.put(name, array); });
   }
   for (std::size_t k = 0; k < view.tree.nodes.size(); ++k) {
+    if (left_out(without, k)) continue;
     const NodeStorage<T> storage(view, static_cast<std::int32_t>(k));
     const AssemblyTree::Node& node = view.tree.nodes[k];
     for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
@@ -233,13 +246,15 @@ void save_factor(const FactorView<T>& view, SectionWriter& file) {
 
 template <class T>
 Factor<T> load_factor(const Symbolic& symbolic, const AssemblyTree& tree,
-                      SectionReader& file) {
-  return FactorLoader<T>(symbolic, tree, file).load();
+                      SectionReader& file, std::span<const std::int8_t> without) {
+  return FactorLoader<T>(symbolic, tree, file, without).load();
 }
 
-#define ESPALIER_INSTANTIATE(T)                                    \
-  template void save_factor(const FactorView<T>&, SectionWriter&); \
-  template Factor<T> load_factor(const Symbolic&, const AssemblyTree&, SectionReader&);
+#define ESPALIER_INSTANTIATE(T)                                                        \
+  template void save_factor(const FactorView<T>&, SectionWriter&,                      \
+                            std::span<const std::int8_t>);                             \
+  template Factor<T> load_factor(const Symbolic&, const AssemblyTree&, SectionReader&, \
+                                 std::span<const std::int8_t>);
 ESPALIER_INSTANTIATE(float)
 ESPALIER_INSTANTIATE(double)
 #undef ESPALIER_INSTANTIATE

@@ -25,6 +25,9 @@ enum Fact : std::uint8_t {
   kPerturbed,
   kDoubtful,
   kNullVector,
+  kProcesses,
+  kProcess,
+  kSave,
   kFacts
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
@@ -109,6 +112,12 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
                    .perturbed = facts[kPerturbed] != 0,
                    .doubtful = facts[kDoubtful] != 0,
                    .null_vector = facts[kNullVector] != 0};
+  checks.require(facts[kProcesses] >= 1 && facts[kProcesses] <= kMostWorkers &&
+                     facts[kProcess] >= 0 && facts[kProcess] < facts[kProcesses],
+                 "number of processes");
+  result.processes = static_cast<std::int32_t>(facts[kProcesses]);
+  result.process = static_cast<std::int32_t>(facts[kProcess]);
+  result.save = facts[kSave];
   result.pivot_threshold = figures[kThreshold];
   result.largest_entry = figures[kLargestEntry];
   return result;
@@ -177,11 +186,26 @@ void load_form(SectionReader& file, const Checks& checks, Analysis& analysis) {
   }
 }
 
+// Inside the processes, and the children's inside their parents' (restored by the solver,
+// which has the tree).
+std::vector<WorkerRange> load_groups(SectionReader& file, const Checks& checks,
+                                     std::int32_t processes) {
+  const auto first = file.take<std::int32_t>("groupat");
+  const auto count = file.take<std::int32_t>("groupof", first.size());
+  std::vector<WorkerRange> groups;
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    checks.require(first[k] >= 0 && count[k] >= 1 && count[k] <= processes - first[k],
+                   "processes of a node");
+    groups.push_back({first[k], count[k]});
+  }
+  return groups;
+}
+
 }  // namespace
 
 void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
-                 const Analysis& analysis, const AssemblyTree& tree,
-                 SectionWriter& file) {
+                 const Analysis& analysis, const AssemblyTree& tree, SectionWriter& file,
+                 std::span<const WorkerRange> group) {
   const Symbolic& symbolic = analysis.symbolic;
   std::vector<std::int64_t> counts(kFacts);
   counts[kAskedKind] =
@@ -197,6 +221,9 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   counts[kPerturbed] = facts.pivots.perturbed ? 1 : 0;
   counts[kDoubtful] = facts.pivots.doubtful ? 1 : 0;
   counts[kNullVector] = facts.pivots.null_vector ? 1 : 0;
+  counts[kProcesses] = facts.processes;
+  counts[kProcess] = facts.process;
+  counts[kSave] = facts.save;
   file.put("facts", counts);
   const std::vector<double> figures = {facts.pivot_threshold, facts.largest_entry,
                                        symbolic.factor_flops};
@@ -218,6 +245,13 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   file.put("couprow", analysis.form.coupling.row);
   file.put("coupval", analysis.form.coupling.value);
   file.put("widths", tree.block_width);
+  std::vector<std::int32_t> first, count;
+  for (const WorkerRange& each : group) {
+    first.push_back(each.first);
+    count.push_back(each.count);
+  }
+  file.put("groupat", first);
+  file.put("groupof", count);
 }
 
 SavedSystem load_system(SectionReader& file) {
@@ -241,6 +275,7 @@ SavedSystem load_system(SectionReader& file) {
   load_matrix(file, checks, symbolic.size, permuted);
   load_form(file, checks, system.analysis);
   system.block_width = file.take<std::int32_t>("widths", symbolic.parent.size());
+  system.group = load_groups(file, checks, system.facts.processes);
   checks.require((system.facts.kind != FactorKind::kLu && permuted.upper.empty()) ||
                      (system.facts.kind == FactorKind::kLu &&
                       permuted.upper.size() == permuted.lower.row.size()),

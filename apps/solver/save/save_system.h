@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "espalier/model/schedule.h"
 #include "solver/front/pivoting.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/save/section_file.h"
@@ -22,18 +24,24 @@ struct SystemFacts {
   double pivot_threshold = 0;
   double largest_entry = 0;
   PivotFacts pivots;
+  std::int32_t processes = 1, process = 0;  ///< parts of the save, and which one this is
+  std::int64_t save = 0;                    ///< the same in all of them
 };
 
 struct SavedSystem {
   SystemFacts facts;
+  std::vector<WorkerRange> group;         ///< processes of each node; empty: one process
   PreparedMatrix prepared;                ///< without its matrix
   Analysis analysis;                      ///< without times
   std::vector<std::int32_t> block_width;  ///< AssemblyTree::block_width
 };
 
-/// Everything but the factor. @throws FileError
+/// Everything but the factor; of the matrix what is at this process.
+/// @param group  SavedSystem::group
+/// @throws FileError
 void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
-                 const Analysis& analysis, const AssemblyTree& tree, SectionWriter& file);
+                 const Analysis& analysis, const AssemblyTree& tree, SectionWriter& file,
+                 std::span<const WorkerRange> group = {});
 
 /// @throws FileError when what is read is no system: check_symbolic() holds it
 /// @par Cost  O(n + nonzeros + rows of fronts)

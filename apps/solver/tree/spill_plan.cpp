@@ -1,8 +1,8 @@
 #include "solver/tree/spill_plan.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "espalier/model/replay.h"
 #include "espalier/sequential/tree/tree_orders.h"
 
 namespace espalier::solver {
@@ -14,20 +14,22 @@ struct Candidates {
   [[nodiscard]] std::size_t size() const { return factors.size() + contributions.size(); }
 };
 
-Candidates candidates(const AssemblyTree& tree, OrderKind order) {
+Candidates candidates(const AssemblyTree& tree, const NodeOrder& order) {
   const auto n = static_cast<std::int32_t>(tree.nodes.size());
   std::vector<std::int32_t> place(n);
-  const Traversal traversal = sequential_order(tree.tasks, order);
+  const Traversal traversal = order.of(tree.tasks);
   for (std::int32_t k = 0; k < n; ++k) place[index(traversal.order[k])] = k;
   Candidates result;
-  result.factors.resize(n);
-  std::iota(result.factors.begin(), result.factors.end(), 0);
+  for (std::int32_t i = 0; i < n; ++i)
+    if (tree.nodes[i].factor_bytes > 0) result.factors.push_back(i);
   std::sort(result.factors.begin(), result.factors.end(),
             [&](std::int32_t a, std::int32_t b) { return place[a] < place[b]; });
   std::vector<std::int32_t> wait(n, 0);
   for (std::int32_t i = 0; i < n; ++i) {
     const auto parent = tree.tasks.parent(task_id(static_cast<std::size_t>(i)));
-    if (!parent || tree.nodes[i].contribution_bytes == 0) continue;
+    if (!parent || tree.nodes[i].contribution_bytes == 0 ||
+        tree.nodes[index(*parent)].shared)
+      continue;
     wait[i] = place[index(*parent)] - place[i];
     result.contributions.push_back(i);
   }
@@ -55,11 +57,16 @@ Bytes send(const Symbolic& symbolic, AssemblyTree& tree, const Candidates& from,
 
 }  // namespace
 
-Bytes least_bound(const TaskTree& tasks, OrderKind order) {
-  return sequential_order(tasks, order).peak;
+Traversal NodeOrder::of(const TaskTree& tasks) const {
+  if (!is_given_) return sequential_order(tasks, kind_);
+  return {{given_.begin(), given_.end()}, replay(tasks, given_).peak};
 }
 
-Bytes plan_spill(const Symbolic& symbolic, AssemblyTree& tree, OrderKind order,
+Bytes least_bound(const TaskTree& tasks, const NodeOrder& order) {
+  return order.of(tasks).peak;
+}
+
+Bytes plan_spill(const Symbolic& symbolic, AssemblyTree& tree, const NodeOrder& order,
                  Bytes bound) {
   const Candidates from = candidates(tree, order);
   std::size_t low = 0, high = from.size();
@@ -74,7 +81,8 @@ Bytes plan_spill(const Symbolic& symbolic, AssemblyTree& tree, OrderKind order,
   return send(symbolic, tree, from, low);
 }
 
-Bytes spill_everything(const Symbolic& symbolic, AssemblyTree& tree, OrderKind order) {
+Bytes spill_everything(const Symbolic& symbolic, AssemblyTree& tree,
+                       const NodeOrder& order) {
   const Candidates from = candidates(tree, order);
   send(symbolic, tree, from, from.size());
   return least_bound(tree.tasks, order);

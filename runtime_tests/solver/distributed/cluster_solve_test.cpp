@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "solver/distributed/distributed_systems.h"
-#include "solver/distributed/thread_peers.h"
+#include "solver/distributed/thread_communicators.h"
 #include "solver/matrix/grid.h"
 #include "solver/memory/process_memory.h"
 
@@ -46,21 +46,21 @@ std::vector<T> right_hand_sides(std::mt19937& random, std::int32_t n,
 // The solution at every process.
 template <class T>
 std::vector<std::vector<T>> solve_distributed(const DistributedSystem<T>& system,
-                                              const Shares& shares, bool transposed,
-                                              const std::vector<T>& b,
+                                              const FrontDistribution& distribution,
+                                              bool transposed, const std::vector<T>& b,
                                               std::int32_t columns) {
-  std::vector<std::vector<T>> solutions(shares.processes);
+  std::vector<std::vector<T>> solutions(distribution.processes);
   const std::int64_t n = system.size();
-  run_threads(shares.processes, [&](Peers& peers) {
-    const Factor<T> factor = system.part(shares, peers.rank());
+  run_threads(distribution.processes, [&](Communicator& communicator) {
+    const Factor<T> factor = system.part(distribution, communicator.rank());
     // More vectors than are used: strides of work space and of vectors differ.
-    ClusterSolve<T> solve({system.analysis.symbolic, system.tree, factor}, shares, peers,
-                          *runtime, columns + 1, kNoLimit);
+    ClusterSolve<T> solve({system.analysis.symbolic, system.tree, factor}, distribution,
+                          communicator, *runtime, columns + 1, kNoLimit);
     std::vector<T> rhs = b, x(b.size(), std::numeric_limits<T>::quiet_NaN());
     const bool in_place = system.tree.kind != FactorKind::kLu;
     T* const result = in_place ? rhs.data() : x.data();
     solve.solve(transposed, {rhs.data(), n, columns}, {result, n, columns});
-    solutions[peers.rank()].assign(result, result + n * columns);
+    solutions[communicator.rank()].assign(result, result + n * columns);
   });
   return solutions;
 }
@@ -78,12 +78,13 @@ std::vector<T> solve_alone(const DistributedSystem<T>& system, bool transposed,
 // With the sequential solve to `tolerance` of the largest entry, everywhere the same
 // bits.
 template <class T>
-void expect_solution(const DistributedSystem<T>& system, const Shares& shares,
-                     bool transposed, std::mt19937& random, double tolerance) {
+void expect_solution(const DistributedSystem<T>& system,
+                     const FrontDistribution& distribution, bool transposed,
+                     std::mt19937& random, double tolerance) {
   const std::int32_t columns = draw(random, 1, 3);
   const std::vector<T> b = right_hand_sides<T>(random, system.size(), columns);
   const std::vector<T> expected = solve_alone(system, transposed, b, columns);
-  const auto solutions = solve_distributed(system, shares, transposed, b, columns);
+  const auto solutions = solve_distributed(system, distribution, transposed, b, columns);
   T largest = 0;
   for (const T value : expected) largest = std::max(largest, std::abs(value));
   for (std::size_t i = 0; i < b.size(); ++i)
@@ -94,12 +95,14 @@ void expect_solution(const DistributedSystem<T>& system, const Shares& shares,
 template <class T>
 void expect_solutions(const DistributedSystem<T>& system, std::mt19937& random,
                       Sharing sharing, double tolerance) {
-  const Shares shares = random_shares(random, system.analysis.symbolic, system.tree,
-                                      draw(random, 1, 5), sharing, system.may_share());
-  SCOPED_TRACE(fmt::format("kind {}; {}; {}", int(system.tree.kind), describe(shares),
+  const FrontDistribution distribution =
+      random_distribution(random, system.analysis.symbolic, system.tree,
+                          draw(random, 1, 5), sharing, system.may_share());
+  SCOPED_TRACE(fmt::format("kind {}; {}; {}", int(system.tree.kind),
+                           describe(distribution),
                            describe(system.analysis, system.options)));
   for (const bool transposed : {false, true})
-    expect_solution(system, shares, transposed, random, tolerance);
+    expect_solution(system, distribution, transposed, random, tolerance);
 }
 
 template <class T>
@@ -170,14 +173,15 @@ TEST_F(ClusterSolves, OfOneProcessAreTreeSolvesToTheLastBit) {
       const std::int32_t n = draw(random, 0, 70);
       const DistributedSystem<double> system(of_kind(random_dominant(random, n), kind),
                                              kind, random);
-      const Shares shares = random_shares(random, system.analysis.symbolic, system.tree,
-                                          1, Sharing::kRandom, system.may_share());
+      const FrontDistribution distribution =
+          random_distribution(random, system.analysis.symbolic, system.tree, 1,
+                              Sharing::kRandom, system.may_share());
       const std::vector<double> b = right_hand_sides<double>(random, n, 2);
       for (const bool transposed : {false, true}) {
         std::vector<double> rhs = b, x(b.size());
         TreeSolve<double> alone(system.view(), *runtime, 3, kNoLimit);
         alone.solve(transposed, {rhs.data(), n, 2}, {x.data(), n, 2});
-        ASSERT_EQ(solve_distributed(system, shares, transposed, b, 2)[0], x);
+        ASSERT_EQ(solve_distributed(system, distribution, transposed, b, 2)[0], x);
       }
     }
 }
@@ -226,22 +230,22 @@ TEST_F(ClusterSolves, TakeTheirFootprint) {
     std::vector<bool> single;
     for (const AssemblyTree::Node& node : tree.nodes)
       single.push_back(node.first_front == node.last_front);
-    const Shares shares =
-        random_shares(random, analysis.symbolic, tree, 3, sharing, single);
+    const FrontDistribution distribution =
+        random_distribution(random, analysis.symbolic, tree, 3, sharing, single);
     const Factor<double> factor(analysis.symbolic, tree);
     ThreadJob job(3);
     for (std::int32_t p = 0; p < 3; ++p) {
-      ThreadPeers peers(job, p);
+      ThreadCommunicator communicator(job, p);
       const Bytes before = resident_bytes();
-      const ClusterSolve<double> solve({analysis.symbolic, tree, factor}, shares, peers,
-                                       *runtime, count, kNoLimit);
+      const ClusterSolve<double> solve({analysis.symbolic, tree, factor}, distribution,
+                                       communicator, *runtime, count, kNoLimit);
       const Bytes taken = resident_bytes() - before;
       const Bytes foreseen = ClusterSolve<double>::footprint(
-          analysis.symbolic, tree, shares, p, runtime->workers(), count);
+          analysis.symbolic, tree, distribution, p, runtime->workers(), count);
       largest = std::max(largest, foreseen);
       // The heap's lists of nodes are not exact.
       EXPECT_NEAR(static_cast<double>(taken), static_cast<double>(foreseen), 3e5)
-          << describe(shares);
+          << describe(distribution);
     }
     EXPECT_GT(std::exchange(largest, 0), 2'000'000);
   }
@@ -251,8 +255,9 @@ TEST_F(ClusterSolves, OfOrderZero) {
   for (const FactorKind kind : kKinds) {
     const DistributedSystem<double> system(of_kind({{0, {0}, {}, {}}, {}}, kind), kind,
                                            random);
-    const Shares shares{3, {}, {}};
-    for (const auto& solution : solve_distributed<double>(system, shares, false, {}, 1))
+    const FrontDistribution distribution{3, {}, {}};
+    for (const auto& solution :
+         solve_distributed<double>(system, distribution, false, {}, 1))
       EXPECT_TRUE(solution.empty());
   }
 }

@@ -7,7 +7,7 @@
 
 #include "espalier/model/error.h"
 #include "solver/distributed/distributed_systems.h"
-#include "solver/distributed/thread_peers.h"
+#include "solver/distributed/thread_communicators.h"
 
 namespace espalier::solver {
 namespace {
@@ -27,15 +27,15 @@ TEST(ColumnRanges, OfTwoSubtreesUnderASharedFront) {
     tree.nodes[i].first_front = tree.nodes[i].last_front = i;
     tree.block_width.push_back(1);
   }
-  Shares shares{2, {{0, 1}, {1, 1}, {0, 2}}, {{}, {}, {1, 0}}};
-  const auto ranges = column_ranges(symbolic, tree, shares);
+  FrontDistribution distribution{2, {{0, 1}, {1, 1}, {0, 2}}, {{}, {}, {1, 0}}};
+  const auto ranges = column_ranges(symbolic, tree, distribution);
   EXPECT_EQ(ranges, (std::vector<ColumnRange>{{0, 3, 0}, {3, 7, 1}, {7, 8, 0}}));
   const std::vector<std::int32_t> owners{0, 0, 0, 1, 1, 1, 1, 0};
   for (std::int32_t j = 0; j < 8; ++j) EXPECT_EQ(owner_of_column(ranges, j), owners[j]);
-  shares.owner[2] = {1};
-  EXPECT_THROW((void)column_ranges(symbolic, tree, shares), Error);
-  shares.owner[2] = {1, 2};
-  EXPECT_THROW((void)column_ranges(symbolic, tree, shares), Error);
+  distribution.owner[2] = {1};
+  EXPECT_THROW((void)column_ranges(symbolic, tree, distribution), Error);
+  distribution.owner[2] = {1, 2};
+  EXPECT_THROW((void)column_ranges(symbolic, tree, distribution), Error);
 }
 
 struct Drawn {
@@ -47,13 +47,14 @@ struct Drawn {
     std::vector<bool> single;
     for (const AssemblyTree::Node& node : tree.nodes)
       single.push_back(node.first_front == node.last_front);
-    shares = random_shares(random, analysis.symbolic, tree, draw(random, 1, 5),
-                           static_cast<Sharing>(draw(random, 0, 2)), single);
+    distribution =
+        random_distribution(random, analysis.symbolic, tree, draw(random, 1, 5),
+                            static_cast<Sharing>(draw(random, 0, 2)), single);
   }
   Analysis analysis;
   AssemblyOptions options;
   AssemblyTree tree;
-  Shares shares;
+  FrontDistribution distribution;
 };
 
 // Entries (row, column, value, opposite value) of some columns.
@@ -71,15 +72,16 @@ TEST(DistributeColumns, LeavesEveryColumnAtItsOwnerOnly) {
   for (int instance = 0; instance < 100; ++instance) {
     const std::int32_t n = draw(random, 0, 60);
     const Drawn drawn(random, n);
-    const auto ranges = column_ranges(drawn.analysis.symbolic, drawn.tree, drawn.shares);
-    SCOPED_TRACE(describe(drawn.shares));
-    std::vector<SquareMatrix> parts(drawn.shares.processes);
+    const auto ranges =
+        column_ranges(drawn.analysis.symbolic, drawn.tree, drawn.distribution);
+    SCOPED_TRACE(describe(drawn.distribution));
+    std::vector<SquareMatrix> parts(drawn.distribution.processes);
     parts[0] = drawn.analysis.permuted;
-    run_threads(drawn.shares.processes, [&](Peers& peers) {
-      distribute_columns(peers, ranges, parts[peers.rank()]);
+    run_threads(drawn.distribution.processes, [&](Communicator& communicator) {
+      distribute_columns(communicator, ranges, parts[communicator.rank()]);
     });
     std::size_t total = 0;
-    for (std::int32_t p = 0; p < drawn.shares.processes; ++p) {
+    for (std::int32_t p = 0; p < drawn.distribution.processes; ++p) {
       const SquareMatrix& part = parts[p];
       ASSERT_EQ(part.size(), n);
       ASSERT_EQ(part.lower.column_start.size(), static_cast<std::size_t>(n) + 1);
@@ -108,7 +110,9 @@ TEST(Broadcast, GivesEveryProcessTheStructure) {
     const Symbolic& expected = drawn.analysis.symbolic;
     std::vector<Symbolic> copies(4);
     copies[0] = expected;
-    run_threads(4, [&](Peers& peers) { broadcast(peers, copies[peers.rank()]); });
+    run_threads(4, [&](Communicator& communicator) {
+      broadcast(communicator, copies[communicator.rank()]);
+    });
     for (const Symbolic& copy : copies) {
       ASSERT_EQ(copy.size, expected.size);
       ASSERT_EQ(copy.permutation, expected.permutation);
@@ -122,37 +126,52 @@ TEST(Broadcast, GivesEveryProcessTheStructure) {
   }
 }
 
-// Peers that change a byte of what they pass on.
-class Damaging final : public Peers {
+// Communicator that change a byte of what they pass on.
+class Damaging final : public Communicator {
  public:
-  explicit Damaging(Peers& peers) : peers_(peers) {}
-  [[nodiscard]] std::int32_t rank() const override { return peers_.rank(); }
-  [[nodiscard]] std::int32_t size() const override { return peers_.size(); }
+  explicit Damaging(Communicator& communicator) : communicator_(communicator) {}
+  [[nodiscard]] std::int32_t rank() const override { return communicator_.rank(); }
+  [[nodiscard]] std::int32_t size() const override { return communicator_.size(); }
   void broadcast(std::span<std::byte> bytes, std::int32_t root) override {
-    peers_.broadcast(bytes, root);
+    communicator_.broadcast(bytes, root);
     if (rank() != root && bytes.size() > 64) bytes[40] ^= std::byte{1};
   }
-  void sum(std::span<double> values) override { peers_.sum(values); }
+  void barrier() override { communicator_.barrier(); }
+  std::vector<std::int64_t> gather_all(std::int64_t value) override {
+    return communicator_.gather_all(value);
+  }
+  std::vector<double> gather_all(double value) override {
+    return communicator_.gather_all(value);
+  }
+  std::unique_ptr<Channel> open_channel(std::function<void()> failed) override {
+    return communicator_.open_channel(std::move(failed));
+  }
+  [[noreturn]] void fail(int /*status*/, std::string_view message) override {
+    throw std::runtime_error(std::string(message));
+  }
+  using Communicator::sum;
+  void sum(std::span<double> values) override { communicator_.sum(values); }
   void send(std::span<const std::byte> bytes, std::int32_t to,
             std::int32_t tag) override {
-    peers_.send(bytes, to, tag);
+    communicator_.send(bytes, to, tag);
   }
   void receive(std::span<std::byte> bytes, std::int32_t from, std::int32_t tag) override {
-    peers_.receive(bytes, from, tag);
+    communicator_.receive(bytes, from, tag);
   }
 
  private:
-  Peers& peers_;
+  Communicator& communicator_;
 };
 
 TEST(Broadcast, NoticesADamagedStructure) {
   std::mt19937 random(7);
   const Drawn drawn(random, 60);
   EXPECT_THROW(run_threads(2,
-                           [&](Peers& peers) {
-                             Damaging damaging(peers);
+                           [&](Communicator& communicator) {
+                             Damaging damaging(communicator);
                              Symbolic symbolic;
-                             if (peers.rank() == 0) symbolic = drawn.analysis.symbolic;
+                             if (communicator.rank() == 0)
+                               symbolic = drawn.analysis.symbolic;
                              broadcast(damaging, symbolic);
                            }),
                Error);

@@ -1,23 +1,32 @@
-// The factorisation by processes of a job: each makes the same random systems and shares,
-// factors its part inside the least bound for it, and compares its block columns with the
-// factor that one process makes alone. mpirun starts it with the number of workers.
+// The factorisation by processes of a job: each makes the same random systems and
+// distributions of them, factors its part inside the least bound for it, and compares its
+// block columns with the factor that one process makes alone; and once more out of core,
+// which makes the same bits. mpirun starts it with the number of workers.
 
 #include <espalier.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/job/cluster.h"
 #include "espalier/model/replay.h"
-#include "solver/distributed/assign_shares.h"
 #include "solver/distributed/cluster_nodes.h"
+#include "solver/distributed/distribute_fronts.h"
 #include "solver/distributed/distributed_systems.h"
+#include "solver/distributed/own_panels.h"
 #include "solver/distributed/process_part.h"
 #include "solver/distributed/transport.h"
 #include "solver/matrix/grid.h"
+#include "solver/tree/spill_plan.h"
 #include "solver/tree/tree_plan.h"
 
 namespace espalier::solver {
@@ -38,21 +47,21 @@ void require(Cluster& cluster, bool holds, const std::string& what) {
 
 // Own block columns against those of the factor that was made alone.
 template <class T>
-void compare(Cluster& cluster, const DistributedSystem<T>& system, const Shares& shares,
-             const Factor<T>& factor) {
+void compare(Cluster& cluster, const DistributedSystem<T>& system,
+             const FrontDistribution& distribution, const Factor<T>& factor) {
   const Symbolic& symbolic = system.analysis.symbolic;
   const AssemblyTree& tree = system.tree;
   double largest = 0, worst = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t node = tree.node_of_front[s];
-    if (!shares.takes_part(node, cluster.rank())) continue;
+    if (!distribution.takes_part(node, cluster.rank())) continue;
     const Trapezoid panel = tree.panel(symbolic, s);
     const T* const alone =
         system.factor.panel_data(s, system.factor.storage[node].template as<T>());
     const T* const mine = factor.panel_data(s, factor.storage[node].template as<T>());
     for (std::int32_t side = 0; side < tree.sides(); ++side)
       for (std::int32_t k = 0; k < panel.blocks(); ++k) {
-        if (shares.owner_of(node, k) != cluster.rank()) continue;
+        if (distribution.owner_of(node, k) != cluster.rank()) continue;
         for (std::int32_t j = 0; j < panel.width(k); ++j)
           for (std::int32_t i = side == 0 ? j : panel.width(k); i < panel.leading(k);
                ++i) {
@@ -64,9 +73,79 @@ void compare(Cluster& cluster, const DistributedSystem<T>& system, const Shares&
           }
       }
   }
-  require(
-      cluster, worst <= (sizeof(T) == 8 ? 1e-11 : 1e-3) * (1 + largest),
-      fmt::format("entries differ by {} of {}; {}", worst, largest, describe(shares)));
+  require(cluster, worst <= (sizeof(T) == 8 ? 1e-11 : 1e-3) * (1 + largest),
+          fmt::format("entries differ by {} of {}; {}", worst, largest,
+                      describe(distribution)));
+}
+
+// What is here of a node's panels: all of a local one's, own block columns of a shared
+// one's.
+template <class T>
+std::vector<T> panels_here(const FactorView<T>& view,
+                           const FrontDistribution& distribution, std::int32_t node,
+                           std::int32_t process) {
+  std::vector<T> entries;
+  if (!distribution.takes_part(node, process)) return entries;
+  if (!distribution.shared(node)) {
+    const NodeStorage<T> storage(view, node);
+    const AssemblyTree::Node& fronts = view.tree.nodes[node];
+    std::int64_t count = 0;
+    for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s)
+      count += view.tree.sides() * view.tree.panel(view.symbolic, s).entries();
+    entries.assign(storage.data(), storage.data() + count);
+    return entries;
+  }
+  const OwnPanels<T> panels(view, distribution, node, process);
+  for (const auto& [begin, end] :
+       own_panel_bytes(view.symbolic, view.tree, distribution, node, process))
+    entries.insert(entries.end(), panels.data() + begin / Bytes{sizeof(T)},
+                   panels.data() + end / Bytes{sizeof(T)});
+  return entries;
+}
+
+template <class T>
+void compare_bits(Cluster& cluster, const FrontDistribution& distribution,
+                  const FactorView<T>& in_core, const FactorView<T>& out_of_core) {
+  for (std::int32_t node = 0; node < std::ssize(in_core.tree.nodes); ++node) {
+    const auto here = panels_here(in_core, distribution, node, cluster.rank());
+    const auto there = panels_here(out_of_core, distribution, node, cluster.rank());
+    require(cluster,
+            here.size() == there.size() &&
+                std::memcmp(here.data(), there.data(), here.size() * sizeof(T)) == 0,
+            fmt::format("other bits out of core in node {}; {}", node,
+                        describe(distribution)));
+  }
+}
+
+// Factors the part inside the least bound for it.
+template <class T>
+auto factor_part(Job& job, const DistributedSystem<T>& system,
+                 const FrontDistribution& distribution, const AssemblyTree& part,
+                 std::shared_ptr<SpillFile> file) {
+  const auto order = system.tree.tasks.postorder();
+  const Bytes least = replay(part.tasks, order).peak;
+  const TreePlan plan = make_tree_plan(part.tasks, part.max_workers,
+                                       {.workers = job.workers}, least, order);
+  require(job.cluster, plan != nullptr, "the witness does not fit in its own peak");
+  PivotOptions pivoting;
+  pivoting.perturbation = 1e-3;
+  pivoting.delay_reserve = 0;
+  const FactorInput input{system.analysis.symbolic,
+                          system.analysis.permuted,
+                          part,
+                          pivoting,
+                          std::move(file),
+                          least};
+  ClusterNodes<T> nodes(job.cluster, job.transport, distribution);
+  FactorReport report;
+  auto factor = factorise<T>(input, job.runtime, plan.get(), report, {}, &nodes);
+  job.cluster.barrier();
+  require(job.cluster, factor.has_value() == system.factored,
+          factor ? "factored what is not positive definite" : "a bad pivot");
+  require(job.cluster, report.booked_peak <= least && report.allocated_peak <= least,
+          fmt::format("booked {}, allocated {} of {}; {}", report.booked_peak,
+                      report.allocated_peak, least, describe(distribution)));
+  return factor;
 }
 
 template <class T>
@@ -77,32 +156,28 @@ void check_system(Job& job, std::mt19937& random, SquareMatrix&& matrix,
   std::vector<bool> may_share;
   for (const AssemblyTree::Node& node : system.tree.nodes)
     may_share.push_back(node.first_front == node.last_front);
-  Shares shares = random_shares(
+  FrontDistribution distribution = random_distribution(
       random, symbolic, system.tree, job.cluster.size(),
       draw(random, 0, 3) == 0 ? Sharing::kAll : Sharing::kRandom, may_share);
   if (draw(random, 0, 1) == 1)
-    shares = assign_shares(symbolic, system.tree, job.cluster.size(), shares.group);
-  const AssemblyTree part = part_of(symbolic, system.tree, shares, job.cluster.rank());
-  const auto order = system.tree.tasks.postorder();
-  const Bytes least = replay(part.tasks, order).peak;
-  const TreePlan plan = make_tree_plan(part.tasks, part.max_workers,
-                                       {.workers = job.workers}, least, order);
-  require(job.cluster, plan != nullptr, "the witness does not fit in its own peak");
-  PivotOptions pivoting;
-  pivoting.perturbation = 1e-3;
-  pivoting.delay_reserve = 0;
-  const FactorInput input{symbolic, system.analysis.permuted, part, pivoting, nullptr,
-                          least};
-  ClusterNodes<T> nodes(job.cluster, job.transport, shares);
-  FactorReport report;
-  const auto factor = factorise<T>(input, job.runtime, plan.get(), report, {}, &nodes);
-  job.cluster.barrier();
-  require(job.cluster, factor.has_value() == system.factored,
-          factor ? "factored what is not positive definite" : "a bad pivot");
-  require(job.cluster, report.booked_peak <= least && report.allocated_peak <= least,
-          fmt::format("booked {}, allocated {} of {}; {}", report.booked_peak,
-                      report.allocated_peak, least, describe(shares)));
-  if (factor) compare(job.cluster, system, shares, *factor);
+    distribution =
+        distribute_fronts(symbolic, system.tree, job.cluster.size(), distribution.group);
+  const AssemblyTree part =
+      part_of(symbolic, system.tree, distribution, job.cluster.rank());
+  const auto factor = factor_part(job, system, distribution, part, nullptr);
+  if (factor) compare(job.cluster, system, distribution, *factor);
+  AssemblyTree in_file = part;
+  (void)spill_everything(symbolic, in_file, NodeOrder(system.tree.tasks.postorder()));
+  Bytes bytes = 0;
+  for (const AssemblyTree::Node& node : in_file.nodes)
+    bytes += (node.factor_at >= 0 ? node.factor_bytes : 0) +
+             (node.contribution_at >= 0 ? node.contribution_bytes : 0);
+  const std::string directory = std::filesystem::temp_directory_path().string();
+  const auto again = factor_part(job, system, distribution, in_file,
+                                 std::make_shared<SpillFile>(directory, bytes));
+  if (factor)
+    compare_bits<T>(job.cluster, distribution, {symbolic, part, *factor},
+                    {symbolic, in_file, *again});
 }
 
 void run(Cluster& cluster, std::int32_t workers) {

@@ -25,19 +25,18 @@ void require(Cluster& cluster, bool holds, const std::string& what) {
 }
 
 // All that the others had from process 0 and nobody else could know.
-void distribute(Peers& peers, const std::vector<ColumnRange>& ranges, Symbolic& symbolic,
-                SquareMatrix& permuted) {
-  if (peers.rank() != 0) symbolic = {}, permuted = {};
-  broadcast(peers, symbolic);
-  distribute_columns(peers, ranges, permuted);
+void distribute(Communicator& communicator, const std::vector<ColumnRange>& ranges,
+                Symbolic& symbolic, SquareMatrix& permuted) {
+  if (communicator.rank() != 0) symbolic = {}, permuted = {};
+  broadcast(communicator, symbolic);
+  distribute_columns(communicator, ranges, permuted);
 }
 
 template <class T>
 void check_system(Cluster& cluster, const Runtime& runtime, std::mt19937& random,
                   FactorKind kind, std::int32_t n) {
-  Peers& peers = cluster;
   DistributedSystem<T> system(of_kind(random_dominant(random, n), kind), kind, random);
-  const Shares shares = random_shares(
+  const FrontDistribution distribution = random_distribution(
       random, system.analysis.symbolic, system.tree, cluster.size(),
       draw(random, 0, 3) == 0 ? Sharing::kAll : Sharing::kRandom, system.may_share());
   const bool transposed = draw(random, 0, 1) == 1;
@@ -47,11 +46,11 @@ void check_system(Cluster& cluster, const Runtime& runtime, std::mt19937& random
   solve_sequentially<T>(system.view(), transposed, {alone.data(), n, columns},
                         {expected.data(), n, columns});
 
-  const Factor<T> factor = system.part(shares, cluster.rank());
-  distribute(peers, column_ranges(system.analysis.symbolic, system.tree, shares),
+  const Factor<T> factor = system.part(distribution, cluster.rank());
+  distribute(cluster, column_ranges(system.analysis.symbolic, system.tree, distribution),
              system.analysis.symbolic, system.analysis.permuted);
-  ClusterSolve<T> solve({system.analysis.symbolic, system.tree, factor}, shares, peers,
-                        runtime, columns, Bytes{1} << 62);
+  ClusterSolve<T> solve({system.analysis.symbolic, system.tree, factor}, distribution,
+                        cluster, runtime, columns, Bytes{1} << 62);
   const auto inverse = [&](std::span<double> block, std::int32_t count) {
     std::vector<T> rhs(block.begin(), block.end()), x(block.size());
     solve.solve(transposed, {rhs.data(), n, count}, {x.data(), n, count});
@@ -65,9 +64,9 @@ void check_system(Cluster& cluster, const Runtime& runtime, std::mt19937& random
   for (std::size_t i = 0; i < x.size(); ++i)
     require(cluster, std::abs(x[i] - expected[i]) <= tolerance,
             fmt::format("order {}, kind {}: x[{}] is {}, alone {}; {}", n, int(kind), i,
-                        x[i], expected[i], describe(shares)));
+                        x[i], expected[i], describe(distribution)));
   const Refinement refinement =
-      refine(matrix_part(system.analysis.permuted, peers), b, x, columns, inverse,
+      refine(matrix_part(system.analysis.permuted, cluster), b, x, columns, inverse,
              {.operation = transposed ? Operation::kTransposed : Operation::kPlain});
   require(cluster, refinement.backward_error <= 1e-15,
           fmt::format("backward error {}", refinement.backward_error));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Random systems, shares of them, and a factor as each process would have it.
+// Random systems, distributions of them, and a factor as each process would have it.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "solver/distributed/columns.h"
-#include "solver/distributed/shares.h"
+#include "solver/distributed/front_distribution.h"
 #include "solver/runtime/factorise.h"
 #include "solver/support/square_systems.h"
 
@@ -21,19 +21,21 @@ namespace espalier::solver {
 enum class Sharing { kRandom, kAll, kNone };
 
 /// @param may_share  of each node: only single fronts without delays
-inline Shares random_shares(std::mt19937& random, const Symbolic& symbolic,
-                            const AssemblyTree& tree, std::int32_t processes,
-                            Sharing sharing, const std::vector<bool>& may_share) {
-  Shares shares;
-  shares.processes = processes;
-  shares.group.resize(tree.nodes.size());
-  shares.owner.resize(tree.nodes.size());
+inline FrontDistribution random_distribution(std::mt19937& random,
+                                             const Symbolic& symbolic,
+                                             const AssemblyTree& tree,
+                                             std::int32_t processes, Sharing sharing,
+                                             const std::vector<bool>& may_share) {
+  FrontDistribution distribution;
+  distribution.processes = processes;
+  distribution.group.resize(tree.nodes.size());
+  distribution.owner.resize(tree.nodes.size());
   for (auto node = std::ssize(tree.nodes) - 1; node >= 0; --node) {
     const std::int32_t front = tree.nodes[node].last_front;
     const std::int32_t above = symbolic.parent[front];
-    const WorkerRange from =
-        above >= 0 ? shares.group[tree.node_of_front[above]] : WorkerRange{0, processes};
-    WorkerRange& group = shares.group[node];
+    const WorkerRange from = above >= 0 ? distribution.group[tree.node_of_front[above]]
+                                        : WorkerRange{0, processes};
+    WorkerRange& group = distribution.group[node];
     group = from;
     if (sharing == Sharing::kRandom) {
       group.count = draw(random, 1, from.count);
@@ -45,16 +47,17 @@ inline Shares random_shares(std::mt19937& random, const Symbolic& symbolic,
     const std::int32_t blocks = tree.panel(symbolic, front).blocks() +
                                 tree.contribution(symbolic, front).blocks();
     for (std::int32_t k = 0; k < blocks; ++k)
-      shares.owner[node].push_back(group.first + draw(random, 0, group.count - 1));
+      distribution.owner[node].push_back(group.first + draw(random, 0, group.count - 1));
   }
-  return shares;
+  return distribution;
 }
 
-inline std::string describe(const Shares& shares) {
-  std::string text = fmt::format("{} processes;", shares.processes);
-  for (std::size_t node = 0; node < shares.group.size(); ++node)
-    text += fmt::format(" {}+{}[{}]", shares.group[node].first, shares.group[node].count,
-                        fmt::join(shares.owner[node], ","));
+inline std::string describe(const FrontDistribution& distribution) {
+  std::string text = fmt::format("{} processes;", distribution.processes);
+  for (std::size_t node = 0; node < distribution.group.size(); ++node)
+    text += fmt::format(" {}+{}[{}]", distribution.group[node].first,
+                        distribution.group[node].count,
+                        fmt::join(distribution.owner[node], ","));
   return text;
 }
 
@@ -92,7 +95,8 @@ struct DistributedSystem {
   }
 
   /// What a process has of the factor; what it has not is not a number.
-  [[nodiscard]] Factor<T> part(const Shares& shares, std::int32_t process) const {
+  [[nodiscard]] Factor<T> part(const FrontDistribution& distribution,
+                               std::int32_t process) const {
     Factor<T> part(analysis.symbolic, tree);
     for (std::size_t s = 0; s < part.front.size(); ++s) {
       part.front[s].offset = factor.front[s].offset;
@@ -100,8 +104,8 @@ struct DistributedSystem {
         part.front[s].delays = std::make_unique<FrontDelays<T>>(*factor.front[s].delays);
     }
     for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node)
-      part.storage[node] = storage_of(shares, node, process);
-    const auto ranges = column_ranges(analysis.symbolic, tree, shares);
+      part.storage[node] = storage_of(distribution, node, process);
+    const auto ranges = column_ranges(analysis.symbolic, tree, distribution);
     std::fill(part.d.begin(), part.d.end(), std::numeric_limits<T>::quiet_NaN());
     for (const ColumnRange& range : ranges) {
       if (range.owner != process) continue;
@@ -125,20 +129,20 @@ struct DistributedSystem {
   bool factored = false;
 
  private:
-  [[nodiscard]] PageBuffer storage_of(const Shares& shares, std::int32_t node,
-                                      std::int32_t process) const {
+  [[nodiscard]] PageBuffer storage_of(const FrontDistribution& distribution,
+                                      std::int32_t node, std::int32_t process) const {
     const PageBuffer& whole = factor.storage[node];
-    if (!shares.takes_part(node, process) || whole.size() == 0) return {};
+    if (!distribution.takes_part(node, process) || whole.size() == 0) return {};
     PageBuffer mine(whole.size());
     const auto entries = static_cast<std::int64_t>(whole.size() / sizeof(T));
-    if (!shares.shared(node)) {
+    if (!distribution.shared(node)) {
       std::copy_n(whole.as<T>(), entries, mine.as<T>());
       return mine;
     }
     std::fill_n(mine.as<T>(), entries, std::numeric_limits<T>::quiet_NaN());
     const Trapezoid panel = tree.panel(analysis.symbolic, tree.nodes[node].last_front);
     for (std::int32_t k = 0; k < panel.blocks(); ++k) {
-      if (shares.owner_of(node, k) != process) continue;
+      if (distribution.owner_of(node, k) != process) continue;
       for (std::int32_t side = 0; side < tree.sides(); ++side) {
         const std::int64_t at = side * panel.entries() + panel.offset(k);
         std::copy_n(whole.as<T>() + at, std::int64_t{panel.leading(k)} * panel.width(k),

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "solver/distributed/cluster_solver.h"
+#include "solver/api/solver.h"
 #include "solver/distributed/mpi_communicator.h"
 #include "solver/matrix/grid.h"
 
@@ -36,7 +36,7 @@ void solve_on(MPI_Comm half, int which) {
   SolverOptions options;
   options.runtime_flops = 0;
   options.kind = which == 0 ? FactorKind::kCholesky : FactorKind::kLu;
-  ClusterSolver solver(communicator, std::move(matrix), options);
+  Solver solver(communicator, std::move(matrix), options);
   expect(solver.plan(solver.least()).has_value(), "a plan in the least bound");
   expect(solver.factorise().has_value(), "a factorisation");
   std::vector<double> x = solver.row_sums();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "solver/distributed/distribute.h"
-#include "solver/distributed/thread_peers.h"
+#include "solver/distributed/thread_communicators.h"
 #include "solver/refine/condition.h"
 #include "solver/refine/refine.h"
 #include "solver/refine/residual.h"
@@ -29,8 +29,8 @@ std::vector<SquareMatrix> spread(std::mt19937& random, const SquareMatrix& a,
   for (std::int32_t j = 0; j < a.size(); ++j)
     ranges.push_back({j, j + 1, draw(random, 0, processes - 1)});
   parts[0] = a;
-  run_threads(processes, [&](Peers& peers) {
-    distribute_columns(peers, ranges, parts[peers.rank()]);
+  run_threads(processes, [&](Communicator& communicator) {
+    distribute_columns(communicator, ranges, parts[communicator.rank()]);
   });
   return parts;
 }
@@ -40,8 +40,9 @@ template <class F>
 auto everywhere(const std::vector<SquareMatrix>& parts, const F& f) {
   using Result = decltype(f(MatrixPart(parts[0])));
   std::vector<Result> results(parts.size());
-  run_threads(static_cast<std::int32_t>(parts.size()), [&](Peers& peers) {
-    results[peers.rank()] = f(matrix_part(parts[peers.rank()], peers));
+  run_threads(static_cast<std::int32_t>(parts.size()), [&](Communicator& communicator) {
+    results[communicator.rank()] =
+        f(matrix_part(parts[communicator.rank()], communicator));
   });
   for (const Result& result : results) EXPECT_EQ(result, results[0]);
   return results[0];

@@ -20,7 +20,7 @@
 
 #include "cli/job/cluster.h"
 #include "espalier/model/error.h"
-#include "solver/distributed/transfer.h"
+#include "solver/distributed/mpi_communicator.h"
 
 namespace espalier::solver {
 
@@ -142,17 +142,17 @@ class Operations {
 
   // The same code as for messages beyond what MPI can count, with small pieces.
   void what_is_cut_into_pieces_arrives_whole() {
-    const Transfer transfer(MPI_COMM_WORLD, 64);
+    MpiCommunicator processes(MPI_COMM_WORLD, 64);
     for (const std::size_t length : {0, 1, 63, 64, 65, 128, 1000}) {
       std::vector<std::byte> bytes = random_bytes(rank_, length);
-      transfer.broadcast(bytes, size_ - 1);
+      processes.broadcast(bytes, size_ - 1);
       expect(bytes == random_bytes(size_ - 1, length), "a broadcast in pieces");
       std::vector<double> ones(length, 1.0);
-      transfer.sum(ones);
+      processes.sum(ones);
       expect(std::ranges::count(ones, size_) == std::ssize(ones), "a sum in pieces");
-      if (rank_ > 0) transfer.send(random_bytes(rank_, length), 0, 3);
+      if (rank_ > 0) processes.send(random_bytes(rank_, length), 0, 3);
       for (std::int32_t from = 1; rank_ == 0 && from < size_; ++from) {
-        transfer.receive(bytes, from, 3);
+        processes.receive(bytes, from, 3);
         expect(bytes == random_bytes(from, length), "a message in pieces");
       }
     }

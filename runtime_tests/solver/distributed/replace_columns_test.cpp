@@ -8,7 +8,7 @@
 
 #include "espalier/model/error.h"
 #include "solver/distributed/distribute.h"
-#include "solver/distributed/thread_peers.h"
+#include "solver/distributed/thread_communicators.h"
 #include "solver/support/square_systems.h"
 #include "solver/symbolic/analyse.h"
 
@@ -67,19 +67,20 @@ struct Spread {
     parts[0] = std::move(analysis.permuted);
     for (std::int32_t j = 0; j < whole.size(); ++j)
       ranges.push_back({j, j + 1, draw(random, 0, processes - 1)});
-    run_threads(processes, [&](Peers& peers) {
-      distribute_columns(peers, ranges, parts[peers.rank()]);
+    run_threads(processes, [&](Communicator& communicator) {
+      distribute_columns(communicator, ranges, parts[communicator.rank()]);
     });
   }
   // @return what each process was told
   std::vector<std::string> replace(const InputMatrix& matrix) {
     std::vector<std::string> messages(parts.size());
-    run_threads(static_cast<std::int32_t>(parts.size()), [&](Peers& peers) {
+    run_threads(static_cast<std::int32_t>(parts.size()), [&](Communicator& communicator) {
       try {
-        replace_columns(peers, ranges, permutation, prepared,
-                        peers.rank() == 0 ? &matrix : nullptr, parts[peers.rank()]);
+        replace_columns(communicator, ranges, permutation, prepared,
+                        communicator.rank() == 0 ? &matrix : nullptr,
+                        parts[communicator.rank()]);
       } catch (const InvalidInput& error) {
-        messages[peers.rank()] = error.what();
+        messages[communicator.rank()] = error.what();
       }
     });
     return messages;

@@ -11,13 +11,15 @@
 #include <functional>
 #include <iterator>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
 
-#include "solver/distributed/peers.h"
+#include "solver/distributed/communicator.h"
 
 namespace espalier::solver {
 
@@ -105,14 +107,26 @@ class ThreadJob {
   std::barrier<> barrier_;
 };
 
-class ThreadPeers final : public Peers {
+class ThreadCommunicator final : public Communicator {
  public:
-  ThreadPeers(ThreadJob& job, std::int32_t rank) : job_(job), rank_(rank) {}
+  ThreadCommunicator(ThreadJob& job, std::int32_t rank) : job_(job), rank_(rank) {}
   [[nodiscard]] std::int32_t rank() const override { return rank_; }
   [[nodiscard]] std::int32_t size() const override { return job_.size(); }
+  void barrier() override { job_.broadcast(rank_, {}, 0); }
   void broadcast(std::span<std::byte> bytes, std::int32_t root) override {
     job_.broadcast(rank_, bytes, root);
   }
+  std::vector<std::int64_t> gather_all(std::int64_t value) override {
+    return gather(value);
+  }
+  std::vector<double> gather_all(double value) override { return gather(value); }
+  std::unique_ptr<Channel> open_channel(std::function<void()> /*failed*/) override {
+    throw std::logic_error("threads have no channel");
+  }
+  [[noreturn]] void fail(int /*status*/, std::string_view message) override {
+    throw std::runtime_error(std::string(message));
+  }
+  using Communicator::sum;
   void sum(std::span<double> values) override { job_.sum(rank_, values); }
   void send(std::span<const std::byte> bytes, std::int32_t to,
             std::int32_t tag) override {
@@ -124,21 +138,30 @@ class ThreadPeers final : public Peers {
   [[nodiscard]] bool has_own_runtime() const override { return false; }
 
  private:
+  template <class T>
+  std::vector<T> gather(T value) {
+    std::vector<T> all(static_cast<std::size_t>(size()), value);
+    for (std::int32_t root = 0; root < size(); ++root)
+      job_.broadcast(rank_, std::as_writable_bytes(std::span(all).subspan(root, 1)),
+                     root);
+    return all;
+  }
+
   ThreadJob& job_;
   std::int32_t rank_;
 };
 
 /// Runs `process` once for each rank. @throws what the first of them threw
 inline void run_threads(std::int32_t processes,
-                        const std::function<void(Peers&)>& process) {
+                        const std::function<void(Communicator&)>& process) {
   ThreadJob job(processes);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(processes));
   std::vector<std::thread> threads;
   for (std::int32_t rank = 0; rank < processes; ++rank)
     threads.emplace_back([&, rank] {
       try {
-        ThreadPeers peers(job, rank);
-        process(peers);
+        ThreadCommunicator communicator(job, rank);
+        process(communicator);
       } catch (...) {
         errors[static_cast<std::size_t>(rank)] = std::current_exception();
         job.leave();

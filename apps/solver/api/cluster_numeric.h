@@ -3,22 +3,22 @@
 #include <memory>
 
 #include "solver/api/numeric.h"
+#include "solver/distributed/channel.h"
 #include "solver/distributed/communicator.h"
-#include "solver/distributed/shares.h"
-#include "solver/distributed/transport.h"
+#include "solver/distributed/front_distribution.h"
 
 namespace espalier::solver {
 
 /// What the processes of a job factor and solve with together. All outlive the Numeric.
 struct ClusterSite {
   Communicator& communicator;
-  Transport& transport;
-  const Shares& shares;
+  Channel& channel;
+  const FrontDistribution& distribution;
 };
 
 /// A Numeric whose calls are collective but for those that tell bytes: trees are those of
 /// the process, part_of(); a bad pivot is the same one everywhere, and counts of pivots
-/// are of all processes. A factor cannot be saved.
+/// are of all processes. Each saves what it has.
 [[nodiscard]] std::unique_ptr<Numeric> make_cluster_numeric(Precision precision,
                                                             const ClusterSite& site);
 

@@ -1,4 +1,4 @@
-#include "solver/distributed/assign_shares.h"
+#include "solver/distributed/distribute_fronts.h"
 
 #include <algorithm>
 #include <utility>
@@ -25,14 +25,16 @@ std::vector<double> level(std::span<const double> load, double amount) {
 
 class Assignment {
  public:
-  Assignment(const Symbolic& symbolic, const AssemblyTree& tree, Shares& shares)
+  Assignment(const Symbolic& symbolic, const AssemblyTree& tree,
+             FrontDistribution& distribution)
       : symbolic_(symbolic),
         tree_(tree),
-        shares_(shares),
-        kept_(static_cast<std::size_t>(shares.processes), 0) {
+        distribution_(distribution),
+        kept_(static_cast<std::size_t>(distribution.processes), 0) {
     for (std::size_t i = 0; i < tree.nodes.size(); ++i)
-      if (!shares.shared(static_cast<std::int32_t>(i)))
-        kept_[shares.group[i].first] += static_cast<double>(tree.nodes[i].factor_bytes);
+      if (!distribution.shared(static_cast<std::int32_t>(i)))
+        kept_[distribution.group[i].first] +=
+            static_cast<double>(tree.nodes[i].factor_bytes);
   }
 
   // The block columns of a shared node; its children's have been given.
@@ -56,15 +58,15 @@ class Assignment {
 
   // What each process has of a node's contribution block, as far as that is decided.
   void add_contribution(std::int32_t node, std::vector<double>& load) const {
-    if (!shares_.shared(node)) {
-      load[shares_.group[node].first] +=
+    if (!distribution_.shared(node)) {
+      load[distribution_.group[node].first] +=
           static_cast<double>(tree_.nodes[node].contribution_bytes);
       return;
     }
     const std::int32_t front = tree_.nodes[node].last_front;
     const Trapezoid layout = tree_.contribution(symbolic_, front);
     const auto panels = static_cast<std::size_t>(tree_.panel(symbolic_, front).blocks());
-    const std::vector<std::int32_t>& owner = shares_.owner[node];
+    const std::vector<std::int32_t>& owner = distribution_.owner[node];
     for (std::size_t b = panels; b < owner.size(); ++b)
       load[owner[b]] += bytes(layout, static_cast<std::int32_t>(b - panels));
   }
@@ -73,7 +75,7 @@ class Assignment {
   // turn, but less to who has more.
   void deal_out(std::int32_t node, const Trapezoid& layout, std::span<const double> load,
                 std::vector<double>& given) {
-    const WorkerRange group = shares_.group[node];
+    const WorkerRange group = distribution_.group[node];
     double all = 0;
     for (std::int32_t b = 0; b < layout.blocks(); ++b) all += bytes(layout, b);
     const std::vector<double> part =
@@ -97,29 +99,30 @@ class Assignment {
       dealt[best] += size;
       const auto process = group.first + static_cast<std::int32_t>(best);
       given[process] += size;
-      shares_.owner[node].push_back(process);
+      distribution_.owner[node].push_back(process);
     }
   }
 
   const Symbolic& symbolic_;
   const AssemblyTree& tree_;
-  Shares& shares_;
+  FrontDistribution& distribution_;
   std::vector<double> kept_;  // bytes of panels that each process will have in the end
 };
 
 }  // namespace
 
-Shares assign_shares(const Symbolic& symbolic, const AssemblyTree& tree,
-                     std::int32_t processes, std::vector<WorkerRange> groups) {
-  Shares shares;
-  shares.processes = processes;
-  shares.group = std::move(groups);
-  shares.owner.resize(tree.nodes.size());
-  Assignment assignment(symbolic, tree, shares);
+FrontDistribution distribute_fronts(const Symbolic& symbolic, const AssemblyTree& tree,
+                                    std::int32_t processes,
+                                    std::vector<WorkerRange> groups) {
+  FrontDistribution distribution;
+  distribution.processes = processes;
+  distribution.group = std::move(groups);
+  distribution.owner.resize(tree.nodes.size());
+  Assignment assignment(symbolic, tree, distribution);
   for (std::size_t i = 0; i < tree.nodes.size(); ++i)  // children first
-    if (const auto node = static_cast<std::int32_t>(i); shares.shared(node))
+    if (const auto node = static_cast<std::int32_t>(i); distribution.shared(node))
       assignment.give(node);
-  return shares;
+  return distribution;
 }
 
 }  // namespace espalier::solver

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "espalier/model/replay.h"
-#include "solver/distributed/assign_shares.h"
+#include "solver/distributed/distribute_fronts.h"
 #include "solver/distributed/distributed_systems.h"
 #include "solver/distributed/front_pieces.h"
 #include "solver/distributed/process_part.h"
@@ -27,12 +27,12 @@ struct Instance {
     std::vector<bool> may_share;
     for (const AssemblyTree::Node& node : tree.nodes)
       may_share.push_back(node.first_front == node.last_front);
-    shares = random_shares(random, analysis.symbolic, tree, processes, Sharing::kRandom,
-                           may_share);
+    distribution = random_distribution(random, analysis.symbolic, tree, processes,
+                                       Sharing::kRandom, may_share);
   }
   Analysis analysis;
   AssemblyTree tree;
-  Shares shares;
+  FrontDistribution distribution;
 };
 
 // Every column of every child goes to the block that has its position: in a piece if the
@@ -41,15 +41,15 @@ TEST(FrontPieces, CoverEveryColumnThatHasToMoveOnce) {
   std::mt19937 random(3);
   for (int round = 0; round < 300; ++round) {
     const Instance instance(random, draw(random, 2, 5));
-    const auto& [analysis, tree, shares] = instance;
+    const auto& [analysis, tree, distribution] = instance;
     const Symbolic& symbolic = analysis.symbolic;
     for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
-      if (!shares.shared(node)) continue;
+      if (!distribution.shared(node)) continue;
       const std::int32_t front = tree.nodes[node].last_front;
       const auto starts = block_starts(symbolic, tree, front);
       std::map<std::pair<int, int>, FrontPiece> moved;  // by child and column
       std::int32_t last_block = 0;
-      for (const FrontPiece& piece : front_pieces(symbolic, tree, shares, node)) {
+      for (const FrontPiece& piece : front_pieces(symbolic, tree, distribution, node)) {
         EXPECT_LE(last_block, piece.block);
         last_block = piece.block;
         EXPECT_NE(piece.from, piece.to);
@@ -67,8 +67,8 @@ TEST(FrontPieces, CoverEveryColumnThatHasToMoveOnce) {
               std::upper_bound(starts.begin(), starts.end(), positions[k]) -
               starts.begin() - 1);
           const std::int32_t from =
-              shares.owner_of(tree.node_of_front[c], panels + layout.block_of(k));
-          const std::int32_t to = shares.owner_of(node, block);
+              distribution.owner_of(tree.node_of_front[c], panels + layout.block_of(k));
+          const std::int32_t to = distribution.owner_of(node, block);
           const auto place = moved.find({number, k});
           ASSERT_EQ(from != to, place != moved.end());
           if (from == to) continue;
@@ -87,7 +87,7 @@ TEST(HeldColumns, AreThoseOfTheBlocksThatAProcessOwns) {
   std::mt19937 random(4);
   for (int round = 0; round < 200; ++round) {
     const Instance instance(random, 3);
-    const auto& [analysis, tree, shares] = instance;
+    const auto& [analysis, tree, distribution] = instance;
     for (std::int32_t s = 0; s < analysis.symbolic.fronts(); ++s) {
       const std::int32_t node = tree.node_of_front[s];
       if (tree.nodes[node].last_front != s) continue;
@@ -96,13 +96,13 @@ TEST(HeldColumns, AreThoseOfTheBlocksThatAProcessOwns) {
       std::vector<int> seen(layout.columns(), -1);
       for (std::int32_t p = 0; p < 3; ++p)
         for (const auto& [first, last] :
-             held_columns(analysis.symbolic, tree, shares, s, p))
+             held_columns(analysis.symbolic, tree, distribution, s, p))
           for (std::int32_t k = first; k < last; ++k) {
             EXPECT_EQ(seen[k], -1);
             seen[k] = p;
           }
       for (std::int32_t k = 0; k < layout.columns(); ++k)
-        EXPECT_EQ(seen[k], shares.owner_of(node, panels + layout.block_of(k)));
+        EXPECT_EQ(seen[k], distribution.owner_of(node, panels + layout.block_of(k)));
     }
   }
 }
@@ -112,7 +112,7 @@ TEST(ProcessPart, IsTheWholeTreeWhereNothingIsShared) {
   for (int round = 0; round < 100; ++round) {
     Instance instance(random, 1);
     const AssemblyTree part =
-        part_of(instance.analysis.symbolic, instance.tree, instance.shares, 0);
+        part_of(instance.analysis.symbolic, instance.tree, instance.distribution, 0);
     for (std::size_t i = 0; i < part.tasks.size(); ++i) {
       const TaskId task = task_id(i);
       EXPECT_EQ(part.tasks.output_size(task), instance.tree.tasks.output_size(task));
@@ -130,10 +130,10 @@ TEST(ProcessPart, PartsMakeUpTheNode) {
   for (int round = 0; round < 200; ++round) {
     const std::int32_t processes = draw(random, 2, 4);
     const Instance instance(random, processes);
-    const auto& [analysis, tree, shares] = instance;
+    const auto& [analysis, tree, distribution] = instance;
     std::vector<AssemblyTree> parts;
     for (std::int32_t p = 0; p < processes; ++p)
-      parts.push_back(part_of(analysis.symbolic, tree, shares, p));
+      parts.push_back(part_of(analysis.symbolic, tree, distribution, p));
     const Bytes page = PageBuffer::footprint(1);
     for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
       Bytes factor = 0, contribution = 0;
@@ -169,14 +169,15 @@ TEST(ProcessPart, CountsThePagesOfOwnBlocks) {
   const auto last = static_cast<std::int32_t>(tree.nodes.size()) - 1;
   const std::int32_t front = tree.nodes[last].last_front;
   const std::int32_t blocks = tree.panel(analysis.symbolic, front).blocks();
-  Shares shares{.processes = 2,
-                .group = std::vector<WorkerRange>(tree.nodes.size(), {0, 1}),
-                .owner = std::vector<std::vector<std::int32_t>>(tree.nodes.size())};
-  shares.group[last] = {0, 2};
-  shares.owner[last].assign(blocks, 1);
+  FrontDistribution distribution{
+      .processes = 2,
+      .group = std::vector<WorkerRange>(tree.nodes.size(), {0, 1}),
+      .owner = std::vector<std::vector<std::int32_t>>(tree.nodes.size())};
+  distribution.group[last] = {0, 2};
+  distribution.owner[last].assign(blocks, 1);
   const Bytes page = PageBuffer::footprint(1);
-  const AssemblyTree first = part_of(analysis.symbolic, tree, shares, 0);
-  const AssemblyTree second = part_of(analysis.symbolic, tree, shares, 1);
+  const AssemblyTree first = part_of(analysis.symbolic, tree, distribution, 0);
+  const AssemblyTree second = part_of(analysis.symbolic, tree, distribution, 1);
   // All of the root is at process 1, the children's blocks are at process 0.
   EXPECT_EQ(first.tasks.retained_size(task_id(last)), 0);
   EXPECT_EQ(second.tasks.retained_size(task_id(last)), page);
@@ -185,8 +186,8 @@ TEST(ProcessPart, CountsThePagesOfOwnBlocks) {
   for (std::int32_t node = 0; node < last; ++node)
     EXPECT_EQ(second.tasks.memory_requirement(task_id(node)), 0);
   Traffic none, received;
-  (void)part_of(analysis.symbolic, tree, shares, 0, &none);
-  (void)part_of(analysis.symbolic, tree, shares, 1, &received);
+  (void)part_of(analysis.symbolic, tree, distribution, 0, &none);
+  (void)part_of(analysis.symbolic, tree, distribution, 1, &received);
   EXPECT_EQ(none.messages, 0);
   EXPECT_EQ(received.messages, 1);  // the one entry of the child's block
   EXPECT_EQ(received.bytes, static_cast<Bytes>(sizeof(double)));
@@ -203,21 +204,22 @@ TEST(AssignShares, GivesEveryBlockToItsGroupAndLevelsMemory) {
     for (std::size_t i = 0; i < groups.size(); ++i)
       if (tree.nodes[i].first_front != tree.nodes[i].last_front)
         groups[i] = {static_cast<std::int32_t>(i) % processes, 1};
-    const Shares shares = assign_shares(analysis.symbolic, tree, processes, groups);
+    const FrontDistribution distribution =
+        distribute_fronts(analysis.symbolic, tree, processes, groups);
     std::vector<double> kept(processes, 0);
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const auto node = static_cast<std::int32_t>(i);
       const Trapezoid panel = tree.panel(analysis.symbolic, tree.nodes[i].last_front);
-      if (!shares.shared(node)) {
+      if (!distribution.shared(node)) {
         kept[groups[i].first] += static_cast<double>(tree.nodes[i].factor_bytes);
         continue;
       }
       EXPECT_EQ(
-          std::ssize(shares.owner[i]),
+          std::ssize(distribution.owner[i]),
           panel.blocks() +
               tree.contribution(analysis.symbolic, tree.nodes[i].last_front).blocks());
       for (std::int32_t k = 0; k < panel.blocks(); ++k)
-        kept[shares.owner_of(node, k)] += 8.0 * panel.leading(k) * panel.width(k);
+        kept[distribution.owner_of(node, k)] += 8.0 * panel.leading(k) * panel.width(k);
     }
     const double all = std::accumulate(kept.begin(), kept.end(), 0.0);
     for (const double each : kept) EXPECT_NEAR(each, all / processes, 0.1 * all);

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "espalier/model/schedule.h"
-#include "solver/distributed/shares.h"
+#include "solver/distributed/front_distribution.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
 
@@ -16,8 +16,9 @@ namespace espalier::solver {
 ///
 /// @param groups   of each node, nested: children's inside their parent's
 /// @par Cost  O(nodes + blocks of shared nodes x processes of their groups)
-[[nodiscard]] Shares assign_shares(const Symbolic& symbolic, const AssemblyTree& tree,
-                                   std::int32_t processes,
-                                   std::vector<WorkerRange> groups);
+[[nodiscard]] FrontDistribution distribute_fronts(const Symbolic& symbolic,
+                                                  const AssemblyTree& tree,
+                                                  std::int32_t processes,
+                                                  std::vector<WorkerRange> groups);
 
 }  // namespace espalier::solver

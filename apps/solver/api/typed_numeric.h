@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "solver/api/numeric.h"
 #include "solver/refine/system_map.h"
@@ -15,7 +16,7 @@ namespace espalier::solver {
 
 /// Numeric with a factor of T's.
 template <class T>
-class NumericOf : public Numeric {
+class TypedNumeric : public Numeric {
  public:
   tl::expected<FactorReport, BadPivot> factorise(
       const FactorInput& input, const Runtime* runtime, const espalier_plan* plan,
@@ -84,12 +85,14 @@ class NumericOf : public Numeric {
   void save(const Symbolic& symbolic, const AssemblyTree& tree,
             SectionWriter& file) const override {
     need_factor(symbolic);
-    save_factor<T>({symbolic, tree, factor_}, file);
+    save_factor<T>({symbolic, tree, factor_}, file, not_whole());
+    save_parts({symbolic, tree, factor_}, file);
   }
 
   void load(const Symbolic& symbolic, const AssemblyTree& tree,
             SectionReader& file) override {
-    factor_ = load_factor<T>(symbolic, tree, file);
+    factor_ = load_factor<T>(symbolic, tree, file, not_whole());
+    load_parts({symbolic, tree, factor_}, file, factor_.storage);
   }
 
   Bytes factor_bytes_beside(const FactorInput& input,
@@ -121,6 +124,12 @@ class NumericOf : public Numeric {
     solve_->solve(transposed, b, x, rows);
   }
   virtual void close() { solve_.reset(); }
+  // Of each node whether its panels are not here, or not all of them; and what is. Empty:
+  // all are whole.
+  [[nodiscard]] virtual std::vector<std::int8_t> not_whole() const { return {}; }
+  virtual void save_parts(const FactorView<T>& /*view*/, SectionWriter& /*file*/) const {}
+  virtual void load_parts(const FactorView<T>& /*view*/, SectionReader& /*file*/,
+                          std::vector<PageBuffer>& /*storage*/) const {}
   [[nodiscard]] virtual Bytes substitution_bytes(const FactorInput& input,
                                                  std::int32_t workers,
                                                  std::int32_t columns) const {

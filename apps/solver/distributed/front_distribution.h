@@ -17,7 +17,7 @@ namespace espalier::solver {
 /// front, cut into block columns, each with an owner. The processes of a shared node's
 /// group hold block columns of it, or contribution blocks of its children, which they
 /// send to the owners. Groups are nested: that of a node contains those of its children.
-struct Shares {
+struct FrontDistribution {
   std::int32_t processes = 1;
   /// Of each node: consecutive processes, at least one.
   std::vector<WorkerRange> group;

@@ -1,0 +1,128 @@
+#include "solver/api/cluster_numeric.h"
+
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "solver/api/typed_numeric.h"
+#include "solver/distributed/cluster_nodes.h"
+#include "solver/distributed/cluster_solve.h"
+#include "solver/distributed/own_panels.h"
+
+namespace espalier::solver {
+namespace {
+
+template <class T>
+class ClusterNumeric : public TypedNumeric<T> {
+ public:
+  explicit ClusterNumeric(const ClusterSite& site)
+      : site_(site), nodes_(site.communicator, site.channel, site.distribution) {}
+
+  Determinant determinant(const Symbolic&, const AssemblyTree&) const override {
+    throw InvalidInput("a determinant: not on several processes");
+  }
+
+ protected:
+  tl::expected<Factor<T>, BadPivot> compute(
+      const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+      FactorReport& report, const std::function<void(double)>& progress) override {
+    auto factor = solver::factorise<T>(input, runtime, plan, report, progress, &nodes_);
+    // Nobody asks for anything of this factorisation after this; nobody begins the next
+    // one before.
+    constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
+    const std::int64_t failed =
+        site_.communicator.smallest(factor ? kNone : factor.error().column);
+    if (failed < kNone)
+      return tl::make_unexpected(BadPivot{static_cast<std::int32_t>(failed)});
+    PivotStatistics& pivots = report.pivots;
+    for (std::int64_t* count : {&pivots.delayed, &pivots.perturbed, &pivots.null_space,
+                                &pivots.negative, &pivots.two_by_two})
+      *count = site_.communicator.sum(*count);
+    pivots.smallest = -site_.communicator.largest(-pivots.smallest);
+    report.seconds = site_.communicator.largest(report.seconds);
+    return factor;
+  }
+
+  void open(const FactorView<T>& view, const Runtime& runtime, std::int32_t columns,
+            Bytes read_limit) override {
+    solve_.emplace(view, site_.distribution, site_.communicator, runtime, columns,
+                   read_limit);
+  }
+  void apply(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+             std::span<const std::int32_t> /*rows*/) override {
+    solve_->solve(transposed, b, x);
+  }
+  void close() override { solve_.reset(); }
+
+  std::vector<std::int8_t> not_whole() const override {
+    const FrontDistribution& distribution = site_.distribution;
+    std::vector<std::int8_t> nodes;
+    for (std::int32_t node = 0; node < std::ssize(distribution.group); ++node)
+      nodes.push_back(distribution.shared(node) || !takes_part(node) ? 1 : 0);
+    return nodes;
+  }
+
+  // Block column by block column, side after side.
+  void save_parts(const FactorView<T>& view, SectionWriter& file) const override {
+    for_each_shared(view, [&](std::int32_t node, const ByteRanges& blocks) {
+      const OwnPanels<T> panels(view, site_.distribution, node,
+                                site_.communicator.rank());
+      for (const auto& [begin, end] : blocks)
+        file.put("block",
+                 std::span<const T>(panels.data() + begin / kBytes,
+                                    static_cast<std::size_t>(end - begin) / sizeof(T)));
+    });
+  }
+  void load_parts(const FactorView<T>& view, SectionReader& file,
+                  std::vector<PageBuffer>& storage) const override {
+    for_each_shared(view, [&](std::int32_t node, const ByteRanges& blocks) {
+      Bytes all = 0;
+      for (const auto& [begin, end] : blocks) all += end - begin;
+      if (all > file.bytes_left()) file.fail("ends inside a shared front");
+      storage[node] =
+          storage_of(view.symbolic, view.tree, node,
+                     own_panel_pages(view.symbolic, view.tree, site_.distribution, node,
+                                     site_.communicator.rank()));
+      for (const auto& [begin, end] : blocks)
+        file.take<T>("block",
+                     std::span(storage[node].template as<T>() + begin / kBytes,
+                               static_cast<std::size_t>(end - begin) / sizeof(T)));
+    });
+  }
+  Bytes substitution_bytes(const FactorInput& input, std::int32_t workers,
+                           std::int32_t columns) const override {
+    return ClusterSolve<T>::footprint(input.symbolic, input.tree, site_.distribution,
+                                      site_.communicator.rank(), workers, columns);
+  }
+
+ private:
+  static constexpr auto kBytes = static_cast<Bytes>(sizeof(T));
+
+  [[nodiscard]] bool takes_part(std::int32_t node) const {
+    return site_.distribution.takes_part(node, site_.communicator.rank());
+  }
+  // Calls part(node, bytes of its storage that are here).
+  template <class Part>
+  void for_each_shared(const FactorView<T>& view, const Part& part) const {
+    for (std::int32_t node = 0; node < std::ssize(view.tree.nodes); ++node)
+      if (site_.distribution.shared(node) && takes_part(node))
+        part(node, own_panel_bytes(view.symbolic, view.tree, site_.distribution, node,
+                                   site_.communicator.rank()));
+  }
+
+  ClusterSite site_;
+  ClusterNodes<T> nodes_;
+  std::optional<ClusterSolve<T>> solve_;
+};
+
+}  // namespace
+
+std::unique_ptr<Numeric> make_cluster_numeric(Precision precision,
+                                              const ClusterSite& site) {
+  if (precision == Precision::kSingle)
+    return std::make_unique<ClusterNumeric<float>>(site);
+  return std::make_unique<ClusterNumeric<double>>(site);
+}
+
+}  // namespace espalier::solver

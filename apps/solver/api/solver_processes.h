@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "solver/api/solver.h"
+#include "solver/distributed/columns.h"
+#include "solver/distributed/communicator.h"
+#include "solver/distributed/front_distribution.h"
+#include "solver/distributed/process_part.h"
+#include "solver/distributed/tree_mappings.h"
+
+namespace espalier::solver {
+
+struct Solver::Processes {
+  /// A way to map the tree, and what it needs.
+  struct Candidate {
+    TreeMapping mapping;
+    MemoryAccount account = {};  ///< of this process; what is `elsewhere` is of all
+    Seconds seconds = 0;         ///< about: of the process that takes longest
+    Bytes largest_peak = 0;      ///< of fronts, of the process that needs most
+  };
+
+  explicit Processes(Communicator& processes) : communicator(processes) {}
+
+  /// Of those that fit, in core or else out of core, the one of least cost. Null: none.
+  [[nodiscard]] const Candidate* choose(std::optional<Bytes> bound, bool spills) const;
+
+  Communicator& communicator;
+  std::unique_ptr<Channel> channel;
+  AssemblyTree whole;  ///< of all processes
+  std::vector<Candidate> candidates;
+  Bytes least = 0, least_out_of_core = 0, sequential_least = 0;
+
+  // Under the mapping at hand.
+  FrontDistribution distribution;
+  std::vector<TaskId> witness;
+  Traffic received;
+  Bytes predicted_peak = 0;
+
+  /// Where the matrix is; empty: at process 0, as it was analysed.
+  std::vector<ColumnRange> columns;
+  /// Of the matrix, by columns, while mappings are compared.
+  std::vector<std::int64_t> entries_before;
+};
+
+}  // namespace espalier::solver

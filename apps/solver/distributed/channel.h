@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "espalier/model/units.h"
+
+namespace espalier::solver {
+
+/// What a process asks another one for: data of a shared node, bytes of a slot that it
+/// lends (training/remote/partner.h), or a tensor (training/pipeline/exchange.h). Whoever
+/// asks has taken memory for the answer first, and posted its receives, so that no
+/// message comes unexpected and nothing is received that was not booked.
+struct DataRequest {
+  enum class Kind : std::int32_t {
+    kPanel,
+    kPiece,
+    kStop,
+    kBye,
+    kStore,
+    kStored,
+    kLoad,
+    kState,
+    kTensor
+  };
+  std::int64_t tag = 0;  ///< of the answer, the first of its parts; the others follow
+  Kind kind = Kind::kPanel;
+  std::int32_t node = 0;
+  std::int32_t block = 0;  ///< kPanel: of the panel; kPiece: of the parent
+  std::int32_t child = 0, first = 0, last = 0;  ///< kPiece: FrontPiece
+  Bytes offset = 0, bytes = 0;  ///< of slots; kTensor: number of the message, and bytes
+};
+
+/// Messages between the tasks of processes: small requests that are always accepted, and
+/// data sent where a receive waits for it. Calls are safe from any thread and return at
+/// once; what they are given to call must be short.
+class Channel {
+ public:
+  using Handler = std::function<void(std::int32_t from, const DataRequest& request)>;
+  using Parts = std::vector<std::span<std::byte>>;
+  struct Counters {
+    std::int64_t messages = 0, bytes = 0;  ///< of data sent
+  };
+
+  Channel() = default;
+  virtual ~Channel() = default;
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  /// Who answers requests from now on. Empty: they wait for the next one.
+  virtual void serve_with(Handler handler) = 0;
+
+  /// Posts receives of all parts from a process, then asks it for them. The parts' memory
+  /// stays until `done` is called. One part at least has bytes; those of none are left
+  /// out, here and by answer().
+  virtual void fetch(std::int32_t from, DataRequest request, const Parts& parts,
+                     std::function<void()> done) = 0;
+  /// Answers a request, with parts of the same sizes.
+  virtual void answer(std::int32_t to, const DataRequest& request, const Parts& parts,
+                      std::function<void()> done) = 0;
+  /// A request without an answer, to every other process.
+  virtual void tell_all(const DataRequest& request) = 0;
+
+  [[nodiscard]] virtual Counters sent() const = 0;
+};
+
+}  // namespace espalier::solver

@@ -1,0 +1,71 @@
+#include "solver/distributed/own_panels.h"
+
+#include <algorithm>
+#include <span>
+
+#include "espalier/model/error.h"
+
+namespace espalier::solver {
+
+ByteRanges own_panel_bytes(const Symbolic& symbolic, const AssemblyTree& tree,
+                           const FrontDistribution& distribution, std::int32_t node,
+                           std::int32_t process) {
+  const Trapezoid layout = tree.panel(symbolic, tree.nodes[node].last_front);
+  ByteRanges ranges;
+  for (std::int32_t side = 0; side < tree.sides(); ++side)
+    for (std::int32_t b = 0; b < layout.blocks(); ++b) {
+      if (distribution.owner_of(node, b) != process) continue;
+      const std::int64_t begin = side * layout.entries() + layout.offset(b);
+      const std::int64_t entries = std::int64_t{layout.leading(b)} * layout.width(b);
+      ranges.emplace_back(checked_mul(begin, tree.entry_bytes),
+                          checked_mul(begin + entries, tree.entry_bytes));
+    }
+  return ranges;
+}
+
+ByteRanges own_panel_pages(const Symbolic& symbolic, const AssemblyTree& tree,
+                           const FrontDistribution& distribution, std::int32_t node,
+                           std::int32_t process) {
+  const Bytes page = PageBuffer::footprint(1);
+  ByteRanges pages;
+  for (const auto& [begin, end] :
+       own_panel_bytes(symbolic, tree, distribution, node, process)) {
+    const Bytes first = begin / page * page, last = PageBuffer::footprint(end);
+    if (!pages.empty() && first <= pages.back().second)
+      pages.back().second = std::max(pages.back().second, last);
+    else if (begin < end)
+      pages.emplace_back(first, last);
+  }
+  return pages;
+}
+
+PageBuffer storage_of(const Symbolic& symbolic, const AssemblyTree& tree,
+                      std::int32_t node, const ByteRanges& pages) {
+  const Trapezoid layout = tree.panel(symbolic, tree.nodes[node].last_front);
+  PageBuffer storage = PageBuffer::reserve(
+      tree.sides() * layout.entries() * tree.entry_bytes, nullptr, nullptr);
+  for (const auto& [begin, end] : pages) storage.fill(begin, end);
+  return storage;
+}
+
+template <class T>
+OwnPanels<T>::OwnPanels(const FactorView<T>& view, const FrontDistribution& distribution,
+                        std::int32_t node, std::int32_t process)
+    : data_(view.factor.storage[node].template as<T>()) {
+  Bytes at = view.tree.nodes[node].factor_at;
+  if (at < 0) return;
+  const ByteRanges pages =
+      own_panel_pages(view.symbolic, view.tree, distribution, node, process);
+  copy_ = storage_of(view.symbolic, view.tree, node, pages);
+  for (const auto& [begin, end] : pages) {
+    view.factor.file->read(at,
+                           {copy_.data() + begin, static_cast<std::size_t>(end - begin)});
+    at += end - begin;
+  }
+  data_ = copy_.as<T>();
+}
+
+template class OwnPanels<float>;
+template class OwnPanels<double>;
+
+}  // namespace espalier::solver
