@@ -208,7 +208,6 @@ void check(SolveOptions& options) {
   check_results(options);
   options.solver.refine = !options.no_refine;
   options.solver.record_run = !options.trace.empty();
-  options.solver.runtime_flops = solver::kSingleShotFlops;
   if (options.pivot_threshold) options.solver.pivot_threshold = *options.pivot_threshold;
   if (options.delay_reserve) options.solver.delay_reserve = *options.delay_reserve;
 }

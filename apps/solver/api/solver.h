@@ -35,9 +35,6 @@ struct SavedSystem;
 struct SystemFacts;
 struct TreeMapping;
 
-/// What one core does while a runtime starts: `runtime_flops` of those who factor once.
-constexpr Flops kSingleShotFlops = 1e9;
-
 struct SolverOptions {
   /// None: kind_of() the matrix, and L D L^T when a Cholesky pivot fails.
   std::optional<FactorKind> kind;
@@ -48,10 +45,9 @@ struct SolverOptions {
   std::string scheduler = "espalier";
   /// A factorisation of fewer operations is done in the calling thread, without the
   /// runtime; 0: always on the runtime. What may leave memory (out_of_core) or asks for
-  /// another scheduler is on the runtime, too. The default is where two workers begin to
-  /// pay for those who factor again and again; a single factorisation is done before the
-  /// runtime has started up to kSingleShotFlops.
-  Flops runtime_flops = 2e8;
+  /// another scheduler is on the runtime, too. The default is what one core does while a
+  /// runtime starts and its workers wait for each other.
+  Flops runtime_flops = 1e9;
   OrderKind order = OrderKind::kLiu;
   MappingKind mapping = MappingKind::kMemoryAware;
   double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "solver/api/solver.h"
+#include "solver/matrix/permute.h"
 #include "solver/memory/process_memory.h"
 
 namespace espalier::solver {
@@ -12,15 +13,16 @@ namespace {
 // triangular matrix may be that of a dense one.
 constexpr Flops kMostJoined = 1e10;
 
-// Both triangles and the coupling.
+// Both triangles and the coupling; symmetric blocks have one.
 GeneralMatrix joined(const SquareMatrix& blocks, const GeneralMatrix& coupling) {
   const SymmetricMatrix& lower = blocks.lower;
+  const std::vector<double>& above = blocks.symmetric() ? lower.value : blocks.upper;
   std::vector<std::vector<std::pair<std::int32_t, double>>> column(
       static_cast<std::size_t>(lower.size));
   for (std::int32_t j = 0; j < lower.size; ++j) {
     for (auto k = lower.column_start[j]; k < lower.column_start[j + 1]; ++k) {
       column[j].emplace_back(lower.row[k], lower.value[k]);
-      if (lower.row[k] != j) column[lower.row[k]].emplace_back(j, blocks.upper[k]);
+      if (lower.row[k] != j) column[lower.row[k]].emplace_back(j, above[k]);
     }
     for (auto k = coupling.column_start[j]; k < coupling.column_start[j + 1]; ++k)
       column[j].emplace_back(coupling.row[k], coupling.value[k]);
@@ -36,16 +38,42 @@ GeneralMatrix joined(const SquareMatrix& blocks, const GeneralMatrix& coupling) 
   return whole;
 }
 
+// Of singletons whose rows were exchanged: each variable's pair, in the order of the
+// analysis, and the partners of the others.
+std::vector<std::int32_t> pairs_of(const PreparedMatrix& prepared,
+                                   const std::vector<std::int32_t>& order) {
+  const std::vector<std::int32_t> place = inverse_permutation(order);
+  std::vector<std::int32_t> pair;
+  for (const std::int32_t i : order) {
+    const bool exchanged = prepared.row_of[i] != i;
+    pair.push_back(place[exchanged || prepared.partner.empty() ? prepared.row_of[i]
+                                                               : prepared.partner[i]]);
+  }
+  return pair;
+}
+
+// The symmetric matrix again, in the order of the analysis.
+SquareMatrix with_rows_back(GeneralMatrix&& exchanged, const PreparedMatrix& prepared,
+                            const std::vector<std::int32_t>& order) {
+  const std::vector<std::int32_t> place = inverse_permutation(order);
+  for (std::int32_t& row : exchanged.row) row = place[prepared.row_of[order[row]]];
+  return {symmetrised(exchanged).lower, {}};
+}
+
 }  // namespace
 
 // Of a singular block back substitution takes any solution, and only some of them leave
 // the other blocks one. The new analysis is in no bound that was given: without one only.
 bool Solver::join_blocks() {
   if (analysis_.form.empty() || bound_ || !(singular() || facts_.perturbed)) return false;
-  Analysis next =
-      analyse(symmetrised(joined(analysis_.permuted, analysis_.form.coupling)),
-              options_.analysis);
+  GeneralMatrix whole = joined(analysis_.permuted, analysis_.form.coupling);
+  const std::vector<std::int32_t>& before = analysis_.symbolic.permutation;
+  const bool symmetric = analysis_.permuted.symmetric();
+  Analysis next = symmetric ? analyse(with_rows_back(std::move(whole), prepared_, before),
+                                      options_.analysis, pairs_of(prepared_, before))
+                            : analyse(symmetrised(whole), options_.analysis);
   if (next.symbolic.factor_flops > kMostJoined) return false;
+  if (symmetric) prepared_.row_of = {};
   std::vector<std::int32_t>& order = next.symbolic.permutation;
   for (std::int32_t& each : order) each = analysis_.symbolic.permutation[each];
   drop_factor();

@@ -36,6 +36,22 @@ bool has_less_than(const MatrixPart& a, double size) {
   return false;
 }
 
+// A pair of singletons is (0 a; a d), with one negative eigenvalue, and was factored as
+// a and a. @return what the number of negative pivots lacks
+std::int64_t negative_of_exchanged(const PreparedMatrix& prepared,
+                                   const Analysis& analysis) {
+  if (prepared.kind != FactorKind::kLdlt || prepared.row_of.empty()) return 0;
+  std::int64_t exchanged = 0, negative = 0;
+  const SymmetricMatrix& lower = analysis.permuted.lower;
+  for (std::int32_t k = 0; k < lower.size; ++k) {
+    const std::int32_t i = analysis.symbolic.permutation[k];
+    if (prepared.row_of[i] == i) continue;
+    ++exchanged;
+    negative += lower.value[lower.column_start[k]] < 0;
+  }
+  return exchanged / 2 - negative;
+}
+
 }  // namespace
 
 BlockOperator Solver::factored(bool transposed) {
@@ -87,8 +103,9 @@ tl::expected<FactorReport, BadPivot> Solver::factorise_once(
     if (run->allocated_peak > run->booked_peak)
       throw Error("more was allocated than booked");
   }
-  // After perturbations what is small at a root may come of them: no estimate then.
   PivotStatistics& pivots = run->pivots;
+  pivots.negative += negative_of_exchanged(prepared_, analysis_);
+  // After perturbations what is small at a root may come of them: no estimate then.
   if (pivots.perturbed > 0) pivots.perturbed += std::exchange(pivots.null_space, 0);
   facts_ = {.null_space = pivots.null_space,
             .perturbed = pivots.perturbed > 0,
@@ -150,8 +167,8 @@ double Solver::doubtful_pivot() const {
 NullQuotient Solver::null_vector_quotient() {
   NullQuotient result;
   with_open_solve(1, [&] {
-    result = null_quotient(matrix(), tree_.kind != FactorKind::kLu, factored(false),
-                           factored(true));
+    const bool symmetric = tree_.kind != FactorKind::kLu && analysis_.form.empty();
+    result = null_quotient(matrix(), symmetric, factored(false), factored(true));
   });
   return result;
 }

@@ -58,7 +58,9 @@ using Permutation = std::vector<std::int32_t>;
 
 constexpr double kWorthCompressing = 0.9;  // vertices left, of those before
 constexpr double kBad = 0.1;               // of another order's operations do
-constexpr double kFlopsPerEntry = 8000;    // done in the microsecond that METIS takes
+// Operations done in the time that METIS takes for an entry, about 1.7 microseconds, and
+// as many as it may save are at least that: measured on grids of 14 000 to 130 000.
+constexpr double kFlopsPerEntry = 40000;
 
 Permutation natural_order(std::int32_t size) {
   Permutation permutation(size);

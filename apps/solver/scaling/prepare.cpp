@@ -12,6 +12,7 @@
 #include "solver/matrix/permute.h"
 #include "solver/matrix/strong_components.h"
 #include "solver/scaling/matching.h"
+#include "solver/scaling/prepare_singletons.h"
 #include "solver/scaling/scaling.h"
 #include "solver/scaling/symmetric_matching.h"
 
@@ -97,6 +98,8 @@ void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) 
                                                    : equilibration(expanded(lower)).row;
       break;
     case Scaling::kMatching: {
+      if (options.block_triangular && prepare_singletons(prepared, options.weak_diagonal))
+        return;
       SymmetricMatching matching = symmetric_matching(lower, options.weak_diagonal);
       log = std::move(matching.log);
       if (has_pairs(matching.partner)) prepared.partner = std::move(matching.partner);

@@ -27,7 +27,7 @@ struct PrepareOptions {
   /// takes is in no prediction: four to six times the memory on interior-point systems.
   double weak_diagonal = 0.01;
   /// LU by matching, where it is perfect: only the diagonal blocks of the block
-  /// triangular form are factored.
+  /// triangular form are factored. L D L^T by matching: see prepare_singletons().
   bool block_triangular = true;
 };
 
@@ -42,7 +42,8 @@ struct PreparedMatrix {
   SquareMatrix matrix;
   /// By rows and by columns of A. Both filled or both empty: all ones. Equal unless LU.
   std::vector<double> row_scale, column_scale;
-  /// Row i of B is row row_of[i] of A; empty: the same. LU by matching only.
+  /// Row i of B is row row_of[i] of A; empty: the same. LU by matching, and L D L^T with
+  /// singletons, whose rows are exchanged in pairs.
   std::vector<std::int32_t> row_of;
   /// The column that the matching pairs with i as a 2 x 2 pivot, or i; empty: none.
   /// L D L^T by matching only.

@@ -120,6 +120,9 @@ std::optional<double> BlockSubstitution<T>::pivot_of(const BlockForm::Block& blo
   const bool one = block.first_front == s && view_.symbolic.front_order(s) == 1 &&
                    !view_.factor.front[s].delays;
   if (!one) return std::nullopt;
+  if (view_.tree.kind == FactorKind::kLdlt)
+    return static_cast<double>(
+        view_.factor.d[2 * std::int64_t{view_.symbolic.first_column[s]}]);
   return static_cast<double>(*view_.factor.panel_data(s, panels_of(s)));
 }
 

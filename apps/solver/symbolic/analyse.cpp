@@ -10,6 +10,7 @@
 #include "solver/ordering/elimination_order.h"
 #include "solver/ordering/graph.h"
 #include "solver/symbolic/front_postorder.h"
+#include "solver/symbolic/loose_pairs.h"
 #include "solver/symbolic/supernodes.h"
 
 namespace espalier::solver {
@@ -108,6 +109,23 @@ void fill_rows(Symbolic& symbolic, const LowerRows& lower,
   }
 }
 
+// @param partner  not empty
+ChosenOrder order_of_pairs(const SymmetricMatrix& given, const AnalyseOptions& options,
+                           std::span<const std::int32_t> partner) {
+  if (options.order.empty() && options.ordering == OrderingKind::kAuto)
+    if (auto by_degree = order_pairs_by_degree(given, partner))
+      return {{by_degree->eliminated.permutation, OrderingKind::kAmd},
+              std::move(by_degree->eliminated)};
+  const SymmetricMatrix paired = paired_pattern(given, partner);
+  ChosenOrder chosen =
+      options.order.empty()
+          ? choose_order(paired, options.ordering, partner)
+          : ChosenOrder{{options.order, OrderingKind::kNatural}, std::nullopt};
+  if (!chosen.eliminated)
+    chosen.eliminated = elimination_order(paired, chosen.ordering.permutation);
+  return chosen;
+}
+
 }  // namespace
 
 Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& options,
@@ -115,18 +133,15 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   AnalyseTimes unused;
   AnalyseTimes& times = seconds ? *seconds : unused;
   Stopwatch watch;
-  const SymmetricMatrix paired =
-      partner.empty() ? SymmetricMatrix{} : paired_pattern(given, partner);
-  const SymmetricMatrix& matrix = partner.empty() ? given : paired;
-  ChosenOrder chosen =
-      options.order.empty()
-          ? choose_order(matrix, options.ordering, partner)
-          : ChosenOrder{{options.order, OrderingKind::kNatural}, std::nullopt};
+  ChosenOrder chosen = !partner.empty() ? order_of_pairs(given, options, partner)
+                       : options.order.empty()
+                           ? choose_order(given, options.ordering, partner)
+                           : ChosenOrder{{options.order, OrderingKind::kNatural}, {}};
   times.ordering_taken = chosen.ordering.kind;
   times.ordering = watch.lap();
 
   if (!chosen.eliminated)
-    chosen.eliminated = elimination_order(matrix, chosen.ordering.permutation);
+    chosen.eliminated = elimination_order(given, chosen.ordering.permutation);
   const auto& [permutation, parent, counts, rows, flops] = *chosen.eliminated;
   times.elimination_tree = watch.lap();
 

@@ -50,7 +50,8 @@ struct Analysis {
 /// of order 0, with empty rows or in several connected parts: only the pattern is read.
 ///
 /// @param partner  columns that are eliminated in one front, as PreparedMatrix::partner;
-///                 empty: none
+///                 empty: none. By default some may be let go by their diagonal entries:
+///                 order_pairs_by_degree()
 /// @throws as compute_ordering()
 [[nodiscard]] Symbolic analyse_pattern(const SymmetricMatrix& matrix,
                                        const AnalyseOptions& options = {},

@@ -159,11 +159,17 @@ TEST(Prepare, BringsLargeEntriesToTheDiagonalForLu) {
 }
 
 TEST(Prepare, PairsColumnsForLdlt) {
-  const PreparedMatrix prepared =
-      prepare(SymmetricMatrix{2, {0, 1, 1}, {1}, {4096}}, FactorKind::kLdlt);
-  EXPECT_EQ(prepared.partner, (Ints{1, 0}));
-  EXPECT_GE(prepared.matrix.lower.value[0], 0.5);
-  EXPECT_LE(prepared.matrix.lower.value[0], 2);
+  const SymmetricMatrix matrix{2, {0, 1, 1}, {1}, {4096}};
+  for (const bool exchanges : {false, true}) {
+    const PreparedMatrix prepared = prepare(SymmetricMatrix(matrix), FactorKind::kLdlt,
+                                            {.block_triangular = exchanges});
+    EXPECT_EQ(prepared.partner, exchanges ? Ints{} : (Ints{1, 0}));
+    EXPECT_EQ(prepared.row_of, exchanges ? (Ints{1, 0}) : Ints{});
+    for (const double value : prepared.matrix.lower.value) {
+      EXPECT_GE(value, 0.5);
+      EXPECT_LE(value, 2);
+    }
+  }
 }
 
 TEST(Prepare, ScalesADefiniteMatrixOnlyWhenItsDiagonalIsWide) {
