@@ -16,6 +16,7 @@ void Solver::save(const std::string& path) const {
   save_system({.asked_kind = options_.kind,
                .kind = tree_.kind,
                .precision = options_.precision,
+               .real_form = options_.real_form,
                .workers = tree_workers_,
                .pivot_threshold = options_.pivot_threshold,
                .largest_entry = largest_entry_,
@@ -36,6 +37,7 @@ Solver::Solver(Runtime* runtime, SavedSystem&& saved, const SolverOptions& optio
       plan_(nullptr, espalier_plan_destroy) {
   options_.kind = saved.facts.asked_kind;
   options_.precision = saved.facts.precision;
+  options_.real_form = saved.facts.real_form;
   options_.pivot_threshold = saved.facts.pivot_threshold;
   facts_ = saved.facts.pivots;
 }
