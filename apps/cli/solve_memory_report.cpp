@@ -90,7 +90,8 @@ void write_memory_page(const SolveOptions& options, const Solver& solver,
   if (options.page.empty()) return;
   write_explained(
       options.page, options.input_name(),
-      {{"order of the matrix", fmt::format("{}", solver.analysis().symbolic.size)},
+      {{run.complex ? "order of the real form" : "order of the matrix",
+        fmt::format("{}", solver.analysis().symbolic.size)},
        {"kind", std::string(name(solver.kind()))},
        {"order", std::string(name(options.solver.order))},
        {"workers", fmt::format("{}", options.solver.workers)}},

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "solver/api/solver.h"
+#include "solver/matrix/complex_kind.h"
 #include "solver/matrix/complex_matrix.h"
 #include "solver/matrix/real_form.h"
 
@@ -17,16 +18,6 @@ struct RealSystem {
   /// See AnalyseTimes::ordering_taken.
   std::optional<OrderingKind> ordering_taken;
 };
-
-/// The form that a matrix takes for a kind of factorisation.
-/// @param kind  none: L D L^T or Cholesky where the symmetry allows it
-/// @throws InvalidInput where the kind asks for a symmetry that the matrix does not have
-[[nodiscard]] RealForm real_form_for(const ComplexMatrix& matrix,
-                                     std::optional<FactorKind> kind);
-
-/// The matrix as real_form() takes it: with both triangles for kGeneral, else its lower
-/// one. @throws InvalidInput for a matrix without the symmetry of the form
-[[nodiscard]] ComplexMatrix conforming(ComplexMatrix&& matrix, RealForm form);
 
 /// Scales, matches and orders a complex matrix as what it is, by the moduli of its n x n
 /// entries, and gives each pair of columns of the real form the same: the pairs stay
