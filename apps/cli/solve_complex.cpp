@@ -82,7 +82,7 @@ void solve_complex_system(const SolveOptions& options, ComplexSolver& solver,
 void note_facts(const ComplexSolver& solver, SolveRun& run) {
   run.complex = {.form = solver.form(),
                  .analyse_seconds = solver.analyse_seconds(),
-                 .ordering_taken = solver.ordering_taken(),
+                 .ordering = solver.seconds(),
                  .determinant = {}};
 }
 

@@ -31,8 +31,8 @@ solver::Complex parse_shift(const std::string& text) {
     const std::size_t comma = k == 0 ? rest.find(',') : std::string_view::npos;
     const std::string fault = solver::parse_value(rest.substr(0, comma), parts[k]);
     if (!fault.empty())
-      throw CLI::ValidationError(
-          "--shift", fmt::format("'{}' is not RE,IM: two numbers", text));
+      throw CLI::ValidationError("--shift",
+                                 fmt::format("'{}' is not RE,IM: two numbers", text));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
@@ -41,7 +41,8 @@ solver::Complex parse_shift(const std::string& text) {
 
 void add_shift(CLI::App& app, MatrixSource& source) {
   app.add_option_function<std::string>(
-         "--shift", [&source](const std::string& text) { source.shift = parse_shift(text); },
+         "--shift",
+         [&source](const std::string& text) { source.shift = parse_shift(text); },
          "Added to the diagonal of --grid, RE + i IM: a complex\n"
          "symmetric matrix, as of Helmholtz's equation")
       ->type_name("RE,IM");

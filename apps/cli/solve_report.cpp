@@ -38,7 +38,7 @@ void report_choices(Report& report, const SolveOptions& options, const Solver& s
   report.text("scaling", "scaling",
               scaling_name(options.solver.prepare, solver.prepared()));
   report_ordering(report, options.solver.analysis.ordering,
-                  complex != nullptr ? complex->ordering_taken
+                  complex != nullptr ? complex->ordering.ordering_taken
                                      : solver.analysis().seconds.ordering_taken);
   report.text("order", "traversal", name(options.solver.order));
   report.text("mapping", "mapping", name(options.solver.mapping));
@@ -93,7 +93,9 @@ void report_factor_time(Report& report, const SolveOptions& options, const Solve
   const solver::FactorReport& factor = run.factor;
   report.seconds("analyse_seconds", "analyse",
                  run.complex ? run.complex->analyse_seconds : solver.analyse_seconds());
-  report.seconds("ordering_seconds", "  ordering", solver.analysis().seconds.ordering);
+  report.seconds(
+      "ordering_seconds", "  ordering",
+      run.complex ? run.complex->ordering.ordering : solver.analysis().seconds.ordering);
   report.seconds("factor_seconds", "factor", factor.seconds);
   report.flops("factor_flops_per_second", "  rate a second",
                factor_flops(solver) / factor.seconds);

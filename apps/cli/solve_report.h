@@ -25,8 +25,8 @@ struct ProcessFigures {
 /// Of a run with a complex matrix, whose solver is that of its real form.
 struct ComplexFacts {
   solver::RealForm form = solver::RealForm::kGeneral;
-  Seconds analyse_seconds = 0;  ///< of both analyses
-  std::optional<solver::OrderingKind> ordering_taken;
+  Seconds analyse_seconds = 0;                            ///< of both analyses
+  solver::AnalyseTimes ordering;                          ///< of the one that ordered
   std::optional<solver::ComplexDeterminant> determinant;  ///< with --determinant
 };
 

@@ -76,8 +76,8 @@ struct SolverOptions {
   /// solve() does not read the right-hand sides' entries of these variables, and leaves
   /// zeros there. In one process; such a factorisation is not saved.
   std::vector<std::int32_t> schur = {};
-  /// The complex matrix that this one stands for, if it does: save() keeps it, and nothing
-  /// else is changed by it. See ComplexSolver.
+  /// The complex matrix that this one stands for, if it does: save() keeps it, and
+  /// nothing else is changed by it. See ComplexSolver.
   RealForm real_form = RealForm::kNone;
 };
 

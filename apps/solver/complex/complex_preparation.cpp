@@ -56,8 +56,7 @@ std::vector<double> twice(const std::vector<double>& values) {
 std::vector<std::int32_t> both_parts(const std::vector<std::int32_t>& variables) {
   std::vector<std::int32_t> result;
   result.reserve(2 * variables.size());
-  for (const std::int32_t i : variables)
-    result.insert(result.end(), {2 * i, 2 * i + 1});
+  for (const std::int32_t i : variables) result.insert(result.end(), {2 * i, 2 * i + 1});
   return result;
 }
 
@@ -116,7 +115,7 @@ void check_order(const std::vector<std::int32_t>& order, std::int32_t size) {
 RealSystem prepare_complex(const ComplexMatrix& matrix, RealForm form,
                            const SolverOptions& options) {
   check_order(options.analysis.order, matrix.size);
-  RealSystem system{.options = options, .given = {}, .ordering_taken = {}};
+  RealSystem system{.options = options, .given = {}};
   system.options.real_form = form;
   system.options.analysis.order = both_parts(options.analysis.order);
   const FactorKind kind = kind_for(matrix, form, options.kind);
@@ -128,11 +127,10 @@ RealSystem prepare_complex(const ComplexMatrix& matrix, RealForm form,
     return system;
   }
   const PreparedMatrix prepared = prepared_by_moduli(matrix, form, options, kind);
-  AnalyseTimes times;
-  system.options.analysis.order = both_parts(
-      analyse_pattern(prepared.matrix.lower, options.analysis, &times, prepared.partner)
-          .permutation);
-  system.ordering_taken = times.ordering_taken;
+  system.options.analysis.order =
+      both_parts(analyse_pattern(prepared.matrix.lower, options.analysis, &system.seconds,
+                                 prepared.partner)
+                     .permutation);
   system.given = {.row_scale = twice(prepared.row_scale),
                   .column_scale = twice(prepared.column_scale),
                   .row_of = rows_of_parts(matrix, prepared.row_of),

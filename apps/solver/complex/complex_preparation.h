@@ -1,11 +1,10 @@
 #pragma once
 
-#include <optional>
-
 #include "solver/api/solver.h"
 #include "solver/matrix/complex_kind.h"
 #include "solver/matrix/complex_matrix.h"
 #include "solver/matrix/real_form.h"
+#include "solver/symbolic/analyse.h"
 
 namespace espalier::solver {
 
@@ -15,8 +14,7 @@ struct RealSystem {
   /// `prepare.given` is below.
   SolverOptions options;
   GivenPreparation given;
-  /// See AnalyseTimes::ordering_taken.
-  std::optional<OrderingKind> ordering_taken;
+  AnalyseTimes seconds = {};  ///< of the analysis of order n
 };
 
 /// Scales, matches and orders a complex matrix as what it is, by the moduli of its n x n

@@ -30,8 +30,7 @@ void conjugate(std::span<Complex> values) {
 std::vector<std::int64_t> parts_of_rows(std::span<const std::int64_t> rows) {
   std::vector<std::int64_t> result;
   result.reserve(2 * rows.size());
-  for (const std::int64_t row : rows)
-    result.insert(result.end(), {2 * row, 2 * row + 1});
+  for (const std::int64_t row : rows) result.insert(result.end(), {2 * row, 2 * row + 1});
   return result;
 }
 
@@ -119,14 +118,15 @@ ComplexSolver::ComplexSolver(Runtime* runtime, ComplexMatrix&& matrix,
   const auto start = Clock::now();
   const RealForm form = real_form_for(matrix_, options.kind);
   RealSystem system = prepare_complex(matrix_, form, options);
-  ordering_taken_ = system.ordering_taken;
+  seconds_ = system.seconds;
   // What the real solver keeps of its options is not the vectors of `given`.
   if (options.schur.empty()) system.options.prepare.given = &system.given;
   InputMatrix real = real_form(matrix_, form);
   own_seconds_ = since(start);
-  solver_ = runtime != nullptr
-                ? std::make_unique<Solver>(*runtime, std::move(real), system.options, step)
-                : std::make_unique<Solver>(std::move(real), system.options, step);
+  solver_ =
+      runtime != nullptr
+          ? std::make_unique<Solver>(*runtime, std::move(real), system.options, step)
+          : std::make_unique<Solver>(std::move(real), system.options, step);
 }
 
 Bytes ComplexSolver::least() const { return checked_add(solver_->least(), beside_); }
@@ -192,8 +192,7 @@ Solution ComplexSolver::solve(std::span<Complex> b, std::int32_t columns,
 }
 
 void ComplexSolver::solve_block(std::span<Complex> b, ComplexOperation operation,
-                                std::span<const std::int64_t> parts,
-                                Solution& solution) {
+                                std::span<const std::int64_t> parts, Solution& solution) {
   const auto n = static_cast<std::size_t>(matrix_.size);
   const auto columns = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
   if (b.size() > given_.size()) given_.resize(b.size());

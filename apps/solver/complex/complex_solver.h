@@ -61,9 +61,8 @@ class ComplexSolver {
   [[nodiscard]] Seconds analyse_seconds() const {
     return own_seconds_ + solver_->analyse_seconds();
   }
-  [[nodiscard]] std::optional<OrderingKind> ordering_taken() const {
-    return ordering_taken_;
-  }
+  /// Of the analysis that ordered the matrix: the real form's only places what it gave.
+  [[nodiscard]] const AnalyseTimes& seconds() const { return seconds_; }
 
   /// As Solver's. Of a loaded solver the bound has to hold what loading added, too.
   [[nodiscard]] Bytes least() const;
@@ -114,7 +113,7 @@ class ComplexSolver {
   ComplexMatrix matrix_;
   bool refine_ = true, no_residual_ = false;
   Seconds own_seconds_ = 0;
-  std::optional<OrderingKind> ordering_taken_;
+  AnalyseTimes seconds_;
   // Resident before the real solver finds out what is.
   ComplexErrorMeasure measure_;
   std::vector<Complex> given_;  // right-hand sides while they are solved

@@ -86,17 +86,16 @@ class Reader {
     }
     const bool known_field = take_field(), known_symmetry = take_symmetry();
     if (format != "coordinate" || !known_field || !known_symmetry) {
-      throw FileError(
-          path_, 1,
-          fmt::format("'{} {} {}': the matrix must be 'coordinate', 'real', "
-                      "'integer' or 'pattern'{}, and 'symmetric' or {}",
-                      format, field, symmetry,
-                      accepted_ == Accepted::kAny
-                          ? ", or 'complex', which may be 'hermitian', too"
-                          : "",
-                      accepted_ == Accepted::kSymmetric
-                          ? "'general'"
-                          : "'skew-symmetric' or 'general'"));
+      throw FileError(path_, 1,
+                      fmt::format("'{} {} {}': the matrix must be 'coordinate', 'real', "
+                                  "'integer' or 'pattern'{}, and 'symmetric' or {}",
+                                  format, field, symmetry,
+                                  accepted_ == Accepted::kAny
+                                      ? ", or 'complex', which may be 'hermitian', too"
+                                      : "",
+                                  accepted_ == Accepted::kSymmetric
+                                      ? "'general'"
+                                      : "'skew-symmetric' or 'general'"));
     }
   }
 
@@ -151,9 +150,10 @@ class Reader {
         const double part = chunk.imaginary[&entry - chunk.entries.data()];
         complex_.append(symmetry_, row, column, {value, part});
         if (symmetry_ == Symmetry::kHermitian && row == column && part != 0)
-          fail(fmt::format("entry ({0}, {0}): imaginary part {1}, but the diagonal of a "
-                           "hermitian matrix is real",
-                           row + 1, part));
+          fail(
+              fmt::format("entry ({0}, {0}): imaginary part {1}, but the diagonal of a "
+                          "hermitian matrix is real",
+                          row + 1, part));
       } else if (row >= column) {
         lower_.append(row, column, value);
       } else {

@@ -46,7 +46,8 @@ namespace espalier::solver {
 /// - hermitian: one triangle is given, either, and the diagonal is real;
 /// - general: Hermitian or symmetric when both triangles agree, value by value.
 ///
-/// @throws FileError as read_matrix(); naming the line for a diagonal entry of a Hermitian
+/// @throws FileError as read_matrix(); naming the line for a diagonal entry of a
+/// Hermitian
 ///         matrix that is not real, and for an order above kMostComplexOrder
 /// @par Memory  32 bytes an entry while reading, 20 in the result
 [[nodiscard]] AnyMatrix read_any_matrix(const std::string& path);

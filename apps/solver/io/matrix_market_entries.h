@@ -8,8 +8,8 @@
 
 namespace espalier::solver {
 
-/// What the third word of an entry's line is; there is none for a pattern, and a fourth one
-/// for complex values, which have two parts.
+/// What the third word of an entry's line is; there is none for a pattern, and a fourth
+/// one for complex values, which have two parts.
 enum class EntryField { kReal, kInteger, kPattern, kComplex };
 
 /// One line of a coordinate file; row and column from 0. The value of a pattern is 1.

@@ -258,10 +258,11 @@ void Reader::read_entries(const std::vector<std::int64_t>& pointer) {
       const double part = values_ == 'c' ? next_value() : 0;
       check_side(row, column, triangle);
       if (symmetry_ == 'h' && row == column && part != 0)
-        text_.fail_at(line_.data(),
-                      fmt::format("entry ({0}, {0}): imaginary part {1}, but the diagonal "
-                                  "of a Hermitian matrix is real",
-                                  row + 1, part));
+        text_.fail_at(
+            line_.data(),
+            fmt::format("entry ({0}, {0}): imaginary part {1}, but the diagonal "
+                        "of a Hermitian matrix is real",
+                        row + 1, part));
       if (values_ == 'c') {
         complex_entries_.append(file_symmetry(), row, column, {value, part});
         continue;

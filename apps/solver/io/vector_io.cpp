@@ -213,9 +213,8 @@ void append(std::string& text, Complex value) {
 template <class Value, class Write>
 void format_vectors(std::span<const Value> values, std::int64_t rows, Write&& write) {
   constexpr std::size_t kBlock = std::size_t{1} << 20;
-  std::string text =
-      fmt::format("%%MatrixMarket matrix array {} general\n",
-                  std::is_same_v<Value, Complex> ? "complex" : "real");
+  std::string text = fmt::format("%%MatrixMarket matrix array {} general\n",
+                                 std::is_same_v<Value, Complex> ? "complex" : "real");
   fmt::format_to(std::back_inserter(text), "{} {}\n", rows,
                  rows > 0 ? std::ssize(values) / rows : 1);
   for (const Value value : values) {

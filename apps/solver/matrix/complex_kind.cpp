@@ -36,11 +36,11 @@ RealForm real_form_for(const ComplexMatrix& matrix, std::optional<FactorKind> ki
                         ? matrix.symmetry == ComplexSymmetry::kHermitian
                         : matrix.symmetry != ComplexSymmetry::kGeneral;
   if (kind && !fits)
-    throw InvalidInput(fmt::format(
-        "{} matrix: it is {}",
-        kind == FactorKind::kCholesky ? "Cholesky needs a Hermitian"
-                                      : "L D L^T needs a Hermitian or complex symmetric",
-        name(matrix.symmetry)));
+    throw InvalidInput(fmt::format("{} matrix: it is {}",
+                                   kind == FactorKind::kCholesky
+                                       ? "Cholesky needs a Hermitian"
+                                       : "L D L^T needs a Hermitian or complex symmetric",
+                                   name(matrix.symmetry)));
   return form_of(matrix.symmetry);
 }
 

@@ -84,8 +84,8 @@ void check(const ComplexMatrix& matrix) {
   check(MatrixView{matrix.size, matrix.symmetry != ComplexSymmetry::kGeneral,
                    matrix.column_start, matrix.row, finite});
   if (matrix.value.size() != matrix.row.size())
-    throw InvalidInput(fmt::format("{} rows and {} values", matrix.row.size(),
-                                   matrix.value.size()));
+    throw InvalidInput(
+        fmt::format("{} rows and {} values", matrix.row.size(), matrix.value.size()));
   for (std::int32_t j = 0; j < matrix.size; ++j)
     for (auto k = matrix.column_start[j]; k < matrix.column_start[j + 1]; ++k)
       check_entry(matrix, matrix.row[k], j, matrix.value[k]);
@@ -95,8 +95,8 @@ ComplexMatrix with_symmetry_found(ComplexMatrix&& matrix, ComplexSymmetry first)
   if (matrix.symmetry != ComplexSymmetry::kGeneral) return std::move(matrix);
   const Possible possible = possible_symmetry(matrix);
   if (!possible.any()) return std::move(matrix);
-  const bool hermitian = first == ComplexSymmetry::kHermitian ? possible.hermitian
-                                                              : !possible.symmetric;
+  const bool hermitian =
+      first == ComplexSymmetry::kHermitian ? possible.hermitian : !possible.symmetric;
   return lower_triangle(std::move(matrix), hermitian ? ComplexSymmetry::kHermitian
                                                      : ComplexSymmetry::kSymmetric);
 }
@@ -104,8 +104,11 @@ ComplexMatrix with_symmetry_found(ComplexMatrix&& matrix, ComplexSymmetry first)
 ComplexMatrix general_of(ComplexMatrix&& matrix) {
   if (matrix.symmetry == ComplexSymmetry::kGeneral) return std::move(matrix);
   GeneralMatrix places = expanded(places_of<SymmetricMatrix>(matrix));
-  ComplexMatrix result{ComplexSymmetry::kGeneral, matrix.size,
-                       std::move(places.column_start), std::move(places.row), {}};
+  ComplexMatrix result{ComplexSymmetry::kGeneral,
+                       matrix.size,
+                       std::move(places.column_start),
+                       std::move(places.row),
+                       {}};
   result.value.reserve(places.value.size());
   for (std::int32_t j = 0; j < result.size; ++j)
     for (auto k = result.column_start[j]; k < result.column_start[j + 1]; ++k) {

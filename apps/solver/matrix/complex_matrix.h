@@ -48,8 +48,8 @@ void check(const ComplexMatrix& matrix);
 template <class RealMatrix>
 [[nodiscard]] ComplexMatrix zipped(ComplexSymmetry symmetry, RealMatrix&& real,
                                    std::span<const double> imaginary) {
-  ComplexMatrix result{symmetry, real.size, std::move(real.column_start),
-                       std::move(real.row), {}};
+  ComplexMatrix result{
+      symmetry, real.size, std::move(real.column_start), std::move(real.row), {}};
   result.value.reserve(imaginary.size());
   for (std::size_t k = 0; k < imaginary.size(); ++k)
     result.value.emplace_back(real.value[k], imaginary[k]);

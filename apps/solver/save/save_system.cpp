@@ -100,10 +100,11 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.kind = kind_from(facts[kKind], checks);
   checks.require(facts[kPrecision] == 0 || facts[kPrecision] == 1, "precision");
   result.precision = static_cast<Precision>(facts[kPrecision]);
-  checks.require(facts[kRealForm] >= 0 &&
-                     facts[kRealForm] <= static_cast<std::int64_t>(RealForm::kSymmetric) &&
-                     (facts[kRealForm] == 0 || facts[kSize] % 2 == 0),
-                 "real form of a complex matrix");
+  checks.require(
+      facts[kRealForm] >= 0 &&
+          facts[kRealForm] <= static_cast<std::int64_t>(RealForm::kSymmetric) &&
+          (facts[kRealForm] == 0 || facts[kSize] % 2 == 0),
+      "real form of a complex matrix");
   result.real_form = static_cast<RealForm>(facts[kRealForm]);
   checks.require(facts[kWorkers] >= 0 && facts[kWorkers] <= kMostWorkers, "workers");
   result.workers = static_cast<std::int32_t>(facts[kWorkers]);

@@ -91,9 +91,10 @@ TEST(ReadAnyMatrix, NamesTheLineOfWhatIsWrong) {
             "3: value 'inf' is not finite");
   EXPECT_EQ(refusal(kBanner + "general\n1 1 1\n1 1 2 3 4\n"),
             "3: '4' after the entry's last field");
-  EXPECT_EQ(refusal(kBanner + "hermitian\n1 1 1\n1 1 2 3\n"),
-            "3: entry (1, 1): imaginary part 3, but the diagonal of a hermitian matrix is "
-            "real");
+  EXPECT_EQ(
+      refusal(kBanner + "hermitian\n1 1 1\n1 1 2 3\n"),
+      "3: entry (1, 1): imaginary part 3, but the diagonal of a hermitian matrix is "
+      "real");
   EXPECT_EQ(refusal(kBanner + "hermitian\n2 2 2\n2 1 2 3\n1 2 2 -3\n"),
             "4: entry (1, 2) is in the upper triangle, earlier ones in the other; a "
             "hermitian file gives one of them");
@@ -113,7 +114,8 @@ TEST(ReadAnyMatrix, NamesTheLineOfWhatIsWrong) {
 std::string rutherford_boeing(const std::string& type, const std::string& values) {
   return "a title                                                                 key\n"
          "3 1 1 1\n" +
-         type + " 2 2 3 0\n(3I3)           (3I3)           (2E12.4)\n  1  3  4\n  1  2  2\n" +
+         type +
+         " 2 2 3 0\n(3I3)           (3I3)           (2E12.4)\n  1  3  4\n  1  2  2\n" +
          values;
 }
 
@@ -130,9 +132,10 @@ TEST(ReadAnyMatrix, ReadsComplexRutherfordBoeing) {
             std::string::npos);
   const std::string wrong =
       "  1.0000E+00  1.0000E+00\n  2.0000E+00  1.0000E+00\n  3.0000E+00  0.0000E+00\n";
-  EXPECT_EQ(refusal(rutherford_boeing("cha", wrong), ".cha"),
-            "7: entry (1, 1): imaginary part 1, but the diagonal of a Hermitian matrix is "
-            "real");
+  EXPECT_EQ(
+      refusal(rutherford_boeing("cha", wrong), ".cha"),
+      "7: entry (1, 1): imaginary part 1, but the diagonal of a Hermitian matrix is "
+      "real");
   EXPECT_EQ(refusal(rutherford_boeing("cha", "  1.0000E+00\n"), ".cha"),
             "7: field 2 of the line is not a number");
 }
@@ -161,7 +164,8 @@ TEST(ComplexVectors, MayBeRealOrSparse) {
   };
   EXPECT_EQ(refused("array complex general\n2 1\n3 1\n4\n"),
             "4: imaginary part: the value is missing");
-  EXPECT_EQ(refused("array complex general\n2 1\n3 1 1\n4 1\n"), "3: expected two values");
+  EXPECT_EQ(refused("array complex general\n2 1\n3 1 1\n4 1\n"),
+            "3: expected two values");
   EXPECT_EQ(refused("coordinate complex general\n2 1 2\n2 1 3 1e308\n2 1 1 1e308\n"),
             "4: the sum of the values at (2, 1) is outside the range of a double");
 }

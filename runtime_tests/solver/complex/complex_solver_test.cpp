@@ -16,9 +16,8 @@ namespace espalier::solver {
 namespace {
 
 constexpr Complex kI(0, 1);
-constexpr ComplexSymmetry kSymmetries[] = {ComplexSymmetry::kGeneral,
-                                           ComplexSymmetry::kSymmetric,
-                                           ComplexSymmetry::kHermitian};
+constexpr ComplexSymmetry kSymmetries[] = {
+    ComplexSymmetry::kGeneral, ComplexSymmetry::kSymmetric, ComplexSymmetry::kHermitian};
 constexpr ComplexOperation kOperations[] = {ComplexOperation::kPlain,
                                             ComplexOperation::kTransposed,
                                             ComplexOperation::kConjugateTransposed};
@@ -58,12 +57,10 @@ std::vector<Complex> dense_solution(const ComplexMatrix& a, ComplexOperation ope
 
 TEST(ComplexSolver, SolvesByHand) {
   // (1 + i) x + y = 2 + i, -x + 2 i y = -1 + 2 i: x = y = 1.
-  ComplexSolver solver(made_of(ComplexSymmetry::kGeneral, 2,
-                               {{{0, 0}, 1.0 + kI},
-                                {{0, 1}, -1.0},
-                                {{1, 0}, 1.0},
-                                {{1, 1}, 2.0 * kI}}),
-                       alone());
+  ComplexSolver solver(
+      made_of(ComplexSymmetry::kGeneral, 2,
+              {{{0, 0}, 1.0 + kI}, {{0, 1}, -1.0}, {{1, 0}, 1.0}, {{1, 1}, 2.0 * kI}}),
+      alone());
   factor(solver);
   std::vector<Complex> b = {2.0 + kI, -1.0 + 2.0 * kI};
   const Solution solution = solver.solve(b);
@@ -130,8 +127,7 @@ TEST(ComplexSolver, SolvesHelmholtzAsItsRealForm) {
   for (const Complex shift : {Complex(-0.7, 0.1), Complex(-2.3, 0.01), Complex(0, 1)}) {
     const ComplexMatrix a = helmholtz("24x23", shift);
     std::mt19937 random(7);
-    const std::vector<Complex> b =
-        drawn_vector(random, static_cast<std::size_t>(a.size));
+    const std::vector<Complex> b = drawn_vector(random, static_cast<std::size_t>(a.size));
     ComplexSolver solver{ComplexMatrix(a), alone()};
     factor(solver);
     EXPECT_EQ(solver.real().kind(), FactorKind::kLdlt);
@@ -238,10 +234,10 @@ TEST(ComplexSolver, TellsTheModulusOfDeterminants) {
 TEST(ComplexSolver, SaysThatAHermitianMatrixIsNotDefinite) {
   SolverOptions options = alone();
   options.kind = FactorKind::kCholesky;
-  ComplexSolver solver(made_of(ComplexSymmetry::kHermitian, 3,
-                               {{{0, 0}, 2.0}, {{1, 1}, 1.0}, {{1, 2}, 3.0 * kI},
-                                {{2, 2}, 1.0}}),
-                       options);
+  ComplexSolver solver(
+      made_of(ComplexSymmetry::kHermitian, 3,
+              {{{0, 0}, 2.0}, {{1, 1}, 1.0}, {{1, 2}, 3.0 * kI}, {{2, 2}, 1.0}}),
+      options);
   ASSERT_TRUE(solver.plan({}));
   const auto run = solver.factorise();
   ASSERT_FALSE(run);
@@ -259,8 +255,8 @@ TEST(ComplexSolver, SaysThatAHermitianMatrixIsNotDefinite) {
 
 // A graph's Laplacian with phases on its edges that come from the vertices: singular,
 // with the phases as its null vector.
-ComplexMatrix gauged_laplacian(std::mt19937& random, std::int32_t n, ComplexSymmetry symmetry,
-                               std::vector<Complex>& null) {
+ComplexMatrix gauged_laplacian(std::mt19937& random, std::int32_t n,
+                               ComplexSymmetry symmetry, std::vector<Complex>& null) {
   constexpr Complex kUnits[] = {1, kI, -1, -kI};
   null.clear();
   for (std::int32_t i = 0; i < n; ++i) null.push_back(kUnits[drawn(random, 0, 3)]);
@@ -363,7 +359,8 @@ TEST(ComplexSolver, TakesOtherValuesOfTheSamePattern) {
     static_cast<void>(solver.solve(b));
     EXPECT_LE(difference(b, std::vector<Complex>(20, 1.0)), 1e-11);
   }
-  ComplexSolver solver(random_complex(random, ComplexSymmetry::kHermitian, 5, 4), alone());
+  ComplexSolver solver(random_complex(random, ComplexSymmetry::kHermitian, 5, 4),
+                       alone());
   factor(solver);
   ComplexMatrix lost = helmholtz("5", {0, 1});
   EXPECT_THROW(solver.replace_values(std::move(lost)), InvalidInput);

@@ -19,7 +19,8 @@
 
 namespace espalier::solver {
 
-using Entries = std::map<std::pair<std::int32_t, std::int32_t>, Complex>;  // (column, row)
+using Entries =
+    std::map<std::pair<std::int32_t, std::int32_t>, Complex>;  // (column, row)
 
 inline ComplexMatrix made_of(ComplexSymmetry symmetry, std::int32_t n,
                              const Entries& entries) {
@@ -87,8 +88,7 @@ inline ComplexMatrix random_complex(std::mt19937& random, ComplexSymmetry symmet
 inline ComplexMatrix helmholtz(const char* grid, Complex shift) {
   SymmetricMatrix laplacian = make_grid(parse_grid(grid));
   const std::vector<double> zeros(laplacian.row.size());
-  ComplexMatrix matrix =
-      zipped(ComplexSymmetry::kSymmetric, std::move(laplacian), zeros);
+  ComplexMatrix matrix = zipped(ComplexSymmetry::kSymmetric, std::move(laplacian), zeros);
   for (std::int32_t j = 0; j < matrix.size; ++j)
     matrix.value[matrix.column_start[j]] += shift;
   return matrix;
@@ -100,7 +100,8 @@ using LongComplex = std::complex<long double>;
 struct ComplexDense {
   explicit ComplexDense(std::int32_t n) : size(n), value(std::size_t(n) * n) {}
   explicit ComplexDense(const ComplexMatrix& a) : ComplexDense(a.size) {
-    for_each_entry(a, [&](std::int32_t i, std::int32_t j, Complex v) { (*this)(i, j) = v; });
+    for_each_entry(a,
+                   [&](std::int32_t i, std::int32_t j, Complex v) { (*this)(i, j) = v; });
   }
   LongComplex& operator()(std::int32_t i, std::int32_t j) {
     return value[static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * size];

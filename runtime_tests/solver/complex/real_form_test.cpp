@@ -46,13 +46,15 @@ RealForm form_of(ComplexSymmetry symmetry) {
 }
 
 TEST(RealForm, OfOneEntryIsABlockOfOrderTwo) {
-  const ComplexMatrix one = made_of(ComplexSymmetry::kGeneral, 1, {{{0, 0}, 3.0 + 4.0 * kI}});
+  const ComplexMatrix one =
+      made_of(ComplexSymmetry::kGeneral, 1, {{{0, 0}, 3.0 + 4.0 * kI}});
   const auto general = std::get<GeneralMatrix>(real_form(one, RealForm::kGeneral));
   EXPECT_EQ(general.column_start, (std::vector<std::int64_t>{0, 2, 4}));
   EXPECT_EQ(general.value, (std::vector<double>{3, 4, -4, 3}));
   ComplexMatrix symmetric = one;
   symmetric.symmetry = ComplexSymmetry::kSymmetric;
-  const auto lower = std::get<SymmetricMatrix>(real_form(symmetric, RealForm::kSymmetric));
+  const auto lower =
+      std::get<SymmetricMatrix>(real_form(symmetric, RealForm::kSymmetric));
   EXPECT_EQ(lower.column_start, (std::vector<std::int64_t>{0, 2, 3}));
   EXPECT_EQ(lower.value, (std::vector<double>{3, -4, -3}));
 }

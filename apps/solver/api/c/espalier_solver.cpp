@@ -28,7 +28,8 @@ void c_api::need_factor(const espalier_solver& handle, const char* function) {
 Operation c_api::operation_of(const espalier_solver& handle, std::int32_t transposed) {
   if (transposed != 0 && transposed != 1)
     throw InvalidInput(fmt::format("transposed is {}, neither 0 nor 1", transposed));
-  return (transposed != 0) != handle.is_transposed() ? Operation::kTransposed : Operation::kPlain;
+  return (transposed != 0) != handle.is_transposed() ? Operation::kTransposed
+                                                     : Operation::kPlain;
 }
 
 namespace {
@@ -217,7 +218,8 @@ int espalier_solver_plan(espalier_solver* solver, int64_t bound) {
     if (bound < 0) return fail(EINVAL, fmt::format("a bound of {} bytes", bound));
     std::optional<Bytes> wanted;
     if (bound != INT64_MAX) wanted = bound;
-    if (bound == ESPALIER_SOLVER_MEMORY_LEAST) wanted = handle.complex ? handle.complex->least_for_plan()
+    if (bound == ESPALIER_SOLVER_MEMORY_LEAST)
+      wanted = handle.complex ? handle.complex->least_for_plan()
                               : handle.solver->least_for_plan();
     handle.planned = handle.factored = false;
     const auto planned =

@@ -86,9 +86,9 @@ enum {
 };
 
 /** Numbers of a matrix and of its vectors. Where they are complex every `double*` of
- *  matrices, vectors and blocks points to numbers of two doubles, real and imaginary part:
- *  `double _Complex` in C, `complex(c_double_complex)` in Fortran. Counts, orders and
- *  distances such as `leading` are in complex numbers. */
+ *  matrices, vectors and blocks points to numbers of two doubles, real and imaginary
+ * part: `double _Complex` in C, `complex(c_double_complex)` in Fortran. Counts, orders
+ * and distances such as `leading` are in complex numbers. */
 enum { ESPALIER_SOLVER_REAL = 0, ESPALIER_SOLVER_COMPLEX = 1 };
 
 /** A square matrix in any of the usual forms, in any order of entries; those that are

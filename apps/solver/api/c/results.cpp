@@ -51,8 +51,9 @@ int espalier_solver_read_determinant(const espalier_solver* solver, double* mant
     need(exponent, "exponent");
     need_factor(handle, "read_determinant");
     if (handle.complex)
-      return fail(EINVAL,
-                  "read_determinant: the matrix is complex; use read_complex_determinant");
+      return fail(
+          EINVAL,
+          "read_determinant: the matrix is complex; use read_complex_determinant");
     const Determinant found = handle.solver->determinant();
     *mantissa = found.mantissa;
     *exponent = found.exponent;
