@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "espalier/model/error.h"
 #include "solver/io/matrix_market.h"
+#include "solver/matrix/complex_kind.h"
 #include "solver/matrix/grid.h"
 #include "solver/matrix/kind_of.h"
 
@@ -63,21 +64,58 @@ solver::SymmetricMatrix read_grid(const std::string& text) {
   }
 }
 
+// What `check` throws becomes a refusal of --kind.
+template <class Check>
+void check_kind(const MatrixSource& source, FactorKind kind, const Check& check) {
+  try {
+    check();
+  } catch (const InvalidInput& error) {
+    throw Refused(
+        fmt::format("{}: --kind {}: {}", source.name(), name(kind), error.what()),
+        drop_option("--kind"));
+  }
+}
+
+// A Helmholtz matrix: complex symmetric.
+solver::ComplexMatrix shifted(solver::SymmetricMatrix&& grid, solver::Complex shift) {
+  const std::vector<double> zeros(grid.row.size());
+  solver::ComplexMatrix matrix =
+      solver::zipped(solver::ComplexSymmetry::kSymmetric, std::move(grid), zeros);
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    matrix.value[matrix.column_start[j]] += shift;
+  return matrix;
+}
+
+solver::AnyMatrix read_source(const MatrixSource& source) {
+  if (source.grid.empty()) return solver::read_any_matrix(source.file);
+  if (source.shift) return shifted(read_grid(source.grid), *source.shift);
+  return solver::InputMatrix(read_grid(source.grid));
+}
+
 }  // namespace
 
 solver::InputMatrix read_input(const MatrixSource& source,
                                std::optional<FactorKind> kind) {
+  if (source.shift)
+    throw Refused("--shift: complex matrices are solved in one process",
+                  drop_option("--shift"));
   solver::InputMatrix matrix =
       source.grid.empty() ? solver::read_matrix(source.file) : read_grid(source.grid);
-  if (!kind) return matrix;
-  try {
-    solver::require_kind(matrix, *kind);
-  } catch (const InvalidInput& error) {
-    throw Refused(
-        fmt::format("{}: --kind {}: {}", source.name(), name(*kind), error.what()),
-        drop_option("--kind"));
-  }
+  if (kind) check_kind(source, *kind, [&] { solver::require_kind(matrix, *kind); });
   return matrix;
+}
+
+solver::AnyMatrix read_any_input(const MatrixSource& source,
+                                 std::optional<FactorKind> kind) {
+  solver::AnyMatrix any = read_source(source);
+  if (!kind) return any;
+  check_kind(source, *kind, [&] {
+    if (const auto* real = std::get_if<solver::InputMatrix>(&any))
+      solver::require_kind(*real, *kind);
+    else
+      (void)solver::real_form_for(std::get<solver::ComplexMatrix>(any), kind);
+  });
+  return any;
 }
 
 }  // namespace espalier::cli

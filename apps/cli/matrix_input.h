@@ -8,6 +8,8 @@
 
 #include "cli/cli_types.h"
 #include "cli/remedy.h"
+#include "solver/io/any_matrix.h"
+#include "solver/matrix/complex_matrix.h"
 #include "solver/matrix/general_matrix.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/ordering/ordering.h"
@@ -29,6 +31,8 @@ void report_ordering(Report& report, solver::OrderingKind asked,
 
 struct MatrixSource {
   std::string file, grid;  ///< one of them is given; a grid as "40x40x40"
+  /// Added to the diagonal of a grid's matrix, which is complex then; none: it is real.
+  std::optional<solver::Complex> shift = {};
 
   /// For messages and reports.
   [[nodiscard]] std::string name() const { return grid.empty() ? file : "grid " + grid; }
@@ -43,5 +47,10 @@ struct MatrixSource {
 ///         and the option, for a matrix that is not of that kind
 [[nodiscard]] solver::InputMatrix read_input(const MatrixSource& source,
                                              std::optional<solver::FactorKind> kind);
+
+/// The same, and complex matrices.
+/// @throws also InvalidInput for a complex matrix without the symmetry of that kind
+[[nodiscard]] solver::AnyMatrix read_any_input(const MatrixSource& source,
+                                               std::optional<solver::FactorKind> kind);
 
 }  // namespace espalier::cli

@@ -4,9 +4,11 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/solve_complex.h"
 #include "cli/solve_options.h"
 #include "cli/solve_report.h"
 #include "cli/solve_results.h"
@@ -47,7 +49,10 @@ ExitStatus finish(const SolveOptions& options, Solver& solver, Vectors&& vectors
 Ending solve_matrix(SolveOptions& options) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
-  solver::InputMatrix matrix = read_input(options.source, options.solver.kind);
+  solver::AnyMatrix any = read_any_input(options.source, options.solver.kind);
+  if (auto* complex = std::get_if<solver::ComplexMatrix>(&any))
+    return solve_complex(options, std::move(*complex), start, progress);
+  solver::InputMatrix matrix = std::get<solver::InputMatrix>(std::move(any));
   SolveRun run;
   run.entries = entries_of(matrix);
   Vectors vectors = right_hand_sides(options, solver::order_of(matrix));
@@ -81,7 +86,9 @@ ExitStatus solve_saved(const SolveOptions& options) {
   std::optional<Progress> progress(std::in_place, "loading");
   const Clock::time_point start = Clock::now();
   SolveRun run;
-  const std::unique_ptr<Solver> solver = Solver::load(options.factor, options.solver);
+  std::unique_ptr<Solver> solver = Solver::load(options.factor, options.solver);
+  if (solver->real_form() != solver::RealForm::kNone)
+    return solve_saved_complex(options, std::move(solver), start, progress);
   run.factor.pivots.null_space = solver->null_space();
   Vectors vectors = right_hand_sides(options, solver->analysis().symbolic.size);
   run.read_seconds = since(start);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 #include "cli/paths.h"
 #include "cli/remedy.h"
@@ -11,6 +14,7 @@
 #include "cli/solve_results.h"
 #include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
+#include "solver/io/matrix_market_header.h"
 #include "solver/runtime/runtime.h"
 
 namespace espalier::cli {
@@ -20,11 +24,37 @@ using solver::FactorKind;
 using solver::Precision;
 using Scaling = solver::PrepareOptions::Scaling;
 
+// "RE,IM", or a real number.
+solver::Complex parse_shift(const std::string& text) {
+  std::array<double, 2> parts{};
+  std::string_view rest = text;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const std::size_t comma = k == 0 ? rest.find(',') : std::string_view::npos;
+    const std::string fault = solver::parse_value(rest.substr(0, comma), parts[k]);
+    if (!fault.empty())
+      throw CLI::ValidationError("--shift",
+                                 fmt::format("'{}' is not RE,IM: two numbers", text));
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  return {parts[0], parts[1]};
+}
+
+void add_shift(CLI::App& app, MatrixSource& source) {
+  app.add_option_function<std::string>(
+         "--shift",
+         [&source](const std::string& text) { source.shift = parse_shift(text); },
+         "Added to the diagonal of --grid, RE + i IM: a complex\n"
+         "symmetric matrix, as of Helmholtz's equation")
+      ->type_name("RE,IM");
+}
+
 void add_input(CLI::App& app, SolveOptions& options) {
   add_path(app, "MATRIX", options.source.file,
            "Matrix Market or Rutherford-Boeing file, plain or gzip");
   app.add_option("--grid", options.source.grid,
                  "Instead of a file: the Laplacian of a grid, as 40x40x40");
+  add_shift(app, options.source);
   add_path(app, "--factor", options.factor,
            "Instead of a matrix: a factorisation that --save wrote")
       ->type_name("FILE");
@@ -41,6 +71,9 @@ void add_input(CLI::App& app, SolveOptions& options) {
       ->type_name("FILE");
   app.add_flag("--transposed", options.transposed,
                "Solve with the transposed matrix: A^T x = b");
+  app.add_flag("--conjugate-transposed", options.conjugate_transposed,
+               "Likewise, conjugated: A^H x = b")
+      ->excludes("--transposed");
 }
 
 void add_numerics(CLI::App& app, SolveOptions& options) {
@@ -97,7 +130,7 @@ void refuse_beside_factor(CLI::App& app) {
   app.parse_complete_callback([&app] {
     if (app.count("--factor") == 0) return;
     for (const char* other :
-         {"MATRIX", "--grid", "--save", "--kind", "--precision", "--scaling",
+         {"MATRIX", "--grid", "--shift", "--save", "--kind", "--precision", "--scaling",
           "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
           "--ordering", "--order", "--mapping", "--explain", "--report", "--schur"})
       if (app.count(other) > 0)
@@ -111,6 +144,8 @@ void check_combinations(const SolveOptions& options) {
   if (options.factor.empty() && source.file.empty() == source.grid.empty())
     throw Refused("solve: give either a matrix file, --grid or --factor",
                   one_source(source));
+  if (source.shift && source.grid.empty())
+    throw Refused("--shift: belongs to --grid", drop_option("--shift"));
   if (!options.solver.out_of_core.empty() && !options.bounded())
     throw Refused(
         fmt::format("--out-of-core {}: needs a bound, --memory SIZE, min or xFACTOR",
@@ -206,6 +241,7 @@ void check(SolveOptions& options) {
   check_runtime({options.solver.workers, options.solver.scheduler});
   check_paths(options);
   check_results(options);
+  options.transposed |= options.conjugate_transposed;
   options.solver.refine = !options.no_refine;
   options.solver.record_run = !options.trace.empty();
   if (options.pivot_threshold) options.solver.pivot_threshold = *options.pivot_threshold;

@@ -23,6 +23,7 @@ struct SolveOptions {
   std::string null_space;  ///< file for its basis; likewise
   bool determinant = false;
   bool transposed = false;
+  bool conjugate_transposed = false;  ///< of a real matrix: transposed
   bool no_refine = false;
   bool explain = false;
   std::string page;  ///< --report; empty: not given

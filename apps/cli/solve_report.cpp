@@ -16,6 +16,15 @@ using solver::FactorKind;
 using solver::Precision;
 using solver::Solver;
 
+// Of a count that the real form of a complex matrix has doubled.
+std::int64_t given(std::int64_t count, const ComplexFacts* complex) {
+  return complex != nullptr ? count / 2 : count;
+}
+
+const ComplexFacts* complex_of(const SolveRun& run) {
+  return run.complex ? &*run.complex : nullptr;
+}
+
 // L U has two triangles, and works on both.
 double sides(const Solver& solver) { return solver.kind() == FactorKind::kLu ? 2 : 1; }
 
@@ -24,31 +33,50 @@ double factor_flops(const Solver& solver) {
 }
 
 // How the factorisation was arrived at; of a saved one that is not known.
-void report_choices(Report& report, const SolveOptions& options, const Solver& solver) {
+void report_choices(Report& report, const SolveOptions& options, const Solver& solver,
+                    const ComplexFacts* complex) {
   report.text("scaling", "scaling",
               scaling_name(options.solver.prepare, solver.prepared()));
   report_ordering(report, options.solver.analysis.ordering,
-                  solver.analysis().seconds.ordering_taken);
+                  complex != nullptr ? complex->ordering.ordering_taken
+                                     : solver.analysis().seconds.ordering_taken);
   report.text("order", "traversal", name(options.solver.order));
   report.text("mapping", "mapping", name(options.solver.mapping));
 }
 
+std::string_view symmetry_name(solver::RealForm form) {
+  return form == solver::RealForm::kGeneral     ? "general"
+         : form == solver::RealForm::kHermitian ? "hermitian"
+                                                : "symmetric";
+}
+
+void report_scalar(Report& report, const Solver& solver, const ComplexFacts* complex) {
+  report.text("scalar", complex != nullptr ? "scalar" : "",
+              complex != nullptr ? "complex" : "real");
+  if (complex == nullptr) return;
+  report.text("symmetry", "symmetry that is used", symmetry_name(complex->form));
+  report.count("real_size", "order of the real form", solver.analysis().symbolic.size);
+}
+
 void report_system(Report& report, const SolveOptions& options, const Solver& solver,
-                   std::int64_t entries) {
+                   std::int64_t entries, const ComplexFacts* complex) {
   const solver::Symbolic& symbolic = solver.analysis().symbolic;
   const bool lu = solver.kind() == FactorKind::kLu;
   const bool saved = !options.factor.empty();
   report.text(saved ? "factor" : "matrix", saved ? "saved factorisation" : "matrix",
               options.input_name());
-  report.count("size", "order", symbolic.size);
+  report.count("size", "order", given(symbolic.size, complex));
   if (symbolic.kept() > 0)
-    report.count("schur_size", "order of the Schur complement", symbolic.kept());
+    report.count("schur_size", "order of the Schur complement",
+                 given(symbolic.kept(), complex));
   if (!saved) report.count("entries", "entries, as read", entries);
+  report_scalar(report, solver, complex);
   report.text("kind", "kind", name(solver.kind()));
   report.text("precision", "precision", name(solver.precision()));
   if (solver.prepared().structural_rank < symbolic.size)
-    report.count("structural_rank", "structural rank", solver.prepared().structural_rank);
-  if (!saved) report_choices(report, options, solver);
+    report.count("structural_rank", "structural rank",
+                 given(solver.prepared().structural_rank, complex));
+  if (!saved) report_choices(report, options, solver, complex);
   report.text("scheduler", "scheduler", options.solver.scheduler);
   report.count("workers", "workers", options.solver.workers);
   report.count(
@@ -61,9 +89,13 @@ void report_system(Report& report, const SolveOptions& options, const Solver& so
 }
 
 void report_factor_time(Report& report, const SolveOptions& options, const Solver& solver,
-                        const solver::FactorReport& factor) {
-  report.seconds("analyse_seconds", "analyse", solver.analyse_seconds());
-  report.seconds("ordering_seconds", "  ordering", solver.analysis().seconds.ordering);
+                        const SolveRun& run) {
+  const solver::FactorReport& factor = run.factor;
+  report.seconds("analyse_seconds", "analyse",
+                 run.complex ? run.complex->analyse_seconds : solver.analyse_seconds());
+  report.seconds(
+      "ordering_seconds", "  ordering",
+      run.complex ? run.complex->ordering.ordering : solver.analysis().seconds.ordering);
   report.seconds("factor_seconds", "factor", factor.seconds);
   report.flops("factor_flops_per_second", "  rate a second",
                factor_flops(solver) / factor.seconds);
@@ -81,7 +113,7 @@ void report_time(Report& report, const SolveOptions& options, const Solver& solv
   const bool saved = !options.factor.empty();
   report.heading("Time");
   report.seconds("read_seconds", saved ? "load" : "read", run.read_seconds);
-  if (!saved) report_factor_time(report, options, solver, run.factor);
+  if (!saved) report_factor_time(report, options, solver, run);
   report.seconds("solve_seconds", "solve", run.solution.seconds);
   report.seconds("refine_seconds", "refine", run.solution.refine_seconds);
   if (!options.solver.out_of_core.empty()) {
@@ -107,17 +139,31 @@ void report_pivots(Report& report, const SolveOptions& options, const Solver& so
   report.count("perturbed_pivots", "perturbed", pivots.perturbed);
   report.count("null_space", "zero: estimated null space", pivots.null_space);
   if (solver.kind() != FactorKind::kLdlt) return;
-  const std::int64_t size = solver.analysis().symbolic.inner();
+  const std::int64_t size = given(solver.analysis().symbolic.inner(), complex_of(run));
   report.count("two_by_two_pivots", "of order 2", pivots.two_by_two);
+  if (run.complex && run.complex->form == solver::RealForm::kSymmetric) return;
   report.count("positive_eigenvalues", "positive eigenvalues",
                size - pivots.negative - pivots.null_space);
   report.count("negative_eigenvalues", "negative eigenvalues", pivots.negative);
   report.count("zero_eigenvalues", "zero eigenvalues", pivots.null_space);
 }
 
+void report_determinant(Report& report, const solver::ComplexDeterminant& found) {
+  if (found.modulus.sign() == 0) {
+    report.count("determinant_sign", "determinant", 0);
+    return;
+  }
+  report.number("determinant_log", "logarithm of the determinant's modulus",
+                found.modulus.log_modulus());
+  if (found.argument)
+    report.number("determinant_argument", "its argument", *found.argument);
+}
+
 void report_result(Report& report, const SolveOptions& options, const SolveRun& run) {
   const solver::Refinement& refinement = run.solution.refinement;
   report.heading("Result");
+  if (run.complex && run.complex->determinant)
+    report_determinant(report, *run.complex->determinant);
   if (run.determinant) {
     report.count("determinant_sign", "sign of the determinant", run.determinant->sign());
     if (run.determinant->sign() != 0)
@@ -143,14 +189,14 @@ void report_result(Report& report, const SolveOptions& options, const SolveRun& 
 }
 
 // How it is known that the matrix is singular.
-std::string singularity(const Solver& solver) {
+std::string singularity(const Solver& solver, const ComplexFacts* complex) {
   if (solver.null_space() > 0)
     return fmt::format(
         "singular{}: estimated null space of dimension {}",
         solver.precision() == Precision::kSingle ? " in single precision" : "",
-        solver.null_space());
-  const std::int32_t size = solver.analysis().symbolic.size,
-                     rank = solver.prepared().structural_rank;
+        complex != nullptr ? (solver.null_space() + 1) / 2 : solver.null_space());
+  const std::int64_t size = given(solver.analysis().symbolic.size, complex),
+                     rank = given(solver.prepared().structural_rank, complex);
   if (rank < size) return fmt::format("singular: structural rank {} of {}", rank, size);
   return "singular to working precision: it has a null vector";
 }
@@ -164,9 +210,9 @@ std::vector<std::string> reasons(const SolveOptions& options, const Solver& solv
     list.push_back(
         fmt::format("the block of the other variables: {}; "
                     "there is no Schur complement",
-                    singularity(solver)));
+                    singularity(solver, complex_of(run))));
   else if (doubts.singular)
-    list.push_back(fmt::format("{}; {}", singularity(solver),
+    list.push_back(fmt::format("{}; {}", singularity(solver, complex_of(run)),
                                !doubts.backward_error ? "the solution is one of many"
                                : options.solver.refine
                                    ? "the right-hand side seems to be outside the range"
@@ -201,7 +247,7 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
                       const SolveRun& run) {
   const std::vector<std::string> why = reasons(options, solver, run);
   Report report;
-  report_system(report, options, solver, run.entries);
+  report_system(report, options, solver, run.entries, complex_of(run));
   if (options.factor.empty())
     report_memory(report, options, solver, run);
   else
@@ -230,7 +276,7 @@ Ending report_infeasible(const SolveOptions& options, const Solver& solver,
                          const SolveRun& run, Infeasible answer,
                          std::string_view advice) {
   Report report;
-  report_system(report, options, solver, run.entries);
+  report_system(report, options, solver, run.entries, complex_of(run));
   if (options.explain) report_explained(report, run.explained);
   write_memory_page(options, solver, run);
   answer.least_bytes = solver.least();
@@ -248,11 +294,12 @@ Ending report_infeasible(const SolveOptions& options, const Solver& solver,
 }
 
 Ending report_not_definite(const SolveOptions& options, const Solver& solver,
-                           std::int64_t entries, const solver::BadPivot& bad) {
+                           std::int64_t entries, const solver::BadPivot& bad,
+                           const ComplexFacts* complex) {
   print_line(options, fmt::format("not positive definite: no positive pivot in column {}",
                                   bad.column + 1));
   Report report;
-  report_system(report, options, solver, entries);
+  report_system(report, options, solver, entries, complex);
   report.flag("positive_definite", "positive definite", false);
   report.count("failed_column", "failed column", bad.column + 1);
   if (options.json) report.print(true);

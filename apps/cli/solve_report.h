@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/solve_explain.h"
 #include "cli/solve_options.h"
+#include "solver/complex/complex_solver.h"
 
 namespace espalier::cli {
 
@@ -20,6 +21,14 @@ struct ProcessFigures {
   std::vector<Bytes> spill_file, written, read;  ///< out of core
   Bytes sequential_least = 0;  ///< of the fronts in the memory of one process
   std::int64_t shared_nodes = 0;
+};
+
+/// Of a run with a complex matrix, whose solver is that of its real form.
+struct ComplexFacts {
+  solver::RealForm form = solver::RealForm::kGeneral;
+  Seconds analyse_seconds = 0;                            ///< of both analyses
+  solver::AnalyseTimes ordering;                          ///< of the one that ordered
+  std::optional<solver::ComplexDeterminant> determinant;  ///< with --determinant
 };
 
 /// What is known of a run of `espalier solve` when it has ended well.
@@ -37,6 +46,7 @@ struct SolveRun {
   std::optional<ProcessFigures> processes;         ///< of a job with several
   std::vector<ExplainedFigure> explained;          ///< with --explain
   std::optional<Bytes> peak;                       ///< of this process, once it has ended
+  std::optional<ComplexFacts> complex;             ///< none: the matrix is real
 
   /// Of the process that had most; else of this one, at the end or up to now.
   [[nodiscard]] Bytes peak_resident(const solver::Solver& solver) const;
@@ -57,6 +67,7 @@ struct SolveRun {
 [[nodiscard]] Ending report_not_definite(const SolveOptions& options,
                                          const solver::Solver& solver,
                                          std::int64_t entries,
-                                         const solver::BadPivot& bad);
+                                         const solver::BadPivot& bad,
+                                         const ComplexFacts* complex = nullptr);
 
 }  // namespace espalier::cli

@@ -10,34 +10,39 @@
 namespace espalier::fuzz {
 namespace {
 
-void check(const solver::InputMatrix& matrix) {
-  std::visit(
-      [](const auto& each) {
-        const auto size = static_cast<std::size_t>(each.size);
-        require(each.column_start.size() == size + 1, "there are n + 1 starts");
-        require(each.row.size() == each.value.size(), "every entry has a value");
-        require(each.column_start.front() == 0, "the first column starts at 0");
-        require(static_cast<std::size_t>(each.column_start.back()) == each.row.size(),
-                "the last column ends at the end");
-        for (std::size_t column = 0; column < size; ++column) {
-          const auto first = static_cast<std::size_t>(each.column_start[column]);
-          const auto last = static_cast<std::size_t>(each.column_start[column + 1]);
-          require(first <= last, "columns follow each other");
-          for (std::size_t k = first; k < last; ++k) {
-            require(each.row[k] >= 0 && each.row[k] < each.size, "rows are in range");
-            require(k == first || each.row[k - 1] < each.row[k], "rows increase");
-          }
-        }
-      },
-      matrix);
+template <class Matrix>
+void check_arrays(const Matrix& each) {
+  const auto size = static_cast<std::size_t>(each.size);
+  require(each.column_start.size() == size + 1, "there are n + 1 starts");
+  require(each.row.size() == each.value.size(), "every entry has a value");
+  require(each.column_start.front() == 0, "the first column starts at 0");
+  require(static_cast<std::size_t>(each.column_start.back()) == each.row.size(),
+          "the last column ends at the end");
+  for (std::size_t column = 0; column < size; ++column) {
+    const auto first = static_cast<std::size_t>(each.column_start[column]);
+    const auto last = static_cast<std::size_t>(each.column_start[column + 1]);
+    require(first <= last, "columns follow each other");
+    for (std::size_t k = first; k < last; ++k) {
+      require(each.row[k] >= 0 && each.row[k] < each.size, "rows are in range");
+      require(k == first || each.row[k - 1] < each.row[k], "rows increase");
+    }
+  }
+}
+
+void check(const solver::AnyMatrix& any) {
+  if (const auto* matrix = std::get_if<solver::ComplexMatrix>(&any))
+    check_arrays(*matrix);
+  else
+    std::visit([](const auto& each) { check_arrays(each); },
+               std::get<solver::InputMatrix>(any));
 }
 
 void run_matrix_market(std::string_view bytes) {
-  check(solver::read_matrix(MemoryFile(bytes).path()));
+  check(solver::read_any_matrix(MemoryFile(bytes).path()));
 }
 
 void run_rutherford_boeing(std::string_view bytes) {
-  check(solver::read_rutherford_boeing(MemoryFile(bytes).path()));
+  check(solver::read_any_rutherford_boeing(MemoryFile(bytes).path()));
 }
 
 void run_vectors(std::string_view bytes) {
@@ -58,7 +63,8 @@ std::vector<std::string> matrix_market_seeds() {
       "%%MatrixMarket matrix coordinate real symmetric\n% c\n3 3 4\n1 1 2.0\n2 1 -1.0\n"
       "2 2 2\n3 3 1e-3\n",
       "%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n2 2\n1 2\n",
-      "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 4\n3 1 5\n"};
+      "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 4\n3 1 5\n",
+      "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 4 0\n2 1 5 1\n"};
 }
 
 std::vector<std::string_view> matrix_market_words() {
@@ -73,6 +79,7 @@ std::vector<std::string_view> matrix_market_words() {
           "general",
           "symmetric",
           "skew-symmetric",
+          "hermitian",
           "%",
           "\n",
           " ",

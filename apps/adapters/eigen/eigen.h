@@ -1,8 +1,8 @@
 #pragma once
 
-// Espalier's solver for Eigen's sparse matrices, with the interface of Eigen's own direct
-// solvers: analyzePattern(), factorize(), compute(), solve(). Needs Eigen 3.4 and
-// libespalier_solver.so; nothing else of Espalier.
+// Espalier's solver for Eigen's sparse matrices, of double or std::complex<double>, with
+// the interface of Eigen's own direct solvers: analyzePattern(), factorize(), compute(),
+// solve(). Needs Eigen 3.4 and libespalier_solver.so; nothing else of Espalier.
 //
 //     espalier::EspalierLDLT<Eigen::SparseMatrix<double>> solver;
 //     solver.setMemory("2GiB");
@@ -14,6 +14,7 @@
 
 #include <Eigen/SparseCore>
 #include <cerrno>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -61,7 +62,9 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   using RealScalar = typename MatrixType::RealScalar;
   using StorageIndex = typename MatrixType::StorageIndex;
   enum { ColsAtCompileTime = Eigen::Dynamic, MaxColsAtCompileTime = Eigen::Dynamic };
-  static_assert(std::is_same_v<Scalar, double>, "matrices of double");
+  static constexpr bool kComplex = std::is_same_v<Scalar, std::complex<double>>;
+  static_assert(kComplex || std::is_same_v<Scalar, double>,
+                "matrices of double or std::complex<double>");
   static_assert(sizeof(StorageIndex) == 4 || sizeof(StorageIndex) == 8);
 
   EspalierBase() = default;
@@ -103,7 +106,7 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
     const MatrixType& matrix = relevant(given, copy);
     isFactored_ = false;
     if (solver_)
-      note(espalier_solver_factorise_values(solver_.get(), matrix.valuePtr(),
+      note(espalier_solver_factorise_values(solver_.get(), doubles(matrix.valuePtr()),
                                             matrix.nonZeros()));
     else
       note(analyse(matrix));
@@ -119,7 +122,7 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   /// Called by solve(). Right-hand sides by columns are read where they are.
   template <class Rhs, class Dest>
   void _solve_impl(const Eigen::MatrixBase<Rhs>& b, Eigen::MatrixBase<Dest>& x) const {
-    solveInto(false, b, x);
+    solveInto(0, b, x);
   }
   template <class Rhs, class Dest>
   void _solve_impl(const Eigen::SparseMatrixBase<Rhs>& b,
@@ -137,13 +140,17 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   }
 
  protected:
+  using Dense = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+
+  /// A^T for 1, A^H of a complex matrix for 2.
   template <class Rhs, class Dest>
-  void solveInto(bool transposed, const Rhs& b, Dest& x) const {
+  void solveInto(std::int32_t transposed, const Rhs& b, Dest& x) const {
     eigen_assert(isFactored_ && "factorize() comes first and must succeed");
-    Eigen::MatrixXd vectors = b;
-    note(espalier_solver_solve_block(
-        solver_.get(), transposed ? 1 : 0, static_cast<std::int32_t>(vectors.cols()),
-        vectors.data(), vectors.rows(), vectors.data(), vectors.rows()));
+    Dense vectors = b.template cast<Scalar>();
+    note(espalier_solver_solve_block(solver_.get(), transposed,
+                                     static_cast<std::int32_t>(vectors.cols()),
+                                     doubles(vectors.data()), vectors.rows(),
+                                     doubles(vectors.data()), vectors.rows()));
     x.derived() = vectors;
   }
 
@@ -151,6 +158,12 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   struct Destroy {
     void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
   };
+
+  // Complex numbers are two doubles each.
+  static double* doubles(Scalar* numbers) { return reinterpret_cast<double*>(numbers); }
+  static const double* doubles(const Scalar* numbers) {
+    return reinterpret_cast<const double*>(numbers);
+  }
 
   // What the solver is given of a matrix: where it is, or a copy.
   static const MatrixType& relevant(const MatrixType& matrix, MatrixType& copy) {
@@ -167,12 +180,14 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   int analyse(const MatrixType& matrix) {
     espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
     input.order = matrix.rows();
-    input.symmetry =
-        Traits::kUpLo != 0 ? ESPALIER_SOLVER_SYMMETRIC : ESPALIER_SOLVER_GENERAL;
+    input.scalar = kComplex ? ESPALIER_SOLVER_COMPLEX : ESPALIER_SOLVER_REAL;
+    input.symmetry = Traits::kUpLo == 0 ? ESPALIER_SOLVER_GENERAL
+                     : kComplex         ? ESPALIER_SOLVER_HERMITIAN
+                                        : ESPALIER_SOLVER_SYMMETRIC;
     input.index_bits = 8 * sizeof(StorageIndex);
     eigen::fill(input, matrix.outerIndexPtr(), matrix.innerIndexPtr(),
                 MatrixType::IsRowMajor);
-    input.values = matrix.valuePtr();
+    input.values = doubles(matrix.valuePtr());
     options_.kind = Traits::kKind;
     espalier_solver* solver = nullptr;
     int status = espalier_solver_analyse(&solver, &input, &options_);
@@ -200,7 +215,8 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   mutable std::string error_;
 };
 
-/// L L^T of a symmetric positive definite matrix, of which one triangle is read.
+/// L L^T of a symmetric or Hermitian positive definite matrix, of which one triangle is
+/// read.
 template <class Matrix, int UpLo = Eigen::Lower>
 class EspalierLLT : public EspalierBase<EspalierLLT<Matrix, UpLo>> {
  public:
@@ -208,7 +224,7 @@ class EspalierLLT : public EspalierBase<EspalierLLT<Matrix, UpLo>> {
   explicit EspalierLLT(const Matrix& matrix) { this->compute(matrix); }
 };
 
-/// L D L^T of a symmetric matrix, of which one triangle is read.
+/// L D L^T of a symmetric or Hermitian matrix, of which one triangle is read.
 template <class Matrix, int UpLo = Eigen::Lower>
 class EspalierLDLT : public EspalierBase<EspalierLDLT<Matrix, UpLo>> {
  public:
@@ -227,9 +243,16 @@ class EspalierLU : public EspalierBase<EspalierLU<Matrix>> {
   explicit EspalierLU(const Matrix& matrix) { this->compute(matrix); }
   /// x of A^T x = b, for dense b.
   template <class Rhs>
-  [[nodiscard]] Eigen::MatrixXd solveTransposed(const Eigen::MatrixBase<Rhs>& b) const {
-    Eigen::MatrixXd x;
-    this->solveInto(true, b, x);
+  [[nodiscard]] auto solveTransposed(const Eigen::MatrixBase<Rhs>& b) const {
+    typename EspalierBase<EspalierLU>::Dense x;
+    this->solveInto(1, b, x);
+    return x;
+  }
+  /// x of A^H x = b, likewise.
+  template <class Rhs>
+  [[nodiscard]] auto solveAdjoint(const Eigen::MatrixBase<Rhs>& b) const {
+    typename EspalierBase<EspalierLU>::Dense x;
+    this->solveInto(this->kComplex ? 2 : 1, b, x);
     return x;
   }
 };

@@ -12,7 +12,8 @@ module espalier
   implicit none
 
   integer(c_int32_t), parameter :: ESPALIER_GENERAL = 0, ESPALIER_SYMMETRIC = 1, &
-    ESPALIER_WHOLE = 2, ESPALIER_WHOLE_OR_GENERAL = 3
+    ESPALIER_WHOLE = 2, ESPALIER_WHOLE_OR_GENERAL = 3, ESPALIER_HERMITIAN = 4
+  integer(c_int32_t), parameter :: ESPALIER_REAL = 0, ESPALIER_COMPLEX = 1
   integer(c_int32_t), parameter :: ESPALIER_COLUMNS = 0, ESPALIER_ROWS = 1, &
     ESPALIER_TRIPLETS_FORMAT = 2
   integer(c_int32_t), parameter :: ESPALIER_KIND_AUTO = 0, ESPALIER_KIND_CHOLESKY = 1, &
@@ -27,6 +28,7 @@ module espalier
     integer(c_int32_t) :: format = 0, symmetry = 0, index_bits = 32, index_base = 1
     type(c_ptr) :: starts = c_null_ptr, rows = c_null_ptr, columns = c_null_ptr
     type(c_ptr) :: values = c_null_ptr
+    integer(c_int32_t) :: scalar = 0
   end type
 
   ! espalier_solver_options: start from espalier_default_options().
@@ -59,7 +61,7 @@ module espalier
     integer(c_int32_t) :: doubts = 0
     real(c_double) :: backward_error = 0, condition_1norm = 0, forward_error_bound = 0
     type(c_ptr) :: advice = c_null_ptr
-    integer(c_int32_t) :: singular = 0, rank = 0
+    integer(c_int32_t) :: singular = 0, rank = 0, scalar = 0
   end type
 
   interface
@@ -111,6 +113,21 @@ module espalier
       integer(c_int32_t), value :: transposed, columns
       real(c_double), intent(inout) :: vectors(*)
     end function
+    ! The same for complex matrices; 2 for the conjugated and transposed one.
+    integer(c_int) function espalier_solver_solve_complex(solver, transposed, columns, &
+        vectors) bind(c, name="espalier_solver_solve")
+      import
+      type(c_ptr), value :: solver
+      integer(c_int32_t), value :: transposed, columns
+      complex(c_double_complex), intent(inout) :: vectors(*)
+    end function
+    integer(c_int) function espalier_solver_factorise_complex_values(solver, values, &
+        entries) bind(c, name="espalier_solver_factorise_values")
+      import
+      type(c_ptr), value :: solver
+      complex(c_double_complex), intent(in) :: values(*)
+      integer(c_int64_t), value :: entries
+    end function
     integer(c_int) function espalier_solver_read_statistics(solver, statistics) bind(c)
       import
       type(c_ptr), value :: solver
@@ -153,6 +170,24 @@ contains
     input%rows = c_loc(rows)
     input%columns = c_loc(columns)
     input%values = c_loc(values)
+  end function
+
+  ! The same of a complex matrix.
+  type(espalier_input) function espalier_complex_triplets(order, rows, columns, values, &
+      symmetry) result(input)
+    integer, intent(in) :: order
+    integer(c_int32_t), intent(in), target, contiguous :: rows(:), columns(:)
+    complex(c_double_complex), intent(in), target, contiguous :: values(:)
+    integer(c_int32_t), intent(in) :: symmetry
+    input%size = c_sizeof(input)
+    input%order = order
+    input%entries = size(values, kind=c_int64_t)
+    input%format = ESPALIER_TRIPLETS_FORMAT
+    input%symmetry = symmetry
+    input%rows = c_loc(rows)
+    input%columns = c_loc(columns)
+    input%values = c_loc(values)
+    input%scalar = ESPALIER_COMPLEX
   end function
 
   ! What is known of a factorisation and of the last solve.

@@ -14,6 +14,7 @@
 #include "solver/api/trust.h"
 #include "solver/distributed/channel.h"
 #include "solver/matrix/matrix_part.h"
+#include "solver/matrix/real_form.h"
 #include "solver/memory/budget.h"
 #include "solver/memory/memory_account.h"
 #include "solver/refine/condition.h"
@@ -78,6 +79,9 @@ struct SolverOptions {
   /// solve() does not read the right-hand sides' entries of these variables, and leaves
   /// zeros there. In one process; such a factorisation is not saved.
   std::vector<std::int32_t> schur = {};
+  /// The complex matrix that this one stands for, if it does: save() keeps it, and
+  /// nothing else is changed by it. See ComplexSolver.
+  RealForm real_form = RealForm::kNone;
 };
 
 /// @throws InvalidInput naming the option and the value; what depends on this machine is
@@ -179,6 +183,7 @@ class Solver {
 
   [[nodiscard]] FactorKind kind() const { return tree_.kind; }
   [[nodiscard]] Precision precision() const { return options_.precision; }
+  [[nodiscard]] RealForm real_form() const { return options_.real_form; }
   /// Whether a directory for what does not fit was given.
   [[nodiscard]] bool spills() const { return !options_.out_of_core.empty(); }
   [[nodiscard]] const MemoryAccount& memory() const { return memory_; }

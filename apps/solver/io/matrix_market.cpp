@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "solver/io/complex_entries.h"
 #include "solver/io/matrix_market_entries.h"
 #include "solver/io/matrix_market_header.h"
 #include "solver/io/rutherford_boeing.h"
@@ -21,21 +22,22 @@ namespace {
 
 constexpr std::int64_t kEmptyRows = 1'000'000;  // that are accepted in any file
 
-enum class Symmetry { kSymmetric, kGeneral, kSkew };
+using Symmetry = FileSymmetry;
+enum class Accepted { kSymmetric, kReal, kAny };
 
 class Reader {
  public:
-  // `symmetric`: nothing else is accepted.
-  Reader(const std::string& path, bool symmetric)
-      : path_(path), text_(path), symmetric_only_(symmetric) {}
+  Reader(const std::string& path, Accepted accepted)
+      : path_(path), text_(path), accepted_(accepted) {}
 
-  InputMatrix read() {
+  AnyMatrix read() {
     std::string_view text;
     header_ = read_header(text_, text);
     check_header(text.data() - 1);
     size_ = static_cast<std::int32_t>(header_.rows);
-    lower_.reserve(symmetry_ == Symmetry::kGeneral ? header_.entries / 2 + size_ / 2
-                                                   : header_.entries);
+    if (!complex())
+      lower_.reserve(symmetry_ == Symmetry::kGeneral ? header_.entries / 2 + size_ / 2
+                                                     : header_.entries);
     std::vector<EntryChunk> chunks;
     do {
       read_block(text, chunks);
@@ -46,35 +48,55 @@ class Reader {
                                              read_, header_.entries));
     }
     chunks = {};
+    if (complex()) return std::move(complex_).assembled(symmetry_, size_);
     return assembled();
   }
 
  private:
-  void check_words() {
-    const auto& [format, field, symmetry, rows, columns, entries] = header_;
-    if (field == "complex" || symmetry == "hermitian") {
-      throw FileError(
-          path_, 1,
-          fmt::format("'{} {}': complex matrices are not read, only real ones", field,
-                      symmetry));
-    }
-    const bool known_field = field == "real" || field == "integer" || field == "pattern";
-    symmetry_ = symmetry == "symmetric" ? Symmetry::kSymmetric
-                : symmetry == "general" ? Symmetry::kGeneral
-                                        : Symmetry::kSkew;
-    const bool known_symmetry = symmetry_ != Symmetry::kSkew ||
-                                (symmetry == "skew-symmetric" && !symmetric_only_);
-    if (format != "coordinate" || !known_field || !known_symmetry) {
-      throw FileError(
-          path_, 1,
-          fmt::format("'{} {} {}': the matrix must be 'coordinate', 'real', "
-                      "'integer' or 'pattern', and 'symmetric' or {}",
-                      format, field, symmetry,
-                      symmetric_only_ ? "'general'" : "'skew-symmetric' or 'general'"));
-    }
+  [[nodiscard]] bool complex() const { return field_ == EntryField::kComplex; }
+
+  // @return false: not one of the words
+  bool take_field() {
+    const std::string& field = header_.field;
     field_ = field == "real"      ? EntryField::kReal
              : field == "integer" ? EntryField::kInteger
-                                  : EntryField::kPattern;
+             : field == "pattern" ? EntryField::kPattern
+                                  : EntryField::kComplex;
+    return field_ != EntryField::kComplex || field == "complex";
+  }
+
+  bool take_symmetry() {
+    const std::string& symmetry = header_.symmetry;
+    symmetry_ = symmetry == "symmetric"   ? Symmetry::kSymmetric
+                : symmetry == "general"   ? Symmetry::kGeneral
+                : symmetry == "hermitian" ? Symmetry::kHermitian
+                                          : Symmetry::kSkew;
+    if (symmetry_ == Symmetry::kHermitian) return complex();
+    return symmetry_ != Symmetry::kSkew ||
+           (symmetry == "skew-symmetric" && accepted_ != Accepted::kSymmetric);
+  }
+
+  void check_words() {
+    const auto& [format, field, symmetry, rows, columns, entries] = header_;
+    if (accepted_ != Accepted::kAny && (field == "complex" || symmetry == "hermitian")) {
+      throw FileError(path_, 1,
+                      fmt::format("'{} {}': complex matrices are not read here, "
+                                  "only real ones",
+                                  field, symmetry));
+    }
+    const bool known_field = take_field(), known_symmetry = take_symmetry();
+    if (format != "coordinate" || !known_field || !known_symmetry) {
+      throw FileError(path_, 1,
+                      fmt::format("'{} {} {}': the matrix must be 'coordinate', 'real', "
+                                  "'integer' or 'pattern'{}, and 'symmetric' or {}",
+                                  format, field, symmetry,
+                                  accepted_ == Accepted::kAny
+                                      ? ", or 'complex', which may be 'hermitian', too"
+                                      : "",
+                                  accepted_ == Accepted::kSymmetric
+                                      ? "'general'"
+                                      : "'skew-symmetric' or 'general'"));
+    }
   }
 
   void check_header(const char* size_line) {
@@ -86,6 +108,10 @@ class Reader {
     }
     if (rows > std::numeric_limits<std::int32_t>::max()) {
       text_.fail_at(size_line, fmt::format("order {}: more than 2^31 - 1", rows));
+    }
+    if (complex() && rows > kMostComplexOrder) {
+      text_.fail_at(size_line, fmt::format("order {} of a complex matrix: more than {}",
+                                           rows, kMostComplexOrder));
     }
     if (entries > text_.most_bytes() / 4 + 1) {  // "1 1\n" at least
       text_.fail_at(size_line, fmt::format("{} entries announced in a file too short for "
@@ -120,7 +146,15 @@ class Reader {
         fail(fmt::format("more than the {} entries announced", header_.entries));
       }
       const auto [row, column, value] = entry;
-      if (row >= column) {
+      if (complex()) {
+        const double part = chunk.imaginary[&entry - chunk.entries.data()];
+        complex_.append(symmetry_, row, column, {value, part});
+        if (symmetry_ == Symmetry::kHermitian && row == column && part != 0)
+          fail(
+              fmt::format("entry ({0}, {0}): imaginary part {1}, but the diagonal of a "
+                          "hermitian matrix is real",
+                          row + 1, part));
+      } else if (row >= column) {
         lower_.append(row, column, value);
       } else {
         const bool general = symmetry_ == Symmetry::kGeneral;
@@ -147,7 +181,7 @@ class Reader {
     if (symmetry_ == Symmetry::kSymmetric) return lower;
     if (symmetry_ == Symmetry::kSkew) return skew_symmetric(std::move(lower));
     SymmetricMatrix upper = assemble(size_, std::move(upper_));
-    if (symmetric_only_) {
+    if (accepted_ == Accepted::kSymmetric) {
       if (const auto found = first_difference(lower, upper)) report_unsymmetric(*found);
     }
     return from_triangles(std::move(lower), std::move(upper));
@@ -160,11 +194,12 @@ class Reader {
   MatrixMarketHeader header_;
   EntryField field_ = EntryField::kReal;
   Symmetry symmetry_ = Symmetry::kSymmetric;
-  bool symmetric_only_;
+  Accepted accepted_;
   std::int32_t size_ = 0;
   std::int64_t read_ = 0;
   int triangle_ = 0;  // of a symmetric file: 1 lower, -1 upper, 0 not known yet
   Triplets lower_, upper_;
+  ComplexEntries complex_;  // in their place
 };
 
 // Line of the first entry (row, column) of a file that has been read before; 0: none.
@@ -203,12 +238,18 @@ void Reader::report_unsymmetric(const TriangleDifference& difference) const {
 }  // namespace
 
 SymmetricMatrix read_matrix_market(const std::string& path) {
-  return std::get<SymmetricMatrix>(Reader(path, true).read());
+  return std::get<SymmetricMatrix>(
+      std::get<InputMatrix>(Reader(path, Accepted::kSymmetric).read()));
 }
 
 InputMatrix read_matrix(const std::string& path) {
-  return is_rutherford_boeing(path) ? read_rutherford_boeing(path)
-                                    : Reader(path, false).read();
+  if (is_rutherford_boeing(path)) return read_rutherford_boeing(path);
+  return std::get<InputMatrix>(Reader(path, Accepted::kReal).read());
+}
+
+AnyMatrix read_any_matrix(const std::string& path) {
+  return is_rutherford_boeing(path) ? read_any_rutherford_boeing(path)
+                                    : Reader(path, Accepted::kAny).read();
 }
 
 }  // namespace espalier::solver

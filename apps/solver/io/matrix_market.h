@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "solver/io/any_matrix.h"
 #include "solver/matrix/general_matrix.h"
 #include "solver/matrix/sparse_matrix.h"
 
@@ -38,5 +39,17 @@ namespace espalier::solver {
 ///
 /// @throws FileError as the two readers; complex and hermitian matrices are not read
 [[nodiscard]] InputMatrix read_matrix(const std::string& path);
+
+/// The same, and complex matrices: field complex, with two values on each line. The kind
+/// is the file's:
+/// - symmetric and skew-symmetric: as above, without conjugation;
+/// - hermitian: one triangle is given, either, and the diagonal is real;
+/// - general: Hermitian or symmetric when both triangles agree, value by value.
+///
+/// @throws FileError as read_matrix(); naming the line for a diagonal entry of a
+/// Hermitian
+///         matrix that is not real, and for an order above kMostComplexOrder
+/// @par Memory  32 bytes an entry while reading, 20 in the result
+[[nodiscard]] AnyMatrix read_any_matrix(const std::string& path);
 
 }  // namespace espalier::solver

@@ -39,7 +39,7 @@ std::int32_t parse_index(const char*& at, const char* end, std::int32_t size,
 
 // An empty message: the line was an entry.
 std::string parse_entry(std::string_view line, std::int32_t size, EntryField field,
-                        MatrixMarketEntry& entry) {
+                        MatrixMarketEntry& entry, double& imaginary) {
   std::string message;
   const char* at = line.data();
   const char* const end = at + line.size();
@@ -57,6 +57,10 @@ std::string parse_entry(std::string_view line, std::int32_t size, EntryField fie
       return fmt::format("'{}' is not an integer", word);
     }
   }
+  if (field == EntryField::kComplex) {
+    message = parse_value(take_word(rest), imaginary);
+    if (!message.empty()) return fmt::format("imaginary part: {}", message);
+  }
   const std::string_view more = take_word(rest);
   if (!more.empty()) return fmt::format("'{}' after the entry's last field", more);
   return {};
@@ -66,18 +70,21 @@ std::string parse_entry(std::string_view line, std::int32_t size, EntryField fie
 
 void parse_chunk(EntryChunk& chunk, std::int32_t size, EntryField field) {
   chunk.entries.clear();
+  chunk.imaginary.clear();
   chunk.fault.reset();
   std::string_view text = chunk.text;
   while (!text.empty()) {
     const std::string_view line = take_line(text);
     if (is_blank_or_comment(line)) continue;
     MatrixMarketEntry entry;
-    std::string message = parse_entry(line, size, field, entry);
+    double imaginary = 0;
+    std::string message = parse_entry(line, size, field, entry, imaginary);
     if (!message.empty()) {
       chunk.fault = {line.data(), std::move(message)};
       return;
     }
     chunk.entries.push_back(entry);
+    if (field == EntryField::kComplex) chunk.imaginary.push_back(imaginary);
   }
 }
 

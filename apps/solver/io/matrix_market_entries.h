@@ -8,8 +8,9 @@
 
 namespace espalier::solver {
 
-/// What the third word of an entry's line is; there is none for a pattern.
-enum class EntryField { kReal, kInteger, kPattern };
+/// What the third word of an entry's line is; there is none for a pattern, and a fourth
+/// one for complex values, which have two parts.
+enum class EntryField { kReal, kInteger, kPattern, kComplex };
 
 /// One line of a coordinate file; row and column from 0. The value of a pattern is 1.
 struct MatrixMarketEntry {
@@ -26,6 +27,7 @@ struct EntryChunk {
   };
   std::string_view text;
   std::vector<MatrixMarketEntry> entries;
+  std::vector<double> imaginary;  ///< parts of complex entries; else empty
   std::optional<Fault> fault;
 };
 

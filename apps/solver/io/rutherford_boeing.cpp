@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "solver/io/complex_entries.h"
 #include "solver/io/matrix_market_header.h"
 #include "solver/io/text_reader.h"
 #include "solver/matrix/triplets.h"
@@ -29,15 +30,20 @@ std::string lower_case(std::string_view text) {
 
 class Reader {
  public:
-  explicit Reader(const std::string& path) : text_(path) {}
+  // `complex`: such matrices, too.
+  Reader(const std::string& path, bool complex) : text_(path), complex_(complex) {}
 
-  InputMatrix read() {
+  AnyMatrix read() {
     read_header();
     const std::vector<std::int64_t> pointer = read_pointers();
     for (std::int64_t k = 0; k < entries_; ++k) {
       row_.push_back(static_cast<std::int32_t>(next_integer(rows_, "row") - 1));
     }
-    return assembled(pointer);
+    read_entries(pointer);
+    if (values_ == 'c')
+      return std::move(complex_entries_)
+          .assembled(file_symmetry(), static_cast<std::int32_t>(rows_));
+    return assembled();
   }
 
  private:
@@ -60,7 +66,15 @@ class Reader {
   std::string_view next_field();
   std::int64_t next_integer(std::int64_t most, const char* what);
   double next_value();
-  InputMatrix assembled(const std::vector<std::int64_t>& pointer);
+  [[nodiscard]] FileSymmetry file_symmetry() const {
+    return symmetry_ == 's'   ? FileSymmetry::kSymmetric
+           : symmetry_ == 'h' ? FileSymmetry::kHermitian
+           : symmetry_ == 'z' ? FileSymmetry::kSkew
+                              : FileSymmetry::kGeneral;
+  }
+  void check_side(std::int32_t row, std::int32_t column, int& triangle) const;
+  void read_entries(const std::vector<std::int64_t>& pointer);
+  InputMatrix assembled();
 
   void start(const Format& format) {
     format_ = format;
@@ -74,6 +88,9 @@ class Reader {
   char values_ = 'r', symmetry_ = 'u';
   std::int64_t rows_ = 0, entries_ = 0;
   std::vector<std::int32_t> row_;
+  Triplets lower_, upper_;
+  ComplexEntries complex_entries_;  // in their place
+  bool complex_;
 };
 
 std::int64_t Reader::header_number(std::string_view& line, const char* what) const {
@@ -95,10 +112,14 @@ void Reader::check_type(std::string_view line, const std::string& type) {
   if (type.size() != 3) fail("three letters such as 'rsa' were expected");
   values_ = type[0];
   symmetry_ = type[1];
-  if (values_ == 'c' || symmetry_ == 'h') fail("only real matrices are read");
-  if (values_ != 'r' && values_ != 'i' && values_ != 'p') fail("unknown kind of values");
+  if (!complex_ && (values_ == 'c' || symmetry_ == 'h'))
+    fail("only real matrices are read here");
+  if (std::string_view("ripc").find(values_) == std::string_view::npos)
+    fail("unknown kind of values");
   if (symmetry_ == 'r') fail("not square");
-  if (symmetry_ != 's' && symmetry_ != 'u' && symmetry_ != 'z') fail("unknown symmetry");
+  if (symmetry_ == 'h' && values_ != 'c') fail("only complex matrices are Hermitian");
+  if (std::string_view("suzh").find(symmetry_) == std::string_view::npos)
+    fail("unknown symmetry");
   if (type[2] != 'a') fail("only assembled matrices are read");
 }
 
@@ -118,6 +139,10 @@ void Reader::read_header() {
   if (rows_ != columns) {
     text_.fail_at(type_line.data(), fmt::format("{} x {}: not square", rows_, columns));
   }
+  if (values_ == 'c' && rows_ > kMostComplexOrder)
+    text_.fail_at(type_line.data(), fmt::format("order {} of a complex matrix: more "
+                                                "than {}",
+                                                rows_, kMostComplexOrder));
   if (rows_ > std::numeric_limits<std::int32_t>::max() ||
       rows_ > text_.most_bytes() + kMostRows || entries_ > text_.most_bytes()) {
     text_.fail_at(type_line.data(), fmt::format("order {} with {} entries: too large for "
@@ -214,33 +239,48 @@ std::vector<std::int64_t> Reader::read_pointers() {
   return pointer;
 }
 
-InputMatrix Reader::assembled(const std::vector<std::int64_t>& pointer) {
+void Reader::check_side(std::int32_t row, std::int32_t column, int& triangle) const {
+  const int side = row == column ? 0 : row > column ? 1 : -1;
+  if (symmetry_ == 'u') return;
+  if (side * triangle < 0 || (symmetry_ == 'z' && side == 0))
+    text_.fail(fmt::format("entry ({}, {}): one triangle was expected{}", row + 1,
+                           column + 1, symmetry_ == 'z' ? ", without diagonal" : ""));
+  if (side != 0) triangle = side;
+}
+
+void Reader::read_entries(const std::vector<std::int64_t>& pointer) {
   if (values_ != 'p') start(value_format_);
-  Triplets lower, upper;
   int triangle = 0;
   for (std::int32_t column = 0; column < rows_; ++column) {
     for (auto at = pointer[column]; at < pointer[column + 1]; ++at) {
+      const std::int32_t row = row_[at];
       const double value = values_ == 'p' ? 1 : next_value();
-      const int side = row_[at] == column ? 0 : row_[at] > column ? 1 : -1;
-      if (symmetry_ != 'u') {
-        if (side * triangle < 0 || (symmetry_ == 'z' && side == 0)) {
-          text_.fail(fmt::format("entry ({}, {}): one triangle was expected{}",
-                                 row_[at] + 1, column + 1,
-                                 symmetry_ == 'z' ? ", without diagonal" : ""));
-        }
-        if (side != 0) triangle = side;
+      const double part = values_ == 'c' ? next_value() : 0;
+      check_side(row, column, triangle);
+      if (symmetry_ == 'h' && row == column && part != 0)
+        text_.fail_at(
+            line_.data(),
+            fmt::format("entry ({0}, {0}): imaginary part {1}, but the diagonal "
+                        "of a Hermitian matrix is real",
+                        row + 1, part));
+      if (values_ == 'c') {
+        complex_entries_.append(file_symmetry(), row, column, {value, part});
+        continue;
       }
-      const auto [low, high] = std::minmax(row_[at], column);
-      const bool negate = symmetry_ == 'z' && side < 0;
-      (symmetry_ == 'u' && side < 0 ? upper : lower)
+      const auto [low, high] = std::minmax(row, column);
+      const bool negate = symmetry_ == 'z' && row < column;
+      (symmetry_ == 'u' && row < column ? upper_ : lower_)
           .append(high, low, negate ? -value : value);
     }
   }
+}
+
+InputMatrix Reader::assembled() {
   const auto size = static_cast<std::int32_t>(rows_);
-  SymmetricMatrix below = assemble(size, std::move(lower));
+  SymmetricMatrix below = assemble(size, std::move(lower_));
   if (symmetry_ == 's') return below;
   if (symmetry_ == 'z') return skew_symmetric(std::move(below));
-  return from_triangles(std::move(below), assemble(size, std::move(upper)));
+  return from_triangles(std::move(below), assemble(size, std::move(upper_)));
 }
 
 }  // namespace
@@ -257,7 +297,11 @@ bool is_rutherford_boeing(const std::string& path) {
 }
 
 InputMatrix read_rutherford_boeing(const std::string& path) {
-  return Reader(path).read();
+  return std::get<InputMatrix>(Reader(path, false).read());
+}
+
+AnyMatrix read_any_rutherford_boeing(const std::string& path) {
+  return Reader(path, true).read();
 }
 
 }  // namespace espalier::solver

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "solver/io/any_matrix.h"
 #include "solver/matrix/general_matrix.h"
 
 namespace espalier::solver {
@@ -26,5 +27,10 @@ namespace espalier::solver {
 /// @throws FileError naming the line
 /// @par Cost  O(text + n + entries) and a sort of columns that are out of order
 [[nodiscard]] InputMatrix read_rutherford_boeing(const std::string& path);
+
+/// The same, and complex matrices: type c with two values an entry, h Hermitian, one
+/// triangle. What is given as general, u, is Hermitian or symmetric when both triangles
+/// agree.
+[[nodiscard]] AnyMatrix read_any_rutherford_boeing(const std::string& path);
 
 }  // namespace espalier::solver

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "espalier/io/output_file.h"
@@ -24,18 +25,19 @@ constexpr std::int64_t kEmptyColumns = 100;  // that are accepted in any file
 
 class Reader {
  public:
-  explicit Reader(const std::string& path) : text_(path) {}
+  // `parts`: 2 for complex numbers, 1 for real ones.
+  Reader(const std::string& path, std::int64_t parts) : text_(path), parts_(parts) {}
 
   DenseVectors read(std::int64_t rows) {
     std::string_view text;
     header_ = read_header(text_, text);
     check_header(text.data() - 1, rows);
     sparse_ = header_.format == "coordinate";
-    vectors_ = {header_.rows, header_.columns, {}, {}};
+    vectors_ = {parts_ * header_.rows, header_.columns, {}, {}};
     if (sparse_) {
-      vectors_.values.resize(header_.rows * header_.columns);
+      vectors_.values.resize(vectors_.rows * vectors_.columns);
     } else {
-      vectors_.values.reserve(header_.entries);
+      vectors_.values.reserve(parts_ * header_.entries);
     }
     do {
       sparse_ ? read_entries(text) : read_values(text);
@@ -50,15 +52,18 @@ class Reader {
   }
 
  private:
+  // Whether the file's values have two parts.
+  [[nodiscard]] bool complex() const { return header_.field == "complex"; }
   [[nodiscard]] const char* what() const { return sparse_ ? "entries" : "values"; }
 
   void check_header(const char* at, std::int64_t rows) const {
     const auto& [format, field, symmetry, file_rows, columns, entries] = header_;
-    if (symmetry != "general" || (field != "real" && field != "integer")) {
+    const bool known = field == "real" || field == "integer" || (complex() && parts_ > 1);
+    if (symmetry != "general" || !known) {
       text_.fail(
           fmt::format("'{} {} {}': a right-hand side must be 'array real general' "
-                      "or 'coordinate real general'",
-                      format, field, symmetry));
+                      "or 'coordinate real general'{}",
+                      format, field, symmetry, parts_ > 1 ? ", or complex" : ""));
     }
     if (file_rows != rows || columns < 1) {
       text_.fail_at(at, fmt::format("{} x {} values for a matrix of order {}", file_rows,
@@ -94,9 +99,14 @@ class Reader {
       double value = 0;
       const std::string fault = parse_value(take_word(line), value);
       if (!fault.empty()) text_.fail_at(at, fault);
-      if (!take_word(line).empty()) text_.fail_at(at, "expected one value");
+      double part = 0;
+      const std::string other = complex() ? parse_value(take_word(line), part) : "";
+      if (!other.empty()) text_.fail_at(at, fmt::format("imaginary part: {}", other));
+      if (!take_word(line).empty())
+        text_.fail_at(at, complex() ? "expected two values" : "expected one value");
       if (read_++ == header_.entries) fail_too_many(at);
       vectors_.values.push_back(value);
+      if (parts_ > 1) vectors_.values.push_back(part);
     }
   }
 
@@ -105,7 +115,9 @@ class Reader {
     cut_into_chunks(text, chunks_);
     for (EntryChunk& chunk : chunks_) {
       parse_chunk(chunk, static_cast<std::int32_t>(std::max(rows, columns)),
-                  header_.field == "real" ? EntryField::kReal : EntryField::kInteger);
+                  complex()                 ? EntryField::kComplex
+                  : header_.field == "real" ? EntryField::kReal
+                                            : EntryField::kInteger);
       for (std::size_t k = 0; k < chunk.entries.size(); ++k) add(chunk, k);
       if (chunk.fault) text_.fail_at(chunk.fault->position, chunk.fault->message);
     }
@@ -120,9 +132,10 @@ class Reader {
     if (row >= header_.rows) fail("row", row, header_.rows);
     if (column >= header_.columns) fail("column", column, header_.columns);
     if (read_++ == header_.entries) fail_too_many(entry_position(chunk, k));
-    double& sum = vectors_.values[row + column * header_.rows];
-    sum += value;
-    if (!std::isfinite(sum)) {
+    double* const sum = &vectors_.values[parts_ * row + column * vectors_.rows];
+    sum[0] += value;
+    if (complex()) sum[1] += chunk.imaginary[k];
+    if (!std::isfinite(sum[0]) || !std::isfinite(sum[parts_ - 1])) {
       text_.fail_at(entry_position(chunk, k),
                     fmt::format("the sum of the values at ({}, {}) is outside the range "
                                 "of a double",
@@ -143,6 +156,7 @@ class Reader {
   }
 
   TextReader text_;
+  std::int64_t parts_;  // of a value in the result
   MatrixMarketHeader header_;
   DenseVectors vectors_;
   std::vector<EntryChunk> chunks_;
@@ -153,7 +167,11 @@ class Reader {
 }  // namespace
 
 DenseVectors read_vectors(const std::string& path, std::int64_t rows) {
-  return Reader(path).read(rows);
+  return Reader(path, 1).read(rows);
+}
+
+DenseVectors read_complex_vectors(const std::string& path, std::int64_t rows) {
+  return Reader(path, 2).read(rows);
 }
 
 namespace {
@@ -185,14 +203,22 @@ class Compressed {
   gzFile file_;
 };
 
-template <class Write>
-void format_vectors(std::span<const double> values, std::int64_t rows, Write&& write) {
+void append(std::string& text, double value) {
+  fmt::format_to(std::back_inserter(text), "{}\n", value);
+}
+void append(std::string& text, Complex value) {
+  fmt::format_to(std::back_inserter(text), "{} {}\n", value.real(), value.imag());
+}
+
+template <class Value, class Write>
+void format_vectors(std::span<const Value> values, std::int64_t rows, Write&& write) {
   constexpr std::size_t kBlock = std::size_t{1} << 20;
-  std::string text = "%%MatrixMarket matrix array real general\n";
+  std::string text = fmt::format("%%MatrixMarket matrix array {} general\n",
+                                 std::is_same_v<Value, Complex> ? "complex" : "real");
   fmt::format_to(std::back_inserter(text), "{} {}\n", rows,
                  rows > 0 ? std::ssize(values) / rows : 1);
-  for (double value : values) {
-    fmt::format_to(std::back_inserter(text), "{}\n", value);
+  for (const Value value : values) {
+    append(text, value);
     if (text.size() <= kBlock) continue;
     write(std::string_view(text));
     text.clear();
@@ -200,10 +226,9 @@ void format_vectors(std::span<const double> values, std::int64_t rows, Write&& w
   if (!text.empty()) write(std::string_view(text));
 }
 
-}  // namespace
-
-void write_vectors(const std::string& path, std::span<const double> values,
-                   std::int64_t rows) {
+template <class Value>
+void write_any_vectors(const std::string& path, std::span<const Value> values,
+                       std::int64_t rows) {
   OutputFile file(path);
   if (path.ends_with(".gz")) {
     Compressed compressed(file, path);
@@ -213,6 +238,18 @@ void write_vectors(const std::string& path, std::span<const double> values,
     format_vectors(values, rows, [&](std::string_view text) { file.write(text); });
   }
   file.commit();
+}
+
+}  // namespace
+
+void write_vectors(const std::string& path, std::span<const double> values,
+                   std::int64_t rows) {
+  write_any_vectors(path, values, rows);
+}
+
+void write_vectors(const std::string& path, std::span<const Complex> values,
+                   std::int64_t rows) {
+  write_any_vectors(path, values, rows);
 }
 
 }  // namespace espalier::solver

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "solver/matrix/complex_matrix.h"
+
 namespace espalier::solver {
 
 /// Dense vectors of equal length, one after the other.
@@ -25,11 +27,21 @@ struct DenseVectors {
 /// @throws FileError naming the line for anything else, for NaN and infinities too
 [[nodiscard]] DenseVectors read_vectors(const std::string& path, std::int64_t rows);
 
+/// The same for vectors of complex numbers, field complex with two values on each line,
+/// or real ones, whose imaginary parts are 0.
+///
+/// @return vectors of 2 rows real numbers, real and imaginary parts in turn
+[[nodiscard]] DenseVectors read_complex_vectors(const std::string& path,
+                                                std::int64_t rows);
+
 /// Writes the same format, each value with the digits that give it back exactly;
 /// compressed when the name ends in ".gz".
 ///
 /// @throws FileError when the file cannot be written in full
 void write_vectors(const std::string& path, std::span<const double> values,
+                   std::int64_t rows);
+/// As "matrix array complex general".
+void write_vectors(const std::string& path, std::span<const Complex> values,
                    std::int64_t rows);
 
 }  // namespace espalier::solver

@@ -25,9 +25,13 @@ enum Fact : std::uint8_t {
   kPerturbed,
   kDoubtful,
   kNullVector,
+<<<<<<< HEAD
   kProcesses,
   kProcess,
   kSave,
+=======
+  kRealForm,
+>>>>>>> complex
   kFacts
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
@@ -102,6 +106,12 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.kind = kind_from(facts[kKind], checks);
   checks.require(facts[kPrecision] == 0 || facts[kPrecision] == 1, "precision");
   result.precision = static_cast<Precision>(facts[kPrecision]);
+  checks.require(
+      facts[kRealForm] >= 0 &&
+          facts[kRealForm] <= static_cast<std::int64_t>(RealForm::kSymmetric) &&
+          (facts[kRealForm] == 0 || facts[kSize] % 2 == 0),
+      "real form of a complex matrix");
+  result.real_form = static_cast<RealForm>(facts[kRealForm]);
   checks.require(facts[kWorkers] >= 0 && facts[kWorkers] <= kMostWorkers, "workers");
   result.workers = static_cast<std::int32_t>(facts[kWorkers]);
   checks.require(figures[kThreshold] >= 0 && figures[kLargestEntry] >= 0,
@@ -221,9 +231,13 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   counts[kPerturbed] = facts.pivots.perturbed ? 1 : 0;
   counts[kDoubtful] = facts.pivots.doubtful ? 1 : 0;
   counts[kNullVector] = facts.pivots.null_vector ? 1 : 0;
+<<<<<<< HEAD
   counts[kProcesses] = facts.processes;
   counts[kProcess] = facts.process;
   counts[kSave] = facts.save;
+=======
+  counts[kRealForm] = static_cast<std::int64_t>(facts.real_form);
+>>>>>>> complex
   file.put("facts", counts);
   const std::vector<double> figures = {facts.pivot_threshold, facts.largest_entry,
                                        symbolic.factor_flops};

@@ -89,8 +89,21 @@ bool has_pairs(const std::vector<std::int32_t>& partner) {
   return false;
 }
 
+void take(const GivenPreparation& given, PreparedMatrix& prepared) {
+  prepared.row_scale = given.row_scale;
+  prepared.column_scale = given.column_scale;
+  if (prepared.kind == FactorKind::kLu) prepared.row_of = given.row_of;
+  if (prepared.kind == FactorKind::kLdlt) prepared.partner = given.partner;
+  prepared.structural_rank = given.structural_rank;
+}
+
 void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) {
   SymmetricMatrix& lower = prepared.matrix.lower;
+  if (options.given != nullptr) {
+    take(*options.given, prepared);
+    multiply(lower, prepared.row_scale);
+    return;
+  }
   std::vector<double> log;
   switch (chosen(options.scaling, prepared.kind, prepared.matrix)) {
     case Scaling::kEquilibrate:
@@ -125,10 +138,13 @@ void cut_blocks(PreparedMatrix& prepared, GeneralMatrix& matrix) {
   if (!split.between.row.empty()) prepared.coupling = std::move(split.between);
 }
 
-void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
-                     const PrepareOptions& options) {
+// Scales, and the order of rows, of a matrix for L U.
+void match_general(PreparedMatrix& prepared, const GeneralMatrix& matrix,
+                   const PrepareOptions& options) {
   const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
-  if (scaling == Scaling::kEquilibrate) {
+  if (options.given != nullptr) {
+    take(*options.given, prepared);
+  } else if (scaling == Scaling::kEquilibrate) {
     const ScalingLogs logs = equilibration(matrix);
     set_scales(prepared, matrix, logs.row, logs.column);
   } else if (scaling == Scaling::kMatching) {
@@ -141,6 +157,11 @@ void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
     const std::vector<double> log(static_cast<std::size_t>(matrix.size), uniform / 2);
     set_scales(prepared, matrix, log, log);
   }
+}
+
+void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
+                     const PrepareOptions& options) {
+  match_general(prepared, matrix, options);
   multiply(matrix, prepared);
   if (!prepared.row_of.empty()) {
     const std::vector<std::int32_t> inverse = inverse_permutation(prepared.row_of);

@@ -5,6 +5,7 @@
 #include <Eigen/Dense>
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
+#include <complex>
 #include <random>
 
 namespace espalier {
@@ -134,6 +135,46 @@ TEST(EigenErrors, OfABoundSayWhatSuffices) {
   EXPECT_NE(solver.lastErrorMessage().find("suffices"), std::string::npos);
   solver.setMemory("min").compute(random_matrix<Columns>(60, 1, true));
   EXPECT_EQ(solver.info(), Eigen::Success) << solver.lastErrorMessage();
+}
+
+using ComplexSparse = Eigen::SparseMatrix<std::complex<double>>;
+
+ComplexSparse random_complex(int n, bool hermitian, bool alternating = false) {
+  const ComplexSparse real =
+      random_matrix<Sparse<Eigen::ColMajor, int>>(n, 1, hermitian, alternating)
+          .cast<std::complex<double>>();
+  const ComplexSparse other = random_matrix<Sparse<Eigen::ColMajor, int>>(n, 2, false)
+                                  .cast<std::complex<double>>();
+  const std::complex<double> i(0, 0.5);
+  if (!hermitian) return real + i * other;
+  return real + i * (other - ComplexSparse(other.transpose()));
+}
+
+template <class Solver>
+void check_complex(Solver& solver, const ComplexSparse& a) {
+  solver.compute(a);
+  ASSERT_EQ(solver.info(), Eigen::Success) << solver.lastErrorMessage();
+  const Eigen::MatrixXcd known = Eigen::MatrixXcd::Random(a.rows(), 3), b = a * known;
+  EXPECT_LT((solver.solve(b) - known).norm(), 1e-11);
+  solver.factorize(2.0 * a);
+  EXPECT_LT((2.0 * solver.solve(b) - known).norm(), 1e-11);
+}
+
+TEST(EigenSolvers, SolveComplexMatrices) {
+  EspalierLLT<ComplexSparse> lower;
+  check_complex(lower, random_complex(50, true));
+  EspalierLLT<ComplexSparse, Eigen::Upper> upper;
+  check_complex(upper, random_complex(50, true));
+  EspalierLDLT<ComplexSparse> indefinite;
+  check_complex(indefinite, random_complex(60, true, true));
+  EXPECT_EQ(indefinite.negativeEigenvalues(), 20);
+  EspalierLU<ComplexSparse> general;
+  const ComplexSparse a = random_complex(50, false);
+  check_complex(general, a);
+  general.compute(a);
+  const Eigen::MatrixXcd known = Eigen::MatrixXcd::Random(50, 2);
+  EXPECT_LT((general.solveTransposed(a.transpose() * known) - known).norm(), 1e-11);
+  EXPECT_LT((general.solveAdjoint(a.adjoint() * known) - known).norm(), 1e-11);
 }
 
 }  // namespace

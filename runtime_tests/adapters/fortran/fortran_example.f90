@@ -34,9 +34,31 @@ program fortran_example
   text = espalier_last_error()
   call expect(status /= 0 .and. index(text, "suffices") > 0, "a bound that is too small")
   call espalier_solver_destroy(solver)
+  call solve_complex()
   if (failures > 0) error stop 1
 
 contains
+
+  ! [2 1+i; 1-i 3] x = b, Hermitian, of which the upper triangle is given.
+  subroutine solve_complex()
+    complex(c_double_complex) :: upper(3), z(2)
+    type(c_ptr) :: hermitian
+    upper = [(2d0, 0d0), (1d0, 1d0), (3d0, 0d0)]
+    ! Of x = (1, i).
+    z = [(2d0, 0d0) + (1d0, 1d0) * (0d0, 1d0), (1d0, -1d0) + (3d0, 0d0) * (0d0, 1d0)]
+    call espalier_check(espalier_solver_analyse(hermitian, &
+      espalier_complex_triplets(2, [1, 1, 2], [1, 2, 2], upper, ESPALIER_HERMITIAN), &
+      espalier_default_options()))
+    call espalier_check(espalier_solver_plan(hermitian, ESPALIER_UNBOUNDED))
+    call espalier_check(espalier_solver_factorise(hermitian))
+    call espalier_check(espalier_solver_solve_complex(hermitian, 0, 1, z))
+    call expect(maxval(abs(z - [(1d0, 0d0), (0d0, 1d0)])) < 1e-14, "complex numbers")
+    upper = 2 * upper
+    call espalier_check(espalier_solver_factorise_complex_values(hermitian, upper, &
+      3_c_int64_t))
+    call espalier_check(espalier_solver_solve_complex(hermitian, 2, 1, z))
+    call espalier_solver_destroy(hermitian)
+  end subroutine
 
   function times(v) result(product)
     real(c_double), intent(in) :: v(n)

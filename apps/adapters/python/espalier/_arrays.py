@@ -39,14 +39,12 @@ def _is_long(numbers):
     return getattr(numbers, "typecode", "i") in "lq"
 
 
-def _reals(numbers):
-    if numpy is not None and numpy.iscomplexobj(numbers):
-        raise TypeError("complex matrices and vectors: Espalier's solver is real")
-    return Array(numbers, "d")
+def _is_complex(numbers):
+    return numpy is not None and numpy.iscomplexobj(numbers)
 
 
 class Matrix:
-    """A square matrix in one of SciPy's forms csc, csr and coo.
+    """A square matrix in one of SciPy's forms csc, csr and coo, real or complex.
 
     Takes whatever has `format`, `shape`, `data` and the index arrays of that format, as
     SciPy's matrices and arrays do; anything else that SciPy can turn into csc; without
@@ -60,7 +58,8 @@ class Matrix:
             raise ValueError(f"a matrix of {rows} rows and {columns} columns: not square")
         self.order = rows
         self.format = matrix.format
-        self.values = _reals(matrix.data)
+        self.complex = _is_complex(matrix.data)
+        self.values = Array(matrix.data, "D" if self.complex else "d")
         if self.format == "coo":
             given = {"rows": matrix.row, "columns": matrix.col}
         elif self.format == "csc":
@@ -73,7 +72,8 @@ class Matrix:
 
     def same_pattern(self, other):
         """Whether the entries of another matrix stand where this one's do, in order."""
-        if (self.order, self.format) != (other.order, other.format):
+        if (self.order, self.format, self.complex) != (other.order, other.format,
+                                                       other.complex):
             return False
         return all(_equal(self.indices[name].owner, other.indices[name].owner)
                    for name in self.indices)
@@ -87,6 +87,7 @@ class Matrix:
         into.symmetry = symmetry
         into.index_bits = 64 if self.long else 32
         into.values = self.values.pointer
+        into.scalar = int(self.complex)
         for name, each in self.indices.items():
             setattr(into, name, each.pointer)
 
@@ -124,7 +125,7 @@ def _with_format(matrix):
 class Vectors:
     """Right-hand sides, copied to where the solver leaves the solutions."""
 
-    def __init__(self, b, order):
+    def __init__(self, b, order, complex_=False):
         if hasattr(b, "toarray"):
             b = b.toarray()
         if numpy is None:
@@ -132,10 +133,12 @@ class Vectors:
             self.columns, entries = 1, len(self.result)
             self.address = self.result.buffer_info()[0]
         else:
-            if numpy.iscomplexobj(b):
-                _reals(b)
+            if _is_complex(b) and not complex_:
+                raise TypeError("complex right-hand sides of a real matrix: solve for "
+                                "b.real and b.imag, or factor A.astype(complex)")
             # By columns, a copy in any case.
-            self.result = numpy.array(b, dtype="d", order="F", copy=True)
+            self.result = numpy.array(b, dtype="D" if complex_ else "d", order="F",
+                                      copy=True)
             if self.result.ndim not in (1, 2):
                 raise ValueError(f"right-hand sides of {self.result.ndim} dimensions")
             self.columns = self.result.shape[1] if self.result.ndim == 2 else 1
@@ -149,11 +152,12 @@ class Vectors:
 class Block:
     """Zeros for a dense matrix that the solver fills, by columns."""
 
-    def __init__(self, rows, columns):
+    def __init__(self, rows, columns, complex_=False):
         if numpy is None:
             self.result = array.array("d", bytes(8 * rows * columns))
             self.address = self.result.buffer_info()[0]
         else:
-            self.result = numpy.zeros((rows, columns), order="F")
+            self.result = numpy.zeros((rows, columns), dtype="D" if complex_ else "d",
+                                      order="F")
             self.address = self.result.ctypes.data
         self.address = self.address or None

@@ -50,7 +50,7 @@ class Input(ctypes.Structure):
                 ("symmetry", ctypes.c_int32), ("index_bits", ctypes.c_int32),
                 ("index_base", ctypes.c_int32), ("starts", ctypes.c_void_p),
                 ("rows", ctypes.c_void_p), ("columns", ctypes.c_void_p),
-                ("values", ctypes.c_void_p)]
+                ("values", ctypes.c_void_p), ("scalar", ctypes.c_int32)]
 
 
 class Options(ctypes.Structure):
@@ -84,7 +84,8 @@ class Statistics(ctypes.Structure):
                 ("doubts", ctypes.c_int32), ("backward_error", ctypes.c_double),
                 ("condition_1norm", ctypes.c_double),
                 ("forward_error_bound", ctypes.c_double), ("advice", ctypes.c_char_p),
-                ("singular", ctypes.c_int32), ("rank", ctypes.c_int32)]
+                ("singular", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("scalar", ctypes.c_int32)]
 
 
 Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double)
@@ -108,6 +109,9 @@ _ARGUMENTS = {
     "save": [ctypes.c_void_p, ctypes.c_char_p],
     "read_determinant": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double),
                          ctypes.POINTER(ctypes.c_int64)],
+    "read_complex_determinant": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_double),
+                                 ctypes.POINTER(ctypes.c_int64),
+                                 ctypes.POINTER(ctypes.c_double)],
     "read_schur": [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64],
     "read_null_space": [ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64],
 }

@@ -1,5 +1,6 @@
 """Factorisations and what solves with them."""
 
+import cmath
 import ctypes
 import errno
 import math
@@ -192,14 +193,15 @@ class Factorized:
             return self
 
     def solve(self, b, trans="N"):
-        """x of A x = b, or with trans="T" of A^T x = b.
+        """x of A x = b, with trans="T" of A^T x = b, with "H" of A^H x = b.
 
         b: a vector, or a matrix of right-hand sides as its columns; it is not changed.
         """
-        transposed = _choice("trans", trans, {"N": 0, "T": 1})
+        transposed = _choice("trans", trans,
+                             {"N": 0, "T": 1, "H": 2 if self._matrix.complex else 1})
         with self._lock:
             self._need_open()
-            vectors = _arrays.Vectors(b, self._matrix.order)
+            vectors = _arrays.Vectors(b, self._matrix.order, self._matrix.complex)
             n = max(self._matrix.order, 1)
             check(library().espalier_solver_solve_block(
                 self._handle, transposed, vectors.columns, vectors.address, n,
@@ -217,14 +219,18 @@ class Factorized:
         count = self._options.schur_count
         with self._lock:
             self._need_open()
-            block = _arrays.Block(count, count)
+            block = _arrays.Block(count, count, self._matrix.complex)
             check(library().espalier_solver_read_schur(self._handle, block.address,
                                                        max(count, 1)))
         return block.result
 
     def slogdet(self):
         """Sign and logarithm of the modulus of the determinant, as numpy.linalg.slogdet:
-        of one that is far outside of what a float holds, too."""
+        of one that is far outside of what a float holds, too. Of a complex matrix the
+        first is a number of modulus 1, or nan where it is not known: it is of Hermitian
+        ones."""
+        if self._matrix.complex:
+            return self._complex_slogdet()
         mantissa, exponent = ctypes.c_double(), ctypes.c_int64()
         with self._lock:
             self._need_open()
@@ -235,10 +241,23 @@ class Factorized:
         return (math.copysign(1.0, mantissa.value),
                 math.log(abs(mantissa.value)) + exponent.value * math.log(2))
 
+    def _complex_slogdet(self):
+        mantissa, exponent = ctypes.c_double(), ctypes.c_int64()
+        argument = ctypes.c_double()
+        with self._lock:
+            self._need_open()
+            check(library().espalier_solver_read_complex_determinant(
+                self._handle, ctypes.byref(mantissa), ctypes.byref(exponent),
+                ctypes.byref(argument)))
+        if mantissa.value == 0:
+            return 0j, -math.inf
+        return (cmath.rect(1.0, argument.value),
+                math.log(mantissa.value) + exponent.value * math.log(2))
+
     def _null_space(self, transposed):
         with self._lock:
             n, count = self._matrix.order, self._read().null_space
-            block = _arrays.Block(n, count)
+            block = _arrays.Block(n, count, self._matrix.complex)
             check(library().espalier_solver_read_null_space(self._handle, transposed,
                                                             block.address, max(n, 1)))
             return block.result
@@ -316,14 +335,14 @@ class Factorized:
 def factorized(A, memory=None, **options):
     """Factors a sparse matrix inside a bound on the memory of this process.
 
-    A        a SciPy matrix or array in one of the forms csc, csr and coo, of float64 with
-             indices of 32 or 64 bits: not copied before it is analysed. Others are
-             converted. Without SciPy a tuple (data, indices, indptr) of compressed columns
+    A        a SciPy matrix or array in one of the forms csc, csr and coo, of float64 or
+             complex128 with indices of 32 or 64 bits: not copied before it is analysed.
+             Others are converted. Without SciPy a tuple (data, indices, indptr) of compressed columns
     memory   bytes that may be resident in the process, as a number or "2GiB"; "min" for
              the least that suffices, "auto" for what limits leave (`available_memory`);
              None: no bound
-    kind     "auto": Cholesky or L D L^T where A is symmetric, else L U; or "spd",
-             "symmetric", "general"
+    kind     "auto": Cholesky or L D L^T where A is symmetric or Hermitian, else L U; or
+             "spd", "symmetric", "general"
     precision  of the factor, "double" or "single"; solutions are refined in double
     scaling  "auto", "none", "equilibrate", "matching"
     ordering "auto", "metis", "scotch", "amd", "natural"

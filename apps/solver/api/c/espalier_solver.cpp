@@ -28,8 +28,8 @@ void c_api::need_factor(const espalier_solver& handle, const char* function) {
 Operation c_api::operation_of(const espalier_solver& handle, std::int32_t transposed) {
   if (transposed != 0 && transposed != 1)
     throw InvalidInput(fmt::format("transposed is {}, neither 0 nor 1", transposed));
-  const bool given = handle.given && handle.given->transposed();
-  return (transposed != 0) != given ? Operation::kTransposed : Operation::kPlain;
+  return (transposed != 0) != handle.is_transposed() ? Operation::kTransposed
+                                                     : Operation::kPlain;
 }
 
 namespace {
@@ -49,6 +49,46 @@ void c_api::construct(espalier_solver& handle, InputMatrix&& matrix,
                                 : std::make_unique<Solver>(std::move(matrix), options);
 }
 
+void c_api::construct(espalier_solver& handle, ComplexMatrix&& matrix,
+                      const SolverOptions& options,
+                      const espalier_solver_options* given) {
+  handle.complex = adopts(given)
+                       ? std::make_unique<ComplexSolver>(adopt(handle, options.workers),
+                                                         std::move(matrix), options)
+                       : std::make_unique<ComplexSolver>(std::move(matrix), options);
+}
+
+namespace {
+
+void conjugate(std::span<Complex> numbers) {
+  for (Complex& number : numbers) number = std::conj(number);
+}
+
+// Of M = A^T: A^-H b is the conjugate of M^-1 times that of b.
+void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
+                   std::span<Complex> b) {
+  if (transposed < 0 || transposed > 2)
+    throw InvalidInput(fmt::format("transposed is {}: not one of 0 … 2", transposed));
+  const bool across = handle.is_transposed(), around = across && transposed == 2;
+  const ComplexOperation operation =
+      across ? transposed == 0 ? ComplexOperation::kTransposed : ComplexOperation::kPlain
+      : transposed == 0 ? ComplexOperation::kPlain
+      : transposed == 1 ? ComplexOperation::kTransposed
+                        : ComplexOperation::kConjugateTransposed;
+  if (around) conjugate(b);
+  handle.solution = handle.complex->solve(b, columns, operation);
+  if (around) conjugate(b);
+}
+
+}  // namespace
+
+void c_api::solve(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
+                  std::span<double> b) {
+  if (handle.complex)
+    return solve_complex(handle, transposed, columns, complex_numbers(b));
+  handle.solution = handle.solver->solve(b, columns, operation_of(handle, transposed));
+}
+
 int c_api::factorise(espalier_solver& handle) {
   handle.factored = false;
   handle.failed_column = -1;
@@ -59,7 +99,8 @@ int c_api::factorise(espalier_solver& handle) {
     progress = [&handle](double done) {
       if (handle.progress(handle.progress_context, done) != 0) throw Cancelled();
     };
-  auto run = handle.solver->factorise(progress);
+  auto run = handle.complex ? handle.complex->factorise(progress)
+                            : handle.solver->factorise(progress);
   if (!run) {
     handle.failed_column = run.error().column;
     return fail(EDOM, fmt::format("not positive definite: no positive pivot in column {}",
@@ -77,19 +118,29 @@ int c_api::factorise_with(espalier_solver& handle, const InputMatrix& matrix) {
   return factorise(handle);
 }
 
+int c_api::factorise_with(espalier_solver& handle, ComplexMatrix&& matrix) {
+  handle.factored = handle.has_values = false;
+  handle.complex->replace_values(std::move(matrix));
+  handle.has_values = true;
+  return factorise(handle);
+}
+
 namespace {
 
-void fill(const Solver& solver, espalier_solver_statistics& out) {
+void fill(const espalier_solver& handle, espalier_solver_statistics& out) {
+  const Solver& solver = handle.factoring();
   const Analysis& analysis = solver.analysis();
-  out.order = analysis.symbolic.size;
+  out.order = handle.order();
+  out.scalar = handle.complex ? ESPALIER_SOLVER_COMPLEX : ESPALIER_SOLVER_REAL;
   out.kind = static_cast<std::int32_t>(solver.kind()) + ESPALIER_SOLVER_KIND_CHOLESKY;
   out.precision = solver.precision() == Precision::kSingle ? ESPALIER_SOLVER_SINGLE
                                                            : ESPALIER_SOLVER_DOUBLE;
-  out.structural_rank = solver.prepared().structural_rank;
+  out.structural_rank = solver.prepared().structural_rank / handle.parts();
   out.singular = solver.singular() ? 1 : 0;
   out.factor_entries = analysis.symbolic.factor_entries;
   out.factor_flops = analysis.symbolic.factor_flops;
-  out.analyse_seconds = solver.analyse_seconds();
+  out.analyse_seconds =
+      handle.complex ? handle.complex->analyse_seconds() : solver.analyse_seconds();
   out.baseline_bytes = solver.memory().baseline;
   out.factor_growth = solver.factor_growth();
   out.peak_resident = solver.peak_resident();
@@ -148,11 +199,14 @@ void espalier_solver_destroy(espalier_solver* solver) { delete solver; }
 int espalier_solver_least(const espalier_solver* solver, int64_t* in_core,
                           int64_t* out_of_core) {
   return guarded([&] {
-    const Solver& inner = *need(solver, "solver").solver;
-    need(in_core, "in_core") = inner.memory().least();
+    const espalier_solver& handle = need(solver, "solver");
+    const Solver& inner = handle.factoring();
+    const Bytes beside = handle.complex ? handle.complex->least() - inner.least() : 0;
+    need(in_core, "in_core") = checked_add(inner.memory().least(), beside);
     if (out_of_core != nullptr)
-      *out_of_core =
-          inner.spills() ? inner.memory().least_out_of_core() : std::int64_t{-1};
+      *out_of_core = inner.spills()
+                         ? checked_add(inner.memory().least_out_of_core(), beside)
+                         : std::int64_t{-1};
     return 0;
   });
 }
@@ -164,9 +218,12 @@ int espalier_solver_plan(espalier_solver* solver, int64_t bound) {
     if (bound < 0) return fail(EINVAL, fmt::format("a bound of {} bytes", bound));
     std::optional<Bytes> wanted;
     if (bound != INT64_MAX) wanted = bound;
-    if (bound == ESPALIER_SOLVER_MEMORY_LEAST) wanted = handle.solver->least_for_plan();
+    if (bound == ESPALIER_SOLVER_MEMORY_LEAST)
+      wanted = handle.complex ? handle.complex->least_for_plan()
+                              : handle.solver->least_for_plan();
     handle.planned = handle.factored = false;
-    const auto planned = handle.solver->plan(wanted);
+    const auto planned =
+        handle.complex ? handle.complex->plan(wanted) : handle.solver->plan(wanted);
     if (!planned) return fail(ENOMEM, planned.error().message());
     handle.planned = true;
     return 0;
@@ -188,7 +245,9 @@ int espalier_solver_refactorise(espalier_solver* solver,
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
     need_plan(handle, "refactorise");
-    if (handle.given && handle.given->transposed())
+    if (handle.complex)
+      return fail(EINVAL, "refactorise: the matrix is complex; use factorise_values");
+    if (handle.is_transposed())
       return fail(EINVAL, "refactorise: of compressed rows; use factorise_values");
     return factorise_with(handle, matrix_from(need(matrix, "matrix")));
   });
@@ -199,11 +258,10 @@ int espalier_solver_solve(espalier_solver* solver, int32_t transposed, int32_t c
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
     need_factor(handle, "solve");
-    const Operation operation = operation_of(handle, transposed);
+    if (!handle.complex) (void)operation_of(handle, transposed);
     const std::span<double> b =
-        vectors_from(handle.solver->analysis().symbolic.size, columns, vectors);
-    if (b.empty()) return 0;
-    handle.solution = handle.solver->solve(b, columns, operation);
+        vectors_from(handle.factoring().analysis().symbolic.size, columns, vectors);
+    if (!b.empty()) solve(handle, transposed, columns, b);
     return 0;
   });
 }
@@ -212,7 +270,7 @@ int espalier_solver_save(const espalier_solver* solver, const char* path) {
   return guarded([&] {
     const espalier_solver& handle = need(solver, "solver");
     need_factor(handle, "save");
-    handle.solver->save(&need(path, "path"));
+    handle.factoring().save(&need(path, "path"));
     return 0;
   });
 }
@@ -227,6 +285,8 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
     handle->solver = adopts(options)
                          ? Solver::load(adopt(*handle, given.workers), file, given)
                          : Solver::load(file, given);
+    if (handle->solver->real_form() != RealForm::kNone)
+      handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
     handle->factored = true;
     *solver = handle.release();
     return 0;
@@ -239,7 +299,7 @@ int espalier_solver_read_statistics(const espalier_solver* solver,
     const espalier_solver& handle = need(solver, "solver");
     espalier_solver_statistics& out = need(statistics, "statistics");
     espalier_solver_statistics all{};
-    fill(*handle.solver, all);
+    fill(handle, all);
     fill(handle.run, all);
     fill(handle.solution, all);
     all.failed_column = handle.failed_column;

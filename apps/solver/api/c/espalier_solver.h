@@ -77,11 +77,19 @@ enum {
 };
 
 /** Beside ESPALIER_SOLVER_GENERAL and ESPALIER_SOLVER_SYMMETRIC, which in
- *  espalier_solver_input stands for either triangle. */
+ *  espalier_solver_input stands for either triangle. Of a complex matrix
+ *  ESPALIER_SOLVER_WHOLE is Hermitian or symmetric. */
 enum {
   ESPALIER_SOLVER_WHOLE = 2,            /**< symmetric, both triangles given */
   ESPALIER_SOLVER_WHOLE_OR_GENERAL = 3, /**< found out by the entries */
+  ESPALIER_SOLVER_HERMITIAN = 4         /**< complex, either triangle */
 };
+
+/** Numbers of a matrix and of its vectors. Where they are complex every `double*` of
+ *  matrices, vectors and blocks points to numbers of two doubles, real and imaginary
+ * part: `double _Complex` in C, `complex(c_double_complex)` in Fortran. Counts, orders
+ * and distances such as `leading` are in complex numbers. */
+enum { ESPALIER_SOLVER_REAL = 0, ESPALIER_SOLVER_COMPLEX = 1 };
 
 /** A square matrix in any of the usual forms, in any order of entries; those that are
  *  given several times are added. Of a symmetric matrix each entry (i, j) off the
@@ -100,10 +108,11 @@ typedef struct espalier_solver_input {
   const void* rows;     /**< of each entry; not of compressed rows */
   const void* columns;  /**< of each entry; not of compressed columns */
   const double* values; /**< of each entry, finite */
+  int32_t scalar;       /**< ESPALIER_SOLVER_REAL or …_COMPLEX */
 } espalier_solver_input;
 
 #define ESPALIER_SOLVER_INPUT_INIT \
-  { sizeof(espalier_solver_input), 0, 0, 0, 0, 32, 0, NULL, NULL, NULL, NULL }
+  { sizeof(espalier_solver_input), 0, 0, 0, 0, 32, 0, NULL, NULL, NULL, NULL, 0 }
 
 /* ----------------------------------------------------------------------- options --- */
 
@@ -233,7 +242,7 @@ ESPALIER_SOLVER_API int espalier_solver_refactorise(espalier_solver* solver,
 /**
  * x = A^-1 b, or A^-T b, in place, for `columns` vectors of n finite entries, one after
  * the other.
- * @param transposed  0 or 1
+ * @param transposed  0 or 1; of a complex matrix 2 is A^-H b
  */
 ESPALIER_SOLVER_API int espalier_solver_solve(espalier_solver* solver, int32_t transposed,
                                               int32_t columns, double* vectors);
@@ -304,6 +313,9 @@ typedef struct espalier_solver_statistics {
                                    this machine, valid for ever; NULL: nothing */
   int32_t singular;           /**< 1: the matrix is, to working precision */
   int32_t rank;               /**< its estimated rank, after a factorisation */
+  int32_t scalar;             /**< ESPALIER_SOLVER_REAL or …_COMPLEX; then entries and
+                                   operations of the factor, delayed, perturbed and 2 x 2
+                                   pivots are those of the real form, of order 2 n */
 } espalier_solver_statistics;
 
 /** What is known so far. Set `statistics->size` before. */
@@ -365,6 +377,14 @@ ESPALIER_SOLVER_API int espalier_solver_read_determinant(const espalier_solver* 
                                                          int64_t* exponent);
 
 /**
+ * The modulus of the determinant of a complex matrix, likewise, and its argument.
+ * @param argument  in (-pi, pi]; NaN where it is not known: it is of Hermitian matrices,
+ *                  0 or pi, in the process that has factored them
+ */
+ESPALIER_SOLVER_API int espalier_solver_read_complex_determinant(
+    const espalier_solver* solver, double* mantissa, int64_t* exponent, double* argument);
+
+/**
  * The Schur complement on options.schur, k variables, of the others' block, after
  * factorise(): all of it, also of a symmetric matrix. It stands in memory with the factor
  * inside the bound; `block` is the caller's.
@@ -378,7 +398,7 @@ ESPALIER_SOLVER_API int espalier_solver_read_schur(const espalier_solver* solver
 /**
  * An orthonormal basis of the null space of A, or of A^T, after factorise():
  * espalier_solver_statistics::null_space vectors.
- * @param transposed  0 or 1
+ * @param transposed  0 or 1; of a complex matrix 2: of A^H
  * @param basis       vector k begins at basis[k * leading]
  * @param leading     at least n
  * @return -EINVAL where pivots were perturbed; -EIO where vectors do not become null

@@ -16,7 +16,8 @@
 namespace espalier::solver::c_api {
 namespace {
 
-constexpr std::size_t kInputSizes[] = {sizeof(espalier_solver_input)};
+// That there were, in order; the last one is the present one.
+constexpr std::size_t kInputSizes[] = {72, sizeof(espalier_solver_input)};
 
 std::int32_t choice(const char* field, std::int32_t given, std::int32_t last) {
   if (given < 0 || given > last)
@@ -27,7 +28,6 @@ std::int32_t choice(const char* field, std::int32_t given, std::int32_t last) {
 
 void check_fields(const espalier_solver_input& input) {
   choice("format", input.format, ESPALIER_SOLVER_TRIPLETS);
-  choice("symmetry", input.symmetry, ESPALIER_SOLVER_WHOLE_OR_GENERAL);
   choice("index_base", input.index_base, 1);
   if (input.index_bits != 32 && input.index_bits != 64)
     throw InvalidInput(
@@ -113,8 +113,17 @@ struct Position {
 
 }  // namespace
 
-GivenMatrix::GivenMatrix(const espalier_solver_input& given) {
+espalier_solver_input given_input(const espalier_solver_input& given) {
   const espalier_solver_input input = versioned(given, kInputSizes, "input");
+  choice("scalar", input.scalar, ESPALIER_SOLVER_COMPLEX);
+  if (input.scalar == ESPALIER_SOLVER_REAL && input.symmetry == ESPALIER_SOLVER_HERMITIAN)
+    throw InvalidInput("input.symmetry is Hermitian of a real matrix: it is symmetric");
+  choice("symmetry", input.symmetry, ESPALIER_SOLVER_HERMITIAN);
+  return input;
+}
+
+GivenMatrix::GivenMatrix(const espalier_solver_input& given) {
+  const espalier_solver_input input = given_input(given);
   check_fields(input);
   order_ = static_cast<std::int32_t>(input.order);
   symmetric_ = input.symmetry == ESPALIER_SOLVER_SYMMETRIC;
@@ -287,6 +296,18 @@ InputMatrix GivenMatrix::with_values(const double* values) const {
   if (symmetric_)
     return made_of<SymmetricMatrix>(order_, column_start_, row_, std::move(sum));
   return made_of<GeneralMatrix>(order_, column_start_, row_, std::move(sum));
+}
+
+std::vector<bool> entries_above_diagonal(const espalier_solver_input& input) {
+  std::vector<bool> above;
+  const auto note = [&above](std::int64_t, std::int64_t row, std::int64_t column) {
+    above.push_back(row < column);
+  };
+  if (input.index_bits == 32)
+    for_each_given<std::int32_t>(input, note);
+  else
+    for_each_given<std::int64_t>(input, note);
+  return above;
 }
 
 }  // namespace espalier::solver::c_api

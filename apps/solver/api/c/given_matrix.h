@@ -10,6 +10,14 @@
 
 namespace espalier::solver::c_api {
 
+/// The caller's struct, whatever its version. @throws InvalidInput naming what cannot be
+[[nodiscard]] espalier_solver_input given_input(const espalier_solver_input& given);
+
+/// Of each entry whether its row is before its column. @param input  of which a
+/// GivenMatrix was made
+[[nodiscard]] std::vector<bool> entries_above_diagonal(
+    const espalier_solver_input& input);
+
 /// The pattern of a caller's matrix as the solver wants it, compressed columns with
 /// increasing rows, and where each of his entries goes. It stays with the solver, so that
 /// other values need no pattern.

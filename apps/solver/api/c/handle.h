@@ -6,8 +6,10 @@
 #include <optional>
 
 #include "solver/api/c/arguments.h"
+#include "solver/api/c/given_complex.h"
 #include "solver/api/c/given_matrix.h"
 #include "solver/api/solver.h"
+#include "solver/complex/complex_solver.h"
 #include "solver/memory/budget.h"
 #include "solver/runtime/runtime.h"
 
@@ -17,9 +19,12 @@ struct espalier_solver_budget {
 
 struct espalier_solver {
   std::unique_ptr<espalier::solver::Runtime> adopted;  ///< the program's StarPU
+  /// Of a real matrix, or of a complex one.
   std::unique_ptr<espalier::solver::Solver> solver;
-  /// Of espalier_solver_analyse().
+  std::unique_ptr<espalier::solver::ComplexSolver> complex;
+  /// Of espalier_solver_analyse(), likewise.
   std::optional<espalier::solver::c_api::GivenMatrix> given;
+  std::optional<espalier::solver::c_api::GivenComplex> given_complex;
   bool planned = false, factored = false;
   bool has_values = true;  ///< false: those that were given did not fit
   espalier::solver::FactorReport run;
@@ -27,6 +32,28 @@ struct espalier_solver {
   std::int32_t failed_column = -1;
   espalier_solver_progress progress = nullptr;
   void* progress_context = nullptr;
+
+  /// The one that factors: the caller's matrix, or the real form of it.
+  [[nodiscard]] espalier::solver::Solver& factoring() const {
+    return complex ? complex->real() : *solver;
+  }
+  /// Doubles of one of the caller's numbers.
+  [[nodiscard]] std::int32_t parts() const { return complex ? 2 : 1; }
+  /// Of the caller's matrix.
+  [[nodiscard]] std::int32_t order() const {
+    return factoring().analysis().symbolic.size / parts();
+  }
+  [[nodiscard]] std::int64_t kept() const {
+    return factoring().analysis().symbolic.kept() / parts();
+  }
+  [[nodiscard]] std::int64_t null_space() const {
+    return complex ? complex->null_space() : solver->null_space();
+  }
+  /// Whether it is the caller's matrix transposed that is factored.
+  [[nodiscard]] bool is_transposed() const {
+    return (given && given->transposed()) ||
+           (given_complex && given_complex->transposed());
+  }
 };
 
 namespace espalier::solver::c_api {
@@ -34,6 +61,8 @@ namespace espalier::solver::c_api {
 /// Makes the handle's solver, on the program's StarPU where the options ask for it.
 /// @param given  what `options` was read from
 void construct(espalier_solver& handle, InputMatrix&& matrix,
+               const SolverOptions& options, const espalier_solver_options* given);
+void construct(espalier_solver& handle, ComplexMatrix&& matrix,
                const SolverOptions& options, const espalier_solver_options* given);
 
 /// @throws InvalidInput naming the function that was called too early
@@ -45,9 +74,20 @@ void need_factor(const espalier_solver& handle, const char* function);
 [[nodiscard]] Operation operation_of(const espalier_solver& handle,
                                      std::int32_t transposed);
 
+/// b := op(A)^-1 b for vectors of the caller's numbers, one after the other, and what is
+/// known of that. @throws InvalidInput for another `transposed` than there is
+void solve(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
+           std::span<double> b);
+
 /// Factors the values that are there. @return 0 or -EDOM
 [[nodiscard]] int factorise(espalier_solver& handle);
 /// Takes new values first.
 [[nodiscard]] int factorise_with(espalier_solver& handle, const InputMatrix& matrix);
+[[nodiscard]] int factorise_with(espalier_solver& handle, ComplexMatrix&& matrix);
+
+/// Numbers of two doubles.
+[[nodiscard]] inline std::span<Complex> complex_numbers(std::span<double> parts) {
+  return {reinterpret_cast<Complex*>(parts.data()), parts.size() / 2};
+}
 
 }  // namespace espalier::solver::c_api

@@ -1,6 +1,7 @@
 // The C interface: what a factor tells beside solutions.
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -19,10 +20,25 @@ void give(std::span<const double> dense, std::int64_t rows, double* to,
     std::copy_n(dense.data() + at, rows, to);
 }
 
-void transpose(std::span<double> square, std::int64_t order) {
+// @tparam T  double or Complex
+template <class T>
+void transpose(std::span<T> square, std::int64_t order) {
   for (std::int64_t j = 0; j < order; ++j)
     for (std::int64_t i = 0; i < j; ++i)
       std::swap(square[i + j * order], square[j + i * order]);
+}
+
+// Null vectors of A^H are those of A^T, conjugated.
+std::vector<Complex> complex_null_space(espalier_solver& handle,
+                                        std::int32_t transposed) {
+  if (transposed < 0 || transposed > 2)
+    throw InvalidInput(fmt::format("transposed is {}: not one of 0 … 2", transposed));
+  const bool across = handle.is_transposed() != (transposed != 0);
+  std::vector<Complex> vectors = handle.complex->null_space_basis(
+      across ? ComplexOperation::kTransposed : ComplexOperation::kPlain);
+  if (transposed == 2)
+    for (Complex& value : vectors) value = std::conj(value);
+  return vectors;
 }
 
 }  // namespace
@@ -34,9 +50,33 @@ int espalier_solver_read_determinant(const espalier_solver* solver, double* mant
     need(mantissa, "mantissa");
     need(exponent, "exponent");
     need_factor(handle, "read_determinant");
+    if (handle.complex)
+      return fail(
+          EINVAL,
+          "read_determinant: the matrix is complex; use read_complex_determinant");
     const Determinant found = handle.solver->determinant();
     *mantissa = found.mantissa;
     *exponent = found.exponent;
+    return 0;
+  });
+}
+
+int espalier_solver_read_complex_determinant(const espalier_solver* solver,
+                                             double* mantissa, int64_t* exponent,
+                                             double* argument) {
+  return guarded([&] {
+    const espalier_solver& handle = need(solver, "solver");
+    need(mantissa, "mantissa");
+    need(exponent, "exponent");
+    need(argument, "argument");
+    need_factor(handle, "read_complex_determinant");
+    if (!handle.complex)
+      return fail(EINVAL,
+                  "read_complex_determinant: the matrix is real; use read_determinant");
+    const ComplexDeterminant found = handle.complex->determinant();
+    *mantissa = found.modulus.mantissa;
+    *exponent = found.modulus.exponent;
+    *argument = found.argument.value_or(std::numeric_limits<double>::quiet_NaN());
     return 0;
   });
 }
@@ -47,12 +87,17 @@ int espalier_solver_read_schur(const espalier_solver* solver, double* block,
     const espalier_solver& handle = need(solver, "solver");
     need(block, "block");
     need_factor(handle, "read_schur");
-    const std::int64_t kept = handle.solver->analysis().symbolic.kept();
-    check_leading("leading", leading, handle.solver->analysis().symbolic.kept(), kept);
-    std::vector<double> dense(static_cast<std::size_t>(kept * kept));
-    handle.solver->schur(dense);
-    if (handle.given && handle.given->transposed()) transpose(dense, kept);
-    give(dense, kept, block, leading);
+    const std::int64_t kept = handle.kept(), parts = handle.parts();
+    check_leading("leading", leading, kept, kept);
+    std::vector<double> dense(static_cast<std::size_t>(parts * kept * kept));
+    if (handle.complex) {
+      handle.complex->schur(complex_numbers(dense));
+      if (handle.is_transposed()) transpose(complex_numbers(dense), kept);
+    } else {
+      handle.solver->schur(dense);
+      if (handle.is_transposed()) transpose(std::span(dense), kept);
+    }
+    give(dense, parts * kept, block, parts * leading);
     return 0;
   });
 }
@@ -62,13 +107,18 @@ int espalier_solver_read_null_space(espalier_solver* solver, int32_t transposed,
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
     need_factor(handle, "read_null_space");
-    const Operation operation = operation_of(handle, transposed);
-    const std::int64_t order = handle.solver->analysis().symbolic.size;
-    const std::int64_t count = handle.solver->null_space();
+    const std::int64_t order = handle.order(), count = handle.null_space();
+    if (!handle.complex) (void)operation_of(handle, transposed);
     if (count == 0) return 0;
     need(basis, "basis");
     check_leading("leading", leading, order, count);
-    give(handle.solver->null_space_basis(operation), order, basis, leading);
+    if (handle.complex) {
+      std::vector<Complex> vectors = complex_null_space(handle, transposed);
+      give(parts_of(vectors), 2 * order, basis, 2 * leading);
+    } else {
+      give(handle.solver->null_space_basis(operation_of(handle, transposed)), order,
+           basis, leading);
+    }
     return 0;
   });
 }

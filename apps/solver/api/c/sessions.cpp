@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "espalier/machine/memory_limits.h"
 #include "espalier/model/units.h"
@@ -16,16 +17,17 @@ using namespace espalier::solver::c_api;
 namespace {
 
 // The vectors one right after the other: solved where they are where they stand so.
-void solve_block(espalier_solver& handle, Operation operation, std::int32_t columns,
+void solve_block(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
                  const double* b, std::int64_t ldb, double* x, std::int64_t ldx) {
-  const std::int64_t n = handle.solver->analysis().symbolic.size;
+  const std::int64_t n = handle.factoring().analysis().symbolic.size;
+  ldb *= handle.parts();
+  ldx *= handle.parts();
   const bool together = columns == 1 || ldx == n;
   std::vector<double> copy(together ? 0 : static_cast<std::size_t>(n * columns));
   double* const dense = together ? x : copy.data();
   for (std::int32_t k = 0; k < columns; ++k)
     if (dense + k * n != b + k * ldb) std::copy_n(b + k * ldb, n, dense + k * n);
-  handle.solution = handle.solver->solve({dense, static_cast<std::size_t>(n * columns)},
-                                         columns, operation);
+  solve(handle, transposed, columns, {dense, static_cast<std::size_t>(n * columns)});
   for (std::int32_t k = 0; !together && k < columns; ++k)
     std::copy_n(dense + k * n, n, x + k * ldx);
 }
@@ -38,9 +40,16 @@ int espalier_solver_analyse(espalier_solver** solver, const espalier_solver_inpu
     need(solver, "solver") = nullptr;
     const espalier_solver_input& given = need(input, "input");
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
-    handle->given.emplace(given);
-    const SolverOptions chosen = options_from(options, given.order);
-    construct(*handle, handle->given->with_values(given.values), chosen, options);
+    if (given_input(given).scalar == ESPALIER_SOLVER_COMPLEX) {
+      handle->given_complex.emplace(given);
+      const SolverOptions chosen = options_from(options, given.order);
+      construct(*handle, handle->given_complex->with_values(given.values), chosen,
+                options);
+    } else {
+      handle->given.emplace(given);
+      const SolverOptions chosen = options_from(options, given.order);
+      construct(*handle, handle->given->with_values(given.values), chosen, options);
+    }
     *solver = handle.release();
     return 0;
   });
@@ -50,15 +59,19 @@ int espalier_solver_factorise_values(espalier_solver* solver, const double* valu
                                      int64_t entries) {
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
-    if (!handle.given)
+    if (!handle.given && !handle.given_complex)
       return fail(EINVAL, "factorise_values: for a solver of espalier_solver_analyse()");
     need_plan(handle, "factorise_values");
-    if (entries != handle.given->entries())
-      return fail(EINVAL, fmt::format("entries is {}: {} were analysed", entries,
-                                      handle.given->entries()));
+    const std::int64_t analysed =
+        handle.complex ? handle.given_complex->entries() : handle.given->entries();
+    if (entries != analysed)
+      return fail(EINVAL,
+                  fmt::format("entries is {}: {} were analysed", entries, analysed));
     if (entries > 0) need(values, "values");
     handle.factored = handle.has_values = false;
-    handle.solver->release_factor();
+    handle.factoring().release_factor();
+    if (handle.complex)
+      return factorise_with(handle, handle.given_complex->with_values(values));
     return factorise_with(handle, handle.given->with_values(values));
   });
 }
@@ -69,9 +82,9 @@ int espalier_solver_solve_block(espalier_solver* solver, int32_t transposed,
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
     need_factor(handle, "solve_block");
-    const Operation operation = operation_of(handle, transposed);
+    if (!handle.complex) (void)operation_of(handle, transposed);
     if (columns < 0) throw InvalidInput(fmt::format("{} right-hand sides", columns));
-    const std::int32_t order = handle.solver->analysis().symbolic.size;
+    const std::int32_t order = handle.order();
     if (columns == 0 || order == 0) return 0;
     need(b, "b");
     need(x, "x");
@@ -79,7 +92,7 @@ int espalier_solver_solve_block(espalier_solver* solver, int32_t transposed,
     check_leading("ldx", ldx, order, columns);
     if (b == x && columns > 1 && ldb != ldx)
       throw InvalidInput(fmt::format("ldb is {} and ldx {} in place", ldb, ldx));
-    solve_block(handle, operation, columns, b, ldb, x, ldx);
+    solve_block(handle, transposed, columns, b, ldb, x, ldx);
     return 0;
   });
 }
@@ -96,10 +109,17 @@ int espalier_solver_set_progress(espalier_solver* solver,
 
 int espalier_solver_read_order(const espalier_solver* solver, int32_t* order) {
   return guarded([&] {
-    const auto& permutation =
-        need(solver, "solver").solver->analysis().symbolic.permutation;
+    const espalier_solver& handle = need(solver, "solver");
+    const auto& permutation = handle.factoring().analysis().symbolic.permutation;
     if (permutation.empty()) return 0;
-    std::ranges::copy(permutation, &need(order, "order"));
+    std::int32_t* next = &need(order, "order");
+    // Of a complex variable the first of its two parts says when.
+    std::vector<bool> seen(static_cast<std::size_t>(handle.order()), false);
+    for (const std::int32_t part : permutation) {
+      const std::int32_t variable = part / handle.parts();
+      if (!seen[variable]) *next++ = variable;
+      seen[variable] = true;
+    }
     return 0;
   });
 }

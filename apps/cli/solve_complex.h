@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/solve_options.h"
+#include "solver/api/solver.h"
+#include "solver/matrix/complex_matrix.h"
+#include "solver/memory/clock.h"
+
+// `espalier solve` with a complex matrix: the steps of solve.cpp, by ComplexSolver.
+
+namespace espalier::cli {
+
+/// @param start     when reading began
+/// @param progress  ended before anything is reported
+[[nodiscard]] Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
+                                   solver::Clock::time_point start,
+                                   std::optional<Progress>& progress);
+
+/// With a factorisation that was saved, of a complex matrix.
+[[nodiscard]] ExitStatus solve_saved_complex(const SolveOptions& options,
+                                             std::unique_ptr<solver::Solver> loaded,
+                                             solver::Clock::time_point start,
+                                             std::optional<Progress>& progress);
+
+}  // namespace espalier::cli

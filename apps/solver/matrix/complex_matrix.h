@@ -1,0 +1,80 @@
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace espalier::solver {
+
+using Complex = std::complex<double>;
+
+enum class ComplexSymmetry : std::int8_t {
+  kGeneral,
+  kSymmetric,  ///< A^T = A
+  kHermitian,  ///< A^H = A
+};
+
+/// A complex square matrix of order `size` by compressed columns, rows of a column
+/// strictly increasing: every nonzero, or of a symmetric or Hermitian one the lower
+/// triangle with the diagonal.
+struct ComplexMatrix {
+  ComplexSymmetry symmetry = ComplexSymmetry::kGeneral;
+  std::int32_t size = 0;
+  std::vector<std::int64_t> column_start;  ///< size + 1 offsets
+  std::vector<std::int32_t> row;
+  std::vector<Complex> value;
+};
+
+/// Largest order: that of the real form is twice as large.
+inline constexpr std::int32_t kMostComplexOrder = (1 << 30) - 1;
+
+/// @throws InvalidInput naming the column or the entry, as check(MatrixView); for an
+///         order above kMostComplexOrder, a modulus that is no double, and a Hermitian
+///         matrix whose diagonal is not real
+void check(const ComplexMatrix& matrix);
+
+/// Of a matrix with both triangles: the lower one alone where all entries agree.
+/// @param first  what a real symmetric one is, which is both
+/// @par Cost  O(n + nonzeros)
+[[nodiscard]] ComplexMatrix with_symmetry_found(
+    ComplexMatrix&& matrix, ComplexSymmetry first = ComplexSymmetry::kHermitian);
+
+/// Both triangles, as kGeneral.
+[[nodiscard]] ComplexMatrix general_of(ComplexMatrix&& matrix);
+
+/// The matrix of two real ones on one pattern, which it takes over.
+/// @param imaginary  the values at the places of `pattern`
+template <class RealMatrix>
+[[nodiscard]] ComplexMatrix zipped(ComplexSymmetry symmetry, RealMatrix&& real,
+                                   std::span<const double> imaginary) {
+  ComplexMatrix result{
+      symmetry, real.size, std::move(real.column_start), std::move(real.row), {}};
+  result.value.reserve(imaginary.size());
+  for (std::size_t k = 0; k < imaginary.size(); ++k)
+    result.value.emplace_back(real.value[k], imaginary[k]);
+  real.value = {};
+  return result;
+}
+
+/// Calls entry(i, j, value) for each entry of both triangles, by columns of what is
+/// stored, opposite ones one after the other.
+template <class Entry>
+void for_each_entry(const ComplexMatrix& matrix, const Entry& entry) {
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    for (auto k = matrix.column_start[j]; k < matrix.column_start[j + 1]; ++k) {
+      const std::int32_t i = matrix.row[k];
+      const Complex value = matrix.value[k];
+      entry(i, j, value);
+      if (i == j || matrix.symmetry == ComplexSymmetry::kGeneral) continue;
+      entry(j, i,
+            matrix.symmetry == ComplexSymmetry::kHermitian ? std::conj(value) : value);
+    }
+}
+
+/// The same numbers, real and imaginary parts in turn, as C and Fortran have them.
+[[nodiscard]] inline std::span<double> parts_of(std::span<Complex> values) {
+  return {reinterpret_cast<double*>(values.data()), 2 * values.size()};
+}
+
+}  // namespace espalier::solver

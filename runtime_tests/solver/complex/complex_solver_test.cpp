@@ -1,0 +1,464 @@
+#include "solver/complex/complex_solver.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <numbers>
+#include <string>
+
+#include "espalier/model/error.h"
+#include "solver/complex/complex_systems.h"
+#include "solver/support/temporary_file.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr Complex kI(0, 1);
+constexpr ComplexSymmetry kSymmetries[] = {
+    ComplexSymmetry::kGeneral, ComplexSymmetry::kSymmetric, ComplexSymmetry::kHermitian};
+constexpr ComplexOperation kOperations[] = {ComplexOperation::kPlain,
+                                            ComplexOperation::kTransposed,
+                                            ComplexOperation::kConjugateTransposed};
+
+SolverOptions alone() {
+  SolverOptions options;
+  options.runtime_flops = 1e18;
+  return options;
+}
+
+FactorReport factor(ComplexSolver& solver, std::optional<Bytes> bound = {}) {
+  const auto planned = solver.plan(bound);
+  if (!planned) throw Error(planned.error().message());
+  const auto run = solver.factorise();
+  if (!run) throw Error(fmt::format("no pivot in column {}", run.error().column));
+  return *run;
+}
+
+// Largest |x - y| over the largest |y|.
+double difference(std::span<const Complex> x, std::span<const Complex> y) {
+  double result = 0;
+  for (std::size_t k = 0; k < x.size(); ++k)
+    result = std::max(result, std::abs(x[k] - y[k]));
+  return result / std::max(largest(y), 1e-300);
+}
+
+std::vector<Complex> dense_solution(const ComplexMatrix& a, ComplexOperation operation,
+                                    std::span<const Complex> b) {
+  std::vector<LongComplex> x(b.begin(), b.end());
+  LongComplex determinant;
+  if (!eliminate(ComplexDense(a).operated(operation), x, determinant))
+    throw Error("the test's matrix is singular");
+  std::vector<Complex> result;
+  for (const LongComplex value : x) result.emplace_back(value);
+  return result;
+}
+
+TEST(ComplexSolver, SolvesByHand) {
+  // (1 + i) x + y = 2 + i, -x + 2 i y = -1 + 2 i: x = y = 1.
+  ComplexSolver solver(
+      made_of(ComplexSymmetry::kGeneral, 2,
+              {{{0, 0}, 1.0 + kI}, {{0, 1}, -1.0}, {{1, 0}, 1.0}, {{1, 1}, 2.0 * kI}}),
+      alone());
+  factor(solver);
+  std::vector<Complex> b = {2.0 + kI, -1.0 + 2.0 * kI};
+  const Solution solution = solver.solve(b);
+  EXPECT_LE(difference(b, std::vector<Complex>{1, 1}), 1e-15);
+  EXPECT_LE(solution.refinement.backward_error, 1e-15);
+  EXPECT_FALSE(solution.doubts.any());
+}
+
+TEST(ComplexSolver, MatchesDenseEliminationForEverySymmetryAndOperation) {
+  std::mt19937 random(5);
+  for (const ComplexSymmetry symmetry : kSymmetries)
+    for (int instance = 0; instance < 60; ++instance) {
+      const std::int32_t n = drawn(random, 1, 40);
+      const ComplexMatrix a = random_complex(random, symmetry, n, 4);
+      SolverOptions options = alone();
+      if (instance % 4 == 3) options.kind = FactorKind::kLu;
+      if (instance % 3 == 1) options.precision = Precision::kSingle;
+      ComplexSolver solver{ComplexMatrix(a), options};
+      factor(solver);
+      for (const ComplexOperation operation : kOperations) {
+        const int columns = drawn(random, 1, 3);
+        const std::size_t size = static_cast<std::size_t>(n);
+        std::vector<Complex> b = drawn_vector(random, size * columns);
+        const std::vector<Complex> given = b;
+        const Solution solution = solver.solve(b, columns, operation);
+        ASSERT_LE(solution.refinement.backward_error, 1e-14) << instance;
+        for (int k = 0; k < columns; ++k) {
+          const auto x = std::span(b).subspan(k * size, size);
+          const std::vector<Complex> expected =
+              dense_solution(a, operation, std::span(given).subspan(k * size, size));
+          ASSERT_LE(difference(x, expected), 1e-11)
+              << "instance " << instance << " symmetry " << int(symmetry) << " operation "
+              << int(operation);
+        }
+      }
+    }
+}
+
+// The backward error by its definition, of the system as it was given.
+TEST(ComplexSolver, TellsTheComponentwiseErrorOfTheGivenSystem) {
+  std::mt19937 random(6);
+  for (const ComplexSymmetry symmetry : kSymmetries) {
+    const std::int32_t n = 12;
+    const ComplexMatrix a = random_complex(random, symmetry, n, 4);
+    for (const ComplexOperation operation : kOperations) {
+      const std::vector<Complex> x = drawn_vector(random, n), b = drawn_vector(random, n);
+      ComplexDense dense = ComplexDense(a).operated(operation);
+      double worst = 0;
+      for (std::int32_t i = 0; i < n; ++i) {
+        LongComplex r = b[i];
+        long double w = std::abs(b[i]);
+        for (std::int32_t j = 0; j < n; ++j) {
+          r -= dense(i, j) * LongComplex(x[j]);
+          w += std::abs(dense(i, j)) * std::abs(LongComplex(x[j]));
+        }
+        if (w > 0) worst = std::max(worst, static_cast<double>(std::abs(r) / w));
+      }
+      EXPECT_NEAR(ComplexErrorMeasure(a)(operation, x, b), worst, 1e-13);
+    }
+  }
+}
+
+TEST(ComplexSolver, SolvesHelmholtzAsItsRealForm) {
+  for (const Complex shift : {Complex(-0.7, 0.1), Complex(-2.3, 0.01), Complex(0, 1)}) {
+    const ComplexMatrix a = helmholtz("24x23", shift);
+    std::mt19937 random(7);
+    const std::vector<Complex> b = drawn_vector(random, static_cast<std::size_t>(a.size));
+    ComplexSolver solver{ComplexMatrix(a), alone()};
+    factor(solver);
+    EXPECT_EQ(solver.real().kind(), FactorKind::kLdlt);
+    std::vector<Complex> x = b;
+    EXPECT_LE(solver.solve(x).refinement.backward_error, 1e-15);
+    // The general real form, prepared and ordered as any real matrix.
+    Solver real(real_form(general_of(ComplexMatrix(a)), RealForm::kGeneral), alone());
+    ASSERT_TRUE(real.plan({}));
+    ASSERT_TRUE(real.factorise());
+    std::vector<Complex> y = b;
+    static_cast<void>(real.solve(parts_of(y)));
+    EXPECT_LE(difference(x, y), 1e-12);
+  }
+}
+
+TEST(ComplexSolver, SolvesARealMatrixAsTheRealSolverDoes) {
+  const SymmetricMatrix grid = make_grid(parse_grid("17x19"));
+  Solver real(InputMatrix(grid), alone());
+  ASSERT_TRUE(real.plan({}));
+  ASSERT_TRUE(real.factorise());
+  std::mt19937 random(8);
+  std::vector<Complex> b = drawn_vector(random, static_cast<std::size_t>(grid.size));
+  std::vector<double> first, second;
+  for (const Complex value : b) {
+    first.push_back(value.real());
+    second.push_back(value.imag());
+  }
+  static_cast<void>(real.solve(first));
+  static_cast<void>(real.solve(second));
+  std::vector<Complex> expected;
+  for (std::size_t k = 0; k < b.size(); ++k) expected.emplace_back(first[k], second[k]);
+  const std::vector<double> zeros(grid.row.size());
+  for (const std::optional<FactorKind> kind :
+       {std::optional<FactorKind>(), std::optional(FactorKind::kLdlt),
+        std::optional(FactorKind::kLu)})
+    for (const ComplexSymmetry symmetry :
+         {ComplexSymmetry::kHermitian, ComplexSymmetry::kSymmetric}) {
+      SolverOptions options = alone();
+      options.kind = kind;
+      ComplexSolver solver(zipped(symmetry, SymmetricMatrix(grid), zeros), options);
+      factor(solver);
+      std::vector<Complex> x = b;
+      static_cast<void>(solver.solve(x));
+      EXPECT_LE(difference(x, expected), 1e-14);
+    }
+}
+
+// The pairs of columns stay together: the factor of the real form has four entries for
+// each of the complex one, and no more but for its diagonal blocks.
+TEST(ComplexSolver, KeepsTheFillOfTheComplexMatrix) {
+  const SymmetricMatrix grid = make_grid(parse_grid("30x30"));
+  SolverOptions options = alone();
+  options.analysis.amalgamation.relaxed = false;
+  Solver real(InputMatrix(grid), options);
+  const std::int64_t entries = real.analysis().symbolic.factor_entries, n = grid.size;
+  ComplexSolver solver(helmholtz("30x30", {-0.5, 0.3}), options);
+  EXPECT_EQ(solver.real().analysis().symbolic.factor_entries, 4 * entries - n);
+  ComplexMatrix whole = general_of(helmholtz("30x30", {-0.5, 0.3}));
+  options.kind = FactorKind::kLu;
+  ComplexSolver general(std::move(whole), options);
+  EXPECT_EQ(general.real().analysis().symbolic.factor_entries, 4 * entries - n);
+}
+
+TEST(ComplexSolver, TellsInertiaAndDeterminantOfHermitianMatrices) {
+  std::mt19937 random(9);
+  for (int instance = 0; instance < 30; ++instance) {
+    const std::int32_t n = drawn(random, 1, 25);
+    // The diagonal dominates: its signs are those of the eigenvalues.
+    const ComplexMatrix a = random_complex(random, ComplexSymmetry::kHermitian, n, 40);
+    std::int64_t negative = 0;
+    for_each_entry(a, [&](std::int32_t i, std::int32_t j, Complex value) {
+      negative += i == j && value.real() < 0;
+    });
+    ComplexSolver solver{ComplexMatrix(a), alone()};
+    EXPECT_EQ(factor(solver).pivots.negative, negative);
+    const ComplexDeterminant found = solver.determinant();
+    std::vector<LongComplex> unused(static_cast<std::size_t>(n));
+    LongComplex expected;
+    ASSERT_TRUE(eliminate(ComplexDense(a), unused, expected));
+    EXPECT_NEAR(found.modulus.log_modulus(),
+                static_cast<double>(std::log(std::abs(expected))), 1e-10);
+    ASSERT_TRUE(found.argument.has_value());
+    EXPECT_EQ(*found.argument, expected.real() < 0 ? std::numbers::pi : 0);
+  }
+}
+
+TEST(ComplexSolver, TellsTheModulusOfDeterminants) {
+  std::mt19937 random(10);
+  for (const ComplexSymmetry symmetry :
+       {ComplexSymmetry::kGeneral, ComplexSymmetry::kSymmetric})
+    for (int instance = 0; instance < 30; ++instance) {
+      const std::int32_t n = drawn(random, 1, 25);
+      const ComplexMatrix a = random_complex(random, symmetry, n, 3);
+      ComplexSolver solver{ComplexMatrix(a), alone()};
+      factor(solver);
+      std::vector<LongComplex> unused(static_cast<std::size_t>(n));
+      LongComplex expected;
+      ASSERT_TRUE(eliminate(ComplexDense(a), unused, expected));
+      EXPECT_NEAR(solver.determinant().modulus.log_modulus(),
+                  static_cast<double>(std::log(std::abs(expected))), 1e-9);
+    }
+}
+
+TEST(ComplexSolver, SaysThatAHermitianMatrixIsNotDefinite) {
+  SolverOptions options = alone();
+  options.kind = FactorKind::kCholesky;
+  ComplexSolver solver(
+      made_of(ComplexSymmetry::kHermitian, 3,
+              {{{0, 0}, 2.0}, {{1, 1}, 1.0}, {{1, 2}, 3.0 * kI}, {{2, 2}, 1.0}}),
+      options);
+  ASSERT_TRUE(solver.plan({}));
+  const auto run = solver.factorise();
+  ASSERT_FALSE(run);
+  EXPECT_GE(run.error().column, 1);
+  EXPECT_LE(run.error().column, 2);
+  // Unasked it goes on.
+  options.kind.reset();
+  ComplexSolver other(made_of(ComplexSymmetry::kHermitian, 2,
+                              {{{0, 0}, 2.0}, {{0, 1}, 1.9 * kI}, {{1, 1}, 1.0}}),
+                      options);
+  const FactorReport report = factor(other);
+  EXPECT_EQ(other.real().kind(), FactorKind::kLdlt);
+  EXPECT_EQ(report.pivots.negative, 1);
+}
+
+// A graph's Laplacian with phases on its edges that come from the vertices: singular,
+// with the phases as its null vector.
+ComplexMatrix gauged_laplacian(std::mt19937& random, std::int32_t n,
+                               ComplexSymmetry symmetry, std::vector<Complex>& null) {
+  constexpr Complex kUnits[] = {1, kI, -1, -kI};
+  null.clear();
+  for (std::int32_t i = 0; i < n; ++i) null.push_back(kUnits[drawn(random, 0, 3)]);
+  Entries entries;
+  for (std::int32_t i = 0; i < n; ++i) entries[{i, i}] = 0;
+  for (std::int32_t i = 1; i < n; ++i) {
+    const std::int32_t j = drawn(random, 0, i - 1);
+    const double weight = drawn(random, 1, 4);
+    entries[{i, i}] += weight;
+    entries[{j, j}] += weight;
+    entries[{j, i}] = -weight * null[i] * std::conj(null[j]);
+    if (symmetry == ComplexSymmetry::kGeneral)
+      entries[{i, j}] = -weight * null[j] * std::conj(null[i]);
+  }
+  if (symmetry == ComplexSymmetry::kGeneral)  // rows times i: no longer Hermitian
+    for (auto& [place, value] : entries)
+      if (place.second % 2 == 1) value *= kI;
+  return made_of(symmetry, n, entries);
+}
+
+TEST(ComplexSolver, FindsNullVectors) {
+  std::mt19937 random(11);
+  for (const ComplexSymmetry symmetry :
+       {ComplexSymmetry::kHermitian, ComplexSymmetry::kGeneral})
+    for (int instance = 0; instance < 10; ++instance) {
+      const std::int32_t n = drawn(random, 3, 30);
+      std::vector<Complex> null;
+      const ComplexMatrix a = gauged_laplacian(random, n, symmetry, null);
+      ComplexSolver solver{ComplexMatrix(a), alone()};
+      EXPECT_EQ(factor(solver).pivots.null_space, 1);
+      EXPECT_EQ(solver.null_space(), 1);
+      EXPECT_TRUE(solver.real().singular());
+      EXPECT_EQ(solver.determinant().modulus.sign(), 0);
+      for (const ComplexOperation operation : kOperations) {
+        const std::vector<Complex> basis = solver.null_space_basis(operation);
+        ASSERT_EQ(basis.size(), null.size());
+        std::vector<Complex> product(basis.size());
+        ComplexErrorMeasure(a).multiply(operation, basis, product);
+        EXPECT_LE(largest(product), 1e-12);
+        double length = 0;
+        for (const Complex value : basis) length += std::norm(value);
+        EXPECT_NEAR(length, 1, 1e-13);
+      }
+      std::vector<Complex> b(null.size(), 1.0);
+      EXPECT_TRUE(solver.solve(b).doubts.singular);
+    }
+}
+
+TEST(ComplexSolver, GivesSchurComplements) {
+  std::mt19937 random(12);
+  for (const ComplexSymmetry symmetry : kSymmetries)
+    for (int instance = 0; instance < 10; ++instance) {
+      const std::int32_t n = drawn(random, 4, 20);
+      const ComplexMatrix a = random_complex(random, symmetry, n, 4);
+      SolverOptions options = alone();
+      options.schur = {n - 1, 1};
+      ComplexSolver solver{ComplexMatrix(a), options};
+      factor(solver);
+      ASSERT_EQ(solver.kept(), 2);
+      std::vector<Complex> block(4);
+      solver.schur(block);
+      // By columns of A_ii^-1 A_ik.
+      ComplexDense dense(a);
+      for (int column = 0; column < 2; ++column) {
+        const std::int32_t k = options.schur[column];
+        ComplexDense inner = dense;
+        std::vector<LongComplex> x(static_cast<std::size_t>(n));
+        for (std::int32_t i = 0; i < n; ++i) x[i] = dense(i, k);
+        for (const std::int32_t kept : options.schur) {
+          x[kept] = 0;
+          for (std::int32_t i = 0; i < n; ++i) inner(i, kept) = inner(kept, i) = 0;
+          inner(kept, kept) = 1;
+        }
+        LongComplex determinant;
+        ASSERT_TRUE(eliminate(inner, x, determinant));
+        for (int row = 0; row < 2; ++row) {
+          const std::int32_t i = options.schur[row];
+          LongComplex expected = dense(i, k);
+          for (std::int32_t j = 0; j < n; ++j)
+            if (j != options.schur[0] && j != options.schur[1])
+              expected -= dense(i, j) * x[j];
+          EXPECT_LE(std::abs(block[row + 2 * column] - Complex(expected)),
+                    1e-10 * (1 + static_cast<double>(std::abs(dense(i, k)))))
+              << instance << " " << int(symmetry);
+        }
+      }
+    }
+}
+
+TEST(ComplexSolver, TakesOtherValuesOfTheSamePattern) {
+  std::mt19937 random(13);
+  for (const ComplexSymmetry symmetry : kSymmetries) {
+    ComplexMatrix a = random_complex(random, symmetry, 20, 4);
+    ComplexSolver solver{ComplexMatrix(a), alone()};
+    factor(solver);
+    for (Complex& value : a.value) value *= 1.5;
+    solver.replace_values(ComplexMatrix(a));
+    ASSERT_TRUE(solver.factorise());
+    std::vector<Complex> b = solver.row_sums();
+    static_cast<void>(solver.solve(b));
+    EXPECT_LE(difference(b, std::vector<Complex>(20, 1.0)), 1e-11);
+  }
+  ComplexSolver solver(random_complex(random, ComplexSymmetry::kHermitian, 5, 4),
+                       alone());
+  factor(solver);
+  ComplexMatrix lost = helmholtz("5", {0, 1});
+  EXPECT_THROW(solver.replace_values(std::move(lost)), InvalidInput);
+}
+
+TEST(ComplexSolver, IsSavedAsWhatItIs) {
+  std::mt19937 random(14);
+  for (const ComplexSymmetry symmetry : kSymmetries) {
+    const ComplexMatrix a = random_complex(random, symmetry, 30, 4);
+    const TemporaryFile file(".factor");
+    std::vector<Complex> b = drawn_vector(random, 30), expected = b;
+    {
+      ComplexSolver solver{ComplexMatrix(a), alone()};
+      factor(solver);
+      static_cast<void>(solver.solve(expected));
+      solver.real().save(file.path());
+    }
+    ComplexSolver loaded(Solver::load(file.path(), alone()));
+    EXPECT_EQ(loaded.matrix().symmetry, symmetry);
+    ComplexDense dense(loaded.matrix());
+    for_each_entry(a, [&](std::int32_t i, std::int32_t j, Complex value) {
+      EXPECT_EQ(Complex(dense(i, j)), value);
+    });
+    std::vector<Complex> x = b;
+    EXPECT_LE(loaded.solve(x).refinement.backward_error, 1e-14);
+    EXPECT_LE(difference(x, expected), 1e-12);
+    factor(loaded, loaded.least_for_plan());
+    x = b;
+    static_cast<void>(loaded.solve(x));
+    EXPECT_LE(difference(x, expected), 1e-12);
+  }
+  const TemporaryFile file(".factor");
+  Solver real(make_grid(parse_grid("5x5")), alone());
+  ASSERT_TRUE(real.plan({}));
+  ASSERT_TRUE(real.factorise());
+  real.save(file.path());
+  EXPECT_THROW(ComplexSolver(Solver::load(file.path(), alone())), InvalidInput);
+}
+
+TEST(ComplexSolver, KeepsItsLeastBoundInCoreAndOutOfCore) {
+  for (const bool spills : {false, true}) {
+    SolverOptions options;
+    options.workers = 2;
+    options.runtime_flops = 0;
+    if (spills) options.out_of_core = std::filesystem::temp_directory_path();
+    ComplexSolver solver(helmholtz("40x40", {-0.5, 0.2}), options);
+    const Bytes least = solver.least_for_plan();
+    ASSERT_FALSE(solver.plan(solver.real().memory().baseline));
+    const FactorReport report = factor(solver, least);
+    EXPECT_LE(report.allocated_peak, report.booked_peak);
+    std::vector<Complex> b = solver.row_sums();
+    b.insert(b.end(), b.begin(), b.end());
+    EXPECT_LE(solver.solve(b, 2).refinement.backward_error, 1e-15);
+    EXPECT_LE(difference(b, std::vector<Complex>(b.size(), 1.0)), 1e-11);
+    EXPECT_LE(solver.real().peak_resident(), least);
+  }
+}
+
+TEST(ComplexSolver, SaysWhatItDoesNotTake) {
+  const auto refusal = [](ComplexMatrix&& matrix, const SolverOptions& options) {
+    try {
+      ComplexSolver solver(std::move(matrix), options);
+    } catch (const InvalidInput& error) {
+      return std::string(error.what());
+    }
+    return std::string("no refusal");
+  };
+  SolverOptions options = alone();
+  options.kind = FactorKind::kCholesky;
+  EXPECT_EQ(refusal(helmholtz("3", kI), options),
+            "Cholesky needs a Hermitian matrix: it is complex symmetric");
+  options.kind = FactorKind::kLdlt;
+  EXPECT_EQ(refusal(made_of(ComplexSymmetry::kGeneral, 2, {{{0, 1}, kI}}), options),
+            "L D L^T needs a Hermitian or complex symmetric matrix: it is general");
+  options.kind.reset();
+  options.analysis.order = {0, 1};
+  EXPECT_EQ(refusal(helmholtz("3", kI), options),
+            "options.analysis.order has 2 entries for order 3");
+  options.analysis.order.clear();
+  options.schur = {3};
+  EXPECT_NE(refusal(helmholtz("3", kI), options).find("3"), std::string::npos);
+  ComplexSolver solver(helmholtz("3", kI), alone());
+  factor(solver);
+  std::vector<Complex> b(4);
+  EXPECT_THROW(static_cast<void>(solver.solve(b)), InvalidInput);
+  b = {1, Complex(NAN, 0), 0};
+  EXPECT_THROW(static_cast<void>(solver.solve(b)), InvalidInput);
+}
+
+TEST(ComplexSolver, SolvesOrderZero) {
+  for (const ComplexSymmetry symmetry : kSymmetries) {
+    ComplexSolver solver(made_of(symmetry, 0, {}), alone());
+    factor(solver);
+    std::vector<Complex> none;
+    EXPECT_EQ(solver.solve(none).refinement.backward_error, 0);
+    EXPECT_EQ(solver.determinant().modulus.log_modulus(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace espalier::solver
