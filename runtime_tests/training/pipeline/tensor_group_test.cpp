@@ -41,15 +41,18 @@ TEST(TensorGroup, LosesWhatOneProcessLoses) {
           .ranks = 2,
           .tensor = 2,
           .micro_batches = 2,
-          .zero = ZeroStage::kGradients}})
-      for (const PipelineScheme scheme :
-           {PipelineScheme::kOneForwardOneBackward, PipelineScheme::kZeroBubbleH1}) {
-        SCOPED_TRACE(fmt::format("{}, {} x {} x {}, zero-{}, {}", network.name,
-                                 shared.devices, shared.ranks, shared.tensor,
-                                 static_cast<int>(shared.zero), name(scheme)));
-        const Ran ran = train(network.graph, {.shared = shared, .scheme = scheme}, 5);
-        expect_losses(ran.losses.front(), alone.losses.front(), false);
-      }
+          .zero = ZeroStage::kGradients}}) {
+      SCOPED_TRACE(fmt::format("{}, {} x {} x {}, zero-{}", network.name, shared.devices,
+                               shared.ranks, shared.tensor,
+                               static_cast<int>(shared.zero)));
+      const Ran ran =
+          train(network.graph,
+                {.shared = shared,
+                 .scheme = shared.devices == 1 ? PipelineScheme::kOneForwardOneBackward
+                                               : PipelineScheme::kZeroBubbleH1},
+                5);
+      expect_losses(ran.losses.front(), alone.losses.front(), false);
+    }
   }
 }
 
