@@ -146,7 +146,9 @@ class Participant {
     run_.forward = nanoseconds(times.forward);
     run_.backward = nanoseconds(times.backward);
     run_.weight = nanoseconds(times.weight);
-    run_.rest = nanoseconds(times.rest);
+    run_.beside = nanoseconds(times.beside);
+    run_.update = nanoseconds(times.update);
+    run_.other = nanoseconds(times.other);
     return run_;
   }
   [[nodiscard]] SharedRun& state() { return run_; }

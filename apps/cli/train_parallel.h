@@ -35,7 +35,7 @@ struct SharedRun {
   bool bounded = false;
   std::vector<Bytes> bound, least, planned, arena_peak, peak, baseline;
   std::vector<Bytes> parameters, gradients, states;
-  std::vector<std::int64_t> forward, backward, weight, rest;  // nanoseconds
+  std::vector<std::int64_t> forward, backward, weight, beside, update, other;
   Seconds prepare_seconds = 0, plan_seconds = 0;
   training::TrainResult result;
 };

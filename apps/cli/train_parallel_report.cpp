@@ -63,7 +63,9 @@ void report_time(Report& report, const SharedRun& run) {
   add_seconds(report, "process_forward_seconds", "F of a micro-batch", run.forward);
   add_seconds(report, "process_backward_seconds", "B of a micro-batch", run.backward);
   add_seconds(report, "process_weight_seconds", "W of a micro-batch", run.weight);
-  add_seconds(report, "process_update_seconds", "sums and updates of a step", run.rest);
+  add_seconds(report, "process_beside_seconds", "sums and messages of one", run.beside);
+  add_seconds(report, "process_update_seconds", "updates of a step", run.update);
+  add_seconds(report, "process_other_seconds", "data, submission of a step", run.other);
 }
 
 }  // namespace

@@ -119,25 +119,29 @@ TrainResult PipelineJob::run(
 
 OperationSeconds operation_seconds(const ProcessStep& step, const SharedStep& shared,
                                    const TrainResult& result) {
-  OperationSeconds mean;
+  OperationSeconds sum{.other = result.other_seconds};
   for (std::size_t i = 0; i < step.part.size(); ++i) {
     const Seconds seconds = result.operator_seconds.at(i);
+    const bool update = step.training.graph.operators()[i].type.ends_with("Update");
     switch (step.part[i]) {
       case PipelineKind::kForward:
-        mean.forward += seconds / shared.micro_batches;
+        sum.forward += seconds / shared.micro_batches;
         break;
       case PipelineKind::kBackward:
-        mean.backward += seconds / shared.micro_batches;
+        sum.backward += seconds / shared.micro_batches;
         break;
       case PipelineKind::kWeight:
-        mean.weight += seconds / shared.micro_batches;
+        sum.weight += seconds / shared.micro_batches;
         break;
       case PipelineKind::kBoth:
-        mean.rest += seconds;
+        if (update)
+          sum.update += seconds;
+        else
+          sum.beside += seconds / shared.micro_batches;
         break;
     }
   }
-  return mean;
+  return sum;
 }
 
 }  // namespace espalier::training

@@ -88,11 +88,11 @@ class PipelineJob {
   std::unique_ptr<TrainJob> job_;
 };
 
-/// Seconds of one operation of each kind at a process, the mean over its micro-batches,
-/// and of sums of gradients and updates in a step: of each operator the least of all
-/// steps.
+/// What a process did in its fastest step (StepRun::operator_seconds()): of one operation
+/// of each kind, the mean over its micro-batches; `beside` for each micro-batch, sums of
+/// gradients and messages; once a step updates, and data and submission.
 struct OperationSeconds {
-  Seconds forward = 0, backward = 0, weight = 0, rest = 0;
+  Seconds forward = 0, backward = 0, weight = 0, beside = 0, update = 0, other = 0;
 };
 [[nodiscard]] OperationSeconds operation_seconds(const ProcessStep& step,
                                                  const SharedStep& shared,
