@@ -5,8 +5,9 @@
 //   FILE]
 //
 // Micro-batches have one size, so that an operation takes the same in every plan. Times
-// of operations are those of one run on one process and of one on two stages. A step is
-// the fastest of N, an operator the fastest of its runs: others may load the machine.
+// of operations are those of one run on one process and of one on two stages: of their
+// fastest step, with the way of each task through StarPU. A step is the fastest of N:
+// others may load the machine.
 
 #include <fmt/format.h>
 
@@ -47,25 +48,55 @@ json run(const Options& options, const Plan& plan) {
       options.steps));
 }
 
-// Each stage's measured operations. Sums of gradients and updates count with W.
-std::vector<PipelineStage> stages_of(const json& measured) {
+// What a run has measured of each stage: operations with what they cost beside, and once
+// a step the rest.
+struct Profile {
   std::vector<PipelineStage> stages;
+  Nanoseconds once = 0;      ///< of the stage where that takes longest
+  Nanoseconds transfer = 0;  ///< of a micro-batch from one stage to the next
+};
+
+Nanoseconds makespan(const Profile& profile, const Plan& plan) {
+  return plan_pipeline(profile.stages, *parse_pipeline_form(plan.schedule),
+                       plan.micro_batches, profile.transfer, {})
+      ->run.makespan;
+}
+
+// The transfer is what makes the prediction of this run the step that was measured: it
+// has to do with messages, and with processes that share cores.
+Profile profile_of(const Options& options, const Plan& plan) {
+  const json measured = run(options, plan);
+  Profile profile;
   const auto time = [&](const char* key, std::size_t p) {
     return static_cast<Nanoseconds>(measured[key][p].get<double>() * 1e9);
   };
-  const std::int64_t m = measured["micro_batches"];
-  for (std::size_t p = 0; p < measured["processes"].get<std::size_t>(); ++p)
-    stages.push_back({.forward = time("process_forward_seconds", p),
-                      .backward = time("process_backward_seconds", p),
-                      .weight = time("process_weight_seconds", p) +
-                                time("process_update_seconds", p) / m});
-  return stages;
+  for (std::size_t p = 0; p < measured["processes"].get<std::size_t>(); ++p) {
+    profile.stages.push_back({.forward = time("process_forward_seconds", p),
+                              .backward = time("process_backward_seconds", p),
+                              .weight = time("process_weight_seconds", p) +
+                                        time("process_beside_seconds", p)});
+    profile.once = std::max(profile.once, time("process_update_seconds", p) +
+                                              time("process_other_seconds", p));
+  }
+  const auto step =
+      static_cast<Nanoseconds>(measured["fastest_step_seconds"].get<double>() * 1e9);
+  Nanoseconds low = 0, high = step;
+  while (plan.processes > 1 && low < high) {
+    profile.transfer = (low + high + 1) / 2;
+    if (makespan(profile, plan) + profile.once <= step)
+      low = profile.transfer;
+    else
+      high = profile.transfer - 1;
+  }
+  profile.transfer = low;
+  fmt::print("{} process{}: once a step {:.1f} ms, transfer {:.2f} ms\n", plan.processes,
+             plan.processes == 1 ? "" : "es", static_cast<double>(profile.once) * 1e-6,
+             static_cast<double>(profile.transfer) * 1e-6);
+  return profile;
 }
 
-double predicted(const Plan& plan, const std::vector<PipelineStage>& stages) {
-  const auto planned = plan_pipeline(stages, *parse_pipeline_form(plan.schedule),
-                                     plan.micro_batches, 0, {});
-  return static_cast<double>(planned->run.makespan) * 1e-9;
+double predicted(const Plan& plan, const Profile& profile) {
+  return static_cast<double>(makespan(profile, plan) + profile.once) * 1e-9;
 }
 
 // Of all pairs the part that is ranked alike, minus the part that is not.
@@ -83,8 +114,8 @@ void compare(const Options& options) {
   const std::vector<Plan> plans = {
       {1, "1f1b", 2}, {1, "1f1b", 4}, {1, "1f1b", 8},  {2, "gpipe", 4}, {2, "gpipe", 8},
       {2, "1f1b", 2}, {2, "1f1b", 8}, {2, "zb-h1", 2}, {2, "zb-h1", 4}, {2, "zb-h1", 8}};
-  const auto alone = stages_of(run(options, {1, "zb-h1", 4}));
-  const auto two = stages_of(run(options, {2, "zb-h1", 4}));
+  const Profile alone = profile_of(options, {1, "zb-h1", 4});
+  const Profile two = profile_of(options, {2, "zb-h1", 4});
   std::vector<double> expected, measured;
   double worst = 1;
   fmt::print("{:>9}  {:<8}{:>14}{:>12}{:>12}{:>8}\n", "processes", "schedule",

@@ -145,7 +145,7 @@ Ending run_train(TrainCommand& command) {
 #endif
   choose_threads(command);
   check(command);
-  const bool shared = command.micro_batches > 1 || command.stages;
+  const bool shared = command.micro_batches > 1 || command.stages || command.tensor > 1;
   return shared ? train_shared(command, {}) : run_alone(command);
 }
 
@@ -158,9 +158,16 @@ void add_sharing(CLI::App& app, TrainCommand& command) {
       ->capture_default_str();
   app.add_option("--pipeline", command.stages,
                  "Of several processes (mpirun): stages of the pipeline, each on\n"
-                 "a process; the other factor is data parallel (default: all)")
+                 "a process; the other factor is data parallel (default: all,\n"
+                 "with --tensor-parallel 1)")
       ->type_name("STAGES")
       ->check(CLI::Range(1, 1 << 16));
+  app.add_option("--tensor-parallel", command.tensor,
+                 "Processes that divide each pair of linear layers, the first by\n"
+                 "columns, the second by rows")
+      ->type_name("T")
+      ->check(CLI::Range(1, 1 << 16))
+      ->capture_default_str();
   add_read(
       app, "--schedule",
       [&command](const std::string& text) {

@@ -20,13 +20,14 @@ constexpr Bytes kMessages = Bytes{4} << 20;
 std::string identity(const TrainCommand& command) {
   return fmt::format(
       "version={}\nmodel={}\nbatch={}\ntraining={}\nrate={}\nsteps={}\nseed={}\n"
-      "memory={} {} {}\ndata={}\nmicro-batches={}\npipeline={}\nschedule={}\nzero={}",
+      "memory={} {} {}\ndata={}\nmicro-batches={}\npipeline={}\nschedule={}\nzero={}\n"
+      "tensor={}",
       ESPALIER_VERSION, network_title(command), command.source.batch.value_or(-1),
       name(command.optimiser), command.job.update.rate, command.job.steps,
       command.job.seed, static_cast<int>(command.memory.kind), command.memory.size,
       command.memory.factor, command.data, command.micro_batches,
-      command.stages.value_or(-1), describe(command.form),
-      static_cast<int>(command.zero));
+      command.stages.value_or(-1), describe(command.form), static_cast<int>(command.zero),
+      command.tensor);
 }
 
 Ending run_on(Cluster& cluster, TrainCommand& command) {

@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <string>
 
+#include "cli/remedy.h"
 #include "cli/termination.h"
 #include "cli/train_data.h"
 #include "cli/train_input.h"
 #include "solver/memory/clock.h"
+#include "training/pipeline/divide_layers.h"
 
 namespace espalier::cli {
 namespace {
@@ -23,14 +27,55 @@ using training::SharedStep;
 using training::SharedTraining;
 
 SharedStep shared_step(const TrainCommand& command, std::int32_t processes) {
-  const std::int32_t stages = command.stages.value_or(processes);
-  if (processes % stages != 0)
-    throw InvalidInput(fmt::format("--pipeline {}: the stages do not divide {} processes",
-                                   stages, processes));
+  const std::int32_t tensor = command.tensor;
+  if (processes % tensor != 0)
+    throw Refused(
+        fmt::format("--tensor-parallel {}: it does not divide {} process{}", tensor,
+                    processes, processes == 1 ? "" : "es"),
+        set_option("--tensor-parallel", std::to_string(std::gcd(tensor, processes))));
+  const std::int32_t groups = processes / tensor;
+  const std::int32_t stages = command.stages.value_or(tensor == 1 ? groups : 1);
+  if (groups % stages != 0)
+    throw Refused(fmt::format("--pipeline {}: the stages do not divide {} {}", stages,
+                              groups, tensor == 1 ? "processes" : "tensor groups"),
+                  set_option("--pipeline", std::to_string(std::gcd(stages, groups))));
   return {.devices = stages,
-          .ranks = processes / stages,
+          .ranks = groups / stages,
+          .tensor = tensor,
           .micro_batches = command.micro_batches,
           .zero = command.zero};
+}
+
+// Fewer processes in a tensor group, where that divides the model; else none.
+Remedy smaller_group(const TrainCommand& command, const OperatorGraph& model,
+                     const SharedStep& shared) {
+  for (std::int32_t tensor = shared.tensor - 1; tensor > 0; --tensor) {
+    if (shared.tensor % tensor != 0) continue;
+    const std::int64_t batches = shared.all_micro_batches() * (shared.tensor / tensor);
+    if (command.source.batch.value_or(32) % batches != 0) continue;
+    try {
+      if (tensor > 1) (void)training::divide_layers(model, tensor);
+    } catch (const InvalidInput&) {
+      continue;
+    }
+    Remedy remedy = set_option("--tensor-parallel", std::to_string(tensor));
+    if (tensor == 1)
+      remedy.edits.push_back(
+          {Edit::Kind::kSet, "--pipeline", std::to_string(shared.devices)});
+    return remedy;
+  }
+  return {};
+}
+
+void check_division(const TrainCommand& command, const OperatorGraph& model,
+                    const SharedStep& shared) {
+  if (shared.tensor == 1) return;
+  try {
+    (void)training::divide_layers(model, shared.tensor);
+  } catch (const InvalidInput& error) {
+    throw Refused(fmt::format("--tensor-parallel {}: {}", shared.tensor, error.what()),
+                  smaller_group(command, model, shared));
+  }
 }
 
 // The network for one micro-batch: --batch is the whole step's.
@@ -56,6 +101,8 @@ class Participant {
     options_.messages = peers.messages;
     options_.reserve = peers.reserve;
     run_.shared = training.shared();
+    run_.products = training.products();
+    run_.divided_products = training.divided_products();
     run_.recomputed.resize(static_cast<std::size_t>(training.micro().chunks));
     run_.bounded = command.memory.kind != MemoryRequest::Kind::kUnbounded;
   }
@@ -99,7 +146,9 @@ class Participant {
     run_.forward = nanoseconds(times.forward);
     run_.backward = nanoseconds(times.backward);
     run_.weight = nanoseconds(times.weight);
-    run_.rest = nanoseconds(times.rest);
+    run_.beside = nanoseconds(times.beside);
+    run_.update = nanoseconds(times.update);
+    run_.other = nanoseconds(times.other);
     return run_;
   }
   [[nodiscard]] SharedRun& state() { return run_; }
@@ -119,8 +168,9 @@ class Participant {
     for (std::size_t c = 0; c < run_.recomputed.size(); ++c) {
       const std::int32_t device =
           training_.pipeline().chunk(static_cast<std::int32_t>(c)).device;
-      const auto first = fitting.begin() + device * run_.shared.ranks;
-      const bool scarce = std::count(first, first + run_.shared.ranks, 0) > 0;
+      const std::int32_t each = run_.shared.ranks * run_.shared.tensor;
+      const auto first = fitting.begin() + device * each;
+      const bool scarce = std::count(first, first + each, 0) > 0;
       if (!scarce || run_.recomputed[c] >= 1) continue;
       run_.recomputed[c] += 0.25;
       more = true;
@@ -186,6 +236,7 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
     });
   Clock::time_point start = Clock::now();
   const OperatorGraph model = network_of(command, shared);
+  check_division(command, model, shared);
   const auto training = of_file(command, [&] {
     return std::make_unique<SharedTraining>(model, command.optimiser, shared,
                                             command.form);

@@ -30,11 +30,12 @@ struct TrainingPeers {
 /// What is known of a run that has ended well, by process.
 struct SharedRun {
   training::SharedStep shared;
-  std::vector<double> recomputed;  // by chunk
+  std::int64_t products = 0, divided_products = 0;  // linear layers
+  std::vector<double> recomputed;                   // by chunk
   bool bounded = false;
   std::vector<Bytes> bound, least, planned, arena_peak, peak, baseline;
   std::vector<Bytes> parameters, gradients, states;
-  std::vector<std::int64_t> forward, backward, weight, rest;  // nanoseconds
+  std::vector<std::int64_t> forward, backward, weight, beside, update, other;
   Seconds prepare_seconds = 0, plan_seconds = 0;
   training::TrainResult result;
 };

@@ -17,6 +17,7 @@ void report_problem(Report& report, const TrainCommand& command,
   report.count("processes", "processes", shared.processes());
   report.count("pipeline", "  stages of the pipeline", shared.devices);
   report.count("data", "  data parallel", shared.ranks);
+  report.count("tensor", "  tensor parallel", shared.tensor);
   report.count("zero", "  stage of ZeRO", static_cast<std::int64_t>(shared.zero));
   report.text("schedule", "schedule", describe(command.form));
   report.count("micro_batches", "micro-batches of a rank", shared.micro_batches);
@@ -62,7 +63,9 @@ void report_time(Report& report, const SharedRun& run) {
   add_seconds(report, "process_forward_seconds", "F of a micro-batch", run.forward);
   add_seconds(report, "process_backward_seconds", "B of a micro-batch", run.backward);
   add_seconds(report, "process_weight_seconds", "W of a micro-batch", run.weight);
-  add_seconds(report, "process_update_seconds", "sums and updates of a step", run.rest);
+  add_seconds(report, "process_beside_seconds", "sums and messages of one", run.beside);
+  add_seconds(report, "process_update_seconds", "updates of a step", run.update);
+  add_seconds(report, "process_other_seconds", "data, submission of a step", run.other);
 }
 
 }  // namespace
@@ -70,6 +73,10 @@ void report_time(Report& report, const SharedRun& run) {
 ExitStatus report_shared(const TrainCommand& command, const SharedRun& run) {
   Report report;
   report_problem(report, command, run.shared);
+  if (run.shared.tensor > 1) {
+    report.count("linear_layers", "linear layers", run.products);
+    report.count("divided_layers", "  of them divided", run.divided_products);
+  }
   report_memory(report, run);
   bool kept = true;
   for (std::size_t p = 0; p < run.peak.size() && run.bounded; ++p)

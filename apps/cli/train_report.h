@@ -27,6 +27,7 @@ struct TrainCommand {
   // How the processes of a job share a step.
   std::int32_t micro_batches = 1;
   std::optional<std::int32_t> stages;
+  std::int32_t tensor = 1;
   PipelineForm form{.scheme = PipelineScheme::kOneForwardOneBackward};
   ZeroStage zero = ZeroStage::kNone;
 };

@@ -80,7 +80,9 @@ TEST(TrainOnCluster, ATransformerOfFourBlocksLosesTheSame) {
   for (const auto& [processes, more] : std::vector<std::pair<int, Arguments>>{
            {2, {"--micro-batches", "4", "--schedule", "zb-h1"}},
            {4, {"--micro-batches", "4"}},
-           {4, {"--micro-batches", "2", "--pipeline", "2", "--zero", "2"}}}) {
+           {4, {"--micro-batches", "2", "--pipeline", "2", "--zero", "2"}},
+           {2, {"--micro-batches", "4", "--tensor-parallel", "2", "--memory", "min"}},
+           {4, {"--micro-batches", "4", "--tensor-parallel", "2", "--pipeline", "2"}}}) {
     SCOPED_TRACE(testing::PrintToString(more));
     expect_losses(answer(run(on(processes, kTransformer, more))), alone, false);
   }
@@ -123,6 +125,29 @@ TEST(TrainOnCluster, RanksKeepWhatTrainPlanSays) {
   }
 }
 
+// 64x256 and 256x128 are divided by columns, 256x256 and 128x10 by rows.
+TEST(TrainOnCluster, TensorGroupsLoseTheSameInTheirLeast) {
+  const json alone = answer(run(on(1, kPerceptron, {"--micro-batches", "4"})));
+  for (const int processes : {2, 4}) {
+    SCOPED_TRACE(processes);
+    const json ran = answer(run(on(processes, kPerceptron,
+                                   {"--micro-batches", processes == 2 ? "4" : "2",
+                                    "--tensor-parallel", "2", "--memory", "min"})));
+    EXPECT_EQ(ran["process_bound_bytes"], ran["process_least_bytes"]);
+    EXPECT_EQ(ran["tensor"], 2);
+    EXPECT_EQ(ran["data"], processes / 2);
+    EXPECT_EQ(ran["divided_layers"], 4);
+    expect_losses(ran, alone, false);
+    const std::int64_t elements =
+        64 * 128 + 128 + 128 * 256 + 256 + 256 * 64 + 64 + 64 * 10 + 10;
+    for (int p = 0; p < processes; ++p) {
+      EXPECT_EQ(ran["process_parameter_bytes"][p], 4 * elements);
+      EXPECT_EQ(ran["process_gradient_bytes"][p], 4 * elements);
+      EXPECT_EQ(ran["process_state_bytes"][p], 8 * elements);
+    }
+  }
+}
+
 // What does not fit runs forwards again, on the process that lacks memory.
 TEST(TrainOnCluster, ForwardsRunAgainWhereMemoryIsScarce) {
   const Arguments wide = {"train",
@@ -152,11 +177,12 @@ TEST(TrainOnCluster, ForwardsRunAgainWhereMemoryIsScarce) {
 }
 
 TEST(TrainOnCluster, AKilledProcessEndsTheJobWithOneMessage) {
-  for (const int killed : {1, 0}) {
+  for (const auto& [killed, tensor] : {std::pair(1, "1"), {0, "1"}, {1, "2"}}) {
     int other = 0;
     const auto outcome = run_disturbed(
         on(2, {"train", "--mlp", "1536x1536x1536x1536x1536", "--batch", "16", "--steps",
-               "100000", "--micro-batches", "2", "--threads", "1", "--workers", "1"}),
+               "100000", "--micro-batches", "2", "--threads", "1", "--workers", "1",
+               "--tensor-parallel", tensor}),
         [&](int mpirun) {
           other = process_of(mpirun, 1 - killed);
           const int process = process_of(mpirun, killed);
@@ -176,6 +202,10 @@ TEST(TrainOnCluster, SaysOnceWhatIsWrong) {
            {3, {"--pipeline", "2"}, "--pipeline 2: the stages do not divide"},
            {2, {"--memory", "4MiB"}, "4.0 MiB"},
            {2, {"--unplanned"}, "--unplanned"},
+           {3, {"--tensor-parallel", "2"}, "--tensor-parallel 2: it does not divide 3"},
+           {3,
+            {"--tensor-parallel", "3", "--batch", "33"},
+            "--tensor-parallel 3: none of 3 linear"},
            {2, {"--rate", "1e5", "--steps", "20"}, "a smaller --rate may help"}}) {
     SCOPED_TRACE(words);
     const Outcome outcome =

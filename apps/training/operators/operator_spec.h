@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "training/operators/element_runs.h"
 #include "training/operators/tensor_shape.h"
 
 namespace espalier::training {
@@ -152,6 +153,7 @@ struct OperatorSpec {
   double bias = 1;
   double probability = 0;    ///< of kDropout: that an element is dropped
   std::uint64_t stream = 0;  ///< of kDropout: random numbers of its own
+  ElementRuns places = {};   ///< of kDropout: which of them
   UpdateRule update = {};
 };
 

@@ -93,6 +93,8 @@ std::unique_ptr<Kernel> dropout(const OperatorSpec& spec, const KernelTensors& t
   const double p = spec.probability;
   if (!(p >= 0 && p < 1)) throw InvalidInput("the probability to drop is not in [0, 1)");
   const auto limit = static_cast<std::uint64_t>(p * 0x1p53);
+  const ElementRuns places = spec.places;
+  const std::int64_t run = places.run == 0 ? count : places.run;
   return kernel_of([=, stream = spec.stream](const KernelCall& call) {
     const T* const x = read<T>(call, 0);
     T* const y = write<T>(call, 0);
@@ -100,12 +102,15 @@ std::unique_ptr<Kernel> dropout(const OperatorSpec& spec, const KernelTensors& t
     const std::uint64_t key =
         mix(call.seed ^ mix(stream ^ mix(static_cast<std::uint64_t>(call.step))));
     const T scale = static_cast<T>(1 / (1 - p));
-#pragma omp parallel for if (count >= kWorthThreads)
-    for (std::int64_t i = 0; i < count; ++i) {
-      const bool kept = (mix(key + static_cast<std::uint64_t>(i)) >> 11) >= limit;
-      mask[i] = kept ? 1 : 0;
-      y[i] = kept ? scale * x[i] : T(0);
-    }
+#pragma omp parallel for collapse(2) if (count >= kWorthThreads)
+    for (std::int64_t first = 0; first < count; first += run)
+      for (std::int64_t j = 0; j < run; ++j) {
+        const std::int64_t i = first + j;
+        const std::uint64_t place = static_cast<std::uint64_t>(places.place(first) + j);
+        const bool kept = (mix(key + place) >> 11) >= limit;
+        mask[i] = kept ? 1 : 0;
+        y[i] = kept ? scale * x[i] : T(0);
+      }
   });
 }
 

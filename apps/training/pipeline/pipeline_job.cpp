@@ -42,11 +42,35 @@ Pipeline pipeline_of(const MicroStep& micro, const SharedStep& shared,
 
 SharedTraining::SharedTraining(const OperatorGraph& model, Optimiser optimiser,
                                const SharedStep& shared, const PipelineForm& form)
-    : shared_(shared),
-      micro_(micro_step(model, step_options(model, optimiser),
-                        shared.devices * form.per_device, splits(scheme_of(form)))),
-      pipeline_(pipeline_of(micro_, shared_, form)),
-      schedule_(named_pipeline(*pipeline_, *form.scheme)) {}
+    : shared_(shared) {
+  const TrainingOptions options = step_options(model, optimiser);
+  const std::int32_t chunks = shared.devices * form.per_device;
+  const bool split = splits(scheme_of(form));
+  if (shared.tensor == 1) {
+    micro_ = micro_step(model, options, chunks, split);
+  } else {
+    divided_ = divide_layers(model, shared.tensor);
+    whole_ = training_graph(model, options).graph;
+    micro_ = micro_step(divided_.model, options, chunks, split);
+  }
+  pipeline_.emplace(pipeline_of(micro_, shared_, form));
+  schedule_ = named_pipeline(*pipeline_, *form.scheme);
+}
+
+// By the whole model, which reads a parameter perhaps in another way.
+void SharedTraining::fill_known(const ProcessStep::Known& known, std::int32_t process,
+                                std::uint64_t seed, std::span<std::byte> bytes) const {
+  const OperatorGraph& graph = micro_.step.graph;
+  const Tensor& tensor = graph.tensor(known.of);
+  const auto runs = divided_.divided.find(tensor.name);
+  const bool divided = runs != divided_.divided.end();
+  if (!divided && (whole_.empty() || tensor.role != TensorRole::kParameter))
+    return fill_initial_value(graph, known.of, seed, bytes, known.first);
+  ElementRuns own = divided ? runs->second : ElementRuns{};
+  own.first = own.run * (process % shared_.tensor);
+  fill_initial_value(whole_, *whole_.find_tensor(tensor.name), seed, bytes, known.first,
+                     own);
+}
 
 ProcessStep SharedTraining::step_of(std::int32_t process,
                                     std::vector<double> recomputed) const {
@@ -59,6 +83,7 @@ ProcessStep SharedTraining::step_of(std::int32_t process,
 PipelineJob::PipelineJob(const SharedTraining& training, std::int32_t process,
                          std::vector<double> recomputed, const TrainOptions& options)
     : training_(training),
+      process_(process),
       seed_(options.seed),
       step_(training.step_of(process, std::move(recomputed))) {
   for (const ProcessStep::Input& each : step_.inputs) inputs_.emplace(each.tensor, each);
@@ -71,8 +96,7 @@ TrainOptions PipelineJob::options_for(TrainOptions options) const {
   options.keep_order = true;
   options.loss_scale = options.update.gradient_scale = 1 / all;
   options.known = [this](TensorId id, std::span<std::byte> bytes) {
-    const ProcessStep::Known& known = known_.at(id);
-    fill_initial_value(training_.micro().step.graph, known.of, seed_, bytes, known.first);
+    training_.fill_known(known_.at(id), process_, seed_, bytes);
   };
   return options;
 }
@@ -95,25 +119,29 @@ TrainResult PipelineJob::run(
 
 OperationSeconds operation_seconds(const ProcessStep& step, const SharedStep& shared,
                                    const TrainResult& result) {
-  OperationSeconds mean;
+  OperationSeconds sum{.other = result.other_seconds};
   for (std::size_t i = 0; i < step.part.size(); ++i) {
     const Seconds seconds = result.operator_seconds.at(i);
+    const bool update = step.training.graph.operators()[i].type.ends_with("Update");
     switch (step.part[i]) {
       case PipelineKind::kForward:
-        mean.forward += seconds / shared.micro_batches;
+        sum.forward += seconds / shared.micro_batches;
         break;
       case PipelineKind::kBackward:
-        mean.backward += seconds / shared.micro_batches;
+        sum.backward += seconds / shared.micro_batches;
         break;
       case PipelineKind::kWeight:
-        mean.weight += seconds / shared.micro_batches;
+        sum.weight += seconds / shared.micro_batches;
         break;
       case PipelineKind::kBoth:
-        mean.rest += seconds;
+        if (update)
+          sum.update += seconds;
+        else
+          sum.beside += seconds / shared.micro_batches;
         break;
     }
   }
-  return mean;
+  return sum;
 }
 
 }  // namespace espalier::training

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "espalier/sharding/plan_pipeline.h"
+#include "training/pipeline/divide_layers.h"
 #include "training/pipeline/process_step.h"
 #include "training/step/train_job.h"
 
@@ -16,15 +17,20 @@ namespace espalier::training {
 /// its chunks on devices, and a schedule.
 class SharedTraining {
  public:
-  /// @param model  for one micro-batch
+  /// @param model  for one micro-batch; whole, though a tensor group divides it
   /// @param form   a schedule with a name
   /// @throws InvalidInput for a search, and for what the schedule does not allow; as
-  ///         micro_step()
+  ///         micro_step() and divide_layers()
   SharedTraining(const OperatorGraph& model, Optimiser optimiser,
                  const SharedStep& shared, const PipelineForm& form);
 
   [[nodiscard]] const MicroStep& micro() const { return micro_; }
   [[nodiscard]] const SharedStep& shared() const { return shared_; }
+  /// Linear layers of the model, and those of them that a tensor group divides.
+  [[nodiscard]] std::int64_t products() const { return divided_.products; }
+  [[nodiscard]] std::int64_t divided_products() const {
+    return divided_.divided_products;
+  }
   /// Times of operations: their number, a nanosecond each.
   [[nodiscard]] const Pipeline& pipeline() const { return *pipeline_; }
 
@@ -32,8 +38,14 @@ class SharedTraining {
   [[nodiscard]] ProcessStep step_of(std::int32_t process,
                                     std::vector<double> recomputed) const;
 
+  /// What a tensor of the micro-batch's step holds before the first step, at a process.
+  void fill_known(const ProcessStep::Known& known, std::int32_t process,
+                  std::uint64_t seed, std::span<std::byte> bytes) const;
+
  private:
   SharedStep shared_;
+  DividedModel divided_;  // empty unless a tensor group divides the model
+  OperatorGraph whole_;   // then: of the undivided step
   MicroStep micro_;
   std::optional<Pipeline> pipeline_;
   PipelineSchedule schedule_;
@@ -68,6 +80,7 @@ class PipelineJob {
   [[nodiscard]] TrainOptions options_for(TrainOptions options) const;
 
   const SharedTraining& training_;
+  std::int32_t process_;
   std::uint64_t seed_;
   ProcessStep step_;
   std::unordered_map<TensorId, ProcessStep::Input> inputs_;
@@ -75,11 +88,11 @@ class PipelineJob {
   std::unique_ptr<TrainJob> job_;
 };
 
-/// Seconds of one operation of each kind at a process, the mean over its micro-batches,
-/// and of sums of gradients and updates in a step: of each operator the least of all
-/// steps.
+/// What a process did in its fastest step (StepRun::operator_seconds()): of one operation
+/// of each kind, the mean over its micro-batches; `beside` for each micro-batch, sums of
+/// gradients and messages; once a step updates, and data and submission.
 struct OperationSeconds {
-  Seconds forward = 0, backward = 0, weight = 0, rest = 0;
+  Seconds forward = 0, backward = 0, weight = 0, beside = 0, update = 0, other = 0;
 };
 [[nodiscard]] OperationSeconds operation_seconds(const ProcessStep& step,
                                                  const SharedStep& shared,

@@ -9,18 +9,20 @@
 
 namespace espalier::training {
 
-/// How the processes of a job share a training step. Process `device * ranks + rank` has
-/// the chunks of its device and every ranks-th micro-batch, from the rank-th on.
+/// How the processes of a job share a training step. Process `(device * ranks + rank) *
+/// tensor + part` has the chunks of its device, every ranks-th micro-batch, from the
+/// rank-th on, and that part of divided layers (divide_layers.h).
 struct SharedStep {
   std::int32_t devices = 1;        ///< of the pipeline
   std::int32_t ranks = 1;          ///< of data parallelism
+  std::int32_t tensor = 1;         ///< of tensor parallelism
   std::int32_t micro_batches = 1;  ///< of each rank
   ZeroStage zero = ZeroStage::kNone;
   /// By chunk: part of its forward operators, from the first on, that run again for the
   /// way back instead of keeping what it reads; empty: none.
   std::vector<double> recomputed = {};
 
-  [[nodiscard]] std::int32_t processes() const { return devices * ranks; }
+  [[nodiscard]] std::int32_t processes() const { return devices * ranks * tensor; }
   /// Micro-batches of a step, of all ranks.
   [[nodiscard]] std::int64_t all_micro_batches() const {
     return std::int64_t{micro_batches} * ranks;
@@ -44,7 +46,8 @@ struct ElementRange {
 /// gradients of stage 2 and 3 are reduced as soon as an operator has written them; stage
 /// 3 gathers a parameter for an operation of the pipeline right before its first reader
 /// there. A parameter whose readers are on several devices is updated on the first one's,
-/// which gets the others' gradients and gives them what it has become.
+/// which gets the others' gradients and gives them what it has become. What the members
+/// of a tensor group have whole is the same bits at all of them.
 struct ProcessStep {
   /// `loss` is the sum over all micro-batches, at every process; gradients are sums.
   TrainingGraph training;

@@ -10,6 +10,7 @@
 
 #include "espalier/model/replay_pipeline.h"
 #include "espalier/training/reuse_in_place.h"
+#include "training/pipeline/divide_layers.h"
 
 namespace espalier::training {
 StepDrafter::StepDrafter(const MicroStep& micro, const SharedStep& shared,
@@ -21,8 +22,16 @@ StepDrafter::StepDrafter(const MicroStep& micro, const SharedStep& shared,
       needed_again_(static_cast<std::size_t>(micro.chunks)) {
   const auto batches = static_cast<std::size_t>(shared.micro_batches);
   for (std::int32_t p = 0; p < shared.processes(); ++p) {
-    drafts_.push_back(
-        {OperatorGraphBuilder(micro.step.graph.operator_set()), {}, {}, {}, {}, {}, {}});
+    drafts_.push_back({p,
+                       p / shared.tensor % shared.ranks,
+                       p % shared.tensor,
+                       OperatorGraphBuilder(micro.step.graph.operator_set()),
+                       {},
+                       {},
+                       {},
+                       {},
+                       {},
+                       {}});
     drafts_.back().values.resize(batches);
     drafts_.back().again.resize(batches);
   }
@@ -113,8 +122,11 @@ void StepDrafter::add_operator(OperatorId id, std::int32_t micro_batch, bool aga
   if (divides(ZeroStage::kParameters))
     for (const auto& input : op.inputs)
       if (input && trained(*input)) gather(*input, device(id));
-  for (std::int32_t rank = 0; rank < shared_.ranks; ++rank)
-    add_for_rank(id, micro_batch, rank, again);
+  if (is_group_operator(op.type)) {
+    add_group_operator(id, micro_batch, again);
+  } else {
+    for (Draft& each : drafts_on(device(id))) add_on(each, id, micro_batch, again);
+  }
   if (again) return;
   for (const auto& output : op.outputs) {
     if (!output) continue;
@@ -125,29 +137,26 @@ void StepDrafter::add_operator(OperatorId id, std::int32_t micro_batch, bool aga
   }
 }
 
-void StepDrafter::add_for_rank(OperatorId id, std::int32_t micro_batch, std::int32_t rank,
-                               bool again) {
-  Draft& draft = this->draft(device(id), rank);
-  const std::int64_t number = std::int64_t{micro_batch} * shared_.ranks + rank;
+void StepDrafter::add_on(Draft& draft, OperatorId id, std::int32_t micro_batch,
+                         bool again) {
+  const std::int64_t number = this->number(draft, micro_batch);
   const std::string suffix = fmt::format("@{}{}", number, again ? "/again" : "");
   const bool of_again = again || uses_again(id);
-  const auto here = [&](TensorId of) {
-    return value(draft, of, micro_batch, rank, of_again);
-  };
+  const auto here = [&](TensorId of) { return value(draft, of, micro_batch, of_again); };
   Operator op = micro_.step.graph.op(id);
   op.name += suffix;
   op.after.clear();
   if (op.type == "Dropout") {  // another mask for each micro-batch, the same again
     constexpr std::int64_t kApart = 1'000'003;
     op.attributes["seed"] = op.integer("seed", 0) + number * kApart;
+    if (const std::int64_t run = op.integer("run", 0); run > 0)
+      op.attributes["first"] = run * draft.part;
   }
   if (again && op.type == "BatchNormalization")
     op.attributes["updates_statistics"] = std::int64_t{0};
   for (auto& input : op.inputs)
     if (input) input = here(*input);
   for (TensorId& input : op.captured) input = here(input);
-  auto& results =
-      (again ? draft.again : draft.values)[static_cast<std::size_t>(micro_batch)];
   for (auto& output : op.outputs) {
     if (!output) continue;
     const TensorId of = *output;
@@ -156,7 +165,7 @@ void StepDrafter::add_for_rank(OperatorId id, std::int32_t micro_batch, std::int
     if (tensor.sharing != Sharing::kOwn)
       tensor.shared_with = here(of_template(of).shared_with);
     output = add_tensor(draft, std::move(tensor));
-    results[of] = *output;
+    results(draft, micro_batch, again)[of] = *output;
   }
   add(draft, std::move(op), micro_.part[index(id)]);
 }
@@ -171,45 +180,41 @@ void StepDrafter::queue(TensorId of, std::int32_t micro_batch, std::int32_t from
 }
 
 void StepDrafter::pass_queued() {
-  for (const Passing& each : queue_)
-    for (std::int32_t rank = 0; rank < shared_.ranks; ++rank) {
+  for (const Passing& each : queue_) {
+    const std::span<Draft> sources = drafts_on(each.from), targets = drafts_on(each.to);
+    for (std::size_t p = 0; p < sources.size(); ++p) {
       const auto i = static_cast<std::size_t>(each.micro_batch);
-      const TensorId x = draft(each.from, rank).values[i].at(each.of);
-      const Tensor& tensor = of_template(each.of);
-      draft(each.to, rank).values[i][each.of] = pass(
-          process(each.from, rank), x, {0, -1}, process(each.to, rank), std::nullopt,
-          fresh(
-              tensor,
-              fmt::format("@{}", std::int64_t{each.micro_batch} * shared_.ranks + rank)));
+      const TensorId x = sources[p].values[i].at(each.of);
+      const Tensor there = fresh(
+          of_template(each.of), fmt::format("@{}", number(targets[p], each.micro_batch)));
+      targets[p].values[i][each.of] =
+          pass(sources[p].process, x, {0, -1}, targets[p].process, std::nullopt, there);
     }
+  }
   queue_.clear();
 }
 
-// The sum over all micro-batches, in their order, at every process.
+// The sum over all micro-batches, in their order, at every process. Those of one tensor
+// group have the same loss.
 void StepDrafter::add_loss() {
   const TensorId of = micro_.step.loss;
-  const std::int32_t at = device(*micro_.step.graph.producer(of));
-  Draft& root = draft(at, 0);
+  const std::span<Draft> owners = drafts_on(device(*micro_.step.graph.producer(of)));
+  Draft& root = owners.front();
   std::optional<TensorId> sum;
   for (std::int32_t i = 0; i < shared_.micro_batches; ++i)
-    for (std::int32_t rank = 0; rank < shared_.ranks; ++rank) {
-      TensorId loss = draft(at, rank).values[static_cast<std::size_t>(i)].at(of);
-      if (rank != 0)
-        loss = pass(process(at, rank), loss, {0, -1}, process(at, 0), std::nullopt,
-                    fresh(of_template(of), fmt::format("@{}", i * shared_.ranks + rank)));
-      if (!sum) {
-        sum = loss;
-        continue;
-      }
-      const TensorId both = add_tensor(root, fresh(of_template(of), "/sum"));
-      add(root, {.type = "Accumulate", .inputs = {sum, loss}, .outputs = {both}});
-      sum = both;
+    for (Draft& each : owners) {
+      if (each.part != 0) continue;
+      TensorId loss = each.values[static_cast<std::size_t>(i)].at(of);
+      if (each.process != root.process)
+        loss = pass(each.process, loss, {0, -1}, root.process, std::nullopt,
+                    fresh(of_template(of), fmt::format("@{}", number(each, i))));
+      sum = sum ? accumulate(root, fresh(of_template(of), "/sum"), {*sum, loss}) : loss;
     }
   root.step.training.loss = *sum;
-  for (std::int32_t p = 0; p < shared_.processes(); ++p)
-    if (p != process(at, 0))
-      drafts_[static_cast<std::size_t>(p)].step.training.loss = pass(
-          process(at, 0), *sum, {0, -1}, p, std::nullopt, fresh(of_template(of), "/sum"));
+  for (Draft& each : drafts_)
+    if (each.process != root.process)
+      each.step.training.loss = pass(root.process, *sum, {0, -1}, each.process,
+                                     std::nullopt, fresh(of_template(of), "/sum"));
 }
 
 std::vector<ProcessStep> StepDrafter::finish() {

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,9 @@ class StepDrafter {
 
  private:
   using Values = std::map<TensorId, TensorId>;  // by template
+  using Group = std::vector<std::int32_t>;      // processes
   struct Draft {
+    std::int32_t process = 0, rank = 0, part = 0;  // ranks of data and of tensors
     OperatorGraphBuilder builder;
     ProcessStep step;
     Values known, gathered;                // parameters and the like: as they are now
@@ -40,8 +43,7 @@ class StepDrafter {
   void add_operation(const PipelineOperation& operation);
   void add_again(std::int32_t chunk, std::int32_t micro_batch);
   void add_operator(OperatorId id, std::int32_t micro_batch, bool again);
-  void add_for_rank(OperatorId id, std::int32_t micro_batch, std::int32_t rank,
-                    bool again);
+  void add_on(Draft& draft, OperatorId id, std::int32_t micro_batch, bool again);
   [[nodiscard]] bool uses_again(OperatorId id) const;
   void queue(TensorId of, std::int32_t micro_batch, std::int32_t from);
   void pass_queued();
@@ -50,29 +52,32 @@ class StepDrafter {
   [[nodiscard]] std::int32_t device(OperatorId id) const {
     return pipeline_.chunk(micro_.chunk[index(id)]).device;
   }
-  [[nodiscard]] std::int32_t process(std::int32_t device, std::int32_t rank) const {
-    return device * shared_.ranks + rank;
+  Draft& draft(std::int32_t process) {
+    return drafts_[static_cast<std::size_t>(process)];
   }
-  Draft& draft(std::int32_t device, std::int32_t rank) {
-    return drafts_[static_cast<std::size_t>(process(device, rank))];
+  /// All processes of a device.
+  [[nodiscard]] std::span<Draft> drafts_on(std::int32_t device) {
+    const auto each = static_cast<std::size_t>(shared_.ranks * shared_.tensor);
+    return std::span(drafts_).subspan(each * static_cast<std::size_t>(device), each);
+  }
+  /// Of all micro-batches of a step the one that a rank counts so.
+  [[nodiscard]] std::int64_t number(const Draft& draft, std::int32_t micro_batch) const {
+    return std::int64_t{micro_batch} * shared_.ranks + draft.rank;
   }
   [[nodiscard]] const Tensor& of_template(TensorId of) const {
     return micro_.step.graph.tensor(of);
   }
 
-  // step_drafter_gradients.cpp: gradients, updates, collective operations.
+  // step_drafter_gradients.cpp: gradients and updates.
   void add_partial(std::size_t k, TensorId of, std::int32_t micro_batch,
                    std::int32_t device);
   void sum_up(Draft& draft, std::size_t k, std::vector<TensorId> terms);
   void finish_gradient(std::size_t k);
   void join_devices(std::size_t k, std::int32_t home);
-  void reduce_whole(std::size_t k, std::int32_t home);
+  void reduce_whole(std::size_t k, const Group& ranks);
   void update(std::size_t k, std::int32_t home);
-  void add_update(std::size_t k, std::int32_t home, std::int32_t rank);
+  void add_update(std::size_t k, Draft& draft);
   void gather(TensorId of, std::int32_t device);
-  void all_gather(std::int32_t device, TensorId of, Values Draft::*where);
-  [[nodiscard]] std::vector<std::vector<TensorId>> reduce_scatter(
-      std::int32_t device, TensorId of, const std::vector<TensorId>& whole);
   [[nodiscard]] std::vector<std::int32_t> devices_of(TensorId parameter) const;
   [[nodiscard]] ElementRange elements(TensorId of, std::int32_t rank) const {
     return rank_elements(element_count(of_template(of).shape), shared_.ranks, rank);
@@ -81,16 +86,33 @@ class StepDrafter {
     return shared_.ranks > 1 && shared_.zero >= from;
   }
 
+  // step_drafter_groups.cpp: collective operations.
+  [[nodiscard]] std::vector<Group> rank_groups(std::int32_t device) const;
+  [[nodiscard]] std::vector<Group> tensor_groups(std::int32_t device) const;
+  void all_gather(const Group& group, TensorId of, const std::vector<TensorId*>& whole);
+  [[nodiscard]] std::vector<std::vector<TensorId>> reduce_scatter(
+      const Group& group, TensorId of, const std::vector<TensorId>& whole);
+  TensorId accumulate(Draft& draft, const Tensor& like,
+                      const std::vector<TensorId>& terms);
+  TensorId put(Draft& draft, const ElementRange& range, TensorId part, TensorId whole);
+  void add_group_operator(OperatorId id, std::int32_t micro_batch, bool again);
+  void all_reduce(const Group& group, OperatorId id, std::int32_t micro_batch,
+                  bool again);
+  [[nodiscard]] bool may_overwrite(TensorId of) const;
+  Values& results(Draft& draft, std::int32_t micro_batch, bool again) {
+    return (again ? draft.again : draft.values)[static_cast<std::size_t>(micro_batch)];
+  }
+
   // step_drafter_tensors.cpp: tensors of a process, and messages.
-  TensorId value(Draft& draft, TensorId of, std::int32_t micro_batch, std::int32_t rank,
-                 bool again);
-  TensorId known(Draft& draft, TensorId of, std::int32_t rank);
+  TensorId value(Draft& draft, TensorId of, std::int32_t micro_batch, bool again);
+  TensorId known(Draft& draft, TensorId of);
   // One tensor or a part of it, from one process to another. @param over  where at the
   // other one; nothing: in a tensor like `like`. @return what it is there
   TensorId pass(std::int32_t from, TensorId x, ElementRange part, std::int32_t to,
                 std::optional<TensorId> over, const Tensor& like);
   TensorId add_tensor(Draft& draft, Tensor tensor);
   void add(Draft& draft, Operator op, PipelineKind part = PipelineKind::kBoth);
+  static void say_part(Operator& op, const ElementRange& range);
   [[nodiscard]] static Tensor fresh(const Tensor& like, const std::string& suffix,
                                     std::optional<std::int64_t> elements = std::nullopt);
   [[nodiscard]] static Tensor over(const Draft& draft, TensorId old);

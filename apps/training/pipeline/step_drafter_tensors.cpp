@@ -9,7 +9,7 @@ namespace espalier::training {
 
 // What the template's tensor is at a process.
 TensorId StepDrafter::value(Draft& draft, TensorId of, std::int32_t micro_batch,
-                            std::int32_t rank, bool again) {
+                            bool again) {
   const auto i = static_cast<std::size_t>(micro_batch);
   const Tensor& tensor = of_template(of);
   if (again)
@@ -18,11 +18,11 @@ TensorId StepDrafter::value(Draft& draft, TensorId of, std::int32_t micro_batch,
   if (tensor.role == TensorRole::kComputed) return draft.values[i].at(of);
   if (tensor.role != TensorRole::kInput) {
     const bool gathered = divides(ZeroStage::kParameters) && trained(of);
-    return gathered ? draft.gathered.at(of) : known(draft, of, rank);
+    return gathered ? draft.gathered.at(of) : known(draft, of);
   }
   const auto [place, is_new] = draft.values[i].emplace(of, TensorId{});
   if (is_new) {
-    const std::int64_t number = std::int64_t{micro_batch} * shared_.ranks + rank;
+    const std::int64_t number = this->number(draft, micro_batch);
     Tensor input = fresh(tensor, fmt::format("@{}", number));
     input.role = TensorRole::kInput;
     place->second = add_tensor(draft, std::move(input));
@@ -33,7 +33,7 @@ TensorId StepDrafter::value(Draft& draft, TensorId of, std::int32_t micro_batch,
 
 // What is there from the start: a rank's elements where parameters and states are
 // divided.
-TensorId StepDrafter::known(Draft& draft, TensorId of, std::int32_t rank) {
+TensorId StepDrafter::known(Draft& draft, TensorId of) {
   const auto [place, is_new] = draft.known.emplace(of, TensorId{});
   if (!is_new) return place->second;
   Tensor tensor = of_template(of);
@@ -46,7 +46,7 @@ TensorId StepDrafter::known(Draft& draft, TensorId of, std::int32_t rank) {
   std::int64_t first = 0;
   if ((parameter && divides(ZeroStage::kParameters)) ||
       (state && divides(ZeroStage::kStates))) {
-    const ElementRange range = elements(of, rank);
+    const ElementRange range = elements(of, draft.rank);
     tensor = fresh(tensor, "/part", range.count);
     tensor.role = of_template(of).role;
     first = range.first;

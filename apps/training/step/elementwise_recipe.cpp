@@ -111,7 +111,9 @@ Recipe causal_softmax(const OperatorView& view) {
 Recipe dropout(const OperatorView& view) {
   OperatorSpec spec{.kind = OperatorKind::kDropout,
                     .probability = view.number(1, view.op().real("ratio", 0.5)),
-                    .stream = static_cast<std::uint64_t>(view.op().integer("seed", 0))};
+                    .stream = static_cast<std::uint64_t>(view.op().integer("seed", 0)),
+                    .places = {view.op().integer("first", 0), view.op().integer("run", 0),
+                               view.op().integer("stride", 0)}};
   if (!view.is_gradient()) {
     if (!view.has_output(1)) view.refuse("its mask is not kept");
     return {{{spec, {input(0)}, {output(0), output(1)}}}};

@@ -39,23 +39,29 @@ Start start_of(const OperatorGraph& graph, TensorId id, double& deviation) {
 }
 
 // A part goes through memory for the whole, for a moment.
-void read_part(const Tensor& tensor, std::span<std::byte> bytes, std::int64_t first) {
+void read_part(const Tensor& tensor, std::span<std::byte> bytes, std::int64_t first,
+               const ElementRuns& runs) {
   if (std::ssize(bytes) == tensor.bytes) return tensor.value->read(bytes);
   std::vector<std::byte> whole(static_cast<std::size_t>(tensor.bytes));
   tensor.value->read(whole);
-  const auto from = static_cast<std::size_t>(tensor_bytes(tensor.type, {first}));
-  std::memcpy(bytes.data(), whole.data() + from, bytes.size());
+  const auto each = static_cast<std::size_t>(tensor_bytes(tensor.type, {1}));
+  for (std::size_t i = 0; i < bytes.size() / each; ++i) {
+    const auto at =
+        static_cast<std::size_t>(runs.place(first + static_cast<std::int64_t>(i)));
+    std::memcpy(bytes.data() + i * each, whole.data() + at * each, each);
+  }
 }
 
 }  // namespace
 
 void fill_initial_value(const OperatorGraph& graph, TensorId id, std::uint64_t seed,
-                        std::span<std::byte> bytes, std::int64_t first) {
+                        std::span<std::byte> bytes, std::int64_t first,
+                        const ElementRuns& runs) {
   const Tensor& tensor = graph.tensor(id);
   const bool chosen = tensor.role == TensorRole::kParameter &&
                       tensor.type == ElementType::kFloat32 &&
                       (!tensor.value || tensor.value->repeated_element() != nullptr);
-  if (tensor.value && !chosen) return read_part(tensor, bytes, first);
+  if (tensor.value && !chosen) return read_part(tensor, bytes, first, runs);
   std::memset(bytes.data(), 0, bytes.size());
   if (!chosen) return;
   double deviation = 0.02;
@@ -64,7 +70,7 @@ void fill_initial_value(const OperatorGraph& graph, TensorId id, std::uint64_t s
                          bytes.size() / sizeof(float));
   if (start == Start::kOnes) std::ranges::fill(values, 1.0F);
   if (start == Start::kWeights || start == Start::kTable)
-    fill_normal(seed_of(seed, tensor.name), deviation, values, first);
+    fill_normal(seed_of(seed, tensor.name), deviation, values, first, runs);
 }
 
 }  // namespace espalier::training

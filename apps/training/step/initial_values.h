@@ -5,6 +5,7 @@
 #include <span>
 
 #include "espalier/model/operator_graph.h"
+#include "training/operators/element_runs.h"
 
 namespace espalier::training {
 
@@ -15,7 +16,9 @@ namespace espalier::training {
 /// same for every order and machine: numbers are drawn for the tensor's name and the
 /// seed.
 /// @param bytes  as many as the tensor has, or those of its elements from `first` on
+/// @param runs   of the tensor's elements only these; `first` counts them
 void fill_initial_value(const OperatorGraph& graph, TensorId id, std::uint64_t seed,
-                        std::span<std::byte> bytes, std::int64_t first = 0);
+                        std::span<std::byte> bytes, std::int64_t first = 0,
+                        const ElementRuns& runs = {});
 
 }  // namespace espalier::training

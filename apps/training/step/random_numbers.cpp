@@ -15,22 +15,24 @@ std::uint64_t seed_of(std::uint64_t seed, std::string_view name) {
 
 // By Box and Muller: the library's distributions differ between implementations.
 void fill_normal(std::uint64_t seed, double deviation, std::span<float> values,
-                 std::int64_t first) {
+                 std::int64_t first, const ElementRuns& runs) {
   std::mt19937_64 random(seed);
-  random.discard(static_cast<std::uint64_t>(first - first % 2));
   const auto next = [&random] {
     return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53;
   };
-  // In pairs; of the first one perhaps the second alone.
-  const auto put = [&values, first](std::int64_t i, double value) {
-    if (i >= first && i - first < std::ssize(values))
-      values[static_cast<std::size_t>(i - first)] = static_cast<float>(value);
-  };
-  for (std::int64_t i = first - first % 2; i < first + std::ssize(values); i += 2) {
-    const double radius = deviation * std::sqrt(-2 * std::log(next()));
-    const double angle = 2 * std::numbers::pi * next();
-    put(i, radius * std::cos(angle));
-    put(i + 1, radius * std::sin(angle));
+  std::int64_t drawn = 0;  // numbers: two for two values
+  double radius = 0, angle = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t at = runs.place(first + static_cast<std::int64_t>(i));
+    const std::int64_t pair = at - at % 2;
+    if (pair >= drawn) {
+      random.discard(static_cast<std::uint64_t>(pair - drawn));
+      radius = deviation * std::sqrt(-2 * std::log(next()));
+      angle = 2 * std::numbers::pi * next();
+      drawn = pair + 2;
+    }
+    values[i] =
+        static_cast<float>(radius * (at % 2 == 0 ? std::cos(angle) : std::sin(angle)));
   }
 }
 

@@ -99,7 +99,10 @@ void StepRun::reach(Bytes end) noexcept {
 }
 
 void StepRun::execute(const Task& task) noexcept {
-  if (task.message) return pass(task);
+  if (task.message) {
+    pass(task);
+    return occupied(task);
+  }
   errors_.run([&] {
     reach(task.end);
     try {
@@ -111,6 +114,7 @@ void StepRun::execute(const Task& task) noexcept {
       throw Error(fmt::format("{}: {}", label(graph_.op(task.op)), error.what()));
     }
   });
+  occupied(task);
 }
 
 void StepRun::look_at_results(const Task& task) const {
@@ -126,30 +130,42 @@ void StepRun::look_at_results(const Task& task) const {
 
 void StepRun::compute(const Task& task) {
   use_threads(options_.threads);
-  const auto start = solver::Clock::now();
   task.kernel->run({.inputs = task.inputs,
                     .outputs = task.outputs,
                     .scratch = task.workspace,
                     .step = step_,
                     .seed = options_.seed});
-  const Seconds taken = solver::since(start);
-  Seconds& least = seconds_[index(task.op)];
-  if (least == 0 || taken < least) least = taken;
+}
+
+// After it has run; of a message, after it has been started.
+void StepRun::occupied(const Task& task) noexcept {
+  static thread_local solver::Clock::time_point worker_free;
+  auto begin = std::max(start_, worker_free);
+  for (const std::int32_t each : task.after)
+    begin = std::max(begin, ends_[static_cast<std::size_t>(each)]);
+  const auto now = worker_free = solver::Clock::now();
+  seconds_[index(task.op)] = std::chrono::duration<double>(now - begin).count();
+  if (!task.message) ends_[position(task)] = now;
 }
 
 // Also when an operator has failed: the other process waits for the message.
 void StepRun::pass(const Task& task) noexcept {
-  starpu_task* const running = running_[static_cast<std::size_t>(&task - tasks_.data())];
+  starpu_task* const running = running_[position(task)];
   try {
     reach(task.end);
     options_.messages->pass(*task.message,
                             {task.outputs.front() + task.message->first,
                              static_cast<std::size_t>(task.message->bytes)},
-                            [running] { starpu_task_end_dep_release(running); });
+                            [this, &task, running] { passed(task, running); });
   } catch (...) {
     errors_.keep(std::current_exception());
-    starpu_task_end_dep_release(running);
+    passed(task, running);
   }
+}
+
+void StepRun::passed(const Task& task, starpu_task* running) noexcept {
+  ends_[position(task)] = solver::Clock::now();
+  starpu_task_end_dep_release(running);
 }
 
 void StepRun::run_task(void** /*buffers*/, void* task) {
@@ -186,6 +202,8 @@ void StepRun::run(std::int64_t step) {
     tasks.push_back(task);
   }
   left_ = std::ssize(tasks);
+  start_ = solver::Clock::now();
+  ends_.assign(tasks.size(), start_);
   int refused = 0;
   for (starpu_task* const task : tasks) {
     const int status = refused == 0 ? starpu_task_submit(task) : refused;
@@ -196,6 +214,7 @@ void StepRun::run(std::int64_t step) {
   }
   std::unique_lock lock(mutex_);
   all_ended_.wait(lock, [this] { return left_ == 0; });
+  span_ = solver::since(start_);
   solver::check_submission(refused);
   errors_.rethrow();
 }

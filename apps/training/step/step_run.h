@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "solver/memory/clock.h"
 #include "training/chain/first_error.h"
 #include "training/step/conflicts.h"
 #include "training/step/messages.h"
@@ -47,8 +48,13 @@ class StepRun {
   /// The highest end of what kernels were given in the arena so far, in bytes from its
   /// first, rounded up to the alignment. 0 without an arena.
   [[nodiscard]] Bytes arena_peak() const { return arena_peak_; }
-  /// The least seconds that each operator took in a step so far; of messages 0.
+  /// Seconds for which each operator occupied its worker in the last step: from when it
+  /// could start, as what it waits for had ended and the worker was free, to its end. So
+  /// the way to it through StarPU counts, and what else ran on the core meanwhile. Of a
+  /// message the time to start it.
   [[nodiscard]] const std::vector<Seconds>& operator_seconds() const { return seconds_; }
+  /// From the first submission of the last step to the end of its last task.
+  [[nodiscard]] Seconds span() const { return span_; }
   /// Tasks of a step.
   [[nodiscard]] std::int64_t tasks() const { return std::ssize(tasks_); }
 
@@ -72,14 +78,22 @@ class StepRun {
   void look_at_results(const Task& task) const;
   void compute(const Task& task);
   void pass(const Task& task) noexcept;
+  void passed(const Task& task, starpu_task* running) noexcept;
+  void occupied(const Task& task) noexcept;
+  [[nodiscard]] std::size_t position(const Task& task) const {
+    return static_cast<std::size_t>(&task - tasks_.data());
+  }
   void reach(Bytes end) noexcept;
   void ended() noexcept;
   static void run_task(void** buffers, void* task);
 
   const OperatorGraph& graph_;
   StepRunOptions options_;
-  std::vector<Task> tasks_;  // in the order
-  std::vector<Seconds> seconds_;
+  std::vector<Task> tasks_;                      // in the order
+  std::vector<Seconds> seconds_;                 // by operator, of this step
+  std::vector<solver::Clock::time_point> ends_;  // by task, of this step
+  solver::Clock::time_point start_;              // of this step
+  Seconds span_ = 0;
   std::vector<starpu_task*> running_;  // by task: of the step that runs
   std::int64_t step_ = 0;
   ValueCheck* check_ = nullptr;

@@ -170,6 +170,7 @@ TrainResult TrainJob::run(const FillInputs& fill,
                .messages = options_.messages});
   const solver::Awake awake(runtime_);
   TrainResult result;
+  Seconds fastest = 0;
   for (std::int64_t step = 0; step < options_.steps && !result.stopped; ++step) {
     const auto start = solver::Clock::now();
     const std::clock_t used = std::clock();
@@ -190,6 +191,11 @@ TrainResult TrainJob::run(const FillInputs& fill,
     }
     result.losses.push_back(loss);
     result.step_seconds.push_back(solver::since(start));
+    if (step == 0 || result.step_seconds.back() < fastest) {
+      fastest = result.step_seconds.back();
+      result.operator_seconds = run.operator_seconds();
+      result.other_seconds = fastest - run.span();
+    }
     result.step_processor_seconds.push_back(static_cast<double>(std::clock() - used) /
                                             CLOCKS_PER_SEC);
     if (ended) result.stopped = ended(step, loss, result.step_seconds.back());

@@ -39,7 +39,10 @@ struct TrainResult {
   std::vector<Seconds> step_processor_seconds;  ///< by step, of all threads
   Bytes arena_peak = 0;                         ///< StepRun::arena_peak()
   Bytes peak_resident = 0;                      ///< VmHWM of the process
-  std::vector<Seconds> operator_seconds;        ///< StepRun::operator_seconds()
+  /// Of the fastest step: StepRun::operator_seconds(), and what is not of operators, as
+  /// data and submission.
+  std::vector<Seconds> operator_seconds;
+  Seconds other_seconds = 0;
   bool stopped = false;
 };
 

@@ -94,6 +94,8 @@ constexpr std::array kRules = {
     Entry{"Concat", {.gives = kAll}},
     Entry{"Split", {.reads_inputs = kAll ^ kFirst, .many_outputs = true}},
     Entry{"Gather", {.reads_inputs = kAll ^ kFirst}},
+    Entry{"GroupCopy", kFromShape},
+    Entry{"GroupSum", {.passes = kFirst}},
     Entry{"Attention",
           {.gives = kFirstThree,
            .reads_inputs = kFirstThree,

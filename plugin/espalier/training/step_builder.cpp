@@ -87,7 +87,8 @@ void StepBuilder::add_forward(OperatorId id) {
     }
   }
   if (op.type.starts_with("Conv")) op.workspace += options_.conv_workspace;
-  if (op.type == "Dropout") op.attributes["seed"] = static_cast<std::int64_t>(index(id));
+  if (op.type == "Dropout")
+    op.attributes["seed"] = op.integer("position", static_cast<std::int64_t>(index(id)));
   here_op_[index(id)] = emit(std::move(op), StepPhase::kForward);
 }
 

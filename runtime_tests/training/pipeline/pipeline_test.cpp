@@ -3,80 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <thread>
-
 #include "espalier/training/transformer.h"
 #include "solver/runtime/runtime.h"
-#include "training/pipeline/loopback.h"
-#include "training/pipeline/pipeline_job.h"
-#include "training/step/kernel_threads.h"
+#include "training/pipeline/shared_runs.h"
 #include "training/step/mlp.h"
 #include "training/step/networks.h"
 
 namespace espalier::training {
 namespace {
-
-struct Ran {
-  std::vector<std::vector<float>> losses;  // by process
-  std::vector<Bytes> planned, peak;
-  std::vector<ProcessStep> steps;
-  Bytes passed = 0;
-};
-
-struct Setting {
-  SharedStep shared;
-  PipelineScheme scheme = PipelineScheme::kOneForwardOneBackward;
-  Optimiser optimiser = Optimiser::kAdam;
-  std::int32_t per_device = 1;
-};
-
-Ran train(const OperatorGraph& model, const Setting& setting, int steps) {
-  const solver::Runtime runtime({.workers = 1});
-  Loopback loopback;
-  SharedStep shared = setting.shared;
-  const std::vector<double> recomputed = std::exchange(shared.recomputed, {});
-  const SharedTraining training(model, setting.optimiser, shared,
-                                {setting.scheme, setting.per_device});
-  TrainOptions options;
-  options.steps = steps;
-  options.seed = 5;
-  options.plan_time = 0.2;
-  options.messages = &loopback;
-  std::vector<std::unique_ptr<PipelineJob>> jobs;
-  for (std::int32_t p = 0; p < shared.processes(); ++p) {
-    jobs.push_back(std::make_unique<PipelineJob>(training, p, recomputed, options));
-    jobs.back()->job().plan();
-  }
-  Ran ran;
-  ran.losses.resize(jobs.size());
-  ran.peak.resize(jobs.size());
-  std::vector<std::thread> threads;
-  for (std::size_t p = 0; p < jobs.size(); ++p)
-    threads.emplace_back([&, p] {
-      const TrainResult result = jobs[p]->run();
-      ran.losses[p] = result.losses;
-      ran.peak[p] = result.arena_peak;
-    });
-  for (std::thread& each : threads) each.join();
-  for (const auto& job : jobs) {
-    ran.planned.push_back(job->job().arena_bytes());
-    ran.steps.push_back(job->step());
-  }
-  EXPECT_EQ(loopback.wrong, 0);
-  ran.passed = loopback.passed;
-  EXPECT_EQ(ran.peak, ran.planned);
-  for (const auto& each : ran.losses) EXPECT_EQ(each, ran.losses.front());
-  return ran;
-}
-
-// A gradient that two devices share is summed up in another order than alone.
-void expect_losses(const std::vector<float>& losses, const std::vector<float>& alone,
-                   bool bitwise) {
-  ASSERT_EQ(losses.size(), alone.size());
-  for (std::size_t i = 0; i < losses.size(); ++i)
-    EXPECT_NEAR(losses[i], alone[i], bitwise ? 0 : 1e-6F * std::abs(alone[i])) << i;
-}
 
 OperatorGraph perceptron() { return mlp({12, 24, 20, 16, 6}, 4); }
 

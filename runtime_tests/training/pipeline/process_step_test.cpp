@@ -118,12 +118,14 @@ TEST(ProcessStep, MessagesMeetInEveryScheduleAndStageOfZero) {
   for (const PipelineScheme scheme :
        {PipelineScheme::kGpipe, PipelineScheme::kOneForwardOneBackward,
         PipelineScheme::kZeroBubbleH1, PipelineScheme::kZeroBubbleH2})
-    for (const std::int32_t ranks : {1, 2})
+    for (const auto& [ranks, tensor] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}})
       for (int zero = 0; zero <= 3; ++zero)
         for (const double recomputed : {0.0, 0.6}) {
-          SCOPED_TRACE(fmt::format("{}, {} ranks, zero-{}", name(scheme), ranks, zero));
+          SCOPED_TRACE(fmt::format("{}, {} ranks x {}, zero-{}", name(scheme), ranks,
+                                   tensor, zero));
           const SharedStep shared{.devices = 3,
                                   .ranks = ranks,
+                                  .tensor = tensor,
                                   .micro_batches = 4,
                                   .zero = static_cast<ZeroStage>(zero)};
           const SharedTraining training(model, Optimiser::kAdam, shared, {scheme, 1});
