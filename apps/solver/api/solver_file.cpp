@@ -14,19 +14,7 @@ void Solver::save(const std::string& path) const {
     throw InvalidInput("save: variables are kept (options.schur); that is not saved");
   if (processes_) return save_together(path);
   SectionWriter file(path);
-<<<<<<< HEAD
   save_system(system_facts(), prepared_, analysis_, tree_, file);
-=======
-  save_system({.asked_kind = options_.kind,
-               .kind = tree_.kind,
-               .precision = options_.precision,
-               .real_form = options_.real_form,
-               .workers = tree_workers_,
-               .pivot_threshold = options_.pivot_threshold,
-               .largest_entry = largest_entry_,
-               .pivots = facts_},
-              prepared_, analysis_, tree_, file);
->>>>>>> complex
   numeric_->save(analysis_.symbolic, tree_, file);
   file.commit();
 }
@@ -35,6 +23,7 @@ SystemFacts Solver::system_facts() const {
   return {.asked_kind = options_.kind,
           .kind = tree_.kind,
           .precision = options_.precision,
+          .real_form = options_.real_form,
           .workers = tree_workers_,
           .pivot_threshold = options_.pivot_threshold,
           .largest_entry = largest_entry_,

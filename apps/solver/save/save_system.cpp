@@ -25,13 +25,10 @@ enum Fact : std::uint8_t {
   kPerturbed,
   kDoubtful,
   kNullVector,
-<<<<<<< HEAD
   kProcesses,
   kProcess,
   kSave,
-=======
   kRealForm,
->>>>>>> complex
   kFacts
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
@@ -231,13 +228,10 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   counts[kPerturbed] = facts.pivots.perturbed ? 1 : 0;
   counts[kDoubtful] = facts.pivots.doubtful ? 1 : 0;
   counts[kNullVector] = facts.pivots.null_vector ? 1 : 0;
-<<<<<<< HEAD
   counts[kProcesses] = facts.processes;
   counts[kProcess] = facts.process;
   counts[kSave] = facts.save;
-=======
   counts[kRealForm] = static_cast<std::int64_t>(facts.real_form);
->>>>>>> complex
   file.put("facts", counts);
   const std::vector<double> figures = {facts.pivot_threshold, facts.largest_entry,
                                        symbolic.factor_flops};
