@@ -82,6 +82,7 @@ void Solver::save_together(const std::string& path) const {
     save_system(facts, prepared_, analysis_, processes_->whole, *file,
                 processes_->distribution.group);
     numeric_->save(analysis_.symbolic, tree_, *file);
+    file->complete();
   });
   together(communicator, [&] {
     if (communicator.rank() > 0) file->commit();

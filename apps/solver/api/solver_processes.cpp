@@ -40,6 +40,15 @@ double cost(Seconds seconds, Bytes largest_peak) {
   return seconds * std::pow(static_cast<double>(kOfAnyProcess + largest_peak), 1.5);
 }
 
+Bytes bytes_here(const SquareMatrix& matrix) {
+  const auto bytes = [](const auto& list) {
+    return static_cast<Bytes>(list.size() * sizeof(list[0]));
+  };
+  const SymmetricMatrix& lower = matrix.lower;
+  return bytes(lower.row) + bytes(lower.value) + bytes(matrix.upper) +
+         bytes(lower.column_start);
+}
+
 // Everything at process 0.
 std::vector<ColumnRange> at_first(std::int32_t size) { return {{0, size, 0}}; }
 
@@ -206,13 +215,7 @@ void Solver::evaluate(TreeMapping&& mapping) {
 void Solver::foresee_baselines() {
   trim_heap();
   Processes& all = *processes_;
-  const SquareMatrix& here = analysis_.permuted;
-  const auto bytes = [](const auto& list) {
-    return static_cast<Bytes>(list.size() * sizeof(list[0]));
-  };
-  const Bytes matrix = bytes(here.lower.row) + bytes(here.lower.value) +
-                       bytes(here.upper) + bytes(here.lower.column_start);
-  const Bytes beside = resident_bytes() - matrix;
+  const Bytes beside = resident_bytes() - bytes_here(analysis_.permuted);
   for (Processes::Candidate& candidate : all.candidates) {
     MemoryAccount& account = candidate.account;
     account.baseline += beside;
@@ -248,10 +251,13 @@ const Solver::Processes::Candidate* Solver::Processes::choose(std::optional<Byte
         chosen = &each;
   };
   look([&](const MemoryAccount& needs) { return !bound || needs.fits(*bound); });
+  look([&](const MemoryAccount& needs) {
+    return spills && needs.fits_out_of_core(*bound);
+  });
   look([&](const MemoryAccount& needs) { return needs.needed() <= *bound; });
-  if (!spills) return chosen;
-  look([&](const MemoryAccount& needs) { return needs.fits_out_of_core(*bound); });
-  look([&](const MemoryAccount& needs) { return needs.needed_out_of_core() <= *bound; });
+  look([&](const MemoryAccount& needs) {
+    return spills && needs.needed_out_of_core() <= *bound;
+  });
   return chosen;
 }
 
@@ -280,7 +286,10 @@ tl::expected<void, Infeasible> Solver::plan_together(std::optional<Bytes> bound)
     move_columns(all.communicator, all.columns, columns, analysis_.permuted);
   all.columns = std::move(columns);
   trim_heap();
-  memory_.baseline = resident_bytes();
+  // What a factorisation leaves of its reserve is resident at the next plan, and counted.
+  if (!all.beside_matrix)
+    all.beside_matrix = resident_bytes() - bytes_here(analysis_.permuted);
+  memory_.baseline = *all.beside_matrix + bytes_here(analysis_.permuted);
   bound_ = bound;
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();

@@ -41,6 +41,8 @@ struct Solver::Processes {
 
   /// Where the matrix is; empty: at process 0, as it was analysed.
   std::vector<ColumnRange> columns;
+  /// Resident at the first plan, but for the matrix.
+  std::optional<Bytes> beside_matrix;
   /// Of the matrix, by columns, while mappings are compared.
   std::vector<std::int64_t> entries_before;
 };

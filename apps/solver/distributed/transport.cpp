@@ -35,6 +35,20 @@ starpu_data_handle_t register_bytes(std::span<std::byte> bytes) {
   return handle;
 }
 
+// StarPU-MPI is there once in a process: nothing serves a second use of it.
+std::atomic<bool> in_use{false};
+
+class OnlyUse {
+ public:
+  OnlyUse() {
+    if (in_use.exchange(true))
+      throw Error("StarPU-MPI has one user at a time in a process: end the first one");
+  }
+  ~OnlyUse() { in_use = false; }
+  OnlyUse(const OnlyUse&) = delete;
+  OnlyUse& operator=(const OnlyUse&) = delete;
+};
+
 }  // namespace
 
 struct Transport::State {
@@ -189,6 +203,7 @@ struct Transport::State {
     if (--under_way == 0) idle.notify_all();
   }
 
+  OnlyUse only_use;
   std::function<void()> failed;
   MPI_Comm comm;
   std::int32_t rank = 0, size = 1;

@@ -16,6 +16,7 @@ class Transport final : public Channel {
   /// @param failed  called in a catch block when a handler or what is called when parts
   ///                have passed throws: nothing may pass through StarPU-MPI. Without it
   ///                the program is terminated then
+  /// @throws Error while there is another one in this process
   explicit Transport(void* communicator, std::function<void()> failed = {});
   /// Collective; says goodbye to the others and waits until they have. Not where an
   /// exception passes.

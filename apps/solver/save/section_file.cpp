@@ -84,7 +84,7 @@ void SectionWriter::flush() {
   buffer_.clear();
 }
 
-void SectionWriter::commit() {
+void SectionWriter::complete() {
   flush();
   Header header{SectionFormat::kMagic,
                 SectionFormat::kByteOrder,
@@ -94,6 +94,11 @@ void SectionWriter::commit() {
                 0};
   header.crc = own_crc(header);
   file_.write_at(0, std::as_bytes(std::span(&header, 1)));
+  complete_ = true;
+}
+
+void SectionWriter::commit() {
+  if (!complete_) complete();
   file_.commit();
 }
 

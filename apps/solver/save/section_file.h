@@ -59,7 +59,10 @@ class SectionWriter {
     put(name, std::span<const T>(entries));
   }
 
-  /// @throws FileError as OutputFile::commit()
+  /// Nothing is put after this: all is written, but not under its name.
+  /// @throws FileError as put()
+  void complete();
+  /// After complete() or instead of it. @throws FileError as OutputFile::commit()
   void commit();
 
  private:
@@ -70,6 +73,7 @@ class SectionWriter {
 
   OutputFile file_;
   std::vector<std::byte> buffer_;
+  bool complete_ = false;
 };
 
 /// Reads what SectionWriter wrote. No array is allocated before its size was found to be
