@@ -125,7 +125,7 @@ AnalyseOptions Solver::analyse_options(FactorKind kind) const {
 }
 
 void Solver::analyse_given(InputMatrix&& matrix) {
-  const FactorKind kind = options_.kind.value_or(kind_of(matrix));
+  const FactorKind kind = options_.kind ? *options_.kind : kind_of(matrix);
   if (options_.kind) require_kind(matrix, kind);
   PrepareOptions preparing = options_.prepare;
   // What is in the file is read node by node, not block by block, and processes share one

@@ -32,9 +32,25 @@ struct Entry {
   double value, upper;
 };
 
+// So few entries are sorted where they stand.
+constexpr std::int64_t kFewEntries = 16;
+
+// As sort_entries(), by insertion.
+void insert_entries(SymmetricMatrix& lower, std::vector<double>& upper,
+                    std::int64_t start, std::int64_t end) {
+  for (auto k = start + 1; k < end; ++k) {
+    for (auto at = k; at > start && lower.row[at - 1] > lower.row[at]; --at) {
+      std::swap(lower.row[at - 1], lower.row[at]);
+      std::swap(lower.value[at - 1], lower.value[at]);
+      if (!upper.empty()) std::swap(upper[at - 1], upper[at]);
+    }
+  }
+}
+
 // The entries from `start` to `end`; `upper` is empty or moves along.
 void sort_entries(SymmetricMatrix& lower, std::vector<double>& upper, std::int64_t start,
                   std::int64_t end, std::vector<Entry>& entries) {
+  if (end - start <= kFewEntries) return insert_entries(lower, upper, start, end);
   const std::span<std::int32_t> row = std::span(lower.row).subspan(start, end - start);
   if (std::is_sorted(row.begin(), row.end())) return;
   entries.clear();

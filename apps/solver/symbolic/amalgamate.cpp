@@ -88,34 +88,28 @@ class Merger {
   std::vector<std::int64_t> zeros_;  // explicit zeros in the panel of each front
 };
 
-// Keeps the fronts that were merged into none and renumbers them in the same order.
-SupernodeTree compress(const SupernodeTree& tree, std::vector<std::int32_t> merged_into) {
-  SupernodeTree result;
+// Keeps the fronts that were merged into none and renumbers them in the same order, in
+// place: no number grows.
+void compress(SupernodeTree& tree, std::vector<std::int32_t> merged_into) {
   std::vector<std::int32_t> number(tree.parent.size());
   for (std::int32_t front = tree.fronts() - 1; front >= 0; --front) {
     merged_into[front] = merged_into[merged_into[front]];  // parents are greater
   }
-  std::size_t kept = 0;
-  for (std::int32_t front = 0; front < tree.fronts(); ++front)
-    kept += merged_into[front] == front;
-  result.pivots.reserve(kept);
-  result.order.reserve(kept);
-  result.parent.reserve(kept);
+  std::int32_t kept = 0;
   for (std::int32_t front = 0; front < tree.fronts(); ++front) {
     if (merged_into[front] != front) continue;
-    number[front] = result.fronts();
-    result.pivots.push_back(tree.pivots[front]);
-    result.order.push_back(tree.order[front]);
-    result.parent.push_back(tree.parent[front]);
+    tree.pivots[kept] = tree.pivots[front];
+    tree.order[kept] = tree.order[front];
+    tree.parent[kept] = tree.parent[front];
+    number[front] = kept++;
   }
-  for (std::int32_t& parent : result.parent) {
+  tree.pivots.resize(kept);
+  tree.order.resize(kept);
+  tree.parent.resize(kept);
+  for (std::int32_t& parent : tree.parent) {
     if (parent >= 0) parent = number[merged_into[parent]];
   }
-  result.front_of_column.reserve(tree.front_of_column.size());
-  for (std::int32_t front : tree.front_of_column) {
-    result.front_of_column.push_back(number[merged_into[front]]);
-  }
-  return result;
+  for (std::int32_t& front : tree.front_of_column) front = number[merged_into[front]];
 }
 
 }  // namespace
@@ -123,7 +117,8 @@ SupernodeTree compress(const SupernodeTree& tree, std::vector<std::int32_t> merg
 SupernodeTree amalgamate(SupernodeTree tree, const AmalgamationOptions& options) {
   if (std::ranges::all_of(tree.parent, [](auto above) { return above < 0; })) return tree;
   std::vector<std::int32_t> merged_into = Merger(tree, options).run();
-  return compress(tree, std::move(merged_into));
+  compress(tree, std::move(merged_into));
+  return tree;
 }
 
 }  // namespace espalier::solver
