@@ -108,6 +108,7 @@ void Solver::start_runtime() {
 
 AnalyseOptions Solver::analyse_options(FactorKind kind) const {
   AnalyseOptions analysing = options_.analysis;
+  analysing.workers = options_.workers;
   if (may_be_whole()) analysing.bundles.least_flops = whole_flops(kind);
   return analysing;
 }

@@ -111,7 +111,9 @@ void ClusterSolver::share_analysis(std::optional<InputMatrix>&& matrix) {
     PrepareOptions preparing = options_.prepare;
     preparing.block_triangular = false;  // one tree is what processes share
     prepared_ = prepare(std::move(*matrix), kind, preparing);
-    analysis_ = analyse(std::move(prepared_), options_.analysis);
+    AnalyseOptions analysing = options_.analysis;
+    analysing.workers = options_.workers;
+    analysis_ = analyse(std::move(prepared_), analysing);
     matrix.reset();
     measure_entries();
   }

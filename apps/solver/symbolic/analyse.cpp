@@ -120,7 +120,7 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   const SymmetricMatrix& matrix = partner.empty() ? given : paired;
   ChosenOrder chosen =
       options.order.empty()
-          ? choose_order(matrix, options.ordering, partner)
+          ? choose_order(matrix, options.ordering, partner, options.workers)
           : ChosenOrder{{options.order, OrderingKind::kNatural}, std::nullopt};
   times.ordering_taken = chosen.ordering.kind;
   times.ordering = watch.lap();
