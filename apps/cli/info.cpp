@@ -52,7 +52,7 @@ std::string orderings() {
   using solver::OrderingKind;
   std::string names;
   for (const OrderingKind kind :
-       {OrderingKind::kMetis, OrderingKind::kScotch, OrderingKind::kAmd,
+       {OrderingKind::kNested, OrderingKind::kMetis, OrderingKind::kScotch, OrderingKind::kAmd,
         OrderingKind::kNatural, OrderingKind::kAuto}) {
     if (!solver::available(kind)) continue;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", solver::name(kind));

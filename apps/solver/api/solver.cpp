@@ -120,6 +120,7 @@ void Solver::start_runtime() {
 
 AnalyseOptions Solver::analyse_options(FactorKind kind) const {
   AnalyseOptions analysing = options_.analysis;
+  analysing.workers = options_.workers;
   if (may_be_whole() && !processes_) analysing.bundles.least_flops = whole_flops(kind);
   return analysing;
 }

@@ -33,6 +33,7 @@ struct ChosenOrder {
   std::optional<EliminationOrder> eliminated;
 };
 [[nodiscard]] ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
-                                       std::span<const std::int32_t> partner);
+                                       std::span<const std::int32_t> partner,
+                                       std::int32_t workers);
 
 }  // namespace espalier::solver

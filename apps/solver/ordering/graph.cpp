@@ -1,11 +1,8 @@
 #include "solver/ordering/graph.h"
 
-#include <fmt/format.h>
-
-#include <limits>
 #include <numeric>
 
-#include "espalier/model/error.h"
+#include "solver/ordering/mixed_bits.h"
 
 namespace espalier::solver {
 namespace {
@@ -22,20 +19,12 @@ void for_each_edge(const SymmetricMatrix& matrix, Visit visit) {
   }
 }
 
-// The finaliser of SplitMix64: sums of it tell sets apart.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 // Of each vertex with its neighbours.
 std::vector<std::uint64_t> neighbourhood_hashes(const Graph& graph) {
   std::vector<std::uint64_t> hash(graph.size());
   for (std::int32_t vertex = 0; vertex < graph.size(); ++vertex) {
-    hash[vertex] = mixed(vertex);
-    for (std::int32_t other : graph.neighbours(vertex)) hash[vertex] += mixed(other);
+    hash[vertex] = mixed_bits(vertex);
+    for (std::int32_t other : graph.neighbours(vertex)) hash[vertex] += mixed_bits(other);
   }
   return hash;
 }
@@ -59,14 +48,15 @@ struct Members {
 
 }  // namespace
 
+std::int64_t total_weight(const Graph& graph) {
+  if (graph.weight.empty()) return graph.size();
+  return std::accumulate(graph.weight.begin(), graph.weight.end(), std::int64_t{0});
+}
+
 Graph adjacency(const SymmetricMatrix& matrix) {
   Graph graph;
   std::int64_t ends = 0;
   for_each_edge(matrix, [&](auto, auto) { ends += 2; });
-  if (ends > std::numeric_limits<std::int32_t>::max()) {
-    throw InvalidInput(
-        fmt::format("ordering: {} edge ends, more than the libraries' 2^31 - 1", ends));
-  }
   graph.start.assign(matrix.size + 1LL, 0);
   for_each_edge(matrix, [&](auto a, auto b) {
     ++graph.start[a + 1];
@@ -74,7 +64,7 @@ Graph adjacency(const SymmetricMatrix& matrix) {
   });
   std::partial_sum(graph.start.begin(), graph.start.end(), graph.start.begin());
   graph.neighbour.resize(ends);
-  std::vector<std::int32_t> next(graph.start.begin(), graph.start.end() - 1);
+  std::vector<std::int64_t> next(graph.start.begin(), graph.start.end() - 1);
   for_each_edge(matrix, [&](auto a, auto b) {
     graph.neighbour[next[a]++] = b;
     graph.neighbour[next[b]++] = a;
@@ -137,7 +127,7 @@ Graph quotient(const Graph& graph, const Groups& groups) {
         result.neighbour.push_back(to);
       }
     }
-    result.start.push_back(static_cast<std::int32_t>(result.neighbour.size()));
+    result.start.push_back(std::ssize(result.neighbour));
   }
   return result;
 }

@@ -11,7 +11,7 @@ namespace espalier::solver {
 /// An undirected graph in the form that METIS and SCOTCH take: each edge at both ends, no
 /// loops. A vertex stands for one or more columns of a matrix.
 struct Graph {
-  std::vector<std::int32_t> start;  ///< size + 1 offsets
+  std::vector<std::int64_t> start;  ///< size + 1 offsets
   std::vector<std::int32_t> neighbour;
   std::vector<std::int32_t> weight;  ///< columns of each vertex; empty: one each
 
@@ -23,9 +23,11 @@ struct Graph {
   }
 };
 
+/// Of all vertices.
+[[nodiscard]] std::int64_t total_weight(const Graph& graph);
+
 /// The pattern without the diagonal; a vertex for each column.
 ///
-/// @throws InvalidInput when the graph has 2^31 or more edge ends
 /// @par Cost  O(n + nonzeros)
 [[nodiscard]] Graph adjacency(const SymmetricMatrix& matrix);
 

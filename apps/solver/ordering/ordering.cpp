@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "espalier/model/error.h"
 #include "solver/ordering/elimination_order.h"
 #include "solver/ordering/graph.h"
+#include "solver/ordering/nested_dissection.h"
 #include "solver/ordering/ordering_libraries.h"
 #include "solver/ordering/reduce_graph.h"
 
@@ -40,6 +42,7 @@ struct Library {
   std::string_view package;
 };
 constexpr std::array kLibraries = {
+    Library{OrderingKind::kNested, "nd", true, ""},
     Library{OrderingKind::kMetis, "metis", kHaveMetis, "METIS (Debian: libmetis-dev)"},
     Library{OrderingKind::kScotch, "scotch", kHaveScotch,
             "SCOTCH (Debian: libscotch-dev)"},
@@ -58,9 +61,10 @@ using Permutation = std::vector<std::int32_t>;
 
 constexpr double kWorthCompressing = 0.9;  // vertices left, of those before
 constexpr double kBad = 0.1;               // of another order's operations do
-// Operations done in the time that METIS takes for an entry, about 1.7 microseconds, and
-// as many as it may save are at least that: measured on grids of 14 000 to 130 000.
-constexpr double kFlopsPerEntry = 40000;
+// Operations done in the time that a dissection takes for an entry (measured with METIS
+// on grids of 14 000 to 130 000: 40 000 in its 1.7 microseconds; ours takes about half).
+constexpr double kFlopsPerEntry = 20'000;
+constexpr double kWorthAnother = 500'000;  // a tenth of them: more time than METIS takes
 
 Permutation natural_order(std::int32_t size) {
   Permutation permutation(size);
@@ -68,35 +72,45 @@ Permutation natural_order(std::int32_t size) {
   return permutation;
 }
 
-Permutation order_of_core(ReducedGraph&& reduced, OrderingKind kind) {
+// What to order a graph by, and on how many threads.
+struct Means {
+  OrderingKind kind;
+  std::int32_t workers;
+};
+
+Permutation order_of_core(ReducedGraph&& reduced, Means means) {
   Permutation core;
-  if (!reduced.core.empty()) core = library_order(std::move(reduced.graph), kind);
+  if (!reduced.core.empty())
+    core = means.kind == OrderingKind::kNested
+               ? nested_dissection(std::move(reduced.graph), means.workers)
+               : library_order(std::move(reduced.graph), means.kind);
   return whole_order(reduced, core);
 }
 
 // Orders equal vertices as one where that makes the graph clearly smaller. AMD does so
 // itself, and puts hubs last.
-Permutation compressed_order(Graph&& graph, OrderingKind kind) {
-  if (kind == OrderingKind::kNatural) return natural_order(graph.size());
-  if (kind == OrderingKind::kAmd)
-    return order_of_core(reduce_graph(std::move(graph), false), kind);
+Permutation compressed_order(Graph&& graph, Means means) {
+  if (means.kind == OrderingKind::kNatural) return natural_order(graph.size());
+  if (means.kind == OrderingKind::kAmd)
+    return order_of_core(reduce_graph(std::move(graph), false), means);
   ReducedGraph reduced = reduce_graph(std::move(graph), true);
   const Groups groups = indistinguishable_vertices(reduced.graph);
   if (groups.count >= kWorthCompressing * reduced.graph.size())
-    return order_of_core(std::move(reduced), kind);
+    return order_of_core(std::move(reduced), means);
   const Permutation of_groups =
-      order_of_core(reduce_graph(quotient(reduced.graph, groups), true), kind);
+      order_of_core(reduce_graph(quotient(reduced.graph, groups), true), means);
   return whole_order(reduced, expanded_order(of_groups, groups));
 }
 
-Permutation paired_order(const SymmetricMatrix& matrix, OrderingKind kind,
+Permutation paired_order(const SymmetricMatrix& matrix, Means means,
                          std::span<const std::int32_t> partner) {
   if (partner.empty()) {
-    return kind == OrderingKind::kNatural ? natural_order(matrix.size)
-                                          : compressed_order(adjacency(matrix), kind);
+    return means.kind == OrderingKind::kNatural
+               ? natural_order(matrix.size)
+               : compressed_order(adjacency(matrix), means);
   }
   const Groups pairs = paired_vertices(partner);
-  return expanded_order(compressed_order(quotient(adjacency(matrix), pairs), kind),
+  return expanded_order(compressed_order(quotient(adjacency(matrix), pairs), means),
                         pairs);
 }
 
@@ -119,37 +133,47 @@ ChosenOrder order_of_diagonal(std::int32_t size) {
                            .flops = static_cast<Flops>(size)}};
 }
 
-bool is_cheap(const SymmetricMatrix& matrix, Flops flops) {
-  return flops < kFlopsPerEntry * static_cast<double>(matrix.row.size());
+bool takes_fewer(const SymmetricMatrix& matrix, Flops flops, double per_entry) {
+  return flops < per_entry * static_cast<double>(matrix.row.size());
 }
 
-// AMD takes a tenth of the time of nested dissection. It stays where its factor costs
-// less than that time; otherwise the better of both.
+// The order of the cheapest factor so far: AMD's, nested dissection's, METIS's, as long
+// as the next one costs less time than it may save.
 ChosenOrder best_order(const SymmetricMatrix& matrix,
-                       std::span<const std::int32_t> partner) {
-  const OrderingKind dissection = default_ordering();
-  if (dissection == OrderingKind::kAmd || !kHaveAmd)
-    return {{paired_order(matrix, dissection, partner), dissection}, {}};
-  Ordering by_degree{paired_order(matrix, OrderingKind::kAmd, partner),
-                     OrderingKind::kAmd};
-  std::optional found = elimination_order(matrix, by_degree.permutation);
-  if (is_cheap(matrix, found->flops)) return {std::move(by_degree), std::move(found)};
-  const Flops flops = found->flops;
-  found.reset();  // its memory, while the other library runs
-  Ordering dissected{paired_order(matrix, dissection, partner), dissection};
-  found = elimination_order(matrix, dissected.permutation);
-  if (found->flops < flops) return {std::move(dissected), std::move(found)};
-  return {std::move(by_degree), {}};
+                       std::span<const std::int32_t> partner, std::int32_t workers) {
+  constexpr struct {
+    OrderingKind kind;
+    double enough;  // operations an entry below which it is not asked
+  } kInTurn[] = {{OrderingKind::kAmd, 0},
+                 {OrderingKind::kNested, kFlopsPerEntry},
+                 {OrderingKind::kMetis, kWorthAnother}};
+  Ordering best;
+  std::optional<EliminationOrder> found;
+  Flops least = std::numeric_limits<Flops>::infinity();
+  for (const auto& [kind, enough] : kInTurn) {
+    if (!available(kind)) continue;
+    if (takes_fewer(matrix, least, enough)) break;
+    found.reset();  // its memory, while the other is computed
+    Ordering next{paired_order(matrix, {kind, workers}, partner), kind};
+    EliminationOrder eliminated = elimination_order(matrix, next.permutation);
+    if (eliminated.flops >= least) continue;
+    least = eliminated.flops;
+    best = std::move(next);
+    found = std::move(eliminated);
+  }
+  return {std::move(best), std::move(found)};
 }
 
 // On graphs of hubs SCOTCH may need a million times the operations of any other.
-ChosenOrder checked_order(const SymmetricMatrix& matrix, OrderingKind kind,
+ChosenOrder checked_order(const SymmetricMatrix& matrix, Means means,
                           std::span<const std::int32_t> partner) {
-  Ordering asked{paired_order(matrix, kind, partner), kind};
+  const OrderingKind kind = means.kind;
+  Ordering asked{paired_order(matrix, means, partner), kind};
   if (kind != OrderingKind::kScotch || !kHaveAmd) return {std::move(asked), {}};
   std::optional found = elimination_order(matrix, asked.permutation);
-  if (is_cheap(matrix, found->flops)) return {std::move(asked), std::move(found)};
-  Ordering by_degree{paired_order(matrix, OrderingKind::kAmd, partner),
+  if (takes_fewer(matrix, found->flops, kFlopsPerEntry))
+    return {std::move(asked), std::move(found)};
+  Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, 1}, partner),
                      OrderingKind::kAmd};
   std::optional other = elimination_order(matrix, by_degree.permutation);
   if (other->flops < kBad * found->flops) return {std::move(by_degree), std::move(other)};
@@ -164,38 +188,33 @@ OrderingKind parse_ordering(std::string_view text) {
   for (const Library& each : kLibraries) {
     if (each.name == text) return each.kind;
   }
-  throw InvalidInput(
-      fmt::format("ordering '{}': expected auto, metis, scotch, amd or natural", text));
+  throw InvalidInput(fmt::format(
+      "ordering '{}': expected auto, nd, metis, scotch, amd or natural", text));
 }
 
 bool available(OrderingKind kind) { return library(kind).available; }
 
-OrderingKind default_ordering() {
-  return std::find_if(kLibraries.begin(), kLibraries.end(),
-                      [](const Library& each) { return each.available; })
-      ->kind;
-}
-
 ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
-                         std::span<const std::int32_t> partner) {
+                         std::span<const std::int32_t> partner, std::int32_t workers) {
   if (!available(kind)) {
     throw InvalidInput(fmt::format("ordering '{}': this build lacks {}", name(kind),
                                    library(kind).package));
   }
   if (is_diagonal(matrix) && partner.empty()) return order_of_diagonal(matrix.size);
-  if (kind == OrderingKind::kAuto) return best_order(matrix, partner);
-  return checked_order(matrix, kind, partner);
+  if (kind == OrderingKind::kAuto) return best_order(matrix, partner, workers);
+  return checked_order(matrix, {kind, workers}, partner);
 }
 
 Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,
-                         std::span<const std::int32_t> partner) {
-  return choose_order(matrix, kind, partner).ordering;
+                         std::span<const std::int32_t> partner, std::int32_t workers) {
+  return choose_order(matrix, kind, partner, workers).ordering;
 }
 
 std::vector<std::int32_t> compute_ordering(const SymmetricMatrix& matrix,
                                            OrderingKind kind,
-                                           std::span<const std::int32_t> partner) {
-  return choose_ordering(matrix, kind, partner).permutation;
+                                           std::span<const std::int32_t> partner,
+                                           std::int32_t workers) {
+  return choose_ordering(matrix, kind, partner, workers).permutation;
 }
 
 }  // namespace espalier::solver

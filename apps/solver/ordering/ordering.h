@@ -11,45 +11,49 @@ namespace espalier::solver {
 
 /// How the columns are ordered to keep the factor sparse.
 enum class OrderingKind {
+  kNested,   ///< nested dissection of our own, in parallel, nested_dissection()
   kMetis,    ///< nested dissection, METIS_NodeND, with sides of up to 1.4 to 1
   kScotch,   ///< nested dissection, SCOTCH_graphOrder with its default strategy
   kAmd,      ///< approximate minimum degree, amd_order of SuiteSparse
   kNatural,  ///< the order of the file
-  kAuto,     ///< AMD or the default, see compute_ordering()
+  kAuto,     ///< the cheapest for the whole solve, see compute_ordering()
 };
 
-/// "metis", "scotch", "amd", "natural", "auto".
+/// "nd", "metis", "scotch", "amd", "natural", "auto".
 [[nodiscard]] std::string_view name(OrderingKind kind);
 /// @throws InvalidInput for any other name
 [[nodiscard]] OrderingKind parse_ordering(std::string_view text);
 
 /// Whether this build has the library that the ordering needs.
 [[nodiscard]] bool available(OrderingKind kind);
-/// The first that is available of METIS, SCOTCH, AMD, natural.
-[[nodiscard]] OrderingKind default_ordering();
-
 /// A fill-reducing permutation of the matrix: result[new] = old. The same matrix gives
 /// the same permutation in every run. Values are not read.
 ///
-/// Hubs, leaves and the trees that hang from a graph are put in their places before the
-/// library sees it (reduce_graph.h). Columns of equal structure are ordered as one when
-/// that leaves less than nine tenths of the vertices. kAuto keeps AMD's order when its
-/// factor takes fewer than 8000 operations an entry of the matrix, which costs less time
-/// than nested dissection takes; otherwise it computes both and keeps the one with fewer
-/// operations. An order of SCOTCH's that costs more than that is replaced where AMD's
-/// needs less than a tenth.
+/// Hubs, leaves and the trees that hang from a graph are put in their places before it is
+/// ordered (reduce_graph.h). Columns of equal structure are ordered as one when that
+/// leaves less than nine tenths of the vertices.
+///
+/// kAuto keeps AMD's order when its factor takes fewer than 8000 operations an entry of
+/// the matrix, which cost less time than nested dissection does. Otherwise it computes
+/// kNested, too; and METIS's where the least so far is above 500000 operations an entry:
+/// METIS then takes less time than the tenth of them that it may save. Of what it has
+/// computed it keeps the one with the fewest operations. An order of SCOTCH's that costs
+/// more than that is replaced where AMD's needs less than a tenth.
 ///
 /// Memory beside the matrix: the library's own and the graph with every edge twice, four
-/// bytes each, once more while it is compressed; all freed on return.
+/// bytes each, once more while it is compressed; kNested has it at several levels; all
+/// freed on return.
 ///
 /// @param partner  columns that stay next to each other, as PreparedMatrix::partner;
 ///                 empty: none
+/// @param workers  threads, the caller's among them; the result is the same for any
 /// @throws InvalidInput when the ordering is not available (the message names the
-///                      package) or the graph has 2^31 or more edge ends
+///                      package) or, but for kNested, the graph has 2^31 or more edge
+///                      ends
 /// @throws Error        when the library fails, out of memory for instance
 [[nodiscard]] std::vector<std::int32_t> compute_ordering(
     const SymmetricMatrix& matrix, OrderingKind kind,
-    std::span<const std::int32_t> partner = {});
+    std::span<const std::int32_t> partner = {}, std::int32_t workers = 1);
 
 /// compute_ordering(), and which it was: the one that was kept; for a matrix without
 /// entries off its diagonal kNatural.
@@ -58,6 +62,7 @@ struct Ordering {
   OrderingKind kind = OrderingKind::kNatural;
 };
 [[nodiscard]] Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,
-                                       std::span<const std::int32_t> partner = {});
+                                       std::span<const std::int32_t> partner = {},
+                                       std::int32_t workers = 1);
 
 }  // namespace espalier::solver

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <csignal>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -29,6 +30,18 @@ namespace {
   return of_the_process;
 }
 
+// The offsets as the libraries take them; the graph's own are freed.
+[[maybe_unused]] std::vector<std::int32_t> short_offsets(Graph& graph) {
+  if (graph.start.back() > std::numeric_limits<std::int32_t>::max())
+    throw InvalidInput(
+        fmt::format("ordering: {} edge ends, more than the libraries' 2^31 - 1; "
+                    "ordering 'nd' takes them",
+                    graph.start.back()));
+  std::vector<std::int32_t> start(graph.start.begin(), graph.start.end());
+  graph.start = {};
+  return start;
+}
+
 #ifdef ESPALIER_WITH_METIS
 // Of the two sides of a separator, in thousandths above the half: 1.4 to 1. The default,
 // 200, keeps separators larger than they need be.
@@ -37,6 +50,7 @@ constexpr idx_t kMetisImbalance = 400;
 std::vector<std::int32_t> metis_order(Graph&& graph) {
   static_assert(sizeof(idx_t) == sizeof(std::int32_t), "METIS with 32-bit idx_t");
   idx_t size = graph.size();
+  std::vector<std::int32_t> start = short_offsets(graph);
   std::vector<std::int32_t> order(size), inverse(size);
   std::array<idx_t, METIS_NOPTIONS> options{};
   METIS_SetDefaultOptions(options.data());
@@ -47,7 +61,7 @@ std::vector<std::int32_t> metis_order(Graph&& graph) {
   const std::scoped_lock lock(one_at_a_time());
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-  const int status = METIS_NodeND(&size, graph.start.data(), graph.neighbour.data(),
+  const int status = METIS_NodeND(&size, start.data(), graph.neighbour.data(),
                                   graph.weight.empty() ? nullptr : graph.weight.data(),
                                   options.data(), order.data(), inverse.data());
   if (status == METIS_ERROR) {
@@ -72,6 +86,7 @@ std::vector<std::int32_t> metis_order(Graph&& graph) {
 std::vector<std::int32_t> scotch_order(Graph&& graph) {
   static_assert(sizeof(SCOTCH_Num) == sizeof(std::int32_t), "SCOTCH with 32-bit numbers");
   const SCOTCH_Num size = graph.size();
+  const std::vector<std::int32_t> start = short_offsets(graph);
   const auto ends = static_cast<SCOTCH_Num>(graph.neighbour.size());
   std::vector<std::int32_t> order(size);
   const std::scoped_lock lock(one_at_a_time());
@@ -86,7 +101,7 @@ std::vector<std::int32_t> scotch_order(Graph&& graph) {
   SCOTCH_contextOptionSetNum(&context, SCOTCH_OPTIONNUMDETERMINISTIC, 1);
   SCOTCH_contextRandomReset(&context);
   const bool failed =
-      SCOTCH_graphBuild(&scotch, 0, size, graph.start.data(), nullptr,
+      SCOTCH_graphBuild(&scotch, 0, size, start.data(), nullptr,
                         graph.weight.empty() ? nullptr : graph.weight.data(), nullptr,
                         ends, graph.neighbour.data(), nullptr) != 0 ||
       SCOTCH_contextThreadSpawn(&context, 1, nullptr) != 0 ||
@@ -104,9 +119,11 @@ std::vector<std::int32_t> scotch_order(Graph&& graph) {
 
 #ifdef ESPALIER_WITH_AMD
 std::vector<std::int32_t> amd_permutation(Graph&& graph) {
-  std::vector<std::int32_t> order(graph.size());
-  const int status = amd_order(graph.size(), graph.start.data(), graph.neighbour.data(),
-                               order.data(), nullptr, nullptr);
+  const std::int32_t size = graph.size();
+  const std::vector<std::int32_t> start = short_offsets(graph);
+  std::vector<std::int32_t> order(size);
+  const int status = amd_order(size, start.data(), graph.neighbour.data(), order.data(),
+                               nullptr, nullptr);
   if (status != AMD_OK && status != AMD_OK_BUT_JUMBLED) {
     throw Error(status == AMD_OUT_OF_MEMORY
                     ? "ordering: AMD ran out of memory"

@@ -14,7 +14,7 @@ constexpr std::int32_t kLeastHub = 16, kVerticesPerHub = 20;
 std::vector<std::int32_t> degrees(const Graph& graph) {
   std::vector<std::int32_t> degree(graph.size());
   for (std::int32_t v = 0; v < graph.size(); ++v)
-    degree[v] = graph.start[v + 1] - graph.start[v];
+    degree[v] = static_cast<std::int32_t>(graph.neighbours(v).size());
   return degree;
 }
 
@@ -60,9 +60,9 @@ std::vector<std::int32_t> keep_core(Graph& graph, const std::vector<bool>& out,
     number[v] = static_cast<std::int32_t>(core.size());
     if (!out[v]) core.push_back(v);
   }
-  std::vector<std::int32_t> start(1, 0);
+  std::vector<std::int64_t> start(1, 0);
   start.reserve(core.size() + 1);
-  std::int32_t at = 0;  // never beyond what is being read
+  std::int64_t at = 0;  // never beyond what is being read
   for (std::size_t k = 0; k < core.size(); ++k) {
     for (const std::int32_t other : graph.neighbours(core[k]))
       if (!out[other]) graph.neighbour[at++] = number[other];

@@ -119,7 +119,7 @@ ChosenOrder order_of_pairs(const SymmetricMatrix& given, const AnalyseOptions& o
   const SymmetricMatrix paired = paired_pattern(given, partner);
   ChosenOrder chosen =
       options.order.empty()
-          ? choose_order(paired, options.ordering, partner)
+          ? choose_order(paired, options.ordering, partner, options.workers)
           : ChosenOrder{{options.order, OrderingKind::kNatural}, std::nullopt};
   if (!chosen.eliminated)
     chosen.eliminated = elimination_order(paired, chosen.ordering.permutation);
@@ -133,10 +133,11 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   AnalyseTimes unused;
   AnalyseTimes& times = seconds ? *seconds : unused;
   Stopwatch watch;
-  ChosenOrder chosen = !partner.empty() ? order_of_pairs(given, options, partner)
-                       : options.order.empty()
-                           ? choose_order(given, options.ordering, partner)
-                           : ChosenOrder{{options.order, OrderingKind::kNatural}, {}};
+  ChosenOrder chosen =
+      !partner.empty() ? order_of_pairs(given, options, partner)
+      : options.order.empty()
+          ? choose_order(given, options.ordering, partner, options.workers)
+          : ChosenOrder{{options.order, OrderingKind::kNatural}, std::nullopt};
   times.ordering_taken = chosen.ordering.kind;
   times.ordering = watch.lap();
 

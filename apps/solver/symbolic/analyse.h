@@ -23,6 +23,8 @@ struct AnalyseOptions {
   /// Takes the place of `ordering`: a permutation of the columns, order[k] is eliminated
   /// as the k-th, up to changes that keep the fill. Empty: there is none.
   std::vector<std::int32_t> order = {};
+  /// Threads that order, the caller's among them. The result is the same for any.
+  std::int32_t workers = 1;
 };
 
 /// Wall-clock time of each step, and what the first one chose.

@@ -57,7 +57,7 @@ TEST(Analyse, FitsSmallMatricesWithAndWithoutRelaxation) {
   std::mt19937 random(5);
   for (int instance = 0; instance < 4000; ++instance) {
     const SymmetricMatrix matrix = random_matrix(random, instance % 4 ? 12 : 60);
-    AnalyseOptions options{instance % 2 ? OrderingKind::kNatural : default_ordering(),
+    AnalyseOptions options{instance % 2 ? OrderingKind::kNatural : OrderingKind::kNested,
                            {}};
     const Analysis relaxed = analyse(SymmetricMatrix(matrix), options);
     ASSERT_NO_THROW(check_symbolic(relaxed.symbolic, relaxed.permuted.lower))

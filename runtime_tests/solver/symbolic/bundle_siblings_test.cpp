@@ -87,7 +87,7 @@ TEST(BundleSiblings, OfRandomTreesIsALegalTreeOfTheSameFronts) {
   std::int64_t bundles = 0;
   for (int instance = 0; instance < 2000; ++instance) {
     const SymmetricMatrix matrix = random_matrix(random, instance % 4 ? 15 : 60);
-    AnalyseOptions options{instance % 2 ? OrderingKind::kNatural : default_ordering(),
+    AnalyseOptions options{instance % 2 ? OrderingKind::kNatural : OrderingKind::kNested,
                            {}};
     options.amalgamation.relaxed = instance % 3 > 0;
     options.bundles.parent_work = 1e18;

@@ -1,0 +1,286 @@
+#include "solver/ordering/coarsen.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "solver/ordering/mixed_bits.h"
+#include "solver/ordering/vertex_blocks.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr std::int32_t kAlone = -1;
+constexpr double kHeaviestPair = 3;           // of the mean weight
+constexpr std::int32_t kMostEdges = 1 << 22;  // counted between two: sums stay small
+constexpr double kTooManyAlone = 0.15, kTooFewPairs = 0.95;
+
+// A graph while it is coarsened: its edges weigh as many as they stand for.
+struct Level {
+  const Graph& graph;
+  std::span<const std::int32_t> edge_weight;  // empty: one each
+};
+
+struct Matching {
+  std::vector<std::int32_t> mate;  // kAlone: none
+  std::int64_t heaviest;           // that a pair may be
+};
+
+// The best free neighbour between `from` and `to`, of equal ones the first behind one
+// that is drawn by lot; kAlone: none.
+std::int32_t best_neighbour(const Level& level, const Matching& matching,
+                            std::int32_t vertex, std::int32_t from, std::int32_t to) {
+  const Graph& graph = level.graph;
+  const auto degree =
+      static_cast<std::uint32_t>(graph.start[vertex + 1] - graph.start[vertex]);
+  std::int32_t best = kAlone;
+  float best_rating = 0;
+  const auto lot = static_cast<std::uint32_t>(
+      std::uint64_t{static_cast<std::uint32_t>(vertex) * 0x9e3779b1U} * degree >> 32);
+  for (std::uint32_t i = 0; i < degree; ++i) {
+    const auto k = graph.start[vertex] + (i + lot < degree ? i + lot : i + lot - degree);
+    const std::int32_t other = graph.neighbour[k];
+    if (other < from || other >= to || matching.mate[other] != kAlone) continue;
+    const std::int64_t pair = std::int64_t{graph.weight[vertex]} + graph.weight[other];
+    if (pair > matching.heaviest) continue;
+    const auto edges =
+        level.edge_weight.empty() ? 1.0F : static_cast<float>(level.edge_weight[k]);
+    const float rating = edges * edges / static_cast<float>(graph.weight[other]);
+    if (rating > best_rating) {
+      best_rating = rating;
+      best = other;
+    }
+  }
+  return best;
+}
+
+void match(Matching& matching, std::int32_t one, std::int32_t other) {
+  matching.mate[one] = other;
+  matching.mate[other] = one;
+}
+
+// first to last - 1 in an order that is drawn by lot.
+std::vector<std::int32_t> shuffled(std::int32_t first, std::int32_t last) {
+  std::vector<std::int32_t> order(last - first);
+  std::iota(order.begin(), order.end(), first);
+  std::uint64_t lot = mixed_bits(first);
+  for (std::size_t k = order.size(); k > 1; --k) {
+    lot = lot * 6364136223846793005U + 1442695040888963407U;
+    std::swap(order[k - 1], order[(lot >> 32) * k >> 32]);
+  }
+  return order;
+}
+
+// Those of block `k` with each other; the vertices that stay alone.
+std::vector<std::int32_t> match_block(const Level& level, const VertexBlocks& blocks,
+                                      std::int64_t k, Matching& matching) {
+  std::vector<std::int32_t> alone;
+  for (const std::int32_t v : shuffled(blocks.first(k), blocks.first(k + 1))) {
+    if (matching.mate[v] != kAlone) continue;
+    const std::int32_t best =
+        best_neighbour(level, matching, v, blocks.first(k), blocks.first(k + 1));
+    if (best != kAlone)
+      match(matching, v, best);
+    else
+      alone.push_back(v);
+  }
+  return alone;
+}
+
+// Vertices that are alone and have a neighbour in common, or none at all.
+void match_over_neighbours(const Graph& graph, Matching& matching) {
+  std::int32_t isolated = kAlone;
+  const auto pair_up = [&](std::int32_t& waiting, std::int32_t v) {
+    if (matching.mate[v] != kAlone) return;
+    const bool fits =
+        waiting != kAlone && waiting != v && matching.mate[waiting] == kAlone &&
+        std::int64_t{graph.weight[waiting]} + graph.weight[v] <= matching.heaviest;
+    if (fits) match(matching, waiting, v);
+    waiting = fits ? kAlone : v;
+  };
+  for (std::int32_t v = 0; v < graph.size(); ++v) {
+    std::int32_t waiting = kAlone;
+    if (graph.neighbours(v).empty()) pair_up(isolated, v);
+    for (const std::int32_t other : graph.neighbours(v)) pair_up(waiting, other);
+  }
+}
+
+Matching matched(const Level& level, const VertexBlocks& blocks, TaskPool& pool) {
+  const Graph& graph = level.graph;
+  const auto total = static_cast<double>(total_weight(graph));
+  Matching matching{std::vector<std::int32_t>(graph.size(), kAlone),
+                    static_cast<std::int64_t>(kHeaviestPair * total / graph.size())};
+  std::vector<std::vector<std::int32_t>> alone(blocks.count());
+  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    alone[k] = match_block(level, blocks, k, matching);
+  });
+  std::int64_t left = 0;
+  for (const auto& of_block : alone)
+    for (const std::int32_t v : of_block) {
+      if (matching.mate[v] != kAlone) continue;
+      const std::int32_t best = best_neighbour(level, matching, v, 0, graph.size());
+      if (best != kAlone)
+        match(matching, v, best);
+      else
+        ++left;
+    }
+  if (static_cast<double>(left) > kTooManyAlone * graph.size())
+    match_over_neighbours(graph, matching);
+  return matching;
+}
+
+// Numbers pairs and those that are alone by their first vertex: maps, and the first
+// vertex of each.
+struct Numbering {
+  std::vector<std::int32_t> map, leader;
+};
+
+Numbering numbered(const Matching& matching, const VertexBlocks& blocks, TaskPool& pool) {
+  const std::vector<std::int32_t>& mate = matching.mate;
+  const auto leads = [&mate](std::int32_t v) { return mate[v] == kAlone || mate[v] > v; };
+  std::vector<std::int64_t> first(blocks.count() + 1, 0);
+  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
+      first[k + 1] += leads(v);
+  });
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  Numbering result{std::vector<std::int32_t>(mate.size()),
+                   std::vector<std::int32_t>(first.back())};
+  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    auto next = static_cast<std::int32_t>(first[k]);
+    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {
+      if (!leads(v)) continue;
+      result.map[v] = next;
+      if (mate[v] != kAlone) result.map[mate[v]] = next;
+      result.leader[next++] = v;
+    }
+  });
+  return result;
+}
+
+// The edges of one coarse vertex after the other, equal ones added up. A slot of the
+// table holds a place in `neighbour`; those before the vertex's own edges are empty.
+class EdgeSum {
+ public:
+  std::vector<std::int32_t> neighbour, weight;
+
+  explicit EdgeSum(std::size_t most_edges_of_a_vertex)
+      : slot_(std::bit_ceil(2 * most_edges_of_a_vertex + 2), -1) {}
+  void begin_vertex() { begin_ = std::ssize(neighbour); }
+  void add(std::int32_t to, std::int32_t edges) {
+    std::size_t at = static_cast<std::uint32_t>(to) * 0x9e3779b1U & (slot_.size() - 1);
+    for (; slot_[at] >= begin_; at = (at + 1) & (slot_.size() - 1)) {
+      if (neighbour[slot_[at]] != to) continue;
+      std::int32_t& sum = weight[slot_[at]];
+      sum = static_cast<std::int32_t>(
+          std::min<std::int64_t>(kMostEdges, std::int64_t{sum} + edges));
+      return;
+    }
+    slot_[at] = std::ssize(neighbour);
+    neighbour.push_back(to);
+    weight.push_back(edges);
+  }
+
+ private:
+  std::vector<std::int64_t> slot_;
+  std::int64_t begin_ = 0;
+};
+
+class Contraction {
+ public:
+  Contraction(const Level& level, const Matching& matching, const Numbering& numbering)
+      : level_(level),
+        mate_(matching.mate),
+        numbering_(numbering),
+        blocks_(static_cast<std::int32_t>(numbering.leader.size())) {
+    coarse_.start.assign(numbering.leader.size() + 1, 0);
+    coarse_.weight.resize(numbering.leader.size());
+  }
+  // The coarse graph; its edges' weights take the place of `edge_weight`.
+  Graph run(std::vector<std::int32_t>& edge_weight, TaskPool& pool) {
+    std::vector<EdgeSum> sums(blocks_.count(), EdgeSum(0));
+    pool.for_each_block(blocks_.count(), [&](std::int64_t k) { sums[k] = sum_block(k); });
+    std::vector<std::int64_t>& start = coarse_.start;
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    coarse_.neighbour.resize(start.back());
+    edge_weight.resize(start.back());
+    pool.for_each_block(blocks_.count(), [&](std::int64_t k) {
+      const std::int64_t to = start[blocks_.first(k)];
+      std::ranges::copy(sums[k].neighbour, coarse_.neighbour.begin() + to);
+      std::ranges::copy(sums[k].weight, edge_weight.begin() + to);
+      sums[k] = EdgeSum(0);
+    });
+    return std::move(coarse_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t edge_ends(std::int32_t coarse) const {
+    const std::int32_t one = numbering_.leader[coarse], other = mate_[one];
+    const Graph& graph = level_.graph;
+    return graph.start[one + 1] - graph.start[one] +
+           (other == kAlone ? 0 : graph.start[other + 1] - graph.start[other]);
+  }
+  void add_edges(std::int32_t vertex, std::int32_t coarse, EdgeSum& sum) const {
+    const Graph& graph = level_.graph;
+    for (auto k = graph.start[vertex]; k < graph.start[vertex + 1]; ++k) {
+      const std::int32_t to = numbering_.map[graph.neighbour[k]];
+      if (to != coarse)
+        sum.add(to, level_.edge_weight.empty() ? 1 : level_.edge_weight[k]);
+    }
+  }
+  EdgeSum sum_block(std::int64_t k) {
+    std::int64_t most = 0, all = 0;
+    for (std::int32_t c = blocks_.first(k); c < blocks_.first(k + 1); ++c) {
+      most = std::max(most, edge_ends(c));
+      all += edge_ends(c);
+    }
+    EdgeSum sum(most);
+    sum.neighbour.reserve(all);
+    sum.weight.reserve(all);
+    for (std::int32_t c = blocks_.first(k); c < blocks_.first(k + 1); ++c) {
+      const std::int32_t one = numbering_.leader[c], other = mate_[one];
+      coarse_.weight[c] = level_.graph.weight[one];
+      sum.begin_vertex();
+      const std::int64_t before = std::ssize(sum.neighbour);
+      add_edges(one, c, sum);
+      if (other != kAlone) {
+        coarse_.weight[c] += level_.graph.weight[other];
+        add_edges(other, c, sum);
+      }
+      coarse_.start[c + 1] = std::ssize(sum.neighbour) - before;
+    }
+    return sum;
+  }
+
+  const Level& level_;
+  const std::vector<std::int32_t>& mate_;
+  const Numbering& numbering_;
+  VertexBlocks blocks_;
+  Graph coarse_;
+};
+
+}  // namespace
+
+Levels coarsen(Graph&& graph, std::int32_t most, TaskPool& pool) {
+  Levels levels;
+  levels.graphs.push_back(std::move(graph));
+  levels.edges.emplace_back();
+  while (levels.graphs.back().size() > most) {
+    const Level level{levels.graphs.back(), levels.edges.back()};
+    const VertexBlocks blocks(level.graph.size());
+    const Matching matching = matched(level, blocks, pool);
+    Numbering numbering = numbered(matching, blocks, pool);
+    const auto coarse = static_cast<double>(numbering.leader.size());
+    if (coarse > kTooFewPairs * level.graph.size()) break;
+    std::vector<std::int32_t> edge_weight;
+    Graph next = Contraction(level, matching, numbering).run(edge_weight, pool);
+    levels.graphs.push_back(std::move(next));
+    levels.edges.push_back(std::move(edge_weight));
+    levels.maps.push_back(std::move(numbering.map));
+  }
+  return levels;
+}
+
+}  // namespace espalier::solver

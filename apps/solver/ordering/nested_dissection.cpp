@@ -1,0 +1,114 @@
+#include "solver/ordering/nested_dissection.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "solver/ordering/bisect.h"
+#include "solver/ordering/minimum_degree.h"
+#include "solver/ordering/mixed_bits.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr std::int32_t kLeaf = 200;
+constexpr std::int32_t kCoarsest = 200;
+constexpr std::int32_t kCoarsenAgain = 2000;  // vertices from which on levels are shared
+constexpr std::int32_t kOneTask = 4000;       // vertices up to which a piece is one task
+
+// A thread for less than a task of its own would cost more than it brings.
+std::int32_t useful(std::int32_t workers, std::int32_t vertices) {
+  return std::min(workers, 1 + vertices / (4 * kOneTask));
+}
+
+class Dissection {
+ public:
+  Dissection(const Graph& graph, std::int32_t workers, std::vector<RecordedTask>* record)
+      : graph_(graph),
+        order_(graph.size()),
+        pool_(useful(workers, graph.size()), record) {}
+
+  std::vector<std::int32_t> run(Graph&& copy) {
+    Part whole;
+    whole.piece.vertices.resize(copy.size());
+    std::iota(whole.piece.vertices.begin(), whole.piece.vertices.end(), 0);
+    whole.piece.levels.graphs.push_back(std::move(copy));
+    add(std::move(whole));
+    pool_.run();
+    return std::move(order_);
+  }
+
+ private:
+  // Its vertices take the places from `first` on.
+  struct Part {
+    Piece piece;
+    std::int32_t first = 0;
+    std::uint64_t seed = 0;
+  };
+
+  void add(Part&& part) {
+    const auto shared = std::make_shared<Part>(std::move(part));
+    pool_.add(shared->piece.size(), [this, shared] { order(std::move(*shared)); });
+  }
+  // Small parts down to their leaves, large ones down to their sides.
+  void order(Part&& part) {
+    std::vector<Part> stack;
+    const bool alone = part.piece.size() <= kOneTask;
+    stack.push_back(std::move(part));
+    while (!stack.empty()) {
+      Part top = std::move(stack.back());
+      stack.pop_back();
+      if (top.piece.size() <= kLeaf) {
+        order_leaf(top.piece.vertices, top.first);
+        continue;
+      }
+      for (Part& side : dissect(std::move(top))) {
+        if (alone)
+          stack.push_back(std::move(side));
+        else if (side.piece.size() > 0)
+          add(std::move(side));
+      }
+    }
+  }
+  void order_leaf(const std::vector<std::int32_t>& vertices, std::int32_t first) {
+    for (const std::int32_t k : minimum_degree_order(graph_, vertices))
+      order_[first++] = vertices[k];
+  }
+  void coarsen_anew(Piece& piece) {
+    const bool has_levels = piece.levels.graphs.size() > 1;
+    if (has_levels && piece.size() > kCoarsenAgain) return;
+    piece.levels = coarsen(std::move(piece.levels.graphs.front()), kCoarsest, pool_);
+  }
+  std::array<Part, 2> dissect(Part&& part) {
+    coarsen_anew(part.piece);
+    const Partition partition = bisect(part.piece, part.seed);
+    const std::vector<std::int32_t> vertices = part.piece.vertices;
+    std::array<Piece, 2> pieces = split(std::move(part.piece), partition, pool_);
+    std::array<Part, 2> sides;
+    std::int32_t first = part.first;
+    for (const int side : {0, 1}) {
+      sides[side] = {std::move(pieces[side]), first,
+                     mixed_bits(2 * part.seed + side + 1)};
+      first += sides[side].piece.size();
+    }
+    for (std::size_t v = 0; v < vertices.size(); ++v)
+      if (partition.side[v] == Partition::kSeparator) order_[first++] = vertices[v];
+    return sides;
+  }
+
+  const Graph& graph_;
+  std::vector<std::int32_t> order_;
+  TaskPool pool_;
+};
+
+}  // namespace
+
+std::vector<std::int32_t> nested_dissection(Graph&& graph, std::int32_t workers,
+                                            std::vector<RecordedTask>* record) {
+  if (graph.weight.empty()) graph.weight.assign(graph.size(), 1);
+  Graph copy = graph;
+  return Dissection(graph, workers, record).run(std::move(copy));
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,134 @@
+#include "solver/ordering/task_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <thread>
+#include <utility>
+
+namespace espalier::solver {
+namespace {
+
+Seconds now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(since).count();
+}
+
+// The recorded task that this thread is in.
+thread_local std::optional<std::int64_t> in_task;
+
+}  // namespace
+
+struct TaskPool::Loop {
+  std::int64_t count;
+  const std::function<void(std::int64_t)>& visit;
+  std::vector<Seconds> seconds;  // of each block; empty: not recorded
+  std::atomic<std::int64_t> next = 0, done = 0;
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::exception_ptr failure;
+};
+
+void TaskPool::add_locked(std::int64_t size, std::int64_t number, Task task) {
+  ready_.push_back({size, number, std::move(task)});
+  std::push_heap(ready_.begin(), ready_.end());
+  changed_.notify_one();
+}
+
+void TaskPool::add(std::int64_t size, Task task) {
+  const std::scoped_lock lock(mutex_);
+  const std::int64_t number = record_ ? std::ssize(*record_) : 0;
+  if (record_) record_->push_back({in_task, 0, {}});
+  add_locked(size, number, std::move(task));
+}
+
+void TaskPool::run_entry(Entry&& entry) {
+  const bool recorded = record_ && entry.number >= 0;
+  const auto before = in_task;
+  if (recorded) in_task = entry.number;
+  const Seconds start = now();
+  std::exception_ptr failure;
+  try {
+    entry.task();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  entry.task = nullptr;
+  in_task = before;
+  const std::scoped_lock lock(mutex_);
+  if (recorded) (*record_)[entry.number].alone += now() - start;
+  if (failure && !failure_) failure_ = failure;
+}
+
+void TaskPool::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return !ready_.empty() || running_ == 0; });
+    if (ready_.empty()) break;
+    std::pop_heap(ready_.begin(), ready_.end());
+    Entry entry = std::move(ready_.back());
+    ready_.pop_back();
+    if (failure_) continue;
+    ++running_;
+    lock.unlock();
+    run_entry(std::move(entry));
+    lock.lock();
+    --running_;
+  }
+  changed_.notify_all();
+}
+
+void TaskPool::run() {
+  {
+    std::vector<std::jthread> threads;
+    for (std::int32_t k = 1; k < workers_; ++k) threads.emplace_back([this] { work(); });
+    work();
+  }
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void TaskPool::take_blocks(Loop& loop) {
+  for (std::int64_t k; (k = loop.next.fetch_add(1)) < loop.count;) {
+    const Seconds start = now();
+    try {
+      loop.visit(k);
+    } catch (...) {
+      const std::scoped_lock lock(loop.mutex);
+      if (!loop.failure) loop.failure = std::current_exception();
+    }
+    if (!loop.seconds.empty()) loop.seconds[k] = now() - start;
+    if (loop.done.fetch_add(1) + 1 == loop.count) {
+      const std::scoped_lock lock(loop.mutex);
+      loop.ended.notify_all();
+    }
+  }
+}
+
+void TaskPool::for_each_block(std::int64_t count,
+                              const std::function<void(std::int64_t)>& visit) {
+  if (count == 1) return visit(0);
+  const auto loop = std::make_shared<Loop>(count, visit);
+  if (record_) loop->seconds.resize(count);
+  const std::int64_t hands = std::min<std::int64_t>(workers_, count) - 1;
+  if (hands > 0) {
+    const std::scoped_lock lock(mutex_);
+    for (std::int64_t k = 0; k < hands; ++k)
+      add_locked(std::numeric_limits<std::int64_t>::max(), -1,
+                 [this, loop] { take_blocks(*loop); });
+  }
+  const Seconds start = now();
+  take_blocks(*loop);
+  {
+    std::unique_lock lock(loop->mutex);
+    loop->ended.wait(lock, [&] { return loop->done == loop->count; });
+  }
+  if (record_ && in_task) {
+    const std::scoped_lock lock(mutex_);
+    (*record_)[*in_task].alone -= now() - start;
+    (*record_)[*in_task].loops.push_back(std::move(loop->seconds));
+  }
+  if (loop->failure) std::rethrow_exception(loop->failure);
+}
+
+}  // namespace espalier::solver

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "espalier/model/units.h"
+
+namespace espalier::solver {
+
+/// What a task of a pool did, for replaying it on other numbers of workers: what it did
+/// alone, and the blocks of its loops, which any workers may take.
+struct RecordedTask {
+  std::optional<std::int64_t> parent;  ///< the task that added it, when that had ended
+  Seconds alone = 0;
+  std::vector<std::vector<Seconds>> loops;  ///< of each loop the time of each block
+};
+
+/// Tasks that add tasks, on threads of its own and the caller's.
+///
+/// A task is ready when it is added; of those that are, the largest is started first.
+/// What comes out must not depend on which thread runs what: the pool promises no more
+/// than that everything added has run when run() returns.
+class TaskPool {
+ public:
+  using Task = std::function<void()>;
+  /// @param record  takes every task; may be null
+  explicit TaskPool(std::int32_t workers, std::vector<RecordedTask>* record = nullptr)
+      : workers_(workers), record_(record) {}
+
+  /// Inside a task, or before run(). @param size  of the task's work, in any unit
+  void add(std::int64_t size, Task task);
+  /// Runs what was added and what that adds, on `workers` threads, the caller's among
+  /// them.
+  /// @throws what the first task that failed has thrown; those not begun are dropped then
+  void run();
+
+  /// Inside a task: visit(0) to visit(count - 1), in any order and at the same time.
+  void for_each_block(std::int64_t count, const std::function<void(std::int64_t)>& visit);
+
+ private:
+  struct Entry {
+    std::int64_t size;
+    std::int64_t number;  ///< ties: the earlier first; -1: a hand for a loop
+    Task task;
+    bool operator<(const Entry& other) const {
+      return size != other.size ? size < other.size : number > other.number;
+    }
+  };
+  struct Loop;
+  void add_locked(std::int64_t size, std::int64_t number, Task task);
+  void work();
+  void run_entry(Entry&& entry);
+  void take_blocks(Loop& loop);
+
+  std::int32_t workers_;
+  std::vector<RecordedTask>* record_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Entry> ready_;  ///< a heap
+  std::int64_t running_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace espalier::solver

@@ -1,0 +1,222 @@
+#include "solver/ordering/nested_dissection.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "solver/matrix/grid.h"
+#include "solver/ordering/bisect.h"
+#include "solver/ordering/edge_bisection.h"
+#include "solver/ordering/minimum_degree.h"
+#include "solver/ordering/ordering.h"
+#include "solver/support/random_matrices.h"
+#include "solver/symbolic/analyse.h"
+
+namespace espalier::solver {
+namespace {
+
+using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+Graph graph_of(std::int32_t size, const Edges& edges) {
+  std::vector<std::set<std::int32_t>> sets(size);
+  for (const auto& [a, b] : edges) {
+    if (a == b) continue;
+    sets[a].insert(b);
+    sets[b].insert(a);
+  }
+  Graph graph;
+  graph.start.assign(1, 0);
+  for (const auto& set : sets) {
+    graph.neighbour.insert(graph.neighbour.end(), set.begin(), set.end());
+    graph.start.push_back(std::ssize(graph.neighbour));
+  }
+  return graph;
+}
+
+Graph with_weights(Graph graph, std::mt19937& random, std::uint32_t most) {
+  for (std::int32_t v = 0; v < graph.size(); ++v)
+    graph.weight.push_back(static_cast<std::int32_t>(1 + random() % most));
+  return graph;
+}
+
+Graph random_graph(std::mt19937& random, std::int32_t size, std::int32_t edges) {
+  Edges list;
+  for (std::int32_t k = 0; k < edges; ++k)
+    list.emplace_back(random() % size, random() % size);
+  return graph_of(size, list);
+}
+
+// Of the kinds that dissections find hard.
+std::vector<Graph> graphs_of_all_kinds() {
+  std::mt19937 random(3);
+  Edges star, clique, two_cliques, bipartite, rays;
+  for (std::int32_t i = 1; i < 3000; ++i) star.emplace_back(0, i);
+  for (std::int32_t i = 0; i < 500; ++i)
+    for (std::int32_t j = 0; j < i; ++j) {
+      clique.emplace_back(i, j);
+      if (i / 250 == j / 250) two_cliques.emplace_back(i, j);
+    }
+  for (std::int32_t i = 0; i < 8; ++i)
+    for (std::int32_t j = 8; j < 4000; ++j) bipartite.emplace_back(i, j);
+  for (std::int32_t i = 1; i < 20'000; ++i) rays.emplace_back(i, i < 50 ? 0 : i - 49);
+  std::vector<Graph> graphs;
+  graphs.push_back(graph_of(0, {}));
+  graphs.push_back(graph_of(1, {}));
+  graphs.push_back(graph_of(5000, {}));  // isolated
+  graphs.push_back(graph_of(3000, star));
+  graphs.push_back(graph_of(500, clique));
+  graphs.push_back(graph_of(500, two_cliques));
+  graphs.push_back(graph_of(4000, bipartite));
+  graphs.push_back(graph_of(20'000, rays));
+  graphs.push_back(adjacency(make_grid({100'000, 1, 1})));
+  graphs.push_back(adjacency(make_grid({200, 150, 1})));
+  graphs.push_back(adjacency(make_grid({20, 20, 20})));
+  graphs.push_back(random_graph(random, 3000, 3000));  // many parts
+  graphs.push_back(random_graph(random, 2000, 20'000));
+  graphs.push_back(with_weights(random_graph(random, 3000, 9000), random, 1000));
+  return graphs;
+}
+
+bool is_permutation(std::vector<std::int32_t> order, std::int32_t size) {
+  std::vector<std::int32_t> all(size);
+  std::iota(all.begin(), all.end(), 0);
+  std::sort(order.begin(), order.end());
+  return order == all;
+}
+
+void expect_separates(const Graph& graph, const Partition& partition) {
+  std::array<std::int64_t, 3> weight{};
+  for (std::int32_t v = 0; v < graph.size(); ++v) {
+    weight[partition.side[v]] += graph.weight[v];
+    for (const std::int32_t other : graph.neighbours(v))
+      ASSERT_NE(partition.side[v] + partition.side[other], 1) << v << ' ' << other;
+  }
+  ASSERT_EQ(weight, partition.weight);
+}
+
+TEST(NestedDissection, IsAPermutationAndTheSameForAnyNumberOfWorkers) {
+  for (const Graph& graph : graphs_of_all_kinds()) {
+    const std::vector<std::int32_t> order = nested_dissection(Graph(graph), 1);
+    ASSERT_TRUE(is_permutation(order, graph.size())) << graph.size();
+    for (const std::int32_t workers : {2, 4})
+      ASSERT_EQ(nested_dissection(Graph(graph), workers), order) << graph.size();
+  }
+}
+
+TEST(NestedDissection, RecordsTasksThatAreTheSameForAnyNumberOfWorkers) {
+  const Graph grid = adjacency(make_grid({200, 200, 1}));
+  std::vector<RecordedTask> one, four;
+  EXPECT_EQ(nested_dissection(Graph(grid), 1, &one),
+            nested_dissection(Graph(grid), 4, &four));
+  EXPECT_GT(one.size(), 8U);
+  EXPECT_EQ(one.size(), four.size());
+}
+
+TEST(NestedDissection, KeepsTheFactorsOfGridsSparse) {
+  const auto entries = [](const GridShape& shape, OrderingKind kind) {
+    return static_cast<double>(
+        analyse_pattern(make_grid(shape), {kind, {}}).factor_entries);
+  };
+  for (const GridShape& shape :
+       {GridShape{100, 100, 1}, GridShape{300, 40, 1}, GridShape{18, 18, 18}}) {
+    const double own = entries(shape, OrderingKind::kNested);
+    EXPECT_LT(own, 0.7 * entries(shape, OrderingKind::kNatural));
+    if (!available(OrderingKind::kMetis)) continue;
+    EXPECT_LT(own, 1.15 * entries(shape, OrderingKind::kMetis)) << shape.nx;
+  }
+}
+
+TEST(Separators, SeparateOnEveryLevelAndRefinementMakesNoneWorse) {
+  std::mt19937 random(5);
+  TaskPool pool(1);
+  for (int instance = 0; instance < 60; ++instance) {
+    const auto size = static_cast<std::int32_t>(2 + random() % 300);
+    const Graph graph = with_weights(
+        random_graph(random, size, static_cast<std::int32_t>(random() % (4 * size))),
+        random, instance % 2 ? 1 : 9);
+    for (const std::uint64_t seed : {0, 1}) {
+      Partition grown = grown_partition(graph, seed);
+      expect_separates(graph, grown);
+      const Partition before = grown;
+      refine_separator(graph, grown);
+      expect_separates(graph, grown);
+      ASSERT_FALSE(is_better(before, grown)) << instance;
+      expect_separates(graph, partition_from_cut(graph, {}, seed));
+    }
+  }
+}
+
+TEST(Bisection, CutsEveryKindOfGraphAndSplitsWhatItHasCut) {
+  TaskPool pool(2);
+  for (Graph& graph : graphs_of_all_kinds()) {
+    if (graph.size() < 2) continue;
+    if (graph.weight.empty()) graph.weight.assign(graph.size(), 1);
+    Piece piece;
+    piece.vertices.resize(graph.size());
+    std::iota(piece.vertices.begin(), piece.vertices.end(), 0);
+    piece.levels = coarsen(Graph(graph), 50, pool);
+    const Partition partition = bisect(piece, 1);
+    expect_separates(graph, partition);
+    ASSERT_LT(std::ranges::count(partition.side, 0), graph.size());
+    ASSERT_LT(std::ranges::count(partition.side, 1), graph.size());
+    const auto sides = split(std::move(piece), partition, pool);
+    for (const int side : {0, 1}) {
+      const Levels& levels = sides[side].levels;
+      ASSERT_EQ(sides[side].size(), std::ranges::count(partition.side, side));
+      for (std::size_t k = 0; k < levels.graphs.size(); ++k)
+        ASSERT_EQ(total_weight(levels.graphs[k]), partition.weight[side]) << k;
+      for (std::int32_t v = 0; v < sides[side].size(); ++v)
+        for (const std::int32_t other : levels.graphs[0].neighbours(v))
+          ASSERT_TRUE(std::ranges::binary_search(
+              graph.neighbours(sides[side].vertices[v]), sides[side].vertices[other]));
+    }
+  }
+}
+
+// A path of three with a neighbour outside at vertex 0: degrees 2, 2, 1; then 2, 1.
+TEST(MinimumDegree, TakesTheLeastDegreeOfAHandExample) {
+  const Graph path = graph_of(4, {{0, 1}, {1, 2}, {0, 3}});
+  const std::vector<std::int32_t> part = {0, 1, 2};
+  EXPECT_EQ(minimum_degree_order(path, part), (std::vector<std::int32_t>{2, 1, 0}));
+}
+
+TEST(MinimumDegree, TakesTheLeastDegreeOfPlainElimination) {
+  std::mt19937 random(8);
+  for (int instance = 0; instance < 200; ++instance) {
+    const auto size = static_cast<std::int32_t>(1 + random() % 90);
+    Graph graph = random_graph(random, size, static_cast<std::int32_t>(random() % 200));
+    if (instance % 2) graph = with_weights(std::move(graph), random, 5);
+    std::vector<std::int32_t> part;
+    for (std::int32_t v = 0; v < size; ++v)
+      if (random() % 4 != 0) part.push_back(v);
+    std::vector<std::set<std::int32_t>> left(size);
+    for (std::int32_t v = 0; v < size; ++v)
+      for (const std::int32_t other : graph.neighbours(v)) left[v].insert(other);
+    const auto degree = [&](std::int32_t v) {
+      std::int64_t sum = 0;
+      for (const std::int32_t other : left[v])
+        sum += graph.weight.empty() ? 1 : graph.weight[other];
+      return sum;
+    };
+    std::set<std::int32_t> alive(part.begin(), part.end());
+    // An edge between two that stay is none of its business.
+    for (const std::int32_t k : minimum_degree_order(graph, part)) {
+      const std::int32_t v = part[k];
+      for (const std::int32_t other : alive)
+        ASSERT_LE(degree(v), degree(other)) << instance;
+      ASSERT_EQ(alive.erase(v), 1U);
+      for (const std::int32_t other : left[v]) {
+        left[other].insert(left[v].begin(), left[v].end());
+        left[other].erase(other);
+        left[other].erase(v);
+      }
+    }
+    ASSERT_TRUE(alive.empty());
+  }
+}
+
+}  // namespace
+}  // namespace espalier::solver

@@ -1,0 +1,68 @@
+#include "solver/ordering/task_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+namespace espalier::solver {
+namespace {
+
+class Pool : public testing::TestWithParam<std::int32_t> {};
+
+TEST_P(Pool, RunsTasksThatAddTasksAndTheirLoops) {
+  TaskPool pool(GetParam());
+  std::atomic<std::int64_t> sum = 0;
+  std::function<void(std::int32_t)> halve = [&](std::int32_t size) {
+    std::vector<std::int64_t> seen(size, 0);
+    pool.for_each_block(size, [&](std::int64_t k) { ++seen[k]; });
+    EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), std::int64_t{0}), size);
+    sum += size;
+    for (int side = 0; side < 2 && size > 1; ++side)
+      pool.add(size / 2, [&, size] { halve(size / 2); });
+  };
+  pool.add(256, [&] { halve(256); });
+  pool.run();
+  EXPECT_EQ(sum, 9 * 256);
+  pool.run();  // nothing is left
+  EXPECT_EQ(sum, 9 * 256);
+}
+
+TEST_P(Pool, ThrowsWhatATaskThrowsAndRunsOnAfterwards) {
+  TaskPool pool(GetParam());
+  pool.add(1, [] { throw std::runtime_error("one"); });
+  EXPECT_THROW(pool.run(), std::runtime_error);
+  const auto fails_at_seven = [](std::int64_t k) {
+    if (k == 7) throw std::runtime_error("block");
+  };
+  pool.add(1, [&] { pool.for_each_block(20, fails_at_seven); });
+  EXPECT_THROW(pool.run(), std::runtime_error);
+  bool ran = false;
+  pool.add(1, [&] { ran = true; });
+  pool.run();
+  EXPECT_TRUE(ran);
+}
+
+TEST(RecordedTasks, KnowTheirParentsAndTheBlocksOfTheirLoops) {
+  std::vector<RecordedTask> record;
+  TaskPool pool(2, &record);
+  pool.add(3, [&] {
+    pool.for_each_block(5, [](std::int64_t) {});
+    pool.add(2, [] {});
+  });
+  pool.run();
+  ASSERT_EQ(record.size(), 2U);
+  EXPECT_FALSE(record[0].parent);
+  ASSERT_EQ(record[0].loops.size(), 1U);
+  EXPECT_EQ(record[0].loops[0].size(), 5U);
+  EXPECT_EQ(record[1].parent, 0);
+  EXPECT_TRUE(record[1].loops.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, Pool, testing::Values(1, 2, 4));
+
+}  // namespace
+}  // namespace espalier::solver
