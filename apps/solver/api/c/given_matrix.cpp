@@ -1,3 +1,5 @@
+// More than 300 lines: every way to walk over the caller's arrays is here, once.
+
 #include "solver/api/c/given_matrix.h"
 
 #include <fmt/format.h>
