@@ -1,5 +1,5 @@
-// A complex system by the real form of it, and by MUMPS in complex arithmetic, turn by turn
-// in one process: processor time of the factorisation, memory, backward error. A
+// A complex system by the real form of it, and by MUMPS in complex arithmetic, turn by
+// turn in one process: processor time of the factorisation, memory, backward error. A
 // comparison, never part of the product.
 //
 // usage: complex_bench GRID RE,IM [symmetric|general] [TURNS]
@@ -60,9 +60,8 @@ Figures by_us(const ComplexMatrix& matrix, bool general) {
   if (general) options.kind = FactorKind::kLu;
   Figures figures;
   std::unique_ptr<ComplexSolver> solver;
-  figures.analyse = timed([&] {
-    solver = std::make_unique<ComplexSolver>(ComplexMatrix(matrix), options);
-  });
+  figures.analyse = timed(
+      [&] { solver = std::make_unique<ComplexSolver>(ComplexMatrix(matrix), options); });
   if (!solver->plan({})) throw Error("no plan");
   figures.factor = timed([&] {
     const auto run = solver->factorise();
@@ -71,7 +70,8 @@ Figures by_us(const ComplexMatrix& matrix, bool general) {
   });
   figures.flops = solver->real().analysis().symbolic.factor_flops * (general ? 2 : 1);
   std::vector<Complex> b = solver->row_sums();
-  figures.solve = timed([&] { figures.error = solver->solve(b).refinement.backward_error; });
+  figures.solve =
+      timed([&] { figures.error = solver->solve(b).refinement.backward_error; });
   return figures;
 }
 
@@ -134,11 +134,11 @@ Figures by_mumps(const ComplexMatrix& given, bool general) {
 }
 
 void print(const char* name, const Figures& figures) {
-  fmt::print("{:8} analyse {:7.3f} s  factor {:7.3f} s  solve {:6.3f} s  {:7.1f} MiB  "
-             "{:.2e} operations  backward error {:.1e}\n",
-             name, figures.analyse, figures.factor, figures.solve,
-             static_cast<double>(figures.bytes) / (1 << 20), figures.flops,
-             figures.error);
+  fmt::print(
+      "{:8} analyse {:7.3f} s  factor {:7.3f} s  solve {:6.3f} s  {:7.1f} MiB  "
+      "{:.2e} operations  backward error {:.1e}\n",
+      name, figures.analyse, figures.factor, figures.solve,
+      static_cast<double>(figures.bytes) / (1 << 20), figures.flops, figures.error);
 }
 
 }  // namespace
@@ -153,8 +153,7 @@ int main(int argc, char** argv) {
     const std::string shift = argv[2];
     const std::size_t comma = shift.find(',');
     const Complex value(std::atof(shift.c_str()),
-                        comma == std::string::npos ? 0
-                                                   : std::atof(&shift[comma + 1]));
+                        comma == std::string::npos ? 0 : std::atof(&shift[comma + 1]));
     const bool general = argc > 3 && std::string(argv[3]) == "general";
     const int turns = argc > 4 ? std::atoi(argv[4]) : 3;
     const ComplexMatrix matrix = helmholtz(parse_grid(argv[1]), value);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cli/solve_report.h"
 #include "cli/solve_results.h"
 #include "cli/solve_steps.h"
 #include "solver/complex/complex_solver.h"
@@ -107,7 +107,33 @@ ExitStatus finish(const SolveOptions& options, ComplexSolver& solver,
   return report_run(options, solver.real(), run);
 }
 
+std::string_view symmetry_name(solver::RealForm form) {
+  return form == solver::RealForm::kGeneral     ? "general"
+         : form == solver::RealForm::kHermitian ? "hermitian"
+                                                : "symmetric";
+}
+
 }  // namespace
+
+void report_scalar(Report& report, const solver::Solver& solver,
+                   const ComplexFacts* complex) {
+  report.text("scalar", complex != nullptr ? "scalar" : "",
+              complex != nullptr ? "complex" : "real");
+  if (complex == nullptr) return;
+  report.text("symmetry", "symmetry that is used", symmetry_name(complex->form));
+  report.count("real_size", "order of the real form", solver.analysis().symbolic.size);
+}
+
+void report_determinant(Report& report, const solver::ComplexDeterminant& found) {
+  if (found.modulus.sign() == 0) {
+    report.count("determinant_sign", "determinant", 0);
+    return;
+  }
+  report.number("determinant_log", "logarithm of the determinant's modulus",
+                found.modulus.log_modulus());
+  if (found.argument)
+    report.number("determinant_argument", "its argument", *found.argument);
+}
 
 Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
                      Clock::time_point start, std::optional<Progress>& progress) {

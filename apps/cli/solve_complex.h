@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/solve_options.h"
+#include "cli/solve_report.h"
 #include "solver/api/solver.h"
 #include "solver/matrix/complex_matrix.h"
 #include "solver/memory/clock.h"
@@ -25,5 +26,10 @@ namespace espalier::cli {
                                              std::unique_ptr<solver::Solver> loaded,
                                              solver::Clock::time_point start,
                                              std::optional<Progress>& progress);
+
+/// What kind of numbers the matrix has. @param complex  null: real ones
+void report_scalar(Report& report, const solver::Solver& solver,
+                   const ComplexFacts* complex);
+void report_determinant(Report& report, const solver::ComplexDeterminant& found);
 
 }  // namespace espalier::cli

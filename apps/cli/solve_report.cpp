@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/solve_complex.h"
 #include "cli/solve_memory_report.h"
 
 namespace espalier::cli {
@@ -42,20 +43,6 @@ void report_choices(Report& report, const SolveOptions& options, const Solver& s
                                      : solver.analysis().seconds.ordering_taken);
   report.text("order", "traversal", name(options.solver.order));
   report.text("mapping", "mapping", name(options.solver.mapping));
-}
-
-std::string_view symmetry_name(solver::RealForm form) {
-  return form == solver::RealForm::kGeneral     ? "general"
-         : form == solver::RealForm::kHermitian ? "hermitian"
-                                                : "symmetric";
-}
-
-void report_scalar(Report& report, const Solver& solver, const ComplexFacts* complex) {
-  report.text("scalar", complex != nullptr ? "scalar" : "",
-              complex != nullptr ? "complex" : "real");
-  if (complex == nullptr) return;
-  report.text("symmetry", "symmetry that is used", symmetry_name(complex->form));
-  report.count("real_size", "order of the real form", solver.analysis().symbolic.size);
 }
 
 void report_system(Report& report, const SolveOptions& options, const Solver& solver,
@@ -146,17 +133,6 @@ void report_pivots(Report& report, const SolveOptions& options, const Solver& so
                size - pivots.negative - pivots.null_space);
   report.count("negative_eigenvalues", "negative eigenvalues", pivots.negative);
   report.count("zero_eigenvalues", "zero eigenvalues", pivots.null_space);
-}
-
-void report_determinant(Report& report, const solver::ComplexDeterminant& found) {
-  if (found.modulus.sign() == 0) {
-    report.count("determinant_sign", "determinant", 0);
-    return;
-  }
-  report.number("determinant_log", "logarithm of the determinant's modulus",
-                found.modulus.log_modulus());
-  if (found.argument)
-    report.number("determinant_argument", "its argument", *found.argument);
 }
 
 void report_result(Report& report, const SolveOptions& options, const SolveRun& run) {

@@ -181,9 +181,9 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
     espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
     input.order = matrix.rows();
     input.scalar = kComplex ? ESPALIER_SOLVER_COMPLEX : ESPALIER_SOLVER_REAL;
-    input.symmetry = Traits::kUpLo == 0 ? ESPALIER_SOLVER_GENERAL
-                     : kComplex         ? ESPALIER_SOLVER_HERMITIAN
-                                        : ESPALIER_SOLVER_SYMMETRIC;
+    input.symmetry = ESPALIER_SOLVER_GENERAL;
+    if (Traits::kUpLo != 0) input.symmetry = ESPALIER_SOLVER_SYMMETRIC;
+    if (Traits::kUpLo != 0 && kComplex) input.symmetry = ESPALIER_SOLVER_HERMITIAN;
     input.index_bits = 8 * sizeof(StorageIndex);
     eigen::fill(input, matrix.outerIndexPtr(), matrix.innerIndexPtr(),
                 MatrixType::IsRowMajor);

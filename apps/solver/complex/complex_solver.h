@@ -28,9 +28,9 @@ struct ComplexDeterminant {
 /// columns, variables, inertia and null spaces are the complex matrix's; vectors are
 /// arrays of complex numbers, which the real system reads and writes where they are.
 ///
-/// Cost, beside arithmetic in complex numbers: the factor takes twice the memory, as each
-/// of its entries is stored as four numbers for two. L U and Cholesky do the same number
-/// of multiplications twice; L D L^T of a complex symmetric matrix likewise.
+/// Cost, beside arithmetic in complex numbers: twice the memory and twice the operations,
+/// as a factor of order 2 n has four real entries for each of order n, and eight times
+/// the products, where a complex entry is two numbers and a complex product four.
 ///
 /// Held beside the real system, and counted in the bound as what is resident before the
 /// factorisation: the complex matrix, 20 bytes an entry, for backward errors, and 48

@@ -1,3 +1,5 @@
+// More than 300 lines: one reader of a format with many fields.
+
 #include "solver/io/rutherford_boeing.h"
 
 #include <fmt/format.h>

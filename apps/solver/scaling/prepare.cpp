@@ -1,3 +1,6 @@
+// More than 300 lines: what prepares a matrix and what refills it are one another's
+// opposite, and share their tables.
+
 #include "solver/scaling/prepare.h"
 
 #include <fmt/format.h>

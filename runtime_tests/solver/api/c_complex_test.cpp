@@ -107,8 +107,9 @@ espalier_solver_statistics statistics(const Handle& solver) {
 }
 
 TEST(ComplexInC, SolvesEverySymmetryAndOperation) {
-  for (const std::int32_t symmetry :
-       {ESPALIER_SOLVER_GENERAL, ESPALIER_SOLVER_SYMMETRIC, ESPALIER_SOLVER_HERMITIAN}) {
+  const std::vector<std::int32_t> symmetries = {
+      ESPALIER_SOLVER_GENERAL, ESPALIER_SOLVER_SYMMETRIC, ESPALIER_SOLVER_HERMITIAN};
+  for (const std::int32_t symmetry : symmetries) {
     const Given a = given(symmetry);
     const Handle solver = factored(a.input());
     for (int operation = 0; operation < 3; ++operation) {

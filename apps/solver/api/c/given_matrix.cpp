@@ -1,3 +1,5 @@
+// More than 300 lines: every way to walk over the caller's arrays is here, once.
+
 #include "solver/api/c/given_matrix.h"
 
 #include <fmt/format.h>
@@ -117,7 +119,8 @@ espalier_solver_input given_input(const espalier_solver_input& given) {
   const espalier_solver_input input = versioned(given, kInputSizes, "input");
   choice("scalar", input.scalar, ESPALIER_SOLVER_COMPLEX);
   if (input.scalar == ESPALIER_SOLVER_REAL && input.symmetry == ESPALIER_SOLVER_HERMITIAN)
-    throw InvalidInput("input.symmetry is Hermitian of a real matrix: it is symmetric");
+    throw InvalidInput(
+        "input.symmetry is 4: Hermitian of a real matrix, which is symmetric");
   choice("symmetry", input.symmetry, ESPALIER_SOLVER_HERMITIAN);
   return input;
 }

@@ -16,6 +16,37 @@ using namespace espalier::solver::c_api;
 
 namespace {
 
+void conjugate(std::span<Complex> numbers) {
+  for (Complex& number : numbers) number = std::conj(number);
+}
+
+// Of M = A^T: A^-H b is the conjugate of M^-1 times that of b.
+void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
+                   std::span<Complex> b) {
+  if (transposed < 0 || transposed > 2)
+    throw InvalidInput(fmt::format("transposed is {}: not one of 0 … 2", transposed));
+  const bool across = handle.is_transposed(), around = across && transposed == 2;
+  const ComplexOperation operation =
+      across ? transposed == 0 ? ComplexOperation::kTransposed : ComplexOperation::kPlain
+      : transposed == 0 ? ComplexOperation::kPlain
+      : transposed == 1 ? ComplexOperation::kTransposed
+                        : ComplexOperation::kConjugateTransposed;
+  if (around) conjugate(b);
+  handle.solution = handle.complex->solve(b, columns, operation);
+  if (around) conjugate(b);
+}
+
+}  // namespace
+
+void c_api::solve(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
+                  std::span<double> b) {
+  if (handle.complex)
+    return solve_complex(handle, transposed, columns, complex_numbers(b));
+  handle.solution = handle.solver->solve(b, columns, operation_of(handle, transposed));
+}
+
+namespace {
+
 // The vectors one right after the other: solved where they are where they stand so.
 void solve_block(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
                  const double* b, std::int64_t ldb, double* x, std::int64_t ldx) {
