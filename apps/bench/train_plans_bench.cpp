@@ -5,9 +5,9 @@
 //   FILE]
 //
 // Micro-batches have one size, so that an operation takes the same in every plan. Times
-// of operations are those of one run on one process and of one on two stages: of their
-// fastest step, with the way of each task through StarPU. A step is the fastest of N:
-// others may load the machine.
+// of operations are those of two runs on one process and two on two stages, with and
+// without W (--stages-out): of their fastest step. A step is the fastest of N: others may
+// load the machine.
 
 #include <fmt/format.h>
 
@@ -15,15 +15,14 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "espalier/sharding/plan_pipeline.h"
 #include "run_json.h"
 
 namespace {
 
-using namespace espalier;
 using nlohmann::json;
 
 struct Options {
@@ -38,65 +37,34 @@ struct Plan {
   int micro_batches = 1;
 };
 
-json run(const Options& options, const Plan& plan) {
-  return run_json(fmt::format(
+std::string train(const Options& options, const Plan& plan, const std::string& more) {
+  return fmt::format(
       "mpirun --oversubscribe --allow-run-as-root --mca mpi_yield_when_idle 1 -n {} {} "
       "train --transformer {} --batch {} --micro-batches {} --schedule {} --steps {} "
-      "--workers 1 --threads 1 --json",
+      "--workers 1 --threads 1 --json {}",
       plan.processes, options.program, options.transformer,
       options.micro_batch * plan.micro_batches, plan.micro_batches, plan.schedule,
-      options.steps));
+      options.steps, more);
 }
 
-// What a run has measured of each stage: operations with what they cost beside, and once
-// a step the rest.
-struct Profile {
-  std::vector<PipelineStage> stages;
-  Nanoseconds once = 0;      ///< of the stage where that takes longest
-  Nanoseconds transfer = 0;  ///< of a micro-batch from one stage to the next
-};
+bool splits(const Plan& plan) { return plan.schedule == "zb-h1"; }
 
-Nanoseconds makespan(const Profile& profile, const Plan& plan) {
-  return plan_pipeline(profile.stages, *parse_pipeline_form(plan.schedule),
-                       plan.micro_batches, profile.transfer, {})
-      ->run.makespan;
+// The file of what a run has measured; schedules with W have other operators.
+std::string stages_of(const Plan& plan) {
+  return fmt::format("{}/stages-{}-{}.json",
+                     std::filesystem::temp_directory_path().string(), plan.processes,
+                     splits(plan) ? "split" : "whole");
 }
 
-// The transfer is what makes the prediction of this run the step that was measured: it
-// has to do with messages, and with processes that share cores.
-Profile profile_of(const Options& options, const Plan& plan) {
-  const json measured = run(options, plan);
-  Profile profile;
-  const auto time = [&](const char* key, std::size_t p) {
-    return static_cast<Nanoseconds>(measured[key][p].get<double>() * 1e9);
-  };
-  for (std::size_t p = 0; p < measured["processes"].get<std::size_t>(); ++p) {
-    profile.stages.push_back({.forward = time("process_forward_seconds", p),
-                              .backward = time("process_backward_seconds", p),
-                              .weight = time("process_weight_seconds", p) +
-                                        time("process_beside_seconds", p)});
-    profile.once = std::max(profile.once, time("process_update_seconds", p) +
-                                              time("process_other_seconds", p));
-  }
-  const auto step =
-      static_cast<Nanoseconds>(measured["fastest_step_seconds"].get<double>() * 1e9);
-  Nanoseconds low = 0, high = step;
-  while (plan.processes > 1 && low < high) {
-    profile.transfer = (low + high + 1) / 2;
-    if (makespan(profile, plan) + profile.once <= step)
-      low = profile.transfer;
-    else
-      high = profile.transfer - 1;
-  }
-  profile.transfer = low;
-  fmt::print("{} process{}: once a step {:.1f} ms, transfer {:.2f} ms\n", plan.processes,
-             plan.processes == 1 ? "" : "es", static_cast<double>(profile.once) * 1e-6,
-             static_cast<double>(profile.transfer) * 1e-6);
-  return profile;
+void measure(const Options& options, const Plan& plan) {
+  (void)run_json(train(options, plan, "--stages-out " + stages_of(plan)));
 }
 
-double predicted(const Plan& plan, const Profile& profile) {
-  return static_cast<double>(makespan(profile, plan) + profile.once) * 1e-9;
+double predicted(const Options& options, const Plan& plan) {
+  return run_json(
+      fmt::format("{} train-plan pipeline {} --schedule {} --micro-batches {} --json",
+                  options.program, stages_of(plan), plan.schedule,
+                  plan.micro_batches))["chosen"]["step_seconds"];
 }
 
 // Of all pairs the part that is ranked alike, minus the part that is not.
@@ -114,15 +82,16 @@ void compare(const Options& options) {
   const std::vector<Plan> plans = {
       {1, "1f1b", 2}, {1, "1f1b", 4}, {1, "1f1b", 8},  {2, "gpipe", 4}, {2, "gpipe", 8},
       {2, "1f1b", 2}, {2, "1f1b", 8}, {2, "zb-h1", 2}, {2, "zb-h1", 4}, {2, "zb-h1", 8}};
-  const Profile alone = profile_of(options, {1, "zb-h1", 4});
-  const Profile two = profile_of(options, {2, "zb-h1", 4});
+  for (const int processes : {1, 2})
+    for (const char* schedule : {"1f1b", "zb-h1"})
+      measure(options, {processes, schedule, 4});
   std::vector<double> expected, measured;
   double worst = 1;
   fmt::print("{:>9}  {:<8}{:>14}{:>12}{:>12}{:>8}\n", "processes", "schedule",
              "micro-batches", "predicted", "measured", "ratio");
   for (const Plan& plan : plans) {
-    expected.push_back(predicted(plan, plan.processes == 1 ? alone : two));
-    measured.push_back(run(options, plan)["fastest_step_seconds"]);
+    expected.push_back(predicted(options, plan));
+    measured.push_back(run_json(train(options, plan, ""))["fastest_step_seconds"]);
     const double ratio = measured.back() / expected.back();
     worst = std::max({worst, ratio, 1 / ratio});
     fmt::print("{:>9}  {:<8}{:>14}{:>10.4f} s{:>10.4f} s{:>8.2f}\n", plan.processes,

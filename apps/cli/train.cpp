@@ -145,7 +145,8 @@ Ending run_train(TrainCommand& command) {
 #endif
   choose_threads(command);
   check(command);
-  const bool shared = command.micro_batches > 1 || command.stages || command.tensor > 1;
+  const bool shared = command.micro_batches > 1 || command.stages || command.tensor > 1 ||
+                      !command.stages_out.empty();
   return shared ? train_shared(command, {}) : run_alone(command);
 }
 
@@ -241,6 +242,10 @@ Command add_train(CLI::App& program) {
            "(default: one random batch, the same in each step)")
       ->type_name("FILE");
   add_path(*app, "--loss-out", command->loss_out, "Write the losses here, a line each")
+      ->type_name("FILE");
+  add_path(*app, "--stages-out", command->stages_out,
+           "Write measured times of the pipeline's stages here, for\n"
+           "train-plan pipeline")
       ->type_name("FILE");
   app->add_flag("!--unplanned", command->job.planned,
                 "Every tensor by itself, to compare with");

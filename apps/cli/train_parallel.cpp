@@ -14,6 +14,7 @@
 #include "cli/termination.h"
 #include "cli/train_data.h"
 #include "cli/train_input.h"
+#include "espalier/io/text_file.h"
 #include "solver/memory/clock.h"
 #include "training/pipeline/divide_layers.h"
 
@@ -39,6 +40,10 @@ SharedStep shared_step(const TrainCommand& command, std::int32_t processes) {
     throw Refused(fmt::format("--pipeline {}: the stages do not divide {} {}", stages,
                               groups, tensor == 1 ? "processes" : "tensor groups"),
                   set_option("--pipeline", std::to_string(std::gcd(stages, groups))));
+  if (!command.stages_out.empty() && stages < processes)
+    throw Refused("--stages-out: only for stages of one process each",
+                  tensor == 1 ? set_option("--pipeline", std::to_string(processes))
+                              : drop_option("--tensor-parallel"));
   return {.devices = stages,
           .ranks = groups / stages,
           .tensor = tensor,
@@ -257,6 +262,10 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
   termination.reset();
   if (!first) return kDone;
   if (!command.loss_out.empty()) write_losses(command.loss_out, run.result.losses);
+  if (!command.stages_out.empty())
+    write_file(command.stages_out, [&](std::ostream& out) {
+      write_pipeline_file(out, measured_stages(run, command.form));
+    });
   return report_shared(command, run);
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/train_report.h"
+#include "espalier/io/pipeline_file.h"
 #include "training/pipeline/pipeline_job.h"
 
 namespace espalier::cli {
@@ -39,6 +40,14 @@ struct SharedRun {
   Seconds prepare_seconds = 0, plan_seconds = 0;
   training::TrainResult result;
 };
+
+/// What a stage took in the fastest step, to plan others with: operations with what a
+/// micro-batch has beside, and the transfer with which the schedule that ran is predicted
+/// to take what it took. So what the network, waiting, and processes that share cores do
+/// counts as transfer. Of memory only what stays.
+/// @pre each stage is one process
+[[nodiscard]] PipelineFile measured_stages(const SharedRun& run,
+                                           const PipelineForm& form);
 
 /// Everything; the exit status tells whether bounds and plans were kept.
 [[nodiscard]] ExitStatus report_shared(const TrainCommand& command, const SharedRun& run);

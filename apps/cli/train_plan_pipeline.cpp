@@ -176,7 +176,7 @@ void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
   for (const PipelineForm& form : forms) {
     progress.step("planning " + describe(form));
     Expected<PipelinePlan> plan =
-        plan_pipeline(stages, form, request.micro_batches, request.transfer, options);
+        plan_pipeline(stages, form, request.micro_batches, report.transfer, options);
     if (!plan) continue;
     const std::size_t k = report.plans.size();
     if ((!report.bound || plan->peak_bytes() <= *report.bound) &&
@@ -234,7 +234,10 @@ Ending run_pipeline(const PipelineRequest& request) {
   report.micro_batches = request.micro_batches;
   std::vector<PipelineStage> stages;
   if (request.chain.empty()) {
-    stages = stages_of(request);
+    PipelineFile file = stages_of(request);
+    stages = std::move(file.stages);
+    report.transfer = file.transfer;
+    report.once = file.once;
     report.input = request.file.empty() ? "stages" : request.file;
     report.unit = is_sized(request) ? 1 : kMicroBatchUnit;
     const Bytes least = least_bytes(stages);
@@ -250,6 +253,7 @@ Ending run_pipeline(const PipelineRequest& request) {
     }
   } else {
     report.input = request.chain;
+    report.transfer = request.transfer.value_or(0);
     progress->step("planning what to recompute");
     const ChainQuestion question = chain_question(request, *progress);
     const Bytes least = question.cut(0) ? 0 : question.cut(0).error().least_bytes;

@@ -8,6 +8,7 @@
 #include "cli/cli_types.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "espalier/io/pipeline_file.h"
 #include "espalier/model/pipeline.h"
 #include "espalier/sharding/plan_pipeline.h"
 
@@ -27,8 +28,8 @@ struct PipelineRequest {
   /// By column of a stage file: one for all stages, or one each; none: not given.
   std::vector<Nanoseconds> forward, backward, weight;
   std::vector<Bytes> until_backward, until_weight, persistent;
-  Nanoseconds transfer = 0;
-  std::optional<PipelineForm> form;  ///< none: all, and the shortest that fits
+  std::optional<Nanoseconds> transfer;  ///< none: the file's, or 0
+  std::optional<PipelineForm> form;     ///< none: all, and the shortest that fits
   PipelineSearchOptions search;
   MemoryRequest memory = {.kind = MemoryRequest::Kind::kUnbounded};
   std::string timeline, operations, page;
@@ -46,9 +47,9 @@ struct PipelineRequest {
 /// Without any size, micro-batches are counted.
 [[nodiscard]] bool is_sized(const PipelineRequest& request);
 
-/// The stages that the file or the options name; where sizes are not given, each holds
-/// kMicroBatchUnit a micro-batch.
+/// The stages that the file or the options name, with --transfer; where sizes are not
+/// given, each holds kMicroBatchUnit a micro-batch.
 /// @throws InvalidInput, FileError
-[[nodiscard]] std::vector<PipelineStage> stages_of(const PipelineRequest& request);
+[[nodiscard]] PipelineFile stages_of(const PipelineRequest& request);
 
 }  // namespace espalier::cli

@@ -53,6 +53,7 @@ Json json_of(const PipelineReport& report, const PipelinePlan& plan) {
   Json json = {{"schedule", describe(plan.form)},
                {"origin", plan.origin},
                {"makespan_seconds", seconds(plan.run.makespan)},
+               {"step_seconds", seconds(plan.run.makespan + report.once)},
                {"value_seconds", seconds(plan.value)},
                {"lower_bound_seconds", seconds(plan.lower_bound)},
                {"gap", gap(plan)},
@@ -152,6 +153,8 @@ void print_pipelines(const PipelineReport& report, bool json) {
           : "");
   if (report.cut) text += cut_text(*report.cut);
   text += table_of(report);
+  if (report.once > 0)
+    text += fmt::format("  and {:.6g} s once a step\n", seconds(report.once));
   if (report.chosen) text += devices_text(report, report.plans[*report.chosen]);
   print(text);
 }

@@ -16,6 +16,8 @@ struct PipelineReport {
   std::string input;
   std::int32_t micro_batches = 1;
   std::optional<Bytes> bound;  ///< of each device
+  Nanoseconds transfer = 0;    ///< from a stage to the next
+  Nanoseconds once = 0;        ///< a step has this beside the schedule
   Bytes unit = 1;              ///< not 1: that many bytes stand for a micro-batch
   std::vector<PipelinePlan> plans;
   std::optional<std::size_t> chosen;  ///< none fits

@@ -64,7 +64,7 @@ void add_stages(CLI::App& app, PipelineRequest& request) {
   add_read(
       app, "--transfer",
       [&request](const std::string& text) { request.transfer = parse_duration(text); },
-      "From a stage to the next; default: 0s")
+      "From a stage to the next; default: the file's, or 0s")
       ->type_name("TIME");
 }
 
@@ -160,7 +160,7 @@ bool is_sized(const PipelineRequest& request) {
          !request.persistent.empty();
 }
 
-std::vector<PipelineStage> stages_of(const PipelineRequest& request) {
+PipelineFile stages_of(const PipelineRequest& request) {
   const bool options = request.stages || !request.forward.empty() ||
                        !request.backward.empty() || !request.weight.empty() ||
                        !request.until_backward.empty() || !request.until_weight.empty() ||
@@ -172,7 +172,9 @@ std::vector<PipelineStage> stages_of(const PipelineRequest& request) {
           "--weight, --until-backward, --until-weight and --persistent do not go with "
           "it",
           without_stage_options(true));
-    return read_pipeline_stages(request.file);
+    PipelineFile file = read_pipeline_file(request.file);
+    file.transfer = request.transfer.value_or(file.transfer);
+    return file;
   }
   const std::size_t count = count_of(request);
   check_counts(request, count);
@@ -186,7 +188,7 @@ std::vector<PipelineStage> stages_of(const PipelineRequest& request) {
          value_of(request.until_weight, s, is_sized(request) ? 0 : kMicroBatchUnit),
          value_of(request.persistent, s, Bytes{0})});
   }
-  return stages;
+  return {std::move(stages), request.transfer.value_or(0)};
 }
 
 CLI::App* add_pipeline_options(CLI::App& train_plan, PipelineRequest& request) {

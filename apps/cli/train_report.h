@@ -19,7 +19,7 @@ struct TrainCommand {
   std::string mlp;  ///< widths, instead of a file or a transformer
   Optimiser optimiser = Optimiser::kSgd;
   MemoryRequest memory{.kind = MemoryRequest::Kind::kUnbounded};
-  std::string data, loss_out;
+  std::string data, loss_out, stages_out;
   bool json = false;
   training::TrainOptions job;
   bool threads_given = false;

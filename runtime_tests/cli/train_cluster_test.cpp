@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <fstream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -146,6 +147,30 @@ TEST(TrainOnCluster, TensorGroupsLoseTheSameInTheirLeast) {
       EXPECT_EQ(ran["process_state_bytes"][p], 8 * elements);
     }
   }
+}
+
+// The transfer is fitted: the schedule that ran is predicted to take what it took, unless
+// even without one that is longer.
+TEST(TrainOnCluster, MeasuredStagesPredictTheirOwnStep) {
+  const TemporaryDirectory directory;
+  const std::string stages = directory.path() + "/stages.json";
+  const json ran = answer(
+      run(on(2, kPerceptron, {"--micro-batches", "4", "--stages-out", stages})));
+  const json plan =
+      cli_test::object(run(on(1, {"train-plan", "pipeline", stages, "--schedule", "1f1b",
+                                  "--micro-batches", "4", "--json"})));
+  const double step = ran["fastest_step_seconds"];
+  const double predicted = plan["chosen"]["step_seconds"];
+  const json file = json::parse(std::ifstream(stages));
+  EXPECT_GT(predicted, plan["chosen"]["makespan_seconds"]);
+  EXPECT_GE(predicted, step - 1e-6);
+  if (file["transfer"] != "0ns") {
+    EXPECT_LE(predicted, step + 1e-6);
+  }
+  EXPECT_EQ(run(on(2, kPerceptron,
+                   {"--micro-batches", "4", "--pipeline", "1", "--stages-out", stages}))
+                .status,
+            2);
 }
 
 // What does not fit runs forwards again, on the process that lacks memory.

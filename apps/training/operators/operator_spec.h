@@ -69,7 +69,8 @@ enum class OperatorKind : std::int8_t {
   kSlice,           ///< x -> y: from starts on, by steps
   kSliceBackward,   ///< g -> dx: zero elsewhere
   kPad,             ///< x -> y: y[starts + i] = x[i], alpha elsewhere; crops where < 0
-  kGather,          ///< table, indices -> y along axis 0
+  kCast,            ///< x -> y: elements in y's type, towards zero; or truth values
+  kGather,          ///< table, indices -> y along `axis`
   kGatherBackward,  ///< indices, g -> dtable
   kFill,            ///< -> y: alpha everywhere
   // Loss: a mean, over rows or elements
@@ -145,6 +146,7 @@ struct OperatorSpec {
   Window window = {};
   bool transpose_a = false, transpose_b = false;
   bool logarithm = false;
+  bool truth = false;  ///< of kCast: 0 stays 0, all else is 1
   std::int64_t axis = -1;
   std::vector<std::int64_t> axes = {}, starts = {}, steps = {};
   double alpha = 1, beta = 0;

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "espalier/model/error.h"
 #include "training/operators/function_kernel.h"
@@ -88,34 +91,102 @@ void check_indices(const TensorShape& indices) {
     throw InvalidInput("indices are not whole numbers");
 }
 
+// A table seen as `blocks` of rows of `width` elements, one of which an index names.
+struct Rows {
+  std::int64_t blocks = 1, rows = 1, width = 1;
+};
+Rows rows_of(const TensorShape& table, std::int64_t axis) {
+  Rows all{.rows = table.dim(axis)};
+  for (std::int64_t i = 0; i < table.rank(); ++i) {
+    if (i < axis) all.blocks *= table.dim(i);
+    if (i > axis) all.width *= table.dim(i);
+  }
+  return all;
+}
+
 template <class T>
-std::unique_ptr<Kernel> gather(const KernelTensors& tensors) {
-  const TensorShape &table = tensors.input(0), indices = tensors.input(1);
+std::unique_ptr<Kernel> gather(const OperatorSpec& spec, const KernelTensors& tensors) {
+  const TensorShape& indices = tensors.input(1);
   check_indices(indices);
-  const std::int64_t rows = table.dim(0), count = indices.elements();
-  const std::int64_t width = table.elements() / std::max<std::int64_t>(1, rows);
+  const Rows table = rows_of(tensors.input(0), spec.axis);
+  const std::int64_t count = indices.elements();
   return kernel_of([=, type = indices.type](const KernelCall& call) {
-    const T* const from = read<T>(call, 0);
+    const T* from = read<T>(call, 0);
     T* to = write<T>(call, 0);
-    for (std::int64_t i = 0; i < count; ++i, to += width)
-      std::copy_n(from + index_at(call.inputs[1], type, i, rows) * width, width, to);
+    for (std::int64_t b = 0; b < table.blocks; ++b, from += table.rows * table.width)
+      for (std::int64_t i = 0; i < count; ++i, to += table.width)
+        std::copy_n(from + index_at(call.inputs[1], type, i, table.rows) * table.width,
+                    table.width, to);
   });
 }
 
 template <class T>
-std::unique_ptr<Kernel> gather_backward(const KernelTensors& tensors) {
-  const TensorShape &table = tensors.output(0), indices = tensors.input(0);
+std::unique_ptr<Kernel> gather_backward(const OperatorSpec& spec,
+                                        const KernelTensors& tensors) {
+  const TensorShape& indices = tensors.input(0);
   check_indices(indices);
-  const std::int64_t rows = table.dim(0), count = indices.elements();
-  const std::int64_t width = table.elements() / std::max<std::int64_t>(1, rows);
+  const Rows table = rows_of(tensors.output(0), spec.axis);
+  const std::int64_t count = indices.elements();
   return kernel_of([=, type = indices.type](const KernelCall& call) {
     const T* g = read<T>(call, 1);
-    T* const to = write<T>(call, 0);
-    std::fill_n(to, rows * width, T(0));
-    for (std::int64_t i = 0; i < count; ++i, g += width) {
-      T* const row = to + index_at(call.inputs[0], type, i, rows) * width;
-      for (std::int64_t j = 0; j < width; ++j) row[j] += g[j];
-    }
+    T* to = write<T>(call, 0);
+    std::fill_n(to, table.blocks * table.rows * table.width, T(0));
+    for (std::int64_t b = 0; b < table.blocks; ++b, to += table.rows * table.width)
+      for (std::int64_t i = 0; i < count; ++i, g += table.width) {
+        T* const row = to + index_at(call.inputs[0], type, i, table.rows) * table.width;
+        for (std::int64_t j = 0; j < table.width; ++j) row[j] += g[j];
+      }
+  });
+}
+
+// Calls with a value of the type that stands for an element type.
+// @throws InvalidInput for a type whose elements are not known
+template <class Function>
+auto of_type(ElementType type, const Function& function) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return function(float());
+    case ElementType::kFloat64:
+      return function(double());
+    case ElementType::kInt64:
+      return function(std::int64_t());
+    case ElementType::kInt32:
+      return function(std::int32_t());
+    case ElementType::kInt8:
+      return function(std::int8_t());
+    case ElementType::kUint8:
+      return function(std::uint8_t());
+    default:
+      throw InvalidInput(fmt::format("elements of type {} are not known", name(type)));
+  }
+}
+
+// What is no number of the new type is its limit; NaN is 0.
+template <class To, class From>
+To cast_element(From x) {
+  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    using Limits = std::numeric_limits<To>;
+    if (std::isnan(x)) return 0;
+    if (x <= static_cast<From>(Limits::min())) return Limits::min();
+    if (x >= static_cast<From>(Limits::max())) return Limits::max();
+  }
+  return static_cast<To>(x);
+}
+
+std::unique_ptr<Kernel> cast(const OperatorSpec& spec, const KernelTensors& tensors) {
+  const TensorShape &x = tensors.input(0), &y = tensors.output(0);
+  const std::int64_t count = x.elements();
+  return of_type(x.type, [&](auto from) {
+    return of_type(y.type, [&](auto to) -> std::unique_ptr<Kernel> {
+      using From = decltype(from);
+      using To = decltype(to);
+      return kernel_of([count, truth = spec.truth](const KernelCall& call) {
+        const From* const in = read<From>(call, 0);
+        To* const out = write<To>(call, 0);
+        for (std::int64_t i = 0; i < count; ++i)
+          out[i] = truth ? static_cast<To>(in[i] != 0) : cast_element<To>(in[i]);
+      });
+    });
   });
 }
 
@@ -132,9 +203,11 @@ std::unique_ptr<Kernel> make_plain_movement(const OperatorSpec& spec,
     case OperatorKind::kPad:
       return pad<T>(spec, tensors);
     case OperatorKind::kGather:
-      return gather<T>(tensors);
+      return gather<T>(spec, tensors);
     case OperatorKind::kGatherBackward:
-      return gather_backward<T>(tensors);
+      return gather_backward<T>(spec, tensors);
+    case OperatorKind::kCast:
+      return cast(spec, tensors);
     case OperatorKind::kCopy:
       return kernel_of([bytes = tensors.input(0).bytes()](const KernelCall& call) {
         std::memmove(call.outputs[0], call.inputs[0], static_cast<std::size_t>(bytes));

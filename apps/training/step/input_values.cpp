@@ -12,8 +12,12 @@ namespace {
 std::int64_t limit_of(const OperatorGraph& graph, TensorId id) {
   for (const OperatorId reader : graph.readers(id)) {
     const Operator& op = graph.op(reader);
-    if (op.type == "Gather" && op.input(1) == id)
-      return graph.tensor(*op.input(0)).shape.at(0);
+    if (op.type == "Gather" && op.input(1) == id) {
+      const Shape& table = graph.tensor(*op.input(0)).shape;
+      const std::int64_t axis = op.integer("axis", 0);
+      return table.at(
+          static_cast<std::size_t>(axis < 0 ? axis + std::ssize(table) : axis));
+    }
     if (op.type != "SoftmaxCrossEntropyLoss" || op.input(1) != id) continue;
     const Shape& scores = graph.tensor(*op.input(0)).shape;
     const std::int64_t axis = op.integer("axis", 1);

@@ -128,17 +128,20 @@ Recipe expand(const OperatorView& view) {
 }
 
 Recipe gather(const OperatorView& view) {
-  if (view.op().integer("axis", 0) != 0) view.refuse("only axis 0 is known");
-  if (!view.is_gradient())
-    return {{{{.kind = OperatorKind::kGather}, {input(0), input(1)}, {output(0)}}}};
-  return {{{{.kind = OperatorKind::kGatherBackward},
-            {input(view.x(1)), input(view.g())},
-            {output(0)}}}};
+  const Shape& table = view.is_gradient() ? view.out(0).shape : view.in(0).shape;
+  OperatorSpec spec{.kind = OperatorKind::kGather,
+                    .axis = view.axis(view.op().integer("axis", 0), table.size())};
+  if (!view.is_gradient()) return {{{spec, {input(0), input(1)}, {output(0)}}}};
+  spec.kind = OperatorKind::kGatherBackward;
+  return {{{spec, {input(view.x(1)), input(view.g())}, {output(0)}}}};
 }
 
 Recipe copy(const OperatorView& view) {
-  if (view.in(0).type != view.out(0).type)
-    view.refuse("elements of one type to another are not known");
+  if (view.in(0).type != view.out(0).type) {
+    if (view.is_gradient()) view.refuse("gradients of another type are not known");
+    const bool truth = view.out(0).type == ElementType::kBool;
+    return one({.kind = OperatorKind::kCast, .truth = truth}, input(0), output(0));
+  }
   return one({.kind = OperatorKind::kCopy}, input(0), output(0));
 }
 

@@ -33,10 +33,12 @@ Manners manners_of(const RecipeStep& step) {
     case OperatorKind::kMaxPoolBackward:
     case OperatorKind::kAveragePool:
     case OperatorKind::kAveragePoolBackward:
-    case OperatorKind::kDropout:
     case OperatorKind::kDropoutBackward:
     case OperatorKind::kBinary:
       return Manners::kAlike;
+    case OperatorKind::kDropout:  // places in a whole tensor are those of the plain
+                                  // format
+      return step.spec.places.run > 0 ? Manners::kPlain : Manners::kAlike;
     case OperatorKind::kConcat:
     case OperatorKind::kSplit:
       return step.spec.axis == 1 ? Manners::kAlike : Manners::kPlain;

@@ -120,40 +120,71 @@ PipelineStage stage_of(const Json& object) {
   return stage;
 }
 
-std::vector<PipelineStage> read_json(std::istream& in, const std::string& name) {
+PipelineFile read_json(std::istream& in, const std::string& name) {
   Json json;
   try {
     json = Json::parse(in);
   } catch (const Json::parse_error& error) {
     throw FileError(name, 0, error.what());
   }
-  if (json.size() != 1 || !json.contains("stages") || !json["stages"].is_array())
-    throw FileError(name, 0, "expected {\"stages\": […]} and nothing else");
-  std::vector<PipelineStage> stages;
-  for (const Json& object : json["stages"]) {
+  if (!json.contains("stages") || !json["stages"].is_array())
+    throw FileError(name, 0, "expected {\"stages\": […]}");
+  PipelineFile file;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "stages") continue;
+    if ((key != "transfer" && key != "once") || !value.is_string())
+      throw FileError(name, 0,
+                      fmt::format("{} is none of stages, transfer and once, or no text",
+                                  excerpt(key)));
+    Nanoseconds& time = key == "once" ? file.once : file.transfer;
     try {
-      stages.push_back(stage_of(object));
-    } catch (const Error& error) {
-      throw FileError(name, 0, fmt::format("stage {}: {}", stages.size(), error.what()));
+      time = parse_duration(value.get_ref<const std::string&>());
+    } catch (const InvalidInput& error) {
+      throw FileError(name, 0, fmt::format("{}: {}", key, error.what()));
     }
   }
-  return stages;
+  for (const Json& object : json["stages"]) {
+    try {
+      file.stages.push_back(stage_of(object));
+    } catch (const Error& error) {
+      throw FileError(name, 0,
+                      fmt::format("stage {}: {}", file.stages.size(), error.what()));
+    }
+  }
+  return file;
 }
+
+std::string nanoseconds(Nanoseconds time) { return fmt::format("{}ns", time); }
 
 }  // namespace
 
-std::vector<PipelineStage> read_pipeline_stages(std::istream& in,
-                                                const std::string& name) {
+PipelineFile read_pipeline_file(std::istream& in, const std::string& name) {
   const bool json = (in >> std::ws).peek() == '{';
-  std::vector<PipelineStage> stages = json ? read_json(in, name) : read_csv(in, name);
-  if (stages.empty()) throw FileError(name, 0, "holds no stage");
-  return stages;
+  PipelineFile file = json ? read_json(in, name) : PipelineFile{read_csv(in, name)};
+  if (file.stages.empty()) throw FileError(name, 0, "holds no stage");
+  return file;
 }
 
-std::vector<PipelineStage> read_pipeline_stages(const std::string& path) {
-  std::vector<PipelineStage> stages;
-  read_file(path, [&](std::istream& in) { stages = read_pipeline_stages(in, path); });
-  return stages;
+PipelineFile read_pipeline_file(const std::string& path) {
+  PipelineFile file;
+  read_file(path, [&](std::istream& in) { file = read_pipeline_file(in, path); });
+  return file;
+}
+
+void write_pipeline_file(std::ostream& out, const PipelineFile& file) {
+  Json stages = Json::array();
+  for (const PipelineStage& stage : file.stages)
+    stages.push_back({{"forward", nanoseconds(stage.forward)},
+                      {"backward", nanoseconds(stage.backward)},
+                      {"weight", nanoseconds(stage.weight)},
+                      {"until_backward", stage.until_backward},
+                      {"until_weight", stage.until_weight},
+                      {"persistent", stage.persistent}});
+  out << Json{{"stages", stages},
+              {"transfer", nanoseconds(file.transfer)},
+              {"once", nanoseconds(file.once)}}
+             .dump(1)
+      << '\n';
 }
 
 }  // namespace espalier

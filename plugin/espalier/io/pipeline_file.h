@@ -8,6 +8,13 @@
 
 namespace espalier {
 
+/// What a file says of a pipeline.
+struct PipelineFile {
+  std::vector<PipelineStage> stages;
+  Nanoseconds transfer = 0;  ///< from a stage to the next
+  Nanoseconds once = 0;      ///< of a step, whatever its micro-batches: updates, data
+};
+
 /// Reads what the stages of a pipeline cost, one after the other, from CSV
 ///
 ///   forward,backward,weight,until_backward,until_weight,persistent
@@ -17,6 +24,7 @@ namespace espalier {
 ///
 ///   {"stages": [{"forward": "2ms", "backward": "2ms", "weight": "1.5ms", …}, …]}
 ///
+/// and beside "stages" perhaps "transfer" and "once", times as well.
 /// `forward` and `backward` are needed, the rest is 0 where it is missing; columns in any
 /// order. Times as parse_duration() has them, sizes as parse_size(); a number without a
 /// unit is seconds or bytes. `backward` is the gradient of the input alone; where the
@@ -26,8 +34,10 @@ namespace espalier {
 /// missing,
 ///         twice or not known, another number of fields, a value that cannot be read;
 ///         also for a file without a stage
-[[nodiscard]] std::vector<PipelineStage> read_pipeline_stages(const std::string& path);
-[[nodiscard]] std::vector<PipelineStage> read_pipeline_stages(std::istream& in,
-                                                              const std::string& name);
+[[nodiscard]] PipelineFile read_pipeline_file(const std::string& path);
+[[nodiscard]] PipelineFile read_pipeline_file(std::istream& in, const std::string& name);
+
+/// Writes JSON that is read again as the same.
+void write_pipeline_file(std::ostream& out, const PipelineFile& file);
 
 }  // namespace espalier

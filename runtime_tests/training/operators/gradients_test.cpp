@@ -82,5 +82,18 @@ TEST(OperatorGradients, OfLossesAreThoseOfCentralDifferences) {
   }
 }
 
+// Towards zero, inside the new type; NaN is 0. Truth values are 0 and 1.
+TEST(Cast, TakesElementsIntoAnotherType) {
+  const TensorShape real{.type = ElementType::kFloat64, .dims = {6}};
+  const auto cast = [&](ElementType type, bool truth) {
+    return run_oracle({.kind = OperatorKind::kCast, .truth = truth}, {real},
+                      {{.type = type, .dims = {6}}},
+                      {{-1.9, 1.9, 0, 0.2, 3e20, std::nan("")}})[0];
+  };
+  EXPECT_EQ(cast(ElementType::kInt32, false), (Values{-1, 1, 0, 0, 2147483647, 0}));
+  EXPECT_EQ(cast(ElementType::kUint8, false), (Values{0, 1, 0, 0, 255, 0}));
+  EXPECT_EQ(cast(ElementType::kUint8, true), (Values{1, 1, 0, 1, 1, 1}));
+}
+
 }  // namespace
 }  // namespace espalier::training

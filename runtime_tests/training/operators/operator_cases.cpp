@@ -346,11 +346,20 @@ void add_movement(std::vector<OperatorCase>& cases) {
   crop.starts = {-1, 1};
   cases.push_back(
       {"pad and crop", pad, {plain({3, 5})}, {plain({6, 4})}, {{crop, {g()}, {0}}}});
+  const OperatorSpec rows{.kind = Kind::kGather, .axis = 0};
+  const OperatorSpec columns{.kind = Kind::kGather, .axis = 1};
   cases.push_back({"gather",
-                   {.kind = Kind::kGather},
+                   rows,
                    {plain({7, 4}), whole({2, 3})},
                    {plain({2, 3, 4})},
-                   {{with(Kind::kGatherBackward), {in(1), g()}, {0}}},
+                   {{with(Kind::kGatherBackward, rows), {in(1), g()}, {0}}},
+                   0,
+                   6});
+  cases.push_back({"gather columns",
+                   columns,
+                   {plain({3, 7, 4}), whole({2, 3})},
+                   {plain({3, 2, 3, 4})},
+                   {{with(Kind::kGatherBackward, columns), {in(1), g()}, {0}}},
                    0,
                    6});
 }
