@@ -154,8 +154,8 @@ TEST(TrainOnCluster, TensorGroupsLoseTheSameInTheirLeast) {
 TEST(TrainOnCluster, MeasuredStagesPredictTheirOwnStep) {
   const TemporaryDirectory directory;
   const std::string stages = directory.path() + "/stages.json";
-  const json ran = answer(
-      run(on(2, kPerceptron, {"--micro-batches", "4", "--stages-out", stages})));
+  const json ran =
+      answer(run(on(2, kPerceptron, {"--micro-batches", "4", "--stages-out", stages})));
   const json plan =
       cli_test::object(run(on(1, {"train-plan", "pipeline", stages, "--schedule", "1f1b",
                                   "--micro-batches", "4", "--json"})));

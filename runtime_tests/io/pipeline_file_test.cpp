@@ -42,8 +42,8 @@ TEST(PipelineFile, SaysWhatIsWrong) {
   for (const char* text :
        {R"({"stages": [{"forward": 1, "backward": 1}], "transfer": "soon"})",
         R"({"stages": [{"forward": 1, "backward": 1}], "twice": "1s"})",
-        R"({"stages": [{"forward": 1, "backward": 1}], "once": 1})",
-        R"({"once": "1s"})", R"({"stages": []})"})
+        R"({"stages": [{"forward": 1, "backward": 1}], "once": 1})", R"({"once": "1s"})",
+        R"({"stages": []})"})
     EXPECT_THROW((void)read(text), FileError) << text;
 }
 

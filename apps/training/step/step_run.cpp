@@ -4,6 +4,7 @@
 #include <starpu.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "espalier/model/error.h"
 #include "solver/memory/clock.h"
@@ -31,6 +32,13 @@ Bytes end_of(const std::vector<MemoryAccess>& accesses, const std::byte* arena) 
     if (each.bytes > 0)
       end = std::max(end, static_cast<Bytes>(each.begin - first) + each.bytes);
   return (end + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
+
+// Processor time of the thread that calls.
+Seconds worker_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<Seconds>(time.tv_sec) + static_cast<Seconds>(time.tv_nsec) * 1e-9;
 }
 
 }  // namespace
@@ -99,9 +107,10 @@ void StepRun::reach(Bytes end) noexcept {
 }
 
 void StepRun::execute(const Task& task) noexcept {
+  const Seconds entry = worker_seconds();
   if (task.message) {
     pass(task);
-    return occupied(task);
+    return occupied(task, entry);
   }
   errors_.run([&] {
     reach(task.end);
@@ -114,7 +123,7 @@ void StepRun::execute(const Task& task) noexcept {
       throw Error(fmt::format("{}: {}", label(graph_.op(task.op)), error.what()));
     }
   });
-  occupied(task);
+  occupied(task, entry);
 }
 
 void StepRun::look_at_results(const Task& task) const {
@@ -138,14 +147,20 @@ void StepRun::compute(const Task& task) {
 }
 
 // After it has run; of a message, after it has been started.
-void StepRun::occupied(const Task& task) noexcept {
-  static thread_local solver::Clock::time_point worker_free;
-  auto begin = std::max(start_, worker_free);
+void StepRun::occupied(const Task& task, Seconds entry) noexcept {
+  struct Moment {
+    solver::Clock::time_point at;
+    Seconds processor = 0;
+  };
+  static thread_local Moment last;  // end of what the worker did before
+  auto ready = start_;
   for (const std::int32_t each : task.after)
-    begin = std::max(begin, ends_[static_cast<std::size_t>(each)]);
-  const auto now = worker_free = solver::Clock::now();
-  seconds_[index(task.op)] = std::chrono::duration<double>(now - begin).count();
-  if (!task.message) ends_[position(task)] = now;
+    ready = std::max(ready, ends_[static_cast<std::size_t>(each)]);
+  const bool waited = last.at < ready;
+  const Moment now{solver::Clock::now(), worker_seconds()};
+  seconds_[index(task.op)] = now.processor - (waited ? entry : last.processor);
+  if (!task.message) ends_[position(task)] = now.at;
+  last = now;
 }
 
 // Also when an operator has failed: the other process waits for the message.

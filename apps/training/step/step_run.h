@@ -48,10 +48,9 @@ class StepRun {
   /// The highest end of what kernels were given in the arena so far, in bytes from its
   /// first, rounded up to the alignment. 0 without an arena.
   [[nodiscard]] Bytes arena_peak() const { return arena_peak_; }
-  /// Seconds for which each operator occupied its worker in the last step: from when it
-  /// could start, as what it waits for had ended and the worker was free, to its end. So
-  /// the way to it through StarPU counts, and what else ran on the core meanwhile. Of a
-  /// message the time to start it.
+  /// Processor seconds that each operator took of its worker in the last step: from the
+  /// end of the operator before it, so that the way through StarPU counts, unless the
+  /// worker had to wait for what it waits for. Of a message to start it.
   [[nodiscard]] const std::vector<Seconds>& operator_seconds() const { return seconds_; }
   /// From the first submission of the last step to the end of its last task.
   [[nodiscard]] Seconds span() const { return span_; }
@@ -79,7 +78,7 @@ class StepRun {
   void compute(const Task& task);
   void pass(const Task& task) noexcept;
   void passed(const Task& task, starpu_task* running) noexcept;
-  void occupied(const Task& task) noexcept;
+  void occupied(const Task& task, Seconds entry) noexcept;
   [[nodiscard]] std::size_t position(const Task& task) const {
     return static_cast<std::size_t>(&task - tasks_.data());
   }
