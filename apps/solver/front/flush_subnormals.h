@@ -5,7 +5,7 @@
 #define ESPALIER_HAVE_MXCSR
 #endif
 
-namespace espalier::solver::kernels {
+namespace espalier::solver {
 
 /// While one lives, results of the calling thread that are below the range of normal
 /// numbers are zero. Entries of a factor decay along paths of a graph until they stay at
@@ -31,4 +31,4 @@ class FlushSubnormals {
 
 #undef ESPALIER_HAVE_MXCSR
 
-}  // namespace espalier::solver::kernels
+}  // namespace espalier::solver
