@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "solver/distributed/process_part.h"
+#include "solver/front/flush_subnormals.h"
 #include "solver/runtime/starpu_tasks.h"
 
 namespace espalier::solver {
@@ -260,6 +261,7 @@ void SharedFront<T>::run_work(void* /*buffers*/[], void* argument) noexcept {
 
 template <class T>
 void SharedFront<T>::compute(const Work& work) {
+  const FlushSubnormals flush;
   switch (work.kind) {
     case Kind::kAssemble:
       return assembly_.assemble(work.target);

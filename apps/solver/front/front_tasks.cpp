@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "solver/front/block_assembly.h"
+#include "solver/front/flush_subnormals.h"
 #include "solver/kernels/single_pivot.h"
 #include "solver/kernels/update.h"
 #include "solver/tree/joined_leaves.h"
@@ -45,6 +46,7 @@ class NodeRun {
         output_(context.contributions[node].template as<T>()) {}
 
   void run() {
+    const FlushSubnormals flush;
     for (std::int32_t s = node_.first_front; s <= node_.last_front; ++s) {
       if (context_.log.failed()) return;
       if (take_alone(s) || take_leaf(s)) continue;
@@ -242,6 +244,7 @@ template <class T>
 void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
               BlockAssembly<T>& assembly) {
   using Kind = TileTask::Kind;
+  const FlushSubnormals flush;
   const auto first_of = [&](std::int32_t block) {
     return block < shape.blocks ? block_column(front.storage(), block).first
                                 : front.order();

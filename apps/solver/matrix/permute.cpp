@@ -33,7 +33,7 @@ struct Entry {
 };
 
 // So few entries are sorted where they stand.
-constexpr std::int64_t kFewEntries = 16;
+constexpr std::int64_t kFewEntries = 8;
 
 // As sort_entries(), by insertion.
 void insert_entries(SymmetricMatrix& lower, std::vector<double>& upper,

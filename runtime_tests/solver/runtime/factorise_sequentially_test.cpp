@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -267,6 +268,43 @@ TEST(FactoriseSequentially, SolvesALongTridiagonalSystem) {
   };
   solve(x, 1);
   EXPECT_LE(refine(analysis.permuted, b, x, 1, solve).backward_error, 2 * kEpsilon);
+}
+
+// Eliminated along the cycle the entries of the last row decay without end.
+TEST(FactoriseSequentially, LeavesNoSubnormalNumbers) {
+  constexpr std::int32_t kSize = 3000;
+  SymmetricMatrix cycle{.size = kSize, .column_start = {0}, .row = {}, .value = {}};
+  for (std::int32_t j = 0; j < kSize; ++j) {
+    cycle.row.push_back(j);
+    cycle.value.push_back(3);
+    for (const std::int32_t i : {j + 1, j == 0 ? kSize - 1 : 0})
+      if (i > j && i < kSize) {
+        cycle.row.push_back(i);
+        cycle.value.push_back(-1);
+      }
+    cycle.column_start.push_back(std::ssize(cycle.row));
+  }
+  AnalyseOptions natural;
+  natural.ordering = OrderingKind::kNatural;
+  const Analysis analysis = analyse(std::move(cycle), natural);
+  const AssemblyTree tree = build_assembly_tree(analysis.symbolic, {});
+  FactorReport report;
+  const auto factor = factorise_sequentially<double>(
+      {analysis.symbolic, analysis.permuted, tree, {}}, tree.tasks.postorder(), report);
+  ASSERT_TRUE(factor);
+  std::int64_t zeros = 0;
+  for (std::int32_t s = 0; s < analysis.symbolic.fronts(); ++s) {
+    const double* const panel = factor->panel_data(
+        s, factor->storage[tree.node_of_front[s]].template as<const double>());
+    const std::int64_t entries = tree.panel(analysis.symbolic, s).entries();
+    for (std::int64_t k = 0; k < entries; ++k) {
+      ASSERT_NE(std::fpclassify(panel[k]), FP_SUBNORMAL) << s;
+      zeros += panel[k] == 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(zeros, 0);
+  volatile double least = std::numeric_limits<double>::min();
+  EXPECT_GT(least / 2, 0);  // the caller has them still
 }
 
 TEST(PivotLog, KeepsTheEarliestColumn) {
