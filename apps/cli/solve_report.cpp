@@ -111,6 +111,16 @@ void report_time(Report& report, const SolveOptions& options, const Solver& solv
   if (!options.save.empty()) report.seconds("save_seconds", "save", run.save_seconds);
 }
 
+// Of a factorisation that was loaded, which no bound was asked for.
+void report_saved_memory(Report& report, const Solver& solver, const SolveRun& run) {
+  if (run.processes)
+    report.count("processes", "processes", std::ssize(run.processes->peak));
+  report.bytes(
+      "peak_rss_bytes",
+      run.processes ? "largest peak of a process" : "peak of the process (VmHWM)",
+      run.peak_resident(solver));
+}
+
 void report_pivots(Report& report, const SolveOptions& options, const Solver& solver,
                    const SolveRun& run) {
   if (!options.factor.empty()) {
@@ -227,7 +237,7 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
   if (options.factor.empty())
     report_memory(report, options, solver, run);
   else
-    report.bytes("peak_rss_bytes", "peak of the process (VmHWM)", solver.peak_resident());
+    report_saved_memory(report, solver, run);
   report_time(report, options, solver, run);
   report_pivots(report, options, solver, run);
   report_result(report, options, run);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -148,8 +149,7 @@ TEST(SolveOnCluster, RefusesABoundThatIsTooSmallWithTheLeast) {
   const json report = object(outcome);
   EXPECT_FALSE(report.value("feasible", true));
   EXPECT_GT(report.value("least_bytes", std::int64_t{0}), std::int64_t{5} << 20);
-  // Not what is refused here.
-  EXPECT_EQ(outcome.err.find("--out-of-core"), std::string::npos) << outcome.err;
+  expect_says(outcome, "with --out-of-core DIR or on more processes");
 }
 
 TEST(SolveOnCluster, KeepsTheBoundOfVeryManySmallLeaves) {
@@ -173,6 +173,42 @@ TEST(SolveOnCluster, SolvesWhereNoProcessOrOneHasWork) {
   }
 }
 
+TEST(SolveOnCluster, SavesAPartForEachProcessAndLoadsThemAgain) {
+  const TemporaryFile matrix(wind(30, 30).text("general"));
+  const TemporaryFile factor("");  // for its name
+  const std::string second = factor.path() + ".1", third = factor.path() + ".2";
+  const TemporaryFile first(""), again("");
+  expect_solved_by(3, solve_with(3, {matrix.path(), "--save", factor.path(), "--out",
+                                     first.path(), "--workers", "1", "--json"}));
+  const Entries entries = wind(30, 30);
+  const TemporaryFile rhs(array_text(
+      entries.size, entries.times(std::vector<double>(entries.size, 1.0), false)));
+  expect_solved_by(3, solve_with(3, {"--factor", factor.path(), "--rhs", rhs.path(),
+                                     "--out", again.path(), "--workers", "1", "--json"}));
+  EXPECT_LE(worst_difference(first.text(), again.text()), 1e-12);
+  const Outcome other = solve_with(2, {"--factor", factor.path()});
+  EXPECT_EQ(other.status, 2);
+  expect_says(other, "was saved by 3 processes, and is loaded by 2");
+  const Outcome alone = solve_alone({"--factor", factor.path()});
+  EXPECT_EQ(alone.status, 2);
+  expect_says(alone, "was saved by 3 processes, and is loaded by 1");
+  std::filesystem::remove(third);
+  const Outcome missing = solve_with(3, {"--factor", factor.path()});
+  EXPECT_EQ(missing.status, 2);
+  expect_says(missing, third + ": cannot be opened");
+  std::filesystem::remove(second);
+}
+
+TEST(SolveOnCluster, KeepsOutOfCoreWhatDoesNotFit) {
+  const std::string folder = testing::TempDir();
+  const json report = expect_solved_by(
+      2, solve_with(2, {"--grid", "24x24x24", "--memory", "min", "--out-of-core", folder,
+                        "--workers", "1", "--json"}));
+  EXPECT_LT(report["out_of_core_least_bytes"].get<std::int64_t>(),
+            report["least_bytes"].get<std::int64_t>());
+  EXPECT_EQ(report["process_spill_file_bytes"].size(), 2U);
+}
+
 // What goes wrong at one process or at all of them is said once.
 TEST(SolveOnCluster, SaysOnceWhatIsWrong) {
   const TemporaryFile broken(
@@ -180,7 +216,10 @@ TEST(SolveOnCluster, SaysOnceWhatIsWrong) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
       {{"/no/such/matrix.mtx"}, "/no/such/matrix.mtx"},
       {{broken.path()}, broken.path() + ":3"},
-      {{"--grid", "4x4x4", "--out-of-core", "/tmp", "--memory", "min"}, "--out-of-core"},
+      {{"--grid", "4x4x4", "--out-of-core", "/no/such/place", "--memory", "min"},
+       "/no/such/place"},
+      {{"--grid", "4x4x4", "--save", "/no/such/place/f"}, "/no/such/place/f"},
+      {{"--factor", "/no/such/factor"}, "/no/such/factor"},
       {{"--grid", "4x4x4", "--out", "/no/such/folder/x"}, "/no/such/folder/x"},
       {{"--grid", "4x4x4", "--nonsense"}, "--nonsense"}};
   for (const auto& [arguments, words] : wrong) {

@@ -1,5 +1,7 @@
 #pragma once
 
+// Above 300 lines: every promise of the one public class stands here.
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -316,6 +318,7 @@ class Solver {
   void foresee_baselines();
   void take(const TreeMapping& mapping);
   [[nodiscard]] Bytes matrix_bytes() const;
+  [[nodiscard]] Bytes matrix_bytes_now() const;
   [[nodiscard]] tl::expected<void, Infeasible> plan_together(std::optional<Bytes> bound);
   [[nodiscard]] Infeasible too_little(Bytes bound, Bytes least) const;
   void replace_together(const InputMatrix& matrix);

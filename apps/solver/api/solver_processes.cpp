@@ -2,24 +2,17 @@
 
 #include "solver/api/solver_processes.h"
 
-#include <espalier.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
-#include "espalier/model/replay.h"
-#include "espalier/sequential/tree/liu_traversal.h"
 #include "solver/api/cluster_numeric.h"
 #include "solver/distributed/distribute.h"
-#include "solver/distributed/distribute_fronts.h"
 #include "solver/distributed/move_columns.h"
 #include "solver/distributed/replace_columns.h"
-#include "solver/front/front_tasks.h"
 #include "solver/matrix/check_matrix.h"
-#include "solver/matrix/kind_of.h"
 #include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 #include "solver/tree/spill_plan.h"
@@ -27,27 +20,6 @@
 
 namespace espalier::solver {
 namespace {
-
-// Memory of MPI and StarPU-MPI that comes with the first messages to another process.
-constexpr Bytes kReservePerPeer = Bytes{128} << 10;
-
-// Part of the memory of program and libraries that counts in the choice among mappings.
-constexpr Bytes kOfAnyProcess = Bytes{8} << 20;
-
-// A job occupies memory for a time. Memory is known and times are rough: it counts more,
-// but not where it is little beside what a process has anyway.
-double cost(Seconds seconds, Bytes largest_peak) {
-  return seconds * std::pow(static_cast<double>(kOfAnyProcess + largest_peak), 1.5);
-}
-
-Bytes bytes_here(const SquareMatrix& matrix) {
-  const auto bytes = [](const auto& list) {
-    return static_cast<Bytes>(list.size() * sizeof(list[0]));
-  };
-  const SymmetricMatrix& lower = matrix.lower;
-  return bytes(lower.row) + bytes(lower.value) + bytes(matrix.upper) +
-         bytes(lower.column_start);
-}
 
 // Everything at process 0.
 std::vector<ColumnRange> at_first(std::int32_t size) { return {{0, size, 0}}; }
@@ -157,110 +129,6 @@ void Solver::close_channel() {
   processes_->channel.reset();
 }
 
-// Entries here under the mapping at hand.
-Bytes Solver::matrix_bytes() const {
-  const Processes& all = *processes_;
-  const std::size_t values = all.whole.kind == FactorKind::kLu ? 2 : 1;
-  const auto entry = static_cast<Bytes>(values * sizeof(double) + sizeof(std::int32_t));
-  std::int64_t entries = 0;
-  for (const ColumnRange& range :
-       column_ranges(analysis_.symbolic, all.whole, all.distribution))
-    if (range.owner == all.communicator.rank())
-      entries += all.entries_before[range.end] - all.entries_before[range.begin];
-  return entries * entry;
-}
-
-// Ways to map the tree, and what each of them needs here.
-void Solver::list_mappings() {
-  Processes& all = *processes_;
-  all.entries_before = entries_before_columns(all.communicator, analysis_.permuted,
-                                              analysis_.symbolic.size);
-  all.sequential_least = liu_traversal(all.whole.tasks).peak;
-  for (TreeMapping& mapping : tree_mappings(analysis_.symbolic, all.whole,
-                                            all.communicator.size(), options_.workers))
-    evaluate(std::move(mapping));
-  foresee_baselines();
-  all.entries_before = std::vector<std::int64_t>();
-  const auto least = [&](auto needed) {
-    return std::ranges::min_element(
-               all.candidates, {},
-               [&](const Processes::Candidate& each) { return (each.account.*needed)(); })
-        ->account;
-  };
-  memory_ = least(&MemoryAccount::needed_out_of_core);
-  all.least_out_of_core = memory_.least_out_of_core();
-  memory_ = least(&MemoryAccount::needed);
-  all.least = memory_.least();
-}
-
-void Solver::evaluate(TreeMapping&& mapping) {
-  Processes& all = *processes_;
-  take(mapping);
-  Processes::Candidate candidate{std::move(mapping)};
-  candidate.seconds =
-      all.communicator.largest(estimated_seconds(tree_, all.received, options_.workers));
-  candidate.largest_peak = all.communicator.largest(all.predicted_peak);
-  const Bytes analysis_peak = memory_.analysis_peak, matrix = matrix_bytes();
-  account();
-  memory_.analysis_peak = analysis_peak;
-  memory_.reserve += kReservePerPeer * all.communicator.size();
-  memory_.baseline = matrix;  // and what foresee_baselines() adds
-  memory_.elsewhere = memory_.elsewhere_out_of_core = 0;
-  candidate.account = memory_;
-  all.candidates.push_back(std::move(candidate));
-}
-
-// What will be resident before the first front: all that is now, but for the matrix and
-// the starts of its columns, which then take the place of `entries_before`.
-void Solver::foresee_baselines() {
-  trim_heap();
-  Processes& all = *processes_;
-  const Bytes beside = resident_bytes() - bytes_here(analysis_.permuted);
-  for (Processes::Candidate& candidate : all.candidates) {
-    MemoryAccount& account = candidate.account;
-    account.baseline += beside;
-    account.elsewhere = all.communicator.largest(account.needed());
-    account.elsewhere_out_of_core =
-        all.communicator.largest(account.needed_out_of_core());
-  }
-}
-
-void Solver::take(const TreeMapping& mapping) {
-  Processes& all = *processes_;
-  const std::int32_t rank = all.communicator.rank();
-  all.distribution = distribute_fronts(analysis_.symbolic, all.whole,
-                                       all.communicator.size(), mapping.group);
-  all.witness = mapping.witness;
-  all.received = {};
-  const FactorKind kind = tree_.kind;
-  tree_ = part_of(analysis_.symbolic, all.whole, all.distribution, rank, &all.received);
-  tree_.kind = kind;
-  all.predicted_peak = least_bound(tree_.tasks, node_order());
-}
-
-// Baselines are foreseen here: a mapping that would just fit is the last resort.
-const Solver::Processes::Candidate* Solver::Processes::choose(std::optional<Bytes> bound,
-                                                              bool spills) const {
-  const Candidate* chosen = nullptr;
-  const auto look = [&](auto fits) {
-    if (chosen != nullptr) return;
-    for (const Candidate& each : candidates)
-      if (fits(each.account) &&
-          (chosen == nullptr || cost(each.seconds, each.largest_peak) <
-                                    cost(chosen->seconds, chosen->largest_peak)))
-        chosen = &each;
-  };
-  look([&](const MemoryAccount& needs) { return !bound || needs.fits(*bound); });
-  look([&](const MemoryAccount& needs) {
-    return spills && needs.fits_out_of_core(*bound);
-  });
-  look([&](const MemoryAccount& needs) { return needs.needed() <= *bound; });
-  look([&](const MemoryAccount& needs) {
-    return spills && needs.needed_out_of_core() <= *bound;
-  });
-  return chosen;
-}
-
 Infeasible Solver::too_little(Bytes bound, Bytes least) const {
   return {.reason = Infeasible::Reason::kNoneFound,
           .bound_bytes = bound,
@@ -287,9 +155,8 @@ tl::expected<void, Infeasible> Solver::plan_together(std::optional<Bytes> bound)
   all.columns = std::move(columns);
   trim_heap();
   // What a factorisation leaves of its reserve is resident at the next plan, and counted.
-  if (!all.beside_matrix)
-    all.beside_matrix = resident_bytes() - bytes_here(analysis_.permuted);
-  memory_.baseline = *all.beside_matrix + bytes_here(analysis_.permuted);
+  if (!all.beside_matrix) all.beside_matrix = resident_bytes() - matrix_bytes_now();
+  memory_.baseline = *all.beside_matrix + matrix_bytes_now();
   bound_ = bound;
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();

@@ -26,6 +26,7 @@
 #include "solver/distributed/distribute.h"
 #include "solver/distributed/mpi_communicator.h"
 #include "solver/matrix/grid.h"
+#include "solver/memory/process_account.h"
 
 namespace espalier::solver {
 
@@ -49,8 +50,9 @@ InputMatrix system_of(FactorKind kind, int side) {
   if (kind == FactorKind::kCholesky)
     return grid_with(side, [](std::int32_t j) { return 6.5 + 0.01 * (j % 7); });
   if (kind == FactorKind::kLdlt)
-    return grid_with(side,
-                     [](std::int32_t j) { return j % 3 == 0 ? 0.0 : 0.2 * (j % 5) - 1; });
+    return grid_with(side, [](std::int32_t j) {
+      return j % 50 == 0 ? 0.0 : (j % 2 == 0 ? 4 : -4) + 0.1 * (j % 5);
+    });
   const SymmetricMatrix grid = grid_with(side, [](std::int32_t) { return 6.0; });
   std::vector<std::vector<std::pair<std::int32_t, double>>> columns(grid.size);
   for (std::int32_t j = 0; j < grid.size; ++j)
@@ -165,15 +167,19 @@ class Cases {
     const Bytes least = solver->least_out_of_core();
     expect(least < solver->least() && solver->least_for_plan() == least,
            "less out of core");
-    const std::vector<double> first = solved(*solver, least);
-    expect(cluster_.sum(solver->spilled().bytes_written) > 0, "bytes written");
+    const Bytes bound = tight(*solver);
+    const std::vector<double> first = solved(*solver, bound);
+    expect(cluster_.sum(solver->spilled().bytes_written) > 0,
+           fmt::format("bytes written; least {}, in core {}, alone {}, here {}", least,
+                       solver->least(), solver->process_facts().sequential_least,
+                       solver->process_facts().predicted_peak));
     expect(cluster_.sum(solver->spilled().bytes_read) > 0, "bytes read");
     // Panels without what fills their last page.
     const Bytes planned = solver->bytes_to_spill(),
                 written = solver->spilled().bytes_written;
     expect(written <= planned && written >= planned / 2,
            fmt::format("{} bytes planned, {} written", planned, written));
-    expect(same(first, solved(*solver, least)), "the same bits out of core");
+    expect(same(first, solved(*solver, bound)), "the same bits out of core");
     solver->save(path_);
     (void)solved(*solver, std::nullopt);
     expect(solver->bytes_to_spill() == 0, "nothing in a file without a bound");
@@ -189,24 +195,24 @@ class Cases {
     SolverOptions options = options_;
     options.out_of_core = std::filesystem::path(path_).parent_path();
     std::unique_ptr<Solver> solver = made(options);
-    expect(solver->plan(solver->least_out_of_core()).has_value(), "a plan out of core");
-    const bool spills = cluster_.gather_all(solver->bytes_to_spill()).back() > 4096;
-    expect(spills, "the last process has a file");
-    const std::int32_t last = cluster_.size() - 1;
+    expect(solver->plan(tight(*solver)).has_value(), "a plan out of core");
+    const auto files = cluster_.gather_all(solver->bytes_to_spill());
+    const auto most =
+        static_cast<std::int32_t>(std::ranges::max_element(files) - files.begin());
     rlimit before{};
     getrlimit(RLIMIT_FSIZE, &before);
-    const rlimit none{4096, before.rlim_max};
-    if (cluster_.rank() == last) setrlimit(RLIMIT_FSIZE, &none);
+    const rlimit none{static_cast<rlim_t>(files[most] / 2), before.rlim_max};
+    if (cluster_.rank() == most) setrlimit(RLIMIT_FSIZE, &none);
     expect_refused(
         [&] { (void)solver->factorise(); },
-        {fmt::format("process {}: {}: cannot reserve", last, options.out_of_core)});
+        {fmt::format("process {}: {}: cannot reserve", most, options.out_of_core)});
     setrlimit(RLIMIT_FSIZE, &before);
     expect(solver->factorise().has_value(), "a factorisation when there is room again");
     SolverOptions missing = options_;
     missing.out_of_core = path_ + "/none";
     solver.reset();
     solver = made(missing);
-    expect(solver->plan(solver->least_out_of_core()).has_value(), "a plan");
+    expect(solver->plan(tight(*solver)).has_value(), "a plan");
     expect_refused([&] { (void)solver->factorise(); },
                    {"process ", missing.out_of_core + ": cannot make a temporary file"});
   }
@@ -215,6 +221,10 @@ class Cases {
   void expect(bool holds, std::string_view what) {
     if (cluster_.smallest(holds ? 1 : 0) == 0 && !holds)
       cluster_.fail(3, fmt::format("kind {}: does not hold: {}", int(kind_), what));
+  }
+  // With little of what is left for the differences between runs.
+  static Bytes tight(const Solver& solver) {
+    return solver.least_out_of_core() - ProcessAccount::kRunToRun * 3 / 4;
   }
   static bool same(const std::vector<double>& a, const std::vector<double>& b) {
     return a.size() == b.size() &&
@@ -252,7 +262,11 @@ class Cases {
              "the peak inside the bound");
     std::vector<double> x = solver.row_sums();
     const Solution solution = solver.solve(x);
-    expect(solution.refinement.backward_error <= 1e-14, "a small backward error");
+    expect(
+        solution.refinement.backward_error <= 1e-14,
+        fmt::format("a small backward error: {}, {} pivots perturbed, {} bytes in a file",
+                    solution.refinement.backward_error, report->pivots.perturbed,
+                    solver.bytes_to_spill()));
     for (const double each : x)
       if (!(std::abs(each - 1) <= 1e-6)) expect(false, fmt::format("x is {}", each));
     expect(true, "all of x");
@@ -345,7 +359,8 @@ void run(Cluster& cluster, const std::string& name) {
   folder.resize(std::strlen(folder.c_str()));
   for (const FactorKind kind :
        {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu}) {
-    Cases cases(cluster, kind, name == "out_of_core" ? 24 : 20, folder);
+    Cases cases(cluster, kind, name == "out_of_core" ? 16 + 4 * cluster.size() : 20,
+                folder);
     if (name == "plans") {
       cases.plans_again();
       cases.replaces_values_before_the_first_plan();
