@@ -52,7 +52,8 @@ void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
                           SolveRun& run) {
   if (options.determinant) run.complex->determinant = solver.determinant();
   if (!options.null_space.empty() && solver.null_space() > 0)
-    solver::write_vectors(options.null_space, solver.null_space_basis(), solver.order());
+    solver::write_complex_vectors(options.null_space, solver.null_space_basis(),
+                                  solver.order());
   if (options.schur.empty()) return;
   run.right_hand_sides = 0;
   run.solution.doubts.singular = solver.real().singular();
@@ -60,7 +61,7 @@ void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
   const auto kept = static_cast<std::size_t>(solver.kept());
   std::vector<Complex> block(kept * kept);
   solver.schur(block);
-  solver::write_vectors(options.out, block, solver.kept());
+  solver::write_complex_vectors(options.out, block, solver.kept());
 }
 
 void solve_complex_system(const SolveOptions& options, ComplexSolver& solver,
@@ -95,7 +96,7 @@ ExitStatus finish(const SolveOptions& options, ComplexSolver& solver,
   give_complex_results(options, solver, run);
   if (run.right_hand_sides > 0) solve_complex_system(options, solver, vectors, run);
   if (!options.out.empty() && run.right_hand_sides > 0)
-    solver::write_vectors(options.out, vectors.values, solver.order());
+    solver::write_complex_vectors(options.out, vectors.values, solver.order());
   if (!options.save.empty()) {
     progress->step("saving");
     const Clock::time_point start = Clock::now();

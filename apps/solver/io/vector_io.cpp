@@ -247,8 +247,8 @@ void write_vectors(const std::string& path, std::span<const double> values,
   write_any_vectors(path, values, rows);
 }
 
-void write_vectors(const std::string& path, std::span<const Complex> values,
-                   std::int64_t rows) {
+void write_complex_vectors(const std::string& path, std::span<const Complex> values,
+                           std::int64_t rows) {
   write_any_vectors(path, values, rows);
 }
 

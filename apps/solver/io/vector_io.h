@@ -41,7 +41,7 @@ struct DenseVectors {
 void write_vectors(const std::string& path, std::span<const double> values,
                    std::int64_t rows);
 /// As "matrix array complex general".
-void write_vectors(const std::string& path, std::span<const Complex> values,
-                   std::int64_t rows);
+void write_complex_vectors(const std::string& path, std::span<const Complex> values,
+                           std::int64_t rows);
 
 }  // namespace espalier::solver

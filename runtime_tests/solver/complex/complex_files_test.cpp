@@ -143,7 +143,7 @@ TEST(ReadAnyMatrix, ReadsComplexRutherfordBoeing) {
 TEST(ComplexVectors, AreReadAndWritten) {
   const TemporaryFile file(".mtx");
   const std::vector<Complex> values = {1.0 + 2.0 * kI, -0.1, 1e-300 * kI, 3.0};
-  write_vectors(file.path(), values, 2);
+  write_complex_vectors(file.path(), values, 2);
   const DenseVectors back = read_complex_vectors(file.path(), 2);
   EXPECT_EQ(back.rows, 4);
   EXPECT_EQ(back.columns, 2);
