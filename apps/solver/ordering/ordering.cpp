@@ -62,7 +62,8 @@ using Permutation = std::vector<std::int32_t>;
 constexpr double kWorthCompressing = 0.9;  // vertices left, of those before
 constexpr double kBad = 0.1;               // of another order's operations do
 constexpr double kFlopsPerEntry = 8000;    // done in less time than a dissection takes
-constexpr double kWorthAnother = 500'000;  // a tenth of them: more time than METIS takes
+constexpr double kQuickFlops = 40'000;     // done in less time than METIS takes
+constexpr std::int32_t kLarge = 200'000;   // columns from which on that is seconds
 
 Permutation natural_order(std::int32_t size) {
   Permutation permutation(size);
@@ -135,31 +136,34 @@ bool takes_fewer(const SymmetricMatrix& matrix, Flops flops, double per_entry) {
   return flops < per_entry * static_cast<double>(matrix.row.size());
 }
 
-// The order of the cheapest factor so far: AMD's, nested dissection's, METIS's, as long
-// as the next one costs less time than it may save.
+// What dissects a matrix of which AMD's factor takes so many operations: our own where
+// METIS would take longer than the factorisation, or where there is no METIS.
+OrderingKind dissection(const SymmetricMatrix& matrix, Flops flops) {
+  const bool ours = matrix.size >= kLarge && takes_fewer(matrix, flops, kQuickFlops);
+  return ours || !available(OrderingKind::kMetis) ? OrderingKind::kNested
+                                                  : OrderingKind::kMetis;
+}
+
+// AMD takes a tenth of the time of nested dissection. It stays where its factor costs
+// less than that time; otherwise the better of both.
 ChosenOrder best_order(const SymmetricMatrix& matrix,
                        std::span<const std::int32_t> partner, std::int32_t workers) {
-  constexpr struct {
-    OrderingKind kind;
-    double enough;  // operations an entry below which it is not asked
-  } kInTurn[] = {{OrderingKind::kAmd, 0},
-                 {OrderingKind::kNested, kFlopsPerEntry},
-                 {OrderingKind::kMetis, kWorthAnother}};
-  Ordering best;
-  std::optional<EliminationOrder> found;
-  Flops least = std::numeric_limits<Flops>::infinity();
-  for (const auto& [kind, enough] : kInTurn) {
-    if (!available(kind)) continue;
-    if (takes_fewer(matrix, least, enough)) break;
-    found.reset();  // its memory, while the other is computed
-    Ordering next{paired_order(matrix, {kind, workers}, partner), kind};
-    EliminationOrder eliminated = elimination_order(matrix, next.permutation);
-    if (eliminated.flops >= least) continue;
-    least = eliminated.flops;
-    best = std::move(next);
-    found = std::move(eliminated);
+  if (!kHaveAmd) {
+    const OrderingKind kind = dissection(matrix, std::numeric_limits<Flops>::infinity());
+    return {{paired_order(matrix, {kind, workers}, partner), kind}, {}};
   }
-  return {std::move(best), std::move(found)};
+  Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, 1}, partner),
+                     OrderingKind::kAmd};
+  std::optional found = elimination_order(matrix, by_degree.permutation);
+  const Flops flops = found->flops;
+  if (takes_fewer(matrix, flops, kFlopsPerEntry))
+    return {std::move(by_degree), std::move(found)};
+  found.reset();  // its memory, while the other is computed
+  const OrderingKind kind = dissection(matrix, flops);
+  Ordering dissected{paired_order(matrix, {kind, workers}, partner), kind};
+  found = elimination_order(matrix, dissected.permutation);
+  if (found->flops < flops) return {std::move(dissected), std::move(found)};
+  return {std::move(by_degree), {}};
 }
 
 // On graphs of hubs SCOTCH may need a million times the operations of any other.
