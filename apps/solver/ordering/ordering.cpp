@@ -61,10 +61,11 @@ using Permutation = std::vector<std::int32_t>;
 
 constexpr double kWorthCompressing = 0.9;  // vertices left, of those before
 constexpr double kBad = 0.1;               // of another order's operations do
-// Operations done in the time that a dissection takes for an entry (measured with METIS
-// on grids of 14 000 to 130 000: 40 000 in its 1.7 microseconds; ours takes about half).
-constexpr double kFlopsPerEntry = 20'000;
-constexpr double kWorthAnother = 500'000;  // a tenth of them: more time than METIS takes
+// Operations an entry done in less time than a dissection takes: ours of a large matrix
+// on two workers, and METIS, in 1.4 to 1.9 microseconds (docs/decisions/0142).
+constexpr double kNestedFlops = 8000;
+constexpr double kMetisFlops = 40'000;
+constexpr std::int32_t kLarge = 200'000;  // columns from which on that is seconds
 
 Permutation natural_order(std::int32_t size) {
   Permutation permutation(size);
@@ -137,31 +138,34 @@ bool takes_fewer(const SymmetricMatrix& matrix, Flops flops, double per_entry) {
   return flops < per_entry * static_cast<double>(matrix.row.size());
 }
 
-// The order of the cheapest factor so far: AMD's, nested dissection's, METIS's, as long
-// as the next one costs less time than it may save.
+// What dissects a matrix of which AMD's factor takes so many operations: our own where
+// METIS would take longer than the factorisation, or where there is no METIS.
+OrderingKind dissection(const SymmetricMatrix& matrix, Flops flops) {
+  const bool ours = matrix.size >= kLarge && takes_fewer(matrix, flops, kMetisFlops);
+  return ours || !available(OrderingKind::kMetis) ? OrderingKind::kNested
+                                                  : OrderingKind::kMetis;
+}
+
+// AMD takes a tenth of the time of nested dissection. It stays where its factor costs
+// less than that time; otherwise the better of both.
 ChosenOrder best_order(const SymmetricMatrix& matrix,
                        std::span<const std::int32_t> partner, std::int32_t workers) {
-  constexpr struct {
-    OrderingKind kind;
-    double enough;  // operations an entry below which it is not asked
-  } kInTurn[] = {{OrderingKind::kAmd, 0},
-                 {OrderingKind::kNested, kFlopsPerEntry},
-                 {OrderingKind::kMetis, kWorthAnother}};
-  Ordering best;
-  std::optional<EliminationOrder> found;
-  Flops least = std::numeric_limits<Flops>::infinity();
-  for (const auto& [kind, enough] : kInTurn) {
-    if (!available(kind)) continue;
-    if (takes_fewer(matrix, least, enough)) break;
-    found.reset();  // its memory, while the other is computed
-    Ordering next{paired_order(matrix, {kind, workers}, partner), kind};
-    EliminationOrder eliminated = elimination_order(matrix, next.permutation);
-    if (eliminated.flops >= least) continue;
-    least = eliminated.flops;
-    best = std::move(next);
-    found = std::move(eliminated);
+  if (!kHaveAmd) {
+    const OrderingKind kind = dissection(matrix, std::numeric_limits<Flops>::infinity());
+    return {{paired_order(matrix, {kind, workers}, partner), kind}, {}};
   }
-  return {std::move(best), std::move(found)};
+  Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, 1}, partner),
+                     OrderingKind::kAmd};
+  std::optional found = elimination_order(matrix, by_degree.permutation);
+  const Flops flops = found->flops;
+  if (takes_fewer(matrix, flops, matrix.size >= kLarge ? kNestedFlops : kMetisFlops))
+    return {std::move(by_degree), std::move(found)};
+  found.reset();  // its memory, while the other is computed
+  const OrderingKind kind = dissection(matrix, flops);
+  Ordering dissected{paired_order(matrix, {kind, workers}, partner), kind};
+  found = elimination_order(matrix, dissected.permutation);
+  if (found->flops < flops) return {std::move(dissected), std::move(found)};
+  return {std::move(by_degree), {}};
 }
 
 // On graphs of hubs SCOTCH may need a million times the operations of any other.
@@ -171,7 +175,7 @@ ChosenOrder checked_order(const SymmetricMatrix& matrix, Means means,
   Ordering asked{paired_order(matrix, means, partner), kind};
   if (kind != OrderingKind::kScotch || !kHaveAmd) return {std::move(asked), {}};
   std::optional found = elimination_order(matrix, asked.permutation);
-  if (takes_fewer(matrix, found->flops, kFlopsPerEntry))
+  if (takes_fewer(matrix, found->flops, kMetisFlops))
     return {std::move(asked), std::move(found)};
   Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, 1}, partner),
                      OrderingKind::kAmd};

@@ -34,11 +34,13 @@ enum class OrderingKind {
 /// leaves less than nine tenths of the vertices.
 ///
 /// kAuto keeps AMD's order when its factor takes fewer than 8000 operations an entry of
-/// the matrix, which cost less time than nested dissection does. Otherwise it computes
-/// kNested, too; and METIS's where the least so far is above 500000 operations an entry:
-/// METIS then takes less time than the tenth of them that it may save. Of what it has
-/// computed it keeps the one with the fewest operations. An order of SCOTCH's that costs
-/// more than that is replaced where AMD's needs less than a tenth.
+/// the matrix, which cost less time than nested dissection does. Otherwise it computes a
+/// dissection, too, and keeps the one with fewer operations: kNested for matrices of
+/// 200000 columns on whose factor by AMD takes fewer than 40000 operations an entry,
+/// where ordering takes longer than factorising, and in builds without METIS; else METIS,
+/// whose factors of three-dimensional meshes are the smaller ones. An order of SCOTCH's
+/// that costs more than 8000 operations an entry is replaced where AMD's needs less than
+/// a tenth.
 ///
 /// Memory beside the matrix: the library's own and the graph with every edge twice, four
 /// bytes each, once more while it is compressed; kNested has it at several levels; all
