@@ -82,7 +82,7 @@ PeerResult solve(const PeerOptions& options) {
   result.factor_rss_bytes = result.factor_rss_sum_bytes = run.growth;
   result.counted_peak_bytes = static_cast<std::int64_t>(common.memory_usage);
   result.factor_flops = common.fl;
-  const std::vector<double> b = row_sums(matrix);
+  const std::vector<double> b = apply_to_ones(matrix);
   const std::vector<double> x = solve_system(factor, b, common, result);
   timer.pause();
   result.processor_seconds = timer.seconds();

@@ -69,7 +69,7 @@ Figures by_us(const ComplexMatrix& matrix, bool general) {
     figures.bytes = run->allocated_peak;
   });
   figures.flops = solver->real().analysis().symbolic.factor_flops * (general ? 2 : 1);
-  std::vector<Complex> b = solver->row_sums();
+  std::vector<Complex> b = solver->apply_to_ones();
   figures.solve =
       timed([&] { figures.error = solver->solve(b).refinement.backward_error; });
   return figures;

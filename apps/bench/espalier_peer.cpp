@@ -34,7 +34,7 @@ solver::SolverOptions choose(const PeerOptions& given) {
 PeerResult solve(const PeerOptions& given) {
   const PeerMatrix matrix = read_input(given.input);
   solver::InputMatrix input = convert(matrix);
-  const std::vector<double> b = row_sums(matrix);
+  const std::vector<double> b = apply_to_ones(matrix);
   std::vector<double> x = b;
   PeerResult result;
   ProcessorTimer timer;

@@ -133,7 +133,7 @@ PeerResult solve(const PeerOptions& options, const Processes& processes) {
   result.counted_peak_bytes = mumps.infog(21) * std::int64_t{1'000'000};
   result.note = "delayed pivots " + std::to_string(mumps.infog(13));
 
-  const std::vector<double> b = host ? row_sums(matrix) : std::vector<double>{};
+  const std::vector<double> b = host ? apply_to_ones(matrix) : std::vector<double>{};
   std::vector<double> x = b;
   timer.pause();
   result.solve_seconds = solve_once(mumps, x, 0);

@@ -93,7 +93,7 @@ std::vector<std::int32_t> metis_ordering(const PeerMatrix& a) {
   return solver::compute_ordering(symmetric_pattern(a), solver::OrderingKind::kMetis);
 }
 
-std::vector<double> row_sums(const PeerMatrix& a) {
+std::vector<double> apply_to_ones(const PeerMatrix& a) {
   std::vector<double> b(static_cast<std::size_t>(a.size));
   for_each_entry(a, [&](std::int32_t i, std::int32_t, double v) { b[i] += v; });
   return b;

@@ -28,7 +28,7 @@ struct PeerMatrix {
 [[nodiscard]] std::vector<std::int32_t> metis_ordering(const PeerMatrix& a);
 
 /// A times ones: the right-hand side whose solution is known.
-[[nodiscard]] std::vector<double> row_sums(const PeerMatrix& a);
+[[nodiscard]] std::vector<double> apply_to_ones(const PeerMatrix& a);
 
 /// max_i |b - A x|_i / (|A| |x| + |b|)_i, as the product defines it; infinite for a NaN.
 [[nodiscard]] double backward_error(const PeerMatrix& a, std::span<const double> x,

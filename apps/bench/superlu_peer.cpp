@@ -60,7 +60,7 @@ PeerResult solve(const PeerOptions& given) {
   const auto n = static_cast<std::size_t>(full.size);
   std::vector<int> row_order(n), column_order(n), tree(n);
   std::vector<double> row_scale(n), column_scale(n), x(n);
-  const std::vector<double> b = row_sums(matrix);
+  const std::vector<double> b = apply_to_ones(matrix);
   std::vector<double> scaled_b = b;
   dCreate_Dense_Matrix(&right, full.size, 1, scaled_b.data(), full.size, SLU_DN, SLU_D,
                        SLU_GE);

@@ -88,7 +88,7 @@ double solve_once(Umfpack& umfpack, const System& a, const std::vector<double>& 
 // The solve, then again with UMFPACK's own refinement.
 void add_solves(Umfpack& umfpack, const System& a, const PeerMatrix& matrix,
                 ProcessorTimer& timer, PeerResult& result) {
-  const std::vector<double> b = row_sums(matrix);
+  const std::vector<double> b = apply_to_ones(matrix);
   std::vector<double> x(b.size());
   timer.pause();
   result.solve_seconds = solve_once(umfpack, a, b, x, 0);

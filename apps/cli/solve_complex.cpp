@@ -68,7 +68,7 @@ void solve_complex_system(const SolveOptions& options, ComplexSolver& solver,
                           ComplexVectors& vectors, SolveRun& run) {
   const ComplexOperation operation = operation_of(options);
   const bool known = options.rhs.empty();
-  if (known) vectors.values = solver.row_sums(operation);
+  if (known) vectors.values = solver.apply_to_ones(operation);
   run.right_hand_sides = vectors.columns;
   run.solution = solver.solve(vectors.values, vectors.columns, operation, vectors.rows);
   if (!known) return;

@@ -280,7 +280,7 @@ Ending report_infeasible(const SolveOptions& options, const Solver& solver,
 }
 
 Ending report_not_definite(const SolveOptions& options, const Solver& solver,
-                           std::int64_t entries, const solver::BadPivot& bad,
+                           std::int64_t entries, const solver::NotPositiveDefinite& bad,
                            const ComplexFacts* complex) {
   print_line(options, fmt::format("not positive definite: no positive pivot in column {}",
                                   bad.column + 1));

@@ -67,7 +67,7 @@ struct SolveRun {
 [[nodiscard]] Ending report_not_definite(const SolveOptions& options,
                                          const solver::Solver& solver,
                                          std::int64_t entries,
-                                         const solver::BadPivot& bad,
+                                         const solver::NotPositiveDefinite& bad,
                                          const ComplexFacts* complex = nullptr);
 
 }  // namespace espalier::cli

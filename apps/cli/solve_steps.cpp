@@ -74,7 +74,7 @@ void solve(const SolveOptions& options, Solver& solver, Vectors& vectors, SolveR
   const Operation operation =
       options.transposed ? Operation::kTransposed : Operation::kPlain;
   const bool known = options.rhs.empty();
-  if (known) std::ranges::copy(solver.row_sums(operation), vectors.values.begin());
+  if (known) std::ranges::copy(solver.apply_to_ones(operation), vectors.values.begin());
   run.right_hand_sides = vectors.columns;
   run.solution = solver.solve(vectors.values, vectors.columns, operation, vectors.rows);
   if (!known) return;

@@ -24,7 +24,7 @@ class ClusterNumeric : public TypedNumeric<T> {
   }
 
  protected:
-  tl::expected<Factor<T>, BadPivot> compute(
+  tl::expected<Factor<T>, NotPositiveDefinite> compute(
       const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
       FactorReport& report, const std::function<void(double)>& progress) override {
     auto factor = solver::factorise<T>(input, runtime, plan, report, progress, &nodes_);
@@ -34,7 +34,7 @@ class ClusterNumeric : public TypedNumeric<T> {
     const std::int64_t failed =
         site_.communicator.smallest(factor ? kNone : factor.error().column);
     if (failed < kNone)
-      return tl::make_unexpected(BadPivot{static_cast<std::int32_t>(failed)});
+      return tl::make_unexpected(NotPositiveDefinite{static_cast<std::int32_t>(failed)});
     PivotStatistics& pivots = report.pivots;
     for (std::int64_t* count : {&pivots.delayed, &pivots.perturbed, &pivots.null_space,
                                 &pivots.negative, &pivots.two_by_two})

@@ -20,12 +20,12 @@ class Numeric {
 
   /// Factors; an earlier factor is given up first. @throws as solver::factorise()
   /// @param runtime  null: the calling thread does it all, node after node
-  [[nodiscard]] virtual tl::expected<FactorReport, BadPivot> factorise(
+  [[nodiscard]] virtual tl::expected<FactorReport, NotPositiveDefinite> factorise(
       const FactorInput& input, const Runtime* runtime, const espalier_plan* plan,
       const std::function<void(double)>& progress) = 0;
 
   /// Gives the factor up.
-  virtual void forget() = 0;
+  virtual void release_factor() = 0;
 
   /// Prepares for blocks of `columns` right-hand sides at most.
   /// @throws InvalidInput when there is no factor

@@ -14,7 +14,7 @@
 #include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 #include "solver/refine/residual.h"
-#include "solver/refine/system_map.h"
+#include "solver/refine/scaled_permutation.h"
 #include "solver/symbolic/keep_variables.h"
 
 namespace espalier::solver {
@@ -229,7 +229,7 @@ void Solver::release_factor() {
 }
 
 void Solver::drop_factor() {
-  numeric_->forget();
+  numeric_->release_factor();
   if (lease_) lease_->hold(0);
 }
 
@@ -269,7 +269,7 @@ Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation oper
   check_rows(analysis_.symbolic.size, rows);
   Solution solution;
   const std::int64_t n = analysis_.symbolic.size;
-  const SystemMap map(prepared_, analysis_.symbolic, operation);
+  const ScaledPermutation map(prepared_, analysis_.symbolic, operation);
   std::vector<std::int32_t> inner_rows = map.inner_rows(rows);
   const std::int32_t block = columns_at_once(columns);
   const auto start = Clock::now();
@@ -301,7 +301,7 @@ RefineOptions Solver::refine_options(Operation operation, std::int32_t most) {
 void Solver::solve_block(std::span<double> b, std::int32_t most, Operation operation,
                          std::span<const std::int32_t> rows, Solution& solution) {
   const auto start = Clock::now();
-  const SystemMap map(prepared_, analysis_.symbolic, operation);
+  const ScaledPermutation map(prepared_, analysis_.symbolic, operation);
   const bool transposed = operation == Operation::kTransposed;
   const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
   const auto columns = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));

@@ -212,12 +212,13 @@ class Solver {
   /// given; with the least budget, where the lease cannot be had: there is no plan then
   [[nodiscard]] tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
 
-  /// After plan(). BadPivot::column is a column of the matrix as it was read, 0-based.
+  /// After plan(). NotPositiveDefinite::column is a column of the matrix as it was read,
+  /// 0-based.
   /// @param progress  told the part that is done, now and then; what it throws ends the
   ///                  factorisation and is thrown here when no task runs any more
   /// @throws Error, FileError when the runtime, the system or the spill file fails;
   ///         InvalidInput before plan() and after values that did not fit
-  [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise(
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise(
       const std::function<void(double)>& progress = {});
 
   /// Takes new values for the next factorise(): same pattern, same plan, same scaling.
@@ -235,7 +236,7 @@ class Solver {
                                Operation operation = Operation::kPlain,
                                std::span<const std::int64_t> rows = {});
   /// op(A) times the vector of ones: a right-hand side whose solution is known.
-  [[nodiscard]] std::vector<double> row_sums(
+  [[nodiscard]] std::vector<double> apply_to_ones(
       Operation operation = Operation::kPlain) const;
 
   /// Of the matrix, after factorise(): zero where it is singular() to working precision.
@@ -363,9 +364,9 @@ class Solver {
   void drop_factor();
   void check_room(std::optional<Bytes> bound) const;
   void spill_to(Bytes tree_bound);
-  [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise_once(
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_once(
       double zero, const std::function<void(double)>& progress);
-  [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise_until_clear(
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_until_clear(
       const std::function<void(double)>& progress);
   [[nodiscard]] double doubtful_pivot() const;
   [[nodiscard]] NullQuotient null_vector_quotient();

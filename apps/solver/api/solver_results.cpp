@@ -8,7 +8,7 @@
 
 #include "solver/api/solver.h"
 #include "solver/refine/residual.h"
-#include "solver/refine/system_map.h"
+#include "solver/refine/scaled_permutation.h"
 
 namespace espalier::solver {
 namespace {
@@ -67,11 +67,11 @@ double null_error(const MatrixPart& a, Operation operation, std::span<const doub
 
 }  // namespace
 
-std::vector<double> Solver::row_sums(Operation operation) const {
+std::vector<double> Solver::apply_to_ones(Operation operation) const {
   const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
   const std::vector<double> ones(n, 1.0);
   std::vector<double> x(n), sums(n);
-  const SystemMap map(prepared_, analysis_.symbolic, operation);
+  const ScaledPermutation map(prepared_, analysis_.symbolic, operation);
   map.solution_to_inner(ones, x);
   multiply(matrix(), operation, x, sums);
   map.rhs_to_outer(sums, x);
@@ -159,7 +159,7 @@ std::vector<double> Solver::null_space_basis(Operation operation) {
       throw Error(fmt::format("null_space_basis: {} vectors leave {:.1e} of a row", count,
                               error));
   });
-  const SystemMap map(prepared_, analysis_.symbolic, operation);
+  const ScaledPermutation map(prepared_, analysis_.symbolic, operation);
   std::vector<double> outer(n);
   for (std::size_t k = 0; k < basis.size(); k += n) {
     map.solution_to_outer(std::span(basis).subspan(k, n), outer);

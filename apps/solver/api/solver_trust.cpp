@@ -9,8 +9,8 @@
 #include "solver/api/solver.h"
 #include "solver/memory/process_memory.h"
 #include "solver/refine/residual.h"
+#include "solver/refine/scaled_permutation.h"
 #include "solver/refine/singularity.h"
-#include "solver/refine/system_map.h"
 
 namespace espalier::solver {
 namespace {
@@ -65,7 +65,7 @@ bool Solver::singular() const {
          prepared_.structural_rank < analysis_.symbolic.size;
 }
 
-tl::expected<FactorReport, BadPivot> Solver::factorise(
+tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise(
     const std::function<void(double)>& progress) {
   if (!planned_) throw InvalidInput("factorise: plan first");
   if (!has_values_)
@@ -84,13 +84,13 @@ tl::expected<FactorReport, BadPivot> Solver::factorise(
   if (!reset) peak_resident_ = 0;
   if (!run)
     return tl::make_unexpected(
-        BadPivot{analysis_.symbolic.permutation[run.error().column]});
+        NotPositiveDefinite{analysis_.symbolic.permutation[run.error().column]});
   factored_ = true;
   run->advice = blas_advice();
   return run;
 }
 
-tl::expected<FactorReport, BadPivot> Solver::factorise_once(
+tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise_once(
     double zero, const std::function<void(double)>& progress) {
   drop_factor();
   FactorInput given = input();
@@ -117,7 +117,7 @@ tl::expected<FactorReport, BadPivot> Solver::factorise_once(
 // where the size leaves a doubt and the null vector contradicts what was taken for zero,
 // the matrix is factored once more with another idea of zero. Sizes are the same, so the
 // plan holds.
-tl::expected<FactorReport, BadPivot> Solver::factorise_until_clear(
+tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise_until_clear(
     const std::function<void(double)>& progress) {
   double zero = pivot_options().zero;
   Seconds seconds = 0;
@@ -237,7 +237,7 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
     };
   };
   const bool transposed = operation == Operation::kTransposed;
-  const SystemMap map(prepared_, analysis_.symbolic, Operation::kPlain);
+  const ScaledPermutation map(prepared_, analysis_.symbolic, Operation::kPlain);
   const std::vector<double> rows = map.inner_row_scale(),
                             columns = map.inner_column_scale();
   const ErrorEstimate one = estimate_errors(

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "solver/api/numeric.h"
-#include "solver/refine/system_map.h"
+#include "solver/refine/scaled_permutation.h"
 #include "solver/runtime/tree_solve.h"
 #include "solver/save/save_factor.h"
 #include "solver/solve/block_substitution.h"
@@ -18,7 +18,7 @@ namespace espalier::solver {
 template <class T>
 class TypedNumeric : public Numeric {
  public:
-  tl::expected<FactorReport, BadPivot> factorise(
+  tl::expected<FactorReport, NotPositiveDefinite> factorise(
       const FactorInput& input, const Runtime* runtime, const espalier_plan* plan,
       const std::function<void(double)>& progress) override {
     factor_ = {};
@@ -62,7 +62,7 @@ class TypedNumeric : public Numeric {
     });
   }
 
-  void forget() override { factor_ = {}; }
+  void release_factor() override { factor_ = {}; }
 
   void close_solve() override {
     close();
@@ -110,7 +110,7 @@ class TypedNumeric : public Numeric {
 
  protected:
   // What differs where several processes work together.
-  [[nodiscard]] virtual tl::expected<Factor<T>, BadPivot> compute(
+  [[nodiscard]] virtual tl::expected<Factor<T>, NotPositiveDefinite> compute(
       const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
       FactorReport& report, const std::function<void(double)>& progress) {
     return solver::factorise<T>(input, runtime, plan, report, progress);
@@ -139,7 +139,7 @@ class TypedNumeric : public Numeric {
  private:
   // Nodes in their own order: children first. Their one allocation after the other needs
   // no plan.
-  static tl::expected<Factor<T>, BadPivot> compute_here(
+  static tl::expected<Factor<T>, NotPositiveDefinite> compute_here(
       const FactorInput& input, FactorReport& report,
       const std::function<void(double)>& progress) {
     std::vector<TaskId> order(input.tree.nodes.size());

@@ -147,11 +147,11 @@ tl::expected<void, Infeasible> ComplexSolver::plan(std::optional<Bytes> bound) {
   return tl::make_unexpected(answer);
 }
 
-tl::expected<FactorReport, BadPivot> ComplexSolver::factorise(
+tl::expected<FactorReport, NotPositiveDefinite> ComplexSolver::factorise(
     const std::function<void(double)>& progress) {
   negative_.reset();
   auto run = solver_->factorise(progress);
-  if (!run) return tl::make_unexpected(BadPivot{run.error().column / 2});
+  if (!run) return tl::make_unexpected(NotPositiveDefinite{run.error().column / 2});
   run->pivots.null_space = (run->pivots.null_space + 1) / 2;
   const bool known = form() == RealForm::kHermitian;
   run->pivots.negative = known ? run->pivots.negative / 2 : 0;
@@ -211,7 +211,7 @@ void ComplexSolver::solve_block(std::span<Complex> b, ComplexOperation operation
   join(solution, one);
 }
 
-std::vector<Complex> ComplexSolver::row_sums(ComplexOperation operation) const {
+std::vector<Complex> ComplexSolver::apply_to_ones(ComplexOperation operation) const {
   const std::vector<Complex> ones(static_cast<std::size_t>(matrix_.size), 1.0);
   std::vector<Complex> sums(ones.size());
   measure_.multiply(operation, ones, sums);

@@ -72,7 +72,7 @@ class ComplexSolver {
   /// As Solver's: null space and negative eigenvalues, which are known of Hermitian
   /// matrices, are the complex matrix's; delayed, perturbed and 2 x 2 pivots are the real
   /// form's.
-  [[nodiscard]] tl::expected<FactorReport, BadPivot> factorise(
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise(
       const std::function<void(double)>& progress = {});
   /// @throws InvalidInput also for a matrix that has lost the symmetry of the first one
   void replace_values(ComplexMatrix&& matrix);
@@ -84,7 +84,7 @@ class ComplexSolver {
                                ComplexOperation operation = ComplexOperation::kPlain,
                                std::span<const std::int64_t> rows = {});
   /// op(A) times the vector of ones.
-  [[nodiscard]] std::vector<Complex> row_sums(
+  [[nodiscard]] std::vector<Complex> apply_to_ones(
       ComplexOperation operation = ComplexOperation::kPlain) const;
 
   /// As Solver's.

@@ -40,7 +40,7 @@ void broadcast_value(Communicator& communicator, T& value) {
 void broadcast(Communicator& communicator, Symbolic& symbolic);
 
 /// Collective. Every process gets what process 0 has, but for the matrix: enough for
-/// SystemMap.
+/// ScaledPermutation.
 void broadcast_maps(Communicator& communicator, PreparedMatrix& prepared);
 
 /// Collective. Every process gets the columns of process 0's matrix that it owns, in

@@ -8,10 +8,10 @@ void PivotLog::fail(std::int32_t column) noexcept {
   }
 }
 
-std::optional<BadPivot> PivotLog::failure() const {
+std::optional<NotPositiveDefinite> PivotLog::failure() const {
   const std::int32_t column = column_.load();
   if (column == kNone) return std::nullopt;
-  return BadPivot{column};
+  return NotPositiveDefinite{column};
 }
 
 void PivotLog::add(const PivotStatistics& counts) noexcept {

@@ -10,7 +10,7 @@
 namespace espalier::solver {
 
 /// A pivot that is not positive: the matrix is not positive definite.
-struct BadPivot {
+struct NotPositiveDefinite {
   std::int32_t column = 0;  ///< in elimination order, 0-based
 };
 
@@ -60,7 +60,7 @@ class PivotLog {
   [[nodiscard]] bool failed() const noexcept {
     return column_.load(std::memory_order_relaxed) != kNone;
   }
-  [[nodiscard]] std::optional<BadPivot> failure() const;
+  [[nodiscard]] std::optional<NotPositiveDefinite> failure() const;
 
   void add(const PivotStatistics& counts) noexcept;
   [[nodiscard]] PivotStatistics statistics() const;

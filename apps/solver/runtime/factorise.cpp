@@ -135,7 +135,7 @@ class Factorisation {
     if (recorder_ && !log_.failed()) report.run = recorder_->record(tree_);
   }
 
-  [[nodiscard]] tl::expected<Factor<T>, BadPivot> result() {
+  [[nodiscard]] tl::expected<Factor<T>, NotPositiveDefinite> result() {
     if (const auto bad = log_.failure()) return tl::make_unexpected(*bad);
     if (context_.symbolic.kept() > 0) factor_.kept = std::move(contributions_.back());
     factor_.forget_meter();
@@ -306,12 +306,10 @@ class Factorisation {
 }  // namespace
 
 template <class T>
-tl::expected<Factor<T>, BadPivot> factorise(const FactorInput& input,
-                                            const Runtime& runtime,
-                                            const espalier_plan* plan,
-                                            FactorReport& report,
-                                            const std::function<void(double)>& progress,
-                                            SharedNodes<T>* shared) {
+tl::expected<Factor<T>, NotPositiveDefinite> factorise(
+    const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+    FactorReport& report, const std::function<void(double)>& progress,
+    SharedNodes<T>* shared) {
   if (runtime.espalier() != (plan != nullptr))
     throw InvalidInput("a plan goes with the scheduler espalier, and only with it");
   const auto start = Clock::now();
@@ -326,7 +324,7 @@ tl::expected<Factor<T>, BadPivot> factorise(const FactorInput& input,
 }
 
 #define ESPALIER_INSTANTIATE(T)                                                \
-  template tl::expected<Factor<T>, BadPivot> factorise<T>(                     \
+  template tl::expected<Factor<T>, NotPositiveDefinite> factorise<T>(          \
       const FactorInput&, const Runtime&, const espalier_plan*, FactorReport&, \
       const std::function<void(double)>&, SharedNodes<T>*);
 ESPALIER_INSTANTIATE(float)

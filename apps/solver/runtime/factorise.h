@@ -70,7 +70,7 @@ struct FactorReport {
 /// @return the factor, or the first bad pivot (Cholesky): not positive definite
 /// @throws Error when StarPU or the system fails, or when the plan's policy does not run
 template <class T>
-[[nodiscard]] tl::expected<Factor<T>, BadPivot> factorise(
+[[nodiscard]] tl::expected<Factor<T>, NotPositiveDefinite> factorise(
     const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
     FactorReport& report, const std::function<void(double)>& progress = {},
     SharedNodes<T>* shared = nullptr);
@@ -79,7 +79,7 @@ template <class T>
 /// `order`.
 /// @param progress  called after each of them; may be empty
 template <class T>
-[[nodiscard]] tl::expected<Factor<T>, BadPivot> factorise_sequentially(
+[[nodiscard]] tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
     const FactorInput& input, std::span<const TaskId> order, FactorReport& report,
     const std::function<void(double)>& progress = {});
 

@@ -20,7 +20,7 @@ class ForwardingMeter : public MemoryMeter {
 }  // namespace
 
 template <class T>
-tl::expected<Factor<T>, BadPivot> factorise_sequentially(
+tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
     const FactorInput& input, std::span<const TaskId> order, FactorReport& report,
     const std::function<void(double)>& progress) {
   const auto start = Clock::now();
@@ -88,10 +88,10 @@ Bytes bytes_beside(const FactorInput& input, std::int32_t workers) {
                                                        input.symbolic, input.tree))));
 }
 
-#define ESPALIER_INSTANTIATE(T)                                         \
-  template tl::expected<Factor<T>, BadPivot> factorise_sequentially<T>( \
-      const FactorInput&, std::span<const TaskId>, FactorReport&,       \
-      const std::function<void(double)>&);                              \
+#define ESPALIER_INSTANTIATE(T)                                                    \
+  template tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially<T>( \
+      const FactorInput&, std::span<const TaskId>, FactorReport&,                  \
+      const std::function<void(double)>&);                                         \
   template Bytes bytes_beside<T>(const FactorInput&, std::int32_t);
 ESPALIER_INSTANTIATE(float)
 ESPALIER_INSTANTIATE(double)

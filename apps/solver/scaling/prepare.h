@@ -43,7 +43,7 @@ struct PrepareOptions {
 };
 
 /// B = P Dr A Dc, the matrix that is factored, before its fill-reducing order. A x = b is
-///   B y = c   with c_i = (Dr b)_{row_of[i]} and x = Dc y: SystemMap.
+///   B y = c   with c_i = (Dr b)_{row_of[i]} and x = Dc y: ScaledPermutation.
 /// Scale factors are powers of two, and none where an entry would leave the range of
 /// double precision: B has A's digits.
 struct PreparedMatrix {

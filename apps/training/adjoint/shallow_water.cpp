@@ -142,7 +142,7 @@ void shallow_water_stage(const Basin& basin, const double* drag, const double* x
 }
 
 void shallow_water_misfit(const Basin& basin, const double* observed, const double* x,
-                          double* row_sums, RowBand band) {
+                          double* apply_to_ones, RowBand band) {
   for (std::int32_t j = band.begin; j < band.end; ++j) {
     const double* const h = row_of(basin, x, j);
     const std::size_t first = static_cast<std::size_t>(j) * std::size_t(basin.nx);
@@ -151,7 +151,7 @@ void shallow_water_misfit(const Basin& basin, const double* observed, const doub
       const double distance = h[i] + basin.bed[first + i] - observed[first + i];
       sum += distance * distance;
     }
-    row_sums[j] = 0.5 * basin.dx * basin.dy * sum;
+    apply_to_ones[j] = 0.5 * basin.dx * basin.dy * sum;
   }
 }
 

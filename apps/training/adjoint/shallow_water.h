@@ -90,7 +90,7 @@ void shallow_water_stage_adjoint(const Basin& basin, const double* drag, const d
 /// Squared distance to the observed surface, row by row: the misfit is their sum,
 /// J = dx dy / 2 sum (h + b - observed)².
 void shallow_water_misfit(const Basin& basin, const double* observed, const double* x,
-                          double* row_sums, RowBand band);
+                          double* apply_to_ones, RowBand band);
 /// bar := its derivative.
 void shallow_water_misfit_adjoint(const Basin& basin, const double* observed,
                                   const double* x, double* bar, RowBand band);

@@ -183,7 +183,7 @@ TEST(BlockForm, FillsNothingInTriangles) {
     ASSERT_TRUE(solver.plan(solver.memory().needed()));
     ASSERT_TRUE(solver.factorise());
     for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
-      std::vector<double> x = solver.row_sums(operation);
+      std::vector<double> x = solver.apply_to_ones(operation);
       EXPECT_FALSE(solver.solve(x, 1, operation).doubts.any());
       for (const double each : x) ASSERT_NEAR(each, 1, 1e-9);
     }
@@ -209,7 +209,7 @@ TEST(BlockForm, DoubtsSingularMatrices) {
   ASSERT_TRUE(solver.plan(std::nullopt));
   ASSERT_TRUE(solver.factorise());
   EXPECT_EQ(solver.null_space(), 1);
-  std::vector<double> x = solver.row_sums();
+  std::vector<double> x = solver.apply_to_ones();
   const std::vector<double> b = x;
   (void)solver.solve(x);
   for (std::size_t i = 0; i < x.size(); ++i) {

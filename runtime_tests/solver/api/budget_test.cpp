@@ -45,7 +45,7 @@ SymmetricMatrix matrix_of(const System& system) {
 std::vector<double> factor_and_solve(Solver& solver) {
   const auto run = solver.factorise();
   EXPECT_TRUE(run);
-  std::vector<double> x = solver.row_sums();
+  std::vector<double> x = solver.apply_to_ones();
   EXPECT_LE(solver.solve(x).refinement.backward_error, 1e-15);
   if (solver.lease() != nullptr) {
     EXPECT_LE(solver.lease()->held().peak(), solver.lease()->bytes());

@@ -213,7 +213,7 @@ class HardSystems : public testing::TestWithParam<Case> {
         EXPECT_GE(run->pivots.negative, *known.negative);
         EXPECT_LE(run->pivots.negative, *known.negative + known.nullity);
       }
-      const std::vector<double> b = solver.row_sums();
+      const std::vector<double> b = solver.apply_to_ones();
       std::vector<double> x = b;
       const double reported = solver.solve(x).refinement.backward_error;
       EXPECT_LE(reported, most_error);

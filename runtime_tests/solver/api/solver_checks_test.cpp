@@ -146,7 +146,7 @@ TEST(SolverChecks, LetSolversOfTheSameWorkersShareTheRuntime) {
   ASSERT_TRUE(second->factorise());
   ASSERT_TRUE(first.plan(std::nullopt));
   ASSERT_TRUE(first.factorise());
-  std::vector<double> b = second->row_sums();
+  std::vector<double> b = second->apply_to_ones();
   EXPECT_LT(second->solve(b).refinement.backward_error, 1e-15);
   second.reset();
   EXPECT_EQ(starpu_is_initialized(), 1);
@@ -173,7 +173,7 @@ TEST(SolverChecks, ThrowWhatProgressThrowsWhenNoTaskRunsAnyMore) {
   }),
                std::runtime_error);
   EXPECT_GE(calls, 1);
-  std::vector<double> b = job.row_sums();
+  std::vector<double> b = job.apply_to_ones();
   expect_refused([&] { (void)job.solve(b); }, "factorise first");
   ASSERT_TRUE(job.factorise());
   EXPECT_LT(job.solve(b).refinement.backward_error, 1e-15);

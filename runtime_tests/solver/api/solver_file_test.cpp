@@ -41,7 +41,7 @@ class SolverFile : public testing::TestWithParam<Case> {
   }
   static void expect_solves(Solver& solver) {
     for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
-      std::vector<double> b = solver.row_sums(operation);
+      std::vector<double> b = solver.apply_to_ones(operation);
       const std::size_t n = b.size();
       b.insert(b.end(), b.begin(), b.end());
       const Solution solution = solver.solve(b, 2, operation);
@@ -52,14 +52,14 @@ class SolverFile : public testing::TestWithParam<Case> {
   TemporaryFile file_;
 };
 
-// Saves what was factored. @return what row_sums() gives
+// Saves what was factored. @return what apply_to_ones() gives
 std::vector<double> save(const SolverOptions& options, InputMatrix matrix,
                          const std::string& path) {
   Solver solver(std::move(matrix), options);
   EXPECT_TRUE(solver.plan({}));
   EXPECT_TRUE(solver.factorise());
   solver.save(path);
-  return solver.row_sums();
+  return solver.apply_to_ones();
 }
 
 // By one worker what two have factored, then other values by that one.
@@ -69,7 +69,7 @@ TEST_P(SolverFile, SolvesAndFactorisesInAnotherSolver) {
   const auto loaded = Solver::load(file_.path(), options(1));
   EXPECT_EQ(loaded->kind(), kind);
   EXPECT_EQ(loaded->precision(), GetParam().precision);
-  EXPECT_EQ(loaded->row_sums(), b);
+  EXPECT_EQ(loaded->apply_to_ones(), b);
   expect_solves(*loaded);
   ASSERT_TRUE(loaded->plan(loaded->memory().least()));
   InputMatrix other = matrix_of("13x12x11", kind);
@@ -80,7 +80,7 @@ TEST_P(SolverFile, SolvesAndFactorisesInAnotherSolver) {
       other);
   loaded->replace_values(other);
   ASSERT_TRUE(loaded->factorise());
-  EXPECT_NE(loaded->row_sums(), b);
+  EXPECT_NE(loaded->apply_to_ones(), b);
   expect_solves(*loaded);
 }
 
@@ -107,7 +107,7 @@ TEST(SolverFiles, HoldFactorsThatWereOutOfCore) {
       ASSERT_TRUE(solver.factorise());
       ASSERT_GT(solver.spilled().bytes_written, Bytes{1} << 20);
       solver.save(file.path());
-      b = solver.row_sums();
+      b = solver.apply_to_ones();
     }
     options.out_of_core.clear();
     const auto loaded = Solver::load(file.path(), options);
@@ -127,7 +127,7 @@ TEST(SolverFiles, KeepTheKindThatCholeskyFellBackTo) {
   (void)save(options, matrix, file.path());
   const auto loaded = Solver::load(file.path(), options);
   EXPECT_EQ(loaded->kind(), FactorKind::kLdlt);
-  std::vector<double> b = loaded->row_sums();
+  std::vector<double> b = loaded->apply_to_ones();
   (void)loaded->solve(b);
   for (const double x : b) EXPECT_NEAR(x, 1, 1e-14);
 }
@@ -143,7 +143,7 @@ TEST(SolverFiles, AreRefusedBeforeAFactorisationAndAfterADamage) {
   const TemporaryFile file;
   {
     Solver solver(make_grid(parse_grid("5x5")), {});
-    std::vector<double> b = solver.row_sums();
+    std::vector<double> b = solver.apply_to_ones();
     EXPECT_THROW(solver.save(file.path()), InvalidInput);
     ASSERT_TRUE(solver.plan({}));
     ASSERT_TRUE(solver.factorise());

@@ -68,7 +68,7 @@ TEST(Solver, SolvesInsideItsLeastBoundAndRefusesHalfOfIt) {
   const auto run = job.factorise();
   ASSERT_TRUE(run);
   EXPECT_LE(run->allocated_peak, run->booked_peak);
-  std::vector<double> b = job.row_sums();
+  std::vector<double> b = job.apply_to_ones();
   const Solution solution = job.solve(b);
   EXPECT_LE(solution.refinement.backward_error, 1e-15);
   for (const double x : b) EXPECT_NEAR(x, 1, 1e-10);
@@ -97,7 +97,7 @@ TEST(Solver, SolvesSmallSystemsWithoutTheRuntime) {
         EXPECT_LE(run->allocated_peak, run->booked_peak);
         EXPECT_GT(run->allocated_peak, 0);
         for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
-          std::vector<double> b = job.row_sums(operation);
+          std::vector<double> b = job.apply_to_ones(operation);
           b.insert(b.end(), b.begin(), b.end());
           EXPECT_LE(job.solve(b, 2, operation).refinement.backward_error, 1e-15);
           for (const double x : b) ASSERT_NEAR(x, 1, 1e-10);
@@ -165,7 +165,7 @@ class SolverKinds : public testing::TestWithParam<Case> {
   }
   static void expect_solved(Solver& solver, const char* when) {
     for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
-      std::vector<double> b = solver.row_sums(operation);
+      std::vector<double> b = solver.apply_to_ones(operation);
       const std::size_t n = b.size();
       b.insert(b.end(), b.begin(), b.end());
       for (std::size_t i = n; i < 2 * n; ++i) b[i] *= -2;
@@ -281,7 +281,7 @@ TEST(Solver, GoesOnAsLdltWhereAPivotIsNotPositive) {
   ASSERT_TRUE(run);
   EXPECT_EQ(solver.kind(), FactorKind::kLdlt);
   EXPECT_GT(run->pivots.negative, 0);
-  std::vector<double> b = solver.row_sums();
+  std::vector<double> b = solver.apply_to_ones();
   EXPECT_LE(solver.solve(b).refinement.backward_error, 1e-14);
 }
 

@@ -171,7 +171,7 @@ TEST(ComplexSolver, TakesOtherValuesOfTheSamePattern) {
     for (Complex& value : a.value) value *= 1.5;
     solver.replace_values(ComplexMatrix(a));
     ASSERT_TRUE(solver.factorise());
-    std::vector<Complex> b = solver.row_sums();
+    std::vector<Complex> b = solver.apply_to_ones();
     static_cast<void>(solver.solve(b));
     EXPECT_LE(difference(b, std::vector<Complex>(20, 1.0)), 1e-11);
   }
@@ -227,7 +227,7 @@ TEST(ComplexSolver, KeepsItsLeastBoundInCoreAndOutOfCore) {
     ASSERT_FALSE(solver.plan(solver.real().memory().baseline));
     const FactorReport report = factor(solver, least);
     EXPECT_LE(report.allocated_peak, report.booked_peak);
-    std::vector<Complex> b = solver.row_sums();
+    std::vector<Complex> b = solver.apply_to_ones();
     b.insert(b.end(), b.begin(), b.end());
     EXPECT_LE(solver.solve(b, 2).refinement.backward_error, 1e-15);
     EXPECT_LE(difference(b, std::vector<Complex>(b.size(), 1.0)), 1e-11);

@@ -39,7 +39,7 @@ void solve_on(MPI_Comm half, int which) {
   Solver solver(communicator, std::move(matrix), options);
   expect(solver.plan(solver.least()).has_value(), "a plan in the least bound");
   expect(solver.factorise().has_value(), "a factorisation");
-  std::vector<double> x = solver.row_sums();
+  std::vector<double> x = solver.apply_to_ones();
   const Solution solution = solver.solve(x);
   expect(solution.refinement.backward_error <= 1e-15, "a small backward error");
   for (const double each : x)

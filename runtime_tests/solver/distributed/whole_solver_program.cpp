@@ -106,7 +106,7 @@ class Cases {
     const auto refused = solver->plan(Bytes{1} << 20);
     expect(!refused && refused.error().least_bytes == solver->least(),
            "a bound that is refused, with the least");
-    std::vector<double> x = solver->row_sums();
+    std::vector<double> x = solver->apply_to_ones();
     (void)solver->solve(x);
     expect(same(first, x), "the factor is still there after a refusal");
 
@@ -153,7 +153,7 @@ class Cases {
     solver.reset();
     refuses_parts();
     solver = Solver::load(cluster_, path_, options_);
-    std::vector<double> x = solver->row_sums();
+    std::vector<double> x = solver->apply_to_ones();
     (void)solver->solve(x);
     expect(same(first, x), "the same bits from the saved factor");
     expect(solver->kind() == kind, "the kind");
@@ -185,7 +185,7 @@ class Cases {
     expect(solver->bytes_to_spill() == 0, "nothing in a file without a bound");
     solver.reset();
     solver = Solver::load(cluster_, path_, options);
-    std::vector<double> x = solver->row_sums();
+    std::vector<double> x = solver->apply_to_ones();
     (void)solver->solve(x);
     expect(same(first, x), "saved out of core, loaded in core");
   }
@@ -260,7 +260,7 @@ class Cases {
     if (bound)
       expect(solver.memory().baseline + solver.factor_growth() <= *bound,
              "the peak inside the bound");
-    std::vector<double> x = solver.row_sums();
+    std::vector<double> x = solver.apply_to_ones();
     const Solution solution = solver.solve(x);
     expect(
         solution.refinement.backward_error <= 1e-14,

@@ -111,7 +111,7 @@ struct Solved {
 Solved run(Solver& solver, std::optional<Bytes> bound) {
   EXPECT_TRUE(solver.plan(bound));
   EXPECT_TRUE(solver.factorise());
-  Solved run{.x = solver.row_sums()};
+  Solved run{.x = solver.apply_to_ones()};
   run.backward_error = solver.solve(run.x).refinement.backward_error;
   return run;
 }
@@ -204,7 +204,7 @@ TEST(AdoptedRuntime, LoadsSavedFactorisations) {
   if (!program.started()) GTEST_SKIP() << "StarPU does not start";
   Runtime runtime = Runtime::adopt();
   const auto solver = Solver::load(runtime, file.path(), always_on_runtime());
-  Solved loaded{.x = solver->row_sums()};
+  Solved loaded{.x = solver->apply_to_ones()};
   (void)solver->solve(loaded.x);
   EXPECT_EQ(loaded.x, alone.x);
 }

@@ -34,7 +34,7 @@ struct Instance {
   [[nodiscard]] FactorInput input() const {
     return {analysis.symbolic, analysis.permuted, tree, {}};
   }
-  [[nodiscard]] tl::expected<Factor<double>, BadPivot> run() {
+  [[nodiscard]] tl::expected<Factor<double>, NotPositiveDefinite> run() {
     return factorise_sequentially<double>(input(), order, report);
   }
 

@@ -39,7 +39,7 @@ struct Instance {
   AssemblyOptions options;
   AssemblyTree tree;
   FactorReport report;
-  tl::expected<Factor<double>, BadPivot> expected;
+  tl::expected<Factor<double>, NotPositiveDefinite> expected;
 };
 
 Instance random_instance(std::mt19937& random, std::int32_t n) {

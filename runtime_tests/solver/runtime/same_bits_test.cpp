@@ -49,7 +49,7 @@ struct System {
   }
   [[nodiscard]] std::string bytes_of(
       const AssemblyTree& of,
-      const tl::expected<Factor<double>, BadPivot>& factor) const {
+      const tl::expected<Factor<double>, NotPositiveDefinite>& factor) const {
     if (!factor) return fmt::format("bad pivot {}", factor.error().column);
     const TemporaryFile place;
     SectionWriter file(place.path());

@@ -12,7 +12,7 @@
 #include "espalier/model/error.h"
 #include "solver/matrix/kind_of.h"
 #include "solver/matrix/permute.h"
-#include "solver/refine/system_map.h"
+#include "solver/refine/scaled_permutation.h"
 #include "solver/scaling/scaling.h"
 #include "solver/symbolic/block_form.h"
 
@@ -252,7 +252,7 @@ TEST(Prepare, TurnsRightHandSidesAndSolutions) {
   const std::vector<double> y = {3, -5};
   Symbolic natural;
   natural.permutation = {0, 1};
-  const SystemMap map(prepared, natural, Operation::kPlain);
+  const ScaledPermutation map(prepared, natural, Operation::kPlain);
   std::vector<double> x(2), c(2);
   map.solution_to_outer(y, x);
   const std::vector<double> ax = {8 * x[1], 4 * x[0] + x[1]};

@@ -14,9 +14,10 @@ namespace espalier::solver {
 /// Vectors of the system that was given (outer: op(A) x = b) and of the one that is
 /// solved (inner: op(B) y = c, B = Q P Dr A Dc Q^T scaled, permuted and in elimination
 /// order).
-class SystemMap {
+class ScaledPermutation {
  public:
-  SystemMap(const PreparedMatrix& prepared, const Symbolic& symbolic, Operation operation)
+  ScaledPermutation(const PreparedMatrix& prepared, const Symbolic& symbolic,
+                    Operation operation)
       : prepared_(prepared),
         permutation_(symbolic.permutation),
         transposed_(operation == Operation::kTransposed) {}

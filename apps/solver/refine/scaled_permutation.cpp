@@ -1,4 +1,4 @@
-#include "solver/refine/system_map.h"
+#include "solver/refine/scaled_permutation.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,8 @@ namespace espalier::solver {
 
 // A x = b: c = Dr b by rows, x = Dc y by columns. A^T x = b: c = Dc b by columns of A,
 // x = Dr y by rows of A.
-void SystemMap::rhs_to_inner(std::span<const double> b, std::span<double> c) const {
+void ScaledPermutation::rhs_to_inner(std::span<const double> b,
+                                     std::span<double> c) const {
   for (std::size_t k = 0; k < c.size(); ++k) {
     const auto j = static_cast<std::int32_t>(k);
     c[k] = transposed_ ? column_scale(permutation_[j]) * b[permutation_[j]]
@@ -15,7 +16,8 @@ void SystemMap::rhs_to_inner(std::span<const double> b, std::span<double> c) con
   }
 }
 
-void SystemMap::rhs_to_outer(std::span<const double> c, std::span<double> b) const {
+void ScaledPermutation::rhs_to_outer(std::span<const double> c,
+                                     std::span<double> b) const {
   for (std::size_t k = 0; k < c.size(); ++k) {
     const auto j = static_cast<std::int32_t>(k);
     if (transposed_)
@@ -25,7 +27,8 @@ void SystemMap::rhs_to_outer(std::span<const double> c, std::span<double> b) con
   }
 }
 
-void SystemMap::solution_to_inner(std::span<const double> x, std::span<double> y) const {
+void ScaledPermutation::solution_to_inner(std::span<const double> x,
+                                          std::span<double> y) const {
   for (std::size_t k = 0; k < y.size(); ++k) {
     const auto j = static_cast<std::int32_t>(k);
     y[k] = transposed_ ? x[row(j)] / row_scale(row(j))
@@ -33,7 +36,8 @@ void SystemMap::solution_to_inner(std::span<const double> x, std::span<double> y
   }
 }
 
-void SystemMap::solution_to_outer(std::span<const double> y, std::span<double> x) const {
+void ScaledPermutation::solution_to_outer(std::span<const double> y,
+                                          std::span<double> x) const {
   for (std::size_t k = 0; k < y.size(); ++k) {
     const auto j = static_cast<std::int32_t>(k);
     if (transposed_)
@@ -43,7 +47,7 @@ void SystemMap::solution_to_outer(std::span<const double> y, std::span<double> x
   }
 }
 
-std::vector<std::int32_t> SystemMap::inner_rows(
+std::vector<std::int32_t> ScaledPermutation::inner_rows(
     std::span<const std::int64_t> rows) const {
   std::vector<std::int32_t> result;
   if (rows.empty()) return result;
@@ -57,19 +61,19 @@ std::vector<std::int32_t> SystemMap::inner_rows(
   return result;
 }
 
-std::vector<double> SystemMap::solution_scale() const {
+std::vector<double> ScaledPermutation::solution_scale() const {
   if (prepared_.row_scale.empty()) return {};
   return transposed_ ? inner_row_scale() : inner_column_scale();
 }
 
-std::vector<double> SystemMap::inner_row_scale() const {
+std::vector<double> ScaledPermutation::inner_row_scale() const {
   std::vector<double> scale(permutation_.size());
   for (std::size_t k = 0; k < scale.size(); ++k)
     scale[k] = row_scale(row(static_cast<std::int32_t>(k)));
   return scale;
 }
 
-std::vector<double> SystemMap::inner_column_scale() const {
+std::vector<double> ScaledPermutation::inner_column_scale() const {
   std::vector<double> scale(permutation_.size());
   for (std::size_t k = 0; k < scale.size(); ++k) scale[k] = column_scale(permutation_[k]);
   return scale;
