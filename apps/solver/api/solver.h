@@ -377,6 +377,7 @@ class Solver {
   [[nodiscard]] RefineOptions refine_options(Operation operation, std::int32_t most);
   void solve_block(std::span<double> b, std::int32_t most, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
+  [[nodiscard]] bool lost_a_row() const;
   void estimate(std::span<const double> b, std::span<const double> x, Operation operation,
                 std::int32_t most, Solution& solution);
   [[nodiscard]] bool needs_estimate(std::span<const double> b,

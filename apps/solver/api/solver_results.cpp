@@ -65,6 +65,16 @@ double null_error(const MatrixPart& a, Operation operation, std::span<const doub
   return worst;
 }
 
+// Each vector of n entries as one of the system that was given.
+void take_outside(const ScaledPermutation& map, std::size_t n,
+                  std::span<double> vectors) {
+  std::vector<double> outer(n);
+  for (std::size_t k = 0; k < vectors.size(); k += n) {
+    map.solution_to_outer(vectors.subspan(k, n), outer);
+    std::ranges::copy(outer, vectors.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+}
+
 }  // namespace
 
 std::vector<double> Solver::apply_to_ones(Operation operation) const {
@@ -159,12 +169,7 @@ std::vector<double> Solver::null_space_basis(Operation operation) {
       throw Error(fmt::format("null_space_basis: {} vectors leave {:.1e} of a row", count,
                               error));
   });
-  const ScaledPermutation map(prepared_, analysis_.symbolic, operation);
-  std::vector<double> outer(n);
-  for (std::size_t k = 0; k < basis.size(); k += n) {
-    map.solution_to_outer(std::span(basis).subspan(k, n), outer);
-    std::ranges::copy(outer, basis.begin() + static_cast<std::ptrdiff_t>(k));
-  }
+  take_outside(ScaledPermutation(prepared_, analysis_.symbolic, operation), n, basis);
   orthonormalise(basis, n);
   return basis;
 }

@@ -204,6 +204,12 @@ bool Solver::needs_estimate(std::span<const double> b, std::span<const double> x
   return largest_entry_ * norm(x) > kHugeSolution * norm(b);
 }
 
+// What replaced a pivot must not be more than all there was in its row or column: the
+// factor, and whatever is estimated with it, knows nothing of that then.
+bool Solver::lost_a_row() const {
+  return facts_.perturbed && has_less_than(matrix(), 10 * pivot_options().perturbation);
+}
+
 // Where the factor is that of a matrix nearby, every solve is refined: what it knows of
 // the inverse by itself may be too small by orders of magnitude. Where the bound has left
 // no room for GMRES and a solve would have needed it, nothing is known.
@@ -243,11 +249,7 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
   const ErrorEstimate one = estimate_errors(
       matrix(), b, x, apply(transposed), apply(!transposed),
       {.operation = operation, .row_scale = rows, .column_scale = columns});
-  // What replaced a pivot must not be more than all there was in its row or column: the
-  // factor, and whatever is estimated with it, knows nothing of that then.
-  const bool blind =
-      (facts_.perturbed && has_less_than(matrix(), 10 * pivot_options().perturbation)) ||
-      (basis < least_basis() && unrefined > kUnrefined);
+  const bool blind = lost_a_row() || (basis < least_basis() && unrefined > kUnrefined);
   ErrorEstimate worst = solution.errors.value_or(ErrorEstimate{});
   worst.condition_1norm = std::max(worst.condition_1norm, one.condition_1norm);
   worst.forward_error_bound =

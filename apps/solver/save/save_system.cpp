@@ -208,12 +208,9 @@ std::vector<WorkerRange> load_groups(SectionReader& file, const Checks& checks,
   return groups;
 }
 
-}  // namespace
-
-void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
-                 const Analysis& analysis, const AssemblyTree& tree, SectionWriter& file,
-                 std::span<const WorkerRange> group) {
-  const Symbolic& symbolic = analysis.symbolic;
+std::vector<std::int64_t> counts_of(const SystemFacts& facts,
+                                    const PreparedMatrix& prepared,
+                                    const Symbolic& symbolic) {
   std::vector<std::int64_t> counts(kFacts);
   counts[kAskedKind] =
       facts.asked_kind ? static_cast<std::int64_t>(*facts.asked_kind) : -1;
@@ -232,7 +229,26 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   counts[kProcess] = facts.process;
   counts[kSave] = facts.save;
   counts[kRealForm] = static_cast<std::int64_t>(facts.real_form);
-  file.put("facts", counts);
+  return counts;
+}
+
+void save_groups(std::span<const WorkerRange> group, SectionWriter& file) {
+  std::vector<std::int32_t> first, count;
+  for (const WorkerRange& each : group) {
+    first.push_back(each.first);
+    count.push_back(each.count);
+  }
+  file.put("groupat", first);
+  file.put("groupof", count);
+}
+
+}  // namespace
+
+void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
+                 const Analysis& analysis, const AssemblyTree& tree, SectionWriter& file,
+                 std::span<const WorkerRange> group) {
+  const Symbolic& symbolic = analysis.symbolic;
+  file.put("facts", counts_of(facts, prepared, symbolic));
   const std::vector<double> figures = {facts.pivot_threshold, facts.largest_entry,
                                        symbolic.factor_flops};
   file.put("figures", figures);
@@ -253,13 +269,7 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   file.put("couprow", analysis.form.coupling.row);
   file.put("coupval", analysis.form.coupling.value);
   file.put("widths", tree.block_width);
-  std::vector<std::int32_t> first, count;
-  for (const WorkerRange& each : group) {
-    first.push_back(each.first);
-    count.push_back(each.count);
-  }
-  file.put("groupat", first);
-  file.put("groupof", count);
+  save_groups(group, file);
 }
 
 SavedSystem load_system(SectionReader& file) {

@@ -155,6 +155,13 @@ std::string TrainJob::where_it_began(
   return "when the steps were run again, all numbers were finite";
 }
 
+float TrainJob::loss_in(const Placement& placement) const {
+  float loss = 0;
+  std::memcpy(&loss, placement.tensor(training_.loss), sizeof loss);
+  if (options_.loss_scale == 1) return loss;
+  return static_cast<float>(static_cast<double>(loss) * options_.loss_scale);
+}
+
 TrainResult TrainJob::run(const FillInputs& fill,
                           const std::function<bool(std::int64_t, float, Seconds)>& ended,
                           const std::function<bool(std::int64_t)>& again) {
@@ -176,10 +183,7 @@ TrainResult TrainJob::run(const FillInputs& fill,
     const std::clock_t used = std::clock();
     fill_inputs(fill, step, *placement, nullptr);
     run.run(step);
-    float loss = 0;
-    std::memcpy(&loss, placement->tensor(training_.loss), sizeof loss);
-    if (options_.loss_scale != 1)
-      loss = static_cast<float>(static_cast<double>(loss) * options_.loss_scale);
+    const float loss = loss_in(*placement);
     if (!std::isfinite(loss)) {
       // The other processes do not run the steps again.
       const std::string origin = options_.messages != nullptr
