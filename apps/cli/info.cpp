@@ -51,8 +51,8 @@ std::string orderings() {
   using solver::OrderingKind;
   std::string names;
   for (const OrderingKind kind :
-       {OrderingKind::kNested, OrderingKind::kMetis, OrderingKind::kScotch, OrderingKind::kAmd,
-        OrderingKind::kNatural, OrderingKind::kAuto}) {
+       {OrderingKind::kNested, OrderingKind::kMetis, OrderingKind::kScotch,
+        OrderingKind::kAmd, OrderingKind::kNatural, OrderingKind::kAuto}) {
     if (!solver::available(kind)) continue;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", solver::name(kind));
   }

@@ -20,8 +20,8 @@ using solver::OrderingKind;
 void add_ordering(CLI::App& app, OrderingKind& ordering) {
   std::vector<std::pair<std::string, OrderingKind>> choices;
   for (const OrderingKind kind :
-       {OrderingKind::kNested, OrderingKind::kMetis, OrderingKind::kScotch, OrderingKind::kAmd,
-        OrderingKind::kNatural, OrderingKind::kAuto})
+       {OrderingKind::kNested, OrderingKind::kMetis, OrderingKind::kScotch,
+        OrderingKind::kAmd, OrderingKind::kNatural, OrderingKind::kAuto})
     if (solver::available(kind)) choices.emplace_back(solver::name(kind), kind);
   add_choice(app, "--ordering", ordering, std::move(choices), "Fill-reducing ordering");
 }
