@@ -119,7 +119,7 @@ TEST(Solve, NamesTheColumnOfTheFileUnderEveryOrdering) {
     if (i < 60) entries.push_back(fmt::format("{} {} -1", i + 1, i));
   }
   const TemporaryFile matrix(matrix_text(60, entries));
-  for (const char* ordering : {"metis", "scotch", "amd", "natural", "auto"}) {
+  for (const char* ordering : {"nd", "metis", "scotch", "amd", "natural", "auto"}) {
     const Outcome outcome =
         solve({matrix.path(), "--kind", "spd", "--ordering", ordering});
     if (outcome.status == 2) continue;  // built without the library
