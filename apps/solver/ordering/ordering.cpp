@@ -65,7 +65,7 @@ constexpr double kBad = 0.1;               // of another order's operations do
 // on two workers, and METIS, in 1.4 to 1.9 microseconds (docs/decisions/0142).
 constexpr double kNestedFlops = 8000;
 constexpr double kMetisFlops = 40'000;
-constexpr std::int32_t kLarge = 200'000;  // columns from which on that is seconds
+constexpr std::int32_t kLarge = 200'000;  // columns from which on ours is taken
 
 Permutation natural_order(std::int32_t size) {
   Permutation permutation(size);
@@ -138,12 +138,11 @@ bool takes_fewer(const SymmetricMatrix& matrix, Flops flops, double per_entry) {
   return flops < per_entry * static_cast<double>(matrix.row.size());
 }
 
-// What dissects a matrix of which AMD's factor takes so many operations: our own where
-// METIS would take longer than the factorisation, or where there is no METIS.
-OrderingKind dissection(const SymmetricMatrix& matrix, Flops flops) {
-  const bool ours = matrix.size >= kLarge && takes_fewer(matrix, flops, kMetisFlops);
-  return ours || !available(OrderingKind::kMetis) ? OrderingKind::kNested
-                                                  : OrderingKind::kMetis;
+// Our own of large matrices, where its fill is METIS's and its time half of it on two
+// workers (docs/decisions/0143), and where there is no METIS.
+OrderingKind dissection(const SymmetricMatrix& matrix) {
+  return matrix.size >= kLarge || !available(OrderingKind::kMetis) ? OrderingKind::kNested
+                                                                   : OrderingKind::kMetis;
 }
 
 // AMD takes a tenth of the time of nested dissection. It stays where its factor costs
@@ -151,7 +150,7 @@ OrderingKind dissection(const SymmetricMatrix& matrix, Flops flops) {
 ChosenOrder best_order(const SymmetricMatrix& matrix,
                        std::span<const std::int32_t> partner, std::int32_t workers) {
   if (!kHaveAmd) {
-    const OrderingKind kind = dissection(matrix, std::numeric_limits<Flops>::infinity());
+    const OrderingKind kind = dissection(matrix);
     return {{paired_order(matrix, {kind, workers}, partner), kind}, {}};
   }
   Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, 1}, partner),
@@ -161,7 +160,7 @@ ChosenOrder best_order(const SymmetricMatrix& matrix,
   if (takes_fewer(matrix, flops, matrix.size >= kLarge ? kNestedFlops : kMetisFlops))
     return {std::move(by_degree), std::move(found)};
   found.reset();  // its memory, while the other is computed
-  const OrderingKind kind = dissection(matrix, flops);
+  const OrderingKind kind = dissection(matrix);
   Ordering dissected{paired_order(matrix, {kind, workers}, partner), kind};
   found = elimination_order(matrix, dissected.permutation);
   if (found->flops < flops) return {std::move(dissected), std::move(found)};
