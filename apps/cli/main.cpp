@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "cli/command.h"
@@ -39,6 +41,13 @@ void say(std::string_view message) {
   // Not by fmt::print(), which throws where standard error is closed.
   if (!message.empty() && speaks())
     std::fputs(fmt::format("espalier: {}\n", message).c_str(), stderr);
+}
+
+// What ends the program. A launcher ends the job with the first process that fails, and
+// the one that speaks may not have come so far: the others wait to be ended with it.
+void complain(std::string_view message) {
+  say(message);
+  if (!speaks()) std::this_thread::sleep_for(std::chrono::seconds(3));
 }
 
 using Words = std::vector<std::string>;
@@ -89,7 +98,7 @@ int run(const Command& command, const Words& words) {
     return end(words, ending.status, ending.remedy);
   } catch (...) {
     const Failure failure = current_failure();
-    say(failure.message);
+    complain(failure.message);
     return end(words, failure.status, failure.remedy);
   }
 }
@@ -112,7 +121,7 @@ std::optional<Words> readable(Words words) {
 }
 
 int refuse(const Words& words, std::string_view message) {
-  say(fmt::format("{} (see espalier --help)", message));
+  complain(fmt::format("{} (see espalier --help)", message));
   if (const std::optional<Words> mended = readable(words)) suggest(*mended);
   return kBadInput;
 }
@@ -132,7 +141,7 @@ int parse_and_run(int argc, char** argv) {
     if (command.uses_blas) say(restart_with_suitable_blas(argv));
     return run(command, words);
   }
-  say("a subcommand is required (see espalier --help)");
+  complain("a subcommand is required (see espalier --help)");
   suggest({words.front(), "--help"});
   return kBadInput;
 }
@@ -149,7 +158,7 @@ int main(int argc, char** argv) {
     status = parse_and_run(argc, argv);
   } catch (...) {
     const Failure failure = current_failure();
-    say(failure.message);
+    complain(failure.message);
     status = failure.status;
   }
   if (status != kInternal) return status;

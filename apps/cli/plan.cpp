@@ -1,4 +1,6 @@
 // espalier plan: order, mapping and predicted run of a tree inside a memory bound.
+//
+// One subcommand from its options to its answer: over 300 lines.
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -1,3 +1,5 @@
+// The cases of one subject, which share their instances: over 300 lines.
+
 #include "espalier/checkpoint/rotor.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
 // Trees that the application declares, run by StarPU: nothing is allocated, counters
 // stand for memory.
+//
+// The cases of one subject, which share their instances: over 300 lines.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,6 @@
 // The C interface's errors, and the life cycles of StarPU around it.
+//
+// The cases of one subject, which share their instances: over 300 lines.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 // What the environment asks for: settings, reports, the throttle; and what becomes of a
 // program that needs more than the bound.
+//
+// The cases of one subject, which share their instances: over 300 lines.
 
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+// A builder for each kind of network: over 300 lines.
+
 #pragma once
 
 // Graphs like those of neural networks, for inference and for training: sizes in bytes as

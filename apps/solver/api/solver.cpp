@@ -1,3 +1,5 @@
+// The phases of one class in the order in which they run: over 300 lines.
+
 #include "solver/api/solver.h"
 
 #include <espalier.h>
@@ -19,14 +21,6 @@
 
 namespace espalier::solver {
 namespace {
-
-void check_order(const std::vector<std::int32_t>& order, std::int32_t size) {
-  if (order.empty()) return;
-  if (std::ssize(order) != size)
-    throw InvalidInput(fmt::format("options.analysis.order has {} entries for order {}",
-                                   order.size(), size));
-  check_permutation(order, "options.analysis.order");
-}
 
 // What BLAS keeps for the calling thread is resident before memory is measured.
 void warm_up_here(const Symbolic& symbolic) {
@@ -91,7 +85,7 @@ void Solver::begin(InputMatrix&& matrix,
     check(RuntimeOptions{options_.workers, options_.scheduler});
   numeric_ = Numeric::create(options_.precision);
   check(view_of(matrix));
-  check_order(options_.analysis.order, order_of(matrix));
+  check_given_order(options_.analysis.order, order_of(matrix), "options.analysis.order");
   if (step) step("analysing");
   const MatrixView view = view_of(matrix);
   const std::unique_ptr<Lease> analysing =

@@ -1,6 +1,6 @@
 #pragma once
 
-// Above 300 lines: every promise of the one public class stands here.
+// Every promise of the one public class stands here: over 300 lines.
 
 #include <functional>
 #include <memory>

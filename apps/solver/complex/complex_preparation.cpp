@@ -102,19 +102,11 @@ FactorKind kind_for(const ComplexMatrix& matrix, RealForm form,
   return asked.value_or(kind_of(moduli<SymmetricMatrix>(matrix)));
 }
 
-void check_order(const std::vector<std::int32_t>& order, std::int32_t size) {
-  if (order.empty()) return;
-  if (std::ssize(order) != size)
-    throw InvalidInput(fmt::format("options.analysis.order has {} entries for order {}",
-                                   order.size(), size));
-  check_permutation(order, "options.analysis.order");
-}
-
 }  // namespace
 
 RealSystem prepare_complex(const ComplexMatrix& matrix, RealForm form,
                            const SolverOptions& options) {
-  check_order(options.analysis.order, matrix.size);
+  check_given_order(options.analysis.order, matrix.size, "options.analysis.order");
   RealSystem system{.options = options, .given = {}};
   system.options.real_form = form;
   system.options.analysis.order = both_parts(options.analysis.order);

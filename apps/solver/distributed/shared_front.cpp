@@ -1,3 +1,5 @@
+// One front and the tasks of its life, which share all of its state: over 300 lines.
+
 #include "solver/distributed/shared_front.h"
 
 #include <algorithm>

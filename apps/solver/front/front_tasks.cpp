@@ -1,3 +1,6 @@
+// Everything that happens to a front as one task, in the order in which it does: over
+// 300 lines.
+
 #include "solver/front/front_tasks.h"
 
 #include <algorithm>

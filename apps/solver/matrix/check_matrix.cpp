@@ -110,4 +110,13 @@ void check_permutation(std::span<const std::int32_t> order, const char* name) {
   }
 }
 
+void check_given_order(std::span<const std::int32_t> order, std::int32_t size,
+                       const char* name) {
+  if (order.empty()) return;
+  if (std::ssize(order) != size)
+    throw InvalidInput(
+        fmt::format("{} has {} entries for order {}", name, order.size(), size));
+  check_permutation(order, name);
+}
+
 }  // namespace espalier::solver

@@ -39,5 +39,8 @@ void check_rows(std::int32_t order, std::span<const std::int64_t> rows);
 
 /// @throws InvalidInput naming the first that is out of range or there twice
 void check_permutation(std::span<const std::int32_t> order, const char* name);
+/// The same of an order that may be left out, of so many columns.
+void check_given_order(std::span<const std::int32_t> order, std::int32_t size,
+                       const char* name);
 
 }  // namespace espalier::solver

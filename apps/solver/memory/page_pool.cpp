@@ -1,3 +1,5 @@
+// One account of pages, kept and given out: over 300 lines.
+
 #include "solver/memory/page_pool.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,5 @@
+// One factorisation under StarPU, from its first task to its report: over 300 lines.
+
 #include "solver/runtime/factorise.h"
 
 #include <espalier.h>

@@ -1,3 +1,5 @@
+// What is written and what is read stand side by side: over 300 lines.
+
 #include "solver/save/save_system.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// One search of shortest paths with the duals that it keeps: over 300 lines.
+
 #include "solver/scaling/matching.h"
 
 #include <fmt/format.h>

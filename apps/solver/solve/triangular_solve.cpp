@@ -1,3 +1,5 @@
+// Both sweeps of each kind of factor, written the same way: over 300 lines.
+
 #include "solver/solve/triangular_solve.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One tree with all that its costs follow from: over 300 lines.
+
 #include "solver/tree/assembly_tree.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One run of a chain and the tasks that it is made of: over 300 lines.
+
 #include <fmt/format.h>
 
 #include <chrono>

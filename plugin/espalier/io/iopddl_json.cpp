@@ -1,3 +1,5 @@
+// One parser of one format: over 300 lines.
+
 #include "espalier/io/iopddl_json.h"
 
 #include <fmt/format.h>

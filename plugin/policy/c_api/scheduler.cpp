@@ -1,3 +1,5 @@
+// The functions that StarPU calls, one after the other: over 300 lines.
+
 #include "policy/c_api/scheduler.h"
 
 #include <algorithm>

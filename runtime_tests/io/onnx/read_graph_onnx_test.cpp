@@ -1,3 +1,5 @@
+// The cases of one subject, which share their instances: over 300 lines.
+
 #include "espalier/io/onnx/read_graph_onnx.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
 // Messages in the order of submission: gates of several processes that wait for each
 // other. No MPI: a message is completed when both sides have come to it.
+//
+// The cases of one subject, which share their instances: over 300 lines.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,6 @@
 // Single cases of the gate, checked by hand: what becomes of memory that is measured.
+//
+// The cases of one subject, which share their instances: over 300 lines.
 
 #include <gtest/gtest.h>
 

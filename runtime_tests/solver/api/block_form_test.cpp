@@ -8,28 +8,11 @@
 #include <random>
 
 #include "solver/api/solver.h"
+#include "solver/support/dense_rows.h"
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
 namespace {
-
-using Dense = std::vector<std::vector<double>>;  // by rows
-
-GeneralMatrix sparse(const Dense& a) {
-  GeneralMatrix matrix{.size = static_cast<std::int32_t>(a.size()),
-                       .column_start = {0},
-                       .row = {},
-                       .value = {}};
-  for (std::int32_t j = 0; j < matrix.size; ++j) {
-    for (std::int32_t i = 0; i < matrix.size; ++i)
-      if (a[i][j] != 0) {
-        matrix.row.push_back(i);
-        matrix.value.push_back(a[i][j]);
-      }
-    matrix.column_start.push_back(std::ssize(matrix.row));
-  }
-  return matrix;
-}
 
 // Blocks of one to four with entries above them, under two permutations.
 struct Instance {

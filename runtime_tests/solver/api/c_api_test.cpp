@@ -1,3 +1,5 @@
+// The cases of one subject, which share their instances: over 300 lines.
+
 #include <espalier_solver.h>
 #include <gtest/gtest.h>
 #include <starpu.h>

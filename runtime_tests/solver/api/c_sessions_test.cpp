@@ -1,4 +1,6 @@
 // Sessions of the C interface: analysed once, factored and solved often.
+//
+// The cases of one subject, which share their instances: over 300 lines.
 
 #include <espalier_solver.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// The cases of one subject, which share their instances: over 300 lines.
+
 #include "solver/api/solver.h"
 
 #include <gtest/gtest.h>

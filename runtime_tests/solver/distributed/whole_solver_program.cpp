@@ -1,5 +1,7 @@
 // One solver on the processes of a job, of every kind: planned again, saved and loaded,
 // out of core. mpirun starts it. What does not hold ends the job with a message.
+//
+// One program, a suite for each thing that processes do together: over 300 lines.
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -359,7 +361,7 @@ void run(Cluster& cluster, const std::string& name) {
   folder.resize(std::strlen(folder.c_str()));
   for (const FactorKind kind :
        {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu}) {
-    Cases cases(cluster, kind, name == "out_of_core" ? 16 + 4 * cluster.size() : 20,
+    Cases cases(cluster, kind, name == "out_of_core" ? 16 + 4 * cluster.size() : 16,
                 folder);
     if (name == "plans") {
       cases.plans_again();

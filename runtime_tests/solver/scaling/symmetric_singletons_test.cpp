@@ -8,29 +8,12 @@
 #include <random>
 #include <vector>
 
+#include "solver/support/dense_rows.h"
+
 namespace espalier::solver {
 namespace {
 
 using Ints = std::vector<std::int32_t>;
-using Dense = std::vector<std::vector<double>>;
-
-// What is zero is not stored.
-GeneralMatrix stored(const Dense& a) {
-  GeneralMatrix matrix{.size = static_cast<std::int32_t>(a.size()),
-                       .column_start = {0},
-                       .row = {},
-                       .value = {}};
-  for (std::int32_t j = 0; j < matrix.size; ++j) {
-    for (std::int32_t i = 0; i < matrix.size; ++i)
-      if (a[i][j] != 0) {
-        matrix.row.push_back(i);
-        matrix.value.push_back(a[i][j]);
-      }
-    matrix.column_start.push_back(std::ssize(matrix.row));
-  }
-  return matrix;
-}
-
 Ints numbers(std::size_t count) {
   Ints all(count);
   std::iota(all.begin(), all.end(), 0);
@@ -70,7 +53,7 @@ Dense draw_matrix(std::mt19937& random, std::size_t size) {
 
 TEST(SymmetricSingletons, TakesOnePairAfterTheOther) {
   const Dense a = {{4, 1, 2, 7}, {1, 0, 0, 0}, {2, 0, 0, 5}, {7, 0, 5, 3}};
-  const SymmetricSingletons found = symmetric_singletons(stored(a));
+  const SymmetricSingletons found = symmetric_singletons(sparse(a));
   EXPECT_EQ(found.partner, (Ints{1, 0, 3, 2}));
   EXPECT_EQ(found.row, (Ints{1, 2}));
 }
@@ -80,7 +63,7 @@ TEST(SymmetricSingletons, AreThoseOfASearchOverAllRows) {
   std::size_t pairs = 0, whole = 0;
   for (int turn = 0; turn < 4000; ++turn) {
     const Dense a = draw_matrix(random, 2 + turn % 11);
-    const SymmetricSingletons found = symmetric_singletons(stored(a));
+    const SymmetricSingletons found = symmetric_singletons(sparse(a));
     ASSERT_EQ(found.partner, partner_by_search(a)) << turn;
     pairs += found.row.size();
     whole += 2 * found.row.size() == a.size() ? 1 : 0;
@@ -90,7 +73,7 @@ TEST(SymmetricSingletons, AreThoseOfASearchOverAllRows) {
 }
 
 TEST(SymmetricSingletons, KeepZerosAndWhatIsNotFinite) {
-  GeneralMatrix a = stored({{4, 1}, {1, 0}});
+  GeneralMatrix a = sparse({{4, 1}, {1, 0}});
   EXPECT_EQ(symmetric_singletons(a).row, Ints{1});
   for (const double value : {0.0, HUGE_VAL, std::nan("")}) {
     a.value[1] = a.value[2] = value;
@@ -110,7 +93,7 @@ TEST(SymmetricSingletons, AreScaledAsPairsOfAMatching) {
     for (std::size_t i = 0; i < a.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         a[i][j] = a[j][i] = std::ldexp(a[i][j], static_cast<int>(random() % 40) - 39);
-    const GeneralMatrix both = stored(a);
+    const GeneralMatrix both = sparse(a);
     const SymmetricSingletons found = symmetric_singletons(both);
     std::vector<double> log(a.size(), 0.0);  // what is left has no entry above 1
     scale_singletons(both, found, log);

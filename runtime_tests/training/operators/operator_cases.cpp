@@ -1,3 +1,5 @@
+// One table of cases: over 300 lines.
+
 #include "training/operators/operator_cases.h"
 
 #include <utility>

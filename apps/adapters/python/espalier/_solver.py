@@ -1,4 +1,7 @@
-"""Factorisations and what solves with them."""
+"""Factorisations and what solves with them.
+
+One class and the ways in and out of it: over 300 lines.
+"""
 
 import cmath
 import ctypes

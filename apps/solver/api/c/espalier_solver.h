@@ -32,6 +32,8 @@
  * keep to it together. A solver's functions may
  * be called from any thread, one call at a time. NULL is refused wherever a pointer is
  * not said to be optional.
+ *
+ * Over 300 lines: the whole interface is one header.
  */
 
 #include <stddef.h>
