@@ -359,10 +359,11 @@ void run(Cluster& cluster, const std::string& name) {
   }
   cluster.broadcast(std::as_writable_bytes(std::span(folder)), 0);
   folder.resize(std::strlen(folder.c_str()));
+  // Large enough that processes share nodes, and that something may leave memory.
+  const int side = name == "out_of_core" ? 16 + 4 * cluster.size() : 20;
   for (const FactorKind kind :
        {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu}) {
-    Cases cases(cluster, kind, name == "out_of_core" ? 16 + 4 * cluster.size() : 16,
-                folder);
+    Cases cases(cluster, kind, side, folder);
     if (name == "plans") {
       cases.plans_again();
       cases.replaces_values_before_the_first_plan();
