@@ -325,9 +325,11 @@ void Solver::solve_block(std::span<double> b, std::int32_t most, Operation opera
   worst.steps = std::max(worst.steps, one.steps);
   worst.gmres_steps += one.gmres_steps;
   worst.backward_error = std::max(worst.backward_error, one.backward_error);
+  worst.strict = std::max(worst.strict, one.strict);
   for (std::size_t k = 0; k < b.size(); k += n) {
     const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
-    if (needs_estimate(side, found)) estimate(side, found, operation, most, solution);
+    if (needs_estimate(side, found, one.strict))
+      estimate(side, found, operation, most, solution);
   }
   for (std::size_t k = 0; k < b.size(); k += n)
     map.solution_to_outer(std::span(x).subspan(k, n), b.subspan(k, n));

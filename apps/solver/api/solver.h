@@ -380,8 +380,8 @@ class Solver {
   [[nodiscard]] bool lost_a_row() const;
   void estimate(std::span<const double> b, std::span<const double> x, Operation operation,
                 std::int32_t most, Solution& solution);
-  [[nodiscard]] bool needs_estimate(std::span<const double> b,
-                                    std::span<const double> x) const;
+  [[nodiscard]] bool needs_estimate(std::span<const double> b, std::span<const double> x,
+                                    double strict) const;
   void judge(Solution& solution) const;
 
   SolverOptions options_;

@@ -24,21 +24,36 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-// Gram and Schmidt, twice over [Hig02, section 19.8].
-void orthonormalise(std::span<double> basis, std::size_t n) {
+void fill(std::span<double> vector, std::minstd_rand& random) {
+  std::uniform_real_distribution<> value(-1, 1);
+  for (double& each : vector) each = value(random);
+}
+
+// Gram and Schmidt, twice over [Hig02, section 19.8]. With `random`, what has next to
+// nothing of its own beside the vectors before it, or is not finite, is drawn by lot.
+void orthonormalise(std::span<double> basis, std::size_t n, std::minstd_rand* random) {
+  constexpr double kOwn = 1e-6;
   for (std::size_t k = 0; k < basis.size(); k += n) {
     const auto own = basis.subspan(k, n);
-    for (int pass = 0; pass < 2; ++pass) {
-      double largest = 0;
+    for (int pass = 0; pass < 2;) {
+      double largest = 0, norm = 0;
       for (const double each : own) largest = std::max(largest, std::abs(each));
-      for (double& each : own) each /= largest;
-      for (std::size_t before = 0; before < k; before += n) {
-        const auto other = basis.subspan(before, n);
-        const double part = dot(own, other);
-        for (std::size_t i = 0; i < n; ++i) own[i] -= part * other[i];
+      if (largest > 0 && std::isfinite(largest)) {
+        for (double& each : own) each /= largest;
+        for (std::size_t before = 0; before < k; before += n) {
+          const auto other = basis.subspan(before, n);
+          const double part = dot(own, other);
+          for (std::size_t i = 0; i < n; ++i) own[i] -= part * other[i];
+        }
+        norm = std::sqrt(dot(own, own));
       }
-      const double norm = std::sqrt(dot(own, own));
+      if (random != nullptr && !(norm > kOwn)) {
+        fill(own, *random);
+        pass = 0;
+        continue;
+      }
       for (double& each : own) each /= norm;
+      ++pass;
     }
   }
 }
@@ -141,7 +156,7 @@ std::vector<double> Solver::null_space_basis(Operation operation) {
   std::vector<double> basis(n * static_cast<std::size_t>(count));
   if (basis.empty()) return basis;
   std::minstd_rand random(1);
-  for (double& each : basis) each = random() & 1 ? 1 : -1;
+  fill(basis, random);
   const bool transposed = operation == Operation::kTransposed;
   std::vector<double> products(basis.size());
   const std::int32_t block = columns_at_once(
@@ -155,14 +170,14 @@ std::vector<double> Solver::null_space_basis(Operation operation) {
       }
     };
     solve(basis, !transposed);
-    orthonormalise(basis, n);
+    orthonormalise(basis, n, &random);
     solve(basis, transposed);
-    orthonormalise(basis, n);
+    orthonormalise(basis, n, &random);
     double error = null_error(matrix(), operation, basis, products);
     for (int left = kCorrections; left > 0 && error > kNull; --left) {
       solve(products, transposed);
       for (std::size_t k = 0; k < basis.size(); ++k) basis[k] -= products[k];
-      orthonormalise(basis, n);
+      orthonormalise(basis, n, &random);
       error = null_error(matrix(), operation, basis, products);
     }
     if (!(error <= kNull))
@@ -170,7 +185,7 @@ std::vector<double> Solver::null_space_basis(Operation operation) {
                               error));
   });
   take_outside(ScaledPermutation(prepared_, analysis_.symbolic, operation), n, basis);
-  orthonormalise(basis, n);
+  orthonormalise(basis, n, nullptr);
   return basis;
 }
 

@@ -20,6 +20,8 @@ constexpr int kTries = 3;
 // Of the largest entry: pivots above this part of it are never taken for rounding.
 constexpr double kMostDoubtful = 1e-3;
 constexpr double kHugeSolution = 1e10;
+// BackwardError::strict above which the rows that it is of are not solved for certain.
+constexpr double kExcused = 1e-12;
 // Backward error above which a solve says nothing of the inverse.
 constexpr double kUnrefined = 1e-8;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -143,7 +145,8 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise_until_clear(
       }
     } else {
       const bool clear = quotient.last > kZeroQuotient * (numeric_->epsilon() / kEpsilon);
-      if (facts_.null_space == 0 || !clear || lowered) break;
+      const bool deficient = prepared_.structural_rank < analysis_.symbolic.size;
+      if (facts_.null_space == 0 || !clear || lowered || deficient) break;
       zero = 0;
       lowered = true;
     }
@@ -191,9 +194,12 @@ void Solver::with_open_solve(std::int32_t columns, const std::function<void()>& 
 }
 
 // A solution that is as large as this belongs to a matrix that is nearly singular, by the
-// norms of the scaled system: ||A|| ||x|| / ||b|| is at most its condition number.
-bool Solver::needs_estimate(std::span<const double> b, std::span<const double> x) const {
-  if (options_.estimate_errors) return true;
+// norms of the scaled system: ||A|| ||x|| / ||b|| is at most its condition number. And
+// where rows are far from solved by their own size, and count as solved since an unknown
+// is huge beside them, that unknown may be what is wrong.
+bool Solver::needs_estimate(std::span<const double> b, std::span<const double> x,
+                            double strict) const {
+  if (options_.estimate_errors || strict > kExcused) return true;
   if (singular()) return false;  // not to be trusted as it is
   if (facts_.perturbed || facts_.doubtful) return true;
   const auto norm = [](std::span<const double> v) {

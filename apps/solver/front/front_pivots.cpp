@@ -220,8 +220,9 @@ template <class T>
 void Front<T>::log_counts(const PivotCounts& counts, bool last_resort) {
   const bool root = context_.symbolic.ends_system(front_);
   PivotStatistics statistics;
-  (root && last_resort ? statistics.null_space : statistics.perturbed) = counts.perturbed;
-  statistics.negative = counts.negative;
+  const bool zeros = root && last_resort;
+  (zeros ? statistics.null_space : statistics.perturbed) = counts.perturbed;
+  statistics.negative = counts.negative - (zeros ? counts.negative_perturbed : 0);
   statistics.two_by_two = counts.two_by_two;
   statistics.smallest = counts.smallest;
   context_.log.add(statistics);

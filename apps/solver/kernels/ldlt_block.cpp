@@ -163,6 +163,7 @@ void LdltLoop<T>::count(std::int32_t first, std::int32_t kept,
   for (std::int32_t k = 0; k < kept; ++k) {
     if (inner.d[2 * k + 1] == 0) {
       counts_.negative += inner.d[2 * k] < 0;
+      counts_.negative_perturbed += inner.perturbed[k] && inner.d[2 * k] < 0;
       continue;
     }
     ++counts_.negative;  // complete pivoting takes indefinite pairs only

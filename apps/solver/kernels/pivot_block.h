@@ -58,6 +58,8 @@ struct PivotCounts {
   std::int32_t eliminated = 0;  ///< columns; they come first in the block
   std::int32_t perturbed = 0;   ///< pivots replaced (static pivoting)
   std::int32_t negative = 0;    ///< LDL^T: negative eigenvalues of D
+  /// Of these, replaced ones: where they stand for zeros their sign is rounding's.
+  std::int32_t negative_perturbed = 0;
   std::int32_t two_by_two = 0;  ///< LDL^T: 2 x 2 pivots, two columns each
   /// LDL^T, LU: least modulus of a pivot that was taken as it is (2 x 2: a lower bound of
   /// its smaller singular value); infinite: there was none.

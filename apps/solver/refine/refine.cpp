@@ -36,8 +36,10 @@ class Refiner {
     for (std::size_t c = 0; c < errors_.size(); ++c)
       if (options_.gmres_basis > 0 && errors_[c].total() > options_.gmres_above)
         refine_by_gmres(c);
-    for (const BackwardError& error : errors_)
+    for (const BackwardError& error : errors_) {
       result_.backward_error = std::max(result_.backward_error, error.total());
+      result_.strict = std::max(result_.strict, error.strict);
+    }
     return result_;
   }
 

@@ -23,6 +23,7 @@ struct RefineOptions {
 
 struct Refinement {
   double backward_error = 0;     ///< omega1 + omega2 of the worst column
+  double strict = 0;             ///< BackwardError::strict of the worst column
   std::int32_t steps = 0;        ///< plain corrections to the column with most of them
   std::int32_t gmres_steps = 0;  ///< solves inside GMRES, of all columns
 };

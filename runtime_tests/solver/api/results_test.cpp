@@ -435,6 +435,77 @@ TEST(NullSpace, OfCyclesIsConstantOnEach) {
   }
 }
 
+// L D L^T of small integers, so that all sums are exact: inertia is that of D.
+struct LowRank {
+  Square a;
+  std::int64_t negative = 0, zero = 0;
+};
+
+LowRank low_rank(std::mt19937& random, std::size_t n) {
+  std::uniform_int_distribution<int> entry(-1, 1);
+  Square l(n);
+  LowRank result{Square(n)};
+  std::vector<int> d(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    d[j] = j == 0 ? 0 : entry(random);
+    result.negative += d[j] < 0;
+    result.zero += d[j] == 0;
+    for (std::size_t i = j; i < n; ++i) l(i, j) = i == j ? 1 : entry(random);
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t k = 0; k <= std::min(i, j); ++k)
+        result.a(i, j) += l(i, k) * d[k] * l(j, k);
+  return result;
+}
+
+TEST(NullSpace, OfSmallMatricesHasItsDimensionBesideTheirInertia) {
+  std::mt19937 random(3);
+  SolverOptions options;
+  options.kind = FactorKind::kLdlt;
+  for (int instance = 0; instance < 200; ++instance) {
+    const std::size_t n = 2 + instance % 5;
+    const LowRank given = low_rank(random, n);
+    SCOPED_TRACE(instance);
+    Solver solver(sparse(given.a, true), options);
+    ASSERT_TRUE(solver.plan(std::nullopt));
+    const auto run = solver.factorise();
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->pivots.null_space, given.zero);
+    EXPECT_EQ(run->pivots.negative, given.negative);
+    const std::vector<double> basis = solver.null_space_basis();
+    ASSERT_EQ(std::ssize(basis), std::ssize(basis) / n * n);
+    for (std::size_t v = 0; v < basis.size(); v += n)
+      for (std::size_t w = 0; w <= v; w += n)
+        EXPECT_NEAR(std::inner_product(basis.begin() + v, basis.begin() + v + n,
+                                       basis.begin() + w, 0.0),
+                    v == w, 1e-12);
+    for (std::size_t v = 0; v < basis.size(); v += n)
+      for (std::size_t i = 0; i < n; ++i) {
+        double sum = 0;
+        for (std::size_t j = 0; j < n; ++j) sum += given.a(i, j) * basis[v + j];
+        EXPECT_NEAR(sum, 0, 1e-11);
+      }
+  }
+}
+
+// A star whose points have no entry of their own: order 6, structural rank 2.
+TEST(NullSpace, IsAsLargeAsTheStructuralRankSays) {
+  for (const double hub : {0.0, 3.0}) {
+    Square a(6);
+    a(0, 0) = hub;
+    for (std::int32_t i = 1; i < 6; ++i) a(i, 0) = a(0, i) = i;
+    SolverOptions options;
+    options.kind = FactorKind::kLdlt;
+    Solver solver(sparse(a, true), options);
+    ASSERT_TRUE(solver.plan(std::nullopt));
+    const auto run = solver.factorise();
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->pivots.null_space, 4);
+    EXPECT_EQ(run->pivots.negative, 1);
+  }
+}
+
 // Left and right null spaces differ; columns and rows are scaled by powers of ten.
 TEST(NullSpace, OfAGeneralMatrixIsThatOfItsOrOfItsTransposes) {
   std::mt19937 random(74);

@@ -151,6 +151,31 @@ TEST(Trust, FollowsTheErrorOfTheSystemAsItWasGiven) {
         }
 }
 
+// A huge unknown that is wrong makes every row that it is in look solved. Entries of one
+// pattern and of sizes from 1e-20 to 1e21, in single precision.
+TEST(Trust, IsNotGivenWhereAWrongUnknownExcusesAllRows) {
+  Given a{6, {}};
+  const auto add = [&a](std::int32_t i, std::int32_t j, double value) {
+    a.add(i, j, value);
+    if (i != j) a.add(j, i, value);
+  };
+  add(4, 1, 128);
+  add(2, 1, 96);
+  add(1, 0, 0x1p-66);
+  add(2, 0, -103079215104.0);
+  add(5, 2, 0x1p73);
+  add(5, 0, -6);
+  add(3, 0, 0x1p-42);
+  add(3, 3, 0x1p-50);
+  SolverOptions options = of_kind(FactorKind::kLdlt);
+  options.precision = Precision::kSingle;
+  const Vector b = {-515396075508.0,       224,  -1.8889465931890898e+22,
+                    9.086065233532281e-13, -256, 4.722366482869645e+22};
+  const Answer answer = solve(a.matrix(true), options, b);
+  EXPECT_TRUE(strict_error(a, false, answer.x, b) <= 1e-12 ||
+              answer.solution.doubts.any());
+}
+
 TEST(Trust, IsNotGivenToSingularSystemsWhosePivotsAreRounding) {
   Given a{94 * 94, {}};
   add_neumann(a, 0, 94);
