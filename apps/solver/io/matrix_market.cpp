@@ -80,8 +80,8 @@ class Reader {
     const auto& [format, field, symmetry, rows, columns, entries] = header_;
     if (accepted_ != Accepted::kAny && (field == "complex" || symmetry == "hermitian")) {
       throw FileError(path_, 1,
-                      fmt::format("'{} {}': complex matrices are not read here, "
-                                  "only real ones",
+                      fmt::format("'{} {}': complex matrices are read by espalier solve "
+                                  "alone, in one process",
                                   field, symmetry));
     }
     const bool known_field = take_field(), known_symmetry = take_symmetry();
