@@ -52,8 +52,10 @@ void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
                           SolveRun& run) {
   if (options.determinant) run.complex->determinant = solver.determinant();
   if (!options.null_space.empty() && solver.null_space() > 0)
-    solver::write_complex_vectors(options.null_space, solver.null_space_basis(),
-                                  solver.order());
+    write_null_space(options, [&] {
+      solver::write_complex_vectors(options.null_space, solver.null_space_basis(),
+                                    solver.order());
+    });
   if (options.schur.empty()) return;
   run.right_hand_sides = 0;
   run.solution.doubts.singular = solver.real().singular();

@@ -95,11 +95,24 @@ std::vector<std::int32_t> read_variables(const std::string& path, std::int32_t o
   return variables;
 }
 
+void write_null_space(const SolveOptions& options, const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const InvalidInput&) {  // of the file, too
+    throw;
+  } catch (const Error& error) {
+    fmt::print(stderr, "espalier: {}: --null-space {}: nothing is written: {}\n",
+               options.input_name(), options.null_space, error.what());
+  }
+}
+
 void give_results(const SolveOptions& options, solver::Solver& solver, SolveRun& run) {
   if (options.determinant) run.determinant = solver.determinant();
   const solver::Symbolic& symbolic = solver.analysis().symbolic;
   if (!options.null_space.empty() && solver.null_space() > 0)
-    solver::write_vectors(options.null_space, solver.null_space_basis(), symbolic.size);
+    write_null_space(options, [&] {
+      solver::write_vectors(options.null_space, solver.null_space_basis(), symbolic.size);
+    });
   if (options.schur.empty()) return;
   run.right_hand_sides = 0;
   run.solution.doubts.singular = solver.singular();

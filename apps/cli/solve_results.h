@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "cli/cli_types.h"
 #include "cli/solve_options.h"
 #include "cli/solve_report.h"
@@ -19,6 +21,11 @@ void check_results(const SolveOptions& options);
 /// @throws FileError naming the line for anything else
 [[nodiscard]] std::vector<std::int32_t> read_variables(const std::string& path,
                                                        std::int32_t order);
+
+/// Writes what --null-space asks for. Where no basis is found, one line on standard error
+/// says so: what else the run has found is told all the same.
+/// @throws InvalidInput, FileError
+void write_null_space(const SolveOptions& options, const std::function<void()>& write);
 
 /// After the factorisation: writes the files that were asked for, fills
 /// SolveRun::determinant. @throws FileError
