@@ -2,12 +2,15 @@
 
 #include "espalier/model/error.h"
 #include "training/operators/dnnl_program.h"
+#include "training/operators/element_types.h"
 #include "training/operators/plain_kernels.h"
 
 namespace espalier::training {
 
 std::unique_ptr<Kernel> make_dnnl_kernel(const OperatorSpec& spec,
                                          const KernelTensors& tensors) {
+  if (auto kernel = make_typed_kernel(spec, tensors, ElementType::kFloat32))
+    return kernel;
   try {
     for (const auto make :
          {make_plain_unary<float>, make_dnnl_convolution, make_dnnl_matmul,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "espalier/model/error.h"
 #include "training/operators/function_kernel.h"
@@ -36,19 +37,6 @@ std::unique_ptr<Kernel> binary(const OperatorSpec& spec, const KernelTensors& te
     for_each_element(dims, a, b, [&](std::int64_t i, std::int64_t j) {
       *y++ = apply(function, left[i], right[j]);
     });
-  });
-}
-
-template <class T>
-std::unique_ptr<Kernel> expand(const OperatorSpec& spec, const KernelTensors& tensors) {
-  const auto dims = tensors.output(0).dims;
-  const Strided from = broadcast_strides(tensors.input(0).dims, dims);
-  const Strided to = plain_strides(dims);
-  return kernel_of([=, scale = static_cast<T>(spec.alpha)](const KernelCall& call) {
-    const T* const x = read<T>(call, 0);
-    T* const y = write<T>(call, 0);
-    for_each_element(dims, from, to,
-                     [&](std::int64_t i, std::int64_t j) { y[j] = scale * x[i]; });
   });
 }
 
@@ -178,6 +166,17 @@ std::unique_ptr<Kernel> causal_softmax_backward(const OperatorSpec& spec,
 
 }  // namespace
 
+template <class T>
+std::unique_ptr<Kernel> make_whole_binary(const OperatorSpec& spec,
+                                          const KernelTensors& tensors) {
+  // Without a sign: what is too large wraps around.
+  return binary<std::make_unsigned_t<T>>(spec, tensors);
+}
+template std::unique_ptr<Kernel> make_whole_binary<std::int64_t>(const OperatorSpec&,
+                                                                 const KernelTensors&);
+template std::unique_ptr<Kernel> make_whole_binary<std::int32_t>(const OperatorSpec&,
+                                                                 const KernelTensors&);
+
 bool sums_columns(const KernelTensors& tensors) {
   const TensorShape &x = tensors.input(0), &y = tensors.output(0);
   if (x.format != TensorFormat::kPlain || y.format != TensorFormat::kPlain) return false;
@@ -197,8 +196,6 @@ std::unique_ptr<Kernel> make_plain_elementwise(const OperatorSpec& spec,
       return binary<T>(spec, tensors);
     case OperatorKind::kReduce:
       return sums_columns(tensors) ? column_sums<T>(spec, tensors) : nullptr;
-    case OperatorKind::kExpand:
-      return expand<T>(spec, tensors);
     case OperatorKind::kDropout:
       return dropout<T>(spec, tensors);
     case OperatorKind::kDropoutBackward:

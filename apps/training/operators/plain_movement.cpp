@@ -7,12 +7,25 @@
 #include <type_traits>
 
 #include "espalier/model/error.h"
+#include "training/operators/element_types.h"
 #include "training/operators/function_kernel.h"
 #include "training/operators/plain_kernels.h"
 #include "training/operators/strided.h"
 
 namespace espalier::training {
 namespace {
+
+// What is no number of the new type is its limit; NaN is 0.
+template <class To, class From>
+To cast_element(From x) {
+  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    using Limits = std::numeric_limits<To>;
+    if (std::isnan(x)) return 0;
+    if (x <= static_cast<From>(Limits::min())) return Limits::min();
+    if (x >= static_cast<From>(Limits::max())) return Limits::max();
+  }
+  return static_cast<To>(x);
+}
 
 // The box of x that a slice with `spec.starts` and `spec.steps` sees.
 Strided slice_of(const OperatorSpec& spec, const TensorShape& x) {
@@ -65,7 +78,7 @@ std::unique_ptr<Kernel> pad(const OperatorSpec& spec, const KernelTensors& tenso
     to.offset += (first + start) * to.strides[i];
   }
   const std::int64_t count = y.elements();
-  return kernel_of([=, value = static_cast<T>(spec.alpha)](const KernelCall& call) {
+  return kernel_of([=, value = cast_element<T>(spec.alpha)](const KernelCall& call) {
     const T* const in = read<T>(call, 0);
     T* const out = write<T>(call, 0);
     std::fill_n(out, count, value);
@@ -74,16 +87,31 @@ std::unique_ptr<Kernel> pad(const OperatorSpec& spec, const KernelTensors& tenso
   });
 }
 
-// Index i of a tensor of whole numbers. @throws InvalidInput outside [0, limit)
+template <class T>
+std::unique_ptr<Kernel> expand(const OperatorSpec& spec, const KernelTensors& tensors) {
+  const auto dims = tensors.output(0).dims;
+  const Strided from = broadcast_strides(tensors.input(0).dims, dims);
+  const Strided to = plain_strides(dims);
+  return kernel_of([=, scale = cast_element<T>(spec.alpha)](const KernelCall& call) {
+    const T* const x = read<T>(call, 0);
+    T* const y = write<T>(call, 0);
+    for_each_element(dims, from, to, [&](std::int64_t i, std::int64_t j) {
+      y[j] = static_cast<T>(scale * x[i]);
+    });
+  });
+}
+
+// Index i of a tensor of whole numbers, one below 0 from the end.
+// @throws InvalidInput outside [-limit, limit)
 std::int64_t index_at(const std::byte* indices, ElementType type, std::int64_t i,
                       std::int64_t limit) {
   const std::int64_t index = type == ElementType::kInt64
                                  ? reinterpret_cast<const std::int64_t*>(indices)[i]
                                  : reinterpret_cast<const std::int32_t*>(indices)[i];
-  if (index < 0 || index >= limit)
+  if (index < -limit || index >= limit)
     throw InvalidInput(
-        fmt::format("index {} (number {}) is not in [0, {})", index, i, limit));
-  return index;
+        fmt::format("index {} (number {}) is not in [{}, {})", index, i, -limit, limit));
+  return index < 0 ? index + limit : index;
 }
 
 void check_indices(const TensorShape& indices) {
@@ -134,43 +162,10 @@ std::unique_ptr<Kernel> gather_backward(const OperatorSpec& spec,
     for (std::int64_t b = 0; b < table.blocks; ++b, to += table.rows * table.width)
       for (std::int64_t i = 0; i < count; ++i, g += table.width) {
         T* const row = to + index_at(call.inputs[0], type, i, table.rows) * table.width;
-        for (std::int64_t j = 0; j < table.width; ++j) row[j] += g[j];
+        for (std::int64_t j = 0; j < table.width; ++j)
+          row[j] = static_cast<T>(row[j] + g[j]);
       }
   });
-}
-
-// Calls with a value of the type that stands for an element type.
-// @throws InvalidInput for a type whose elements are not known
-template <class Function>
-auto of_type(ElementType type, const Function& function) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return function(float());
-    case ElementType::kFloat64:
-      return function(double());
-    case ElementType::kInt64:
-      return function(std::int64_t());
-    case ElementType::kInt32:
-      return function(std::int32_t());
-    case ElementType::kInt8:
-      return function(std::int8_t());
-    case ElementType::kUint8:
-      return function(std::uint8_t());
-    default:
-      throw InvalidInput(fmt::format("elements of type {} are not known", name(type)));
-  }
-}
-
-// What is no number of the new type is its limit; NaN is 0.
-template <class To, class From>
-To cast_element(From x) {
-  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    using Limits = std::numeric_limits<To>;
-    if (std::isnan(x)) return 0;
-    if (x <= static_cast<From>(Limits::min())) return Limits::min();
-    if (x >= static_cast<From>(Limits::max())) return Limits::max();
-  }
-  return static_cast<To>(x);
 }
 
 std::unique_ptr<Kernel> cast(const OperatorSpec& spec, const KernelTensors& tensors) {
@@ -200,6 +195,8 @@ std::unique_ptr<Kernel> make_plain_movement(const OperatorSpec& spec,
       return slice<T>(spec, tensors);
     case OperatorKind::kSliceBackward:
       return slice_backward<T>(spec, tensors);
+    case OperatorKind::kExpand:
+      return expand<T>(spec, tensors);
     case OperatorKind::kPad:
       return pad<T>(spec, tensors);
     case OperatorKind::kGather:
@@ -214,7 +211,7 @@ std::unique_ptr<Kernel> make_plain_movement(const OperatorSpec& spec,
       });
     case OperatorKind::kFill:
       return kernel_of([count = tensors.output(0).elements(),
-                        value = static_cast<T>(spec.alpha)](const KernelCall& call) {
+                        value = cast_element<T>(spec.alpha)](const KernelCall& call) {
         std::fill_n(write<T>(call, 0), count, value);
       });
     default:
@@ -226,5 +223,13 @@ template std::unique_ptr<Kernel> make_plain_movement<float>(const OperatorSpec&,
                                                             const KernelTensors&);
 template std::unique_ptr<Kernel> make_plain_movement<double>(const OperatorSpec&,
                                                              const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_movement<std::int64_t>(const OperatorSpec&,
+                                                                   const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_movement<std::int32_t>(const OperatorSpec&,
+                                                                   const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_movement<std::int8_t>(const OperatorSpec&,
+                                                                  const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_movement<std::uint8_t>(const OperatorSpec&,
+                                                                   const KernelTensors&);
 
 }  // namespace espalier::training

@@ -128,5 +128,13 @@ template std::unique_ptr<Kernel> make_plain_select<float>(const OperatorSpec&,
                                                           const KernelTensors&);
 template std::unique_ptr<Kernel> make_plain_select<double>(const OperatorSpec&,
                                                            const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_select<std::int64_t>(const OperatorSpec&,
+                                                                 const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_select<std::int32_t>(const OperatorSpec&,
+                                                                 const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_select<std::int8_t>(const OperatorSpec&,
+                                                                const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_select<std::uint8_t>(const OperatorSpec&,
+                                                                 const KernelTensors&);
 
 }  // namespace espalier::training

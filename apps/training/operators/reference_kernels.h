@@ -16,7 +16,5 @@ namespace espalier::training {
     const OperatorSpec& spec, const KernelTensors& tensors);
 [[nodiscard]] std::unique_ptr<Kernel> make_reference_pooling(
     const OperatorSpec& spec, const KernelTensors& tensors);
-[[nodiscard]] std::unique_ptr<Kernel> make_reference_movement(
-    const OperatorSpec& spec, const KernelTensors& tensors);
 
 }  // namespace espalier::training

@@ -127,12 +127,17 @@ class Maker {
   std::vector<TensorFormat> formats_;
 };
 
-// "it reads tensor 'x' (8x3), tensor 'w' (3x3)"
+// "tensor 'x' (8x3), tensor 'ids' (8) of type int64": real ones have none.
 std::string tensors_of(const OperatorGraph& graph, const Operator& op) {
   std::string text;
   for (const auto* list : {&op.inputs, &op.outputs})
-    for (const auto& id : *list)
-      if (id) text += (text.empty() ? "" : ", ") + label(graph.tensor(*id));
+    for (const auto& id : *list) {
+      if (!id) continue;
+      const Tensor& tensor = graph.tensor(*id);
+      text += (text.empty() ? "" : ", ") + label(tensor);
+      if (tensor.type != ElementType::kFloat32)
+        text += fmt::format(" of type {}", name(tensor.type));
+    }
   return text;
 }
 

@@ -56,6 +56,41 @@ TEST(BadModels, AnUnknownOperatorIsNamed) {
   }
 }
 
+TEST(BadModels, AnOperatorThatDoesNotComputeInWholeNumbersIsNamed) {
+  // The product times itself, in whole numbers and by an operator that has none.
+  OperatorGraphBuilder builder;
+  const TensorId x =
+      builder.add_tensor({.name = "x", .shape = {4, 6}, .role = TensorRole::kInput});
+  const TensorId weights = builder.add_tensor(
+      {.name = "weights", .shape = {6, 3}, .role = TensorRole::kParameter, .kept = true});
+  const TensorId product = builder.add_tensor({.name = "product", .shape = {4, 3}});
+  const auto whole = [&builder](const char* name) {
+    return builder.add_tensor(
+        {.name = name, .type = ElementType::kInt32, .shape = {4, 3}});
+  };
+  const TensorId cut = whole("cut"), positive = whole("positive");
+  const TensorId back = builder.add_tensor({.name = "back", .shape = {4, 3}});
+  const TensorId result = builder.add_tensor({.name = "result", .shape = {4, 3}});
+  const auto add = [&builder](const char* name, const char* type,
+                              std::vector<std::optional<TensorId>> from, TensorId to) {
+    builder.add_operator({.name = name,
+                          .type = type,
+                          .domain = {},
+                          .inputs = std::move(from),
+                          .outputs = {to}});
+  };
+  add("first", "MatMul", {x, weights}, product);
+  add("to_whole", "Cast", {product}, cut);
+  add("odd", "Relu", {cut}, positive);
+  add("to_real", "Cast", {positive}, back);
+  add("last", "Mul", {product, back}, result);
+  builder.keep(result);
+  const std::string message = refusal(std::move(builder).build());
+  EXPECT_NE(message.find("operator 'odd' (Relu)"), std::string::npos) << message;
+  EXPECT_NE(message.find("tensor 'cut' (4x3) of type int32"), std::string::npos)
+      << message;
+}
+
 TEST(BadModels, ShapesThatDoNotGoTogetherAreNamed) {
   const std::string message = refusal(product_and("Relu", {5, 3}));
   EXPECT_NE(message.find("first"), std::string::npos) << message;

@@ -1,10 +1,13 @@
+// Transpose, Concat and Split of tensors in the plain format.
+
 #include "training/operators/function_kernel.h"
-#include "training/operators/reference_kernels.h"
+#include "training/operators/plain_kernels.h"
 #include "training/operators/strided.h"
 
 namespace espalier::training {
 namespace {
 
+template <class T>
 std::unique_ptr<Kernel> transpose(const OperatorSpec& spec,
                                   const KernelTensors& tensors) {
   const auto dims = tensors.output(0).dims;
@@ -14,7 +17,7 @@ std::unique_ptr<Kernel> transpose(const OperatorSpec& spec,
     from.strides[i] = x.strides.at(static_cast<std::size_t>(spec.axes.at(i)));
   return kernel_of([=](const KernelCall& call) {
     for_each_element(dims, from, to, [&](std::int64_t i, std::int64_t j) {
-      write<double>(call, 0)[j] = read<double>(call, 0)[i];
+      write<T>(call, 0)[j] = read<T>(call, 0)[i];
     });
   });
 }
@@ -40,17 +43,19 @@ std::vector<std::optional<Piece>> pieces_of(
   return pieces;
 }
 
+template <class T>
 std::unique_ptr<Kernel> concat(const OperatorSpec& spec, const KernelTensors& tensors) {
   const auto pieces = pieces_of(spec, tensors.output(0), tensors.inputs);
   return kernel_of([pieces](const KernelCall& call) {
     for (std::size_t p = 0; p < pieces.size(); ++p)
       for_each_element(pieces[p]->dims, plain_strides(pieces[p]->dims), pieces[p]->inside,
                        [&](std::int64_t i, std::int64_t j) {
-                         write<double>(call, 0)[j] = read<double>(call, p)[i];
+                         write<T>(call, 0)[j] = read<T>(call, p)[i];
                        });
   });
 }
 
+template <class T>
 std::unique_ptr<Kernel> split(const OperatorSpec& spec, const KernelTensors& tensors) {
   const auto pieces = pieces_of(spec, tensors.input(0), tensors.outputs);
   return kernel_of([pieces](const KernelCall& call) {
@@ -58,7 +63,7 @@ std::unique_ptr<Kernel> split(const OperatorSpec& spec, const KernelTensors& ten
       if (!pieces[p]) continue;
       for_each_element(pieces[p]->dims, plain_strides(pieces[p]->dims), pieces[p]->inside,
                        [&](std::int64_t i, std::int64_t j) {
-                         write<double>(call, p)[i] = read<double>(call, 0)[j];
+                         write<T>(call, p)[i] = read<T>(call, 0)[j];
                        });
     }
   });
@@ -66,18 +71,32 @@ std::unique_ptr<Kernel> split(const OperatorSpec& spec, const KernelTensors& ten
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_reference_movement(const OperatorSpec& spec,
-                                                const KernelTensors& tensors) {
+template <class T>
+std::unique_ptr<Kernel> make_plain_pieces(const OperatorSpec& spec,
+                                          const KernelTensors& tensors) {
   switch (spec.kind) {
     case OperatorKind::kTranspose:
-      return transpose(spec, tensors);
+      return transpose<T>(spec, tensors);
     case OperatorKind::kConcat:
-      return concat(spec, tensors);
+      return concat<T>(spec, tensors);
     case OperatorKind::kSplit:
-      return split(spec, tensors);
+      return split<T>(spec, tensors);
     default:
       return nullptr;
   }
 }
+
+template std::unique_ptr<Kernel> make_plain_pieces<float>(const OperatorSpec&,
+                                                          const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_pieces<double>(const OperatorSpec&,
+                                                           const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_pieces<std::int64_t>(const OperatorSpec&,
+                                                                 const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_pieces<std::int32_t>(const OperatorSpec&,
+                                                                 const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_pieces<std::int8_t>(const OperatorSpec&,
+                                                                const KernelTensors&);
+template std::unique_ptr<Kernel> make_plain_pieces<std::uint8_t>(const OperatorSpec&,
+                                                                 const KernelTensors&);
 
 }  // namespace espalier::training
