@@ -28,8 +28,9 @@ std::string identity(const AdjointOptions& options) {
       "version={}\nmodel={}\ngrid={}\nsteps={}\nmemory={} {} {}\nslots={}\n"
       "remote slots={}",
       ESPALIER_VERSION, options.model, options.grid, options.steps,
-      static_cast<int>(options.memory.kind), options.memory.size, options.memory.factor,
-      options.job.wish.memory_slots.value_or(-1), options.remote_slots.value_or(-1));
+      static_cast<int>(options.memory.kind), options.memory.common_size(),
+      options.memory.factor, options.job.wish.memory_slots.value_or(-1),
+      options.remote_slots.value_or(-1));
 }
 
 // In a catch block of the transport's thread: the other process waits for this one.
@@ -151,6 +152,8 @@ Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make) {
   int argc = 0;
   char** argv = nullptr;
   Cluster cluster(argc, argv, identity(options));
+  if (!options.memory.source.empty())
+    options.memory.size = cluster.smallest_share(options.memory.size);
   std::optional<AdjointJob> job;
   std::optional<Borrowed> partner;
   try {

@@ -28,7 +28,10 @@ struct MemoryRequest {
   Kind kind = Kind::kLeast;
   Bytes size = 0;           ///< of kSize
   double factor = 0;        ///< of kFactor: finite and positive
-  std::string source = {};  ///< of "auto": whose rest it is
+  std::string source = {};  ///< of "auto": whose rest it is, of all that is here
+
+  /// What is the same at every process of a job that was started with one command.
+  [[nodiscard]] Bytes common_size() const { return source.empty() ? size : 0; }
 
   /// The bound in bytes, given the least that suffices and what no run can exceed.
   /// A fraction of a byte is rounded up.

@@ -113,12 +113,7 @@ Command add_solve(CLI::App& program) {
             options->workers_given = app->count("--workers") > 0;
             solver::keep_heap_small();
 #ifdef ESPALIER_WITH_MPI
-            if (Cluster::launched_processes() > 1) {
-              if (!options->memory.source.empty())
-                throw InvalidInput(
-                    "--memory auto: several processes share what is left; give a size");
-              return solve_on_cluster(*options);
-            }
+            if (Cluster::launched_processes() > 1) return solve_on_cluster(*options);
 #endif
             check(*options);
             return options->factor.empty() ? solve_matrix(*options)

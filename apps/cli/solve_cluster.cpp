@@ -43,7 +43,7 @@ std::string identity(const SolveOptions& options) {
       "refine={}\nestimate errors={}\nright-hand sides={}\nexplain={}\nout of core={}\n"
       "save={}",
       ESPALIER_VERSION, options.input_name(), static_cast<int>(options.memory.kind),
-      options.memory.size, options.memory.factor,
+      options.memory.common_size(), options.memory.factor,
       options.workers_given ? solver.workers : 0,
       solver.kind ? static_cast<int>(*solver.kind) : -1, name(solver.precision),
       static_cast<int>(solver.prepare.scaling),
@@ -238,6 +238,8 @@ Ending run_on(Cluster& cluster, SolveOptions& options, std::optional<Solver>& so
   if (!options.workers_given)  // cores are shared out by now
     options.solver.workers =
         static_cast<std::int32_t>(cluster.smallest(solver::default_workers()));
+  if (!options.memory.source.empty())
+    options.memory.size = cluster.smallest_share(options.memory.size);
   check(options);
   return options.factor.empty() ? solve_matrix(cluster, options, solver)
                                 : solve_saved(cluster, options, loaded);

@@ -24,14 +24,16 @@ std::string identity(const TrainCommand& command) {
       "tensor={}",
       ESPALIER_VERSION, network_title(command), command.source.batch.value_or(-1),
       name(command.optimiser), command.job.update.rate, command.job.steps,
-      command.job.seed, static_cast<int>(command.memory.kind), command.memory.size,
-      command.memory.factor, command.data, command.micro_batches,
-      command.stages.value_or(-1), describe(command.form), static_cast<int>(command.zero),
-      command.tensor);
+      command.job.seed, static_cast<int>(command.memory.kind),
+      command.memory.common_size(), command.memory.factor, command.data,
+      command.micro_batches, command.stages.value_or(-1), describe(command.form),
+      static_cast<int>(command.zero), command.tensor);
 }
 
 Ending run_on(Cluster& cluster, TrainCommand& command) {
   choose_threads(command);  // the processes have divided the cores
+  if (!command.memory.source.empty())
+    command.memory.size = cluster.smallest_share(command.memory.size);
   check(command);
   const solver::Runtime runtime(command.job.runtime);
   const solver::Awake awake(runtime);

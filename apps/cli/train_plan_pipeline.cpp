@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -227,6 +228,20 @@ Ending finish(const PipelineReport& report, const PipelineRequest& request,
   return kDone;
 }
 
+// Measured times come without sizes (train --stages-out): nothing is said of memory then.
+void check_sizes(const PipelineRequest& request, std::span<const PipelineStage> stages) {
+  if (request.memory.kind == MemoryRequest::Kind::kUnbounded || request.file.empty())
+    return;
+  const bool sized = std::ranges::any_of(stages, [](const PipelineStage& stage) {
+    return stage.until_backward > 0 || stage.until_weight > 0;
+  });
+  if (!sized)
+    throw Refused(fmt::format("--memory: the stages of {} have no sizes "
+                              "(until_backward, until_weight) to bound",
+                              request.file),
+                  drop_option("--memory"));
+}
+
 Ending run_pipeline(const PipelineRequest& request) {
   check(request);
   std::optional<Progress> progress(std::in_place, "reading");
@@ -240,6 +255,7 @@ Ending run_pipeline(const PipelineRequest& request) {
     report.once = file.once;
     report.input = request.file.empty() ? "stages" : request.file;
     report.unit = is_sized(request) ? 1 : kMicroBatchUnit;
+    check_sizes(request, stages);
     const Bytes least = least_bytes(stages);
     report.bound = bound_of(request.memory, least);
     // A number of micro-batches.

@@ -199,6 +199,14 @@ TEST(SolveOnCluster, SavesAPartForEachProcessAndLoadsThemAgain) {
   std::filesystem::remove(second);
 }
 
+// What is left of a machine is divided by its processes, which see it at other moments.
+TEST(SolveOnCluster, TakesItsShareOfWhatIsLeft) {
+  const json report = expect_solved_by(
+      2,
+      solve_with(2, {"--grid", "6x6x6", "--memory", "auto", "--workers", "1", "--json"}));
+  EXPECT_GT(report["bound_bytes"].get<std::int64_t>(), 0);
+}
+
 TEST(SolveOnCluster, KeepsOutOfCoreWhatDoesNotFit) {
   const std::string folder = testing::TempDir();
   const json report = expect_solved_by(

@@ -140,6 +140,12 @@ std::vector<double> Cluster::gather_all(double value) {
   return state_->communicator.gather_all(value);
 }
 
+std::int64_t Cluster::smallest_share(std::int64_t of_host) {
+  const std::vector<std::string>& hosts = state_->hosts;
+  return smallest(of_host /
+                  std::ranges::count(hosts, hosts[static_cast<std::size_t>(rank())]));
+}
+
 std::vector<std::string> Cluster::gather(std::string_view text) {
   return state_->communicator.gather(text);
 }

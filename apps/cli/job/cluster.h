@@ -50,6 +50,9 @@ class Cluster : public solver::Communicator {
   void sum(std::span<double> values) override;
   [[nodiscard]] std::vector<std::int64_t> gather_all(std::int64_t value) override;
   [[nodiscard]] std::vector<double> gather_all(double value) override;
+  /// The least part, over the processes, of what those of a host divide evenly; the same
+  /// at each. Collective.
+  [[nodiscard]] std::int64_t smallest_share(std::int64_t of_host);
   /// Of every process, by rank; at rank 0, empty elsewhere. Collective.
   [[nodiscard]] std::vector<std::string> gather(std::string_view text);
   void send(std::span<const std::byte> bytes, std::int32_t to, std::int32_t tag) override;

@@ -79,10 +79,11 @@ class Reader {
   void check_words() {
     const auto& [format, field, symmetry, rows, columns, entries] = header_;
     if (accepted_ != Accepted::kAny && (field == "complex" || symmetry == "hermitian")) {
-      throw FileError(path_, 1,
-                      fmt::format("'{} {}': complex matrices are read by espalier solve "
-                                  "alone, in one process",
-                                  field, symmetry));
+      throw FileError(
+          path_, 1,
+          fmt::format("'{} {}': complex matrices are not read here, only real "
+                      "ones; espalier solve does, in one process",
+                      field, symmetry));
     }
     const bool known_field = take_field(), known_symmetry = take_symmetry();
     if (format != "coordinate" || !known_field || !known_symmetry) {
