@@ -162,12 +162,17 @@ float TrainJob::loss_in(const Placement& placement) const {
   return static_cast<float>(static_cast<double>(loss) * options_.loss_scale);
 }
 
-TrainResult TrainJob::run(const FillInputs& fill,
-                          const std::function<bool(std::int64_t, float, Seconds)>& ended,
-                          const std::function<bool(std::int64_t)>& again) {
+std::vector<OperatorId> TrainJob::order_of_run() const {
   std::vector<OperatorId> order = plan_.order;
   if (!options_.planned)
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = operator_id(i);
+  return order;
+}
+
+TrainResult TrainJob::run(const FillInputs& fill,
+                          const std::function<bool(std::int64_t, float, Seconds)>& ended,
+                          const std::function<bool(std::int64_t)>& again) {
+  const std::vector<OperatorId> order = order_of_run();
   const auto placement = options_.planned ? std::make_unique<Placement>(graph_, plan_)
                                           : std::make_unique<Placement>(graph_);
   fill_known(*placement);

@@ -88,6 +88,7 @@ class TrainJob {
   void fill_known(const Placement& placement) const;
   void fill_inputs(const FillInputs& fill, std::int64_t step, const Placement& placement,
                    ValueCheck* check) const;
+  [[nodiscard]] std::vector<OperatorId> order_of_run() const;
   [[nodiscard]] float loss_in(const Placement& placement) const;
   [[nodiscard]] std::string where_it_began(
       std::int64_t last, StepRun& run, const Placement& placement, const FillInputs& fill,
