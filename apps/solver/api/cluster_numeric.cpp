@@ -74,21 +74,26 @@ class ClusterNumeric : public TypedNumeric<T> {
                                     static_cast<std::size_t>(end - begin) / sizeof(T)));
     });
   }
-  void load_parts(const FactorView<T>& view, SectionReader& file,
-                  std::vector<PageBuffer>& storage) const override {
-    for_each_shared(view, [&](std::int32_t node, const ByteRanges& blocks) {
-      Bytes all = 0;
-      for (const auto& [begin, end] : blocks) all += end - begin;
-      if (all > file.bytes_left()) file.fail("ends inside a shared front");
-      storage[node] =
-          storage_of(view.symbolic, view.tree, node,
-                     own_panel_pages(view.symbolic, view.tree, site_.distribution, node,
-                                     site_.communicator.rank()));
-      for (const auto& [begin, end] : blocks)
-        file.take<T>("block",
-                     std::span(storage[node].template as<T>() + begin / kBytes,
-                               static_cast<std::size_t>(end - begin) / sizeof(T)));
-    });
+  void load_parts(const Symbolic& symbolic, const AssemblyTree& tree, SectionReader& file,
+                  Factor<T>& factor) const override {
+    for_each_shared(
+        {symbolic, tree, factor}, [&](std::int32_t node, const ByteRanges& blocks) {
+          Bytes all = 0;
+          for (const auto& [begin, end] : blocks) all += end - begin;
+          if (all > file.bytes_left()) file.fail("ends inside a shared front");
+          const std::int32_t front = tree.nodes[node].last_front;
+          const std::int32_t delayed = factor.delayed_in(front);
+          PageBuffer& panel =
+              delayed > 0 ? factor.front[front].delays->panel : factor.storage[node];
+          panel = storage_of(symbolic, tree, node,
+                             own_panel_pages(symbolic, tree, site_.distribution, node,
+                                             site_.communicator.rank(), delayed),
+                             delayed);
+          for (const auto& [begin, end] : blocks)
+            file.take<T>("block",
+                         std::span(panel.template as<T>() + begin / kBytes,
+                                   static_cast<std::size_t>(end - begin) / sizeof(T)));
+        });
   }
   Bytes substitution_bytes(const FactorInput& input, std::int32_t workers,
                            std::int32_t columns) const override {
@@ -107,8 +112,10 @@ class ClusterNumeric : public TypedNumeric<T> {
   void for_each_shared(const FactorView<T>& view, const Part& part) const {
     for (std::int32_t node = 0; node < std::ssize(view.tree.nodes); ++node)
       if (site_.distribution.shared(node) && takes_part(node))
-        part(node, own_panel_bytes(view.symbolic, view.tree, site_.distribution, node,
-                                   site_.communicator.rank()));
+        part(node,
+             own_panel_bytes(view.symbolic, view.tree, site_.distribution, node,
+                             site_.communicator.rank(),
+                             view.factor.delayed_in(view.tree.nodes[node].last_front)));
   }
 
   ClusterSite site_;

@@ -92,7 +92,7 @@ class TypedNumeric : public Numeric {
   void load(const Symbolic& symbolic, const AssemblyTree& tree,
             SectionReader& file) override {
     factor_ = load_factor<T>(symbolic, tree, file, not_whole());
-    load_parts({symbolic, tree, factor_}, file, factor_.storage);
+    load_parts(symbolic, tree, file, factor_);
   }
 
   Bytes factor_bytes_beside(const FactorInput& input,
@@ -128,8 +128,8 @@ class TypedNumeric : public Numeric {
   // all are whole.
   [[nodiscard]] virtual std::vector<std::int8_t> not_whole() const { return {}; }
   virtual void save_parts(const FactorView<T>& /*view*/, SectionWriter& /*file*/) const {}
-  virtual void load_parts(const FactorView<T>& /*view*/, SectionReader& /*file*/,
-                          std::vector<PageBuffer>& /*storage*/) const {}
+  virtual void load_parts(const Symbolic& /*symbolic*/, const AssemblyTree& /*tree*/,
+                          SectionReader& /*file*/, Factor<T>& /*factor*/) const {}
   [[nodiscard]] virtual Bytes substitution_bytes(const FactorInput& input,
                                                  std::int32_t workers,
                                                  std::int32_t columns) const {

@@ -24,13 +24,17 @@ struct DataRequest {
     kStored,
     kLoad,
     kState,
-    kTensor
+    kTensor,
+    kDelays,
+    kSlots,
+    kTail
   };
   std::int64_t tag = 0;  ///< of the answer, the first of its parts; the others follow
   Kind kind = Kind::kPanel;
   std::int32_t node = 0;
-  std::int32_t block = 0;  ///< kPanel: of the panel; kPiece: of the parent
-  std::int32_t child = 0, first = 0, last = 0;  ///< kPiece: FrontPiece
+  std::int32_t block = 0;  ///< kPanel, kSlots: of the panel; kPiece: of the parent
+  /// kPiece: FrontPiece; kDelays: number of the child, first 0: how many, 1: all of them.
+  std::int32_t child = 0, first = 0, last = 0;
   Bytes offset = 0, bytes = 0;  ///< of slots; kTensor: number of the message, and bytes
 };
 

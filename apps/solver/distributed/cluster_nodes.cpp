@@ -1,9 +1,11 @@
 #include "solver/distributed/cluster_nodes.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "solver/distributed/deal_out_delays.h"
 #include "solver/distributed/own_panels.h"
 
 namespace espalier::solver {
@@ -13,6 +15,12 @@ void ClusterNodes<T>::begin(const FrontContext<T>& context) {
   context_ = &context;
   ++run_;
   told_ = false;
+  const bool spills = std::ranges::any_of(
+      context.tree.nodes,
+      [](const AssemblyTree::Node& node) { return node.shared && node.factor_at >= 0; });
+  const bool some_spill = communicator_.smallest(spills ? 0 : 1) == 0;
+  deal_out_delays(context.symbolic, context.tree, distribution_, context.pivoting,
+                  some_spill, context.reserve);
   channel_.serve_with(
       [this](std::int32_t from, const DataRequest& request) { serve(from, request); });
 }
@@ -61,7 +69,9 @@ void ClusterNodes<T>::keep_panels(std::int32_t node, const std::function<void()>
   const AssemblyTree& tree = context_->tree;
   PageBuffer& storage = context_->factor.storage[node];
   Bytes at = tree.nodes[node].factor_at;
-  if (at < 0) return ended();
+  // With delayed columns it stands beside the plan, and stays.
+  if (at < 0 || context_->factor.delayed_in(tree.nodes[node].last_front) > 0)
+    return ended();
   const ByteRanges pages = own_panel_pages(context_->symbolic, tree, distribution_, node,
                                            communicator_.rank());
   if (pages.empty() || context_->log.failed()) {

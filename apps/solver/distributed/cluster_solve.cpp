@@ -31,36 +31,76 @@ std::vector<std::int8_t> local_forest(const AssemblyTree& tree,
   return forest;
 }
 
+// What fronts have more than planned: columns that came to them, that they delay, slots.
+struct More {
+  std::vector<std::int32_t> in, out, slots;  // of each front; empty: none
+
+  template <class T>
+  explicit More(const Factor<T>* factor) {
+    for (std::size_t s = 0; factor != nullptr && s < factor->front.size(); ++s) {
+      const auto front = static_cast<std::int32_t>(s);
+      const FrontDelays<T>* const delays = factor->front[s].delays.get();
+      in.push_back(factor->delayed_in(front));
+      out.push_back(factor->delayed_out(front));
+      slots.push_back(delays != nullptr ? delays->slots() : 0);
+    }
+  }
+  static std::int64_t of(const std::vector<std::int32_t>& counts, std::int32_t front) {
+    return counts.empty() ? 0 : counts[front];
+  }
+};
+
 // Entries for one vector at a process.
 struct Sizes {
-  std::int64_t vector = 0, message = 0, block = 0, outs = 0;
+  std::int64_t vector = 0, message = 0, block = 0, outs = 0, slots = 0;
   std::vector<std::int64_t> out_start;  // of each node; -1: not here
 
   Sizes(const Symbolic& symbolic, const AssemblyTree& tree,
-        const FrontDistribution& distribution, std::int32_t process)
+        const FrontDistribution& distribution, std::int32_t process, const More& more)
       : out_start(tree.nodes.size(), -1) {
     std::int64_t top = 0;
     for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
       if (!distribution.shared(node)) continue;
       const std::int32_t front = tree.nodes[node].last_front;
-      const Trapezoid panel = tree.panel(symbolic, front);
       for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c]) {
         const std::int32_t child = tree.node_of_front[c];
         if (holder_of(tree, symbolic, distribution, child) != process) continue;
-        message = std::max(message, std::ssize(symbolic.rows_of(c)));
+        message =
+            std::max(message, std::ssize(symbolic.rows_of(c)) + More::of(more.out, c));
         if (out_start[child] >= 0) top = std::min(top, out_start[child]);
       }
-      for (const BlockRun& run : block_runs(distribution, node, panel.blocks()))
-        if (run.owner == process) {
-          vector = std::max<std::int64_t>(vector, panel.rows());
-          block = std::max<std::int64_t>(block, panel.width(run.begin));
-        }
+      if (solves(symbolic, tree, distribution, node, process, more))
+        add_vector(symbolic, tree, front, more);
       if (holder_of(tree, symbolic, distribution, node) != process) continue;
       out_start[node] = top;
       top += std::ssize(symbolic.rows_of(front));
       outs = std::max(outs, top);
     }
-    message = std::max(message, vector);
+    message = std::max(message, vector + slots);
+  }
+
+ private:
+  // Whether a process has blocks of a node's panel, of which more come with delayed
+  // columns.
+  static bool solves(const Symbolic& symbolic, const AssemblyTree& tree,
+                     const FrontDistribution& distribution, std::int32_t node,
+                     std::int32_t process, const More& more) {
+    const std::int32_t front = tree.nodes[node].last_front;
+    const std::int32_t planned = tree.panel(symbolic, front).blocks();
+    const auto runs = block_runs(distribution, node, planned, planned);
+    return distribution.takes_part(node, process) &&
+           (More::of(more.in, front) > 0 ||
+            std::ranges::any_of(
+                runs, [&](const BlockRun& run) { return run.owner == process; }));
+  }
+  void add_vector(const Symbolic& symbolic, const AssemblyTree& tree, std::int32_t front,
+                  const More& more) {
+    const Trapezoid panel = tree.panel(symbolic, front);
+    vector = std::max<std::int64_t>(vector, panel.rows() + More::of(more.in, front));
+    block = std::max<std::int64_t>(
+        block, std::min<std::int64_t>(tree.block_width[front],
+                                      panel.columns() + More::of(more.in, front)));
+    slots = std::max(slots, More::of(more.slots, front));
   }
 };
 
@@ -102,6 +142,13 @@ void scatter_rows(const T* from, std::int64_t stride, std::span<const std::int32
       to.data[v * to.stride + rows[k]] = from[v * stride + static_cast<std::int64_t>(k)];
 }
 
+// Number of a child among those of its parent.
+std::int32_t number_of(const AssemblyTree& tree, std::int32_t front, std::int32_t child) {
+  std::int32_t number = 0;
+  for (auto c = tree.first_child[front]; c != child; c = tree.next_sibling[c]) ++number;
+  return number;
+}
+
 // Successive rows of every vector.
 template <class T>
 void copy_rows(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride,
@@ -125,11 +172,13 @@ ClusterSolve<T>::ClusterSolve(const FactorView<T>& view,
       count_(count),
       local_(view, runtime, count, read_limit,
              local_forest(view.tree, distribution, communicator.rank())) {
-  Sizes sizes(view.symbolic, view.tree, distribution, communicator.rank());
+  Sizes sizes(view.symbolic, view.tree, distribution, communicator.rank(),
+              More(&view.factor));
   outs_ = PageBuffer(bytes_of<T>(sizes.outs, count));
   vector_ = PageBuffer(bytes_of<T>(sizes.vector, count));
   message_ = PageBuffer(bytes_of<T>(sizes.message, count));
   block_ = PageBuffer(bytes_of<T>(sizes.block, count));
+  slots_ = PageBuffer(bytes_of<T>(2 * sizes.slots, count));
   places_.resize(static_cast<std::size_t>(sizes.vector));
   out_start_ = std::move(sizes.out_start);
   if (sizeof(T) < sizeof(double)) piece_.resize(kPiece);
@@ -140,7 +189,8 @@ Bytes ClusterSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& t
                                  const FrontDistribution& distribution,
                                  std::int32_t process, std::int32_t workers,
                                  std::int32_t count) {
-  const Sizes sizes(symbolic, tree, distribution, process);
+  const Sizes sizes(symbolic, tree, distribution, process,
+                    More(static_cast<const Factor<T>*>(nullptr)));
   Bytes bytes = TreeSolve<T>::footprint(symbolic, tree, workers, count,
                                         local_forest(tree, distribution, process));
   for (const std::int64_t entries :
@@ -158,6 +208,7 @@ template <class T>
 void ClusterSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x) {
   const FrontSolve<T> fronts(view_, transposed);
   fronts_ = &fronts;
+  transposed_ = transposed;
   b_ = b;
   x_ = x;
   local_.forward(transposed, b);
@@ -196,29 +247,92 @@ std::optional<OwnPanels<T>> ClusterSolve<T>::own_panels(
 }
 
 template <class T>
+std::vector<BlockRun> ClusterSolve<T>::runs_of(std::int32_t node) const {
+  const std::int32_t s = front(node);
+  return block_runs(distribution_, node, view_.tree.panel(view_.symbolic, s).blocks(),
+                    view_.factor.panel(view_.symbolic, view_.tree, s).blocks());
+}
+
+template <class T>
+void ClusterSolve<T>::open_front(std::int32_t node) {
+  const std::int32_t s = front(node);
+  const Trapezoid panel = view_.factor.panel(view_.symbolic, view_.tree, s);
+  order_ = panel.rows();
+  columns_ = panel.columns();
+  slot_count_ = delays(s) != nullptr ? delays(s)->slots() : 0;
+}
+
+template <class T>
+std::int32_t ClusterSolve<T>::place_of(std::int32_t front, std::int32_t position,
+                                       bool of_x) const {
+  const std::int32_t own = view_.symbolic.pivots(front);
+  if (position < own) return view_.symbolic.first_column[front] + position;
+  const auto& in =
+      transposed_ != of_x ? delays(front)->columns_in : delays(front)->rows_in;
+  return in[position - own];
+}
+
+// The entries of whole vectors for places [first, last) of a front's panel, and back.
+template <class T>
+void ClusterSolve<T>::to_vector(std::int32_t front, const Vectors<T>& whole,
+                                std::int32_t first, std::int32_t last) {
+  const Vectors<T> v = vector();
+  for (std::int32_t p = first; p < last; ++p) {
+    const std::int32_t place = place_of(front, p, false);
+    for (std::int32_t k = 0; k < v.count; ++k)
+      v.data[k * v.stride + p] = whole.data[k * whole.stride + place];
+  }
+}
+
+template <class T>
+void ClusterSolve<T>::from_vector(std::int32_t front, std::int32_t first,
+                                  std::int32_t last, bool of_x, const Vectors<T>& whole) {
+  const Vectors<T> v = vector();
+  for (std::int32_t p = first; p < last; ++p) {
+    const std::int32_t place = place_of(front, p, of_x);
+    for (std::int32_t k = 0; k < v.count; ++k)
+      whole.data[k * whole.stride + place] = v.data[k * v.stride + p];
+  }
+}
+
+template <class T>
 void ClusterSolve<T>::forward(std::int32_t node) {
   const std::int32_t s = front(node), me = communicator_.rank();
-  const Trapezoid panel = view_.tree.panel(view_.symbolic, s);
-  const auto runs = block_runs(distribution_, node, panel.blocks());
+  const Trapezoid panel = view_.factor.panel(view_.symbolic, view_.tree, s);
+  const auto runs = runs_of(node);
   const auto panels = own_panels(node, runs);
-  order_ = panel.rows();
+  open_front(node);
   begin_vector(node);
   for (std::size_t k = 0; k < runs.size(); ++k) {
     const auto [begin, end, owner] = runs[k];
     if (owner != me) continue;
     const std::int32_t first = panel.first(begin),
-                       last = std::min(panel.first(end), panel.columns());
-    if (k > 0) receive_from(first, runs[k - 1].owner, MessageTag::kForward);
+                       last = std::min(panel.first(end), columns_);
+    if (k > 0)
+      receive_from(first, fronts_->slots_before(s, begin), runs[k - 1].owner,
+                   MessageTag::kForward);
     const Vectors<T> v = vector();
-    fronts_->forward_blocks(s, panels->data(), begin, end, v, block_.as<T>());
-    copy_rows(v.data + first, v.stride, b_.data + view_.symbolic.first_column[s] + first,
-              b_.stride, last - first, b_.count);
-    if (k + 1 < runs.size())
-      send_from(last, runs[k + 1].owner, MessageTag::kForward);
-    else
-      copy_rows(v.data + last, v.stride, outs_.as<T>() + out_start_[node] * count_,
-                order_ - last, order_ - last, b_.count);
+    fronts_->forward_blocks(s, panels->data(), begin, end, v, slot_vectors(),
+                            block_.as<T>());
+    from_vector(s, first, last, false, b_);
+    if (k + 1 < runs.size()) {
+      send_from(last, fronts_->slots_before(s, end), runs[k + 1].owner,
+                MessageTag::kForward);
+      continue;
+    }
+    keep_slots(s);
+    copy_rows(v.data + last, v.stride, outs_.as<T>() + out_start_[node] * count_,
+              order_ - last, order_ - last, b_.count);
   }
+}
+
+// At the last owner: what the tail left of the slots, wherever they come from.
+template <class T>
+void ClusterSolve<T>::keep_slots(std::int32_t front) {
+  if (slot_count_ == 0) return;
+  for (const std::int32_t p :
+       transposed_ ? delays(front)->slot_column : delays(front)->slot_row)
+    from_vector(front, p, p + 1, false, b_);
 }
 
 // At the first owner: the right-hand sides of the front's own rows, and what the children
@@ -226,113 +340,184 @@ void ClusterSolve<T>::forward(std::int32_t node) {
 template <class T>
 void ClusterSolve<T>::begin_vector(std::int32_t node) {
   const std::int32_t s = front(node), to = distribution_.owner_of(node, 0);
+  const std::int32_t own = view_.symbolic.pivots(s);
   if (to == communicator_.rank()) {
-    const std::int32_t own = view_.symbolic.pivots(s);
     const Vectors<T> v = vector();
     copy_rows(b_.data + view_.symbolic.first_column[s], b_.stride, v.data, v.stride, own,
               b_.count);
     for (std::int32_t k = 0; k < v.count; ++k)
       std::fill_n(v.data + k * v.stride + own, order_ - own, T{0});
   }
-  for (auto c = view_.tree.first_child[s]; c >= 0; c = view_.tree.next_sibling[c])
-    take_out(view_.tree.node_of_front[c], s, to);
-}
-
-// Brings what a child left to the first owner.
-template <class T>
-void ClusterSolve<T>::take_out(std::int32_t child, std::int32_t front, std::int32_t to) {
-  const std::int32_t from = holder(child), me = communicator_.rank();
-  const auto rows = std::ssize(view_.symbolic.rows_of(this->front(child)));
-  if (from == me) {
-    const T* const out = distribution_.shared(child)
-                             ? outs_.as<T>() + out_start_[child] * count_
-                             : local_.out(child).data;
-    if (to == me)
-      add_out(child, front, out);
-    else
-      send(communicator_, std::span(out, static_cast<std::size_t>(rows * b_.count)), to,
-           MessageTag::kForward);
-  } else if (to == me) {
-    receive(communicator_, message(rows), from, MessageTag::kForward);
-    add_out(child, front, message_.as<T>());
+  std::int32_t place = own, number = 0;
+  for (auto c = view_.tree.first_child[s]; c >= 0; c = view_.tree.next_sibling[c]) {
+    take_out(view_.tree.node_of_front[c], s, to, place);
+    place += delayed_by(s, number++);
   }
 }
 
 template <class T>
-void ClusterSolve<T>::add_out(std::int32_t child, std::int32_t front, const T* out) {
+std::int32_t ClusterSolve<T>::delayed_by(std::int32_t front, std::int32_t number) const {
+  return delays(front) == nullptr || delays(front)->from_child.empty()
+             ? 0
+             : delays(front)->from_child[number];
+}
+
+// At the process that has a child's tail: its delayed columns in b, and in x.
+template <class T>
+void ClusterSolve<T>::gather_delayed(std::int32_t child, T* to) const {
+  const FrontDelays<T>* const own = delays(child);
+  if (own == nullptr) return;
+  for (std::int32_t v = 0; v < b_.count; ++v)
+    for (std::int32_t k = own->tail_eliminated; k < own->slots(); ++k)
+      *to++ =
+          b_.data[v * b_.stride + (transposed_ ? own->column_id(view_.symbolic, child, k)
+                                               : own->row_id(view_.symbolic, child, k))];
+}
+
+template <class T>
+void ClusterSolve<T>::scatter_delayed(std::int32_t child, const T* from) {
+  const FrontDelays<T>* const own = delays(child);
+  if (own == nullptr) return;
+  for (std::int32_t v = 0; v < b_.count; ++v)
+    for (std::int32_t k = own->tail_eliminated; k < own->slots(); ++k)
+      x_.data[v * x_.stride + (transposed_ ? own->row_id(view_.symbolic, child, k)
+                                           : own->column_id(view_.symbolic, child, k))] =
+          *from++;
+}
+
+// Brings what a child left to the first owner: its rows, then its delayed columns, which
+// begin at `place` there.
+template <class T>
+void ClusterSolve<T>::take_out(std::int32_t child, std::int32_t front, std::int32_t to,
+                               std::int32_t place) {
+  const std::int32_t from = holder(child), me = communicator_.rank();
+  const std::int32_t c = this->front(child);
+  const auto rows = std::ssize(view_.symbolic.rows_of(c));
+  if (from != me && to != me) return;
+  const std::int32_t more = from == me
+                                ? view_.factor.delayed_out(c)
+                                : delayed_by(front, number_of(view_.tree, front, c));
+  const std::span<T> part = message(rows + more);
+  if (from == me) {
+    const T* const out = distribution_.shared(child)
+                             ? outs_.as<T>() + out_start_[child] * count_
+                             : local_.out(child).data;
+    if (to != me) std::copy_n(out, rows * b_.count, part.data());
+    gather_delayed(c, part.data() + rows * b_.count);
+    if (to == me)
+      add_out(child, front, out, part.data() + rows * b_.count, place);
+    else
+      send(communicator_, std::span<const T>(part), to, MessageTag::kForward);
+  } else {
+    receive(communicator_, part, from, MessageTag::kForward);
+    add_out(child, front, part.data(), part.data() + rows * b_.count, place);
+  }
+}
+
+template <class T>
+void ClusterSolve<T>::add_out(std::int32_t child, std::int32_t front, const T* out,
+                              const T* delayed, std::int32_t place) {
   const std::int32_t c = this->front(child);
   const auto places = std::span(places_).first(view_.symbolic.rows_of(c).size());
   relative_indices(view_.symbolic, c, front, places);
+  const std::int32_t own = view_.symbolic.pivots(front), moved = columns_ - own;
   const Vectors<T> v = vector();
   for (std::int32_t k = 0; k < v.count; ++k)
-    for (const std::int32_t place : places) v.data[k * v.stride + place] += *out++;
+    for (const std::int32_t row : places)
+      v.data[k * v.stride + (row < own ? row : row + moved)] += *out++;
+  if (moved == 0) return;
+  const std::int32_t more = delayed_by(front, number_of(view_.tree, front, c));
+  for (std::int32_t k = 0; k < v.count; ++k)
+    for (std::int32_t i = 0; i < more; ++i) v.data[k * v.stride + place + i] = *delayed++;
 }
 
 template <class T>
 void ClusterSolve<T>::backward(std::int32_t node) {
   const std::int32_t s = front(node), me = communicator_.rank();
   const Symbolic& symbolic = view_.symbolic;
-  const Trapezoid panel = view_.tree.panel(symbolic, s);
-  const auto runs = block_runs(distribution_, node, panel.blocks());
-  const std::int32_t own = panel.columns();
-  T* const x = x_.data + symbolic.first_column[s];
+  const Trapezoid panel = view_.factor.panel(symbolic, view_.tree, s);
+  const auto runs = runs_of(node);
   const auto panels = own_panels(node, runs);
-  order_ = panel.rows();
+  open_front(node);
   for (std::size_t k = runs.size(); k-- > 0;) {
     const auto [begin, end, owner] = runs[k];
     if (owner != me) continue;
-    const std::int32_t first = panel.first(begin), last = std::min(panel.first(end), own);
+    const std::int32_t first = panel.first(begin),
+                       last = std::min(panel.first(end), columns_);
     const Vectors<T> v = vector();
     if (k + 1 < runs.size())
-      receive_from(last, runs[k + 1].owner, MessageTag::kBackward);
+      receive_from(last, fronts_->slots_before(s, end), runs[k + 1].owner,
+                   MessageTag::kBackward);
     else
-      gather_rows(x_, symbolic.rows_of(s), v.data + own, v.stride);
-    fronts_->backward_blocks(s, panels->data(), begin, end, b_, v, block_.as<T>());
+      gather_rows(x_, symbolic.rows_of(s), v.data + columns_, v.stride);
+    to_vector(s, b_, first, last);
+    fronts_->backward_blocks(s, panels->data(), begin, end, b_, x_, v, slot_vectors(),
+                             block_.as<T>());
     // The first owner has all of the front's rows now, for the children.
-    copy_rows(v.data + first, v.stride, x + first, x_.stride,
-              (k == 0 ? own : last) - first, v.count);
+    from_vector(s, first, k == 0 ? columns_ : last, true, x_);
     if (k > 0)
-      send_from(first, runs[k - 1].owner, MessageTag::kBackward);
+      send_from(first, fronts_->slots_before(s, begin), runs[k - 1].owner,
+                MessageTag::kBackward);
     else
-      scatter_rows(v.data + own, v.stride, symbolic.rows_of(s), x_);
+      scatter_rows(v.data + columns_, v.stride, symbolic.rows_of(s), x_);
   }
-  for (auto c = view_.tree.first_child[s]; c >= 0; c = view_.tree.next_sibling[c])
-    pass_down(node, view_.tree.node_of_front[c]);
+  std::int32_t place = symbolic.pivots(s), number = 0;
+  for (auto c = view_.tree.first_child[s]; c >= 0; c = view_.tree.next_sibling[c]) {
+    pass_down(node, view_.tree.node_of_front[c], place);
+    place += delayed_by(s, number++);
+  }
 }
 
-// Brings x in a child's rows from the first owner to where they are needed first.
+// Brings x in a child's rows, and in the columns that it delayed, from the first owner to
+// where they are needed first.
 template <class T>
-void ClusterSolve<T>::pass_down(std::int32_t node, std::int32_t child) {
+void ClusterSolve<T>::pass_down(std::int32_t node, std::int32_t child,
+                                std::int32_t place) {
   const std::int32_t from = distribution_.owner_of(node, 0), to = holder(child);
-  const auto rows = view_.symbolic.rows_of(front(child));
-  const std::span<T> part = message(std::ssize(rows));
+  const std::int32_t s = front(node), c = front(child);
+  const auto rows = view_.symbolic.rows_of(c);
+  const std::int64_t count = std::ssize(rows);
   if (from == to) return;
   if (from == communicator_.rank()) {
-    gather_rows(x_, rows, part.data(), std::ssize(rows));
+    const std::int32_t more = delayed_by(s, number_of(view_.tree, s, c));
+    const std::span<T> part = message(count + more);
+    gather_rows(x_, rows, part.data(), count);
+    T* next = part.data() + count * b_.count;
+    for (std::int32_t v = 0; v < b_.count; ++v)
+      for (std::int32_t i = 0; i < more; ++i)
+        *next++ = x_.data[v * x_.stride + place_of(s, place + i, true)];
     send(communicator_, std::span<const T>(part), to, MessageTag::kBackward);
   } else if (to == communicator_.rank()) {
+    const std::span<T> part = message(count + view_.factor.delayed_out(c));
     receive(communicator_, part, from, MessageTag::kBackward);
-    scatter_rows(part.data(), std::ssize(rows), rows, x_);
+    scatter_rows(part.data(), count, rows, x_);
+    scatter_delayed(c, part.data() + count * b_.count);
   }
 }
 
-// The front's vector from a row on, to and from another owner.
+// The front's vector from a row on, and the slots so far, to and from another owner.
 template <class T>
-void ClusterSolve<T>::send_from(std::int32_t row, std::int32_t to, MessageTag tag) {
+void ClusterSolve<T>::send_from(std::int32_t row, std::int32_t slots, std::int32_t to,
+                                MessageTag tag) {
   const std::int64_t rows = order_ - row;
   const Vectors<T> v = vector();
-  const std::span<T> part = message(rows);
+  const std::span<T> part = message(rows + slots);
   copy_rows(v.data + row, v.stride, part.data(), rows, rows, v.count);
+  copy_rows(slots_.as<T>(), slot_count_, part.data() + rows * v.count, slots, slots,
+            v.count);
   send(communicator_, std::span<const T>(part), to, tag);
 }
 
 template <class T>
-void ClusterSolve<T>::receive_from(std::int32_t row, std::int32_t from, MessageTag tag) {
+void ClusterSolve<T>::receive_from(std::int32_t row, std::int32_t slots,
+                                   std::int32_t from, MessageTag tag) {
   const std::int64_t rows = order_ - row;
   const Vectors<T> v = vector();
-  const std::span<T> part = message(rows);
+  const std::span<T> part = message(rows + slots);
   receive(communicator_, part, from, tag);
   copy_rows(part.data(), rows, v.data + row, v.stride, rows, v.count);
+  copy_rows(part.data() + rows * v.count, slots, slots_.as<T>(), slot_count_, slots,
+            v.count);
 }
 
 // Every entry of x from its owner: a sum in which one term is not zero.

@@ -49,7 +49,8 @@ std::vector<ColumnRange> column_ranges(const Symbolic& symbolic, const AssemblyT
     }
     check_shared(symbolic, tree, distribution, node);
     const Trapezoid panel = tree.panel(symbolic, fronts.last_front);
-    for (const BlockRun& run : block_runs(distribution, node, panel.blocks()))
+    for (const BlockRun& run :
+         block_runs(distribution, node, panel.blocks(), panel.blocks()))
       append(ranges,
              {begin + panel.first(run.begin),
               begin + std::min(panel.first(run.end), panel.columns()), run.owner});
@@ -65,10 +66,10 @@ std::int32_t owner_of_column(std::span<const ColumnRange> ranges, std::int32_t c
 }
 
 std::vector<BlockRun> block_runs(const FrontDistribution& distribution, std::int32_t node,
-                                 std::int32_t panel_blocks) {
+                                 std::int32_t planned, std::int32_t panel_blocks) {
   std::vector<BlockRun> runs;
   for (std::int32_t k = 0; k < panel_blocks; ++k) {
-    const std::int32_t owner = distribution.owner_of(node, k);
+    const std::int32_t owner = distribution.owner_of(node, k, planned, panel_blocks);
     if (!runs.empty() && runs.back().owner == owner)
       ++runs.back().end;
     else

@@ -39,8 +39,9 @@ struct BlockRun {
 };
 
 /// In order, as few as there can be.
+/// @param planned  panel blocks without columns that its children delayed
 [[nodiscard]] std::vector<BlockRun> block_runs(const FrontDistribution& distribution,
-                                               std::int32_t node,
+                                               std::int32_t node, std::int32_t planned,
                                                std::int32_t panel_blocks);
 
 }  // namespace espalier::solver

@@ -34,6 +34,16 @@ struct FrontDistribution {
     return shared(node) ? owner[node][static_cast<std::size_t>(block)]
                         : group[node].first;
   }
+  /// The same in a shared front that takes in columns which its children delayed: its
+  /// panel has `panels` block columns, of which `planned` are planned. Those between are
+  /// dealt out in turn; the last one stays with its owner.
+  [[nodiscard]] std::int32_t owner_of(std::int32_t node, std::int32_t block,
+                                      std::int32_t planned, std::int32_t panels) const {
+    if (block >= panels) return owner_of(node, block - (panels - planned));
+    if (block < planned) return owner_of(node, block);
+    if (block + 1 == panels) return owner_of(node, planned - 1);
+    return group[node].first + block % group[node].count;
+  }
 };
 
 }  // namespace espalier::solver

@@ -26,17 +26,23 @@ HeldColumns held_columns(const Symbolic& symbolic, const AssemblyTree& tree,
 
 std::vector<FrontPiece> front_pieces(const Symbolic& symbolic, const AssemblyTree& tree,
                                      const FrontDistribution& distribution,
-                                     std::int32_t node) {
+                                     std::int32_t node, std::int32_t delayed) {
   const std::int32_t front = tree.nodes[node].last_front;
-  const std::vector<std::int32_t> start = block_starts(symbolic, tree, front);
+  const std::int32_t own = symbolic.pivots(front);
+  const std::vector<std::int32_t> start = block_starts(symbolic, tree, front, delayed);
+  const std::int32_t planned = tree.panel(symbolic, front).blocks();
+  const std::int32_t panels = static_cast<std::int32_t>(start.size()) - 1 -
+                              tree.contribution(symbolic, front).blocks();
   std::vector<FrontPiece> pieces;
   std::vector<std::int32_t> positions;
   std::int32_t number = 0;
   for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c], ++number) {
     const Trapezoid layout = tree.contribution(symbolic, c);
-    const std::int32_t panels = tree.panel(symbolic, c).blocks();
+    const std::int32_t before = tree.panel(symbolic, c).blocks();
     positions.resize(static_cast<std::size_t>(layout.rows()));
     relative_indices(symbolic, c, front, positions);
+    for (std::int32_t& position : positions)
+      if (position >= own) position += delayed;
     std::int32_t block = 0;
     for (std::int32_t first = 0, last = 0; first < layout.columns(); first = last) {
       while (start[block + 1] <= positions[first]) ++block;
@@ -46,9 +52,9 @@ std::vector<FrontPiece> front_pieces(const Symbolic& symbolic, const AssemblyTre
                                                         positions.begin() + end,
                                                         start[block + 1]) -
                                        positions.begin());
-      const std::int32_t from = distribution.owner_of(tree.node_of_front[c], panels + j);
-      const std::int32_t to = distribution.owner_of(node, block);
-      if (from != to) pieces.push_back({number, first, last, block, from, to});
+      const std::int32_t from = distribution.owner_of(tree.node_of_front[c], before + j);
+      const std::int32_t to = distribution.owner_of(node, block, planned, panels);
+      pieces.push_back({number, first, last, block, from, to});
     }
   }
   std::stable_sort(

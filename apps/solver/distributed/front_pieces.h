@@ -20,13 +20,16 @@ struct FrontPiece {
   std::int32_t from, to;     ///< processes
 };
 
-/// What has to be sent to assemble a shared node's front: in the order of blocks, then of
-/// children, then of columns. The same on every process.
+/// What the children's contribution blocks add to a shared node's front, what is at the
+/// right process already included: in the order of blocks, then of children, then of
+/// columns. The same on every process.
+/// @param delayed  columns that its children delay to it
 /// @par Cost  O(rows of the children + pieces)
 [[nodiscard]] std::vector<FrontPiece> front_pieces(const Symbolic& symbolic,
                                                    const AssemblyTree& tree,
                                                    const FrontDistribution& distribution,
-                                                   std::int32_t node);
+                                                   std::int32_t node,
+                                                   std::int32_t delayed = 0);
 
 /// Ranges [first, last) of columns, increasing.
 using HeldColumns = std::vector<std::pair<std::int32_t, std::int32_t>>;

@@ -7,14 +7,26 @@
 
 namespace espalier::solver {
 
+namespace {
+
+Trapezoid panel_of(const Symbolic& symbolic, const AssemblyTree& tree, std::int32_t node,
+                   std::int32_t delayed) {
+  const std::int32_t front = tree.nodes[node].last_front;
+  const Trapezoid planned = tree.panel(symbolic, front);
+  return {planned.rows() + delayed, planned.columns() + delayed, tree.block_width[front]};
+}
+
+}  // namespace
+
 ByteRanges own_panel_bytes(const Symbolic& symbolic, const AssemblyTree& tree,
                            const FrontDistribution& distribution, std::int32_t node,
-                           std::int32_t process) {
-  const Trapezoid layout = tree.panel(symbolic, tree.nodes[node].last_front);
+                           std::int32_t process, std::int32_t delayed) {
+  const Trapezoid layout = panel_of(symbolic, tree, node, delayed);
+  const std::int32_t planned = panel_of(symbolic, tree, node, 0).blocks();
   ByteRanges ranges;
   for (std::int32_t side = 0; side < tree.sides(); ++side)
     for (std::int32_t b = 0; b < layout.blocks(); ++b) {
-      if (distribution.owner_of(node, b) != process) continue;
+      if (distribution.owner_of(node, b, planned, layout.blocks()) != process) continue;
       const std::int64_t begin = side * layout.entries() + layout.offset(b);
       const std::int64_t entries = std::int64_t{layout.leading(b)} * layout.width(b);
       ranges.emplace_back(checked_mul(begin, tree.entry_bytes),
@@ -25,11 +37,11 @@ ByteRanges own_panel_bytes(const Symbolic& symbolic, const AssemblyTree& tree,
 
 ByteRanges own_panel_pages(const Symbolic& symbolic, const AssemblyTree& tree,
                            const FrontDistribution& distribution, std::int32_t node,
-                           std::int32_t process) {
+                           std::int32_t process, std::int32_t delayed) {
   const Bytes page = PageBuffer::footprint(1);
   ByteRanges pages;
   for (const auto& [begin, end] :
-       own_panel_bytes(symbolic, tree, distribution, node, process)) {
+       own_panel_bytes(symbolic, tree, distribution, node, process, delayed)) {
     const Bytes first = begin / page * page, last = PageBuffer::footprint(end);
     if (!pages.empty() && first <= pages.back().second)
       pages.back().second = std::max(pages.back().second, last);
@@ -40,8 +52,8 @@ ByteRanges own_panel_pages(const Symbolic& symbolic, const AssemblyTree& tree,
 }
 
 PageBuffer storage_of(const Symbolic& symbolic, const AssemblyTree& tree,
-                      std::int32_t node, const ByteRanges& pages) {
-  const Trapezoid layout = tree.panel(symbolic, tree.nodes[node].last_front);
+                      std::int32_t node, const ByteRanges& pages, std::int32_t delayed) {
+  const Trapezoid layout = panel_of(symbolic, tree, node, delayed);
   PageBuffer storage = PageBuffer::reserve(
       tree.sides() * layout.entries() * tree.entry_bytes, nullptr, nullptr);
   for (const auto& [begin, end] : pages) storage.fill(begin, end);
@@ -53,6 +65,11 @@ OwnPanels<T>::OwnPanels(const FactorView<T>& view, const FrontDistribution& dist
                         std::int32_t node, std::int32_t process)
     : data_(view.factor.storage[node].template as<T>()) {
   Bytes at = view.tree.nodes[node].factor_at;
+  const std::int32_t front = view.tree.nodes[node].last_front;
+  if (view.factor.delayed_in(front) > 0) {
+    data_ = view.factor.panel_data(front, nullptr);
+    return;
+  }
   if (at < 0) return;
   const ByteRanges pages =
       own_panel_pages(view.symbolic, view.tree, distribution, node, process);

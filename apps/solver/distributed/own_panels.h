@@ -15,21 +15,25 @@ using ByteRanges = std::vector<std::pair<Bytes, Bytes>>;
 
 /// Where a process's block columns of the panel stand in the storage that a shared node
 /// would have in one process: side after side, block after block.
+/// @param delayed  columns that its children delayed to it
 [[nodiscard]] ByteRanges own_panel_bytes(const Symbolic& symbolic,
                                          const AssemblyTree& tree,
                                          const FrontDistribution& distribution,
-                                         std::int32_t node, std::int32_t process);
+                                         std::int32_t node, std::int32_t process,
+                                         std::int32_t delayed = 0);
 /// The pages that they touch, as many as part_of() says in Node::factor_bytes: what the
 /// process keeps of the panel, and what goes to its file, range after range.
 [[nodiscard]] ByteRanges own_panel_pages(const Symbolic& symbolic,
                                          const AssemblyTree& tree,
                                          const FrontDistribution& distribution,
-                                         std::int32_t node, std::int32_t process);
+                                         std::int32_t node, std::int32_t process,
+                                         std::int32_t delayed = 0);
 
 /// Address space for the panel of a shared node, with memory for these pages.
 /// @throws Error when the system refuses
 [[nodiscard]] PageBuffer storage_of(const Symbolic& symbolic, const AssemblyTree& tree,
-                                    std::int32_t node, const ByteRanges& pages);
+                                    std::int32_t node, const ByteRanges& pages,
+                                    std::int32_t delayed = 0);
 
 /// NodeStorage of a shared node: the block columns that are at this process, at the
 /// places that they would have if all were here.

@@ -45,6 +45,8 @@ class SharedPart {
         contribution_(whole.contribution(symbolic, front_)),
         starts_(block_starts(symbolic, whole, front_)),
         pieces_(front_pieces(symbolic, whole, distribution, node)) {
+    std::erase_if(pieces_,
+                  [](const FrontPiece& piece) { return piece.from == piece.to; });
     for (std::int32_t b = 0; b < blocks(); ++b)
       if (distribution.owner_of(node, b) == process) own_.push_back(b);
     for (auto c = whole.first_child[front_]; c >= 0; c = whole.next_sibling[c])
@@ -226,14 +228,15 @@ class SharedPart {
   [[nodiscard]] Bytes runtime_bytes() const {
     constexpr Bytes kTask = AssemblyOptions{}.bytes_per_task;
     constexpr Bytes kBlock = AssemblyOptions{}.bytes_per_block;
-    const auto own = static_cast<Bytes>(own_.size());
+    const TileShape shape = tile_shape(whole_, front_, panel_.blocks(), blocks(), true);
+    Bytes tasks = 2;  // the first, and the one that opens it when it is known what comes
+    for (const std::int32_t b : own_) tasks += shape.groups() - shape.group_of(b);
     Bytes sent = 0;
     for (const FrontPiece& piece : pieces_)
       sent += piece.from == process_ || piece.to == process_;
-    const Bytes tasks = 1 + own + SharedFrontRules::kSteps * (own + 1);
     const Bytes messages = distribution_.group[node_].count * SharedFrontRules::kPanels +
                            std::min<Bytes>(sent, 8 * distribution_.group[node_].count);
-    return PageBuffer::footprint(tasks * kTask + (own + messages) * kBlock);
+    return PageBuffer::footprint(tasks * kTask + messages * kBlock);
   }
 
   [[nodiscard]] double work_part() const {

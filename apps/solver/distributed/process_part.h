@@ -14,8 +14,6 @@ struct SharedFrontRules {
   /// factored block columns likewise. The latter are asked for when nothing of the
   /// children is here any more: never both.
   static constexpr std::int32_t kPieces = 2, kPanels = 2;
-  /// Steps of the elimination whose tasks are submitted at once.
-  static constexpr std::int32_t kSteps = 4;
 };
 
 /// Data that a process receives in a factorisation.

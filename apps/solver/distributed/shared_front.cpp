@@ -1,4 +1,4 @@
-// One front and the tasks of its life, which share all of its state: over 300 lines.
+// One front and the messages of its life, which share all of its state: over 300 lines.
 
 #include "solver/distributed/shared_front.h"
 
@@ -6,49 +6,10 @@
 #include <utility>
 
 #include "solver/distributed/process_part.h"
-#include "solver/front/flush_subnormals.h"
-#include "solver/runtime/starpu_tasks.h"
 
 namespace espalier::solver {
-namespace {
 
-// Address space for the whole front; memory comes with what is here.
-template <class T>
-Front<T> open_front(const FrontContext<T>& context, const FrontDistribution& distribution,
-                    std::int32_t process, std::int32_t node) {
-  const AssemblyTree& tree = context.tree;
-  const std::int32_t front = tree.nodes[node].last_front;
-  const auto reserve = [&](const Trapezoid& layout) {
-    return PageBuffer::reserve(tree.sides() * layout.entries() * tree.entry_bytes,
-                               context.meter, context.pool);
-  };
-  context.factor.storage[node] = reserve(tree.panel(context.symbolic, front));
-  context.contributions[node] = reserve(tree.contribution(context.symbolic, front));
-  for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c]) {
-    const std::int32_t child = tree.node_of_front[c];
-    PageBuffer& block = context.contributions[child];
-    if (!distribution.takes_part(child, process))
-      block = reserve(tree.contribution(context.symbolic, c));
-    else if (block.size() == 0)  // not computed, after a pivot that was not positive
-      block =
-          PageBuffer(tree.nodes[child].contribution_bytes, context.meter, context.pool);
-  }
-  return Front<T>(context, front, context.factor.storage[node].template as<T>(),
-                  context.contributions[node].template as<T>());
-}
-
-template <class T>
-typename BlockAssembly<T>::Held held_here(const FrontContext<T>& context,
-                                          const FrontDistribution& distribution,
-                                          std::int32_t process, std::int32_t front) {
-  typename BlockAssembly<T>::Held held;
-  const AssemblyTree& tree = context.tree;
-  for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c])
-    held.push_back(held_columns(context.symbolic, tree, distribution, c, process));
-  return held;
-}
-
-}  // namespace
+using Kind = TileTask::Kind;
 
 template <class T>
 SharedFront<T>::SharedFront(const Site& site, std::int32_t node,
@@ -56,77 +17,136 @@ SharedFront<T>::SharedFront(const Site& site, std::int32_t node,
                             std::function<void()> ended)
     : site_(site),
       node_(node),
-      front_(open_front(site.context, site.distribution, site.process, node)),
-      panels_(front_.panels()),
-      blocks_(front_.blocks()),
-      assembly_(site.context, front_, 1,
-                held_here(site.context, site.distribution, site.process, front_.front())),
-      handles_(static_cast<std::size_t>(blocks_), nullptr),
+      front_(site.context.tree.nodes[node].last_front),
+      may_delay_(site.context.tree.kind != FactorKind::kCholesky &&
+                 site.context.pivoting.delay_reserve > 0),
       submit_(std::move(submit)),
-      ended_(std::move(ended)),
-      block_left_(static_cast<std::size_t>(blocks_), 0),
-      panel_here_(static_cast<std::size_t>(panels_), 0),
-      step_left_(static_cast<std::size_t>(panels_), 0) {
-  for (std::int32_t b = 0; b < blocks_; ++b) {
-    if (!own(b)) continue;
-    own_.push_back(b);
-    block_left_[b] = 1;
-    starpu_void_data_register(&handles_[b]);
-  }
-  for (const FrontPiece& piece :
-       front_pieces(site.context.symbolic, site.context.tree, site.distribution, node)) {
-    if (piece.to == site.process) incoming_.push_back(piece);
-    if (piece.to == site.process || piece.from == site.process)
-      ++block_left_[piece.block];
-  }
-  piece_here_.resize(incoming_.size(), 0);
-  count_work();
-}
-
-// All tasks, and all answers that others will ask for.
-template <class T>
-void SharedFront<T>::count_work() {
-  const WorkerRange group = site_.distribution.group[node_];
-  std::vector<std::int32_t> last(static_cast<std::size_t>(group.count), -1);
-  for (std::int32_t b = 0; b < blocks_; ++b)
-    last[site_.distribution.owner_of(node_, b) - group.first] = b;
-  std::int64_t tasks = 0, answers = 0;
-  for (std::int32_t b = 0; b < blocks_; ++b) tasks += block_left_[b];
-  for (std::int32_t k = 0; k < panels_; ++k) {
-    for (const std::int32_t b : own_) step_left_[k] += b > k;
-    if (!own(k)) {
-      tasks += step_left_[k];
-      continue;
-    }
-    ++step_left_[k];
-    tasks += step_left_[k];
-    for (std::int32_t p = 0; p < group.count; ++p)
-      answers += group.first + p != site_.process && last[p] > k;
-  }
-  left_ += tasks + answers;
-  const TaskId task = task_id(static_cast<std::size_t>(node_));
-  work_each_ = site_.context.tree.tasks.work(task) /
-               static_cast<double>(std::max<std::int64_t>(1, tasks));
+      ended_(std::move(ended)) {
+  const AssemblyTree& tree = site.context.tree;
+  for (auto c = tree.first_child[front_]; c >= 0; c = tree.next_sibling[c])
+    children_.push_back(c);
+  if (may_delay_) count_delays();
 }
 
 template <class T>
 void SharedFront<T>::run() {
+  if (may_delay_) fetch_delays();
+  one_less_to_fetch();
+}
+
+// Nothing more is to come before the front is opened.
+template <class T>
+void SharedFront<T>::begin() {
+  std::vector<Waiting> waiting;
+  {
+    const std::scoped_lock lock(mutex_);
+    open_buffers();
+    list_pieces();
+    count_work();
+    waiting = std::exchange(waiting_, {});
+  }
+  for (const Waiting& one : waiting) serve(one.process, one.request);
+  ++left_;
+  tasks_->submit(submit_, [this] { one_less(); });
   {
     const std::scoped_lock lock(mutex_);
     for (std::int32_t b = 0; b < blocks_; ++b)
-      if (block_left_[b] == 0) assembly_.finish(b);
+      if (block_left_[b] == 0) tasks_->assembly().finish(b);
     advance();
+    take_panels();
   }
   one_less();
 }
 
+// Address space for the whole front; memory comes with what is here.
+template <class T>
+void SharedFront<T>::open_buffers() {
+  const FrontContext<T>& context = site_.context;
+  const AssemblyTree& tree = context.tree;
+  const auto reserve = [&](const Trapezoid& layout) {
+    return PageBuffer::reserve(tree.sides() * layout.entries() * tree.entry_bytes,
+                               context.meter, context.pool);
+  };
+  const Trapezoid panel = tree.panel(context.symbolic, front_);
+  context.factor.storage[node_] = reserve(panel);
+  context.contributions[node_] = reserve(tree.contribution(context.symbolic, front_));
+  std::int32_t delayed = 0;
+  for (const std::int32_t c : children_) {
+    const std::int32_t child = tree.node_of_front[c];
+    delayed += context.delayed_by(c);
+    PageBuffer& block = context.contributions[child];
+    if (!site_.distribution.takes_part(child, site_.process))
+      block = reserve(tree.contribution(context.symbolic, c));
+    else if (block.size() == 0)  // not computed, after a pivot that was not positive
+      block =
+          PageBuffer(tree.nodes[child].contribution_bytes, context.meter, context.pool);
+  }
+  planned_ = panel.blocks();
+  panels_ = Trapezoid(panel.rows() + delayed, panel.columns() + delayed,
+                      tree.block_width[front_])
+                .blocks();
+  blocks_ = panels_ + tree.contribution(context.symbolic, front_).blocks();
+  std::vector<std::int8_t> mine;
+  for (std::int32_t b = 0; b < blocks_; ++b) {
+    mine.push_back(own(b) ? 1 : 0);
+    if (own(b)) own_.push_back(b);
+  }
+  tasks_.emplace(context, node_, mine, *this);
+}
+
+template <class T>
+void SharedFront<T>::list_pieces() {
+  const FrontContext<T>& context = site_.context;
+  assembly_.resize(static_cast<std::size_t>(blocks_));
+  block_left_.resize(static_cast<std::size_t>(blocks_), 0);
+  for (const std::int32_t b : own_) block_left_[b] = 1;
+  for (const FrontPiece& piece :
+       front_pieces(context.symbolic, context.tree, site_.distribution, node_,
+                    front().order() - context.symbolic.front_order(front_))) {
+    const bool here = piece.from == site_.process;
+    if (piece.to != site_.process && !here) continue;
+    ++block_left_[piece.block];
+    if (piece.to != site_.process) {
+      ++left_;  // an answer
+      continue;
+    }
+    assembly_[piece.block].pieces.push_back(static_cast<std::int32_t>(pieces_.size()));
+    pieces_.push_back(piece);
+    piece_here_.push_back(here ? 1 : 0);
+  }
+}
+
+// Updates of own tiles by each panel, and the panels that others will ask for.
+template <class T>
+void SharedFront<T>::count_work() {
+  const TileShape& shape = tasks_->shape();
+  last_.assign(static_cast<std::size_t>(group().count), -1);
+  for (std::int32_t b = 0; b < blocks_; ++b) last_[owner(b) - group().first] = b;
+  panel_here_.resize(static_cast<std::size_t>(panels_), 0);
+  updates_left_.resize(static_cast<std::size_t>(panels_), 0);
+  for (std::int32_t k = 0; k < panels_; ++k) {
+    for (const std::int32_t b : own_)
+      if (b > k) updates_left_[k] += shape.groups() - shape.group_of(b);
+    if (own(k)) left_ += clients(k);
+  }
+}
+
+// Other processes that need a panel: those with a later block.
+template <class T>
+std::int32_t SharedFront<T>::clients(std::int32_t panel) const {
+  std::int32_t count = 0;
+  for (std::int32_t p = 0; p < group().count; ++p)
+    count += group().first + p != site_.process && last_[p] > panel ? 1 : 0;
+  return count;
+}
+
 template <class T>
 void SharedFront<T>::one_less() {
+  if (--left_ > 0) return;
   std::function<void()> ended;
   {
     const std::scoped_lock lock(mutex_);
-    if (--left_ > 0) return;
-    drain_others();
+    close();
     ended = std::move(ended_);
   }
   ended();
@@ -136,32 +156,42 @@ template <class T>
 void SharedFront<T>::advance() {
   begin_blocks();
   fetch_pieces();
-  if (assembly_.finished() < blocks_) return;
-  begin_steps();
-  fetch_panels();
+  if (tasks_->assembly().finished() == blocks_) fetch_panels();
 }
 
 template <class T>
 void SharedFront<T>::begin_blocks() {
   const std::int32_t window = site_.context.tree.window;
   const auto count = static_cast<std::int32_t>(own_.size());
-  while (next_own_ < count &&
-         (next_own_ < window || assembly_.finished() > own_[next_own_ - window]))
-    submit_work(Kind::kAssemble, own_[next_own_++], 0);
+  while (next_own_ < count && (next_own_ < window || tasks_->assembly().finished() >
+                                                         own_[next_own_ - window])) {
+    const std::int32_t block = own_[next_own_++];
+    assembly_[block].begun = assembly_[block].busy = true;
+    tasks_->spawn({Kind::kAssemble, block, 0, block});
+  }
+}
+
+// The next pieces of a block that are here, if they are the next.
+template <class T>
+void SharedFront<T>::add_pieces(std::int32_t block) {
+  Assembly& own = assembly_[block];
+  if (!own.begun || own.busy || own.next == own.pieces.size() ||
+      piece_here_[own.pieces[own.next]] == 0)
+    return;
+  own.busy = true;
+  tasks_->spawn({Kind::kAdd, block, 0, 0});
 }
 
 // Pieces of blocks that have begun.
 template <class T>
 void SharedFront<T>::fetch_pieces() {
-  while (pieces_under_way_ < SharedFrontRules::kPieces &&
-         next_piece_ < incoming_.size() && next_own_ > 0 &&
-         incoming_[next_piece_].block <= own_[next_own_ - 1]) {
+  while (pieces_under_way_ < SharedFrontRules::kPieces && next_piece_ < pieces_.size() &&
+         next_own_ > 0 && pieces_[next_piece_].block <= own_[next_own_ - 1]) {
     const auto number = static_cast<std::int32_t>(next_piece_++);
-    const FrontPiece& piece = incoming_[number];
+    const FrontPiece& piece = pieces_[number];
+    if (piece.from == site_.process) continue;
     ++pieces_under_way_;
-    const typename BlockAssembly<T>::Columns columns{piece.child, piece.first,
-                                                     piece.last};
-    assembly_.receive(columns);
+    tasks_->assembly().receive(columns_of(number));
     site_.channel.fetch(piece.from,
                         {.kind = DataRequest::Kind::kPiece,
                          .node = node_,
@@ -169,18 +199,11 @@ void SharedFront<T>::fetch_pieces() {
                          .child = piece.child,
                          .first = piece.first,
                          .last = piece.last},
-                        piece_parts(columns), [this, number] { piece_arrived(number); });
-  }
-}
-
-template <class T>
-void SharedFront<T>::begin_steps() {
-  while (next_step_ < panels_ && steps_under_way_ < SharedFrontRules::kSteps) {
-    if (step_left_[next_step_] > 0) {
-      if (!own(next_step_) && panel_here_[next_step_] == 0) return;
-      submit_step(next_step_);
-    }
-    ++next_step_;
+                        piece_parts(columns_of(number)), [this, number] {
+                          const std::scoped_lock lock(mutex_);
+                          piece_here_[number] = 1;
+                          add_pieces(pieces_[number].block);
+                        });
   }
 }
 
@@ -188,157 +211,204 @@ template <class T>
 void SharedFront<T>::fetch_panels() {
   while (next_panel_ < panels_ && panels_here_ < SharedFrontRules::kPanels) {
     const std::int32_t k = next_panel_++;
-    if (own(k) || step_left_[k] == 0) continue;
+    if (own(k) || updates_left_[k] == 0) continue;
     ++panels_here_;
     panel_memory(k, true);
-    site_.channel.fetch(site_.distribution.owner_of(node_, k),
+    site_.channel.fetch(owner(k),
                         {.kind = DataRequest::Kind::kPanel, .node = node_, .block = k},
-                        panel_parts(k), [this, k] { panel_arrived(k); });
+                        panel_parts(k), [this, k] {
+                          const std::scoped_lock lock(mutex_);
+                          panel_here_[k] = 1;
+                          take_panels();
+                        });
   }
 }
 
-// From the channel's thread. Pieces are added in their own order, not in that of arrival.
+// Panels in turn, as the slots follow them. Own ones are final when they are here.
 template <class T>
-void SharedFront<T>::piece_arrived(std::int32_t number) {
-  const std::scoped_lock lock(mutex_);
-  piece_here_[number] = 1;
-  for (; next_added_ < incoming_.size() && piece_here_[next_added_] != 0; ++next_added_)
-    submit_work(Kind::kAdd, incoming_[next_added_].block,
-                static_cast<std::int32_t>(next_added_));
-}
-
-template <class T>
-void SharedFront<T>::panel_arrived(std::int32_t number) {
-  const std::scoped_lock lock(mutex_);
-  panel_here_[number] = 1;
-  advance();
-}
-
-template <class T>
-void SharedFront<T>::submit_step(std::int32_t panel) {
-  ++steps_under_way_;
-  if (own(panel)) submit_work(Kind::kFactor, panel, panel);
-  for (const std::int32_t b : own_)
-    if (b > panel) submit_work(Kind::kUpdate, b, panel);
-}
-
-template <class T>
-void SharedFront<T>::submit_work(Kind kind, std::int32_t target, std::int32_t source) {
-  static starpu_codelet codelets[] = {
-      make_codelet(run_work, "assemble", STARPU_VARIABLE_NBUFFERS),
-      make_codelet(run_work, "add", STARPU_VARIABLE_NBUFFERS),
-      make_codelet(run_work, "factor", STARPU_VARIABLE_NBUFFERS),
-      make_codelet(run_work, "update", STARPU_VARIABLE_NBUFFERS)};
-  starpu_task* const task = starpu_task_create();
-  task->cl = &codelets[static_cast<int>(kind)];
-  task->cl_arg = new Work{this, kind, target, source};
-  const auto access = [&](std::int32_t block, starpu_data_access_mode mode) {
-    task->handles[task->nbuffers] = handles_[block];
-    task->modes[task->nbuffers++] = mode;
-  };
-  if (kind == Kind::kUpdate && own(source)) access(source, STARPU_R);
-  access(target, STARPU_RW);
-  task->priority = block_priority(blocks_ - target, kind == Kind::kUpdate);
-  submit_(task);
-}
-
-template <class T>
-void SharedFront<T>::run_work(void* /*buffers*/[], void* argument) noexcept {
-  const auto* const work = static_cast<const Work*>(argument);
-  SharedFront& front = *work->front;
-  try {
-    // Memory is taken and given back also when nothing is to be computed any more.
-    if (!front.site_.context.log.failed() || work->kind == Kind::kAssemble ||
-        work->kind == Kind::kAdd)
-      front.compute(*work);
-    front.end_of(*work);
-  } catch (...) {
-    front.site_.context.stop();
-  }
-  if (front.site_.context.done != nullptr)
-    front.site_.context.done->fetch_add(front.work_each_);
-  delete work;
-  front.one_less();
-}
-
-template <class T>
-void SharedFront<T>::compute(const Work& work) {
-  const FlushSubnormals flush;
-  switch (work.kind) {
-    case Kind::kAssemble:
-      return assembly_.assemble(work.target);
-    case Kind::kAdd: {
-      const FrontPiece& piece = incoming_[work.source];
-      return assembly_.add({piece.child, piece.first, piece.last});
+void SharedFront<T>::take_panels() {
+  while (next_take_ < panels_) {
+    const std::int32_t k = next_take_;
+    if (panel_here_[k] == 0 || taking_) return;
+    if (!own(k)) {
+      if (!may_take(k)) return;
+      tasks_->arrived(k);
     }
-    case Kind::kFactor:
-      if (!front_.factor(work.target)) site_.pivot_failed();
-      return;
-    case Kind::kUpdate:
-      return front_.update(work.target, work.source);
+    ++next_take_;
   }
+  take_tail();
+}
+
+// Whether nothing is to be done about the slots, before the panel of another process is
+// used; else it begins.
+template <class T>
+bool SharedFront<T>::may_take(std::int32_t panel) {
+  if (!may_delay_) return true;
+  const bool slots = front().slots() > 0;
+  if (slots && !slots_asked_) {
+    slots_asked_ = true;
+    slots_here_ = false;
+    front().open_slot_rows(panel);
+    site_.channel.fetch(
+        owner(panel), {.kind = DataRequest::Kind::kSlots, .node = node_, .block = panel},
+        front().slot_rows(panel), [this] {
+          const std::scoped_lock lock(mutex_);
+          slots_here_ = true;
+          take_panels();
+        });
+    return false;
+  }
+  if (slots && !slots_here_) return false;
+  if (!slots && front().put_off(panel) == 0) {
+    front().take_panel(panel);  // for its notes alone
+    return true;
+  }
+  taking_ = true;
+  tasks_->spawn({Kind::kTake, panel, 0, 0});
+  return false;
+}
+
+// The slots as they left the last of the panels.
+template <class T>
+void SharedFront<T>::take_tail() {
+  if (!may_delay_ || own(panels_ - 1) || !own_contribution() || tail_asked_) return;
+  tail_asked_ = true;
+  if (front().slots() == 0) return tasks_->finished();
+  front().open_tail();
+  site_.channel.fetch(owner(panels_ - 1),
+                      {.kind = DataRequest::Kind::kTail, .node = node_}, front().tail(),
+                      [this] {
+                        const std::scoped_lock lock(mutex_);
+                        tail_here_ = true;
+                        tasks_->finished();
+                      });
 }
 
 template <class T>
-void SharedFront<T>::end_of(const Work& work) {
+void SharedFront<T>::compute(const TileTask& task) {
+  if (task.kind == Kind::kTake) return front().take_panel(task.column);
+  if (task.kind == Kind::kAssemble) tasks_->assembly().assemble(task.column);
+  std::vector<std::int32_t> ready;
+  {
+    const std::scoped_lock lock(mutex_);
+    Assembly& own = assembly_[task.column];
+    for (own.taken = own.next;
+         own.taken < own.pieces.size() && piece_here_[own.pieces[own.taken]] != 0;
+         ++own.taken)
+      ready.push_back(own.pieces[own.taken]);
+  }
+  for (const std::int32_t number : ready)
+    tasks_->assembly().add(columns_of(number), pieces_[number].from != site_.process);
+}
+
+template <class T>
+void SharedFront<T>::ended(const TileTask& task, bool column_done) {
+  if (task.kind == Kind::kFactor && site_.context.log.failed()) site_.pivot_failed();
   const std::scoped_lock lock(mutex_);
-  switch (work.kind) {
+  switch (task.kind) {
+    case Kind::kAssemble:
     case Kind::kAdd:
-      --pieces_under_way_;
-      [[fallthrough]];
-    case Kind::kAssemble:
-      return end_of_block(work.target);
-    case Kind::kFactor: {
-      panel_here_[work.target] = 1;
-      std::vector<Waiting> waiting;
-      std::swap(waiting, waiting_);
-      for (const Waiting& one : waiting) {
-        if (one.request.block == work.target)
-          answer_panel(one);
-        else
-          waiting_.push_back(one);
-      }
-      [[fallthrough]];
-    }
+      end_of_block(task.column);
+      break;
     case Kind::kUpdate:
-      return end_of_step(work.source);
+      if (task.source < panels_) end_of_update(task.source);
+      break;
+    case Kind::kFinish:
+      end_of_pivots();
+      break;
+    case Kind::kTake:
+      taking_ = slots_asked_ = false;
+      tasks_->arrived(task.column);
+      ++next_take_;
+      take_panels();
+      break;
+    default:
+      break;
   }
+  if (column_done) end_of_panel(task.column);
 }
 
-// A part of the assembly of a block is done, or was sent.
+// A task on the assembly of an own block has ended.
 template <class T>
 void SharedFront<T>::end_of_block(std::int32_t block) {
-  if (--block_left_[block] == 0) assembly_.finish(block);
+  Assembly& own = assembly_[block];
+  for (std::size_t i = own.next; i < own.taken; ++i)
+    if (pieces_[own.pieces[i]].from != site_.process) --pieces_under_way_;
+  own.next = own.taken;
+  own.busy = false;
+  add_pieces(block);
+  if (own.next == own.pieces.size()) {
+    tasks_->assembly().finish(block);
+    tasks_->assembled(block);
+  }
   advance();
 }
 
 template <class T>
-void SharedFront<T>::end_of_step(std::int32_t panel) {
-  if (--step_left_[panel] > 0) return;
-  --steps_under_way_;
-  if (!own(panel)) {
-    panel_memory(panel, false);
-    --panels_here_;
-  }
+void SharedFront<T>::end_of_update(std::int32_t panel) {
+  if (--updates_left_[panel] > 0 || own(panel)) return;
+  panel_memory(panel, false);
+  --panels_here_;
   advance();
+}
+
+// An own block column is final.
+template <class T>
+void SharedFront<T>::end_of_panel(std::int32_t panel) {
+  if (may_delay_ && front().slots_before(panel) > 0) left_ += clients(panel);
+  panel_here_[panel] = 1;
+  answer_waiting();
+  take_panels();
+}
+
+// The tail is factored, here.
+template <class T>
+void SharedFront<T>::end_of_pivots() {
+  tail_here_ = true;
+  if (front().slots() > 0) left_ += clients(panels_ - 1);
+  answer_waiting();
 }
 
 template <class T>
 void SharedFront<T>::serve(std::int32_t from, const DataRequest& request) {
   const std::scoped_lock lock(mutex_);
-  const Waiting waiting{from, request};
-  if (request.kind == DataRequest::Kind::kPiece)
-    answer_piece(waiting);
-  else if (panel_here_[request.block] != 0)
-    answer_panel(waiting);
+  if (can_answer(request))
+    answer({from, request});
   else
-    waiting_.push_back(waiting);
+    waiting_.push_back({from, request});
 }
 
 template <class T>
-void SharedFront<T>::answer_panel(const Waiting& waiting) {
-  site_.channel.answer(waiting.process, waiting.request,
-                       panel_parts(waiting.request.block), [this] { one_less(); });
+bool SharedFront<T>::can_answer(const DataRequest& request) const {
+  if (request.kind == DataRequest::Kind::kDelays) return true;
+  if (!tasks_) return false;
+  switch (request.kind) {
+    case DataRequest::Kind::kPanel:
+    case DataRequest::Kind::kSlots:
+      return panel_here_[request.block] != 0;
+    case DataRequest::Kind::kTail:
+      return tail_here_;
+    default:
+      return true;
+  }
+}
+
+template <class T>
+void SharedFront<T>::answer_waiting() {
+  for (const Waiting& one : std::exchange(waiting_, {})) {
+    if (can_answer(one.request))
+      answer(one);
+    else
+      waiting_.push_back(one);
+  }
+}
+
+template <class T>
+void SharedFront<T>::answer(const Waiting& waiting) {
+  if (waiting.request.kind == DataRequest::Kind::kDelays) return answer_delays(waiting);
+  if (waiting.request.kind == DataRequest::Kind::kPiece) return answer_piece(waiting);
+  site_.channel.answer(waiting.process, waiting.request, parts_of(waiting.request),
+                       [this] { one_less(); });
 }
 
 template <class T>
@@ -349,64 +419,88 @@ void SharedFront<T>::answer_piece(const Waiting& waiting) {
                        [this, block = request.block] {
                          {
                            const std::scoped_lock lock(mutex_);
-                           end_of_block(block);
+                           if (--block_left_[block] == 0)
+                             tasks_->assembly().finish(block);
+                           advance();
                          }
                          one_less();
                        });
 }
 
 template <class T>
+Channel::Parts SharedFront<T>::parts_of(const DataRequest& request) {
+  if (request.kind == DataRequest::Kind::kSlots) return front().slot_rows(request.block);
+  if (request.kind == DataRequest::Kind::kTail) return front().tail();
+  return panel_parts(request.block);
+}
+
+template <class T>
+auto SharedFront<T>::columns_of(std::int32_t piece) const ->
+    typename BlockAssembly<T>::Columns {
+  return {pieces_[piece].child, pieces_[piece].first, pieces_[piece].last};
+}
+
+template <class T>
 Channel::Parts SharedFront<T>::piece_parts(
     const typename BlockAssembly<T>::Columns& columns) {
   Channel::Parts parts;
-  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
-    parts.push_back(assembly_.memory(columns, side));
+  for (std::int32_t side = 0; side < front().storage().sides; ++side)
+    parts.push_back(tasks_->assembly().memory(columns, side));
   return parts;
 }
 
-// A factored block column: both sides, and D.
+// A factored block column: both sides, D, and what was put off.
 template <class T>
 Channel::Parts SharedFront<T>::panel_parts(std::int32_t block) {
-  const BlockColumn<T> column = block_column(front_.storage(), block);
+  const BlockColumn<T> column = block_column(front().storage(), block);
   Channel::Parts parts;
-  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+  for (std::int32_t side = 0; side < front().storage().sides; ++side)
     parts.push_back(std::as_writable_bytes(column.entries(side)));
-  if (site_.context.tree.kind == FactorKind::kLdlt) {
-    const std::int32_t first =
-        site_.context.symbolic.first_column[front_.front()] + column.first;
-    parts.push_back(
-        std::as_writable_bytes(std::span(site_.context.factor.d)
-                                   .subspan(2 * static_cast<std::size_t>(first),
-                                            2 * static_cast<std::size_t>(column.width))));
-  }
+  if (site_.context.tree.kind == FactorKind::kLdlt)
+    parts.push_back(std::as_writable_bytes(front().d_of(column)));
+  if (may_delay_) parts.push_back(front().notes(block)[0]);
   return parts;
+}
+
+template <class T>
+PageBuffer& SharedFront<T>::panel_buffer() {
+  return front().has_delayed() ? site_.context.factor.front[front_].delays->panel
+                               : site_.context.factor.storage[node_];
 }
 
 template <class T>
 void SharedFront<T>::panel_memory(std::int32_t block, bool take) {
-  const BlockColumn<T> column = block_column(front_.storage(), block);
-  PageBuffer& buffer = site_.context.factor.storage[node_];
-  for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
+  const BlockColumn<T> column = block_column(front().storage(), block);
+  PageBuffer& buffer = panel_buffer();
+  for (std::int32_t side = 0; side < front().storage().sides; ++side) {
     const auto place = std::as_bytes(column.entries(side));
     take ? buffer.fill(place) : buffer.drain(place);
   }
 }
 
+// Nobody asks for anything any more.
+template <class T>
+void SharedFront<T>::close() {
+  drain_others();
+  if (may_delay_) front().close_exchange(tail_here_);
+  if (!site_.context.told.empty())
+    for (const std::int32_t c : children_) site_.context.told[c].reset();
+}
+
 // What blocks of others have left between own ones and behind them.
 template <class T>
 void SharedFront<T>::drain_others() {
-  PageBuffer& buffer = site_.context.factor.storage[node_];
+  PageBuffer& buffer = panel_buffer();
   Bytes end = 0;  // of the own block before
-  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+  for (std::int32_t side = 0; side < front().storage().sides; ++side)
     for (const std::int32_t b : own_) {
       if (b >= panels_) continue;
-      const auto place = std::as_bytes(block_column(front_.storage(), b).entries(side));
+      const auto place = std::as_bytes(block_column(front().storage(), b).entries(side));
       const Bytes begin = place.data() - buffer.data();
       buffer.drain(end, begin);
       end = begin + std::ssize(place);
     }
   buffer.drain(end, buffer.size());
-  for (const std::int32_t b : own_) starpu_data_unregister_submit(handles_[b]);
 }
 
 template class SharedFront<float>;

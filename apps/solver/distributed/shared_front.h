@@ -2,38 +2,49 @@
 
 #include <starpu.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "solver/distributed/channel.h"
 #include "solver/distributed/front_distribution.h"
 #include "solver/distributed/front_pieces.h"
-#include "solver/front/block_assembly.h"
-#include "solver/front/front.h"
+#include "solver/runtime/tiled_front.h"
 
 namespace espalier::solver {
 
-/// One process's part of a shared front, as StarPU tasks on its block columns and
-/// messages between them.
+/// One process's part of a shared front: the tasks of a TiledFront on the block columns
+/// that are here, and the messages between the processes.
 ///
 /// Buffers have the addresses of the whole front and memory for what is here: own block
 /// columns, and for a while what others send, which lands where it would be if all were
 /// here. So the arithmetic is that of Front.
 ///
+///   delays       what the children could not eliminate comes to every process; columns
+///                may be put off only. With it the front is larger than planned, and
+///                stands in memory of its own (FrontDelays)
 ///   assembly     own block columns in turn, AssemblyTree::window at once. What others
 ///                have of the children is fetched piece by piece; what is here of the
 ///                children is added, or sent to whoever asks, and goes when the blocks
 ///                before are finished everywhere
-///   elimination  when nothing of the children is left here: factored block columns in
-///                turn, own or fetched, each with the updates of own ones behind it
+///   elimination  of own block columns as they are assembled; when nothing of the
+///   children
+///                is left here, factored block columns of others are fetched in turn. Of
+///                those that others put off columns in, the slots' rows are too, and
+///                every process follows the slots by itself (Front::take_panel)
+///   tail         of the slots, at the owner of the last block of the panel; all who have
+///                blocks of the contribution block fetch it
 ///
-/// Sums are made in one order, whatever comes first: the same shares make the same bits.
+/// Everything is added to an entry in the order in which one process would add it: the
+/// bits are those of one process.
 ///
 /// SharedFrontRules says how much is fetched at once; nothing else is ever in memory.
 template <class T>
-class SharedFront {
+class SharedFront final : public FrontExchange {
  public:
   struct Site {
     const FrontContext<T>& context;
@@ -56,72 +67,112 @@ class SharedFront {
   /// A request from another process. Any thread, also before run().
   void serve(std::int32_t from, const DataRequest& request);
 
+  void compute(const TileTask& task) override;
+  void ended(const TileTask& task, bool column_done) override;
+
  private:
-  enum class Kind : std::int8_t { kAssemble, kAdd, kFactor, kUpdate };
-  struct Work {
-    SharedFront* front;
-    Kind kind;
-    std::int32_t target, source;  // kAdd: block and piece; else block columns
-  };
   struct Waiting {
     std::int32_t process;
     DataRequest request;
   };
+  /// Assembly of an own block column.
+  struct Assembly {
+    std::vector<std::int32_t> pieces;  // that are added to it, in order
+    std::size_t next = 0, taken = 0;   // added before; taken by the task that runs
+    bool begun = false, busy = false;
+  };
+  /// Columns that a child here delayed, as others get them.
+  struct Delayed {
+    std::int32_t count = 0;
+    std::vector<std::int32_t> ids;  // rows, then columns
+    std::array<std::vector<T>, 2> values;
+  };
 
+  // What children delayed (shared_delays.cpp).
+  void count_delays();
+  void fetch_delays();
+  void fetch_delays_of(std::int32_t number);
+  void one_less_to_fetch();
+  void answer_delays(const Waiting& waiting);
+  [[nodiscard]] Delayed& delayed_here(std::int32_t number);
+  static void run_begin(void* buffers[], void* argument) noexcept;
+
+  void begin();
+  void open_buffers();
+  void list_pieces();
+  void count_work();
   // Those below need the mutex.
   void advance();
   void begin_blocks();
+  void add_pieces(std::int32_t block);
   void fetch_pieces();
-  void begin_steps();
   void fetch_panels();
-  void submit_step(std::int32_t panel);
-  void submit_work(Kind kind, std::int32_t target, std::int32_t source);
-  void answer_panel(const Waiting& waiting);
+  void take_panels();
+  [[nodiscard]] bool may_take(std::int32_t panel);
+  void take_tail();
+  void answer_waiting();
+  [[nodiscard]] bool can_answer(const DataRequest& request) const;
+  void answer(const Waiting& waiting);
   void answer_piece(const Waiting& waiting);
   void end_of_block(std::int32_t block);
-  void end_of_step(std::int32_t panel);
+  void end_of_update(std::int32_t panel);
+  void end_of_panel(std::int32_t panel);
+  void end_of_pivots();
 
-  static void run_work(void* buffers[], void* argument) noexcept;
-  void compute(const Work& work);
-  void end_of(const Work& work);
-  void piece_arrived(std::int32_t number);
-  void panel_arrived(std::int32_t number);
   void one_less();
-  void count_work();
+  [[nodiscard]] Channel::Parts parts_of(const DataRequest& request);
   [[nodiscard]] Channel::Parts panel_parts(std::int32_t block);
   [[nodiscard]] Channel::Parts piece_parts(
       const typename BlockAssembly<T>::Columns& columns);
+  [[nodiscard]] typename BlockAssembly<T>::Columns columns_of(std::int32_t piece) const;
+  [[nodiscard]] PageBuffer& panel_buffer();
   void panel_memory(std::int32_t block, bool take);
+  void close();
   void drain_others();
-  [[nodiscard]] bool own(std::int32_t block) const {
-    return site_.distribution.owner_of(node_, block) == site_.process;
+  [[nodiscard]] std::int32_t owner(std::int32_t block) const {
+    return site_.distribution.owner_of(node_, block, planned_, panels_);
   }
+  [[nodiscard]] bool own(std::int32_t block) const {
+    return owner(block) == site_.process;
+  }
+  [[nodiscard]] bool own_contribution() const {
+    return !own_.empty() && own_.back() >= panels_;
+  }
+  [[nodiscard]] WorkerRange group() const { return site_.distribution.group[node_]; }
+  [[nodiscard]] std::int32_t clients(std::int32_t panel) const;
+  [[nodiscard]] Front<T>& front() { return tasks_->front(); }
 
   Site site_;
-  std::int32_t node_;
-  Front<T> front_;
-  std::int32_t panels_, blocks_;
-  std::vector<FrontPiece> incoming_;  // pieces that are sent here, in order of blocks
-  BlockAssembly<T> assembly_;
-  std::vector<std::int32_t> own_;              // blocks
-  std::vector<starpu_data_handle_t> handles_;  // of own blocks: for dependencies only
+  std::int32_t node_, front_;
+  bool may_delay_;
   std::function<void(starpu_task*)> submit_;
   std::function<void()> ended_;
-  Flops work_each_ = 0;
+  std::vector<std::int32_t> children_;  // fronts
+  std::atomic<std::int64_t> left_{1};   // the tasks of the front, and answers to others
+  std::atomic<std::int32_t> to_fetch_{1};  // of delays, before the front is opened
+  std::vector<std::int32_t> counts_;       // of each child: columns delayed elsewhere
+  std::vector<std::vector<std::int32_t>> ids_;  // of each child: of those columns
 
-  std::mutex mutex_;            // of what follows
-  std::int64_t left_ = 1;       // tasks, answers, and run() itself
-  std::int32_t next_own_ = 0;   // in own_: blocks before it have begun
-  std::size_t next_piece_ = 0;  // in incoming_: fetched before it
-  std::int32_t pieces_under_way_ = 0;
-  std::size_t next_added_ = 0;            // in incoming_: added, or in a task, before it
-  std::vector<std::int8_t> piece_here_;   // of incoming_: received
+  std::mutex mutex_;                         // of what follows
+  std::map<std::int32_t, Delayed> delayed_;  // by number of child
+  std::optional<TiledFront<T>> tasks_;       // when it is known what the children delayed
+  std::int32_t planned_ = 0, panels_ = 0, blocks_ = 0;
+  std::vector<std::int32_t> own_;         // blocks
+  std::vector<std::int32_t> last_;        // of each process of the group: its last block
+  std::vector<FrontPiece> pieces_;        // that are added here, in order of blocks
+  std::vector<Assembly> assembly_;        // of each block
   std::vector<std::int32_t> block_left_;  // of each block: what it waits for here
-  std::int32_t next_step_ = 0, steps_under_way_ = 0;
+  std::int32_t next_own_ = 0;             // in own_: blocks before it have begun
+  std::size_t next_piece_ = 0;            // in pieces_: fetched before it
+  std::int32_t pieces_under_way_ = 0;
+  std::vector<std::int8_t> piece_here_;
   std::int32_t next_panel_ = 0, panels_here_ = 0;  // of others, fetched
-  std::vector<std::int8_t> panel_here_;            // factored, and in memory
-  std::vector<std::int32_t> step_left_;
-  std::vector<Waiting> waiting_;  // for panels
+  std::int32_t next_take_ = 0;                     // panels before it are final here
+  bool taking_ = false, slots_asked_ = false, slots_here_ = false;
+  bool tail_asked_ = false, tail_here_ = false;
+  std::vector<std::int8_t> panel_here_;     // factored, and in memory
+  std::vector<std::int32_t> updates_left_;  // by each panel, of own tiles
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace espalier::solver

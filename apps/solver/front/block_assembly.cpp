@@ -10,12 +10,12 @@ namespace espalier::solver {
 
 template <class T>
 BlockAssembly<T>::BlockAssembly(const FrontContext<T>& context, Front<T>& front,
-                                std::int32_t slices, Held held)
+                                std::int32_t slices)
     : context_(context),
       front_(front),
       node_(context.tree.node_of_front[front.front()]),
       slices_(slices),
-      held_(std::move(held)),
+      shared_(context.tree.nodes[node_].shared),
       positions_(context.tree.nodes[node_].index_entries *
                      static_cast<Bytes>(sizeof(std::int32_t)),
                  context.meter, context.pool),
@@ -52,31 +52,17 @@ void BlockAssembly<T>::assemble(std::int32_t slice) {
   take_memory(columns);
   const std::int32_t end = columns.first + columns.width;
   if (slice / slices_ < front_.panels()) front_.add_original(columns.first, end);
-  for (std::size_t c = 0; c < children_.size(); ++c) {
-    const auto& [child, positions, buffer] = children_[c];
-    if (held_.empty()) {
-      front_.add_child(child, nullptr, positions, columns.first, end);
-      if (front_.has_delayed()) front_.add_delayed(child, positions, columns.first, end);
-      continue;
-    }
-    const std::int32_t from = rows_before(positions, columns.first);
-    const std::int32_t to = rows_before(positions, end);
-    for (const auto& [first, last] : held_[c])
-      add_to_front(
-          {static_cast<std::int32_t>(c), std::max(first, from), std::min(last, to)});
-  }
+  add_children(columns);
 }
 
-// Columns that are here.
+// Of a shared front what the children delayed, all of which is here.
 template <class T>
-void BlockAssembly<T>::add_to_front(const Columns& columns) {
-  const Child& child = children_[columns.child];
-  const std::int64_t entries =
-      context_.tree.contribution(context_.symbolic, child.front).entries();
-  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
-    front_.add_columns(child.front, side,
-                       child.contribution->template as<T>() + side * entries,
-                       child.positions, columns.first, columns.last);
+void BlockAssembly<T>::add_children(const BlockColumn<T>& columns) {
+  const std::int32_t end = columns.first + columns.width;
+  for (const auto& [child, positions, buffer] : children_) {
+    if (!shared_) front_.add_child(child, nullptr, positions, columns.first, end);
+    if (front_.has_delayed()) front_.add_delayed(child, positions, columns.first, end);
+  }
 }
 
 template <class T>
@@ -100,9 +86,16 @@ void BlockAssembly<T>::receive(const Columns& columns) {
 }
 
 template <class T>
-void BlockAssembly<T>::add(const Columns& columns) {
-  add_to_front(columns);
-  PageBuffer& buffer = *children_[columns.child].contribution;
+void BlockAssembly<T>::add(const Columns& columns, bool received) {
+  const Child& child = children_[columns.child];
+  const std::int64_t entries =
+      context_.tree.contribution(context_.symbolic, child.front).entries();
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+    front_.add_columns(child.front, side,
+                       child.contribution->template as<T>() + side * entries,
+                       child.positions, columns.first, columns.last);
+  if (!received) return;
+  PageBuffer& buffer = *child.contribution;
   const std::scoped_lock lock(mutex_);
   for (std::int32_t side = 0; side < front_.storage().sides; ++side)
     buffer.drain(memory(columns, side));
@@ -114,12 +107,16 @@ std::int32_t BlockAssembly<T>::finished() {
   return finished_first_;
 }
 
-// The pages of a block, in whichever of the two buffers it lies.
+// The pages of a block, in whichever buffer it lies.
 template <class T>
 void BlockAssembly<T>::take_memory(const BlockColumn<T>& columns) {
   const std::scoped_lock lock(mutex_);
+  FrontDelays<T>* const delays =
+      shared_ ? context_.factor.front[front_.front()].delays.get() : nullptr;
   for (PageBuffer* buffer :
-       {&context_.factor.storage[node_], &context_.contributions[node_]}) {
+       {&context_.factor.storage[node_], &context_.contributions[node_],
+        delays != nullptr ? &delays->panel : nullptr}) {
+    if (buffer == nullptr || buffer->size() == 0) continue;
     for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
       const auto place = std::as_bytes(columns.entries(side));
       if (!std::less<>{}(place.data(), buffer->data()) &&

@@ -14,15 +14,11 @@ namespace espalier::solver {
 /// of the children's contribution blocks is given back when it is done.
 /// AssemblyTree::Profile says what that needs when slices begin in turn, so many at once.
 ///
-/// Of a shared front, whose slices are whole block columns, those and the parts of the
-/// children's contribution blocks that are at this process are assembled; what others
-/// send is added by add().
+/// Of a shared front, whose slices are whole block columns, assemble() adds what belongs
+/// to the front alone; columns of the children's contribution blocks are for add().
 template <class T>
 class BlockAssembly {
  public:
-  /// Columns of each child's contribution block that are here, in the order of children:
-  /// ranges [first, last), increasing.
-  using Held = std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>>;
   /// Columns [first, last) of the contribution block of the front's child number `child`.
   struct Columns {
     std::int32_t child, first, last;
@@ -30,9 +26,7 @@ class BlockAssembly {
 
   /// @param front  of a tiled node, allocated by allocate_node(); outlives this
   /// @param slices  of a block column: slice s of block J is number slices J + s
-  /// @param held    of a shared front; empty: all is here
-  BlockAssembly(const FrontContext<T>& context, Front<T>& front, std::int32_t slices = 1,
-                Held held = {});
+  BlockAssembly(const FrontContext<T>& context, Front<T>& front, std::int32_t slices = 1);
 
   /// Assembles a slice of panel or contribution block; finish() has to follow. Safe from
   /// any thread, each slice once. @throws Error when the system has no memory or the file
@@ -45,8 +39,9 @@ class BlockAssembly {
   /// Memory for columns that another process sends, where they would be if all were here:
   /// `memory` in every side.
   void receive(const Columns& columns);
-  /// Adds them to the blocks where they belong, which are here, and gives them back.
-  void add(const Columns& columns);
+  /// Adds columns to the blocks where they belong, which are here.
+  /// @param received  what they took is given back
+  void add(const Columns& columns, bool received);
   /// Where columns lie, in one block column of the child's.
   [[nodiscard]] std::span<std::byte> memory(const Columns& columns,
                                             std::int32_t side) const;
@@ -61,12 +56,12 @@ class BlockAssembly {
   };
   [[nodiscard]] BlockColumn<T> columns_of(std::int32_t slice) const;
   void take_memory(const BlockColumn<T>& columns);
-  void add_to_front(const Columns& columns);
+  void add_children(const BlockColumn<T>& columns);
 
   const FrontContext<T>& context_;
   Front<T>& front_;
   std::int32_t node_, slices_;
-  Held held_;
+  bool shared_;
   PageBuffer positions_;  // of all children's rows, one child after the other
   std::vector<Child> children_;
   std::mutex mutex_;  // of what follows, and of filling and draining buffers

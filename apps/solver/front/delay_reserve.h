@@ -2,12 +2,29 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "espalier/model/error.h"
 #include "espalier/model/units.h"
 
 namespace espalier::solver {
+
+/// What may be put off in a front that processes share: the same at each of them, for it
+/// was dealt out before the factorisation. So nobody has to be asked.
+struct SharedDelays {
+  Bytes slots = 0;              ///< for bytes_of_slots()
+  std::int32_t from_child = 0;  ///< columns that each of its children may delay
+
+  /// What every process has of so many slots of a front, at most: beside the panel, in
+  /// the tail, and what is sent.
+  [[nodiscard]] static Bytes bytes_of_slots(std::int64_t order, std::int64_t slots,
+                                            std::int32_t sides, Bytes entry_bytes) {
+    return checked_mul(entry_bytes * sides, checked_mul(slots, 3 * order + 2 * slots));
+  }
+};
 
 /// Memory kept for columns that are delayed to a parent: whoever delays pays first, for
 /// its own copies and for what the parent's panel grows by. Safe from any thread.
@@ -32,10 +49,21 @@ class DelayReserve {
     return true;
   }
 
+  /// Before anything is paid: `bytes` are for shared fronts, of which `fronts` says what.
+  void deal_out(Bytes bytes, std::map<std::int32_t, SharedDelays> fronts) {
+    left_ -= bytes;
+    shared_ = std::move(fronts);
+  }
+  [[nodiscard]] SharedDelays shared(std::int32_t front) const {
+    const auto place = shared_.find(front);
+    return place == shared_.end() ? SharedDelays{} : place->second;
+  }
+
  private:
   std::mutex mutex_;
   Bytes left_;
   std::vector<std::int32_t> incoming_;
+  std::map<std::int32_t, SharedDelays> shared_;  // not changed while fronts are factored
 };
 
 }  // namespace espalier::solver

@@ -19,11 +19,16 @@ namespace espalier::solver {
 /// children could not eliminate, the rows of the contribution block. A *slot* is a column
 /// (and row) of this front that found no pivot in its block. Slots are tried once more
 /// together, after all blocks: the tail. What is left then goes to the parent.
+///
+/// Of a front that processes share each has the slots of the blocks before its last one;
+/// those who have blocks of the contribution block, and the owner of the panel's last
+/// block, have the tail too.
 template <class T>
 struct FrontDelays {
   std::int32_t delayed_in = 0;
-  std::vector<std::int32_t> rows_in, columns_in;      ///< rows and columns of the matrix
-  std::vector<T> panel;                               ///< both sides, when delayed_in > 0
+  std::vector<std::int32_t> from_child;           ///< of each child in turn: how many
+  std::vector<std::int32_t> rows_in, columns_in;  ///< rows and columns of the matrix
+  PageBuffer panel;  ///< both sides, when delayed_in > 0; of a shared front what is here
   std::vector<std::int32_t> row_order, column_order;  ///< likewise, as Factor's
   std::vector<T> d;
 
@@ -86,7 +91,7 @@ struct Factor {
   /// Where side 0 of a front's panel begins; side 1 follows it.
   /// @param node_storage  the storage of the front's node, or a copy read from the file
   [[nodiscard]] const T* panel_data(std::int32_t s, const T* node_storage) const {
-    return delayed_in(s) > 0 ? front[s].delays->panel.data()
+    return delayed_in(s) > 0 ? front[s].delays->panel.template as<T>()
                              : node_storage + front[s].offset;
   }
   [[nodiscard]] std::int32_t delayed_in(std::int32_t s) const {

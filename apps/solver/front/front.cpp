@@ -9,11 +9,12 @@
 namespace espalier::solver {
 namespace {
 
-std::int32_t delayed_by_children(const AssemblyTree& tree, const auto& factor,
-                                 std::int32_t front) {
+template <class T>
+std::int32_t delayed_by_children(const FrontContext<T>& context, std::int32_t front) {
+  const AssemblyTree& tree = context.tree;
   std::int32_t count = 0;
   for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c])
-    count += factor.delayed_out(c);
+    count += context.delayed_by(c);
   return count;
 }
 
@@ -25,7 +26,7 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
     : context_(context), front_(front) {
   const Symbolic& symbolic = context.symbolic;
   Factor<T>& factor = context.factor;
-  delayed_in_ = delayed_by_children(context.tree, factor, front);
+  delayed_in_ = delayed_by_children(context, front);
   if (delayed_in_ > 0) open_delays();
   storage_.panel_layout = factor.panel(symbolic, context.tree, front);
   storage_.contribution_layout = context.tree.contribution(symbolic, front);
@@ -35,8 +36,7 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
 
   FrontDelays<T>* const own = delays();
   if (own != nullptr) {
-    own->panel.assign(storage_.sides * storage_.panel_layout.entries(), T{0});
-    panel = own->panel.data();
+    panel = own->panel.template as<T>();
   }
   for (std::int32_t side = 0; side < storage_.sides; ++side) {
     storage_.panel[side] = panel + side * storage_.panel_layout.entries();
@@ -47,6 +47,9 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
     factor.front[front].offset =
         panel - factor.storage[context.tree.node_of_front[front]].template as<T>();
   if (kind() == FactorKind::kCholesky) return;
+  if (context.tree.nodes[context.tree.node_of_front[front]].shared &&
+      context.pivoting.delay_reserve > 0)
+    open_exchange();
   const std::int32_t first = symbolic.first_column[front];
   row_order_ = own != nullptr ? own->row_order.data() : factor.row_order.data() + first;
   if (kind() == FactorKind::kLdlt)

@@ -40,6 +40,19 @@ struct FrontContext {
   std::atomic<Flops>* done = nullptr;  ///< work of what has ended, for progress
   /// Called in a catch block of a task: keeps the exception and ends the job.
   std::function<void()> stop{};
+  /// Of shared fronts: what their children delayed, by front, as other processes say it;
+  /// null: it is here, in the factor.
+  std::span<std::unique_ptr<FrontDelays<T>>> told{};
+
+  /// Null: none.
+  [[nodiscard]] const FrontDelays<T>* delays_of_child(std::int32_t child) const {
+    if (!told.empty() && told[child] != nullptr) return told[child].get();
+    return factor.front[child].delays.get();
+  }
+  [[nodiscard]] std::int32_t delayed_by(std::int32_t child) const {
+    const FrontDelays<T>* const delays = delays_of_child(child);
+    return delays != nullptr ? delays->delayed_out() : 0;
+  }
 };
 
 /// The numerical work on one front, piece by piece, as tasks call it:
@@ -54,6 +67,10 @@ struct FrontContext {
 /// Columns that find no pivot inside their block leave it as slots (FrontDelays) and
 /// follow the elimination beside the panel; finish_pivots() tries them once more
 /// together. What is left goes to the parent, or where it may not, is taken as it is.
+///
+/// Of a front that processes share every process keeps the slots by itself: of a block
+/// column that another one factored it takes which columns were put off and the slots'
+/// rows in it, and does with them what the other one did (docs/decisions/0149).
 template <class T>
 class Front {
  public:
@@ -101,6 +118,39 @@ class Front {
   /// first that one does not is put back and tried once more, over all rows.
   void accept(std::int32_t block);
   void finish_pivots();
+
+  // Of a shared front whose columns may be put off: what its processes send each other.
+  using Parts = std::vector<std::span<std::byte>>;
+  [[nodiscard]] std::int32_t slots() const {
+    return delays() != nullptr ? delays()->slots() : 0;
+  }
+  /// Of a block column of the panel, what was eliminated and in which order.
+  [[nodiscard]] Parts notes(std::int32_t block);
+  /// Columns that a block column put off, by its notes.
+  [[nodiscard]] std::int32_t put_off(std::int32_t block) const {
+    return block_column(storage_, block).width - notes_[block][0];
+  }
+  /// Slots of blocks before it, and their rows in it.
+  [[nodiscard]] std::int32_t slots_before(std::int32_t block) const {
+    return slot_rows_[block].count;
+  }
+  [[nodiscard]] Parts slot_rows(std::int32_t block);
+  /// Memory for slot_rows() of a block column of another process: of all slots up to now.
+  void open_slot_rows(std::int32_t block);
+  /// A block column of another process, its notes and slot_rows() are here: in turn.
+  void take_panel(std::int32_t block);
+  /// LDL^T: D of a block column.
+  [[nodiscard]] std::span<T> d_of(const BlockColumn<T>& column) const {
+    return {d_ + 2 * std::int64_t{column.first},
+            2 * static_cast<std::size_t>(column.width)};
+  }
+  /// What finish_pivots() left at the owner of the last block, and memory for it
+  /// elsewhere.
+  [[nodiscard]] Parts tail();
+  void open_tail();
+  /// All has been sent. @param has_tail  what is left of the slots is here
+  void close_exchange(bool has_tail);
+
   /// Updates block column `target` by the factored block column `source` < target, or
   /// by the tail for source == panels().
   void update(std::int32_t target, std::int32_t source) {
@@ -135,6 +185,8 @@ class Front {
   [[nodiscard]] std::int32_t clear_pivots(const BlockColumn<T>& column,
                                           std::int32_t factored) const;
   void open_delays();
+  void open_exchange();
+  void gather_tail();
   void add_entry(std::int32_t i, std::int32_t j, T value, std::int32_t begin,
                  std::int32_t end);
   /// A block column whose pivots not all rows have been asked about.
@@ -201,6 +253,8 @@ class Front {
   std::vector<std::int32_t> eliminated_;  // columns of each block; Cholesky: all of them
   std::vector<T> corner_;  // slots x slots: what is left of them among themselves
   std::unique_ptr<OpenPanel> open_;
+  std::vector<std::vector<std::int32_t>> notes_;  // shared, of each block of the panel
+  std::vector<Slots> slot_rows_;                  // likewise
 };
 
 }  // namespace espalier::solver

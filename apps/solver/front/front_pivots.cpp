@@ -42,7 +42,8 @@ bool pay_for_parent(const FrontContext<T>& context, std::int32_t front,
   // system is a pivot for it.
   if (context.symbolic.ends_system(front)) return false;
   const std::int32_t parent = context.symbolic.parent[front];
-  if (context.tree.nodes[context.tree.node_of_front[parent]].shared) return false;
+  if (context.tree.nodes[context.tree.node_of_front[parent]].shared)
+    return count <= context.reserve.shared(parent).from_child;
   const Trapezoid plan = context.tree.panel(context.symbolic, parent);
   return context.reserve.pay(parent, count, 0, [&](std::int32_t more) -> Bytes {
     if (more == 0) return 0;
@@ -118,6 +119,14 @@ void Front<T>::close_panel(std::int32_t block, const BlockColumn<T>& column,
   if (eliminated < column.width) leave_slots(column, eliminated, slots);
   eliminated_[block] = eliminated;
   if (delays() != nullptr) delays()->eliminated[block] = eliminated;
+  if (notes_.empty()) return;
+  std::vector<std::int32_t>& notes = notes_[block];
+  notes[0] = eliminated;
+  const std::int32_t* const orders[] = {row_order_, column_order_};
+  for (std::int32_t side = 0; side < storage_.sides; ++side)
+    std::copy_n(orders[side] + column.first, column.width,
+                notes.data() + 1 + side * column.width);
+  slot_rows_[block] = slots;
 }
 
 template <class T>
@@ -150,8 +159,10 @@ std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leav
 template <class T>
 bool Front<T>::pay_for_slots(std::int32_t slots, std::int32_t count) {
   const AssemblyTree& tree = context_.tree;
-  if (tree.nodes[tree.node_of_front[front_]].shared) return false;  // others have parts
   const std::int64_t order = pivots() + contribution_rows(), after = slots + count;
+  if (tree.nodes[tree.node_of_front[front_]].shared)
+    return SharedDelays::bytes_of_slots(order, after, storage_.sides, sizeof(T)) <=
+           context_.reserve.shared(front_).slots;
   const Bytes own = static_cast<Bytes>(sizeof(T)) * storage_.sides *
                     (2 * count * order + 2 * after * after);
   return context_.reserve.pay(-1, count, own, {});
@@ -228,10 +239,10 @@ void Front<T>::log_counts(const PivotCounts& counts, bool last_resort) {
   context_.log.add(statistics);
 }
 
+// What is left of the slots comes together; of what they are in the panel the rest goes.
 template <class T>
-void Front<T>::finish_pivots() {
+void Front<T>::gather_tail() {
   FrontDelays<T>* const own = delays();
-  if (own == nullptr || own->slots() == 0) return;
   const std::int32_t slots = own->slots(), rows = contribution_rows();
   const std::int64_t order = pivots() + rows, leading = slots + rows;
   for (std::int32_t side = 0; side < storage_.sides; ++side) {
@@ -254,6 +265,15 @@ void Front<T>::finish_pivots() {
   own->tail_row_order.resize(slots);
   own->tail_column_order.resize(slots);
   own->tail_d.resize(2 * std::int64_t{slots});
+}
+
+template <class T>
+void Front<T>::finish_pivots() {
+  FrontDelays<T>* const own = delays();
+  if (own == nullptr || own->slots() == 0) return;
+  gather_tail();
+  const std::int32_t slots = own->slots(), rows = contribution_rows();
+  const std::int64_t leading = std::int64_t{slots} + rows;
   const auto ld = static_cast<std::int32_t>(leading);
   const RowSegment<T> below{own->tail[0].data() + slots, ld, rows};
   const RowSegment<T> right{own->tail[1].data() + slots, ld, rows};
@@ -287,6 +307,7 @@ void Front<T>::finish_pivots() {
                                                   Rest);                                 \
   template bool Front<T>::pay_for_slots(std::int32_t, std::int32_t);                     \
   template void Front<T>::log_counts(const PivotCounts&, bool);                          \
+  template void Front<T>::gather_tail();                                                 \
   template void Front<T>::finish_pivots();
 ESPALIER_INSTANTIATE(float)
 ESPALIER_INSTANTIATE(double)

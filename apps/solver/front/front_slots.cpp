@@ -16,7 +16,8 @@ void Front<T>::open_delays() {
   own->delayed_in = delayed_in_;
   const AssemblyTree& tree = context_.tree;
   for (auto c = tree.first_child[front_]; c >= 0; c = tree.next_sibling[c]) {
-    const FrontDelays<T>* const child = context_.factor.front[c].delays.get();
+    const FrontDelays<T>* const child = context_.delays_of_child(c);
+    own->from_child.push_back(context_.delayed_by(c));
     if (child == nullptr) continue;
     for (std::int32_t k = child->tail_eliminated; k < child->slots(); ++k) {
       own->rows_in.push_back(child->row_id(symbolic, c, k));
@@ -30,17 +31,21 @@ void Front<T>::open_delays() {
   if (kind() == FactorKind::kLdlt) own->d.resize(2 * std::int64_t{columns});
   for (std::int32_t k = 0; k < layout.blocks(); ++k)
     own->eliminated.push_back(layout.width(k));
+  const Bytes bytes = tree.sides() * layout.entries() * static_cast<Bytes>(sizeof(T));
+  own->panel = tree.nodes[tree.node_of_front[front_]].shared
+                   ? PageBuffer::reserve(bytes, nullptr, nullptr)
+                   : PageBuffer(bytes);
 }
 
 template <class T>
 void Front<T>::add_delayed(std::int32_t child, std::span<const std::int32_t> positions,
                            std::int32_t begin, std::int32_t end) {
-  const FrontDelays<T>* const from = context_.factor.front[child].delays.get();
+  const FrontDelays<T>* const from = context_.delays_of_child(child);
   if (from == nullptr) return;
   std::int32_t place = context_.symbolic.pivots(front_);
   for (auto c = context_.tree.first_child[front_]; c != child;
        c = context_.tree.next_sibling[c])
-    place += context_.factor.delayed_out(c);
+    place += context_.delayed_by(c);
   const std::int32_t slots = from->slots(), first = from->tail_eliminated;
   const std::int64_t leading = slots + static_cast<std::int64_t>(positions.size());
   for (std::int32_t j = first; j < slots; ++j) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "espalier/model/error.h"
 #include "solver/front/block_assembly.h"
 #include "solver/front/flush_subnormals.h"
 #include "solver/kernels/single_pivot.h"
@@ -269,6 +270,9 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
                           first_of(std::max(task.row * shape.group, task.column)), end);
     case Kind::kFinish:
       return front.finish_pivots();
+    case Kind::kAdd:
+    case Kind::kTake:
+      ESPALIER_ASSERT(false, "these are for those who exchange parts of the front");
   }
 }
 

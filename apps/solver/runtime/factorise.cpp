@@ -57,6 +57,7 @@ class Factorisation {
         pool_(input.pool_limit, input.resident),
         factor_(input.symbolic, tree_),
         contributions_(tree_.nodes.size()),
+        told_(shared == nullptr ? 0 : input.symbolic.parent.size()),
         context_{.symbolic = input.symbolic,
                  .permuted = input.permuted,
                  .tree = tree_,
@@ -70,7 +71,8 @@ class Factorisation {
                  .meter = &meter_,
                  .pool = &pool_,
                  .done = &done_,
-                 .stop = [this] { stop(); }},
+                 .stop = [this] { stop(); },
+                 .told = told_},
         arguments_(tree_.nodes.size()),
         children_left_(tree_.nodes.size()),
         tiled_(tree_.nodes.size()),
@@ -288,6 +290,7 @@ class Factorisation {
   PagePool pool_;
   Factor<T> factor_;
   std::vector<PageBuffer> contributions_;
+  std::vector<std::unique_ptr<FrontDelays<T>>> told_;
   FrontContext<T> context_;
   espalier_job* job_ = nullptr;
   std::vector<Argument> arguments_;

@@ -1,5 +1,7 @@
 #include "solver/runtime/tiled_front.h"
 
+#include <algorithm>
+
 #include "solver/runtime/run_recorder.h"
 #include "solver/runtime/starpu_tasks.h"
 
@@ -9,26 +11,41 @@ namespace {
 using Kind = TileTask::Kind;
 
 template <class T>
-Front<T> open_front(const FrontContext<T>& context, std::int32_t node) {
-  allocate_node(context, node);
+Front<T> open_front(const FrontContext<T>& context, std::int32_t node, bool allocates) {
+  if (allocates) allocate_node(context, node);
   return Front<T>(context, context.tree.nodes[node].last_front,
                   context.factor.storage[node].template as<T>(),
                   context.contributions[node].template as<T>());
 }
+
+bool of_assembly(Kind kind) { return kind == Kind::kAssemble || kind == Kind::kAdd; }
 
 }  // namespace
 
 template <class T>
 TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node,
                           RunRecorder* recorder)
+    : TiledFront(context, node, recorder, {}, nullptr) {}
+
+template <class T>
+TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node,
+                          const std::vector<std::int8_t>& mine, FrontExchange& exchange)
+    : TiledFront(context, node, nullptr, mine, &exchange) {}
+
+template <class T>
+TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node,
+                          RunRecorder* recorder, const std::vector<std::int8_t>& mine,
+                          FrontExchange* exchange)
     : context_(context),
       node_(node),
       recorder_(recorder),
-      front_(open_front(context, node)),
+      exchange_(exchange),
+      front_(open_front(context, node, exchange == nullptr)),
       shape_(shape_of(context, front_)),
-      writes_(context.tree.nodes[node].factor_at >= 0 && !front_.has_delayed()),
-      assembly_(context, front_, shape_.slices),
-      graph_(shape_) {
+      writes_(context.tree.nodes[node].factor_at >= 0 && !front_.has_delayed() &&
+              exchange == nullptr),
+      assembly_(context, front_, exchange == nullptr ? shape_.slices : 1),
+      graph_(shape_, mine) {
   if (recorder_ != nullptr) recorder_->opened(node, shape_);
 }
 
@@ -37,7 +54,8 @@ starpu_task* TiledFront<T>::create(const TileTask& task) {
   static starpu_codelet codelets[] = {
       make_codelet(run_tile_task, "assemble"), make_codelet(run_tile_task, "factor"),
       make_codelet(run_tile_task, "solve"),    make_codelet(run_tile_task, "accept"),
-      make_codelet(run_tile_task, "update"),   make_codelet(run_tile_task, "finish")};
+      make_codelet(run_tile_task, "update"),   make_codelet(run_tile_task, "finish"),
+      make_codelet(run_tile_task, "add"),      make_codelet(run_tile_task, "take")};
   RunningTask* running = nullptr;
   {
     const std::scoped_lock lock(mutex_);
@@ -56,16 +74,44 @@ void TiledFront<T>::submit(std::function<void(starpu_task*)> submit,
   submit_ = std::move(submit);
   ended_ = std::move(ended);
   // One for this function, which a task that ends meanwhile must not destroy.
-  to_run_ = graph_.tasks() + 1 + (writes_ ? shape_.panels : 0);
+  to_run_ += graph_.tasks() + 1 + (writes_ ? shape_.panels : 0);
   work_each_ = context_.tree.tasks.work(task_id(static_cast<std::size_t>(node_))) /
-               static_cast<double>(graph_.tasks());
+               static_cast<double>(std::max<std::int64_t>(1, graph_.tasks()));
+  change_graph([&](std::vector<TileTask>& ready) { graph_.start(ready); });
+  end_one();
+}
+
+// Changes the graph, and submits what that makes ready.
+template <class T>
+template <class Change>
+void TiledFront<T>::change_graph(const Change& change) {
   std::vector<TileTask> ready;
   {
     const std::scoped_lock lock(mutex_);
-    graph_.start(ready);
+    change(ready);
   }
   submit_all(ready);
-  end_one();
+}
+
+template <class T>
+void TiledFront<T>::assembled(std::int32_t column) {
+  change_graph([&](std::vector<TileTask>& ready) { graph_.assembled(column, ready); });
+}
+
+template <class T>
+void TiledFront<T>::arrived(std::int32_t panel) {
+  change_graph([&](std::vector<TileTask>& ready) { graph_.arrived(panel, ready); });
+}
+
+template <class T>
+void TiledFront<T>::finished() {
+  change_graph([&](std::vector<TileTask>& ready) { graph_.finished(ready); });
+}
+
+template <class T>
+void TiledFront<T>::spawn(const TileTask& task) {
+  ++to_run_;
+  submit_(create(task));
 }
 
 template <class T>
@@ -85,6 +131,16 @@ bool TiledFront<T>::stopped() const {
   return failed_ || context_.log.failed() || (context_.file && context_.file->failed());
 }
 
+// After a failure the tasks that are left do nothing but end; those of others wait for
+// what is sent.
+template <class T>
+void TiledFront<T>::compute(const TileTask& task) {
+  if (exchange_ != nullptr && (of_assembly(task.kind) || task.kind == Kind::kTake))
+    exchange_->compute(task);
+  else if (!stopped())
+    run_tile(shape_, task, front_, assembly_);
+}
+
 // The front may be gone when its last task has ended.
 template <class T>
 void TiledFront<T>::run_tile_task(void* /*buffers*/[], void* argument) noexcept {
@@ -93,8 +149,7 @@ void TiledFront<T>::run_tile_task(void* /*buffers*/[], void* argument) noexcept 
   if (recorder != nullptr)
     recorder->begin(front->node_, &task, priority(front->shape_, task));
   try {
-    // After a failure the tasks that are left do nothing but end.
-    if (!front->stopped()) run_tile(front->shape_, task, front->front_, front->assembly_);
+    front->compute(task);
   } catch (...) {
     front->failed_ = true;
     front->context_.stop();
@@ -113,14 +168,13 @@ void TiledFront<T>::end(const TileTask& task) {
   const bool of_panel = task.kind == Kind::kFactor || task.kind == Kind::kSolve ||
                         task.kind == Kind::kAccept;
   bool final = false;
-  std::vector<TileTask> ready;
-  {
-    const std::scoped_lock lock(mutex_);
-    graph_.end(task, ready);
-    final = writes_ && of_panel && graph_.column_done(task.column);
-  }
-  submit_all(ready);
-  if (final) {
+  if (exchange_ == nullptr || (!of_assembly(task.kind) && task.kind != Kind::kTake))
+    change_graph([&](std::vector<TileTask>& ready) {
+      graph_.end(task, ready);
+      final = of_panel && graph_.column_done(task.column);
+    });
+  if (exchange_ != nullptr) exchange_->ended(task, final);
+  if (final && writes_) {
     if (stopped())
       end_one();  // nothing to write
     else

@@ -16,16 +16,37 @@ namespace espalier::solver {
 
 class RunRecorder;
 
+/// What processes that share a front do beside its own tasks: they send one another block
+/// columns and pieces of the children's contribution blocks.
+class FrontExchange {
+ public:
+  virtual ~FrontExchange() = default;
+  /// Computes kAssemble, kAdd or kTake: the others are the front's.
+  virtual void compute(const TileTask& task) = 0;
+  /// A task has ended, and what it made ready in the graph is submitted.
+  /// @param column_done  it made all of its block column of the panel final
+  virtual void ended(const TileTask& task, bool column_done) = 0;
+};
+
 /// A large front as StarPU tasks on its tiles (tile_graph.h). A task is submitted when
 /// all that it waits for has ended, by the task that ended last: so StarPU holds at most
 /// one task a tile and the slices that are being assembled, and neither handles nor
 /// dependencies (docs/decisions/0115).
+///
+/// Of a front that processes share these are the tasks on the block columns that are
+/// here: the same tasks, so that the front has the same bits wherever its block columns
+/// are (docs/decisions/0149). Their assembly, and what comes from others, are the
+/// business of a FrontExchange.
 template <class T>
 class TiledFront {
  public:
   /// Allocates the front's storage. @param recorder  may be null
   TiledFront(const FrontContext<T>& context, std::int32_t node,
              RunRecorder* recorder = nullptr);
+  /// Of a front that is shared, whose storage is there.
+  /// @param mine  of each block column; @param exchange  outlives this
+  TiledFront(const FrontContext<T>& context, std::int32_t node,
+             const std::vector<std::int8_t>& mine, FrontExchange& exchange);
   TiledFront(const TiledFront&) = delete;
   TiledFront& operator=(const TiledFront&) = delete;
 
@@ -36,13 +57,29 @@ class TiledFront {
   /// the last of them, and may destroy this object.
   void submit(std::function<void(starpu_task*)> submit, std::function<void()> ended);
 
+  // For the exchange, from any thread.
+  [[nodiscard]] Front<T>& front() { return front_; }
+  [[nodiscard]] BlockAssembly<T>& assembly() { return assembly_; }
+  [[nodiscard]] const TileShape& shape() const { return shape_; }
+  /// Submits a task that is not in the graph.
+  void spawn(const TileTask& task);
+  /// As TileGraph's.
+  void assembled(std::int32_t column);
+  void arrived(std::int32_t panel);
+  void finished();
+
  private:
   struct RunningTask {
     TiledFront* front;
     TileTask task;
   };
 
+  TiledFront(const FrontContext<T>& context, std::int32_t node, RunRecorder* recorder,
+             const std::vector<std::int8_t>& mine, FrontExchange* exchange);
   static void run_tile_task(void* buffers[], void* argument) noexcept;
+  void compute(const TileTask& task);
+  template <class Change>
+  void change_graph(const Change& change);
   void end(const TileTask& task);
   void submit_all(const std::vector<TileTask>& ready);
   void end_one();
@@ -53,6 +90,7 @@ class TiledFront {
   const FrontContext<T>& context_;
   std::int32_t node_;
   RunRecorder* recorder_;
+  FrontExchange* exchange_;
   Front<T> front_;
   TileShape shape_;
   bool writes_;  // each block of the panel, once it is factored
@@ -60,7 +98,7 @@ class TiledFront {
   Flops work_each_ = 0;  // of a task, all taken for equal
   std::function<void(starpu_task*)> submit_;
   std::function<void()> ended_;
-  std::atomic<std::int64_t> to_run_;
+  std::atomic<std::int64_t> to_run_{0};
   std::atomic<bool> failed_{false};  // a task of this front did not do its work
 
   std::mutex mutex_;  // guards what follows

@@ -16,6 +16,7 @@ bool left_out(std::span<const std::int8_t> without, std::size_t node) {
 // Calls field(name, array) for all arrays of a front's delays but the panel.
 template <class Delays, class Field>
 void for_each_field(Delays& delays, const Field& field) {
+  field("children", delays.from_child);
   field("rows in", delays.rows_in);
   field("cols in", delays.columns_in);
   field("d-rows", delays.row_order);
@@ -75,14 +76,12 @@ class FactorLoader {
   }
 
   void take_front(std::int32_t s, bool with_delays) {
-    std::int64_t incoming = 0;
-    for (auto c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c])
-      incoming += factor_.delayed_out(c);
-    require(incoming == 0 || with_delays, s, "delays");
     if (with_delays) {
       factor_.front[s].delays = std::make_unique<FrontDelays<T>>();
-      take_delays(s, static_cast<std::int32_t>(incoming), *factor_.front[s].delays);
+      take_delays(s, *factor_.front[s].delays);
     }
+    const std::int64_t incoming = factor_.delayed_in(s);
+    if (!is_part(s)) check_incoming(s, incoming);
     if (tree_.kind == FactorKind::kLdlt)
       check_pivots(s, incoming > 0 ? factor_.front[s].delays->d.data()
                                    : factor_.d.data() +
@@ -93,6 +92,17 @@ class FactorLoader {
     };
     check_order(s, own(factor_.row_order));
     if (tree_.kind == FactorKind::kLu) check_order(s, own(factor_.column_order));
+  }
+
+  // Of a front that is not all here, and whose children need not be.
+  [[nodiscard]] bool is_part(std::int32_t s) const {
+    return left_out(without_, static_cast<std::size_t>(tree_.node_of_front[s]));
+  }
+
+  void check_incoming(std::int32_t s, std::int64_t incoming) const {
+    for (auto c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c])
+      incoming -= factor_.delayed_out(c);
+    require(incoming == 0, s, "delays");
   }
 
   // Places inside the blocks of a panel.
@@ -124,11 +134,23 @@ class FactorLoader {
       require(value >= 0 && value < end, s, "indices of delays");
   }
 
-  void take_delays(std::int32_t s, std::int32_t incoming, FrontDelays<T>& delays) {
+  void check_children(std::int32_t s, const FrontDelays<T>& delays) const {
+    std::int64_t children = 0, incoming = 0;
+    for (auto c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c]) ++children;
+    for (const std::int32_t count : delays.from_child) {
+      require(count >= 0, s, "delays");
+      incoming += count;
+    }
+    require(incoming == delays.delayed_in &&
+                std::ssize(delays.from_child) == (incoming > 0 ? children : 0),
+            s, "delays");
+  }
+
+  void take_delays(std::int32_t s, FrontDelays<T>& delays) {
     std::array<std::int32_t, 2> counts{};
     file_.take<std::int32_t>("delayed", counts);
-    require(counts[0] == incoming, s, "delays");
-    delays.delayed_in = incoming;
+    require(counts[0] >= 0 && counts[0] <= symbolic_.size, s, "delays");
+    delays.delayed_in = counts[0];
     delays.tail_eliminated = counts[1];
     for_each_field(delays, [this]<class V>(const char* name, std::vector<V>& array) {
       array = file_.take<V>(name);
@@ -144,6 +166,7 @@ class FactorLoader {
     const auto size = [&](const auto& array, std::int64_t entries) {
       require(std::ssize(array) == entries, s, "sizes of delays");
     };
+    check_children(s, delays);
     size(delays.rows_in, delays.delayed_in);
     size(delays.columns_in, delays.delayed_in);
     size(delays.row_order, moved ? columns : 0);
@@ -154,7 +177,8 @@ class FactorLoader {
     for (std::int32_t side = 0; side < 2; ++side) {
       const std::int64_t kept = side < tree_.sides() ? slots : 0;
       size(delays.passed[side], kept * columns);
-      size(delays.tail[side], kept * (slots + rows));
+      if (!is_part(s) || !delays.tail[side].empty())
+        size(delays.tail[side], kept * (slots + rows));
     }
     size(delays.tail_row_order, slots);
     size(delays.tail_column_order, slots);
@@ -165,10 +189,10 @@ class FactorLoader {
       require(eliminated >= 0 && eliminated <= layout.width(k), s, "delays");
       left += layout.width(k) - eliminated;
     }
-    require(left == slots && delays.tail_eliminated >= 0 &&
-                delays.tail_eliminated <= slots &&
-                (symbolic_.parent[s] >= 0 || delays.tail_eliminated == slots),
-            s, "delays");
+    require(
+        left == slots && delays.tail_eliminated >= 0 && delays.tail_eliminated <= slots &&
+            (symbolic_.parent[s] >= 0 || is_part(s) || delays.tail_eliminated == slots),
+        s, "delays");
     check_range(s, delays.rows_in, symbolic_.size);
     check_range(s, delays.columns_in, symbolic_.size);
     if (moved) check_order(s, delays.row_order);
@@ -193,7 +217,10 @@ class FactorLoader {
     for (std::int32_t s = place.first_front; s <= place.last_front; ++s) {
       const auto count = static_cast<std::size_t>(entries(s));
       if (factor_.delayed_in(s) > 0) {
-        factor_.front[s].delays->panel = file_.take<T>("panel", count);
+        require_room(s, entries(s));
+        PageBuffer& panel = factor_.front[s].delays->panel;
+        panel = PageBuffer(entries(s) * static_cast<Bytes>(sizeof(T)));
+        file_.take<T>("panel", std::span(panel.template as<T>(), count));
         continue;
       }
       factor_.front[s].offset = offset;

@@ -356,25 +356,52 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
 }
 
 template <class T>
-void FrontSolve<T>::forward_blocks(std::int32_t front, const T* storage,
-                                   std::int32_t begin, std::int32_t end,
-                                   const Vectors<T>& x, T* block) const {
-  Local local = open(front, storage, x.count);
-  local.x = x.data;
-  local.block = block;
-  for (std::int32_t k = begin; k < end; ++k) forward_block(local, k);
+std::int32_t FrontSolve<T>::slots_before(std::int32_t front, std::int32_t block) const {
+  const FrontDelays<T>* const delays = view_.factor.front[front].delays.get();
+  if (delays == nullptr) return 0;
+  const Trapezoid layout = view_.factor.panel(view_.symbolic, view_.tree, front);
+  std::int32_t count = 0;
+  for (std::int32_t k = 0; k < block; ++k)
+    count += layout.width(k) - delays->eliminated[k];
+  return count;
 }
 
 template <class T>
+auto FrontSolve<T>::open_blocks(std::int32_t front, const T* storage, const Vectors<T>& x,
+                                const SlotVectors& slots, T* block,
+                                std::int32_t seen) const -> Local {
+  Local local = open(front, storage, x.count);
+  local.x = local.z = x.data;
+  local.z_stride = x.stride;
+  local.slot = slots.slots;
+  local.tail = slots.tail;
+  local.block = block;
+  local.slots_seen = seen;
+  return local;
+}
+
+template <class T>
+void FrontSolve<T>::forward_blocks(std::int32_t front, const T* storage,
+                                   std::int32_t begin, std::int32_t end,
+                                   const Vectors<T>& x, const SlotVectors& slots,
+                                   T* block) const {
+  Local local = open_blocks(front, storage, x, slots, block, slots_before(front, begin));
+  for (std::int32_t k = begin; k < end; ++k) forward_block(local, k);
+  if (end == local.layout.blocks()) forward_tail(local);
+}
+
+// What forward() left of a block is not needed where x of it goes.
+template <class T>
 void FrontSolve<T>::backward_blocks(std::int32_t front, const T* storage,
                                     std::int32_t begin, std::int32_t end,
-                                    const Vectors<T>& z, const Vectors<T>& x,
+                                    const Vectors<T>& z, const Vectors<T>& whole,
+                                    const Vectors<T>& x, const SlotVectors& slots,
                                     T* block) const {
-  Local local = open(front, storage, x.count);
-  local.x = x.data;
-  local.z = z.data + view_.symbolic.first_column[front];
-  local.z_stride = z.stride;
-  local.block = block;
+  Local local = open_blocks(front, storage, x, slots, block, slots_before(front, end));
+  if (end == local.layout.blocks()) {
+    gather_slots(front, z, whole, local);
+    backward_tail(local);
+  }
   for (std::int32_t k = end - 1; k >= begin; --k) backward_block(local, k);
 }
 

@@ -72,20 +72,32 @@ class FrontSolve {
   void backward(std::int32_t front, const T* storage, const Vectors<T>& z,
                 const Vectors<T>& x, T* local) const;
 
-  /// The steps of forward() at the panel blocks [begin, end) of a front without delays,
-  /// which alone are read.
+  /// Work space for the slots of a front: so many entries, for each vector, both.
+  struct SlotVectors {
+    T *slots, *tail;
+  };
+  /// The steps of forward() at the panel blocks [begin, end) of a front, which alone are
+  /// read; after the last block those of the tail.
   /// @param x      vectors of the front's rows, one right after the other; those before
-  ///               block `begin` are left alone, the first blocks' become the result
+  ///               block `begin` are left alone, the first blocks' become the result, and
+  ///               behind the last block the slots', wherever they stand
+  /// @param slots  what the blocks before left of them, and these
   /// @param block  work space: a block's width for each vector
   void forward_blocks(std::int32_t front, const T* storage, std::int32_t begin,
-                      std::int32_t end, const Vectors<T>& x, T* block) const;
+                      std::int32_t end, const Vectors<T>& x, const SlotVectors& slots,
+                      T* block) const;
 
   /// Those of backward(), from the last of the blocks to the first.
-  /// @param z  whole vectors, as left by forward()
-  /// @param x  as above, known from block `end` on
+  /// @param z      whole vectors, as left by forward()
+  /// @param whole  x, whole vectors: what parents know is read
+  /// @param x      as above, known from block `end` on; in these blocks what forward()
+  ///               left of them
   void backward_blocks(std::int32_t front, const T* storage, std::int32_t begin,
-                       std::int32_t end, const Vectors<T>& z, const Vectors<T>& x,
-                       T* block) const;
+                       std::int32_t end, const Vectors<T>& z, const Vectors<T>& whole,
+                       const Vectors<T>& x, const SlotVectors& slots, T* block) const;
+
+  /// Slots of the blocks before `block`.
+  [[nodiscard]] std::int32_t slots_before(std::int32_t front, std::int32_t block) const;
 
   /// Entries of work space for one vector, the most over all fronts.
   [[nodiscard]] std::int64_t local_entries() const;
@@ -103,6 +115,9 @@ class FrontSolve {
                            std::int32_t count) const;
   [[nodiscard]] Local open(std::int32_t front, const T* storage, std::int32_t count,
                            T* memory) const;
+  [[nodiscard]] Local open_blocks(std::int32_t front, const T* storage,
+                                  const Vectors<T>& x, const SlotVectors& slots, T* block,
+                                  std::int32_t seen) const;
   // A front of one entry: a column that nothing meets.
   [[nodiscard]] bool is_alone(std::int32_t front) const {
     return view_.symbolic.front_order(front) == 1 && !view_.factor.front[front].delays;

@@ -201,6 +201,8 @@ double front_workers(const Symbolic& symbolic, const AssemblyTree& tree,
                (2 * rows(task) - (task.row == shape.group_of(task.column) ? wide : 0));
       case TileTask::Kind::kAccept:
       case TileTask::Kind::kFinish:
+      case TileTask::Kind::kAdd:
+      case TileTask::Kind::kTake:
         break;
     }
     return 0;
@@ -290,8 +292,10 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
 }  // namespace
 
 std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyTree& tree,
-                                       std::int32_t front) {
-  const Trapezoid panel = tree.panel(symbolic, front);
+                                       std::int32_t front, std::int32_t delayed) {
+  const Trapezoid planned = tree.panel(symbolic, front);
+  const Trapezoid panel(planned.rows() + delayed, planned.columns() + delayed,
+                        tree.block_width[front]);
   const Trapezoid contribution = tree.contribution(symbolic, front);
   std::vector<std::int32_t> start;
   for (std::int32_t b = 0; b < panel.blocks(); ++b) start.push_back(panel.first(b));

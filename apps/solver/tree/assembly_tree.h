@@ -128,8 +128,10 @@ struct AssemblyTree {
 void describe_tasks(const Symbolic& symbolic, AssemblyTree& tree);
 
 /// First column of each block column of a front, and its order at the end.
+/// @param delayed  columns that its children delay to it
 [[nodiscard]] std::vector<std::int32_t> block_starts(const Symbolic& symbolic,
                                                      const AssemblyTree& tree,
-                                                     std::int32_t front);
+                                                     std::int32_t front,
+                                                     std::int32_t delayed = 0);
 
 }  // namespace espalier::solver

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "espalier/model/error.h"
 
@@ -16,8 +17,9 @@ std::int64_t TileShape::tiles() const {
   return count;
 }
 
-TileGraph::TileGraph(const TileShape& shape)
+TileGraph::TileGraph(const TileShape& shape, std::vector<std::int8_t> mine)
     : shape_(shape),
+      mine_(std::move(mine)),
       groups_(shape.groups()),
       tiles_(static_cast<std::size_t>(groups_) * shape.blocks),
       slices_left_(shape.blocks, shape.slices),
@@ -31,8 +33,11 @@ TileGraph::TileGraph(const TileShape& shape)
 
 std::int64_t TileGraph::count_tasks() const {
   const TileShape& s = shape_;
-  std::int64_t count = std::int64_t{s.blocks} * s.slices + (s.has_tail ? 1 : 0);
+  const bool finishes = s.has_tail && (s.panels == 0 || mine(s.panels - 1));
+  std::int64_t count =
+      (mine_.empty() ? std::int64_t{s.blocks} * s.slices : 0) + (finishes ? 1 : 0);
   for (std::int32_t j = 0; j < s.blocks; ++j) {
+    if (!mine(j)) continue;
     const std::int64_t rows = groups_ - s.group_of(j);
     const bool tail = s.has_tail && j >= s.panels;
     count += rows * (std::min(j, s.panels) + (tail ? 1 : 0));
@@ -42,7 +47,7 @@ std::int64_t TileGraph::count_tasks() const {
 }
 
 void TileGraph::start(std::vector<TileTask>& ready) {
-  begin_slices(ready);
+  if (mine_.empty()) begin_slices(ready);
   if (shape_.panels == 0 && shape_.has_tail) ready.push_back({Kind::kFinish, 0, 0, 0});
 }
 
@@ -57,9 +62,19 @@ void TileGraph::end_slice(const TileTask& task, std::vector<TileTask>& ready) {
   const auto all = static_cast<std::int32_t>(slice_done_.size());
   while (slices_done_ < all && slice_done_[slices_done_] != 0) ++slices_done_;
   begin_slices(ready);
-  if (--slices_left_[task.column] > 0) return;
-  for (std::int32_t row = shape_.group_of(task.column); row < groups_; ++row)
-    look(row, task.column, ready);
+  if (--slices_left_[task.column] == 0) assembled(task.column, ready);
+}
+
+void TileGraph::assembled(std::int32_t column, std::vector<TileTask>& ready) {
+  slices_left_[column] = 0;
+  for (std::int32_t row = shape_.group_of(column); row < groups_; ++row)
+    look(row, column, ready);
+}
+
+void TileGraph::arrived(std::int32_t panel, std::vector<TileTask>& ready) {
+  unsolved_[panel] = 0;
+  for (std::int32_t row = shape_.group_of(panel); row < groups_; ++row)
+    make_final(row, panel, ready);
 }
 
 // Makes the next task of a tile ready if it may run.
@@ -124,7 +139,7 @@ void TileGraph::accepted(std::int32_t column, std::vector<TileTask>& ready) {
 }
 
 void TileGraph::panel_final(std::int32_t column, std::vector<TileTask>& ready) {
-  if (shape_.has_tail && column + 1 == shape_.panels)
+  if (shape_.has_tail && column + 1 == shape_.panels && mine(column))
     ready.push_back({Kind::kFinish, shape_.panels, 0, 0});
 }
 
@@ -145,11 +160,17 @@ void TileGraph::end(const TileTask& task, std::vector<TileTask>& ready) {
       return look(task.row, task.column, ready);
     }
     case Kind::kFinish:
-      finished_ = true;
-      for (std::int32_t j = shape_.panels; j < shape_.blocks; ++j)
-        for (std::int32_t row = shape_.group_of(j); row < groups_; ++row)
-          look(row, j, ready);
+      return finished(ready);
+    case Kind::kAdd:
+    case Kind::kTake:
+      ESPALIER_ASSERT(false, "tasks of shared fronts are not in the graph");
   }
+}
+
+void TileGraph::finished(std::vector<TileTask>& ready) {
+  finished_ = true;
+  for (std::int32_t j = shape_.panels; j < shape_.blocks; ++j)
+    for (std::int32_t row = shape_.group_of(j); row < groups_; ++row) look(row, j, ready);
 }
 
 namespace {
@@ -222,6 +243,10 @@ std::vector<TileTask> predecessors(const TileShape& shape, const TileTask& task)
       break;
     case Kind::kFinish:
       if (shape.panels > 0) add_panel(shape, shape.panels - 1, result);
+      break;
+    case Kind::kAdd:
+    case Kind::kTake:
+      break;
   }
   return result;
 }
@@ -232,9 +257,11 @@ int priority(const TileShape& shape, const TileTask& task) {
     case Kind::kFactor:
     case Kind::kAccept:
     case Kind::kFinish:
+    case Kind::kTake:
       return left + 2;
     case Kind::kAssemble:
     case Kind::kSolve:
+    case Kind::kAdd:
       return left + 1;
     case Kind::kUpdate:
       break;

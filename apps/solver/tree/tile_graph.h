@@ -16,7 +16,10 @@ struct TileTask {
     kSolve,     ///< the rows of group `row` in factored block column `column`
     kAccept,    ///< the pivots of `column` that all of its rows bear; the rest put back
     kUpdate,    ///< the same rows, updated by block column `source`
-    kFinish     ///< the columns that were put off, once more together
+    kFinish,    ///< the columns that were put off, once more together
+    // Of a front that processes share, beside the graph (FrontExchange):
+    kAdd,  ///< pieces of children's contribution blocks into `column`
+    kTake  ///< panel `column` of another process: the columns that it put off
   };
   Kind kind = Kind::kAssemble;
   std::int32_t column = 0, row = 0, source = 0;
@@ -59,17 +62,27 @@ struct TileShape {
 /// Updates of a tile come in the order of their sources, so that every entry is the
 /// result of the same operations in the same order however many workers there are.
 ///
+/// Of a front that processes share the graph has the tasks of the block columns that are
+/// `mine`, but not their assembly. It is told when one is assembled(), when a panel of
+/// another process has arrived(), and what is left of the panels, where the last of them
+/// is not mine.
+///
 /// @par Cost  O(blocks) a task (kAccept: O(tiles)); memory O(tiles + blocks slices)
 /// @par Test  TileGraph.*: every task once, after its predecessors and not later
 class TileGraph {
  public:
-  explicit TileGraph(const TileShape& shape);
+  /// @param mine  of each block column; empty: all are
+  explicit TileGraph(const TileShape& shape, std::vector<std::int8_t> mine = {});
 
   [[nodiscard]] const TileShape& shape() const { return shape_; }
   /// What is ready at the start.
   void start(std::vector<TileTask>& ready);
   /// A task that was ready has ended: adds what it makes ready.
   void end(const TileTask& task, std::vector<TileTask>& ready);
+  /// Each once, of a shared front.
+  void assembled(std::int32_t column, std::vector<TileTask>& ready);
+  void arrived(std::int32_t panel, std::vector<TileTask>& ready);
+  void finished(std::vector<TileTask>& ready);
   /// Whether all of a block column of the panel is final.
   [[nodiscard]] bool column_done(std::int32_t panel) const {
     return unsolved_[static_cast<std::size_t>(panel)] == 0 &&
@@ -90,6 +103,9 @@ class TileGraph {
   [[nodiscard]] Tile& tile(std::int32_t row, std::int32_t column) {
     return tiles_[place(row, column)];
   }
+  [[nodiscard]] bool mine(std::int32_t column) const {
+    return mine_.empty() || mine_[static_cast<std::size_t>(column)] != 0;
+  }
   [[nodiscard]] std::int64_t count_tasks() const;
   void begin_slices(std::vector<TileTask>& ready);
   void end_slice(const TileTask& task, std::vector<TileTask>& ready);
@@ -101,6 +117,7 @@ class TileGraph {
   void panel_final(std::int32_t column, std::vector<TileTask>& ready);
 
   TileShape shape_;
+  std::vector<std::int8_t> mine_;
   std::int32_t groups_;
   std::vector<Tile> tiles_;
   std::vector<std::int32_t> slices_left_;  // of each block column

@@ -35,9 +35,9 @@ struct Instance {
   FrontDistribution distribution;
 };
 
-// Every column of every child goes to the block that has its position: in a piece if the
-// owners differ, once.
-TEST(FrontPieces, CoverEveryColumnThatHasToMoveOnce) {
+// Every column of every child goes once to the block that has its position, which delayed
+// columns move.
+TEST(FrontPieces, CoverEveryColumnOnce) {
   std::mt19937 random(3);
   for (int round = 0; round < 300; ++round) {
     const Instance instance(random, draw(random, 2, 5));
@@ -46,13 +46,17 @@ TEST(FrontPieces, CoverEveryColumnThatHasToMoveOnce) {
     for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
       if (!distribution.shared(node)) continue;
       const std::int32_t front = tree.nodes[node].last_front;
-      const auto starts = block_starts(symbolic, tree, front);
+      const std::int32_t delayed = draw(random, 0, 1) * draw(random, 0, 40);
+      const auto starts = block_starts(symbolic, tree, front, delayed);
+      const std::int32_t planned = tree.panel(symbolic, front).blocks();
+      const auto blocks = static_cast<std::int32_t>(starts.size()) - 1;
+      const std::int32_t actual = blocks - tree.contribution(symbolic, front).blocks();
       std::map<std::pair<int, int>, FrontPiece> moved;  // by child and column
       std::int32_t last_block = 0;
-      for (const FrontPiece& piece : front_pieces(symbolic, tree, distribution, node)) {
+      for (const FrontPiece& piece :
+           front_pieces(symbolic, tree, distribution, node, delayed)) {
         EXPECT_LE(last_block, piece.block);
         last_block = piece.block;
-        EXPECT_NE(piece.from, piece.to);
         for (std::int32_t c = piece.first; c < piece.last; ++c)
           EXPECT_TRUE(moved.emplace(std::pair(piece.child, c), piece).second);
       }
@@ -60,6 +64,8 @@ TEST(FrontPieces, CoverEveryColumnThatHasToMoveOnce) {
       for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c], ++number) {
         std::vector<std::int32_t> positions(symbolic.rows_of(c).size());
         relative_indices(symbolic, c, front, positions);
+        for (std::int32_t& position : positions)
+          if (position >= symbolic.pivots(front)) position += delayed;
         const Trapezoid layout = tree.contribution(symbolic, c);
         const std::int32_t panels = tree.panel(symbolic, c).blocks();
         for (std::int32_t k = 0; k < layout.columns(); ++k) {
@@ -68,10 +74,9 @@ TEST(FrontPieces, CoverEveryColumnThatHasToMoveOnce) {
               starts.begin() - 1);
           const std::int32_t from =
               distribution.owner_of(tree.node_of_front[c], panels + layout.block_of(k));
-          const std::int32_t to = distribution.owner_of(node, block);
+          const std::int32_t to = distribution.owner_of(node, block, planned, actual);
           const auto place = moved.find({number, k});
-          ASSERT_EQ(from != to, place != moved.end());
-          if (from == to) continue;
+          ASSERT_NE(place, moved.end());
           EXPECT_EQ(place->second.block, block);
           EXPECT_EQ(place->second.from, from);
           EXPECT_EQ(place->second.to, to);
@@ -81,6 +86,24 @@ TEST(FrontPieces, CoverEveryColumnThatHasToMoveOnce) {
       EXPECT_TRUE(moved.empty());
     }
   }
+}
+
+// Delayed columns make the panel longer: planned blocks stay where they were, so does the
+// last block of the panel, and the contribution block's.
+TEST(FrontDistribution, KeepsTheOwnersOfAFrontThatTakesInColumns) {
+  FrontDistribution distribution;
+  distribution.processes = 4;
+  distribution.group = {{1, 3}};
+  distribution.owner = {{2, 3, 1, 1, 3}};  // two of the panel
+  const auto owners = [&](std::int32_t panels) {
+    std::vector<std::int32_t> result;
+    for (std::int32_t b = 0; b < panels + 3; ++b)
+      result.push_back(distribution.owner_of(0, b, 2, panels));
+    return result;
+  };
+  EXPECT_EQ(owners(2), (std::vector<std::int32_t>{2, 3, 1, 1, 3}));
+  EXPECT_EQ(owners(3), (std::vector<std::int32_t>{2, 3, 3, 1, 1, 3}));
+  EXPECT_EQ(owners(5), (std::vector<std::int32_t>{2, 3, 3, 1, 3, 1, 1, 3}));
 }
 
 TEST(HeldColumns, AreThoseOfTheBlocksThatAProcessOwns) {

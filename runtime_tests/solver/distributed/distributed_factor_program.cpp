@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -121,23 +122,15 @@ void compare_bits(Cluster& cluster, const FrontDistribution& distribution,
 template <class T>
 auto factor_part(Job& job, const DistributedSystem<T>& system,
                  const FrontDistribution& distribution, const AssemblyTree& part,
-                 std::shared_ptr<SpillFile> file) {
+                 std::shared_ptr<SpillFile> file, FactorReport& report) {
   const auto order = system.tree.tasks.postorder();
   const Bytes least = replay(part.tasks, order).peak;
   const TreePlan plan = make_tree_plan(part.tasks, part.max_workers,
                                        {.workers = job.workers}, least, order);
   require(job.cluster, plan != nullptr, "the witness does not fit in its own peak");
-  PivotOptions pivoting;
-  pivoting.perturbation = 1e-3;
-  pivoting.delay_reserve = 0;
-  const FactorInput input{system.analysis.symbolic,
-                          system.analysis.permuted,
-                          part,
-                          pivoting,
-                          std::move(file),
-                          least};
+  const FactorInput input{system.analysis.symbolic, system.analysis.permuted, part,
+                          system.pivoting,          std::move(file),          least};
   ClusterNodes<T> nodes(job.cluster, job.transport, distribution);
-  FactorReport report;
   auto factor = factorise<T>(input, job.runtime, plan.get(), report, {}, &nodes);
   job.cluster.barrier();
   require(job.cluster, factor.has_value() == system.factored,
@@ -146,6 +139,23 @@ auto factor_part(Job& job, const DistributedSystem<T>& system,
           fmt::format("booked {}, allocated {} of {}; {}", report.booked_peak,
                       report.allocated_peak, least, describe(distribution)));
   return factor;
+}
+
+template <class T>
+auto factor_out_of_core(Job& job, const DistributedSystem<T>& system,
+                        const FrontDistribution& distribution, const AssemblyTree& part) {
+  AssemblyTree in_file = part;
+  (void)spill_everything(system.analysis.symbolic, in_file,
+                         NodeOrder(system.tree.tasks.postorder()));
+  Bytes bytes = 0;
+  for (const AssemblyTree::Node& node : in_file.nodes)
+    bytes += (node.factor_at >= 0 ? node.factor_bytes : 0) +
+             (node.contribution_at >= 0 ? node.contribution_bytes : 0);
+  const std::string directory = std::filesystem::temp_directory_path().string();
+  FactorReport report;
+  auto factor = factor_part(job, system, distribution, in_file,
+                            std::make_shared<SpillFile>(directory, bytes), report);
+  return std::pair(std::move(in_file), std::move(factor));
 }
 
 template <class T>
@@ -164,20 +174,108 @@ void check_system(Job& job, std::mt19937& random, SquareMatrix&& matrix,
         distribute_fronts(symbolic, system.tree, job.cluster.size(), distribution.group);
   const AssemblyTree part =
       part_of(symbolic, system.tree, distribution, job.cluster.rank());
-  const auto factor = factor_part(job, system, distribution, part, nullptr);
+  FactorReport report;
+  const auto factor = factor_part(job, system, distribution, part, nullptr, report);
   if (factor) compare(job.cluster, system, distribution, *factor);
-  AssemblyTree in_file = part;
-  (void)spill_everything(symbolic, in_file, NodeOrder(system.tree.tasks.postorder()));
-  Bytes bytes = 0;
-  for (const AssemblyTree::Node& node : in_file.nodes)
-    bytes += (node.factor_at >= 0 ? node.factor_bytes : 0) +
-             (node.contribution_at >= 0 ? node.contribution_bytes : 0);
-  const std::string directory = std::filesystem::temp_directory_path().string();
-  const auto again = factor_part(job, system, distribution, in_file,
-                                 std::make_shared<SpillFile>(directory, bytes));
+  const auto [in_file, again] = factor_out_of_core(job, system, distribution, part);
   if (factor)
     compare_bits<T>(job.cluster, distribution, {symbolic, part, *factor},
                     {symbolic, in_file, *again});
+}
+
+// The same front, as far as it is here, bit by bit.
+template <class T>
+void compare_front(Cluster& cluster, const DistributedSystem<T>& system,
+                   const FrontDistribution& distribution, const Factor<T>& factor,
+                   std::int32_t s) {
+  const Symbolic& symbolic = system.analysis.symbolic;
+  const AssemblyTree& tree = system.tree;
+  const std::int32_t node = tree.node_of_front[s], me = cluster.rank();
+  const std::int32_t planned = tree.panel(symbolic, s).blocks();
+  const Trapezoid panel = system.factor.panel(symbolic, tree, s);
+  const std::string where = fmt::format("front {}; {}", s, describe(distribution));
+  require(cluster, factor.delayed_in(s) == system.factor.delayed_in(s),
+          "other columns come to " + where);
+  const T* const alone =
+      system.factor.panel_data(s, system.factor.storage[node].template as<T>());
+  const T* const mine = factor.panel_data(s, factor.storage[node].template as<T>());
+  const auto& expected = system.factor.front[s].delays;
+  const auto& found = factor.front[s].delays;
+  bool has_last = false;
+  for (std::int32_t k = 0; k < panel.blocks(); ++k) {
+    const std::int32_t owner =
+        distribution.shared(node)
+            ? distribution.owner_of(node, k, planned, panel.blocks())
+            : distribution.group[node].first;
+    if (owner != me) continue;
+    has_last = k + 1 == panel.blocks();
+    const std::int32_t e = found ? found->eliminated[k] : panel.width(k);
+    require(cluster, e == (expected ? expected->eliminated[k] : panel.width(k)),
+            fmt::format("other pivots in block {} of {}", k, where));
+    for (std::int32_t side = 0; side < tree.sides(); ++side)
+      for (std::int32_t j = 0; j < panel.width(k); ++j) {
+        const std::int32_t first = side == 0 ? j : panel.width(k);
+        const std::int64_t at = side * panel.entries() + panel.offset(k) +
+                                std::int64_t{j} * panel.leading(k) + first;
+        require(cluster,
+                std::memcmp(
+                    alone + at, mine + at,
+                    static_cast<std::size_t>(panel.leading(k) - first) * sizeof(T)) == 0,
+                fmt::format("other bits in block {} of {}", k, where));
+      }
+  }
+  if (!has_last || !expected) return;
+  require(cluster,
+          found && found->slot_row == expected->slot_row &&
+              found->slot_column == expected->slot_column &&
+              found->tail_eliminated == expected->tail_eliminated &&
+              found->tail == expected->tail && found->passed == expected->passed,
+          "another tail of " + where);
+}
+
+void clear_diagonal(SquareMatrix& a, std::int32_t j) {
+  for (auto k = a.lower.column_start[j]; k < a.lower.column_start[j + 1]; ++k) {
+    if (a.lower.row[k] != j) continue;
+    a.lower.value[k] = 0;
+    if (!a.upper.empty()) a.upper[k] = 0;
+  }
+}
+
+// Fronts that processes share take columns that their children delay, and delay some: the
+// same ones, and the same bits, as one process.
+template <class T>
+std::int64_t check_delays(Job& job, std::mt19937& random, FactorKind kind) {
+  constexpr Bytes kNoLimit = std::numeric_limits<Bytes>::max();
+  const std::int32_t n = draw(random, 30, 200);
+  SquareMatrix matrix = of_kind(random_square(random, n), kind);
+  for (std::int32_t j = 0; j < n; j += draw(random, 1, 3)) clear_diagonal(matrix, j);
+  const DistributedSystem<T> system(std::move(matrix), kind, random, kNoLimit, true);
+  const Symbolic& symbolic = system.analysis.symbolic;
+  const FrontDistribution distribution = random_distribution(
+      random, symbolic, system.tree, job.cluster.size(),
+      draw(random, 0, 1) == 0 ? Sharing::kAll : Sharing::kRandom, system.may_share(true));
+  const AssemblyTree part =
+      part_of(symbolic, system.tree, distribution, job.cluster.rank());
+  FactorReport report;
+  const auto factor = factor_part(job, system, distribution, part, nullptr, report);
+  const auto again = factor_out_of_core(job, system, distribution, part).second;
+  std::int64_t into_shared = 0;
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
+    const std::int32_t node = system.tree.node_of_front[s];
+    if (distribution.shared(node)) into_shared += system.factor.delayed_in(s);
+    if (!distribution.takes_part(node, job.cluster.rank())) continue;
+    compare_front(job.cluster, system, distribution, *factor, s);
+    if (distribution.shared(node) && again->delayed_in(s) > 0)
+      compare_front(job.cluster, system, distribution, *again, s);
+  }
+  const PivotStatistics& alone = system.report.pivots;
+  for (const auto& [mine, all] : {std::pair(report.pivots.delayed, alone.delayed),
+                                  {report.pivots.negative, alone.negative},
+                                  {report.pivots.two_by_two, alone.two_by_two},
+                                  {report.pivots.null_space, alone.null_space}})
+    require(job.cluster, job.cluster.sum(mine) == all,
+            fmt::format("other pivots: {}", describe(distribution)));
+  return into_shared;
 }
 
 void run(Cluster& cluster, std::int32_t workers) {
@@ -193,6 +291,14 @@ void run(Cluster& cluster, std::int32_t workers) {
       check_system<double>(job, random, of_kind(random_dominant(random, n), kind), kind);
       check_system<float>(job, random, of_kind(random_dominant(random, n), kind), kind);
     }
+  std::int64_t into_shared = 0;
+  for (int instance = 0; instance < 12; ++instance)
+    for (const FactorKind kind : {FactorKind::kLdlt, FactorKind::kLu}) {
+      into_shared += check_delays<double>(job, random, kind);
+      into_shared += check_delays<float>(job, random, kind);
+    }
+  require(cluster, cluster.size() == 1 || into_shared > 400,
+          fmt::format("{} columns came to shared fronts", into_shared));
   SquareMatrix grid;
   grid.lower = make_grid({9, 9, 9});
   check_system<double>(job, random, std::move(grid), FactorKind::kCholesky);

@@ -20,7 +20,7 @@ namespace espalier::solver {
 
 enum class Sharing { kRandom, kAll, kNone };
 
-/// @param may_share  of each node: only single fronts without delays
+/// @param may_share  of each node: only single fronts
 inline FrontDistribution random_distribution(std::mt19937& random,
                                              const Symbolic& symbolic,
                                              const AssemblyTree& tree,
@@ -62,16 +62,42 @@ inline std::string describe(const FrontDistribution& distribution) {
 }
 
 template <class T>
+std::unique_ptr<FrontDelays<T>> copy_of(const FrontDelays<T>& from) {
+  auto to = std::make_unique<FrontDelays<T>>();
+  to->delayed_in = from.delayed_in;
+  to->tail_eliminated = from.tail_eliminated;
+  to->from_child = from.from_child;
+  to->rows_in = from.rows_in;
+  to->columns_in = from.columns_in;
+  to->row_order = from.row_order;
+  to->column_order = from.column_order;
+  to->d = from.d;
+  to->eliminated = from.eliminated;
+  to->slot_row = from.slot_row;
+  to->slot_column = from.slot_column;
+  to->passed = from.passed;
+  to->tail = from.tail;
+  to->tail_row_order = from.tail_row_order;
+  to->tail_column_order = from.tail_column_order;
+  to->tail_d = from.tail_d;
+  return to;
+}
+
+template <class T>
 struct DistributedSystem {
+  /// @param in_tiles  every front is a node, in tiles
   DistributedSystem(SquareMatrix&& matrix, FactorKind kind, std::mt19937& random,
-                    Bytes delay_reserve = 0)
+                    Bytes delay_reserve = 0, bool in_tiles = false)
       : analysis(analyse(std::move(matrix), random_analysis(random))),
         options(random_assembly(random)) {
     options.kind = kind;
     options.entry_bytes = sizeof(T);
     options.block_width = draw(random, 1, 12);
+    if (in_tiles) {
+      options.tiled_order = 1;
+      options.subtree_fraction = options.subtree_floor = options.chain_floor = 0;
+    }
     tree = build_assembly_tree(analysis.symbolic, options);
-    PivotOptions pivoting;
     pivoting.perturbation = 1e-3;
     pivoting.delay_reserve = delay_reserve;
     if (delay_reserve > 0) pivoting.threshold = 0.3;
@@ -85,12 +111,11 @@ struct DistributedSystem {
   [[nodiscard]] FactorView<T> view() const { return {analysis.symbolic, tree, factor}; }
   [[nodiscard]] std::int32_t size() const { return analysis.symbolic.size; }
 
-  /// Of each node: one front, without delays.
-  [[nodiscard]] std::vector<bool> may_share() const {
+  /// Of each node: one front. @param tiled  cut into tiles by one process too
+  [[nodiscard]] std::vector<bool> may_share(bool tiled = false) const {
     std::vector<bool> result;
     for (const AssemblyTree::Node& node : tree.nodes)
-      result.push_back(node.first_front == node.last_front &&
-                       factor.front[node.last_front].delays == nullptr);
+      result.push_back(node.first_front == node.last_front && (node.tiled || !tiled));
     return result;
   }
 
@@ -100,11 +125,16 @@ struct DistributedSystem {
     Factor<T> part(analysis.symbolic, tree);
     for (std::size_t s = 0; s < part.front.size(); ++s) {
       part.front[s].offset = factor.front[s].offset;
-      if (factor.front[s].delays)
-        part.front[s].delays = std::make_unique<FrontDelays<T>>(*factor.front[s].delays);
+      const FrontDelays<T>* const delays = factor.front[s].delays.get();
+      if (delays == nullptr) continue;
+      part.front[s].delays = copy_of(*delays);
+      const auto front = static_cast<std::int32_t>(s);
+      part.front[s].delays->panel = part_of_panel(distribution, tree.node_of_front[front],
+                                                  process, delays->panel, front);
     }
     for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node)
-      part.storage[node] = storage_of(distribution, node, process);
+      part.storage[node] = part_of_panel(
+          distribution, node, process, factor.storage[node], tree.nodes[node].last_front);
     const auto ranges = column_ranges(analysis.symbolic, tree, distribution);
     std::fill(part.d.begin(), part.d.end(), std::numeric_limits<T>::quiet_NaN());
     for (const ColumnRange& range : ranges) {
@@ -124,14 +154,16 @@ struct DistributedSystem {
   Analysis analysis;
   AssemblyOptions options;
   AssemblyTree tree;
+  PivotOptions pivoting;
   FactorReport report;
   Factor<T> factor;
   bool factored = false;
 
  private:
-  [[nodiscard]] PageBuffer storage_of(const FrontDistribution& distribution,
-                                      std::int32_t node, std::int32_t process) const {
-    const PageBuffer& whole = factor.storage[node];
+  [[nodiscard]] PageBuffer part_of_panel(const FrontDistribution& distribution,
+                                         std::int32_t node, std::int32_t process,
+                                         const PageBuffer& whole,
+                                         std::int32_t front) const {
     if (!distribution.takes_part(node, process) || whole.size() == 0) return {};
     PageBuffer mine(whole.size());
     const auto entries = static_cast<std::int64_t>(whole.size() / sizeof(T));
@@ -140,9 +172,10 @@ struct DistributedSystem {
       return mine;
     }
     std::fill_n(mine.as<T>(), entries, std::numeric_limits<T>::quiet_NaN());
-    const Trapezoid panel = tree.panel(analysis.symbolic, tree.nodes[node].last_front);
+    const std::int32_t planned = tree.panel(analysis.symbolic, front).blocks();
+    const Trapezoid panel = factor.panel(analysis.symbolic, tree, front);
     for (std::int32_t k = 0; k < panel.blocks(); ++k) {
-      if (distribution.owner_of(node, k) != process) continue;
+      if (distribution.owner_of(node, k, planned, panel.blocks()) != process) continue;
       for (std::int32_t side = 0; side < tree.sides(); ++side) {
         const std::int64_t at = side * panel.entries() + panel.offset(k);
         std::copy_n(whole.as<T>() + at, std::int64_t{panel.leading(k)} * panel.width(k),

@@ -44,6 +44,24 @@ SymmetricMatrix grid_with(int side, const Diagonal& diagonal) {
   return matrix;
 }
 
+// By columns, of rows and values.
+GeneralMatrix general_of(
+    std::vector<std::vector<std::pair<std::int32_t, double>>>& columns) {
+  GeneralMatrix matrix{.size = static_cast<std::int32_t>(columns.size()),
+                       .column_start = {0},
+                       .row = {},
+                       .value = {}};
+  for (auto& column : columns) {
+    std::sort(column.begin(), column.end());
+    for (const auto& [row, value] : column) {
+      matrix.row.push_back(row);
+      matrix.value.push_back(value);
+    }
+    matrix.column_start.push_back(std::ssize(matrix.row));
+  }
+  return matrix;
+}
+
 // A system of each kind. The symmetric one has zeros on its diagonal, so that columns
 // find no pivot in their blocks.
 InputMatrix system_of(FactorKind kind, int side) {
@@ -63,16 +81,48 @@ InputMatrix system_of(FactorKind kind, int side) {
       columns[j].emplace_back(i, grid.value[k] + wind(random));
       if (i != j) columns[i].emplace_back(j, grid.value[k] + wind(random));
     }
-  GeneralMatrix matrix{.size = grid.size, .column_start = {0}, .row = {}, .value = {}};
-  for (auto& column : columns) {
-    std::sort(column.begin(), column.end());
-    for (const auto& [row, value] : column) {
-      matrix.row.push_back(row);
-      matrix.value.push_back(value);
+  return general_of(columns);
+}
+
+// A saddle point: a grid, and for every third of its points a constraint on it alone, with
+// a zero on the diagonal. Constraints are eliminated first, and as they are not matched with
+// their points here, those of points in separators are delayed to where these are.
+SymmetricMatrix saddle_point(int side) {
+  const SymmetricMatrix grid = grid_with(side, [](std::int32_t) { return 6.0; });
+  const std::int32_t constraints = grid.size / 3;
+  std::mt19937 random(29);
+  std::uniform_real_distribution<double> weight(0.5, 1.5);
+  SymmetricMatrix matrix{
+      .size = grid.size + constraints, .column_start = {0}, .row = {}, .value = {}};
+  for (std::int32_t j = 0; j < grid.size; ++j) {
+    for (auto k = grid.column_start[j]; k < grid.column_start[j + 1]; ++k) {
+      matrix.row.push_back(grid.row[k]);
+      matrix.value.push_back(grid.value[k]);
+    }
+    if (j % 3 == 0 && j / 3 < constraints) {
+      matrix.row.push_back(grid.size + j / 3);
+      matrix.value.push_back(weight(random));
     }
     matrix.column_start.push_back(std::ssize(matrix.row));
   }
+  for (std::int32_t i = 0; i < constraints; ++i) {
+    matrix.row.push_back(grid.size + i);
+    matrix.value.push_back(0);
+    matrix.column_start.push_back(std::ssize(matrix.row));
+  }
   return matrix;
+}
+
+// The same with other values on the two sides.
+GeneralMatrix on_both_sides(const SymmetricMatrix& symmetric) {
+  std::vector<std::vector<std::pair<std::int32_t, double>>> columns(symmetric.size);
+  for (std::int32_t j = 0; j < symmetric.size; ++j)
+    for (auto k = symmetric.column_start[j]; k < symmetric.column_start[j + 1]; ++k) {
+      const std::int32_t i = symmetric.row[k];
+      columns[j].emplace_back(i, symmetric.value[k]);
+      if (i != j) columns[i].emplace_back(j, symmetric.value[k] * (1 + 0.01 * (i % 7)));
+    }
+  return general_of(columns);
 }
 
 void multiply_by(InputMatrix& matrix, double factor) {
@@ -101,7 +151,7 @@ class Cases {
     const std::unique_ptr<Solver> solver = made(options_);
     const std::vector<double> first = solved(*solver, solver->least());
     expect(solver->process_facts().shared_nodes > 0, "a node that processes share");
-    if (kind_ == FactorKind::kLdlt) expect(delayed_ > 0, "delayed pivots");
+    if (kind_ == FactorKind::kLdlt) expect(pivots_.delayed > 0, "delayed pivots");
     (void)solved(*solver, 2 * solver->least());
     (void)solved(*solver, std::nullopt);
     expect(same(first, solved(*solver, solver->least())), "the same bits again");
@@ -129,6 +179,42 @@ class Cases {
     solver = made(options_);
     solver->replace_values(matrix);
     expect(same(first, solved(*solver, bound)), "values that came before the plan");
+  }
+
+  // Many columns come to fronts that processes share. Nothing is perturbed, and pivots
+  // have the signs that one process finds.
+  void delays_columns_as_one_process() {
+    if (kind_ == FactorKind::kCholesky) return;
+    saddle_ = true;
+    options_.delay_reserve = Bytes{192} << 20;
+    PivotStatistics alone;
+    if (cluster_.rank() == 0) {
+      Solver solver(system(), options_);
+      expect_here(solver.plan(std::nullopt).has_value(), "a plan");
+      alone = solver.factorise()->pivots;
+      expect_here(alone.delayed > 100 && alone.perturbed == 0,
+                  fmt::format("{} columns delayed, {} pivots perturbed alone",
+                              alone.delayed, alone.perturbed));
+    }
+    cluster_.barrier();
+    std::unique_ptr<Solver> solver = made(options_);
+    const std::vector<double> first = solved(*solver, solver->least());
+    expect(solver->process_facts().shared_nodes > 0, "a node that processes share");
+    expect_pivots(alone);
+    expect(same(first, solved(*solver, solver->least())), "the same bits again");
+    solver->save(path_);
+    solver.reset();
+    solver = Solver::load(cluster_, path_, options_);
+    std::vector<double> x = solver->apply_to_ones();
+    (void)solver->solve(x);
+    expect(same(first, x), "the same bits from the saved factor");
+    solver.reset();
+    SolverOptions options = options_;
+    options.out_of_core = std::filesystem::path(path_).parent_path();
+    solver = made(options);
+    (void)solved(*solver, tight(*solver));
+    expect(cluster_.sum(solver->spilled().bytes_written) > 0, "bytes written");
+    expect_pivots(alone);
   }
 
   // StarPU-MPI is there once in a process.
@@ -247,9 +333,27 @@ class Cases {
              fmt::format("'{}' where '{}' was said", each, said));
   }
 
+  void expect_here(bool holds, const std::string& what) {
+    if (!holds)
+      cluster_.fail(3, fmt::format("kind {}: does not hold: {}", int(kind_), what));
+  }
+  // Process 0 knows what one process finds.
+  void expect_pivots(const PivotStatistics& alone) {
+    expect(pivots_.perturbed == 0, fmt::format("{} pivots perturbed", pivots_.perturbed));
+    expect(pivots_.delayed > 100, fmt::format("{} columns delayed", pivots_.delayed));
+    expect(cluster_.rank() != 0 || pivots_.negative == alone.negative,
+           fmt::format("{} negative pivots, {} alone", pivots_.negative, alone.negative));
+  }
+
+  [[nodiscard]] InputMatrix system() const {
+    if (!saddle_) return system_of(kind_, side_);
+    const SymmetricMatrix matrix = saddle_point(side_);
+    if (kind_ == FactorKind::kLdlt) return matrix;
+    return on_both_sides(matrix);
+  }
   [[nodiscard]] std::unique_ptr<Solver> made(const SolverOptions& options) {
     std::optional<InputMatrix> matrix;
-    if (cluster_.rank() == 0) matrix = system_of(kind_, side_);
+    if (cluster_.rank() == 0) matrix = system();
     return std::make_unique<Solver>(cluster_, std::move(matrix), options);
   }
 
@@ -258,7 +362,7 @@ class Cases {
     expect(planned.has_value(), planned ? "" : planned.error().message());
     const auto report = solver.factorise();
     expect(report.has_value(), "a factorisation");
-    delayed_ = report->pivots.delayed;
+    pivots_ = report->pivots;
     if (bound)
       expect(solver.memory().baseline + solver.factor_growth() <= *bound,
              "the peak inside the bound");
@@ -345,7 +449,8 @@ class Cases {
   int side_;
   std::string path_;
   SolverOptions options_;
-  std::int64_t delayed_ = 0;
+  bool saddle_ = false;
+  PivotStatistics pivots_;
 };
 
 void run(Cluster& cluster, const std::string& name) {
@@ -368,6 +473,8 @@ void run(Cluster& cluster, const std::string& name) {
       cases.plans_again();
       cases.replaces_values_before_the_first_plan();
       cases.refuses_a_second_at_once();
+    } else if (name == "delays") {
+      cases.delays_columns_as_one_process();
     } else if (name == "files") {
       cases.loads_what_it_saved();
     } else {
