@@ -10,6 +10,7 @@
 #include "cli/job/cluster.h"
 #include "cli/output.h"
 #include "cli/solve_report.h"
+#include "cli/solve_results.h"
 #include "cli/solve_steps.h"
 #include "solver/io/vector_io.h"
 #include "solver/memory/clock.h"
@@ -27,7 +28,6 @@ void check_for_cluster(const SolveOptions& options) {
        {std::pair{"--trace", !options.trace.empty()},
         std::pair{"--schur", !options.schur.empty()},
         std::pair{"--determinant", options.determinant},
-        std::pair{"--null-space", !options.null_space.empty()},
         std::pair{"--scheduler", options.solver.scheduler != "espalier"}})
     if (given)
       throw Refused(fmt::format("{}: not on several processes", option),
@@ -41,7 +41,7 @@ std::string identity(const SolveOptions& options) {
       "version={}\nmatrix={}\nmemory={} {} {}\nworkers={}\nkind={}\nprecision={}\n"
       "scaling={}\nordering={}\npivot threshold={}\ndelay reserve={}\ntransposed={}\n"
       "refine={}\nestimate errors={}\nright-hand sides={}\nexplain={}\nout of core={}\n"
-      "save={}",
+      "save={}\nnull space={}",
       ESPALIER_VERSION, options.input_name(), static_cast<int>(options.memory.kind),
       options.memory.common_size(), options.memory.factor,
       options.workers_given ? solver.workers : 0,
@@ -49,7 +49,8 @@ std::string identity(const SolveOptions& options) {
       static_cast<int>(solver.prepare.scaling),
       static_cast<int>(solver.analysis.ordering), solver.pivot_threshold,
       solver.delay_reserve, options.transposed, solver.refine, solver.estimate_errors,
-      options.rhs, options.explains(), solver.out_of_core, options.save);
+      options.rhs, options.explains(), solver.out_of_core, options.save,
+      options.null_space);
 }
 
 // Process 0 has read them.
@@ -163,6 +164,24 @@ class Steps {
   std::optional<Progress> progress_;
 };
 
+// All find it, process 0 writes it. Where it is not found all know.
+void give_null_space(const Cluster& cluster, const SolveOptions& options,
+                     Solver& solver) {
+  if (options.null_space.empty() || solver.null_space() == 0) return;
+  const auto write = [&] {
+    const std::vector<double> basis = solver.null_space_basis();
+    if (cluster.rank() == 0)
+      solver::write_vectors(options.null_space, basis, solver.analysis().symbolic.size);
+  };
+  if (cluster.rank() == 0) return write_null_space(options, write);
+  try {
+    write();
+  } catch (const InvalidInput&) {
+    throw;
+  } catch (const Error&) {  // process 0 says it
+  }
+}
+
 // What remains when there is a factorisation.
 Ending finish(Cluster& cluster, const SolveOptions& options, Solver& solver,
               Vectors& vectors, SolveRun& run, Steps& steps) {
@@ -171,6 +190,7 @@ Ending finish(Cluster& cluster, const SolveOptions& options, Solver& solver,
   solve(options, solver, vectors, run);
   if (first && !options.out.empty())
     solver::write_vectors(options.out, vectors.values, solver.analysis().symbolic.size);
+  give_null_space(cluster, options, solver);
   if (!options.save.empty()) {
     steps.step("saving");
     const Clock::time_point start = Clock::now();

@@ -173,6 +173,33 @@ TEST(SolveOnCluster, SolvesWhereNoProcessOrOneHasWork) {
   }
 }
 
+// The Laplacian of two grids, whose null space are two constants.
+TEST(SolveOnCluster, WritesTheBasisOfTheNullSpaceThatOneProcessFinds) {
+  constexpr int kSide = 40, kPoints = kSide * kSide;
+  Entries grids{2 * kPoints, {}};
+  for (int grid = 0; grid < 2; ++grid)
+    for (int y = 0; y < kSide; ++y)
+      for (int x = 0; x < kSide; ++x) {
+        const int i = grid * kPoints + x + y * kSide;
+        const int ends = (x == 0) + (x + 1 == kSide) + (y == 0) + (y + 1 == kSide);
+        grids.add(i, i, 4 - ends);
+        if (x + 1 < kSide) grids.add(i + 1, i, -1);
+        if (y + 1 < kSide) grids.add(i + kSide, i, -1);
+      }
+  const TemporaryFile matrix(grids.text("symmetric")), out("");
+  const Outcome outcome = solve_with(
+      3, {matrix.path(), "--kind", "ldlt", "--null-space", out.path(), "--json"});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_EQ(object(outcome)["null_space"], 2);
+  const std::vector<double> basis = array_values(out.text());
+  ASSERT_EQ(basis.size(), 4u * kPoints);
+  for (int vector = 0; vector < 2; ++vector) {
+    const double* const v = basis.data() + vector * 2 * kPoints;
+    for (int k = 0; k < 2 * kPoints; ++k)
+      ASSERT_NEAR(v[k], v[k / kPoints * kPoints], 1e-10) << k;
+  }
+}
+
 TEST(SolveOnCluster, SavesAPartForEachProcessAndLoadsThemAgain) {
   const TemporaryFile matrix(wind(30, 30).text("general"));
   const TemporaryFile factor("");  // for its name

@@ -29,7 +29,8 @@ struct DataRequest {
     kSlots,
     kTail
   };
-  std::int64_t tag = 0;  ///< of the answer, the first of its parts; the others follow
+  std::int64_t tag = 0;      ///< of the answer, the first of its parts; the others follow
+  std::int32_t channel = 0;  ///< number of the channel among those of a process: its own
   Kind kind = Kind::kPanel;
   std::int32_t node = 0;
   std::int32_t block = 0;  ///< kPanel, kSlots: of the panel; kPiece: of the parent

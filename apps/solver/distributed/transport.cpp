@@ -8,6 +8,8 @@
 #include <condition_variable>
 #include <cstring>
 #include <exception>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -35,21 +37,115 @@ starpu_data_handle_t register_bytes(std::span<std::byte> bytes) {
   return handle;
 }
 
-// StarPU-MPI is there once in a process: nothing serves a second use of it.
-std::atomic<bool> in_use{false};
-
-class OnlyUse {
- public:
-  OnlyUse() {
-    if (in_use.exchange(true))
-      throw Error("StarPU-MPI has one user at a time in a process: end the first one");
-  }
-  ~OnlyUse() { in_use = false; }
-  OnlyUse(const OnlyUse&) = delete;
-  OnlyUse& operator=(const OnlyUse&) = delete;
-};
-
 }  // namespace
+
+/// StarPU-MPI, as long as a channel uses it: an inbox for each other process, whose
+/// requests go to the channel that they name, or wait for it.
+class Transport::StarpuMpi {
+ public:
+  /// That of this process, which starts with the first channel.
+  static std::shared_ptr<StarpuMpi> join(MPI_Comm parent) {
+    const std::scoped_lock lock(joining_);
+    auto core = running_.lock();
+    if (core == nullptr) {
+      core = std::make_shared<StarpuMpi>(parent);
+      running_ = core;
+    }
+    int same = MPI_UNEQUAL;
+    MPI_Comm_compare(core->comm, parent, &same);
+    if (same != MPI_IDENT && same != MPI_CONGRUENT)
+      throw Error(
+          "StarPU-MPI runs between the same processes for all of its users: end those "
+          "that have others first");
+    return core;
+  }
+
+  /// The last one ends it, before another begins.
+  static void part(std::shared_ptr<StarpuMpi>& core) {
+    const std::scoped_lock lock(joining_);
+    core.reset();
+  }
+
+  explicit StarpuMpi(MPI_Comm parent) {
+    MPI_Comm_dup(parent, &comm);
+    check(starpu_mpi_init_comm(nullptr, nullptr, 0, comm), "start");
+    starpu_mpi_comm_rank(comm, &rank);
+    starpu_mpi_comm_size(comm, &size);
+    inboxes_.resize(static_cast<std::size_t>(size));
+    for (std::int32_t from = 0; from < size; ++from) {
+      if (from == rank) continue;
+      Inbox& inbox = inboxes_[from];
+      inbox.core = this;
+      inbox.from = from;
+      starpu_variable_data_register(&inbox.handle, STARPU_MAIN_RAM,
+                                    reinterpret_cast<std::uintptr_t>(&inbox.request),
+                                    sizeof(DataRequest));
+      listen(inbox);
+    }
+  }
+  /// Collective: the last channel has ended. Nothing comes after the last farewell.
+  ~StarpuMpi() {
+    std::vector<DataRequest> farewells(
+        static_cast<std::size_t>(size),
+        {.channel = kNobody, .kind = DataRequest::Kind::kBye});
+    std::vector<starpu_data_handle_t> sent;
+    for (std::int32_t to = 0; to < size; ++to) {
+      if (to == rank) continue;
+      starpu_variable_data_register(&sent.emplace_back(), STARPU_MAIN_RAM,
+                                    reinterpret_cast<std::uintptr_t>(&farewells[to]),
+                                    sizeof(DataRequest));
+      starpu_mpi_isend_detached(sent.back(), to, kRequestTag, comm, nullptr, nullptr);
+    }
+    for (starpu_data_handle_t handle : sent) starpu_data_unregister(handle);
+    {
+      std::unique_lock lock(mutex_);
+      silent_.wait(lock, [&] { return farewells_ == size - 1; });
+    }
+    for (Inbox& inbox : inboxes_)
+      if (inbox.core != nullptr) starpu_data_unregister(inbox.handle);
+    starpu_mpi_shutdown();
+    MPI_Comm_free(&comm);
+  }
+  StarpuMpi(const StarpuMpi&) = delete;
+  StarpuMpi& operator=(const StarpuMpi&) = delete;
+
+  void enter(State& channel);
+  void leave(const State& channel);
+  /// For so many messages.
+  std::int64_t tags(std::size_t count) {
+    return next_tag_.fetch_add(static_cast<std::int64_t>(count));
+  }
+
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::int32_t rank = 0, size = 1;
+
+ private:
+  static constexpr std::int32_t kNobody = -1;
+  struct Inbox {
+    StarpuMpi* core;
+    std::int32_t from;
+    DataRequest request;
+    starpu_data_handle_t handle;
+  };
+
+  void listen(Inbox& inbox) {
+    check(starpu_mpi_irecv_detached(inbox.handle, inbox.from, kRequestTag, comm, arrived,
+                                    &inbox),
+          "receive");
+  }
+  static void arrived(void* argument) noexcept;
+
+  inline static std::mutex joining_;  // of what follows: StarPU-MPI is a process's
+  inline static std::weak_ptr<StarpuMpi> running_;
+
+  std::vector<Inbox> inboxes_;  // by process
+  std::atomic<std::int64_t> next_tag_{kRequestTag + 1};
+  std::mutex mutex_;  // of what follows
+  std::condition_variable silent_;
+  std::int32_t farewells_ = 0, next_number_ = 0;
+  std::map<std::int32_t, State*> channels_;
+  std::vector<std::pair<std::int32_t, DataRequest>> early_;  // for channels not yet here
+};
 
 struct Transport::State {
   /// Several messages that belong together: what to do when all have passed.
@@ -62,12 +158,6 @@ struct Transport::State {
     Batch* batch;
     starpu_data_handle_t handle;
   };
-  struct Inbox {
-    State* state;
-    std::int32_t from;
-    DataRequest request;
-    starpu_data_handle_t handle;
-  };
   struct Outgoing {
     State* state;
     DataRequest request;
@@ -75,57 +165,35 @@ struct Transport::State {
   };
 
   State(void* communicator, std::function<void()> on_failure)
-      : failed(std::move(on_failure)), comm(static_cast<MPI_Comm>(communicator)) {
-    check(starpu_mpi_init_comm(nullptr, nullptr, 0, comm), "start");
-    starpu_mpi_comm_rank(comm, &rank);
-    starpu_mpi_comm_size(comm, &size);
-    inboxes.resize(static_cast<std::size_t>(size));
-    for (std::int32_t from = 0; from < size; ++from) {
-      if (from == rank) continue;
-      Inbox& inbox = inboxes[from];
-      inbox.state = this;
-      inbox.from = from;
-      starpu_variable_data_register(&inbox.handle, STARPU_MAIN_RAM,
-                                    reinterpret_cast<std::uintptr_t>(&inbox.request),
-                                    sizeof(DataRequest));
-      listen(inbox);
-    }
+      : failed(std::move(on_failure)),
+        core(StarpuMpi::join(static_cast<MPI_Comm>(communicator))),
+        comm(core->comm) {
+    core->enter(*this);
   }
 
   ~State() {
-    {
-      std::unique_lock lock(mutex);
-      idle.wait(lock, [&] { return under_way == 0 && farewells == size - 1; });
-    }
-    for (Inbox& inbox : inboxes)
-      if (inbox.state != nullptr) starpu_data_unregister(inbox.handle);
-    starpu_mpi_shutdown();
+    std::unique_lock lock(mutex);
+    idle.wait(lock, [&] { return under_way == 0 && farewells == core->size - 1; });
+    lock.unlock();
+    core->leave(*this);
+    StarpuMpi::part(core);
   }
 
-  void listen(Inbox& inbox) {
-    check(starpu_mpi_irecv_detached(inbox.handle, inbox.from, kRequestTag, comm, arrived,
-                                    &inbox),
-          "receive");
-  }
-
-  static void arrived(void* argument) noexcept try {
-    auto& inbox = *static_cast<Inbox*>(argument);
-    State& state = *inbox.state;
-    const DataRequest request = inbox.request;
+  // From the thread of StarPU-MPI.
+  void receive(std::int32_t from, const DataRequest& request) noexcept try {
     if (request.kind == DataRequest::Kind::kBye) {
-      const std::scoped_lock lock(state.mutex);
-      ++state.farewells;
-      state.idle.notify_all();
+      const std::scoped_lock lock(mutex);
+      ++farewells;
+      idle.notify_all();
       return;
     }
-    state.listen(inbox);
-    const std::scoped_lock lock(state.serving);
-    if (state.handler)
-      state.handler(inbox.from, request);
+    const std::scoped_lock lock(serving);
+    if (handler)
+      handler(from, request);
     else
-      state.backlog.emplace_back(inbox.from, request);
+      backlog.emplace_back(from, request);
   } catch (...) {
-    static_cast<Inbox*>(argument)->state->give_up();
+    give_up();
   }
 
   // In a catch block. Nothing may pass through StarPU-MPI, whose thread holds its locks.
@@ -144,6 +212,7 @@ struct Transport::State {
   void tell(std::int32_t to, const DataRequest& request) {
     begin_one();
     auto* const message = new Outgoing{this, request, nullptr};
+    message->request.channel = number;
     starpu_variable_data_register(&message->handle, STARPU_MAIN_RAM,
                                   reinterpret_cast<std::uintptr_t>(&message->request),
                                   sizeof(DataRequest));
@@ -203,12 +272,10 @@ struct Transport::State {
     if (--under_way == 0) idle.notify_all();
   }
 
-  OnlyUse only_use;
   std::function<void()> failed;
+  std::shared_ptr<StarpuMpi> core;
   MPI_Comm comm;
-  std::int32_t rank = 0, size = 1;
-  std::vector<Inbox> inboxes;  // by process
-  std::atomic<std::int64_t> next_tag{kRequestTag + 1};
+  std::int32_t number = 0;
   std::atomic<std::int64_t> messages{0}, bytes{0};
 
   std::mutex serving;  // of what follows
@@ -220,6 +287,51 @@ struct Transport::State {
   std::int64_t under_way = 0;
   std::int32_t farewells = 0;
 };
+
+void Transport::StarpuMpi::enter(State& channel) {
+  const std::scoped_lock lock(mutex_);
+  channel.number = next_number_++;
+  channels_.emplace(channel.number, &channel);
+  std::erase_if(early_, [&](const auto& one) {
+    if (one.second.channel != channel.number) return false;
+    channel.receive(one.first, one.second);
+    return true;
+  });
+}
+
+void Transport::StarpuMpi::leave(const State& channel) {
+  const std::scoped_lock lock(mutex_);
+  channels_.erase(channel.number);
+}
+
+// A channel is there until its own farewells have come: it is called without the lock, as
+// it may ask and answer.
+void Transport::StarpuMpi::arrived(void* argument) noexcept {
+  auto& inbox = *static_cast<Inbox*>(argument);
+  StarpuMpi& core = *inbox.core;
+  const DataRequest request = inbox.request;
+  State* channel = nullptr;
+  {
+    const std::scoped_lock lock(core.mutex_);
+    if (request.channel == kNobody) {
+      ++core.farewells_;
+      core.silent_.notify_all();
+      return;
+    }
+    const auto place = core.channels_.find(request.channel);
+    if (place == core.channels_.end())
+      core.early_.emplace_back(inbox.from, request);
+    else
+      channel = place->second;
+  }
+  try {
+    core.listen(inbox);
+  } catch (...) {
+    if (channel == nullptr) std::terminate();
+    channel->give_up();
+  }
+  if (channel != nullptr) channel->receive(inbox.from, request);
+}
 
 Transport::Transport(void* communicator, std::function<void()> failed)
     : state_(std::make_unique<State>(communicator, std::move(failed))) {}
@@ -237,7 +349,7 @@ void Transport::serve_with(Handler handler) { state_->serve_with(std::move(handl
 
 void Transport::fetch(std::int32_t from, DataRequest request, const Parts& parts,
                       std::function<void()> done) {
-  request.tag = state_->next_tag.fetch_add(static_cast<std::int64_t>(parts.size()));
+  request.tag = state_->core->tags(parts.size());
   state_->post(parts, std::move(done), [&](std::int64_t place, State::Message* message) {
     check(starpu_mpi_irecv_detached(message->handle, from, request.tag + place,
                                     state_->comm, State::passed, message),
@@ -258,8 +370,8 @@ void Transport::answer(std::int32_t to, const DataRequest& request, const Parts&
 }
 
 void Transport::tell_all(const DataRequest& request) {
-  for (std::int32_t to = 0; to < state_->size; ++to)
-    if (to != state_->rank) state_->tell(to, request);
+  for (std::int32_t to = 0; to < state_->core->size; ++to)
+    if (to != state_->core->rank) state_->tell(to, request);
 }
 
 Transport::Counters Transport::sent() const { return {state_->messages, state_->bytes}; }

@@ -9,14 +9,19 @@ namespace espalier::solver {
 
 /// A channel over StarPU-MPI, whose thread calls what is given to be called.
 ///
+/// StarPU-MPI is there once in a process. It starts with the first channel and ends with
+/// the last one; each channel has a number, which goes with every request. All channels
+/// are between the same processes, and every process makes and ends them in the same
+/// order; their messages may go at the same time.
+///
 /// The runtime must be awake while messages are under way.
 class Transport final : public Channel {
  public:
-  /// Collective. @param communicator  a MPI_Comm; StarPU-MPI runs on it
+  /// Collective. @param communicator  a MPI_Comm, of which StarPU-MPI gets a copy
   /// @param failed  called in a catch block when a handler or what is called when parts
   ///                have passed throws: nothing may pass through StarPU-MPI. Without it
   ///                the program is terminated then
-  /// @throws Error while there is another one in this process
+  /// @throws Error while there is one between other processes
   explicit Transport(void* communicator, std::function<void()> failed = {});
   /// Collective; says goodbye to the others and waits until they have. Not where an
   /// exception passes.
@@ -31,6 +36,7 @@ class Transport final : public Channel {
   [[nodiscard]] Counters sent() const override;
 
  private:
+  class StarpuMpi;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 #include <starpu.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 #include "espalier/model/error.h"
@@ -22,13 +20,6 @@ inline starpu_codelet make_codelet(void (*function)(void**, void*), const char* 
   codelet.name = name;
   codelet.nbuffers = buffers;
   return codelet;
-}
-
-/// Priority of a task on a front's block column: what the next panels wait for goes
-/// first, and factoring before updating.
-/// @param left  blocks from this one on
-inline int block_priority(std::int32_t left, bool updates) {
-  return 2 * std::max(0, left) + (updates ? 0 : 1);
 }
 
 /// @throws Error for a status of starpu_task_submit() that is not 0

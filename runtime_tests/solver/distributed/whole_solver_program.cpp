@@ -20,6 +20,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -84,9 +85,10 @@ InputMatrix system_of(FactorKind kind, int side) {
   return general_of(columns);
 }
 
-// A saddle point: a grid, and for every third of its points a constraint on it alone, with
-// a zero on the diagonal. Constraints are eliminated first, and as they are not matched with
-// their points here, those of points in separators are delayed to where these are.
+// A saddle point: a grid, and for every third of its points a constraint on it alone,
+// with a zero on the diagonal. Constraints are eliminated first, and as they are not
+// matched with their points here, those of points in separators are delayed to where
+// these are.
 SymmetricMatrix saddle_point(int side) {
   const SymmetricMatrix grid = grid_with(side, [](std::int32_t) { return 6.0; });
   const std::int32_t constraints = grid.size / 3;
@@ -217,17 +219,45 @@ class Cases {
     expect_pivots(alone);
   }
 
-  // StarPU-MPI is there once in a process.
-  void refuses_a_second_at_once() {
+  // Two at once, each over a communicator of its own: in turn, and from two threads.
+  void shares_the_processes_with_another() {
+    MpiCommunicator other(MPI_COMM_WORLD);
+    std::optional<InputMatrix> matrix;
+    if (cluster_.rank() == 0) matrix = system();
     const std::unique_ptr<Solver> solver = made(options_);
-    bool refused = false;
+    const std::vector<double> expected = solved(*solver, std::nullopt);
+    auto second = std::make_unique<Solver>(other, std::move(matrix), options_);
+    expect(second->plan(std::nullopt).has_value(), "a plan");
+    expect(second->factorise().has_value(), "a second factor");
+    expect(same(expected, solution_of(*second)), "the bits of the first solver");
+    expect(same(expected, solved(*solver, std::nullopt)), "the first goes on");
+    std::vector<double> found;
+    std::thread thread([&] {
+      if (second->factorise()) found = solution_of(*second);
+    });
+    const bool factored = solver->factorise().has_value();
+    const std::vector<double> mine = solution_of(*solver);
+    thread.join();
+    expect(factored && same(expected, mine), "the same bits beside another");
+    expect(same(expected, found), "the other's bits");
+    second.reset();
+    expect(same(expected, solved(*solver, std::nullopt)), "alone again");
+  }
+
+  // StarPU-MPI is there once in a process.
+  void refuses_a_second_between_others() {
+    const std::unique_ptr<Solver> solver = made(options_);
+    MPI_Comm one = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, cluster_.rank() == 0 ? 1 : 0, 0, &one);
+    MpiCommunicator some(one);
+    bool refused = some.size() == 1;  // which needs no messages
     try {
-      (void)made(options_);
+      if (!refused) (void)some.open_channel({});
     } catch (const Error&) {
       refused = true;
     }
-    expect(refused, "a second solver at once is refused");
-    (void)solved(*solver, std::nullopt);
+    expect(refused, "a channel between other processes is refused");
+    MPI_Comm_free(&one);
   }
 
   void loads_what_it_saved() {
@@ -379,6 +409,12 @@ class Cases {
     return x;
   }
 
+  static std::vector<double> solution_of(Solver& solver) {
+    std::vector<double> x = solver.apply_to_ones();
+    (void)solver.solve(x);
+    return x;
+  }
+
   void refuses_parts() {
     namespace fs = std::filesystem;
     const auto load = [this] { (void)Solver::load(cluster_, path_, options_); };
@@ -472,7 +508,9 @@ void run(Cluster& cluster, const std::string& name) {
     if (name == "plans") {
       cases.plans_again();
       cases.replaces_values_before_the_first_plan();
-      cases.refuses_a_second_at_once();
+      cases.refuses_a_second_between_others();
+    } else if (name == "two") {
+      cases.shares_the_processes_with_another();
     } else if (name == "delays") {
       cases.delays_columns_as_one_process();
     } else if (name == "files") {

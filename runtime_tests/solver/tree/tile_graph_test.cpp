@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <sstream>
 #include <vector>
@@ -100,6 +101,76 @@ TEST(TileGraph, RunsEveryTaskOnceAndNotBeforeWhatItWaitsFor) {
       const auto begin = order.begin(), now = begin + static_cast<std::ptrdiff_t>(i);
       ASSERT_EQ(std::find(begin, now, order[i]), now)
           << text(shape) << ": twice " << text(order[i]);
+      for (const TileTask& before : predecessors(shape, order[i]))
+        ASSERT_NE(std::find(begin, now, before), now)
+            << text(shape) << ": " << text(order[i]) << " before " << text(before);
+    }
+  }
+}
+
+// The graphs of processes that share a front, which tell each other of panels and, its
+// owner, of the tail. Block columns are assembled in any order. @return tasks as they end
+std::vector<TileTask> run_shared(const TileShape& shape,
+                                 const std::vector<std::int32_t>& owner,
+                                 std::int32_t processes, std::mt19937& random) {
+  std::vector<TileGraph> graphs;
+  std::vector<std::vector<TileTask>> ready(processes);
+  for (std::int32_t p = 0; p < processes; ++p) {
+    std::vector<std::int8_t> mine;
+    for (const std::int32_t each : owner) mine.push_back(each == p ? 1 : 0);
+    graphs.emplace_back(shape, mine).start(ready[p]);
+  }
+  std::vector<std::int32_t> to_assemble(shape.blocks);
+  std::iota(to_assemble.begin(), to_assemble.end(), 0);
+  std::shuffle(to_assemble.begin(), to_assemble.end(), random);
+  std::vector<TileTask> order;
+  while (true) {
+    const auto p = static_cast<std::int32_t>(random() % processes);
+    if (!to_assemble.empty() && random() % 3 == 0) {
+      const std::int32_t b = to_assemble.back();
+      to_assemble.pop_back();
+      order.push_back({Kind::kAssemble, b, 0, b});
+      graphs[owner[b]].assembled(b, ready[owner[b]]);
+    } else if (!ready[p].empty()) {
+      std::swap(ready[p][random() % ready[p].size()], ready[p].back());
+      const TileTask task = ready[p].back();
+      ready[p].pop_back();
+      order.push_back(task);
+      graphs[p].end(task, ready[p]);
+      const bool panel = task.kind == Kind::kFactor || task.kind == Kind::kSolve ||
+                         task.kind == Kind::kAccept;
+      for (std::int32_t q = 0; q < processes; ++q) {
+        if (q == p) continue;
+        if (panel && graphs[p].column_done(task.column))
+          graphs[q].arrived(task.column, ready[q]);
+        if (task.kind == Kind::kFinish) graphs[q].finished(ready[q]);
+      }
+    } else if (to_assemble.empty() && std::ranges::all_of(ready, [](const auto& list) {
+                 return list.empty();
+               })) {
+      break;
+    }
+  }
+  for (const TileGraph& graph : graphs) EXPECT_TRUE(graph.done()) << text(shape);
+  return order;
+}
+
+TEST(TileGraph, OfProcessesThatShareAFrontRunsItsTasksOnce) {
+  std::mt19937 random(6);
+  for (int instance = 0; instance < 1000; ++instance) {
+    TileShape shape = random_shape(random);
+    shape.slices = shape.window = 1;
+    if (shape.panels == 0) continue;
+    const auto processes = static_cast<std::int32_t>(1 + random() % 4);
+    std::vector<std::int32_t> owner(shape.blocks);
+    for (std::int32_t& each : owner)
+      each = static_cast<std::int32_t>(random() % processes);
+    const std::vector<TileTask> order = run_shared(shape, owner, processes, random);
+    EXPECT_EQ(std::ssize(order), TileGraph(shape).tasks()) << text(shape);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (order[i].kind == Kind::kAssemble) continue;
+      const auto begin = order.begin(), now = begin + static_cast<std::ptrdiff_t>(i);
+      ASSERT_EQ(std::find(begin, now, order[i]), now) << text(shape);
       for (const TileTask& before : predecessors(shape, order[i]))
         ASSERT_NE(std::find(begin, now, before), now)
             << text(shape) << ": " << text(order[i]) << " before " << text(before);
