@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "solver/front/delay_reserve.h"
@@ -68,9 +69,10 @@ struct FrontContext {
 /// follow the elimination beside the panel; finish_pivots() tries them once more
 /// together. What is left goes to the parent, or where it may not, is taken as it is.
 ///
-/// Of a front that processes share every process keeps the slots by itself: of a block
-/// column that another one factored it takes which columns were put off and the slots'
-/// rows in it, and does with them what the other one did (docs/decisions/0149).
+/// Of a front that processes share every process keeps the slots' rows in its own block
+/// columns by itself: of one that another factored it takes which columns were put off
+/// and the slots' rows in it, and does with them what the other one did
+/// (docs/decisions/0149).
 template <class T>
 class Front {
  public:
@@ -119,6 +121,9 @@ class Front {
   void accept(std::int32_t block);
   void finish_pivots();
 
+  /// Of a shared front: which block columns are here. Slots follow the elimination in
+  /// these, and in all rows below the panel where its last block is.
+  void share(std::vector<std::int8_t> mine) { mine_ = std::move(mine); }
   // Of a shared front whose columns may be put off: what its processes send each other.
   using Parts = std::vector<std::span<std::byte>>;
   [[nodiscard]] std::int32_t slots() const {
@@ -186,6 +191,10 @@ class Front {
                                           std::int32_t factored) const;
   void open_delays();
   void open_exchange();
+  [[nodiscard]] bool follows(std::int32_t panel) const {
+    return mine_.empty() || mine_[static_cast<std::size_t>(panel)] != 0;
+  }
+  [[nodiscard]] bool follows_tail() const { return follows(panels() - 1); }
   void gather_tail();
   void add_entry(std::int32_t i, std::int32_t j, T value, std::int32_t begin,
                  std::int32_t end);
@@ -253,6 +262,7 @@ class Front {
   std::vector<std::int32_t> eliminated_;  // columns of each block; Cholesky: all of them
   std::vector<T> corner_;  // slots x slots: what is left of them among themselves
   std::unique_ptr<OpenPanel> open_;
+  std::vector<std::int8_t> mine_;                 // shared: of each block column
   std::vector<std::vector<std::int32_t>> notes_;  // shared, of each block of the panel
   std::vector<Slots> slot_rows_;                  // likewise
 };

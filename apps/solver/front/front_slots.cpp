@@ -97,7 +97,7 @@ void Front<T>::pass_on(const BlockColumn<T>& column, std::int32_t eliminated,
                        const Slots& slots) {
   FrontDelays<T>& own = *delays();
   const std::int64_t order = pivots() + contribution_rows();
-  const std::int32_t end = column.first + column.width, count = slots.count;
+  const std::int32_t count = slots.count;
   std::vector<T> scaled;  // rows of L, times D
   if (kind() == FactorKind::kLdlt) {
     scaled.resize(std::int64_t{count} * eliminated);
@@ -113,13 +113,21 @@ void Front<T>::pass_on(const BlockColumn<T>& column, std::int32_t eliminated,
     for (std::int32_t s = 0; s < count; ++s)
       for (std::int32_t k = 0; k < column.width; ++k)
         passed[s * order + column.first + k] = rows[s + std::int64_t{k} * count];
-    kernels::update_general(static_cast<std::int32_t>(order) - end, count, eliminated,
-                            column.data[side] + column.width, column.leading,
-                            side == 0 ? right : left, count, passed.data() + end,
-                            static_cast<std::int32_t>(order));
+    // By blocks, as processes that share the front have them: the same bits.
+    const auto update_rows = [&](std::int32_t first, std::int32_t height) {
+      kernels::update_general(height, count, eliminated,
+                              column.data[side] + (first - column.first), column.leading,
+                              side == 0 ? right : left, count, passed.data() + first,
+                              static_cast<std::int32_t>(order));
+    };
+    const Trapezoid& layout = storage_.panel_layout;
+    for (std::int32_t j = layout.block_of(column.first) + 1; j < layout.blocks(); ++j)
+      if (follows(j)) update_rows(layout.first(j), layout.width(j));
+    if (follows_tail()) update_rows(pivots(), contribution_rows());
   }
-  kernels::update_general(count, count, eliminated, left, count, right, count,
-                          corner_.data(), count);
+  if (follows_tail())
+    kernels::update_general(count, count, eliminated, left, count, right, count,
+                            corner_.data(), count);
 }
 
 // The columns of a block that were not eliminated become slots.

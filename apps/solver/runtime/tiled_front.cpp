@@ -46,6 +46,7 @@ TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node,
               exchange == nullptr),
       assembly_(context, front_, exchange == nullptr ? shape_.slices : 1),
       graph_(shape_, mine) {
+  if (exchange != nullptr) front_.share(mine);
   if (recorder_ != nullptr) recorder_->opened(node, shape_);
 }
 
