@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <numeric>
 
 #include "espalier/model/replay.h"
+#include "solver/distributed/deal_out_delays.h"
 #include "solver/distributed/distribute_fronts.h"
 #include "solver/distributed/distributed_systems.h"
 #include "solver/distributed/front_pieces.h"
@@ -104,6 +106,56 @@ TEST(FrontDistribution, KeepsTheOwnersOfAFrontThatTakesInColumns) {
   EXPECT_EQ(owners(2), (std::vector<std::int32_t>{2, 3, 1, 1, 3}));
   EXPECT_EQ(owners(3), (std::vector<std::int32_t>{2, 3, 3, 1, 1, 3}));
   EXPECT_EQ(owners(5), (std::vector<std::int32_t>{2, 3, 3, 1, 3, 1, 1, 3}));
+}
+
+// No process has more dealt out than half of its reserve, and the rest can be paid from.
+TEST(DealOutDelays, KeepsTheReserveOfEveryProcess) {
+  std::mt19937 random(8);
+  int columns = 0;
+  for (int round = 0; round < 200; ++round) {
+    const std::int32_t processes = draw(random, 2, 5);
+    const Instance instance(random, processes);
+    const auto& [analysis, tree, distribution] = instance;
+    const Bytes all = draw(random, 0, 4000) * Bytes{1000};
+    PivotOptions pivoting;
+    pivoting.delay_reserve = all;
+    DelayReserve reserve(all, analysis.symbolic.parent.size());
+    deal_out_delays(analysis.symbolic, tree, distribution, pivoting,
+                    draw(random, 0, 1) == 1, reserve);
+    std::vector<Bytes> dealt(processes, 0);
+    bool shares = false;
+    for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
+      const SharedDelays own = reserve.shared(tree.nodes[node].last_front);
+      columns += own.from_child;
+      if (!distribution.shared(node)) {
+        EXPECT_EQ(own.slots + own.from_child, 0);
+        continue;
+      }
+      shares = true;
+      for (std::int32_t p = 0; p < processes; ++p)
+        if (distribution.takes_part(node, p)) dealt[p] += 2 * own.slots;
+    }
+    for (const Bytes each : dealt) EXPECT_LE(each, all / 2);
+    const Bytes left = shares ? all - all / 2 : all;
+    EXPECT_FALSE(reserve.pay(-1, 1, left + 1, {}));
+    EXPECT_TRUE(reserve.pay(-1, 1, left, {}));
+  }
+  EXPECT_GT(columns, 1000);
+}
+
+TEST(DealOutDelays, HaveNoLimitWhereTheReserveHasNone) {
+  std::mt19937 random(9);
+  const Instance instance(random, 4);
+  const auto& [analysis, tree, distribution] = instance;
+  const PivotOptions pivoting;
+  DelayReserve reserve(pivoting.delay_reserve, analysis.symbolic.parent.size());
+  deal_out_delays(analysis.symbolic, tree, distribution, pivoting, true, reserve);
+  for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
+    const SharedDelays own = reserve.shared(tree.nodes[node].last_front);
+    EXPECT_EQ(own.from_child,
+              distribution.shared(node) ? std::numeric_limits<std::int32_t>::max() : 0);
+  }
+  EXPECT_TRUE(reserve.pay(-1, 1, Bytes{1} << 60, {}));
 }
 
 TEST(HeldColumns, AreThoseOfTheBlocksThatAProcessOwns) {
