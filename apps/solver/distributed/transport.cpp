@@ -1,3 +1,5 @@
+// StarPU-MPI and the channels over it, which know each other: over 300 lines.
+
 #include "solver/distributed/transport.h"
 
 #include <fmt/format.h>

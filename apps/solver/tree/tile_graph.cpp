@@ -1,3 +1,6 @@
+// The tasks of a front forwards, as they become ready, and backwards, what they wait for:
+// over 300 lines.
+
 #include "solver/tree/tile_graph.h"
 
 #include <algorithm>
