@@ -1,5 +1,5 @@
-// The parts of a front that search pivots and carry the columns that found none, down to the
-// tail: over 300 lines.
+// The parts of a front that search pivots and carry the columns that found none, down to
+// the tail: over 300 lines.
 
 #include <fmt/format.h>
 
