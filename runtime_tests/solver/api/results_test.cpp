@@ -316,6 +316,31 @@ TEST(Schur, IsWhatDenseEliminationLeaves) {
   EXPECT_GT(compared, 500);
 }
 
+// What is left when the kept variables are taken out may fall apart, and a part of it may
+// have a front whose only rows are kept.
+TEST(Schur, SolvesTheOthersInSinglePrecision) {
+  const Started started;
+  std::mt19937 random(75);
+  for (int instance = 0; instance < 300; ++instance) {
+    SCOPED_TRACE(instance);
+    const std::int32_t n = draw(random, 1, 12), k = draw(random, 1, n);
+    Square a(static_cast<std::size_t>(n));
+    for (std::int32_t j = 0; j < n; ++j)
+      for (std::int32_t i = 0; i < n; ++i)
+        if (i == j || draw(random, 0, 3) == 0) a(i, j) = i == j ? 20 : draw(random, 1, 2);
+    SolverOptions options = options_of({FactorKind::kLu, {}, kHere});
+    options.precision = Precision::kSingle;
+    for (std::int32_t kept = n - k; kept < n; ++kept) options.schur.push_back(kept);
+    Solver solver(sparse(a, false), options);
+    factor(solver);
+    std::vector<double> b(n);
+    for (std::int32_t i = 0; i < n - k; ++i)
+      for (std::int32_t j = 0; j < n - k; ++j) b[i] += a(i, j);
+    (void)solver.solve(b, 1, Operation::kPlain);
+    for (std::int32_t i = 0; i < n; ++i) EXPECT_NEAR(b[i], i < n - k ? 1 : 0, 1e-12);
+  }
+}
+
 // A plane of a grid, in all ways of running it, to the same digits, inside the bound.
 TEST(Schur, OfAPlaneOfAGridIsTheSameInEveryWay) {
   const Started started;
