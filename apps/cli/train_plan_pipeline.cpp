@@ -293,7 +293,10 @@ Ending run_pipeline(const PipelineRequest& request) {
 Command add_train_plan_pipeline(CLI::App& train_plan) {
   auto request = std::make_shared<PipelineRequest>();
   CLI::App* app = add_pipeline_options(train_plan, *request);
-  return {app, [request]() -> Ending { return run_pipeline(*request); }};
+  return {app, [request]() -> Ending {
+            return naming(request->chain.empty() ? request->file : request->chain,
+                          [&] { return run_pipeline(*request); });
+          }};
 }
 
 }  // namespace espalier::cli

@@ -57,7 +57,7 @@ void set(PipelineStage& stage, std::size_t c, std::string_view text) {
   const Column& column = kColumns[c];
   try {
     stage.*column.member = column.is_time ? parse_duration(text) : parse_size(text);
-  } catch (const InvalidInput& error) {
+  } catch (const Error& error) {
     throw InvalidInput(fmt::format("{}: {}", column.name, error.what()));
   }
 }
@@ -139,7 +139,7 @@ PipelineFile read_json(std::istream& in, const std::string& name) {
     Nanoseconds& time = key == "once" ? file.once : file.transfer;
     try {
       time = parse_duration(value.get_ref<const std::string&>());
-    } catch (const InvalidInput& error) {
+    } catch (const Error& error) {
       throw FileError(name, 0, fmt::format("{}: {}", key, error.what()));
     }
   }

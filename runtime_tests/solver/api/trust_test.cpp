@@ -326,6 +326,30 @@ TEST(Trust, DoesNotDependOnTheMagnitudeOfTheMatrix) {
 }
 
 // Every row times a power of two, and every column; the right-hand side as the rows.
+// What is finite in the scaled system may be beyond the largest number in the given one.
+TEST(Trust, IsNotGivenToASolutionBeyondTheLargestNumber) {
+  Given a{3, {}};
+  for (std::int32_t i = 0; i < 3; ++i) a.add(i, i, i == 1 ? 1e-300 : 2);
+  a.add(0, 2, 1);
+  for (const FactorKind kind :
+       {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu})
+    for (const bool refine : {false, true}) {
+      SolverOptions options = of_kind(kind);
+      options.refine = refine;
+      Given matrix = a;
+      if (kind != FactorKind::kLu) matrix.add(2, 0, 1);
+      Solver solver(matrix.matrix(kind != FactorKind::kLu), options);
+      ASSERT_TRUE(solver.plan(std::nullopt));
+      ASSERT_TRUE(solver.factorise());
+      Vector b = {1, 1e20, 1, 1, 1e5, 1};  // the first column alone is beyond
+      const Solution both = solver.solve(b, 2, Operation::kPlain);
+      EXPECT_TRUE(both.doubts.backward_error);
+      Vector second = {1, 1e5, 1};
+      EXPECT_FALSE(solver.solve(second, 1, Operation::kPlain).doubts.any());
+      EXPECT_DOUBLE_EQ(second[1], 1e305);
+    }
+}
+
 TEST(Trust, OfSmallSystemsOfAnyScaleIsNeverWrong) {
   std::mt19937 random(13);
   const auto draw = [&](int first, int last) {
