@@ -124,7 +124,7 @@ PipelineFile read_json(std::istream& in, const std::string& name) {
   Json json;
   try {
     json = Json::parse(in);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {  // numbers beyond all numbers, too
     throw FileError(name, 0, error.what());
   }
   if (!json.contains("stages") || !json["stages"].is_array())
