@@ -88,8 +88,11 @@ void suggest(const Words& words, const Remedy& remedy = {}) {
   std::fputs(fmt::format("  {}{}\n", line, quoted(words)).c_str(), stderr);
 }
 
+// The launcher ends the job with the first process whose answer is no: not before the one
+// that speaks has said what would do.
 int end(const Words& words, ExitStatus status, const Remedy& remedy) {
   if (!remedy.empty()) suggest(edited(Program().app, words, remedy), remedy);
+  if (status == kNo && !speaks()) std::this_thread::sleep_for(std::chrono::seconds(1));
   return status;
 }
 

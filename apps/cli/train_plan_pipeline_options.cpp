@@ -97,6 +97,9 @@ void add_search(CLI::App& app, PipelineRequest& request) {
       app.add_option("--steps", request.search.replays, "Replays of the local search")
           ->type_name("N"))
       ->capture_default_str();
+  add_timeout(app, request.timeout,
+              "Search no longer than this; the best schedules so far are the\n"
+              "answer then, as after an interrupt");
   app.add_option("--seed", request.search.seed, "Of the choices left to chance")
       ->type_name("N")
       ->capture_default_str();
