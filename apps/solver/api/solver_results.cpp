@@ -37,7 +37,7 @@ void fill(std::span<double> vector, std::minstd_rand& random) {
 // finite, is drawn by lot.
 void orthonormalise(std::span<double> basis, std::size_t n, std::minstd_rand* random) {
   constexpr double kOwn = 1e-6, kKept = 0.5;
-  constexpr int kPasses = 5;
+  constexpr int kPasses = 64;  // each parts what is parallel but for one rounding
   for (std::size_t k = 0; k < basis.size(); k += n) {
     const auto own = basis.subspan(k, n);
     for (int pass = 0; pass < kPasses;) {
@@ -160,6 +160,25 @@ void take_outside(const ScaledPermutation& map, std::size_t n,
   }
 }
 
+// The basis in the scaling that was given, where it has to hold as well: what is nearly
+// parallel there may have been parted from rounding alone.
+std::vector<double> given_basis(const MatrixPart& a, const ScaledPermutation& map,
+                                Operation operation, std::vector<double> basis) {
+  const auto n = static_cast<std::size_t>(a.size());
+  take_outside(map, n, basis);
+  orthonormalise(basis, n, nullptr);
+  std::vector<double> inner(basis.size()), products(basis.size());
+  for (std::size_t k = 0; k < basis.size(); k += n)
+    map.solution_to_inner(std::span(basis).subspan(k, n), std::span(inner).subspan(k, n));
+  const double error = null_error(a, operation, inner, products);
+  if (!(error <= kNullGiven))
+    throw Error(
+        fmt::format("null_space_basis: in the scaling of the matrix {} vectors "
+                    "leave {:.1e} of a row",
+                    basis.size() / n, error));
+  return basis;
+}
+
 }  // namespace
 
 std::vector<double> Solver::apply_to_ones(Operation operation) const {
@@ -254,21 +273,9 @@ std::vector<double> Solver::null_space_basis(Operation operation) {
       throw Error(fmt::format("null_space_basis: {} vectors leave {:.1e} of a row", count,
                               error));
   });
-  basis = by_systems(basis, n, independent_systems(analysis_.symbolic, analysis_.form));
-  const ScaledPermutation map(prepared_, analysis_.symbolic, operation);
-  take_outside(map, n, basis);
-  orthonormalise(basis, n, nullptr);
-  // What is nearly parallel in the given scaling has been parted from rounding alone.
-  std::vector<double> inner(basis.size());
-  for (std::size_t k = 0; k < basis.size(); k += n)
-    map.solution_to_inner(std::span(basis).subspan(k, n), std::span(inner).subspan(k, n));
-  const double error = null_error(matrix(), operation, inner, products);
-  if (!(error <= kNullGiven))
-    throw Error(
-        fmt::format("null_space_basis: in the scaling of the matrix {} vectors "
-                    "leave {:.1e} of a row",
-                    count, error));
-  return basis;
+  return given_basis(
+      matrix(), ScaledPermutation(prepared_, analysis_.symbolic, operation), operation,
+      by_systems(basis, n, independent_systems(analysis_.symbolic, analysis_.form)));
 }
 
 }  // namespace espalier::solver
