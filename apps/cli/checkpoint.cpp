@@ -156,7 +156,9 @@ Ending run_chain(const CheckpointRequest& request) {
 
 Ending run_checkpoint(const CheckpointRequest& request) {
   check(request);
-  return request.chain.empty() ? run_steps(request) : run_chain(request);
+  return naming(request.chain.empty() ? request.step_times : request.chain, [&] {
+    return request.chain.empty() ? run_steps(request) : run_chain(request);
+  });
 }
 
 }  // namespace

@@ -132,8 +132,8 @@ void add_checkpoint_options(CLI::App& app, CheckpointRequest& request) {
                  "Bound for a chain: a size, min for the least that suffices, or\n"
                  "curve for the least cost of every bound")
       ->type_name("SIZE|min|curve");
-  app.add_option("--schedule", request.schedule,
-                 "Write the actions here, one a line (docs/manual/checkpointing.md)")
+  add_output(app, "--schedule", request.schedule,
+             "Write the actions here, one a line (docs/manual/checkpointing.md)")
       ->type_name("FILE");
   add_report(app, request.page);
   add_json(app, request.json);

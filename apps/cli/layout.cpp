@@ -144,10 +144,9 @@ void add_limits(CLI::App& app, LayoutCommand& command) {
   add_timeout(app, command.timeout,
               "Search no longer than this; the best layout so far and a\n"
               "lower bound are the answer then, as after an interrupt");
-  app.add_option("--steps", command.steps,
-                 "Steps of search at most: the same answer on every machine")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+  from_zero(app.add_option("--steps", command.steps,
+                           "Steps of search at most: the same answer on every machine")
+                ->type_name("N"));
   app.add_option("--seed", command.seed, "Of the choices that are left to chance")
       ->type_name("N")
       ->capture_default_str();
@@ -172,7 +171,7 @@ Command add_layout(CLI::App& program) {
              command->alignment = size;
            });
   add_limits(*app, *command);
-  app->add_option("--out", command->out, "Write what was read and a column offset here")
+  add_output(*app, "--out", command->out, "Write what was read and a column offset here")
       ->type_name("FILE");
   add_report(*app, command->page);
   add_json(*app, command->json);

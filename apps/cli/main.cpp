@@ -20,6 +20,7 @@
 #include "cli/remedy.h"
 #include "cli/restart.h"
 #include "cli/termination.h"
+#include "espalier/model/printable.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/launch.h"
 #endif
@@ -40,7 +41,7 @@ bool speaks() {
 void say(std::string_view message) {
   // Not by fmt::print(), which throws where standard error is closed.
   if (!message.empty() && speaks())
-    std::fputs(fmt::format("espalier: {}\n", message).c_str(), stderr);
+    std::fputs(fmt::format("espalier: {}\n", printable(message, true)).c_str(), stderr);
 }
 
 // What ends the program. A launcher ends the job with the first process that fails, and
@@ -87,8 +88,11 @@ void suggest(const Words& words, const Remedy& remedy = {}) {
   std::fputs(fmt::format("  {}{}\n", line, quoted(words)).c_str(), stderr);
 }
 
+// The launcher ends the job with the first process whose answer is no: not before the one
+// that speaks has said what would do.
 int end(const Words& words, ExitStatus status, const Remedy& remedy) {
   if (!remedy.empty()) suggest(edited(Program().app, words, remedy), remedy);
+  if (status == kNo && !speaks()) std::this_thread::sleep_for(std::chrono::seconds(1));
   return status;
 }
 

@@ -7,8 +7,12 @@
 #include <cmath>
 #include <limits>
 
+#include "espalier/io/output_file.h"
 #include "espalier/machine/memory_limits.h"
 #include "espalier/model/error.h"
+#ifdef ESPALIER_WITH_MPI
+#include "cli/job/launch.h"
+#endif
 
 namespace espalier::cli {
 namespace {
@@ -161,6 +165,39 @@ CLI::Option* add_path(CLI::App& app, const std::string& option, std::string& pat
   };
   return app.add_option(option, path, help)->check(check);
 }
+
+CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
+                        const std::string& help) {
+  const auto check = [](const std::string& text) -> std::string {
+#ifdef ESPALIER_WITH_MPI
+    if (launch().rank != 0) return {};
+#endif
+    try {
+      check_output(text);
+    } catch (const FileError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  return add_path(app, option, path, help)->check(check)->type_name("FILE");
+}
+
+namespace {
+
+CLI::Option* add_range(CLI::Option* option, bool zero) {
+  return option->check([zero](const std::string& text) -> std::string {
+    double value = 0;
+    const bool read = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+    if (read && (value > 0 || (zero && value == 0))) return {};
+    return fmt::format("'{}' is not a number {}", text,
+                       zero ? "of 0 or more" : "above 0");
+  });
+}
+
+}  // namespace
+
+CLI::Option* above_zero(CLI::Option* option) { return add_range(option, false); }
+CLI::Option* from_zero(CLI::Option* option) { return add_range(option, true); }
 
 std::string_view name(OrderKind order) {
   const TreeOrder* const known = find_order(order);

@@ -54,6 +54,15 @@ void add_json(CLI::App& app, bool& json);
 CLI::Option* add_path(CLI::App& app, const std::string& option, std::string& path,
                       const std::string& help);
 
+/// The name of a file to be written: what cannot be written is known before the work
+/// begins. Of several processes the first one looks, since it writes.
+CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
+                        const std::string& help);
+
+/// The option takes finite numbers above 0; of 0 and more. @return the option
+CLI::Option* above_zero(CLI::Option* option);
+CLI::Option* from_zero(CLI::Option* option);
+
 [[nodiscard]] std::string_view name(OrderKind order);
 [[nodiscard]] std::string_view name(MappingKind mapping);
 

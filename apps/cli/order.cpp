@@ -129,15 +129,14 @@ Command add_order(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "order", "Order the operators of a computation graph for the least memory");
   add_graph(*app, command->source);
-  app->add_option("--timeout", command->timeout,
-                  "Search no longer than this, whatever the phase; reading is\n"
-                  "not included. The best order so far and a lower bound are\n"
-                  "the answer then, as after an interrupt")
-      ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber)
+  from_zero(app->add_option("--timeout", command->timeout,
+                            "Search no longer than this, whatever the phase; reading is\n"
+                            "not included. The best order so far and a lower bound are\n"
+                            "the answer then, as after an interrupt")
+                ->type_name("SECONDS"))
       ->capture_default_str();
-  add_path(*app, "--schedule", command->schedule,
-           "Write the order here, one operator a line")
+  add_output(*app, "--schedule", command->schedule,
+             "Write the order here, one operator a line")
       ->type_name("FILE");
   add_workers(*app, command->workers);
   add_memory(*app, command->memory, "min");

@@ -66,11 +66,11 @@ void add_graph(CLI::App& app, GraphSource& source) {
            "Instead of a file: gpt2, gpt2-medium, gpt2-large, gpt2-xl, tiny,\n"
            "or layers=6,width=512,heads=8,sequence=128,vocabulary=1000")
       ->type_name("SHAPE");
-  app.add_option("--batch", source.batch,
-                 "First extent of the inputs of an ONNX model, whatever it says;\n"
-                 "of a transformer")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+  above_zero(
+      app.add_option("--batch", source.batch,
+                     "First extent of the inputs of an ONNX model, whatever it says;\n"
+                     "of a transformer")
+          ->type_name("N"));
   app.add_option_function<std::vector<std::string>>(
          "--dim",
          [&source](const std::vector<std::string>& texts) {

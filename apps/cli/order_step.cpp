@@ -184,11 +184,11 @@ void add_step(CLI::App& app, StepRequest& request) {
     if (size < 1) throw InvalidInput("0 is not 1 or more");
     request.alignment = size;
   });
-  add_path(app, "--offsets", request.offsets,
-           "Write the layout here: CSV with id,lower,upper,size,offset")
+  add_output(app, "--offsets", request.offsets,
+             "Write the layout here: CSV with id,lower,upper,size,offset")
       ->type_name("FILE");
-  add_path(app, "--save-graph", request.save_graph,
-           "Write the graph that was ordered here, as JSON")
+  add_output(app, "--save-graph", request.save_graph,
+             "Write the graph that was ordered here, as JSON")
       ->type_name("FILE");
 }
 

@@ -257,7 +257,7 @@ void add_compare(CLI::App& app, PlanCommand& command) {
       app.add_flag("--compare", command.compare,
                    "Instead of one plan: makespans of all strategies over lists of\n"
                    "--workers and --memory, beside what no schedule can beat");
-  add_path(app, "--picture", command.picture, "Draw the comparison here (SVG)")
+  add_output(app, "--picture", command.picture, "Draw the comparison here (SVG)")
       ->needs(compare);
   for (const char* other : {"--schedule", "--rate", "--order", "--mapping", "--report"}) {
     compare->excludes(app.get_option(other));
@@ -310,13 +310,13 @@ Command add_plan(CLI::App& program) {
   add_mapping(*app, command->plan.mapping);
   add_kind(*app, command->assembly.kind);
   add_ordering(*app, command->assembly.ordering);
-  app->add_option("--rate,--flop-rate", command->rate,
-                  "Flops a second of one worker, to give times in seconds as well;\n"
-                  "with --processes 1e10 if it is not given")
-      ->check(CLI::PositiveNumber)
+  above_zero(
+      app->add_option("--rate,--flop-rate", command->rate,
+                      "Flops a second of one worker, to give times in seconds as well;\n"
+                      "with --processes 1e10 if it is not given"))
       ->default_str("");
-  add_path(*app, "--schedule", command->schedule,
-           "Write order, mapping and simulated times of the tasks here");
+  add_output(*app, "--schedule", command->schedule,
+             "Write order, mapping and simulated times of the tasks here");
   add_report(*app, command->page);
   add_compare(*app, *command);
   add_out_of_core(*app, *command);

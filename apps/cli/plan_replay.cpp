@@ -93,8 +93,12 @@ class Replays {
     options_.memory_bound = bound;
     Expected<Plan> plan = make_plan(tree_, options_, orders_);
     if (!plan) return tl::make_unexpected(plan.error());
-    return policy::replay_run(record_, std::make_shared<const Plan>(std::move(*plan)),
-                              {.processor_time = request_.processor_time});
+    try {
+      return policy::replay_run(record_, std::make_shared<const Plan>(std::move(*plan)),
+                                {.processor_time = request_.processor_time});
+    } catch (const InvalidInput& error) {
+      throw FileError(request_.file, 0, error.what());
+    }
   }
 
  private:

@@ -11,9 +11,9 @@
 namespace espalier::cli {
 
 CLI::Option* add_report(CLI::App& app, std::string& path) {
-  return add_path(app, "--report", path,
-                  "Write a page with pictures of the answer here (HTML, opens\n"
-                  "without a network)")
+  return add_output(app, "--report", path,
+                    "Write a page with pictures of the answer here (HTML, opens\n"
+                    "without a network)")
       ->type_name("FILE");
 }
 

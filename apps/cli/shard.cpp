@@ -237,10 +237,9 @@ void add_limits(CLI::App& app, ShardCommand& command) {
   add_timeout(app, command.timeout,
               "Search no longer than this; the best choice so far and a\n"
               "lower bound are the answer then, as after an interrupt");
-  app.add_option("--rounds", command.rounds,
-                 "Rounds of search at most: the same answer on every machine")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+  from_zero(app.add_option("--rounds", command.rounds,
+                           "Rounds of search at most: the same answer on every machine")
+                ->type_name("N"));
   app.add_flag("--processor-time", command.processor_time,
                "The limit is of processor time: the same beside other work");
   app.add_option("--seed", command.seed, "Of the choices that are left to chance")
@@ -260,9 +259,9 @@ Command add_shard(CLI::App& program) {
            "(docs/manual/sharding.md)");
   add_transformer(*app, command->transformer);
   add_limits(*app, *command);
-  add_path(*app, "--solution", command->solution,
-           "Write the chosen strategies here: a JSON list by node, of a\n"
-           "model the way of each operator");
+  add_output(*app, "--solution", command->solution,
+             "Write the chosen strategies here: a JSON list by node, of a\n"
+             "model the way of each operator");
   add_json(*app, command->json);
   return {app, [command]() -> Ending {
             const bool model = !command->transformer.name.empty();

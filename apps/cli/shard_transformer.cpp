@@ -84,22 +84,19 @@ void add_transformer(CLI::App& app, TransformerRequest& request) {
   add_choice(app, "--training", request.optimiser,
              {{"adam", "adam"}, {"momentum", "momentum"}, {"sgd", "sgd"}},
              "Whose state is held beside parameters and gradients");
-  app.add_option("--batch", request.batch,
-                 "Sequences a step, default: one a device; of an ONNX model\n"
-                 "the first extent of its inputs")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--layers", request.layers, "Instead of the transformer's")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--bandwidth", request.bandwidth, "Of an axis, bytes a second")
-      ->check(CLI::PositiveNumber)
+  above_zero(app.add_option("--batch", request.batch,
+                            "Sequences a step, default: one a device; of an ONNX model\n"
+                            "the first extent of its inputs")
+                 ->type_name("N"));
+  above_zero(app.add_option("--layers", request.layers, "Instead of the transformer's")
+                 ->type_name("N"));
+  above_zero(
+      app.add_option("--bandwidth", request.bandwidth, "Of an axis, bytes a second"))
       ->capture_default_str();
-  app.add_option("--latency", request.latency, "Of a message along an axis, seconds")
-      ->check(CLI::NonNegativeNumber)
+  from_zero(
+      app.add_option("--latency", request.latency, "Of a message along an axis, seconds"))
       ->capture_default_str();
-  app.add_option("--rate", request.rate, "Of a device, flops a second")
-      ->check(CLI::PositiveNumber)
+  above_zero(app.add_option("--rate", request.rate, "Of a device, flops a second"))
       ->capture_default_str();
 }
 

@@ -134,7 +134,9 @@ void refuse_beside_factor(CLI::App& app) {
           "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
           "--ordering", "--order", "--mapping", "--explain", "--report", "--schur"})
       if (app.count(other) > 0)
-        throw CLI::ValidationError(other, "not with --factor, which has decided it");
+        throw CLI::ExcludesError(
+            fmt::format("--factor goes without {}: the file has decided it", other),
+            CLI::ExitCodes::ExcludesError);
   });
 }
 

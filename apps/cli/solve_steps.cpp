@@ -1,5 +1,7 @@
 #include "cli/solve_steps.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -70,11 +72,24 @@ void write_trace(const SolveOptions& options, const Solver& solver, SolveRun& ru
   run.factor.run.reset();
 }
 
+void check_ones(const SolveOptions& options, std::span<const double> b) {
+  const auto beyond =
+      std::ranges::find_if_not(b, [](double x) { return std::isfinite(x); });
+  if (beyond == b.end()) return;
+  throw FileError(options.input_name(), 0,
+                  fmt::format("row {} of A times ones is beyond the largest number: give "
+                              "--rhs",
+                              beyond - b.begin() + 1));
+}
+
 void solve(const SolveOptions& options, Solver& solver, Vectors& vectors, SolveRun& run) {
   const Operation operation =
       options.transposed ? Operation::kTransposed : Operation::kPlain;
   const bool known = options.rhs.empty();
-  if (known) std::ranges::copy(solver.apply_to_ones(operation), vectors.values.begin());
+  if (known) {
+    std::ranges::copy(solver.apply_to_ones(operation), vectors.values.begin());
+    check_ones(options, vectors.values);
+  }
   run.right_hand_sides = vectors.columns;
   run.solution = solver.solve(vectors.values, vectors.columns, operation, vectors.rows);
   if (!known) return;

@@ -128,7 +128,14 @@ Ending run_alone(TrainCommand& command) {
     termination.reset();
     return report_infeasible(command, *job, planned.error());
   }
-  run.result = train(command, *job, reached);
+  try {
+    run.result = train(command, *job, reached);
+  } catch (const FileError&) {
+    throw;
+  } catch (const InvalidInput& error) {  // labels of no class
+    if (command.data.empty()) throw;
+    throw FileError(command.data, 0, error.what());
+  }
   termination.reset();
   if (run.result.stopped) {
     fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));
@@ -241,11 +248,11 @@ Command add_train(CLI::App& program) {
            "Samples: the inputs and labels of each, one after the other\n"
            "(default: one random batch, the same in each step)")
       ->type_name("FILE");
-  add_path(*app, "--loss-out", command->loss_out, "Write the losses here, a line each")
+  add_output(*app, "--loss-out", command->loss_out, "Write the losses here, a line each")
       ->type_name("FILE");
-  add_path(*app, "--stages-out", command->stages_out,
-           "Write measured times of the pipeline's stages here, for\n"
-           "train-plan pipeline")
+  add_output(*app, "--stages-out", command->stages_out,
+             "Write measured times of the pipeline's stages here, for\n"
+             "train-plan pipeline")
       ->type_name("FILE");
   app->add_flag("!--unplanned", command->job.planned,
                 "Every tensor by itself, to compare with");

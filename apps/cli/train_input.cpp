@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <ostream>
 
+#include "espalier/io/text_file.h"
 #include "espalier/training/fold_constants.h"
 #include "training/step/mlp.h"
 
@@ -25,9 +26,9 @@ std::string network_title(const TrainCommand& command) {
 }
 
 void write_losses(const std::string& path, const std::vector<float>& losses) {
-  std::ofstream out(path);
-  for (const float loss : losses) out << fmt::format("{}\n", loss);
-  if (!out.flush()) throw FileError(path, 0, "cannot be written");
+  write_file(path, [&](std::ostream& out) {
+    for (const float loss : losses) out << fmt::format("{}\n", loss);
+  });
 }
 
 }  // namespace espalier::cli

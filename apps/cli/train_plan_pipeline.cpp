@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <span>
@@ -173,7 +174,11 @@ void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
   PipelineSearchOptions options = request.search;
   options.memory_bound = report.bound;
   const Interrupt interrupt;
-  options.stop = [&] { return interrupt.came(); };
+  const auto start = std::chrono::steady_clock::now();
+  options.stop = [&] {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    return interrupt.came() || passed.count() > request.timeout;
+  };
   for (const PipelineForm& form : forms) {
     progress.step("planning " + describe(form));
     Expected<PipelinePlan> plan =
@@ -293,7 +298,10 @@ Ending run_pipeline(const PipelineRequest& request) {
 Command add_train_plan_pipeline(CLI::App& train_plan) {
   auto request = std::make_shared<PipelineRequest>();
   CLI::App* app = add_pipeline_options(train_plan, *request);
-  return {app, [request]() -> Ending { return run_pipeline(*request); }};
+  return {app, [request]() -> Ending {
+            return naming(request->chain.empty() ? request->file : request->chain,
+                          [&] { return run_pipeline(*request); });
+          }};
 }
 
 }  // namespace espalier::cli

@@ -31,6 +31,7 @@ struct PipelineRequest {
   std::optional<Nanoseconds> transfer;  ///< none: the file's, or 0
   std::optional<PipelineForm> form;     ///< none: all, and the shortest that fits
   PipelineSearchOptions search;
+  Seconds timeout = 60;  ///< of the searches together
   MemoryRequest memory = {.kind = MemoryRequest::Kind::kUnbounded};
   std::string timeline, operations, page;
   bool json = false;

@@ -93,10 +93,13 @@ void add_search(CLI::App& app, PipelineRequest& request) {
       {{"makespan", PipelineObjective::kMakespan}, {"span", PipelineObjective::kSpan}},
       "Short from the begin of the step to its end, or on each device\n"
       "from its first operation to its last (no barrier at the end)");
-  app.add_option("--steps", request.search.replays, "Replays of the local search")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+  from_zero(
+      app.add_option("--steps", request.search.replays, "Replays of the local search")
+          ->type_name("N"))
       ->capture_default_str();
+  add_timeout(app, request.timeout,
+              "Search no longer than this; the best schedules so far are the\n"
+              "answer then, as after an interrupt");
   app.add_option("--seed", request.search.seed, "Of the choices left to chance")
       ->type_name("N")
       ->capture_default_str();
@@ -202,11 +205,11 @@ CLI::App* add_pipeline_options(CLI::App& train_plan, PipelineRequest& request) {
   add_list(*app, "--weights", request.weights, parse_size, "SIZE",
            "Of a chain's stages, all the time: one for all, or one each");
   add_search(*app, request);
-  add_path(*app, "--timeline", request.timeline,
-           "Write what each device holds, moment by moment, here (CSV)")
+  add_output(*app, "--timeline", request.timeline,
+             "Write what each device holds, moment by moment, here (CSV)")
       ->type_name("FILE");
-  add_path(*app, "--operations", request.operations,
-           "Write every operation with its begin and end here (CSV)")
+  add_output(*app, "--operations", request.operations,
+             "Write every operation with its begin and end here (CSV)")
       ->type_name("FILE");
   add_report(*app, request.page);
   add_json(*app, request.json);

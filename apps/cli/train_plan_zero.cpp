@@ -191,10 +191,9 @@ Command add_train_plan_zero(CLI::App& train_plan) {
       ->type_name("M")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app->add_option("--recompute", request->recomputed,
-                  "Layers, from the first on, that keep their inputs alone")
-      ->type_name("LAYERS")
-      ->check(CLI::NonNegativeNumber)
+  from_zero(app->add_option("--recompute", request->recomputed,
+                            "Layers, from the first on, that keep their inputs alone")
+                ->type_name("LAYERS"))
       ->capture_default_str();
   add_json(*app, request->json);
   return {app, [request] { return run_zero(*request); }};

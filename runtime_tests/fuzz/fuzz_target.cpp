@@ -8,11 +8,14 @@
 namespace espalier::fuzz {
 
 std::vector<Target (*)()> all_targets() {
-  return {tree_target,          graph_json_target,        graph_dot_target,
+  return {
+      tree_target,          graph_json_target,        graph_dot_target,
 #ifdef ESPALIER_WITH_ONNX
-          graph_onnx_target,
+      graph_onnx_target,
 #endif
-          matrix_market_target, rutherford_boeing_target, vectors_target};
+      matrix_market_target, rutherford_boeing_target, vectors_target,   layout_csv_target,
+      chain_target,         step_times_target,        iopddl_target,    pipeline_target,
+      run_record_target};
 }
 
 void require(bool holds, const char* law) {

@@ -26,6 +26,12 @@ struct Target {
 [[nodiscard]] Target matrix_market_target();
 [[nodiscard]] Target rutherford_boeing_target();
 [[nodiscard]] Target vectors_target();
+[[nodiscard]] Target layout_csv_target();
+[[nodiscard]] Target chain_target();
+[[nodiscard]] Target step_times_target();
+[[nodiscard]] Target iopddl_target();
+[[nodiscard]] Target pipeline_target();
+[[nodiscard]] Target run_record_target();
 
 /// All that are built.
 [[nodiscard]] std::vector<Target (*)()> all_targets();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <exception>
 #include <random>
 
@@ -24,6 +25,11 @@ std::string escaped(std::string_view bytes) {
   return text;
 }
 
+int setting(const char* name, int otherwise) {
+  const char* const given = std::getenv(name);
+  return given != nullptr ? std::atoi(given) : otherwise;
+}
+
 class EveryReader : public testing::TestWithParam<Target (*)()> {};
 
 TEST_P(EveryReader, TakesItsSeeds) {
@@ -36,9 +42,12 @@ TEST_P(EveryReader, EndsInAResultOrAnErrorWhateverTheFile) {
   const Target target = GetParam()();
   const std::vector<std::string> seeds = target.seeds();
   const std::vector<std::string_view> words = target.words();
-  std::mt19937 random(53);
+  // ESPALIER_FUZZ_MUTATIONS, ESPALIER_FUZZ_SEED: more and other ones, under the
+  // sanitizers.
+  std::mt19937 random(static_cast<unsigned>(setting("ESPALIER_FUZZ_SEED", 53)));
+  const int mutations = setting("ESPALIER_FUZZ_MUTATIONS", target.mutations);
   int results = 0;
-  for (int i = 0; i < target.mutations; ++i) {
+  for (int i = 0; i < mutations; ++i) {
     const std::string file = mutate(seeds[random() % seeds.size()],
                                     seeds[random() % seeds.size()], words, random);
     try {
@@ -50,8 +59,8 @@ TEST_P(EveryReader, EndsInAResultOrAnErrorWhateverTheFile) {
     }
   }
   // Neither answer is rare: the mutations do reach what comes after the first check.
-  EXPECT_GT(results, target.mutations / 200) << target.name;
-  EXPECT_LT(results, target.mutations) << target.name;
+  EXPECT_GT(results, mutations / 200) << target.name;
+  EXPECT_LT(results, mutations) << target.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Fuzz, EveryReader, testing::ValuesIn(all_targets()),

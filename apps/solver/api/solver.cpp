@@ -333,6 +333,9 @@ void Solver::solve_block(std::span<double> b, std::int32_t most, Operation opera
   }
   for (std::size_t k = 0; k < b.size(); k += n)
     map.solution_to_outer(std::span(x).subspan(k, n), b.subspan(k, n));
+  // What was measured is the scaled solution; the given one may be beyond all numbers.
+  if (!std::ranges::all_of(b, [](double each) { return std::isfinite(each); }))
+    worst.backward_error = std::numeric_limits<double>::infinity();
   solution.refine_seconds += since(refining);
 }
 

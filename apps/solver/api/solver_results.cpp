@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
+#include <optional>
 #include <random>
+#include <utility>
 
 #include "solver/api/solver.h"
 #include "solver/refine/residual.h"
@@ -16,7 +19,7 @@ namespace {
 // Corrections of a basis, at most; and what a null vector may leave of a row, as a part
 // of its norm and the vector's.
 constexpr int kCorrections = 5;
-constexpr double kNull = 1e-12;
+constexpr double kNull = 1e-12, kNullGiven = 1e-8;  // scaled, and as it was given
 
 double dot(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
@@ -29,19 +32,22 @@ void fill(std::span<double> vector, std::minstd_rand& random) {
   for (double& each : vector) each = value(random);
 }
 
-// Gram and Schmidt, twice over [Hig02, section 19.8]. With `random`, what has next to
-// nothing of its own beside the vectors before it, or is not finite, is drawn by lot.
+// Gram and Schmidt, again until nothing more is lost [Hig02, section 19.8]. With
+// `random`, what has next to nothing of its own beside the vectors before it, or is not
+// finite, is drawn by lot.
 void orthonormalise(std::span<double> basis, std::size_t n, std::minstd_rand* random) {
-  constexpr double kOwn = 1e-6;
+  constexpr double kOwn = 1e-6, kKept = 0.5;
+  constexpr int kPasses = 64;  // each parts what is parallel but for one rounding
   for (std::size_t k = 0; k < basis.size(); k += n) {
     const auto own = basis.subspan(k, n);
-    for (int pass = 0; pass < 2;) {
-      double largest = 0, norm = 0;
+    for (int pass = 0; pass < kPasses;) {
+      double largest = 0, before = 0, norm = 0;
       for (const double each : own) largest = std::max(largest, std::abs(each));
       if (largest > 0 && std::isfinite(largest)) {
         for (double& each : own) each /= largest;
-        for (std::size_t before = 0; before < k; before += n) {
-          const auto other = basis.subspan(before, n);
+        before = std::sqrt(dot(own, own));
+        for (std::size_t other_at = 0; other_at < k; other_at += n) {
+          const auto other = basis.subspan(other_at, n);
           const double part = dot(own, other);
           for (std::size_t i = 0; i < n; ++i) own[i] -= part * other[i];
         }
@@ -53,7 +59,7 @@ void orthonormalise(std::span<double> basis, std::size_t n, std::minstd_rand* ra
         continue;
       }
       for (double& each : own) each /= norm;
-      ++pass;
+      pass = pass > 0 && norm > kKept * before ? kPasses : pass + 1;
     }
   }
 }
@@ -80,14 +86,97 @@ double null_error(const MatrixPart& a, Operation operation, std::span<const doub
   return worst;
 }
 
-// Each vector of n entries as one of the system that was given.
+// A column of a part of the basis, and what is left of it.
+struct PartOfBasis {
+  std::vector<double> value;  // rows of the part x vectors
+  std::size_t rows, vectors;
+  [[nodiscard]] std::span<double> column(std::size_t k) {
+    return std::span(value).subspan(k * rows, rows);
+  }
+  // The column of most norm, and the sum of all squares.
+  [[nodiscard]] std::pair<std::size_t, double> largest() {
+    std::size_t best = 0;
+    double most = -1, sum = 0;
+    for (std::size_t k = 0; k < vectors; ++k) {
+      const double square = dot(column(k), column(k));
+      sum += square;
+      if (square > most) most = square, best = k;
+    }
+    return {best, sum};
+  }
+};
+
+// The null space of systems that do not touch is that of each: a vector that mixes two of
+// them is one of theirs only as far as rounding lets it be, and in the given scaling what
+// belongs to one may be nothing beside the rounding of the other. An orthonormal basis
+// restricted to a system has singular values 1, as many as its null space has dimensions,
+// and 0.
+std::vector<double> by_systems(const std::vector<double>& basis, std::size_t n,
+                               std::span<const std::int32_t> systems) {
+  if (systems.empty() || basis.size() <= n) return basis;
+  std::vector<std::vector<std::size_t>> rows(
+      static_cast<std::size_t>(std::ranges::max(systems)) + 1);
+  for (std::size_t i = 0; i < n; ++i) rows[systems[i]].push_back(i);
+  std::vector<double> result;
+  for (const std::vector<std::size_t>& own : rows) {
+    PartOfBasis part{{}, own.size(), basis.size() / n};
+    for (std::size_t k = 0; k < basis.size(); k += n)
+      for (const std::size_t i : own) part.value.push_back(basis[k + i]);
+    std::vector<double> found;
+    for (std::size_t count = 0; count < own.size(); ++count) {
+      const auto [best, left] = part.largest();
+      if (!(left > 0.5)) break;
+      found.insert(found.end(), part.column(best).begin(), part.column(best).end());
+      orthonormalise(found, own.size(), nullptr);
+      const auto q = std::span(found).last(own.size());
+      for (std::size_t k = 0; k < part.vectors; ++k) {
+        const double share = dot(q, part.column(k));
+        for (std::size_t i = 0; i < own.size(); ++i) part.column(k)[i] -= share * q[i];
+      }
+      result.resize(result.size() + n);
+      for (std::size_t i = 0; i < own.size(); ++i)
+        result[result.size() - n + own[i]] = q[i];
+    }
+  }
+  return result.size() == basis.size() ? result : basis;
+}
+
+// Each vector of n entries as one of the system that was given, times a power of two that
+// keeps it among the numbers.
 void take_outside(const ScaledPermutation& map, std::size_t n,
                   std::span<double> vectors) {
+  const std::vector<double> scale = map.solution_scale();
   std::vector<double> outer(n);
   for (std::size_t k = 0; k < vectors.size(); k += n) {
-    map.solution_to_outer(vectors.subspan(k, n), outer);
-    std::ranges::copy(outer, vectors.begin() + static_cast<std::ptrdiff_t>(k));
+    const std::span<double> own = vectors.subspan(k, n);
+    std::optional<int> most;
+    for (std::size_t i = 0; i < n && !scale.empty(); ++i)
+      if (own[i] != 0)
+        most =
+            std::max(most.value_or(INT_MIN), std::ilogb(own[i]) + std::ilogb(scale[i]));
+    for (double& each : own) each = std::ldexp(each, -most.value_or(0));
+    map.solution_to_outer(own, outer);
+    std::ranges::copy(outer, own.begin());
   }
+}
+
+// The basis in the scaling that was given, where it has to hold as well: what is nearly
+// parallel there may have been parted from rounding alone.
+std::vector<double> given_basis(const MatrixPart& a, const ScaledPermutation& map,
+                                Operation operation, std::vector<double> basis) {
+  const auto n = static_cast<std::size_t>(a.size());
+  take_outside(map, n, basis);
+  orthonormalise(basis, n, nullptr);
+  std::vector<double> inner(basis.size()), products(basis.size());
+  for (std::size_t k = 0; k < basis.size(); k += n)
+    map.solution_to_inner(std::span(basis).subspan(k, n), std::span(inner).subspan(k, n));
+  const double error = null_error(a, operation, inner, products);
+  if (!(error <= kNullGiven))
+    throw Error(
+        fmt::format("null_space_basis: in the scaling of the matrix {} vectors "
+                    "leave {:.1e} of a row",
+                    basis.size() / n, error));
+  return basis;
 }
 
 }  // namespace
@@ -184,9 +273,9 @@ std::vector<double> Solver::null_space_basis(Operation operation) {
       throw Error(fmt::format("null_space_basis: {} vectors leave {:.1e} of a row", count,
                               error));
   });
-  take_outside(ScaledPermutation(prepared_, analysis_.symbolic, operation), n, basis);
-  orthonormalise(basis, n, nullptr);
-  return basis;
+  return given_basis(
+      matrix(), ScaledPermutation(prepared_, analysis_.symbolic, operation), operation,
+      by_systems(basis, n, independent_systems(analysis_.symbolic, analysis_.form)));
 }
 
 }  // namespace espalier::solver

@@ -196,12 +196,14 @@ void Solver::with_open_solve(std::int32_t columns, const std::function<void()>& 
 // A solution that is as large as this belongs to a matrix that is nearly singular, by the
 // norms of the scaled system: ||A|| ||x|| / ||b|| is at most its condition number. And
 // where rows are far from solved by their own size, and count as solved since an unknown
-// is huge beside them, that unknown may be what is wrong.
+// is huge beside them, that unknown may be what is wrong. In single precision without
+// refinement small unknowns are lost beside large ones, however small the residual is.
 bool Solver::needs_estimate(std::span<const double> b, std::span<const double> x,
                             double strict) const {
   if (options_.estimate_errors || strict > kExcused) return true;
   if (singular()) return false;  // not to be trusted as it is
   if (facts_.perturbed || facts_.doubtful) return true;
+  if (options_.precision == Precision::kSingle && !options_.refine) return true;
   const auto norm = [](std::span<const double> v) {
     double largest = 0;
     for (const double each : v) largest = std::max(largest, std::abs(each));

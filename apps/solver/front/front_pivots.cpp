@@ -176,8 +176,10 @@ void Front<T>::take_all(const PivotBlock<T>& block, bool last_resort,
   const PivotCounts counts = kernels::factor_pivot_block(
       kind(), block, {options.threshold, options.perturbation, true}, scratch);
   if (counts.eliminated < block.width)
-    throw InvalidInput(fmt::format("entries of the factor are too large for {} precision",
-                                   sizeof(T) == sizeof(double) ? "double" : "single"));
+    throw InvalidInput(fmt::format("entries of the factor are too large for {}",
+                                   sizeof(T) == sizeof(double)
+                                       ? "double precision"
+                                       : "single precision: take double"));
   log_counts(counts, last_resort);
 }
 

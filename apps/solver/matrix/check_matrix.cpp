@@ -79,7 +79,7 @@ void check_vectors(std::int32_t order, std::int32_t columns,
   const auto bad = std::find_if_not(vectors.begin(), vectors.end(),
                                     [](double value) { return std::isfinite(value); });
   if (bad != vectors.end())
-    throw InvalidInput(fmt::format("entry {} of the vectors is {}: not finite",
+    throw InvalidInput(fmt::format("entry {} of the right-hand sides is {}: not finite",
                                    bad - vectors.begin(), *bad));
 }
 

@@ -80,13 +80,16 @@ std::vector<double> ScaledPermutation::inner_column_scale() const {
 }
 
 // A front without rows ends a system: that it has a parent all the same is for the sake
-// of its neighbours in memory.
+// of its neighbours in memory. So does one without a parent, whose rows are variables
+// that are kept for a Schur complement.
 std::vector<std::int32_t> independent_systems(const Symbolic& symbolic) {
   const std::int32_t fronts = symbolic.fronts();
   std::vector<std::int32_t> system(static_cast<std::size_t>(fronts));
   std::int32_t count = 0;
   for (std::int32_t s = fronts; s-- > 0;)
-    system[s] = symbolic.rows_of(s).empty() ? count++ : system[symbolic.parent[s]];
+    system[s] = symbolic.rows_of(s).empty() || symbolic.parent[s] < 0
+                    ? count++
+                    : system[symbolic.parent[s]];
   std::vector<std::int32_t> result;
   if (count <= 1) return result;
   result.resize(static_cast<std::size_t>(symbolic.size));

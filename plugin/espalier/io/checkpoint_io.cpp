@@ -112,7 +112,7 @@ Chain read_chain(std::istream& in, const std::string& name) {
   if (stages.empty()) throw FileError(name, 0, "holds no stage");
   try {
     return Chain(std::move(stages), output.value_or(0));
-  } catch (const InvalidInput& error) {
+  } catch (const Error& error) {
     throw FileError(name, 0, error.what());
   }
 }

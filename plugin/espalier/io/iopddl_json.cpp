@@ -271,6 +271,10 @@ class Assembly {
       nodes[i].usages.resize(costs.size());
       if (!draft_.rows[kUsages].given) continue;
       const std::span<const std::int64_t> live = pair(kIntervals, i);
+      if (live[0] > live[1])
+        throw FileError(name_, 0,
+                        fmt::format("{}[{}]: {} comes after {}",
+                                    draft_.rows[kIntervals].path, i, live[0], live[1]));
       nodes[i].from = live[0];
       nodes[i].to = live[1];
       const std::span<const std::int64_t> usages = draft_.rows[kUsages].row(i);

@@ -57,7 +57,7 @@ void set(PipelineStage& stage, std::size_t c, std::string_view text) {
   const Column& column = kColumns[c];
   try {
     stage.*column.member = column.is_time ? parse_duration(text) : parse_size(text);
-  } catch (const InvalidInput& error) {
+  } catch (const Error& error) {
     throw InvalidInput(fmt::format("{}: {}", column.name, error.what()));
   }
 }
@@ -124,7 +124,7 @@ PipelineFile read_json(std::istream& in, const std::string& name) {
   Json json;
   try {
     json = Json::parse(in);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {  // numbers beyond all numbers, too
     throw FileError(name, 0, error.what());
   }
   if (!json.contains("stages") || !json["stages"].is_array())
@@ -139,7 +139,7 @@ PipelineFile read_json(std::istream& in, const std::string& name) {
     Nanoseconds& time = key == "once" ? file.once : file.transfer;
     try {
       time = parse_duration(value.get_ref<const std::string&>());
-    } catch (const InvalidInput& error) {
+    } catch (const Error& error) {
       throw FileError(name, 0, fmt::format("{}: {}", key, error.what()));
     }
   }

@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "espalier/model/printable.h"
+
 namespace espalier {
 
 FileError::FileError(const std::string& path, std::int64_t line,
                      const std::string& message)
-    : InvalidInput(line > 0 ? fmt::format("{}:{}: {}", path, line, message)
-                            : fmt::format("{}: {}", path, message)),
+    : InvalidInput(line > 0 ? fmt::format("{}:{}: {}", path, line, printable(message))
+                            : fmt::format("{}: {}", path, printable(message))),
       line_(line) {}
 
 std::string Infeasible::message() const {

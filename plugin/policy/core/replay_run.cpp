@@ -66,8 +66,8 @@ class Replay {
       begin_tasks();
     }
     if (ended_ != run_.tasks.size())
-      throw Error(fmt::format("only {} of {} tasks of the record can run", ended_,
-                              run_.tasks.size()));
+      throw InvalidInput(fmt::format("only {} of {} tasks of the record can run", ended_,
+                                     run_.tasks.size()));
     const TreeGateReport gate = job_.gate().report();
     result_.workers = workers_;
     result_.makespan = now_;

@@ -316,6 +316,31 @@ TEST(Schur, IsWhatDenseEliminationLeaves) {
   EXPECT_GT(compared, 500);
 }
 
+// What is left when the kept variables are taken out may fall apart, and a part of it may
+// have a front whose only rows are kept.
+TEST(Schur, SolvesTheOthersInSinglePrecision) {
+  const Started started;
+  std::mt19937 random(75);
+  for (int instance = 0; instance < 300; ++instance) {
+    SCOPED_TRACE(instance);
+    const std::int32_t n = draw(random, 1, 12), k = draw(random, 1, n);
+    Square a(static_cast<std::size_t>(n));
+    for (std::int32_t j = 0; j < n; ++j)
+      for (std::int32_t i = 0; i < n; ++i)
+        if (i == j || draw(random, 0, 3) == 0) a(i, j) = i == j ? 20 : draw(random, 1, 2);
+    SolverOptions options = options_of({FactorKind::kLu, {}, kHere});
+    options.precision = Precision::kSingle;
+    for (std::int32_t kept = n - k; kept < n; ++kept) options.schur.push_back(kept);
+    Solver solver(sparse(a, false), options);
+    factor(solver);
+    std::vector<double> b(n);
+    for (std::int32_t i = 0; i < n - k; ++i)
+      for (std::int32_t j = 0; j < n - k; ++j) b[i] += a(i, j);
+    (void)solver.solve(b, 1, Operation::kPlain);
+    for (std::int32_t i = 0; i < n; ++i) EXPECT_NEAR(b[i], i < n - k ? 1 : 0, 1e-12);
+  }
+}
+
 // A plane of a grid, in all ways of running it, to the same digits, inside the bound.
 TEST(Schur, OfAPlaneOfAGridIsTheSameInEveryWay) {
   const Started started;
@@ -546,6 +571,31 @@ TEST(NullSpace, OfAGeneralMatrixIsThatOfItsOrOfItsTransposes) {
     }
   }
   EXPECT_GT(checked, 20);
+}
+
+// Two triangles without a node in common, the unknowns of one 2^90 times as large: in the
+// scaled system the vectors are any mixtures of both, in the given one all but parallel.
+TEST(NullSpace, IsOrthonormalHoweverUnknownsAreScaled) {
+  for (const int power : {-90, -40, 40, 90, 300}) {
+    SCOPED_TRACE(power);
+    Square a(6);
+    for (std::int32_t i = 0; i < 6; ++i)
+      for (std::int32_t j = i / 3 * 3; j < i / 3 * 3 + 3; ++j)
+        a(i, j) = std::ldexp(i == j ? 2 : -1, j < 3 ? 0 : power);
+    SolverOptions options;
+    options.kind = FactorKind::kLu;
+    Solver solver(sparse(a, false), options);
+    factor(solver);
+    ASSERT_EQ(solver.null_space(), 2);
+    const std::vector<double> basis = solver.null_space_basis();
+    for (std::size_t i = 0; i < 12; ++i)
+      EXPECT_NEAR(basis[i], basis[i / 3 * 3], 1e-12);  // constant on a triangle
+    for (std::size_t v = 0; v < 12; v += 6)
+      for (std::size_t w = 0; w <= v; w += 6)
+        EXPECT_NEAR(std::inner_product(basis.begin() + v, basis.begin() + v + 6,
+                                       basis.begin() + w, 0.0),
+                    v == w, 1e-12);
+  }
 }
 
 TEST(NullSpace, OfARegularMatrixIsEmpty) {

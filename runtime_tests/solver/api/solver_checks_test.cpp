@@ -111,7 +111,7 @@ TEST(SolverChecks, RefuseCallsOutOfTurnAndVectorsThatCannotBe) {
   expect_refused(solve(1, outside), "row 3 of the right-hand side");
   expect_refused(solve(1, falling), "row 0 of the right-hand side comes after row 1");
   b[1] = std::nan("");
-  expect_refused(solve(1), "entry 1 of the vectors is nan");
+  expect_refused(solve(1), "entry 1 of the right-hand sides is nan");
   b[1] = 0;
   solve(1)();
   for (const double x : b) EXPECT_NEAR(x, 1, 1e-14);
