@@ -95,14 +95,16 @@ TEST(LayoutPlanners, GiveValidLayouts) {
   }
 }
 
-// A square cut at random: a line up or across a part, again and again.
-std::vector<Buffer> cut_square(std::mt19937& random, std::size_t pieces) {
+// A rectangle cut at random: a line up or across a part, again and again; parts below
+// `thin` are not cut.
+std::vector<Buffer> cut_rectangle(std::mt19937& random, std::size_t pieces,
+                                  std::int64_t length, Bytes size, std::int64_t thin) {
   struct Part {
     Buffer box;
     std::size_t pieces;
   };
   std::vector<Buffer> boxes;
-  std::vector<Part> open = {{{0, 1'000'000'000, 1'000'000'000}, pieces}};
+  std::vector<Part> open = {{{0, length, size}, pieces}};
   while (!open.empty()) {
     const Part part = open.back();
     open.pop_back();
@@ -114,14 +116,14 @@ std::vector<Buffer> cut_square(std::mt19937& random, std::size_t pieces) {
     low.pieces = 1 + random() % (part.pieces - 1);
     high.pieces = part.pieces - low.pieces;
     const Buffer& box = part.box;
-    if (random() % 2 == 0 && box.upper - box.lower > 1000) {
+    if (random() % 2 == 0 && box.upper - box.lower > thin) {
       low.box.upper = high.box.lower =
           box.lower + 1 + random() % (box.upper - box.lower - 1);
     } else {
       low.box.size = 1 + random() % (box.size - 1);
       high.box.size = box.size - low.box.size;
     }
-    if (low.box.size < 1000 || high.box.size < 1000) {  // too thin to be cut
+    if (low.box.size < thin || high.box.size < thin) {
       boxes.push_back(box);
       continue;
     }
@@ -134,13 +136,26 @@ std::vector<Buffer> cut_square(std::mt19937& random, std::size_t pieces) {
 TEST(JoinedPieces, BecomeOneAgainWhereARectangleWasCut) {
   std::mt19937 random(3);
   for (int instance = 0; instance < 20; ++instance) {
-    const BufferSet buffers(cut_square(random, 300));
+    const BufferSet buffers(
+        cut_rectangle(random, 300, 1'000'000'000, 1'000'000'000, 1000));
     const Pieces pieces = pieces_of(buffers.buffers(), 1);
     const JoinedPieces joined = JoinedPieces::stacked_and_in_rows(pieces);
     ASSERT_EQ(joined.pieces().size(), 1U) << describe(buffers);
     expect_valid(buffers, joined.expand(std::vector<Bytes>{0}));
     EXPECT_EQ(joined.pieces().list[0].size, load(pieces));
   }
+}
+
+// Where times and sizes are few, many that do not belong together are equal by chance.
+TEST(JoinedPieces, PutsALargeCutRectangleTogether) {
+  std::mt19937 random(7);
+  const BufferSet buffers(cut_rectangle(random, 30'000, 1'000'000, 1 << 27, 20));
+  const Pieces pieces = pieces_of(buffers.buffers(), 1);
+  ASSERT_GT(pieces.size(), 10'000U);
+  const JoinedPieces joined = JoinedPieces::stacked_and_in_rows(pieces);
+  EXPECT_LE(joined.pieces().size(), pieces.size() / 150);
+  EXPECT_EQ(load(joined.pieces()), load(pieces));
+  expect_valid(buffers, joined.expand(sweep_layout(joined.pieces())));
 }
 
 TEST(Decompose, PeelsAndCutsAgainAndAgain) {

@@ -39,7 +39,7 @@ void TaskPool::add_locked(std::int64_t size, std::int64_t number, Task task) {
 void TaskPool::add(std::int64_t size, Task task) {
   const std::scoped_lock lock(mutex_);
   const std::int64_t number = record_ ? std::ssize(*record_) : 0;
-  if (record_) record_->push_back({in_task, 0, {}});
+  if (record_) record_->push_back({.parent = in_task, .size = size});
   add_locked(size, number, std::move(task));
 }
 

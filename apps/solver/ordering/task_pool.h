@@ -16,9 +16,11 @@ namespace espalier::solver {
 /// What a task of a pool did, for replaying it on other numbers of workers: what it did
 /// alone, and the blocks of its loops, which any workers may take.
 struct RecordedTask {
-  std::optional<std::int64_t> parent;  ///< the task that added it, when that had ended
+  std::optional<std::int64_t> parent =
+      {};                 ///< the task that added it, when that had ended
+  std::int64_t size = 0;  ///< as it was added with
   Seconds alone = 0;
-  std::vector<std::vector<Seconds>> loops;  ///< of each loop the time of each block
+  std::vector<std::vector<Seconds>> loops = {};  ///< of each loop the time of each block
 };
 
 /// Tasks that add tasks, on threads of its own and the caller's.

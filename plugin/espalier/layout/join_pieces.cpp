@@ -1,129 +1,157 @@
 #include "espalier/layout/join_pieces.h"
 
 #include <algorithm>
-#include <limits>
+#include <bit>
+#include <cstdint>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
+
+#include "espalier/layout/random.h"
 
 namespace espalier {
 namespace {
 
+constexpr std::uint64_t kDeepest = 1 << 5;  // 2 to the levels that are taken apart
+
 std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
-}  // namespace
-
-JoinedPieces::JoinedPieces(const Pieces& pieces)
-    : leaves_(pieces.size()), sections_(pieces.sections), nodes_(pieces.size()) {
-  for (std::size_t i = 0; i < pieces.size(); ++i) nodes_[i].piece = pieces.list[i];
-  roots_.resize(pieces.size());
-  std::iota(roots_.begin(), roots_.end(), 0);
+JoinTree leaves_of(const Pieces& pieces) {
+  JoinTree tree;
+  tree.nodes.resize(pieces.size());
+  for (std::size_t i = 0; i < pieces.size(); ++i) tree.nodes[i].piece = pieces.list[i];
+  tree.roots.resize(pieces.size());
+  std::iota(tree.roots.begin(), tree.roots.end(), 0);
+  return tree;
 }
 
-JoinedPieces JoinedPieces::stacked(const Pieces& pieces) {
-  JoinedPieces joined(pieces);
-  joined.stack();
-  joined.keep_roots();
-  return joined;
-}
-
-JoinedPieces JoinedPieces::stacked_and_in_rows(const Pieces& pieces) {
-  JoinedPieces joined(pieces);
-  // Rows first: that two sizes are equal by chance is less likely than two lifetimes.
-  while (joined.row() || joined.stack()) {
-  }
-  joined.keep_roots();
-  return joined;
-}
-
-std::int32_t JoinedPieces::join(std::int32_t left, std::int32_t right, bool stacked) {
-  const Piece &a = nodes_[at(left)].piece, &b = nodes_[at(right)].piece;
-  Node node{a, left, right, stacked};
-  if (stacked) {
-    node.piece.size += b.size;
-  } else {
-    node.piece.last = b.last;
-    node.piece.length = a.length > std::numeric_limits<std::int64_t>::max() - b.length
-                            ? std::numeric_limits<std::int64_t>::max()
-                            : a.length + b.length;
-  }
-  nodes_.push_back(node);
-  return static_cast<std::int32_t>(nodes_.size() - 1);
-}
-
-// All of one lifetime become one. False when nothing changed.
-bool JoinedPieces::stack() {
-  std::ranges::sort(roots_, [&](std::int32_t a, std::int32_t b) {
-    const Piece &x = nodes_[at(a)].piece, &y = nodes_[at(b)].piece;
+// All of one lifetime become one.
+void stack(JoinTree& tree) {
+  std::ranges::sort(tree.roots, [&](std::int32_t a, std::int32_t b) {
+    const Piece &x = tree.nodes[at(a)].piece, &y = tree.nodes[at(b)].piece;
     return std::tie(x.first, x.last, a) < std::tie(y.first, y.last, b);
   });
   std::size_t kept = 0;
-  for (const std::int32_t root : roots_) {
+  for (const std::int32_t root : tree.roots) {
     if (kept > 0) {
-      const Piece& last = nodes_[at(roots_[kept - 1])].piece;
-      const Piece& piece = nodes_[at(root)].piece;
+      const Piece& last = tree.nodes[at(tree.roots[kept - 1])].piece;
+      const Piece& piece = tree.nodes[at(root)].piece;
       if (last.first == piece.first && last.last == piece.last) {
-        roots_[kept - 1] = join(roots_[kept - 1], root, true);
+        tree.roots[kept - 1] = tree.join(tree.roots[kept - 1], root, true);
         continue;
       }
     }
-    roots_[kept++] = root;
+    tree.roots[kept++] = root;
   }
-  const bool changed = kept < roots_.size();
-  roots_.resize(kept);
-  return changed;
+  tree.roots.resize(kept);
 }
 
-// Every piece goes on in one of its size that starts right after it, if there is one.
-bool JoinedPieces::row() {
-  const auto start_key = [&](std::int32_t root) {
-    const Piece& piece = nodes_[at(root)].piece;
-    return std::pair(piece.first, piece.size);
-  };
-  std::ranges::sort(roots_, [&](std::int32_t a, std::int32_t b) {
-    return std::pair(start_key(a), a) < std::pair(start_key(b), b);
-  });
-  // By decreasing start, so that what is appended has grown already.
-  std::vector<std::int32_t> grown = roots_;  // -1: a part of another one now
-  bool changed = false;
-  for (std::size_t i = roots_.size(); i-- > 0;) {
-    const Piece piece = nodes_[at(roots_[i])].piece;
-    auto next = std::ranges::lower_bound(roots_, std::pair(piece.last + 1, piece.size),
-                                         {}, start_key);
-    for (; next != roots_.end() &&
-           start_key(*next) == std::pair(piece.last + 1, piece.size);
-         ++next) {
-      std::int32_t& follower = grown[static_cast<std::size_t>(next - roots_.begin())];
-      if (follower < 0) continue;
-      grown[i] = join(roots_[i], follower, false);
-      follower = -1;
-      changed = true;
-      break;
+// What roots consist of, each taken apart down to a level by chance, mostly the first.
+std::vector<std::int32_t> taken_apart(const JoinTree& tree, Random& random) {
+  std::vector<std::int32_t> parts;
+  std::vector<std::pair<std::int32_t, int>> open;
+  for (const std::int32_t root : tree.roots) {
+    open.emplace_back(root, std::countr_zero(random.next() | kDeepest));
+    while (!open.empty()) {
+      const auto [number, levels] = open.back();
+      open.pop_back();
+      const JoinTree::Node& node = tree.nodes[at(number)];
+      if (node.left < 0 || levels == 0) {
+        parts.push_back(number);
+      } else {
+        open.emplace_back(node.left, levels - 1);
+        open.emplace_back(node.right, levels - 1);
+      }
     }
   }
-  std::erase(grown, -1);
-  roots_ = std::move(grown);
-  return changed;
+  return parts;
 }
 
-void JoinedPieces::keep_roots() {
-  std::ranges::sort(roots_);
+// The nodes that `parts` belonged to are nothing any more; `joined` says what they are
+// joined to now.
+void adopt(JoinTree& tree, const std::vector<std::int32_t>& parts,
+           const JoinTree& joined) {
+  const std::set<std::int32_t> kept(parts.begin(), parts.end());
+  std::vector<std::int32_t> gone = tree.roots;
+  while (!gone.empty()) {
+    const std::int32_t number = gone.back();
+    gone.pop_back();
+    if (kept.contains(number)) continue;
+    JoinTree::Node& node = tree.nodes[at(number)];
+    gone.push_back(std::exchange(node.left, -1));
+    gone.push_back(std::exchange(node.right, -1));
+  }
+  std::vector<std::int32_t> number = parts;  // in the tree, by node of `joined`
+  for (std::size_t k = parts.size(); k < joined.nodes.size(); ++k) {
+    const JoinTree::Node& node = joined.nodes[k];
+    number.push_back(
+        tree.join(number[at(node.left)], number[at(node.right)], node.stacked));
+  }
+  tree.roots.clear();
+  for (const std::int32_t root : joined.roots) tree.roots.push_back(number[at(root)]);
+}
+
+// What remains is taken apart and joined anew, preferences shaken, as long as that leaves
+// fewer pieces now and then, and for no more work than a few times the first joining.
+void join_anew(JoinTree& tree, const Coincidence& coincidence) {
+  constexpr int kPatience = 400;
+  const std::size_t most_work = std::max<std::size_t>(100'000, 10 * tree.nodes.size());
+  Random random(1);
+  std::size_t work = 0;
+  for (int failed = 0; failed < kPatience && work < most_work; ++failed) {
+    const std::vector<std::int32_t> parts = taken_apart(tree, random);
+    work += parts.size();
+    JoinTree again;
+    for (const std::int32_t part : parts)
+      again.nodes.push_back({tree.nodes[at(part)].piece});
+    again.roots.resize(parts.size());
+    std::iota(again.roots.begin(), again.roots.end(), 0);
+    join_all(again, coincidence, random.next());
+    if (again.roots.size() > tree.roots.size()) continue;
+    if (again.roots.size() < tree.roots.size()) failed = 0;
+    adopt(tree, parts, again);
+  }
+}
+
+}  // namespace
+
+JoinedPieces::JoinedPieces(std::size_t leaves, std::int32_t sections, JoinTree tree)
+    : leaves_(leaves), tree_(std::move(tree)) {
+  std::ranges::sort(tree_.roots);
   Pieces all;
-  all.sections = sections_;
-  for (const std::int32_t root : roots_) all.list.push_back(nodes_[at(root)].piece);
-  std::vector<std::int32_t> everything(roots_.size());
+  all.sections = sections;
+  for (const std::int32_t root : tree_.roots)
+    all.list.push_back(tree_.nodes[at(root)].piece);
+  std::vector<std::int32_t> everything(tree_.roots.size());
   std::iota(everything.begin(), everything.end(), 0);
   pieces_ = select(all, everything);
 }
 
+JoinedPieces JoinedPieces::stacked(const Pieces& pieces) {
+  JoinTree tree = leaves_of(pieces);
+  stack(tree);
+  return {pieces.size(), pieces.sections, std::move(tree)};
+}
+
+JoinedPieces JoinedPieces::stacked_and_in_rows(const Pieces& pieces) {
+  JoinTree tree = leaves_of(pieces);
+  const Coincidence coincidence(pieces);
+  join_all(tree, coincidence);
+  join_anew(tree, coincidence);
+  return {pieces.size(), pieces.sections, std::move(tree)};
+}
+
 std::vector<Bytes> JoinedPieces::expand(std::span<const Bytes> offsets) const {
-  std::vector<Bytes> base(nodes_.size(), 0);
-  for (std::size_t r = 0; r < roots_.size(); ++r) base[at(roots_[r])] = offsets[r];
-  for (std::size_t k = nodes_.size(); k-- > leaves_;) {  // a node comes after its parts
-    const Node& node = nodes_[k];
+  std::vector<Bytes> base(tree_.nodes.size(), 0);
+  for (std::size_t r = 0; r < tree_.roots.size(); ++r)
+    base[at(tree_.roots[r])] = offsets[r];
+  for (std::size_t k = tree_.nodes.size(); k-- > leaves_;) {  // after its parts
+    const JoinTree::Node& node = tree_.nodes[k];
+    if (node.left < 0) continue;  // taken apart again
     base[at(node.left)] = base[k];
     base[at(node.right)] =
-        base[k] + (node.stacked ? nodes_[at(node.left)].piece.size : 0);
+        base[k] + (node.stacked ? tree_.nodes[at(node.left)].piece.size : 0);
   }
   base.resize(leaves_);
   return base;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "espalier/layout/join_tree.h"
 #include "espalier/layout/pieces.h"
 
 namespace espalier {
@@ -20,9 +21,14 @@ class JoinedPieces {
   /// Only stacked: for each lifetime one piece.
   [[nodiscard]] static JoinedPieces stacked(const Pieces& pieces);
 
-  /// Both, again and again until nothing can be joined any more. A layout that came from
-  /// cutting a rectangle becomes one piece again, unless chance makes other joins fit.
-  /// @par Cost  O(n log n) a round; a round for each level of the cuts
+  /// Both, until nothing can be joined any more, and of all that can be joined always
+  /// that first whose equality is least likely a coincidence: long lifetimes and rare
+  /// sizes before short ones and common ones. A layout that came from cutting a rectangle
+  /// becomes one piece again, unless chance makes other joins fit. Where such a join
+  /// ends, nothing goes on: so what remains is taken apart again, one level, two and so
+  /// on, and joined anew, now that the right partners are there.
+  /// @par Cost  O(n log n), and as much for each time that this leaves fewer pieces
+  /// @par Test  JoinedPieces.PutsALargeCutRectangleTogether
   [[nodiscard]] static JoinedPieces stacked_and_in_rows(const Pieces& pieces);
 
   [[nodiscard]] const Pieces& pieces() const { return pieces_; }
@@ -31,21 +37,10 @@ class JoinedPieces {
   [[nodiscard]] std::vector<Bytes> expand(std::span<const Bytes> offsets) const;
 
  private:
-  explicit JoinedPieces(const Pieces& pieces);
-  bool stack();
-  bool row();
-  std::int32_t join(std::int32_t below, std::int32_t above, bool stacked);
-  void keep_roots();
+  JoinedPieces(std::size_t leaves, std::int32_t sections, JoinTree tree);
 
-  struct Node {
-    Piece piece;
-    std::int32_t left = -1, right = -1;  // parts: nodes; -1: none
-    bool stacked = false;
-  };
   std::size_t leaves_ = 0;
-  std::int32_t sections_ = 0;
-  std::vector<Node> nodes_;          // the first ones are the parts themselves
-  std::vector<std::int32_t> roots_;  // what pieces_ consists of
+  JoinTree tree_;
   Pieces pieces_;
 };
 

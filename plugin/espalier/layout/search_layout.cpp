@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t kMostExact = 1500;    // pieces of an exact search
 constexpr std::size_t kMostFit = 100'000;   // pieces that are put one by one
-constexpr std::size_t kMostRise = 30'000;   // pieces that rise in about a second
 constexpr std::int64_t kFirstSteps = 4000;  // of an exact search, doubled every round
 
 // Exact searches of joined pieces, of those of equal lifetimes stacked, and of the pieces
@@ -61,14 +60,12 @@ bool SearchLayout::consider(std::vector<Bytes> offsets) {
 void SearchLayout::search(Bytes goal, LayoutBudget& budget) {
   goal_ = goal;
   if (done() || budget.look()) return;
+  if (pieces_.size() > kMostFit) return search_joined(budget);
   try_joined(budget);
   if (pieces_.size() <= kMostExact && !done()) try_exact(0, budget);
   for (std::uint64_t round = 0; !done() && !budget.was_spent(); ++round) {
-    if (pieces_.size() > kMostFit) break;
-    const bool quick = pieces_.size() <= kMostRise;
-    if (quick) try_rises(round, budget);
+    try_rises(round, budget);
     try_orders(round, budget);
-    if (!quick) try_rises(round, budget);
     try_cores(round, budget);
     if (pieces_.size() <= kMostExact && !done()) try_exact(round + 1, budget);
   }
@@ -98,6 +95,16 @@ void SearchLayout::try_joined(LayoutBudget& budget) {
     if (answer != ExactLayout::Answer::kFound && k > 0) low = target;
     if (capacity_ - low < unit_) break;
   }
+}
+
+// All ways, for the joined pieces alone: more would be too slow.
+void SearchLayout::search_joined(LayoutBudget& budget) {
+  const JoinedPieces joined = JoinedPieces::stacked_and_in_rows(pieces_);
+  if (joined.pieces().size() == pieces_.size()) return;
+  SearchLayout whole(joined.pieces(), seed_);
+  whole.begin();
+  whole.search(goal_, budget);
+  consider(joined.expand(whole.offsets()));
 }
 
 void SearchLayout::try_orders(std::uint64_t round, LayoutBudget& budget) {

@@ -32,6 +32,7 @@ class SearchLayout {
   }
   bool consider(std::vector<Bytes> offsets);
   void try_joined(LayoutBudget& budget);
+  void search_joined(LayoutBudget& budget);
   void try_rises(std::uint64_t round, LayoutBudget& budget);
   void try_orders(std::uint64_t round, LayoutBudget& budget);
   void try_cores(std::uint64_t round, LayoutBudget& budget);
