@@ -164,8 +164,9 @@ void Front<T>::take_all(const PivotBlock<T>& block, bool last_resort,
   const PivotCounts counts = kernels::factor_pivot_block(
       kind(), block, {options.threshold, options.perturbation, true}, scratch);
   if (counts.eliminated < block.width)
-    throw InvalidInput(fmt::format("entries of the factor are too large for {} precision",
-                                   sizeof(T) == sizeof(double) ? "double" : "single"));
+    throw InvalidInput(
+        fmt::format("entries of the factor are too large for {} precision",
+                    sizeof(RealOf<T>) == sizeof(double) ? "double" : "single"));
   log_counts(counts, last_resort);
 }
 
@@ -288,8 +289,7 @@ void Front<T>::finish_pivots() {
   template bool Front<T>::pay_for_slots(std::int32_t, std::int32_t);                     \
   template void Front<T>::log_counts(const PivotCounts&, bool);                          \
   template void Front<T>::finish_pivots();
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -117,8 +117,8 @@ void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted
                         "an entry of A lies in the front of its column");
         i = pivots + delayed + static_cast<std::int32_t>(position);
       }
-      target[i] += static_cast<T>(lower.value[k]);
-      if (both) opposite[i] += static_cast<T>(permuted.upper[k]);
+      target[i] += permuted.entry<T>(k);
+      if (both) opposite[i] += permuted.opposite<T>(k);
     }
   }
 }
@@ -130,8 +130,7 @@ void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted
   template void add_original_entries<T>(const Symbolic&, const SquareMatrix&,            \
                                         std::int32_t, std::int32_t, std::int32_t,        \
                                         std::int32_t, const FrontStorage<T>&);
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

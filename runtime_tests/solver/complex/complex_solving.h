@@ -10,6 +10,7 @@
 #include <span>
 
 #include "espalier/model/error.h"
+#include "solver/complex/complex_error.h"
 #include "solver/complex/complex_solver.h"
 #include "solver/complex/complex_systems.h"
 
@@ -30,9 +31,9 @@ inline SolverOptions alone() {
 }
 
 inline FactorReport factor(ComplexSolver& solver, std::optional<Bytes> bound = {}) {
-  const auto planned = solver.plan(bound);
+  const auto planned = solver.solver().plan(bound);
   if (!planned) throw Error(planned.error().message());
-  const auto run = solver.factorise();
+  const auto run = solver.solver().factorise();
   if (!run) throw Error(fmt::format("no pivot in column {}", run.error().column));
   return *run;
 }
