@@ -68,6 +68,8 @@ class Numeric {
                                                  std::int32_t workers,
                                                  std::int32_t columns) const = 0;
   [[nodiscard]] virtual Bytes entry_bytes() const = 0;
+  /// Real numbers in an entry.
+  [[nodiscard]] virtual std::int32_t parts() const = 0;
   [[nodiscard]] virtual double epsilon() const = 0;
 
   /// In one process; make_cluster_numeric() on several.

@@ -194,9 +194,11 @@ bool Solver::may_be_whole() const {
          !options_.record_run;
 }
 
-// Operations from which on a factorisation is the runtime's.
+// Operations, of complex numbers four of real ones, from which on a factorisation is the
+// runtime's.
 Flops Solver::whole_flops(FactorKind kind) const {
-  return options_.runtime_flops / (kind == FactorKind::kLu ? 2 : 1);
+  const int real = numeric_->parts() * numeric_->parts();
+  return options_.runtime_flops / (kind == FactorKind::kLu ? 2 * real : real);
 }
 
 bool Solver::is_small(FactorKind kind) const {

@@ -115,6 +115,7 @@ class TypedNumeric : public Numeric {
         SolveVectors<T>::bytes(input.symbolic.size, input.tree.kind, columns));
   }
   Bytes entry_bytes() const override { return sizeof(T); }
+  std::int32_t parts() const override { return kParts<T>; }
   double epsilon() const override { return std::numeric_limits<RealOf<T>>::epsilon(); }
 
  protected:
