@@ -113,7 +113,7 @@ solver::AnyMatrix read_any_input(const MatrixSource& source,
     if (const auto* real = std::get_if<solver::InputMatrix>(&any))
       solver::require_kind(*real, *kind);
     else
-      (void)solver::real_form_for(std::get<solver::ComplexMatrix>(any), kind);
+      (void)solver::symmetry_for(std::get<solver::ComplexMatrix>(any), kind);
   });
   return any;
 }

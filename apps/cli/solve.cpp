@@ -87,7 +87,7 @@ ExitStatus solve_saved(const SolveOptions& options) {
   const Clock::time_point start = Clock::now();
   SolveRun run;
   std::unique_ptr<Solver> solver = Solver::load(options.factor, options.solver);
-  if (solver->real_form() != solver::RealForm::kNone)
+  if (solver->complex())
     return solve_saved_complex(options, std::move(solver), start, progress);
   run.factor.pivots.null_space = solver->null_space();
   Vectors vectors = right_hand_sides(options, solver->analysis().symbolic.size);

@@ -50,20 +50,21 @@ ComplexOperation operation_of(const SolveOptions& options) {
 
 void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
                           SolveRun& run) {
-  if (options.determinant) run.complex->determinant = solver.determinant();
-  if (!options.null_space.empty() && solver.null_space() > 0)
+  if (options.determinant) run.complex_determinant = solver.determinant();
+  if (!options.null_space.empty() && solver.solver().null_space() > 0)
     write_null_space(options, [&] {
       solver::write_complex_vectors(options.null_space, solver.null_space_basis(),
                                     solver.order());
     });
   if (options.schur.empty()) return;
   run.right_hand_sides = 0;
-  run.solution.doubts.singular = solver.real().singular();
+  run.solution.doubts.singular = solver.solver().singular();
   if (run.solution.doubts.singular) return;
-  const auto kept = static_cast<std::size_t>(solver.kept());
+  const std::int32_t kept_variables = solver.solver().analysis().symbolic.kept();
+  const auto kept = static_cast<std::size_t>(kept_variables);
   std::vector<Complex> block(kept * kept);
   solver.schur(block);
-  solver::write_complex_vectors(options.out, block, solver.kept());
+  solver::write_complex_vectors(options.out, block, kept_variables);
 }
 
 void solve_complex_system(const SolveOptions& options, ComplexSolver& solver,
@@ -82,19 +83,11 @@ void solve_complex_system(const SolveOptions& options, ComplexSolver& solver,
   run.forward_error = worst;
 }
 
-void note_facts(const ComplexSolver& solver, SolveRun& run) {
-  run.complex = {.form = solver.form(),
-                 .analyse_seconds = solver.analyse_seconds(),
-                 .ordering = solver.seconds(),
-                 .determinant = {}};
-}
-
 // What remains when there is a factorisation.
 ExitStatus finish(const SolveOptions& options, ComplexSolver& solver,
                   ComplexVectors&& vectors, SolveRun& run,
                   std::optional<Progress>& progress) {
   progress->step("solving");
-  note_facts(solver, run);
   give_complex_results(options, solver, run);
   if (run.right_hand_sides > 0) solve_complex_system(options, solver, vectors, run);
   if (!options.out.empty() && run.right_hand_sides > 0)
@@ -102,29 +95,26 @@ ExitStatus finish(const SolveOptions& options, ComplexSolver& solver,
   if (!options.save.empty()) {
     progress->step("saving");
     const Clock::time_point start = Clock::now();
-    solver.real().save(options.save);
+    solver.solver().save(options.save);
     run.save_seconds = since(start);
   }
   progress.reset();
-  explain_peak(options, solver.real(), run);
-  return report_run(options, solver.real(), run);
+  explain_peak(options, solver.solver(), run);
+  return report_run(options, solver.solver(), run);
 }
 
-std::string_view symmetry_name(solver::RealForm form) {
-  return form == solver::RealForm::kGeneral     ? "general"
-         : form == solver::RealForm::kHermitian ? "hermitian"
-                                                : "symmetric";
+std::string_view symmetry_name(solver::ComplexSymmetry symmetry) {
+  return symmetry == solver::ComplexSymmetry::kGeneral     ? "general"
+         : symmetry == solver::ComplexSymmetry::kHermitian ? "hermitian"
+                                                           : "symmetric";
 }
 
 }  // namespace
 
-void report_scalar(Report& report, const solver::Solver& solver,
-                   const ComplexFacts* complex) {
-  report.text("scalar", complex != nullptr ? "scalar" : "",
-              complex != nullptr ? "complex" : "real");
-  if (complex == nullptr) return;
-  report.text("symmetry", "symmetry that is used", symmetry_name(complex->form));
-  report.count("real_size", "order of the real form", solver.analysis().symbolic.size);
+void report_scalar(Report& report, const solver::Solver& solver) {
+  const auto complex = solver.complex();
+  report.text("scalar", complex ? "scalar" : "", complex ? "complex" : "real");
+  if (complex) report.text("symmetry", "symmetry that is used", symmetry_name(*complex));
 }
 
 void report_determinant(Report& report, const solver::ComplexDeterminant& found) {
@@ -134,8 +124,7 @@ void report_determinant(Report& report, const solver::ComplexDeterminant& found)
   }
   report.number("determinant_log", "logarithm of the determinant's modulus",
                 found.modulus.log_modulus());
-  if (found.argument)
-    report.number("determinant_argument", "its argument", *found.argument);
+  report.number("determinant_argument", "its argument", found.argument);
 }
 
 Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
@@ -148,25 +137,23 @@ Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
   run.read_seconds = since(start);
   ComplexSolver solver(std::move(matrix), options.solver,
                        [&](std::string_view step) { progress->step(step); });
-  note_facts(solver, run);
-  run.bound = bound_of(options, solver.real());
-  explain_least(options, solver.real(), run);
-  if (const auto planned = solver.plan(run.bound); !planned) {
+  run.bound = bound_of(options, solver.solver());
+  explain_least(options, solver.solver(), run);
+  if (const auto planned = solver.solver().plan(run.bound); !planned) {
     progress.reset();
-    return report_infeasible(options, solver.real(), run, planned.error(),
+    return report_infeasible(options, solver.solver(), run, planned.error(),
                              "with --out-of-core DIR less may do");
   }
   progress->step("factorising");
-  const solver::FactorKind tried = solver.real().kind();
-  auto factored = solver.factorise([&](double part) { progress->update(part); });
+  const solver::FactorKind tried = solver.solver().kind();
+  auto factored = solver.solver().factorise([&](double part) { progress->update(part); });
   if (!factored) {
     progress.reset();
-    return report_not_definite(options, solver.real(), run.entries, factored.error(),
-                               &*run.complex);
+    return report_not_definite(options, solver.solver(), run.entries, factored.error());
   }
   run.factor = *factored;
-  run.cholesky_failed = solver.real().kind() != tried;
-  write_trace(options, solver.real(), run);
+  run.cholesky_failed = solver.solver().kind() != tried;
+  write_trace(options, solver.solver(), run);
   return finish(options, solver, std::move(vectors), run, progress);
 }
 
@@ -176,7 +163,7 @@ ExitStatus solve_saved_complex(const SolveOptions& options,
                                std::optional<Progress>& progress) {
   ComplexSolver solver(std::move(loaded));
   SolveRun run;
-  run.factor.pivots.null_space = solver.null_space();
+  run.factor.pivots.null_space = solver.solver().null_space();
   ComplexVectors vectors = read_right_hand_sides(options, solver.order());
   run.read_seconds = since(start);
   return finish(options, solver, std::move(vectors), run, progress);

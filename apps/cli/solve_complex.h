@@ -27,9 +27,8 @@ namespace espalier::cli {
                                              solver::Clock::time_point start,
                                              std::optional<Progress>& progress);
 
-/// What kind of numbers the matrix has. @param complex  null: real ones
-void report_scalar(Report& report, const solver::Solver& solver,
-                   const ComplexFacts* complex);
+/// What kind of numbers the matrix has.
+void report_scalar(Report& report, const solver::Solver& solver);
 void report_determinant(Report& report, const solver::ComplexDeterminant& found);
 
 }  // namespace espalier::cli

@@ -95,13 +95,13 @@ void report_memory(Report& report, const SolveOptions& options, const Solver& so
 void write_memory_page(const SolveOptions& options, const Solver& solver,
                        const SolveRun& run) {
   if (options.page.empty()) return;
-  write_explained(options.page, options.input_name(),
-                  {{run.complex ? "order of the real form" : "order of the matrix",
-                    fmt::format("{}", solver.analysis().symbolic.size)},
-                   {"kind", std::string(name(solver.kind()))},
-                   {"order", std::string(name(options.solver.order))},
-                   {"workers", fmt::format("{}", options.solver.workers)}},
-                  run.explained);
+  write_explained(
+      options.page, options.input_name(),
+      {{"order of the matrix", fmt::format("{}", solver.analysis().symbolic.size)},
+       {"kind", std::string(name(solver.kind()))},
+       {"order", std::string(name(options.solver.order))},
+       {"workers", fmt::format("{}", options.solver.workers)}},
+      run.explained);
 }
 
 }  // namespace espalier::cli

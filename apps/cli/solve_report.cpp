@@ -17,15 +17,6 @@ using solver::FactorKind;
 using solver::Precision;
 using solver::Solver;
 
-// Of a count that the real form of a complex matrix has doubled.
-std::int64_t given(std::int64_t count, const ComplexFacts* complex) {
-  return complex != nullptr ? count / 2 : count;
-}
-
-const ComplexFacts* complex_of(const SolveRun& run) {
-  return run.complex ? &*run.complex : nullptr;
-}
-
 // L U has two triangles, and works on both.
 double sides(const Solver& solver) { return solver.kind() == FactorKind::kLu ? 2 : 1; }
 
@@ -34,36 +25,32 @@ double factor_flops(const Solver& solver) {
 }
 
 // How the factorisation was arrived at; of a saved one that is not known.
-void report_choices(Report& report, const SolveOptions& options, const Solver& solver,
-                    const ComplexFacts* complex) {
+void report_choices(Report& report, const SolveOptions& options, const Solver& solver) {
   report.text("scaling", "scaling",
               scaling_name(options.solver.prepare, solver.prepared()));
   report_ordering(report, options.solver.analysis.ordering,
-                  complex != nullptr ? complex->ordering.ordering_taken
-                                     : solver.analysis().seconds.ordering_taken);
+                  solver.analysis().seconds.ordering_taken);
   report.text("order", "traversal", name(options.solver.order));
   report.text("mapping", "mapping", name(options.solver.mapping));
 }
 
 void report_system(Report& report, const SolveOptions& options, const Solver& solver,
-                   std::int64_t entries, const ComplexFacts* complex) {
+                   std::int64_t entries) {
   const solver::Symbolic& symbolic = solver.analysis().symbolic;
   const bool lu = solver.kind() == FactorKind::kLu;
   const bool saved = !options.factor.empty();
   report.text(saved ? "factor" : "matrix", saved ? "saved factorisation" : "matrix",
               options.input_name());
-  report.count("size", "order", given(symbolic.size, complex));
+  report.count("size", "order", symbolic.size);
   if (symbolic.kept() > 0)
-    report.count("schur_size", "order of the Schur complement",
-                 given(symbolic.kept(), complex));
+    report.count("schur_size", "order of the Schur complement", symbolic.kept());
   if (!saved) report.count("entries", "entries, as read", entries);
-  report_scalar(report, solver, complex);
+  report_scalar(report, solver);
   report.text("kind", "kind", name(solver.kind()));
   report.text("precision", "precision", name(solver.precision()));
   if (solver.prepared().structural_rank < symbolic.size)
-    report.count("structural_rank", "structural rank",
-                 given(solver.prepared().structural_rank, complex));
-  if (!saved) report_choices(report, options, solver, complex);
+    report.count("structural_rank", "structural rank", solver.prepared().structural_rank);
+  if (!saved) report_choices(report, options, solver);
   report.text("scheduler", "scheduler", options.solver.scheduler);
   report.count("workers", "workers", options.solver.workers);
   report.count(
@@ -78,11 +65,8 @@ void report_system(Report& report, const SolveOptions& options, const Solver& so
 void report_factor_time(Report& report, const SolveOptions& options, const Solver& solver,
                         const SolveRun& run) {
   const solver::FactorReport& factor = run.factor;
-  report.seconds("analyse_seconds", "analyse",
-                 run.complex ? run.complex->analyse_seconds : solver.analyse_seconds());
-  report.seconds(
-      "ordering_seconds", "  ordering",
-      run.complex ? run.complex->ordering.ordering : solver.analysis().seconds.ordering);
+  report.seconds("analyse_seconds", "analyse", solver.analyse_seconds());
+  report.seconds("ordering_seconds", "  ordering", solver.analysis().seconds.ordering);
   report.seconds("factor_seconds", "factor", factor.seconds);
   report.flops("factor_flops_per_second", "  rate a second",
                factor_flops(solver) / factor.seconds);
@@ -136,9 +120,9 @@ void report_pivots(Report& report, const SolveOptions& options, const Solver& so
   report.count("perturbed_pivots", "perturbed", pivots.perturbed);
   report.count("null_space", "zero: estimated null space", pivots.null_space);
   if (solver.kind() != FactorKind::kLdlt) return;
-  const std::int64_t size = given(solver.analysis().symbolic.inner(), complex_of(run));
+  const std::int64_t size = solver.analysis().symbolic.inner();
   report.count("two_by_two_pivots", "of order 2", pivots.two_by_two);
-  if (run.complex && run.complex->form == solver::RealForm::kSymmetric) return;
+  if (solver.complex() == solver::ComplexSymmetry::kSymmetric) return;
   report.count("positive_eigenvalues", "positive eigenvalues",
                size - pivots.negative - pivots.null_space);
   report.count("negative_eigenvalues", "negative eigenvalues", pivots.negative);
@@ -148,8 +132,7 @@ void report_pivots(Report& report, const SolveOptions& options, const Solver& so
 void report_result(Report& report, const SolveOptions& options, const SolveRun& run) {
   const solver::Refinement& refinement = run.solution.refinement;
   report.heading("Result");
-  if (run.complex && run.complex->determinant)
-    report_determinant(report, *run.complex->determinant);
+  if (run.complex_determinant) report_determinant(report, *run.complex_determinant);
   if (run.determinant) {
     report.count("determinant_sign", "sign of the determinant", run.determinant->sign());
     if (run.determinant->sign() != 0)
@@ -175,14 +158,14 @@ void report_result(Report& report, const SolveOptions& options, const SolveRun& 
 }
 
 // How it is known that the matrix is singular.
-std::string singularity(const Solver& solver, const ComplexFacts* complex) {
+std::string singularity(const Solver& solver) {
   if (solver.null_space() > 0)
     return fmt::format(
         "singular{}: estimated null space of dimension {}",
         solver.precision() == Precision::kSingle ? " in single precision" : "",
-        complex != nullptr ? (solver.null_space() + 1) / 2 : solver.null_space());
-  const std::int64_t size = given(solver.analysis().symbolic.size, complex),
-                     rank = given(solver.prepared().structural_rank, complex);
+        solver.null_space());
+  const std::int64_t size = solver.analysis().symbolic.size,
+                     rank = solver.prepared().structural_rank;
   if (rank < size) return fmt::format("singular: structural rank {} of {}", rank, size);
   return "singular to working precision: it has a null vector";
 }
@@ -196,9 +179,9 @@ std::vector<std::string> reasons(const SolveOptions& options, const Solver& solv
     list.push_back(
         fmt::format("the block of the other variables: {}; "
                     "there is no Schur complement",
-                    singularity(solver, complex_of(run))));
+                    singularity(solver)));
   else if (doubts.singular)
-    list.push_back(fmt::format("{}; {}", singularity(solver, complex_of(run)),
+    list.push_back(fmt::format("{}; {}", singularity(solver),
                                !doubts.backward_error ? "the solution is one of many"
                                : options.solver.refine
                                    ? "the right-hand side seems to be outside the range"
@@ -233,7 +216,7 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
                       const SolveRun& run) {
   const std::vector<std::string> why = reasons(options, solver, run);
   Report report;
-  report_system(report, options, solver, run.entries, complex_of(run));
+  report_system(report, options, solver, run.entries);
   if (options.factor.empty())
     report_memory(report, options, solver, run);
   else
@@ -262,7 +245,7 @@ Ending report_infeasible(const SolveOptions& options, const Solver& solver,
                          const SolveRun& run, Infeasible answer,
                          std::string_view advice) {
   Report report;
-  report_system(report, options, solver, run.entries, complex_of(run));
+  report_system(report, options, solver, run.entries);
   if (options.explain) report_explained(report, run.explained);
   write_memory_page(options, solver, run);
   answer.least_bytes = solver.least();
@@ -280,12 +263,11 @@ Ending report_infeasible(const SolveOptions& options, const Solver& solver,
 }
 
 Ending report_not_definite(const SolveOptions& options, const Solver& solver,
-                           std::int64_t entries, const solver::NotPositiveDefinite& bad,
-                           const ComplexFacts* complex) {
+                           std::int64_t entries, const solver::NotPositiveDefinite& bad) {
   print_line(options, fmt::format("not positive definite: no positive pivot in column {}",
                                   bad.column + 1));
   Report report;
-  report_system(report, options, solver, entries, complex);
+  report_system(report, options, solver, entries);
   report.flag("positive_definite", "positive definite", false);
   report.count("failed_column", "failed column", bad.column + 1);
   if (options.json) report.print(true);

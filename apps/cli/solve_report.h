@@ -23,14 +23,6 @@ struct ProcessFigures {
   std::int64_t shared_nodes = 0;
 };
 
-/// Of a run with a complex matrix, whose solver is that of its real form.
-struct ComplexFacts {
-  solver::RealForm form = solver::RealForm::kGeneral;
-  Seconds analyse_seconds = 0;                            ///< of both analyses
-  solver::AnalyseTimes ordering;                          ///< of the one that ordered
-  std::optional<solver::ComplexDeterminant> determinant;  ///< with --determinant
-};
-
 /// What is known of a run of `espalier solve` when it has ended well.
 struct SolveRun {
   std::int64_t entries = 0;           ///< of the matrix as it was read; saved: not known
@@ -46,7 +38,8 @@ struct SolveRun {
   std::optional<ProcessFigures> processes;         ///< of a job with several
   std::vector<ExplainedFigure> explained;          ///< with --explain
   std::optional<Bytes> peak;                       ///< of this process, once it has ended
-  std::optional<ComplexFacts> complex;             ///< none: the matrix is real
+  /// Likewise, of a complex matrix.
+  std::optional<solver::ComplexDeterminant> complex_determinant;
 
   /// Of the process that had most; else of this one, at the end or up to now.
   [[nodiscard]] Bytes peak_resident(const solver::Solver& solver) const;
@@ -67,7 +60,6 @@ struct SolveRun {
 [[nodiscard]] Ending report_not_definite(const SolveOptions& options,
                                          const solver::Solver& solver,
                                          std::int64_t entries,
-                                         const solver::NotPositiveDefinite& bad,
-                                         const ComplexFacts* complex = nullptr);
+                                         const solver::NotPositiveDefinite& bad);
 
 }  // namespace espalier::cli

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "solver/runtime/factorise.h"
@@ -13,7 +14,9 @@ namespace espalier::solver {
 class SectionReader;
 class SectionWriter;
 
-/// A factorisation in either precision; right-hand sides are in double precision.
+/// A factorisation in either precision; right-hand sides are in double precision. Those
+/// of complex matrices are real and imaginary parts in turn, and A^T stands for the
+/// transposed of the real matrix that maps such parts: it is A^H.
 class Numeric {
  public:
   virtual ~Numeric() = default;
@@ -65,10 +68,14 @@ class Numeric {
                                                  std::int32_t workers,
                                                  std::int32_t columns) const = 0;
   [[nodiscard]] virtual Bytes entry_bytes() const = 0;
+  /// Real numbers in an entry.
+  [[nodiscard]] virtual std::int32_t parts() const = 0;
   [[nodiscard]] virtual double epsilon() const = 0;
 
   /// In one process; make_cluster_numeric() on several.
-  [[nodiscard]] static std::unique_ptr<Numeric> create(Precision precision);
+  /// @param complex  none: of a real matrix
+  [[nodiscard]] static std::unique_ptr<Numeric> create(
+      Precision precision, std::optional<ComplexSymmetry> complex = {});
 };
 
 }  // namespace espalier::solver

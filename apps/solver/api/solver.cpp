@@ -17,6 +17,7 @@
 #include "solver/memory/process_memory.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
+#include "solver/scaling/prepare_complex.h"
 #include "solver/symbolic/keep_variables.h"
 
 namespace espalier::solver {
@@ -76,14 +77,32 @@ Solver::Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& opti
   begin(std::move(matrix), step);
 }
 
+Solver::Solver(ComplexMatrix&& matrix, const SolverOptions& options,
+               const std::function<void(std::string_view)>& step)
+    : Solver(nullptr, std::move(matrix), options, step) {}
+
+Solver::Solver(Runtime& runtime, ComplexMatrix&& matrix, const SolverOptions& options,
+               const std::function<void(std::string_view)>& step)
+    : Solver(&runtime, std::move(matrix), options, step) {}
+
+Solver::Solver(Runtime* runtime, ComplexMatrix&& matrix, const SolverOptions& options,
+               const std::function<void(std::string_view)>& step)
+    : Solver(runtime, options) {
+  if (matrix.symmetry == ComplexSymmetry::kSymmetric) options_.kind = FactorKind::kLdlt;
+  begin(moduli(matrix), step, &matrix);
+}
+
 Solver::~Solver() { close_channel(); }
 
 void Solver::begin(InputMatrix&& matrix,
-                   const std::function<void(std::string_view)>& step) {
+                   const std::function<void(std::string_view)>& step,
+                   const ComplexMatrix* numbers) {
   check(options_);
   if (given_runtime_ == nullptr)
     check(RuntimeOptions{options_.workers, options_.scheduler});
-  numeric_ = Numeric::create(options_.precision);
+  numeric_ = Numeric::create(options_.precision, numbers != nullptr
+                                                     ? std::optional(numbers->symmetry)
+                                                     : std::nullopt);
   check(view_of(matrix));
   check_given_order(options_.analysis.order, order_of(matrix), "options.analysis.order");
   if (step) step("analysing");
@@ -92,9 +111,11 @@ void Solver::begin(InputMatrix&& matrix,
       lease_analysis(view.order, std::ssize(view.rows));
   const auto start = Clock::now();
   if (options_.schur.empty())
-    analyse_given(std::move(matrix));
+    analyse_given(std::move(matrix), numbers != nullptr);
   else
     analyse_inner(matrix);
+  if (numbers != nullptr)
+    refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, *numbers);
   measure_entries();
   whole_ = is_small(prepared_.kind);
   build(prepared_.kind);
@@ -119,13 +140,14 @@ AnalyseOptions Solver::analyse_options(FactorKind kind) const {
   return analysing;
 }
 
-void Solver::analyse_given(InputMatrix&& matrix) {
+// @param whole  not in block form
+void Solver::analyse_given(InputMatrix&& matrix, bool whole) {
   const FactorKind kind = options_.kind ? *options_.kind : kind_of(matrix);
   if (options_.kind) require_kind(matrix, kind);
   PrepareOptions preparing = options_.prepare;
   // What is in the file is read node by node, not block by block, and processes share one
   // tree.
-  preparing.block_triangular &= options_.out_of_core.empty() && !processes_;
+  preparing.block_triangular &= options_.out_of_core.empty() && !processes_ && !whole;
   prepared_ = prepare(std::move(matrix), kind, preparing);
   analysis_ = analyse(std::move(prepared_), analyse_options(kind));
 }
@@ -172,9 +194,11 @@ bool Solver::may_be_whole() const {
          !options_.record_run;
 }
 
-// Operations from which on a factorisation is the runtime's.
+// Operations, of complex numbers four of real ones, from which on a factorisation is the
+// runtime's.
 Flops Solver::whole_flops(FactorKind kind) const {
-  return options_.runtime_flops / (kind == FactorKind::kLu ? 2 : 1);
+  const int real = numeric_->parts() * numeric_->parts();
+  return options_.runtime_flops / (kind == FactorKind::kLu ? 2 * real : real);
 }
 
 bool Solver::is_small(FactorKind kind) const {
@@ -237,6 +261,17 @@ void Solver::replace_values(const InputMatrix& matrix) {
   has_values_ = true;
 }
 
+void Solver::replace_values(const ComplexMatrix& matrix) {
+  factored_ = has_values_ = false;
+  refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix);
+  measure_entries();
+  has_values_ = true;
+}
+
+ScaledPermutation Solver::map(Operation operation) const {
+  return {prepared_, analysis_.symbolic, operation, analysis_.permuted.parts()};
+}
+
 void Solver::measure_entries() {
   largest_entry_ = 0;
   const SquareMatrix& matrix = analysis_.permuted;
@@ -247,6 +282,12 @@ void Solver::measure_entries() {
   for (const auto* values : {&matrix.lower.value, &matrix.upper})
     for (const double value : std::span(*values).first(std::min(entries, values->size())))
       largest_entry_ = std::max(largest_entry_, std::abs(value));
+  if (!matrix.complex) return;
+  for (std::size_t k = 0; k < entries; ++k) {
+    const auto at = static_cast<std::int64_t>(k);
+    const auto below = matrix.entry<Complex>(at), above = matrix.opposite<Complex>(at);
+    largest_entry_ = std::max({largest_entry_, std::abs(below), std::abs(above)});
+  }
 }
 
 // Right-hand sides of one pass: what the bound leaves.
@@ -259,12 +300,11 @@ std::int32_t Solver::columns_at_once(std::int32_t columns) {
 Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation operation,
                        std::span<const std::int64_t> rows) {
   if (!factored_) throw InvalidInput("solve: factorise first");
-  check_vectors(analysis_.symbolic.size, columns, b);
+  check_vectors(vector_size(), columns, b);
   check_rows(analysis_.symbolic.size, rows);
   Solution solution;
-  const std::int64_t n = analysis_.symbolic.size;
-  const ScaledPermutation map(prepared_, analysis_.symbolic, operation);
-  std::vector<std::int32_t> inner_rows = map.inner_rows(rows);
+  const std::int64_t n = vector_size();
+  const std::vector<std::int32_t> inner_rows = map(operation).inner_rows(rows);
   const std::int32_t block = columns_at_once(columns);
   const auto start = Clock::now();
   with_open_solve(block, [&] {
@@ -295,14 +335,14 @@ RefineOptions Solver::refine_options(Operation operation, std::int32_t most) {
 void Solver::solve_block(std::span<double> b, std::int32_t most, Operation operation,
                          std::span<const std::int32_t> rows, Solution& solution) {
   const auto start = Clock::now();
-  const ScaledPermutation map(prepared_, analysis_.symbolic, operation);
+  const ScaledPermutation map = this->map(operation);
   const bool transposed = operation == Operation::kTransposed;
-  const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
+  const auto n = static_cast<std::size_t>(vector_size());
   const auto columns = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
   std::vector<double> rhs(b.size());
   for (std::size_t k = 0; k < b.size(); k += n)
     map.rhs_to_inner(b.subspan(k, n), std::span(rhs).subspan(k, n));
-  const auto inner = static_cast<std::size_t>(analysis_.symbolic.inner());
+  const auto inner = static_cast<std::size_t>(inner_size());
   for (std::size_t k = 0; inner < n && k < b.size(); k += n)
     std::ranges::fill(std::span(rhs).subspan(k + inner, n - inner), 0.0);
   std::vector<double> x = rhs;

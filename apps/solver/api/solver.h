@@ -15,8 +15,8 @@
 #include "solver/api/numeric.h"
 #include "solver/api/trust.h"
 #include "solver/distributed/channel.h"
+#include "solver/matrix/complex_matrix.h"
 #include "solver/matrix/matrix_part.h"
-#include "solver/matrix/real_form.h"
 #include "solver/memory/budget.h"
 #include "solver/memory/memory_account.h"
 #include "solver/refine/condition.h"
@@ -32,6 +32,7 @@ namespace espalier::solver {
 
 class Communicator;
 class NodeOrder;
+class ScaledPermutation;
 class SectionReader;
 
 struct SavedSystem;
@@ -81,9 +82,6 @@ struct SolverOptions {
   /// solve() does not read the right-hand sides' entries of these variables, and leaves
   /// zeros there. In one process; such a factorisation is not saved.
   std::vector<std::int32_t> schur = {};
-  /// The complex matrix that this one stands for, if it does: save() keeps it, and
-  /// nothing else is changed by it. See ComplexSolver.
-  RealForm real_form = RealForm::kNone;
 };
 
 /// @throws InvalidInput naming the option and the value; what depends on this machine is
@@ -117,10 +115,14 @@ struct ProcessFacts {
   Channel::Counters sent;         ///< while factorising
 };
 
-/// A sparse system, from the matrix to solutions, inside a bound on the resident set of
-/// the process. Phases in order: construction analyses; plan(); factorise(); solve() any
-/// number of times; plan() and factorise() again within another bound or, after
-/// replace_values(), with other values on the same pattern.
+/// A sparse system, real or complex, from the matrix to solutions, inside a bound on the
+/// resident set of the process. Phases in order: construction analyses; plan();
+/// factorise(); solve() any number of times; plan() and factorise() again within another
+/// bound or, after replace_values(), with other values on the same pattern.
+///
+/// Of a complex matrix vectors are arrays of real and imaginary parts in turn, and A^T
+/// stands for A^H, the transposed of the real matrix that maps such arrays: ComplexSolver
+/// puts that in terms of complex numbers. Complex matrices are for one process.
 ///
 /// On several processes all that is not const is collective, as are save() and load();
 /// options are the same everywhere, those of one process: workers, bound, directory.
@@ -145,6 +147,12 @@ class Solver {
   Solver(InputMatrix&& matrix, const SolverOptions& options,
          const std::function<void(std::string_view)>& step = {});
   Solver(Runtime& runtime, InputMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  /// Of a complex matrix, check()ed: with both triangles or, as its symmetry says, the
+  /// lower one.
+  Solver(ComplexMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  Solver(Runtime& runtime, ComplexMatrix&& matrix, const SolverOptions& options,
          const std::function<void(std::string_view)>& step = {});
   /// On the processes of a communicator, which outlives the solver; on one that is alone,
   /// as above.
@@ -185,7 +193,10 @@ class Solver {
 
   [[nodiscard]] FactorKind kind() const { return tree_.kind; }
   [[nodiscard]] Precision precision() const { return options_.precision; }
-  [[nodiscard]] RealForm real_form() const { return options_.real_form; }
+  /// The symmetry of a complex matrix; none: the matrix is real.
+  [[nodiscard]] std::optional<ComplexSymmetry> complex() const {
+    return analysis_.permuted.complex;
+  }
   /// Whether a directory for what does not fit was given.
   [[nodiscard]] bool spills() const { return !options_.out_of_core.empty(); }
   [[nodiscard]] const MemoryAccount& memory() const { return memory_; }
@@ -226,6 +237,8 @@ class Solver {
   ///         pattern: there are no values then until others do fit
   /// On several processes: it is read at process 0.
   void replace_values(const InputMatrix& matrix);
+  /// @param matrix  check()ed, of the symmetry of the first one
+  void replace_values(const ComplexMatrix& matrix);
 
   /// b := A^-1 b, or A^-T b, for `columns` vectors one after the other, after
   /// factorise(); in the order of the matrix as it was read.
@@ -252,7 +265,8 @@ class Solver {
   ///         variables were named and where A_ii is singular: there is none then
   void schur(std::span<double> block) const;
 
-  /// An orthonormal basis of the null space, null_space() vectors one after the other, of
+  /// An orthonormal basis of the null space, null_space() vectors one after the other (of
+  /// a complex matrix twice as many, which span it as parts of complex numbers), of
   /// A or of its transpose, after factorise(): inverse iterations on the factor, whose
   /// zero pivots stand for it, and corrections until it is a null space by rows.
   /// @throws InvalidInput before factorise(), and where pivots were perturbed: nothing is
@@ -296,10 +310,13 @@ class Solver {
   [[nodiscard]] static std::unique_ptr<Solver> load(Runtime* runtime,
                                                     const std::string& path,
                                                     const SolverOptions& options);
-  void begin(InputMatrix&& matrix, const std::function<void(std::string_view)>& step);
+  Solver(Runtime* runtime, ComplexMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step);
+  void begin(InputMatrix&& matrix, const std::function<void(std::string_view)>& step,
+             const ComplexMatrix* numbers = nullptr);
   void prepare_runtime();
   [[nodiscard]] AnalyseOptions analyse_options(FactorKind kind) const;
-  void analyse_given(InputMatrix&& matrix);
+  void analyse_given(InputMatrix&& matrix, bool whole = false);
   void analyse_inner(const InputMatrix& matrix);
   void build(FactorKind kind);
   [[nodiscard]] bool may_be_whole() const;
@@ -328,6 +345,14 @@ class Solver {
   void load_together(SectionReader& file, std::vector<WorkerRange>&& group);
   void close_channel();
 
+  /// Numbers in a vector, and those of variables that are eliminated.
+  [[nodiscard]] std::int32_t vector_size() const {
+    return analysis_.permuted.vector_size();
+  }
+  [[nodiscard]] std::int32_t inner_size() const {
+    return analysis_.permuted.parts() * analysis_.symbolic.inner();
+  }
+  [[nodiscard]] ScaledPermutation map(Operation operation) const;
   /// The matrix, or what of it is at this process.
   [[nodiscard]] MatrixPart matrix() const;
   /// The factor is given up: by a plan, by new values.

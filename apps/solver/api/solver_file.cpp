@@ -23,7 +23,6 @@ SystemFacts Solver::system_facts() const {
   return {.asked_kind = options_.kind,
           .kind = tree_.kind,
           .precision = options_.precision,
-          .real_form = options_.real_form,
           .workers = tree_workers_,
           .pivot_threshold = options_.pivot_threshold,
           .largest_entry = largest_entry_,
@@ -38,7 +37,6 @@ Solver::Solver(Runtime* runtime, SavedSystem&& saved, const SolverOptions& optio
   tree_workers_ = saved.facts.workers;
   options_.kind = saved.facts.asked_kind;
   options_.precision = saved.facts.precision;
-  options_.real_form = saved.facts.real_form;
   options_.pivot_threshold = saved.facts.pivot_threshold;
   facts_ = saved.facts.pivots;
 }
@@ -64,7 +62,7 @@ std::unique_ptr<Solver> Solver::load(Runtime* runtime, const std::string& path,
   const std::vector<std::int32_t> block_width = saved.block_width;
   const FactorKind kind = saved.facts.kind;
   std::unique_ptr<Solver> solver(new Solver(runtime, std::move(saved), options));
-  solver->numeric_ = Numeric::create(solver->options_.precision);
+  solver->numeric_ = Numeric::create(solver->options_.precision, solver->complex());
   solver->whole_ = solver->is_small(kind);
   solver->build(kind);
   if (solver->whole_ && solver->tree_.block_width != block_width) {

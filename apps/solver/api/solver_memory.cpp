@@ -83,20 +83,20 @@ Bytes Solver::bare_solve_bytes(std::int32_t columns) const {
   if (analysis_.symbolic.kept() > 0)
     resident = checked_add(resident, tree_.nodes.back().contribution_bytes);
   // Right-hand sides and solutions, and what maps them to the given system.
-  const Bytes vectors = checked_mul(
-      2 * (std::int64_t{columns} + 1) * analysis_.symbolic.size, sizeof(double));
+  const Bytes vectors =
+      checked_mul(2 * (std::int64_t{columns} + 1) * vector_size(), sizeof(double));
   return checked_add(
       checked_add(resident, largest),
       checked_add(vectors, numeric_->solve_bytes_beside(input(), workers(), columns)));
 }
 
 Bytes Solver::refining_bytes(std::int32_t columns, std::int32_t basis) const {
-  return refinement_bytes(analysis_.symbolic.size, columns, {.gmres_basis = basis});
+  return refinement_bytes(vector_size(), columns, {.gmres_basis = basis});
 }
 
 // Where pivots were perturbed each solve of an estimate is refined, too.
 Bytes Solver::estimating_bytes(std::int32_t basis) const {
-  const std::int32_t n = analysis_.symbolic.size;
+  const std::int32_t n = vector_size();
   const Bytes own =
       checked_add(estimate_errors_bytes(n), 3 * static_cast<Bytes>(sizeof(double)) * n);
   return least_basis() > 0 ? checked_add(own, refining_bytes(1, basis)) : own;

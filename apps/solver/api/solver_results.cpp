@@ -68,7 +68,7 @@ void orthonormalise(std::span<double> basis, std::size_t n, std::minstd_rand* ra
 // @param products  receives op(A) x
 double null_error(const MatrixPart& a, Operation operation, std::span<const double> basis,
                   std::span<double> products) {
-  const auto n = static_cast<std::size_t>(a.size());
+  const auto n = static_cast<std::size_t>(a.here().vector_size());
   const std::vector<double> ones(n, 1.0);
   std::vector<double> sums(n);
   multiply_moduli(a, operation, ones, sums);
@@ -84,6 +84,15 @@ double null_error(const MatrixPart& a, Operation operation, std::span<const doub
         worst = std::abs(product[i]) / (sums[i] * largest);
   }
   return worst;
+}
+
+// A label for each part of the unknowns' n: of complex ones two.
+std::vector<std::int32_t> by_part(const std::vector<std::int32_t>& labels,
+                                  std::size_t n) {
+  std::vector<std::int32_t> result(labels.empty() ? 0 : n);
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = labels[i * labels.size() / n];
+  return result;
 }
 
 // A column of a part of the basis, and what is left of it.
@@ -141,11 +150,25 @@ std::vector<double> by_systems(const std::vector<double>& basis, std::size_t n,
   return result.size() == basis.size() ? result : basis;
 }
 
+// The entries of the last rows and columns, from `inner` on, onto a dense block.
+template <class T>
+void add_kept(const SquareMatrix& a, std::int32_t inner, T* block) {
+  const std::int64_t kept = a.size() - inner;
+  for (std::int32_t j = 0; j < kept; ++j)
+    for (auto k = a.lower.column_start[inner + j];
+         k < a.lower.column_start[inner + j + 1]; ++k) {
+      const std::int32_t i = a.lower.row[k] - inner;
+      block[i + j * kept] += a.entry<T>(k);
+      if (i != j) block[j + i * kept] += a.opposite<T>(k);
+    }
+}
+
 // Each vector of n entries as one of the system that was given, times a power of two that
 // keeps it among the numbers.
 void take_outside(const ScaledPermutation& map, std::size_t n,
                   std::span<double> vectors) {
   const std::vector<double> scale = map.solution_scale();
+  const std::size_t parts = scale.empty() ? 1 : n / scale.size();
   std::vector<double> outer(n);
   for (std::size_t k = 0; k < vectors.size(); k += n) {
     const std::span<double> own = vectors.subspan(k, n);
@@ -153,7 +176,7 @@ void take_outside(const ScaledPermutation& map, std::size_t n,
     for (std::size_t i = 0; i < n && !scale.empty(); ++i)
       if (own[i] != 0)
         most =
-            std::max(most.value_or(INT_MIN), std::ilogb(own[i]) + std::ilogb(scale[i]));
+            std::max(most.value_or(INT_MIN), std::ilogb(own[i]) + std::ilogb(scale[i / parts]));
     for (double& each : own) each = std::ldexp(each, -most.value_or(0));
     map.solution_to_outer(own, outer);
     std::ranges::copy(outer, own.begin());
@@ -164,7 +187,7 @@ void take_outside(const ScaledPermutation& map, std::size_t n,
 // parallel there may have been parted from rounding alone.
 std::vector<double> given_basis(const MatrixPart& a, const ScaledPermutation& map,
                                 Operation operation, std::vector<double> basis) {
-  const auto n = static_cast<std::size_t>(a.size());
+  const auto n = static_cast<std::size_t>(a.here().vector_size());
   take_outside(map, n, basis);
   orthonormalise(basis, n, nullptr);
   std::vector<double> inner(basis.size()), products(basis.size());
@@ -182,10 +205,11 @@ std::vector<double> given_basis(const MatrixPart& a, const ScaledPermutation& ma
 }  // namespace
 
 std::vector<double> Solver::apply_to_ones(Operation operation) const {
-  const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
-  const std::vector<double> ones(n, 1.0);
+  const auto n = static_cast<std::size_t>(vector_size());
+  std::vector<double> ones(n, 1.0);
+  for (std::size_t k = 1; complex() && k < n; k += 2) ones[k] = 0;
   std::vector<double> x(n), sums(n);
-  const ScaledPermutation map(prepared_, analysis_.symbolic, operation);
+  const ScaledPermutation map = this->map(operation);
   map.solution_to_inner(ones, x);
   multiply(matrix(), operation, x, sums);
   map.rhs_to_outer(sums, x);
@@ -214,25 +238,23 @@ void Solver::schur(std::span<double> block) const {
   const std::int64_t kept = symbolic.kept();
   if (kept == 0) throw InvalidInput("schur: options.schur names no variables");
   if (!factored_) throw InvalidInput("schur: factorise first");
-  if (std::ssize(block) != kept * kept)
+  const SquareMatrix& a = analysis_.permuted;
+  if (std::ssize(block) != kept * kept * a.parts())
     throw InvalidInput(
         fmt::format("schur: {} entries for {} x {}", block.size(), kept, kept));
   if (singular())
     throw InvalidInput("schur: the block of the other variables is singular");
   numeric_->read_kept_block(symbolic, tree_, block);
-  const SquareMatrix& a = analysis_.permuted;
-  for (std::int32_t j = 0; j < kept; ++j)
-    for (auto k = a.lower.column_start[inner + j];
-         k < a.lower.column_start[inner + j + 1]; ++k) {
-      const std::int32_t i = a.lower.row[k] - inner;
-      block[i + j * kept] += a.lower.value[k];
-      if (i != j) block[j + i * kept] += a.symmetric() ? a.lower.value[k] : a.upper[k];
-    }
+  if (a.complex)
+    add_kept(a, inner, reinterpret_cast<Complex*>(block.data()));
+  else
+    add_kept(a, inner, block.data());
   const auto place = std::span(symbolic.permutation).subspan(inner);
+  const std::int64_t parts = a.parts();
   for (std::int32_t j = 0; j < kept; ++j)
-    for (std::int32_t i = 0; i < kept; ++i)
-      block[i + j * kept] /=
-          prepared_.row_scale[place[i]] * prepared_.column_scale[place[j]];
+    for (std::int64_t k = 0; k < kept * parts; ++k)
+      block[k + j * kept * parts] /=
+          prepared_.row_scale[place[k / parts]] * prepared_.column_scale[place[j]];
 }
 
 // Worked on in the order and the scaling of the factor, given in those of the matrix.
@@ -240,8 +262,8 @@ std::vector<double> Solver::null_space_basis(Operation operation) {
   if (!factored_) throw InvalidInput("null_space_basis: factorise first");
   if (facts_.perturbed)
     throw InvalidInput("null_space_basis: pivots were perturbed, it is not known");
-  const auto n = static_cast<std::size_t>(analysis_.symbolic.size);
-  const std::int64_t count = facts_.null_space;
+  const auto n = static_cast<std::size_t>(vector_size());
+  const std::int64_t count = facts_.null_space * analysis_.permuted.parts();
   std::vector<double> basis(n * static_cast<std::size_t>(count));
   if (basis.empty()) return basis;
   std::minstd_rand random(1);
@@ -249,7 +271,7 @@ std::vector<double> Solver::null_space_basis(Operation operation) {
   const bool transposed = operation == Operation::kTransposed;
   std::vector<double> products(basis.size());
   const std::int32_t block = columns_at_once(
-      static_cast<std::int32_t>(std::min<std::int64_t>(count, analysis_.symbolic.size)));
+      static_cast<std::int32_t>(std::min<std::int64_t>(count, vector_size())));
   with_open_solve(block, [&] {
     const auto solve = [&](std::span<double> vectors, bool other) {
       for (std::int64_t k = 0; k < count; k += block) {
@@ -274,8 +296,9 @@ std::vector<double> Solver::null_space_basis(Operation operation) {
                               error));
   });
   return given_basis(
-      matrix(), ScaledPermutation(prepared_, analysis_.symbolic, operation), operation,
-      by_systems(basis, n, independent_systems(analysis_.symbolic, analysis_.form)));
+      matrix(), map(operation), operation,
+      by_systems(basis, n,
+                 by_part(independent_systems(analysis_.symbolic, analysis_.form), n)));
 }
 
 }  // namespace espalier::solver

@@ -29,7 +29,9 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 // Whether a row or column has a sum of moduli of less than `size`.
 bool has_less_than(const MatrixPart& a, double size) {
-  const std::vector<double> ones(static_cast<std::size_t>(a.size()), 1.0);
+  // Of a complex matrix real ones: moduli are summed.
+  std::vector<double> ones(static_cast<std::size_t>(a.here().vector_size()), 1.0);
+  for (std::size_t k = 1; a.here().complex && k < ones.size(); k += 2) ones[k] = 0;
   std::vector<double> sum(ones.size());
   for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
     multiply_moduli(a, operation, ones, sum);
@@ -170,7 +172,9 @@ double Solver::doubtful_pivot() const {
 NullQuotient Solver::null_vector_quotient() {
   NullQuotient result;
   with_open_solve(1, [&] {
-    const bool symmetric = tree_.kind != FactorKind::kLu && analysis_.form.empty();
+    // Left null vectors of complex symmetric matrices are conjugated.
+    const bool symmetric = tree_.kind != FactorKind::kLu && analysis_.form.empty() &&
+                           complex() != ComplexSymmetry::kSymmetric;
     result = null_quotient(matrix(), symmetric, factored(false), factored(true));
   });
   return result;
@@ -251,7 +255,7 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
     };
   };
   const bool transposed = operation == Operation::kTransposed;
-  const ScaledPermutation map(prepared_, analysis_.symbolic, Operation::kPlain);
+  const ScaledPermutation map = this->map(Operation::kPlain);
   const std::vector<double> rows = map.inner_row_scale(),
                             columns = map.inner_column_scale();
   const ErrorEstimate one = estimate_errors(

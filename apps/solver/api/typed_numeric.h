@@ -35,31 +35,40 @@ class TypedNumeric : public Numeric {
                   Bytes read_limit) override {
     need_factor(symbolic);
     view_.emplace(FactorView<T>{symbolic, tree, factor_});
-    if (!form.empty()) {
-      blocks_.emplace(*view_, form, columns);
-      return;
+    if constexpr (!kIsComplex<T>) {
+      if (!form.empty()) {
+        blocks_.emplace(*view_, form, columns);
+        return;
+      }
     }
     here_ = runtime == nullptr;
     if (!here_) open(*view_, *runtime, columns, read_limit);
-    vectors_ = SolveVectors<T>(symbolic.size, tree.kind, columns,
-                               sizeof(T) < sizeof(double) ? independent_systems(symbolic)
-                                                          : std::vector<std::int32_t>{});
+    vectors_ =
+        SolveVectors<T>(symbolic.size, tree.kind, columns,
+                        sizeof(RealOf<T>) < sizeof(double) ? independent_systems(symbolic)
+                                                           : std::vector<std::int32_t>{});
   }
 
   void solve(bool transposed, std::span<double> block, std::int32_t columns,
              std::span<const std::int32_t> rows) override {
     std::optional<OneBlasThread> one_thread;
     if (blocks_ || here_) one_thread.emplace();
-    if (blocks_) {
-      blocks_->solve(transposed, block, columns);
-      return;
+    if constexpr (!kIsComplex<T>) {
+      if (blocks_) {
+        blocks_->solve(transposed, block, columns);
+        return;
+      }
     }
+    // A^H x = b is A^T times the conjugate of x.
+    const bool conjugate = transposed && kIsComplex<T> && !kIsHermitian<T>;
+    if (conjugate) conjugate_parts(block);
     vectors_.apply(block, columns, [&](const Vectors<T>& b, const Vectors<T>& x) {
       if (here_)
         solve_sequentially(*view_, transposed, b, x);
       else
         apply(transposed, b, x, rows);
     });
+    if (conjugate) conjugate_parts(block);
   }
 
   void release_factor() override { factor_ = {}; }
@@ -106,7 +115,8 @@ class TypedNumeric : public Numeric {
         SolveVectors<T>::bytes(input.symbolic.size, input.tree.kind, columns));
   }
   Bytes entry_bytes() const override { return sizeof(T); }
-  double epsilon() const override { return std::numeric_limits<T>::epsilon(); }
+  std::int32_t parts() const override { return kParts<T>; }
+  double epsilon() const override { return std::numeric_limits<RealOf<T>>::epsilon(); }
 
  protected:
   // What differs where several processes work together.
@@ -137,6 +147,10 @@ class TypedNumeric : public Numeric {
   }
 
  private:
+  static void conjugate_parts(std::span<double> block) {
+    for (std::size_t k = 1; k < block.size(); k += 2) block[k] = -block[k];
+  }
+
   // Nodes in their own order: children first. Their one allocation after the other needs
   // no plan.
   static tl::expected<Factor<T>, NotPositiveDefinite> compute_here(

@@ -155,7 +155,8 @@ void BlockAssembly<T>::finish(std::int32_t slice) {
   if (all) positions_.release();
 }
 
-template class BlockAssembly<float>;
-template class BlockAssembly<double>;
+#define ESPALIER_INSTANTIATE(T) template class BlockAssembly<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

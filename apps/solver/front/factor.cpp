@@ -29,7 +29,8 @@ Bytes Factor<T>::footprint(const Symbolic& symbolic, FactorKind kind) {
          symbolic.fronts() * static_cast<Bytes>(sizeof(FrontFactor<T>));
 }
 
-template struct Factor<float>;
-template struct Factor<double>;
+#define ESPALIER_INSTANTIATE(T) template struct Factor<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

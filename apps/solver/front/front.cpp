@@ -146,7 +146,7 @@ std::int32_t Front<T>::clear_pivots(const BlockColumn<T>& column,
   PivotStatistics statistics;
   std::int32_t k = 0;
   for (; k < factored; ++k) {
-    const double root = column.data[0][k * (std::int64_t{column.leading} + 1)];
+    const double root = real_part(column.data[0][k * (std::int64_t{column.leading} + 1)]);
     const std::int64_t diagonal = a.column_start[first + k];
     const bool stored =
         diagonal < a.column_start[first + k + 1] && a.row[diagonal] == first + k;
@@ -259,7 +259,8 @@ void Front<T>::update_rows(const BlockColumn<T>& to, const Factored& by,
   }
 }
 
-template class Front<float>;
-template class Front<double>;
+#define ESPALIER_INSTANTIATE(T) template class Front<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -87,8 +87,7 @@ std::int32_t Front<T>::agree(const BlockColumn<T>& column) {
   template void Front<T>::solve(std::int32_t, std::int32_t, std::int32_t); \
   template void Front<T>::accept(std::int32_t);                            \
   template std::int32_t Front<T>::agree(const BlockColumn<T>&);
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

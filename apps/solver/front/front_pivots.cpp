@@ -177,7 +177,7 @@ void Front<T>::take_all(const PivotBlock<T>& block, bool last_resort,
       kind(), block, {options.threshold, options.perturbation, true}, scratch);
   if (counts.eliminated < block.width)
     throw InvalidInput(fmt::format("entries of the factor are too large for {}",
-                                   sizeof(T) == sizeof(double)
+                                   sizeof(RealOf<T>) == sizeof(double)
                                        ? "double precision"
                                        : "single precision: take double"));
   log_counts(counts, last_resort);
@@ -312,8 +312,7 @@ void Front<T>::finish_pivots() {
   template void Front<T>::log_counts(const PivotCounts&, bool);                          \
   template void Front<T>::gather_tail();                                                 \
   template void Front<T>::finish_pivots();
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -68,7 +68,10 @@ template <class T>
 void Front<T>::add_entry(std::int32_t i, std::int32_t j, T value, std::int32_t begin,
                          std::int32_t end) {
   const std::int32_t side = i < j && storage_.sides == 2 ? 1 : 0;
-  if (i < j) std::swap(i, j);
+  if (i < j) {
+    std::swap(i, j);
+    value = across(value);
+  }
   if (j >= begin && j < end) storage_.column(side, j)[i] += value;
 }
 
@@ -86,7 +89,7 @@ auto Front<T>::slots_beside(const BlockColumn<T>& column) const -> Slots {
     for (std::int32_t s = 0; s < slots.count; ++s)
       for (std::int32_t k = 0; k < column.width; ++k)
         rows[s + std::int64_t{k} * slots.count] =
-            own->passed[side][s * order + column.first + k];
+            across(own->passed[side][s * order + column.first + k]);
   }
   return slots;
 }
@@ -112,7 +115,7 @@ void Front<T>::pass_on(const BlockColumn<T>& column, std::int32_t eliminated,
     const std::vector<T>& rows = slots.rows[storage_.sides - 1 - side];
     for (std::int32_t s = 0; s < count; ++s)
       for (std::int32_t k = 0; k < column.width; ++k)
-        passed[s * order + column.first + k] = rows[s + std::int64_t{k} * count];
+        passed[s * order + column.first + k] = across(rows[s + std::int64_t{k} * count]);
     // By blocks, as processes that share the front have them: the same bits.
     const auto update_rows = [&](std::int32_t first, std::int32_t height) {
       kernels::update_general(height, count, eliminated,
@@ -149,13 +152,14 @@ void Front<T>::leave_slots(const BlockColumn<T>& column, std::int32_t eliminated
     const std::int64_t k = eliminated + t;
     for (std::int32_t s = 0; s < old; ++s) {
       corner[s + (old + t) * after] = before.rows[0][s + k * old];
-      corner[old + t + s * after] = before.right()[s + k * old];
+      corner[old + t + s * after] = across(before.right()[s + k * old]);
     }
     for (std::int32_t u = 0; u < more; ++u) {
       const std::int64_t l = eliminated + u;
       const bool stored = storage_.sides == 2 || l >= k;
       corner[old + u + (old + t) * after] =
-          column.data[0][stored ? l + k * column.leading : k + l * column.leading];
+          stored ? column.data[0][l + k * column.leading]
+                 : across(column.data[0][k + l * column.leading]);
     }
   }
   corner_ = std::move(corner);
@@ -176,21 +180,15 @@ void Front<T>::leave_slots(const BlockColumn<T>& column, std::int32_t eliminated
                                                    : row_order_)[column.first + k]);
   }
 }
-template void Front<float>::open_delays();
-template void Front<float>::add_delayed(std::int32_t, std::span<const std::int32_t>,
-                                        std::int32_t, std::int32_t);
-template auto Front<float>::slots_beside(const BlockColumn<float>&) const -> Slots;
-template void Front<float>::pass_on(const BlockColumn<float>&, std::int32_t,
-                                    const Slots&);
-template void Front<float>::leave_slots(const BlockColumn<float>&, std::int32_t,
-                                        const Slots&);
-template void Front<double>::open_delays();
-template void Front<double>::add_delayed(std::int32_t, std::span<const std::int32_t>,
-                                         std::int32_t, std::int32_t);
-template auto Front<double>::slots_beside(const BlockColumn<double>&) const -> Slots;
-template void Front<double>::pass_on(const BlockColumn<double>&, std::int32_t,
-                                     const Slots&);
-template void Front<double>::leave_slots(const BlockColumn<double>&, std::int32_t,
-                                         const Slots&);
+
+#define ESPALIER_INSTANTIATE(T)                                                       \
+  template void Front<T>::open_delays();                                              \
+  template void Front<T>::add_delayed(std::int32_t, std::span<const std::int32_t>,    \
+                                      std::int32_t, std::int32_t);                    \
+  template auto Front<T>::slots_beside(const BlockColumn<T>&) const->Slots;           \
+  template void Front<T>::pass_on(const BlockColumn<T>&, std::int32_t, const Slots&); \
+  template void Front<T>::leave_slots(const BlockColumn<T>&, std::int32_t, const Slots&);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

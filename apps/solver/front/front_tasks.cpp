@@ -79,11 +79,12 @@ class NodeRun {
     const std::int64_t at = a.column_start[column];
     if (at == a.column_start[column + 1]) return false;
     Factor<T>& factor = context_.factor;
-    T pivot = static_cast<T>(a.value[at]);
+    T pivot = context_.permuted.template entry<T>(at);
     if (tree_.kind == FactorKind::kCholesky) {
-      if (!(pivot > 0) || !std::isfinite(pivot) || context_.pivoting.least_part >= 1)
+      const RealOf<T> given = real_part(pivot);
+      if (!(given > 0) || !std::isfinite(given) || context_.pivoting.least_part >= 1)
         return false;
-      pivot = std::sqrt(pivot);
+      pivot = std::sqrt(given);
       alone_.smallest = std::min(alone_.smallest, 1.0);
     } else {
       const PivotOptions& pivoting = context_.pivoting;
@@ -118,19 +119,20 @@ class NodeRun {
     const std::int32_t order = symbolic_.front_order(s), below = order - 1;
     const SymmetricMatrix& a = context_.permuted.lower;
     const std::int32_t column = symbolic_.first_column[s];
-    const double* const value = a.value.data() + a.column_start[column];
+    const std::int64_t at = a.column_start[column];
     if (tree_.kind != FactorKind::kCholesky || symbolic_.pivots(s) != 1 ||
         tree_.first_child[s] >= 0 || s == node_.last_front ||
         below > tree_.block_width[s] || context_.pivoting.least_part >= 1 ||
-        a.column_start[column + 1] - a.column_start[column] != order)
+        a.column_start[column + 1] - at != order)
       return false;
-    const T pivot = static_cast<T>(*value), root = std::sqrt(pivot), inverse = 1 / root;
+    const RealOf<T> pivot = real_part(context_.permuted.template entry<T>(at));
+    const RealOf<T> root = std::sqrt(pivot), inverse = 1 / root;
     if (!(pivot > 0) || !std::isfinite(pivot)) return false;
     const bool joins = joins_previous(symbolic_, tree_, node_, s);
     T* const contribution = joins ? top_block(s) : push(s);
     panel_[0] = root;
     for (std::int32_t i = 1; i < order; ++i)
-      panel_[i] = static_cast<T>(value[i]) * inverse;
+      panel_[i] = context_.permuted.template entry<T>(at + i) * inverse;
     kernels::update_lower(below, below, 1, panel_ + 1, order, contribution, below);
     note_panel(s, order);
     alone_.smallest = std::min(alone_.smallest, 1.0);
@@ -326,8 +328,7 @@ Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree) {
                          BlockAssembly<T>&);                               \
   template void spill_node(const FrontContext<T>&, std::int32_t, bool,     \
                            const std::function<void()>&);
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

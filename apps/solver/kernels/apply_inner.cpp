@@ -10,28 +10,29 @@ namespace espalier::solver::kernels {
 namespace {
 
 template <class T>
-ESPALIER_MULTIVERSION bool within(std::int32_t m, const T* x, T bound) {
+ESPALIER_MULTIVERSION bool within(std::int32_t m, const T* x, RealOf<T> bound) {
   bool over = false;
-  for (std::int32_t i = 0; i < m; ++i) over |= !(std::abs(x[i]) <= bound);
+  for (std::int32_t i = 0; i < m; ++i) over |= !(size_of(x[i]) <= bound);
   return !over;
 }
 
 template <class T>
 ESPALIER_MULTIVERSION void divide(std::int32_t m, T* x, T pivot) {
-  const T inverse = 1 / pivot;
-  if (std::isnormal(inverse)) {
+  const T inverse = T(1) / pivot;
+  if (std::isnormal(size_of(inverse))) {
     for (std::int32_t i = 0; i < m; ++i) x[i] *= inverse;
   } else {
     for (std::int32_t i = 0; i < m; ++i) x[i] /= pivot;
   }
 }
 
-// Two columns by [[a, b], [b, c]], scaled by b, the largest.
+// Two columns by [[a, b'], [b, c]], b' = across(b), scaled by b, the largest.
 template <class T>
 ESPALIER_MULTIVERSION void divide_pair(std::int32_t m, T* x, T* y, T a, T b, T c) {
-  const T first = a / b, second = c / b, scale = 1 / (first * second - 1);
+  const T opposite = across(b);
+  const T first = a / b, second = c / opposite, scale = T(1) / (first * second - T(1));
   for (std::int32_t i = 0; i < m; ++i) {
-    const T p = x[i] / b, q = y[i] / b;
+    const T p = x[i] / b, q = y[i] / opposite;
     x[i] = (second * p - q) * scale;
     y[i] = (first * q - p) * scale;
   }
@@ -39,34 +40,37 @@ ESPALIER_MULTIVERSION void divide_pair(std::int32_t m, T* x, T* y, T a, T b, T c
 
 // As divide() and divide_pair() would leave them.
 template <class T>
-ESPALIER_MULTIVERSION bool within_divided(std::int32_t m, const T* x, T pivot, T bound) {
-  const T inverse = 1 / pivot;
-  const bool normal = std::isnormal(inverse);
+ESPALIER_MULTIVERSION bool within_divided(std::int32_t m, const T* x, T pivot,
+                                          RealOf<T> bound) {
+  const T inverse = T(1) / pivot;
+  const bool normal = std::isnormal(size_of(inverse));
   bool over = false;
   if (normal) {
-    for (std::int32_t i = 0; i < m; ++i) over |= !(std::abs(x[i] * inverse) <= bound);
+    for (std::int32_t i = 0; i < m; ++i) over |= !(size_of(T(x[i] * inverse)) <= bound);
   } else {
-    for (std::int32_t i = 0; i < m; ++i) over |= !(std::abs(x[i] / pivot) <= bound);
+    for (std::int32_t i = 0; i < m; ++i) over |= !(size_of(T(x[i] / pivot)) <= bound);
   }
   return !over;
 }
 
 template <class T>
 ESPALIER_MULTIVERSION bool pair_within_divided(std::int32_t m, const T* x, const T* y,
-                                               T a, T b, T c, T bound) {
-  const T first = a / b, second = c / b, scale = 1 / (first * second - 1);
+                                               T a, T b, T c, RealOf<T> bound) {
+  const T opposite = across(b);
+  const T first = a / b, second = c / opposite, scale = T(1) / (first * second - T(1));
   bool over = false;
   for (std::int32_t i = 0; i < m; ++i) {
-    const T p = x[i] / b, q = y[i] / b;
-    over |= !(std::abs((second * p - q) * scale) <= bound);
-    over |= !(std::abs((first * q - p) * scale) <= bound);
+    const T p = x[i] / b, q = y[i] / opposite;
+    over |= !(size_of(T((second * p - q) * scale)) <= bound);
+    over |= !(size_of(T((first * q - p) * scale)) <= bound);
   }
   return !over;
 }
 
 template <class T>
-T in_precision(double bound) {
-  return T(std::min(bound, double(std::numeric_limits<T>::max())));
+RealOf<T> in_precision(double bound) {
+  using Real = RealOf<T>;
+  return Real(std::min(bound, double(std::numeric_limits<Real>::max())));
 }
 
 template <class T>
@@ -111,8 +115,8 @@ class InnerRows {
     gather(m, 0, a, ld);
     if (limit_ == 0) return;
     if (inner_.symmetric) {
-      blas::trsm(CblasRight, CblasLower, CblasTrans, CblasUnit, m, limit_, inner_.lower,
-                 kInner, a, ld);
+      blas::trsm(CblasRight, CblasLower, blas::kAcross<T>, CblasUnit, m, limit_,
+                 inner_.lower, kInner, a, ld);
       if (products) copy_columns(m, limit_, a, ld, products, ldp);
       divide_columns(m, limit_, inner_.d, a, ld);
     } else {
@@ -135,7 +139,7 @@ class InnerRows {
 
   const InnerFactor<T>& inner_;
   std::int32_t limit_;
-  T bound_;
+  RealOf<T> bound_;
   T* saved_;
 };
 
@@ -165,7 +169,7 @@ std::int32_t apply_inner(const InnerFactor<T>& inner, std::int32_t limit, double
 template <class T>
 std::int32_t first_over(std::int32_t m, std::int32_t n, const T* a, std::int32_t ld,
                         double bound) {
-  const T limit = in_precision<T>(bound);
+  const RealOf<T> limit = in_precision<T>(bound);
   for (std::int32_t k = 0; k < n; ++k)
     if (!within(m, a + std::int64_t{k} * ld, limit)) return k;
   return n;
@@ -175,7 +179,7 @@ template <class T>
 void divide_columns(std::int32_t m, std::int32_t n, const T* d, T* a, std::int32_t ld) {
   for (std::int32_t k = 0; k < n; ++k) {
     T* const x = a + std::int64_t{k} * ld;
-    if (d[2 * k + 1] == 0) {
+    if (d[2 * k + 1] == T(0)) {
       divide(m, x, d[2 * k]);
       continue;
     }
@@ -187,10 +191,10 @@ void divide_columns(std::int32_t m, std::int32_t n, const T* d, T* a, std::int32
 template <class T>
 std::int32_t first_over_divided(std::int32_t m, std::int32_t n, const T* d, const T* a,
                                 std::int32_t ld, double bound) {
-  const T limit = in_precision<T>(bound);
+  const RealOf<T> limit = in_precision<T>(bound);
   for (std::int32_t k = 0; k < n; ++k) {
     const T* const x = a + std::int64_t{k} * ld;
-    if (d[2 * k + 1] == 0) {
+    if (d[2 * k + 1] == T(0)) {
       if (!within_divided(m, x, d[2 * k], limit)) return k;
       continue;
     }
@@ -210,8 +214,7 @@ std::int32_t first_over_divided(std::int32_t m, std::int32_t n, const T* d, cons
   template void divide_columns(std::int32_t, std::int32_t, const T*, T*, std::int32_t); \
   template std::int32_t first_over_divided(std::int32_t, std::int32_t, const T*,        \
                                            const T*, std::int32_t, double);
-ESPALIER_INSTANTIATE(double)
-ESPALIER_INSTANTIATE(float)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

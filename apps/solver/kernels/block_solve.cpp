@@ -18,7 +18,8 @@ template <bool kDown, bool kAlong, class T>
 void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool unit, T* x) {
   std::array<T, kLoopOrder> inverse;
   if (!unit)
-    for (std::int32_t j = 0; j < n; ++j) inverse[j] = 1 / a[j * (std::int64_t{lda} + 1)];
+    for (std::int32_t j = 0; j < n; ++j)
+      inverse[j] = T(1) / a[j * (std::int64_t{lda} + 1)];
   for (std::int32_t step = 0; step < n; ++step) {
     const std::int32_t j = kDown ? step : n - 1 - step;
     const T* const column = a + std::int64_t{j} * lda;
@@ -27,8 +28,9 @@ void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool unit, T* x) 
     const std::int32_t first = kLower ? j + 1 : 0, last = kLower ? n : j;
     T value = x[j];
     if (!kAlong)
-      for (std::int32_t i = first; i < last; ++i) value -= column[i] * x[i];
-    if (!unit) value = std::isnormal(inverse[j]) ? value * inverse[j] : value / column[j];
+      for (std::int32_t i = first; i < last; ++i) value -= across(column[i]) * x[i];
+    if (!unit)
+      value = std::isnormal(size_of(inverse[j])) ? value * inverse[j] : value / column[j];
     x[j] = value;
     if (kAlong)
       for (std::int32_t i = first; i < last; ++i) x[i] -= value * column[i];
@@ -51,7 +53,7 @@ void solve_triangle(bool lower, bool transposed, bool unit, std::int32_t n, cons
                     std::int32_t lda, std::int32_t nrhs, T* x, std::int32_t ldx) {
   if (n == 0 || nrhs == 0) return;
   const auto uplo = lower ? CblasLower : CblasUpper;
-  const auto trans = transposed ? CblasTrans : CblasNoTrans;
+  const auto trans = transposed ? blas::kAcross<T> : CblasNoTrans;
   const auto diag = unit ? CblasUnit : CblasNonUnit;
   if (n < kLoopOrder) {
     for (std::int32_t j = 0; j < nrhs; ++j)
@@ -77,18 +79,19 @@ void divide_by_d(std::int32_t e, const T* d, std::int32_t nrhs, T* x, std::int32
   for (std::int32_t k = 0; k < e; ++k) {
     T* const row = x + k;
     const T cross = d[2 * k + 1];
-    if (cross == 0) {
+    if (cross == T(0)) {
       for (std::int32_t j = 0; j < nrhs; ++j) row[std::int64_t{j} * ldx] /= d[2 * k];
       continue;
     }
     // Scaled by the entry off the diagonal, the largest: no overflow in the determinant.
-    const T first = d[2 * k] / cross, second = d[2 * k + 2] / cross;
-    const T determinant = first * second - 1;
+    const T opposite = across(cross);
+    const T first = d[2 * k] / cross, second = d[2 * k + 2] / opposite;
+    const T determinant = first * second - T(1);
     for (std::int32_t j = 0; j < nrhs; ++j) {
       T* const pair = row + std::int64_t{j} * ldx;
-      const T top = pair[0] / cross, bottom = pair[1] / cross;
-      pair[0] = (second * top - bottom) / determinant;
-      pair[1] = (first * bottom - top) / determinant;
+      const T top = pair[0], bottom = pair[1];
+      pair[0] = (second * (top / cross) - bottom / cross) / determinant;
+      pair[1] = (first * (bottom / opposite) - top / opposite) / determinant;
     }
     ++k;
   }
@@ -146,14 +149,15 @@ void apply_below_transposed(std::int32_t m, std::int32_t e, const T* a, std::int
       for (std::int32_t k = 0; k < e; ++k) {
         const T* const column = a + std::int64_t{k} * lda;
         T sum = 0;
-        for (std::int32_t i = 0; i < m; ++i) sum += column[i] * source[i];
+        for (std::int32_t i = 0; i < m; ++i) sum += across(column[i]) * source[i];
         x[k + std::int64_t{j} * ldx] -= sum;
       }
     }
   } else if (nrhs == 1) {
-    blas::gemv(CblasTrans, m, e, a, lda, y, x);
+    blas::gemv(blas::kAcross<T>, m, e, a, lda, y, x);
   } else {
-    blas::gemm(CblasTrans, CblasNoTrans, e, nrhs, m, T(-1), a, lda, y, ldy, T(1), x, ldx);
+    blas::gemm(blas::kAcross<T>, CblasNoTrans, e, nrhs, m, T(-1), a, lda, y, ldy, T(1), x,
+               ldx);
   }
 }
 
@@ -172,8 +176,7 @@ void apply_below_transposed(std::int32_t m, std::int32_t e, const T* a, std::int
   template void apply_below_transposed(std::int32_t, std::int32_t, const T*,         \
                                        std::int32_t, std::int32_t, const T*,         \
                                        std::int32_t, T*, std::int32_t);
-ESPALIER_INSTANTIATE(double)
-ESPALIER_INSTANTIATE(float)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

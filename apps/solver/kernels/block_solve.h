@@ -2,7 +2,7 @@
 
 // Solves with a factored diagonal block and products with the rows below it, for one or
 // more right-hand sides: x is e x nrhs, column-major with leading dimension ldx. `a` and
-// `diagonal` are laid out as factor_pivot_block() leaves them. T is float or double.
+// `diagonal` are laid out as factor_pivot_block() leaves them. T: matrix/entry.h.
 
 #include <cstdint>
 

@@ -22,14 +22,14 @@ ESPALIER_MULTIVERSION std::int32_t cholesky_loops(std::int32_t n, T* a,
                                                   std::int32_t lda) {
   for (std::int32_t j = 0; j < n; ++j) {
     T* const column = a + std::int64_t{j} * lda;
-    const T pivot = column[j];
+    const RealOf<T> pivot = real_part(column[j]);
     if (!(pivot > 0) || std::isinf(pivot)) return j + 1;
-    const T root = std::sqrt(pivot), inverse = 1 / root;
+    const RealOf<T> root = std::sqrt(pivot), inverse = 1 / root;
     column[j] = root;
     for (std::int32_t i = j + 1; i < n; ++i) column[i] *= inverse;
     for (std::int32_t k = j + 1; k < n; ++k) {
       T* const target = a + std::int64_t{k} * lda;
-      const T factor = column[k];
+      const T factor = across(column[k]);
       for (std::int32_t i = k; i < n; ++i) target[i] -= factor * column[i];
     }
   }
@@ -43,12 +43,12 @@ ESPALIER_MULTIVERSION void solve_loops(std::int32_t m, std::int32_t n, const T* 
   for (std::int32_t j = 0; j < n; ++j) {
     T* const column = b + std::int64_t{j} * ldb;
     for (std::int32_t k = 0; k < j; ++k) {
-      const T factor = l[j + std::int64_t{k} * ldl];
+      const T factor = across(l[j + std::int64_t{k} * ldl]);
       const T* const source = b + std::int64_t{k} * ldb;
       for (std::int32_t i = 0; i < m; ++i) column[i] -= factor * source[i];
     }
     if (unit) continue;
-    const T inverse = 1 / l[j + std::int64_t{j} * ldl];
+    const T inverse = T(1) / on_diagonal(l[j + std::int64_t{j} * ldl]);
     for (std::int32_t i = 0; i < m; ++i) column[i] *= inverse;
   }
 }
@@ -63,15 +63,15 @@ void solve_right(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T
     return;
   }
   if (n <= kTriangle) {
-    blas::trsm(CblasRight, CblasLower, CblasTrans, unit ? CblasUnit : CblasNonUnit, m, n,
-               l, ldl, b, ldb);
+    blas::trsm(CblasRight, CblasLower, blas::kAcross<T>, unit ? CblasUnit : CblasNonUnit,
+               m, n, l, ldl, b, ldb);
     return;
   }
   const std::int32_t half = ((n / 2 + 7) / 8) * 8;
   T* const right = b + std::int64_t{half} * ldb;
   solve_right(m, half, l, ldl, b, ldb, unit);
-  blas::gemm(CblasNoTrans, CblasTrans, m, n - half, half, T(-1), b, ldb, l + half, ldl,
-             T(1), right, ldb);
+  blas::gemm(CblasNoTrans, blas::kAcross<T>, m, n - half, half, T(-1), b, ldb, l + half,
+             ldl, T(1), right, ldb);
   solve_right(m, n - half, l + half + std::int64_t{half} * ldl, ldl, right, ldb, unit);
 }
 
@@ -118,8 +118,7 @@ void use_blas_threads(std::int32_t count) {
                             std::int32_t);                                               \
   template void solve_below_unit(std::int32_t, std::int32_t, const T*, std::int32_t, T*, \
                                  std::int32_t);
-ESPALIER_INSTANTIATE(double)
-ESPALIER_INSTANTIATE(float)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

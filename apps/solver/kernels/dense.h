@@ -1,7 +1,7 @@
 #pragma once
 
 // Dense column-major kernels of the fronts, over CBLAS on one thread. Small cases run as
-// plain loops, where a call costs more than the work. T is float or double.
+// plain loops, where a call costs more than the work. T: matrix/entry.h.
 
 #include <cstdint>
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "solver/kernels/pivot_block.h"
+#include "solver/matrix/entry.h"
 
 namespace espalier::solver::kernels {
 
@@ -28,15 +29,16 @@ struct InnerFactor {
   std::int32_t rank = 0;       ///< pivots found; they come first
   std::int32_t order[kInner];  ///< the column now at place k was at place order[k]
   bool perturbed[kInner];
-  double size[kInner];     ///< moduli of pivots, as PivotCounts::smallest; of 2 x 2: both
-  bool symmetric = false;  ///< LDL^T: upper = D lower^T
-  T d[2 * kInner];         ///< LDL^T, as PivotBlock::d
+  double size[kInner];  ///< sizes (size_of) of pivots, as PivotCounts::smallest; of 2 x
+                        ///< 2: both
+  bool symmetric = false;    ///< LDL^T: upper = D lower^T
+  T d[2 * kInner];           ///< LDL^T, as PivotBlock::d
   T lower[kInner * kInner];  ///< LDL^T: unit lower; ld kInner, columns up to rank
   T upper[kInner * kInner];  ///< ld kInner, rows up to rank, zeros below the pivots
 
   /// The column at which the pivot of column k begins.
   [[nodiscard]] std::int32_t pivot_begin(std::int32_t k) const {
-    return symmetric && k > 0 && d[2 * k - 1] != 0 ? k - 1 : k;
+    return symmetric && k > 0 && d[2 * k - 1] != T(0) ? k - 1 : k;
   }
 };
 
@@ -46,7 +48,7 @@ struct InnerFactor {
 /// that is not finite.
 template <class T>
 void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness,
-                       T replacement);
+                       RealOf<T> replacement);
 
 /// Factors the m x inner.count panel with partial pivoting; the entry on the diagonal is
 /// taken where it is at least `prefer` times the largest of its column. Zero columns go
@@ -55,8 +57,8 @@ void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness
 /// @param row_swaps  for each pivot k, the row exchanged with row k, at least k
 template <class T>
 void factor_inner_lu(InnerFactor<T>& inner, std::int32_t m, T* panel, std::int32_t ld,
-                     double tiny, double prefer, Strictness strictness, T replacement,
-                     std::int32_t* row_swaps);
+                     double tiny, double prefer, Strictness strictness,
+                     RealOf<T> replacement, std::int32_t* row_swaps);
 
 /// Permutes the columns of the rows by inner.order and replaces the first `limit` by
 /// those of L, if they are within the bound.
@@ -88,7 +90,8 @@ template <class T>
 std::int32_t first_over_divided(std::int32_t m, std::int32_t n, const T* d, const T* a,
                                 std::int32_t ld, double bound);
 
-/// Lower bound of the smaller singular value of [[a, b], [b, c]], b the largest of them.
+/// Lower bound of the smaller singular value of [[a, b'], [b, c]], b the largest of them
+/// and b' across(b).
 template <class T>
 double singular_bound(T a, T b, T c);
 

@@ -9,12 +9,13 @@
 
 namespace espalier::solver::kernels {
 
-// |det| / (infinity norm) <= smaller singular value.
+// |det| / (infinity norm) of a Hermitian or symmetric matrix <= smaller singular value.
 template <class T>
 double singular_bound(T a, T b, T c) {
-  const double first = double(a) / double(b), second = double(c) / double(b);
-  return std::abs(double(b)) * std::abs(first * second - 1) /
-         (1 + std::max(std::abs(first), std::abs(second)));
+  const Wide<T> off = widened(b);
+  const Wide<T> first = widened(a) / off, second = widened(c) / across(off);
+  return modulus_of(off) * modulus_of(Wide<T>(first * second - 1.0)) /
+         (1 + std::max(modulus_of(first), modulus_of(second)));
 }
 
 namespace {
@@ -39,7 +40,7 @@ ESPALIER_MULTIVERSION Choice choose(std::int32_t k, std::int32_t n, const T* s) 
   std::int32_t place = k, column = k;
   for (std::int32_t j = k; j < n; ++j) {
     const T* const entries = s + j * kInner;
-    const Bits<T> own = magnitude(entries[j]);
+    const Bits<T> own = magnitude(on_diagonal(entries[j]));
     if (own > diagonal) diagonal = own, place = j;
     const Bits<T> largest = largest_magnitude(n - j - 1, entries + j + 1);
     if (largest > cross) cross = largest, column = j;
@@ -52,7 +53,8 @@ ESPALIER_MULTIVERSION Choice choose(std::int32_t k, std::int32_t n, const T* s) 
   std::int32_t row = column + 1;
   while (magnitude(entries[row]) != cross) ++row;
   return {row, column,
-          singular_bound(entries[column], entries[row], s[row + row * kInner])};
+          singular_bound(on_diagonal(entries[column]), entries[row],
+                         on_diagonal(s[row + row * kInner]))};
 }
 
 template <class T>
@@ -71,7 +73,7 @@ ESPALIER_MULTIVERSION void eliminate_one(std::int32_t k, std::int32_t n, T* s, T
   T* const l = s + k * kInner;
   for (std::int32_t j = k + 1; j < n; ++j) {
     T* const target = s + j * kInner;
-    const T factor = l[j] / pivot;
+    const T factor = across(l[j]) / pivot;
     for (std::int32_t i = k + 1; i < n; ++i) target[i] -= factor * l[i];
   }
   for (std::int32_t i = k + 1; i < n; ++i) l[i] /= pivot;
@@ -82,16 +84,17 @@ ESPALIER_MULTIVERSION void eliminate_two(std::int32_t k, std::int32_t n, T* s, T
                                          T c) {
   T* const x = s + k * kInner;
   T* const y = x + kInner;
-  const T first = a / b, second = c / b, scale = 1 / (first * second - 1);
+  const T opposite = across(b);
+  const T first = a / b, second = c / opposite, scale = T(1) / (first * second - T(1));
   T left[kInner], right[kInner];
   for (std::int32_t i = k + 2; i < n; ++i) {
-    const T p = x[i] / b, q = y[i] / b;
+    const T p = x[i] / b, q = y[i] / opposite;
     left[i] = (second * p - q) * scale;
     right[i] = (first * q - p) * scale;
   }
   for (std::int32_t j = k + 2; j < n; ++j) {
     T* const target = s + j * kInner;
-    const T p = left[j], q = right[j];
+    const T p = across(left[j]), q = across(right[j]);
     for (std::int32_t i = k + 2; i < n; ++i) target[i] -= p * x[i] + q * y[i];
   }
   for (std::int32_t i = k + 2; i < n; ++i) x[i] = left[i], y[i] = right[i];
@@ -106,16 +109,16 @@ void finish(InnerFactor<T>& inner) {
   }
   for (std::int32_t k = 0; k < inner.rank; ++k) {
     const T* const d = inner.d + 2 * k;
-    const bool two = d[1] != 0;
+    const bool two = d[1] != T(0);
     if (two) at(inner.lower, k + 1, k) = 0;
     for (std::int32_t j = 0; j < inner.count; ++j) {
-      const T l = at(inner.lower, j, k);
+      const T l = across(at(inner.lower, j, k));
       if (!two) {
         at(inner.upper, k, j) = d[0] * l;
         continue;
       }
-      const T next = at(inner.lower, j, k + 1);
-      at(inner.upper, k, j) = d[0] * l + d[1] * next;
+      const T next = across(at(inner.lower, j, k + 1));
+      at(inner.upper, k, j) = d[0] * l + across(d[1]) * next;
       at(inner.upper, k + 1, j) = d[1] * l + d[2] * next;
     }
     if (two) ++k;
@@ -126,7 +129,7 @@ void finish(InnerFactor<T>& inner) {
 
 template <class T>
 void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness,
-                       T replacement) {
+                       RealOf<T> replacement) {
   T* const s = inner.lower;
   const std::int32_t n = inner.count;
   inner.symmetric = true;
@@ -140,7 +143,8 @@ void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness
     inner.size[k] = choice.size;
     if (zero || choice.row == choice.column) {
       exchange(inner, k, choice.column);
-      const T own = at(s, k, k), pivot = zero ? std::copysign(replacement, own) : own;
+      const T own = on_diagonal(at(s, k, k));
+      const T pivot = zero ? signed_as(replacement, own) : own;
       eliminate_one(k, n, s, pivot);
       inner.d[2 * k] = pivot;
       inner.d[2 * k + 1] = 0;
@@ -149,7 +153,8 @@ void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness
     }
     exchange(inner, k, choice.column);
     exchange(inner, k + 1, choice.row);
-    const T a = at(s, k, k), b = at(s, k + 1, k), c = at(s, k + 1, k + 1);
+    const T a = on_diagonal(at(s, k, k)), b = at(s, k + 1, k),
+            c = on_diagonal(at(s, k + 1, k + 1));
     eliminate_two(k, n, s, a, b, c);
     inner.d[2 * k] = a;
     inner.d[2 * k + 1] = b;
@@ -163,9 +168,10 @@ void factor_inner_ldlt(InnerFactor<T>& inner, double tiny, Strictness strictness
   finish(inner);
 }
 
-template double singular_bound(double, double, double);
-template double singular_bound(float, float, float);
-template void factor_inner_ldlt(InnerFactor<double>&, double, Strictness, double);
-template void factor_inner_ldlt(InnerFactor<float>&, double, Strictness, float);
+#define ESPALIER_INSTANTIATE(T)            \
+  template double singular_bound(T, T, T); \
+  template void factor_inner_ldlt(InnerFactor<T>&, double, Strictness, RealOf<T>);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

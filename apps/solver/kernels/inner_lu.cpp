@@ -45,26 +45,26 @@ void exchange_columns(InnerFactor<T>& inner, std::int32_t m, T* panel, std::int3
 
 template <class T>
 void factor_inner_lu(InnerFactor<T>& inner, std::int32_t m, T* panel, std::int32_t ld,
-                     double tiny, double prefer, Strictness strictness, T replacement,
-                     std::int32_t* row_swaps) {
+                     double tiny, double prefer, Strictness strictness,
+                     RealOf<T> replacement, std::int32_t* row_swaps) {
   std::int32_t k = 0, last = inner.count;
   while (k < last) {
     T* const column = panel + std::int64_t{k} * ld;
     std::int32_t row = largest_row(k, m, column);
-    const auto size = std::abs(double(column[row]));
+    const auto size = double(size_of(column[row]));
     const bool zero = !(size > tiny);
     if (!std::isfinite(size) || (zero && strictness != Strictness::kForced)) {
       exchange_columns(inner, m, panel, ld, k, --last);
       continue;
     }
-    if (std::abs(double(column[k])) >= prefer * size) row = k;
+    if (double(size_of(column[k])) >= prefer * size) row = k;
     row_swaps[k] = row;
     if (row != k)
       for (std::int32_t j = 0; j < inner.count; ++j)
         std::swap(panel[k + std::int64_t{j} * ld], panel[row + std::int64_t{j} * ld]);
     inner.perturbed[k] = zero;
-    inner.size[k] = std::abs(double(column[k]));
-    if (zero) column[k] = std::copysign(replacement, column[k]);
+    inner.size[k] = double(size_of(column[k]));
+    if (zero) column[k] = signed_as(replacement, column[k]);
     eliminate(k, m, inner.count, panel, ld);
     ++k;
   }
@@ -74,9 +74,10 @@ void factor_inner_lu(InnerFactor<T>& inner, std::int32_t m, T* panel, std::int32
       inner.upper[i + j * kInner] = i <= j ? panel[i + std::int64_t{j} * ld] : T(0);
 }
 
-template void factor_inner_lu(InnerFactor<double>&, std::int32_t, double*, std::int32_t,
-                              double, double, Strictness, double, std::int32_t*);
-template void factor_inner_lu(InnerFactor<float>&, std::int32_t, float*, std::int32_t,
-                              double, double, Strictness, float, std::int32_t*);
+#define ESPALIER_INSTANTIATE(T)                                                          \
+  template void factor_inner_lu(InnerFactor<T>&, std::int32_t, T*, std::int32_t, double, \
+                                double, Strictness, RealOf<T>, std::int32_t*);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

@@ -20,7 +20,7 @@ class LdltLoop : public PivotLoop<T> {
   std::int32_t compose(std::int32_t first, std::int32_t end) override;
   std::int32_t eliminate(std::int32_t first, InnerFactor<T>& inner) override;
   void exchange_diagonal(std::int32_t p, std::int32_t q) override;
-  T pivot_reach(std::int32_t j, std::int32_t done) const override;
+  RealOf<T> pivot_reach(std::int32_t j, std::int32_t done) const override;
 
  private:
   using PivotLoop<T>::at;
@@ -28,7 +28,9 @@ class LdltLoop : public PivotLoop<T> {
   using PivotLoop<T>::counts_;
 
   // Entry (i, j) of the symmetric matrix.
-  T entry(std::int32_t i, std::int32_t j) const { return i < j ? *at(j, i) : *at(i, j); }
+  T entry(std::int32_t i, std::int32_t j) const {
+    return i < j ? across(*at(j, i)) : *at(i, j);
+  }
   // Off-diagonal row of the largest entry of column j among places first .. end - 1; j if
   // there is none.
   std::int32_t partner(std::int32_t j, std::int32_t first, std::int32_t end) const;
@@ -43,10 +45,10 @@ template <class T>
 std::int32_t LdltLoop<T>::partner(std::int32_t j, std::int32_t first,
                                   std::int32_t end) const {
   std::int32_t best = j;
-  T largest = 0;
+  RealOf<T> largest = 0;
   for (std::int32_t i = first; i < end; ++i) {
     if (i == j) continue;
-    const T size = std::abs(entry(i, j));
+    const RealOf<T> size = size_of(entry(i, j));
     if (size > largest) largest = size, best = i;
   }
   return best;
@@ -59,7 +61,7 @@ std::int32_t LdltLoop<T>::compose(std::int32_t first, std::int32_t end) {
   const std::int32_t most = std::min(kInner, end - first);
   for (std::int32_t k = 0; k + 1 < most; ++k) {
     const std::int32_t j = first + k, other = partner(j, first, end);
-    if (std::abs(entry(j, j)) >= kWeak * std::abs(entry(other, j))) continue;
+    if (size_of(entry(j, j)) >= kWeak * size_of(entry(other, j))) continue;
     if (other < j) continue;
     if (other > j + 1) this->exchange(j + 1, other);
     ++k;
@@ -68,17 +70,22 @@ std::int32_t LdltLoop<T>::compose(std::int32_t first, std::int32_t end) {
 }
 
 template <class T>
-T LdltLoop<T>::pivot_reach(std::int32_t j, std::int32_t done) const {
+RealOf<T> LdltLoop<T>::pivot_reach(std::int32_t j, std::int32_t done) const {
   const std::int32_t other = partner(j, done, block_.width);
-  const T own = std::abs(entry(j, j));
-  return other == j ? own : own + std::abs(entry(other, j));
+  const RealOf<T> own = size_of(entry(j, j));
+  return other == j ? own : own + size_of(entry(other, j));
 }
 
 template <class T>
 void LdltLoop<T>::exchange_diagonal(std::int32_t p, std::int32_t q) {
   const std::int32_t w = block_.width;
   for (std::int32_t j = 0; j < p; ++j) std::swap(*at(p, j), *at(q, j));
-  for (std::int32_t i = p + 1; i < q; ++i) std::swap(*at(i, p), *at(q, i));
+  for (std::int32_t i = p + 1; i < q; ++i) {
+    std::swap(*at(i, p), *at(q, i));
+    *at(i, p) = across(*at(i, p));
+    *at(q, i) = across(*at(q, i));
+  }
+  *at(q, p) = across(*at(q, p));
   for (std::int32_t i = q + 1; i < w; ++i) std::swap(*at(i, p), *at(i, q));
   std::swap(*at(p, p), *at(q, q));
   std::swap(block_.row_order[p], block_.row_order[q]);
@@ -87,9 +94,10 @@ void LdltLoop<T>::exchange_diagonal(std::int32_t p, std::int32_t q) {
 template <class T>
 void LdltLoop<T>::load(std::int32_t first, InnerFactor<T>& inner) const {
   for (std::int32_t j = 0; j < inner.count; ++j)
-    for (std::int32_t i = j; i < inner.count; ++i)
-      inner.lower[i + j * kInner] = inner.lower[j + i * kInner] =
-          *at(first + i, first + j);
+    for (std::int32_t i = j; i < inner.count; ++i) {
+      inner.lower[i + j * kInner] = *at(first + i, first + j);
+      inner.lower[j + i * kInner] = across(inner.lower[i + j * kInner]);
+    }
 }
 
 template <class T>
@@ -113,7 +121,7 @@ std::int32_t LdltLoop<T>::eliminate(std::int32_t first, InnerFactor<T>& inner) {
                   block_.below, first, saved);
   for (std::int32_t k = 0; k < kept; ++k)
     for (std::int32_t i = 0; i < inner.count; ++i)
-      products[i + std::int64_t{k} * ldp] = inner.upper[k + i * kInner];
+      products[i + std::int64_t{k} * ldp] = across(inner.upper[k + i * kInner]);
   store(first, kept, inner, square);
   count(first, kept, inner);
   update(first, kept, products, ldp);
@@ -161,12 +169,12 @@ void LdltLoop<T>::count(std::int32_t first, std::int32_t kept,
                         const InnerFactor<T>& inner) {
   std::copy_n(inner.d, 2 * kept, block_.d + 2 * first);
   for (std::int32_t k = 0; k < kept; ++k) {
-    if (inner.d[2 * k + 1] == 0) {
-      counts_.negative += inner.d[2 * k] < 0;
-      counts_.negative_perturbed += inner.perturbed[k] && inner.d[2 * k] < 0;
+    if (inner.d[2 * k + 1] == T(0)) {
+      counts_.negative += is_negative(inner.d[2 * k]);
+      counts_.negative_perturbed += inner.perturbed[k] && is_negative(inner.d[2 * k]);
       continue;
     }
-    ++counts_.negative;  // complete pivoting takes indefinite pairs only
+    counts_.negative += kHasInertia<T>;  // complete pivoting takes indefinite pairs only
     ++counts_.two_by_two;
     ++k;
   }
@@ -181,9 +189,10 @@ PivotCounts factor_ldlt_block(const PivotBlock<T>& block, const PivotRule& rule,
   return LdltLoop<T>(block, rule, scratch).run();
 }
 
-template PivotCounts factor_ldlt_block(const PivotBlock<double>&, const PivotRule&,
-                                       std::span<double>);
-template PivotCounts factor_ldlt_block(const PivotBlock<float>&, const PivotRule&,
-                                       std::span<float>);
+#define ESPALIER_INSTANTIATE(T)                                                  \
+  template PivotCounts factor_ldlt_block(const PivotBlock<T>&, const PivotRule&, \
+                                         std::span<T>);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

@@ -26,7 +26,7 @@ class LuLoop : public PivotLoop<T> {
   }
   std::int32_t eliminate(std::int32_t first, InnerFactor<T>& inner) override;
   void exchange_diagonal(std::int32_t p, std::int32_t q) override;
-  T pivot_reach(std::int32_t j, std::int32_t done) const override;
+  RealOf<T> pivot_reach(std::int32_t j, std::int32_t done) const override;
 
  private:
   using PivotLoop<T>::at;
@@ -39,7 +39,7 @@ class LuLoop : public PivotLoop<T> {
 };
 
 template <class T>
-T LuLoop<T>::pivot_reach(std::int32_t j, std::int32_t done) const {
+RealOf<T> LuLoop<T>::pivot_reach(std::int32_t j, std::int32_t done) const {
   return modulus<T>(largest_magnitude(block_.width - done, at(done, j)));
 }
 
@@ -157,9 +157,10 @@ PivotCounts factor_lu_block(const PivotBlock<T>& block, const PivotRule& rule,
   return counts;
 }
 
-template PivotCounts factor_lu_block(const PivotBlock<double>&, const PivotRule&,
-                                     std::span<double>);
-template PivotCounts factor_lu_block(const PivotBlock<float>&, const PivotRule&,
-                                     std::span<float>);
+#define ESPALIER_INSTANTIATE(T)                                                \
+  template PivotCounts factor_lu_block(const PivotBlock<T>&, const PivotRule&, \
+                                       std::span<T>);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

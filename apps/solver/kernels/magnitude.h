@@ -8,15 +8,21 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "solver/matrix/entry.h"
+
 namespace espalier::solver::kernels {
 
 template <class T>
-using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+using Bits = std::conditional_t<sizeof(RealOf<T>) == 8, std::uint64_t, std::uint32_t>;
 
-/// Order of moduli as order of integers.
+/// Order of moduli as order of integers; of complex numbers: of size_of().
 template <class T>
 Bits<T> magnitude(T x) {
-  return std::bit_cast<Bits<T>>(x) & ~(Bits<T>{1} << (8 * sizeof(T) - 1));
+  constexpr Bits<T> kSign = Bits<T>{1} << (8 * sizeof(RealOf<T>) - 1);
+  if constexpr (kIsComplex<T>)
+    return std::bit_cast<Bits<T>>(size_of(x)) & ~kSign;
+  else
+    return std::bit_cast<Bits<T>>(x) & ~kSign;
 }
 
 template <class T>
@@ -30,8 +36,8 @@ Bits<T> largest_magnitude(std::int32_t n, const T* x) {
 }
 
 template <class T>
-T modulus(Bits<T> bits) {
-  return std::bit_cast<T>(bits);
+RealOf<T> modulus(Bits<T> bits) {
+  return std::bit_cast<RealOf<T>>(bits);
 }
 
 }  // namespace espalier::solver::kernels

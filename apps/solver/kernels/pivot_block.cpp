@@ -49,9 +49,10 @@ std::int64_t pivot_scratch(FactorKind kind, std::int32_t width) {
   return (std::int64_t{width} + kChunk) * kInner;
 }
 
-template PivotCounts factor_pivot_block(FactorKind, const PivotBlock<double>&,
-                                        const PivotRule&, std::span<double>);
-template PivotCounts factor_pivot_block(FactorKind, const PivotBlock<float>&,
-                                        const PivotRule&, std::span<float>);
+#define ESPALIER_INSTANTIATE(T)                                             \
+  template PivotCounts factor_pivot_block(FactorKind, const PivotBlock<T>&, \
+                                          const PivotRule&, std::span<T>);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

@@ -20,21 +20,22 @@ ESPALIER_MULTIVERSION Bits<T> largest(std::int32_t n, const T* x) {
 template <class T>
 PivotLoop<T>::PivotLoop(const PivotBlock<T>& block, const PivotRule& rule,
                         std::span<T> scratch)
-    : block_(block), rule_(rule), scratch_(scratch), replacement_(T(rule.tiny)) {
+    : block_(block), rule_(rule), scratch_(scratch), replacement_(RealOf<T>(rule.tiny)) {
   const std::int32_t w = block.width;
   for (std::int32_t k = 0; k < w; ++k) block.row_order[k] = k;
   if (!rule.take_all || replacement_ > 0) return;
-  T size = 0;  // of the lower triangle, which both kinds have
+  RealOf<T> size = 0;  // of the lower triangle, which both kinds have
   for (std::int32_t j = 0; j < w; ++j)
     size = std::max(size, modulus<T>(largest(w - j, at(j, j))));
-  const T epsilon = std::numeric_limits<T>::epsilon() * size;
-  replacement_ = epsilon > 0 && std::isfinite(epsilon) ? epsilon : T(1);
+  const RealOf<T> epsilon = std::numeric_limits<RealOf<T>>::epsilon() * size;
+  replacement_ = epsilon > 0 && std::isfinite(epsilon) ? epsilon : RealOf<T>(1);
 }
 
 template <class T>
 double PivotLoop<T>::bound() const {
-  return strictness_ == Strictness::kThreshold ? 1 / rule_.threshold
-                                               : double(std::numeric_limits<T>::max());
+  return strictness_ == Strictness::kThreshold
+             ? 1 / rule_.threshold
+             : double(std::numeric_limits<RealOf<T>>::max());
 }
 
 template <class T>
@@ -82,7 +83,7 @@ bool PivotLoop<T>::give_way() {
 template <class T>
 std::int32_t PivotLoop<T>::set_aside(std::int32_t first, std::int32_t end,
                                      std::int32_t kept, const InnerFactor<T>& inner) {
-  const bool pair = kept < inner.rank && inner.symmetric && inner.d[2 * kept + 1] != 0;
+  const bool pair = kept < inner.rank && inner.symmetric && inner.d[2 * kept + 1] != T(0);
   const std::int32_t next = std::min(inner.rank, kept + (pair ? 2 : 1));
   for (std::int32_t k = inner.count; k-- > kept;)
     if (k >= inner.rank || k < next) exchange(first + k, --end);
@@ -115,7 +116,8 @@ void PivotLoop<T>::exchange(std::int32_t p, std::int32_t q) {
   }
 }
 
-template class PivotLoop<double>;
-template class PivotLoop<float>;
+#define ESPALIER_INSTANTIATE(T) template class PivotLoop<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

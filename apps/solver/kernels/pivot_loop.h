@@ -8,6 +8,7 @@
 
 #include "solver/kernels/inner_factor.h"
 #include "solver/kernels/pivot_block.h"
+#include "solver/matrix/entry.h"
 
 namespace espalier::solver::kernels {
 
@@ -35,14 +36,14 @@ class PivotLoop {
   /// Exchanges places p <= q, of rows and columns, in all of the block.
   void exchange(std::int32_t p, std::int32_t q);
   /// No first pivot of column j at u passes if an entry below is over this divided by u.
-  virtual T pivot_reach(std::int32_t j, std::int32_t done) const = 0;
+  virtual RealOf<T> pivot_reach(std::int32_t j, std::int32_t done) const = 0;
 
   T* at(std::int32_t i, std::int32_t j) const {
     return block_.diagonal + i + std::int64_t{j} * block_.leading;
   }
   [[nodiscard]] double bound() const;
   /// Modulus that replaces zero pivots.
-  T replacement() const { return replacement_; }
+  RealOf<T> replacement() const { return replacement_; }
 
   const PivotBlock<T>& block_;
   const PivotRule& rule_;
@@ -58,7 +59,7 @@ class PivotLoop {
   std::int32_t set_aside_hopeless(std::int32_t done, std::int32_t end);
   bool give_way();
 
-  T replacement_;
+  RealOf<T> replacement_;
 };
 
 template <class T>

@@ -24,7 +24,7 @@ const T* entry(const PivotBlock<T>& block, std::int32_t i, std::int32_t j) {
 // Columns before k, without the first of a 2 x 2 pivot that k would cut.
 template <class T>
 std::int32_t whole_pivots(FactorKind kind, const PivotBlock<T>& block, std::int32_t k) {
-  return kind == FactorKind::kLdlt && k > 0 && block.d[2 * k - 1] != 0 ? k - 1 : k;
+  return kind == FactorKind::kLdlt && k > 0 && block.d[2 * k - 1] != T(0) ? k - 1 : k;
 }
 
 /// Which triangle of the diagonal block rows are multiplied by.
@@ -42,7 +42,7 @@ void add_product(Factor factor, const PivotBlock<T>& block, T sign, std::int32_t
                  std::int32_t begin, T* c, std::int32_t ld) {
   if (m == 0 || n == 0 || k == 0) return;
   const bool upper = factor == Factor::kUpper;
-  blas::gemm(CblasNoTrans, upper ? CblasNoTrans : CblasTrans, m, n, k, sign, a, ld,
+  blas::gemm(CblasNoTrans, upper ? CblasNoTrans : blas::kAcross<T>, m, n, k, sign, a, ld,
              upper ? entry(block, first, begin) : entry(block, begin, first),
              block.leading, T(1), c, ld);
 }
@@ -58,7 +58,7 @@ void multiply_back(Factor factor, const PivotBlock<T>& block, std::int32_t from,
   add_product(factor, block, T(1), m, block.width - from, n, a, to, from,
               a + std::int64_t{n} * ld, ld);
   const bool upper = factor == Factor::kUpper;
-  blas::trmm(upper ? CblasUpper : CblasLower, upper ? CblasNoTrans : CblasTrans,
+  blas::trmm(upper ? CblasUpper : CblasLower, upper ? CblasNoTrans : blas::kAcross<T>,
              upper ? CblasNonUnit : CblasUnit, m, n, entry(block, to, to), block.leading,
              a, ld);
 }
@@ -109,9 +109,9 @@ class TestedSolve {
     for (std::int32_t j = 0; j < n; ++j)
       std::copy_n(column(begin + j), m_, saved_ + std::int64_t{j} * m_);
     const bool lu = kind_ == FactorKind::kLu;
-    blas::trsm(CblasRight, lu ? CblasUpper : CblasLower, lu ? CblasNoTrans : CblasTrans,
-               lu ? CblasNonUnit : CblasUnit, m_, n, entry(block_, begin, begin),
-               block_.leading, column(begin), ld_);
+    blas::trsm(CblasRight, lu ? CblasUpper : CblasLower,
+               lu ? CblasNoTrans : blas::kAcross<T>, lu ? CblasNonUnit : CblasUnit, m_, n,
+               entry(block_, begin, begin), block_.leading, column(begin), ld_);
     const std::int32_t good =
         lu ? first_over(m_, n, column(begin), ld_, bound_)
            : first_over_divided(m_, n, block_.d + 2 * begin, column(begin), ld_, bound_);
@@ -188,6 +188,7 @@ void put_back_ldlt_diagonal(const PivotBlock<T>& block, std::int32_t from,
       for (std::int32_t k = to; k < used; ++k)
         u[k - to] = k < begin ? *entry(block, j, k) : T(k == j);
       multiply_by_d(1, used - to, u, 1, block.d + 2 * to, u, 1);
+      for (std::int32_t k = to; k < used; ++k) u[k - to] = across(u[k - to]);
       if (pivot) std::fill(column + j, column + w, T(0));
       for (std::int32_t k = begin; pivot && k < end; ++k)
         for (std::int32_t i = j; i < w; ++i)
@@ -266,16 +267,16 @@ PivotCounts count_pivots(FactorKind kind, const PivotBlock<T>& block,
   };
   for (std::int32_t k = 0; k < columns; ++k) {
     if (kind == FactorKind::kLu) {
-      add(std::abs(double(*entry(block, k, k))));
+      add(double(size_of(*entry(block, k, k))));
       continue;
     }
     const T* const d = block.d + 2 * k;
-    if (d[1] == 0) {
-      counts.negative += d[0] < 0;
-      add(std::abs(double(d[0])));
+    if (d[1] == T(0)) {
+      counts.negative += is_negative(d[0]);
+      add(double(size_of(d[0])));
       continue;
     }
-    ++counts.negative;  // complete pivoting takes indefinite pairs only
+    counts.negative += kHasInertia<T>;  // complete pivoting takes indefinite pairs only
     ++counts.two_by_two;
     add(singular_bound(d[0], d[1], d[2]));
     ++k;
@@ -291,8 +292,7 @@ PivotCounts count_pivots(FactorKind kind, const PivotBlock<T>& block,
   template void put_back(FactorKind, const PivotBlock<T>&, std::int32_t,             \
                          std::span<const std::int32_t>, std::int32_t, std::span<T>); \
   template PivotCounts count_pivots(FactorKind, const PivotBlock<T>&, std::int32_t);
-ESPALIER_INSTANTIATE(double)
-ESPALIER_INSTANTIATE(float)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

@@ -3,7 +3,7 @@
 // Rows of a block column apart from its diagonal block: LDL^T and LU by tiles. The pivots
 // are chosen by factor_pivot_block() for the diagonal block and whatever rows it is
 // given, applied to other rows one by one, tested by each, and put in force as far as all
-// of them bear it: a posteriori pivoting [DHL20] over tiles. T is float or double.
+// of them bear it: a posteriori pivoting [DHL20] over tiles. T: matrix/entry.h.
 
 #include <cstdint>
 #include <span>

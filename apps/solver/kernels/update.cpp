@@ -19,7 +19,7 @@ ESPALIER_MULTIVERSION void product_loops(std::int32_t m, std::int32_t n, std::in
     T* const column = c + std::int64_t{j} * ldc;
     for (std::int32_t q = 0; q < k; ++q) {
       const T* const source = a + std::int64_t{q} * lda;
-      const T factor = b[j + std::int64_t{q} * ldb];
+      const T factor = across(b[j + std::int64_t{q} * ldb]);
       for (std::int32_t i = kLower ? j : 0; i < m; ++i) column[i] -= factor * source[i];
     }
   }
@@ -29,7 +29,8 @@ template <class T>
 void subtract_product(std::int32_t m, std::int32_t n, std::int32_t k, const T* a,
                       std::int32_t lda, const T* b, std::int32_t ldb, T* c,
                       std::int32_t ldc) {
-  blas::gemm(CblasNoTrans, CblasTrans, m, n, k, T(-1), a, lda, b, ldb, T(1), c, ldc);
+  blas::gemm(CblasNoTrans, blas::kAcross<T>, m, n, k, T(-1), a, lda, b, ldb, T(1), c,
+             ldc);
 }
 
 // Lower triangle of the n x n C -= A B^T: halves down to tiles, which go through a
@@ -43,7 +44,8 @@ void subtract_triangle(std::int32_t n, std::int32_t k, const T* a, std::int32_t 
   }
   if (n <= kTile) {
     T tile[kTile * kTile];
-    blas::gemm(CblasNoTrans, CblasTrans, n, n, k, T(1), a, lda, b, ldb, T(0), tile, n);
+    blas::gemm(CblasNoTrans, blas::kAcross<T>, n, n, k, T(1), a, lda, b, ldb, T(0), tile,
+               n);
     for (std::int32_t j = 0; j < n; ++j)
       for (std::int32_t i = j; i < n; ++i)
         c[i + std::int64_t{j} * ldc] -= tile[i + j * n];
@@ -113,7 +115,7 @@ void multiply_by_d(std::int32_t m, std::int32_t k, const T* a, std::int32_t lda,
     const T* const x = a + std::int64_t{j} * lda;
     T* const y = b + std::int64_t{j} * ldb;
     const T first = d[2 * j], cross = d[2 * j + 1];
-    if (cross == 0 || j + 1 == k) {
+    if (cross == T(0) || j + 1 == k) {
       for (std::int32_t i = 0; i < m; ++i) y[i] = x[i] * first;
       continue;
     }
@@ -121,7 +123,7 @@ void multiply_by_d(std::int32_t m, std::int32_t k, const T* a, std::int32_t lda,
     for (std::int32_t i = 0; i < m; ++i) {
       const T left = x[i], right = x[i + lda];
       y[i] = first * left + cross * right;
-      y[i + ldb] = cross * left + second * right;
+      y[i + ldb] = across(cross) * left + second * right;
     }
     ++j;
   }
@@ -140,8 +142,7 @@ void multiply_by_d(std::int32_t m, std::int32_t k, const T* a, std::int32_t lda,
                                std::int32_t, const T*, std::int32_t, T*, std::int32_t);  \
   template void multiply_by_d(std::int32_t, std::int32_t, const T*, std::int32_t,        \
                               const T*, T*, std::int32_t);
-ESPALIER_INSTANTIATE(double)
-ESPALIER_INSTANTIATE(float)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver::kernels

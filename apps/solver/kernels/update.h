@@ -1,7 +1,7 @@
 #pragma once
 
 // Updates of a block by factored columns: column-major, one thread. Small cases run as
-// plain loops, where a call costs more than the work. T is float or double.
+// plain loops, where a call costs more than the work. T: matrix/entry.h.
 
 #include <cstdint>
 #include <span>

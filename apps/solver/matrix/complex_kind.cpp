@@ -22,16 +22,11 @@ std::string_view name(ComplexSymmetry symmetry) {
                                                    : "Hermitian";
 }
 
-RealForm form_of(ComplexSymmetry symmetry) {
-  return symmetry == ComplexSymmetry::kGeneral     ? RealForm::kGeneral
-         : symmetry == ComplexSymmetry::kSymmetric ? RealForm::kSymmetric
-                                                   : RealForm::kHermitian;
-}
-
 }  // namespace
 
-RealForm real_form_for(const ComplexMatrix& matrix, std::optional<FactorKind> kind) {
-  if (kind == FactorKind::kLu) return RealForm::kGeneral;
+ComplexSymmetry symmetry_for(const ComplexMatrix& matrix,
+                             std::optional<FactorKind> kind) {
+  if (kind == FactorKind::kLu) return ComplexSymmetry::kGeneral;
   const bool fits = kind == FactorKind::kCholesky
                         ? matrix.symmetry == ComplexSymmetry::kHermitian
                         : matrix.symmetry != ComplexSymmetry::kGeneral;
@@ -41,14 +36,11 @@ RealForm real_form_for(const ComplexMatrix& matrix, std::optional<FactorKind> ki
                                        ? "Cholesky needs a Hermitian"
                                        : "L D L^T needs a Hermitian or complex symmetric",
                                    name(matrix.symmetry)));
-  return form_of(matrix.symmetry);
+  return matrix.symmetry;
 }
 
-ComplexMatrix conforming(ComplexMatrix&& matrix, RealForm form) {
-  if (form == RealForm::kGeneral) return general_of(std::move(matrix));
-  const ComplexSymmetry wanted = form == RealForm::kHermitian
-                                     ? ComplexSymmetry::kHermitian
-                                     : ComplexSymmetry::kSymmetric;
+ComplexMatrix conforming(ComplexMatrix&& matrix, ComplexSymmetry wanted) {
+  if (wanted == ComplexSymmetry::kGeneral) return general_of(std::move(matrix));
   matrix = with_symmetry_found(std::move(matrix), wanted);
   if (matrix.symmetry != ComplexSymmetry::kGeneral && is_real(matrix))
     matrix.symmetry = wanted;

@@ -5,15 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "solver/matrix/sparse_matrix.h"
+
 namespace espalier::solver {
 
 using Complex = std::complex<double>;
-
-enum class ComplexSymmetry : std::int8_t {
-  kGeneral,
-  kSymmetric,  ///< A^T = A
-  kHermitian,  ///< A^H = A
-};
 
 /// A complex square matrix of order `size` by compressed columns, rows of a column
 /// strictly increasing: every nonzero, or of a symmetric or Hermitian one the lower
@@ -26,7 +22,7 @@ struct ComplexMatrix {
   std::vector<Complex> value;
 };
 
-/// Largest order: that of the real form is twice as large.
+/// Largest order: vectors are real ones of twice the length.
 inline constexpr std::int32_t kMostComplexOrder = (1 << 30) - 1;
 
 /// @throws InvalidInput naming the column or the entry, as check(MatrixView); for an

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <complex>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "solver/matrix/entry.h"
 
 namespace espalier::solver {
 
@@ -15,7 +19,13 @@ struct SymmetricMatrix {
   std::vector<double> value;
 };
 
-/// A real square matrix on a symmetric pattern: its lower triangle and, where it is not
+enum class ComplexSymmetry : std::int8_t {
+  kGeneral,
+  kSymmetric,  ///< A^T = A
+  kHermitian,  ///< A^H = A
+};
+
+/// A square matrix on a symmetric pattern: its lower triangle and, where it is not
 /// symmetric, what stands opposite each entry. What is factored has this form: an
 /// unsymmetric matrix on the pattern of A + A^T, with zeros where A has none.
 ///
@@ -27,9 +37,44 @@ struct SquareMatrix {
   /// Empty: symmetric. Otherwise as long as lower.value: the value at (j, i) for the
   /// entry (i, j) of `lower`; on the diagonal the same value again.
   std::vector<double> upper;
+  /// None: the matrix is real, as are the values. Otherwise those are real parts, and
+  /// these the imaginary ones; of a Hermitian matrix what stands opposite is conjugated.
+  std::optional<ComplexSymmetry> complex = {};
+  std::vector<double> lower_imaginary = {}, upper_imaginary = {};
 
   [[nodiscard]] bool symmetric() const { return upper.empty(); }
+  [[nodiscard]] bool hermitian() const { return complex == ComplexSymmetry::kHermitian; }
   [[nodiscard]] std::int32_t size() const { return lower.size; }
+  /// Real numbers in an entry.
+  [[nodiscard]] std::int32_t parts() const { return complex ? 2 : 1; }
+  /// Of vectors that are multiplied with it: real and imaginary parts in turn.
+  [[nodiscard]] std::int32_t vector_size() const { return parts() * lower.size; }
+
+  /// The entry number k of `lower`, and of `upper`, as a number of type T.
+  template <class T>
+  [[nodiscard]] T entry(std::int64_t k) const {
+    return number<T>(lower.value, lower_imaginary, k);
+  }
+  template <class T>
+  [[nodiscard]] T opposite(std::int64_t k) const {
+    if (!symmetric()) return number<T>(upper, upper_imaginary, k);
+    const T own = entry<T>(k);
+    if constexpr (kIsComplex<T>)
+      return hermitian() ? T(own.real(), -own.imag()) : own;
+    else
+      return own;
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] static T number(const std::vector<double>& real,
+                                const std::vector<double>& imaginary, std::int64_t k) {
+    using Real = RealOf<T>;
+    if constexpr (kIsComplex<T>)
+      return T(static_cast<Real>(real[k]), static_cast<Real>(imaginary[k]));
+    else
+      return static_cast<T>(real[k]);
+  }
 };
 
 }  // namespace espalier::solver

@@ -27,18 +27,28 @@ double norm1(const MatrixPart& part, const ErrorEstimateOptions& options) {
   };
   const bool transposed = options.operation == Operation::kTransposed;
   const SquareMatrix& b = part.here();
+  const std::int32_t parts = b.parts();
   std::vector<double> sum(b.size());
-  const auto add = [&](std::int32_t row, std::int32_t column, double value) {
-    sum[transposed ? row : column] += std::abs(value) * inverse(options.row_scale, row) *
-                                      inverse(options.column_scale, column);
+  const auto add = [&](std::int32_t row, std::int32_t column, double size) {
+    sum[transposed ? row : column] += size * inverse(options.row_scale, parts * row) *
+                                      inverse(options.column_scale, parts * column);
   };
-  part.for_each_coupling(add);
+  // Of the real matrix that maps parts: the sum of both.
+  const auto size = [&](std::int64_t k, bool opposite) {
+    if (!b.complex)
+      return std::abs(opposite ? b.opposite<double>(k) : b.entry<double>(k));
+    using Complex = std::complex<double>;
+    return size_of(opposite ? b.opposite<Complex>(k) : b.entry<Complex>(k));
+  };
+  part.for_each_coupling([&](std::int32_t row, std::int32_t column, double value) {
+    add(row, column, std::abs(value));
+  });
   for (std::int32_t j = 0; j < part.inner(); ++j)
     for (auto k = b.lower.column_start[j]; k < b.lower.column_start[j + 1]; ++k) {
       const std::int32_t i = b.lower.row[k];
       if (i >= part.inner()) break;
-      add(i, j, b.lower.value[k]);
-      if (i != j) add(j, i, b.symmetric() ? b.lower.value[k] : b.upper[k]);
+      add(i, j, size(k, false));
+      if (i != j) add(j, i, size(k, true));
     }
   part.sum(sum);
   return sum.empty() ? 0 : std::ranges::max(sum);
@@ -50,7 +60,7 @@ ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<const double> 
                               std::span<const double> y, const BlockOperator& solve,
                               const BlockOperator& solve_transposed,
                               const ErrorEstimateOptions& options) {
-  const std::int32_t n = matrix.size();
+  const std::int32_t n = matrix.here().vector_size();
   const bool transposed = options.operation == Operation::kTransposed;
   // op(A)^-1 = right op(B)^-1 left
   const auto left = transposed ? options.column_scale : options.row_scale;

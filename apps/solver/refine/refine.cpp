@@ -19,7 +19,7 @@ class Refiner {
  public:
   Refiner(const MatrixPart& a, std::span<const double> b, std::span<double> x,
           std::int32_t columns, const BlockOperator& solve, const RefineOptions& options)
-      : n_(a.size()),
+      : n_(a.here().vector_size()),
         b_(b),
         x_(x),
         solve_(solve),

@@ -8,6 +8,9 @@
 
 namespace espalier::solver {
 
+// Vectors of complex numbers are real and imaginary parts in turn; where moduli of
+// entries come out they are there for each part. A transposed complex matrix is A^H.
+//
 // Of a matrix that is spread over processes everything here is collective; arguments and
 // results are the same bits at each of them.
 
@@ -33,7 +36,7 @@ void residual_rounding(const MatrixPart& a, Operation operation,
 /// How the unknowns x of the system that was given stand to the y of the one that is
 /// worked on, which is scaled and permuted: x_j = scale_j y_j, exactly.
 struct GivenUnknowns {
-  std::span<const double> scale;  ///< positive; empty: ones
+  std::span<const double> scale;  ///< positive, for each part of a number; empty: ones
   /// Which independent system each unknown, and the row of the same number, belongs to,
   /// from 0; empty: all to one.
   std::span<const std::int32_t> block;
@@ -77,13 +80,16 @@ class ErrorMeasure {
   BackwardError operator()(std::span<const double> x, std::span<const double> b,
                            std::span<double> r);
 
-  /// What |r_i| was divided by in the last call; not negative.
+  /// What |r_i| was divided by in the last call, for each part of r_i; not negative.
   [[nodiscard]] std::span<const double> denominators() const { return denominator_; }
 
   [[nodiscard]] const MatrixPart& matrix() const { return a_; }
   [[nodiscard]] Operation operation() const { return operation_; }
 
  private:
+  template <class T>
+  BackwardError measure(const T* x, const T* b, std::span<double> residual);
+
   // An independent system.
   struct Block {
     double x_norm = 0;

@@ -9,42 +9,38 @@ namespace espalier::solver {
 // x = Dr y by rows of A.
 void ScaledPermutation::rhs_to_inner(std::span<const double> b,
                                      std::span<double> c) const {
-  for (std::size_t k = 0; k < c.size(); ++k) {
-    const auto j = static_cast<std::int32_t>(k);
-    c[k] = transposed_ ? column_scale(permutation_[j]) * b[permutation_[j]]
-                       : row_scale(row(j)) * b[row(j)];
-  }
+  for_each_number([&](std::int32_t k, std::int32_t j, const auto& at) {
+    c[k] = transposed_ ? column_scale(permutation_[j]) * b[at(permutation_[j])]
+                       : row_scale(row(j)) * b[at(row(j))];
+  });
 }
 
 void ScaledPermutation::rhs_to_outer(std::span<const double> c,
                                      std::span<double> b) const {
-  for (std::size_t k = 0; k < c.size(); ++k) {
-    const auto j = static_cast<std::int32_t>(k);
+  for_each_number([&](std::int32_t k, std::int32_t j, const auto& at) {
     if (transposed_)
-      b[permutation_[j]] = c[k] / column_scale(permutation_[j]);
+      b[at(permutation_[j])] = c[k] / column_scale(permutation_[j]);
     else
-      b[row(j)] = c[k] / row_scale(row(j));
-  }
+      b[at(row(j))] = c[k] / row_scale(row(j));
+  });
 }
 
 void ScaledPermutation::solution_to_inner(std::span<const double> x,
                                           std::span<double> y) const {
-  for (std::size_t k = 0; k < y.size(); ++k) {
-    const auto j = static_cast<std::int32_t>(k);
-    y[k] = transposed_ ? x[row(j)] / row_scale(row(j))
-                       : x[permutation_[j]] / column_scale(permutation_[j]);
-  }
+  for_each_number([&](std::int32_t k, std::int32_t j, const auto& at) {
+    y[k] = transposed_ ? x[at(row(j))] / row_scale(row(j))
+                       : x[at(permutation_[j])] / column_scale(permutation_[j]);
+  });
 }
 
 void ScaledPermutation::solution_to_outer(std::span<const double> y,
                                           std::span<double> x) const {
-  for (std::size_t k = 0; k < y.size(); ++k) {
-    const auto j = static_cast<std::int32_t>(k);
+  for_each_number([&](std::int32_t k, std::int32_t j, const auto& at) {
     if (transposed_)
-      x[row(j)] = row_scale(row(j)) * y[k];
+      x[at(row(j))] = row_scale(row(j)) * y[k];
     else
-      x[permutation_[j]] = column_scale(permutation_[j]) * y[k];
-  }
+      x[at(permutation_[j])] = column_scale(permutation_[j]) * y[k];
+  });
 }
 
 std::vector<std::int32_t> ScaledPermutation::inner_rows(
@@ -67,15 +63,17 @@ std::vector<double> ScaledPermutation::solution_scale() const {
 }
 
 std::vector<double> ScaledPermutation::inner_row_scale() const {
-  std::vector<double> scale(permutation_.size());
-  for (std::size_t k = 0; k < scale.size(); ++k)
-    scale[k] = row_scale(row(static_cast<std::int32_t>(k)));
+  std::vector<double> scale(permutation_.size() * parts_);
+  for_each_number(
+      [&](std::int32_t k, std::int32_t j, const auto&) { scale[k] = row_scale(row(j)); });
   return scale;
 }
 
 std::vector<double> ScaledPermutation::inner_column_scale() const {
-  std::vector<double> scale(permutation_.size());
-  for (std::size_t k = 0; k < scale.size(); ++k) scale[k] = column_scale(permutation_[k]);
+  std::vector<double> scale(permutation_.size() * parts_);
+  for_each_number([&](std::int32_t k, std::int32_t j, const auto&) {
+    scale[k] = column_scale(permutation_[j]);
+  });
   return scale;
 }
 

@@ -16,11 +16,13 @@ namespace espalier::solver {
 /// order).
 class ScaledPermutation {
  public:
+  /// @param parts  real numbers in an entry of a vector, which stand one after the other
   ScaledPermutation(const PreparedMatrix& prepared, const Symbolic& symbolic,
-                    Operation operation)
+                    Operation operation, std::int32_t parts = 1)
       : prepared_(prepared),
         permutation_(symbolic.permutation),
-        transposed_(operation == Operation::kTransposed) {}
+        transposed_(operation == Operation::kTransposed),
+        parts_(parts) {}
 
   /// c from b; b from c.
   void rhs_to_inner(std::span<const double> b, std::span<double> c) const;
@@ -31,13 +33,27 @@ class ScaledPermutation {
   /// Places in c of the given rows of b, increasing.
   [[nodiscard]] std::vector<std::int32_t> inner_rows(
       std::span<const std::int64_t> rows) const;
-  /// What y is multiplied by to become x, in the order of y; empty: ones.
+  /// What y is multiplied by to become x, in the order of y, for each of its parts;
+  /// empty: ones.
   [[nodiscard]] std::vector<double> solution_scale() const;
-  /// Diagonals of Dr and Dc in elimination order.
+  /// Diagonals of Dr and Dc in elimination order, likewise.
   [[nodiscard]] std::vector<double> inner_row_scale() const;
   [[nodiscard]] std::vector<double> inner_column_scale() const;
 
  private:
+  // Calls take(k, j, at) with number k of an inner vector, a part of its entry j; at(i)
+  // is where that part of entry i stands in a vector of the given system.
+  template <class Take>
+  void for_each_number(const Take& take) const {
+    parts_ == 1 ? take_numbers<1>(take) : take_numbers<2>(take);
+  }
+  template <std::int32_t kParts, class Take>
+  void take_numbers(const Take& take) const {
+    const auto size = static_cast<std::int32_t>(permutation_.size());
+    for (std::int32_t j = 0; j < size; ++j)
+      for (std::int32_t part = 0; part < kParts; ++part)
+        take(kParts * j + part, j, [part](std::int32_t i) { return kParts * i + part; });
+  }
   // Where inner entry k of a row-like or column-like vector stands in the given system,
   // and what it is multiplied by to become inner.
   [[nodiscard]] std::int32_t row(std::int32_t k) const {
@@ -54,6 +70,7 @@ class ScaledPermutation {
   const PreparedMatrix& prepared_;
   std::span<const std::int32_t> permutation_;
   bool transposed_;
+  std::int32_t parts_;
 };
 
 /// Which of the independent systems each column, in elimination order, belongs to, from

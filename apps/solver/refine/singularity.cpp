@@ -25,9 +25,9 @@ class NullVectors {
         symmetric_(symmetric),
         solve_(solve),
         solve_transposed_(symmetric ? solve : solve_transposed),
-        v_(a.size()),
-        product_(a.size()),
-        moduli_(a.size()) {}
+        v_(a.here().vector_size()),
+        product_(v_.size()),
+        moduli_(v_.size()) {}
 
   NullQuotient run() {
     if (v_.empty()) return {};

@@ -332,8 +332,7 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise(
   template tl::expected<Factor<T>, NotPositiveDefinite> factorise<T>(          \
       const FactorInput&, const Runtime&, const espalier_plan*, FactorReport&, \
       const std::function<void(double)>&, SharedNodes<T>*);
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -56,7 +56,7 @@ struct FactorReport {
 };
 
 /// Numerical factorisation on StarPU: P A P^T = L L^T, L D L^T or L U up to the pivoting
-/// inside fronts. T is float or double.
+/// inside fronts. T: matrix/entry.h.
 ///
 /// A node of the assembly tree becomes one task or, when it is a large front, one task
 /// that allocates and assembles it and submits the tasks of its blocks. A node's first

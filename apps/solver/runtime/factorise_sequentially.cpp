@@ -93,8 +93,7 @@ Bytes bytes_beside(const FactorInput& input, std::int32_t workers) {
       const FactorInput&, std::span<const TaskId>, FactorReport&,                  \
       const std::function<void(double)>&);                                         \
   template Bytes bytes_beside<T>(const FactorInput&, std::int32_t);
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -206,7 +206,8 @@ void TiledFront<T>::write(std::int32_t block) {
   }
 }
 
-template class TiledFront<float>;
-template class TiledFront<double>;
+#define ESPALIER_INSTANTIATE(T) template class TiledFront<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

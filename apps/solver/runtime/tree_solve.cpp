@@ -272,7 +272,8 @@ void TreeSolve<T>::backward_node(std::int32_t node) {
     fronts_->backward(s, panels.data(), b_, x_, reinterpret_cast<T*>(mine));
 }
 
-template class TreeSolve<float>;
-template class TreeSolve<double>;
+#define ESPALIER_INSTANTIATE(T) template class TreeSolve<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

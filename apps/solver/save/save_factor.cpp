@@ -116,7 +116,7 @@ class FactorLoader {
   // No 2 x 2 pivot reaches beyond the columns that its block, or the tail, eliminated.
   void check_pairs(std::int32_t s, const T* d, std::int32_t eliminated) const {
     std::int32_t k = 0;
-    while (k < eliminated) k += d[2 * k + 1] != 0 ? 2 : 1;
+    while (k < eliminated) k += d[2 * k + 1] != T(0) ? 2 : 1;
     require(k == eliminated, s, "pivots");
   }
 
@@ -282,8 +282,7 @@ Factor<T> load_factor(const Symbolic& symbolic, const AssemblyTree& tree,
                             std::span<const std::int8_t>);                             \
   template Factor<T> load_factor(const Symbolic&, const AssemblyTree&, SectionReader&, \
                                  std::span<const std::int8_t>);
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -30,12 +30,14 @@ enum Fact : std::uint8_t {
   kProcesses,
   kProcess,
   kSave,
-  kRealForm,
+  kComplex,  // 0: real
   kFacts
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
 
 constexpr std::int64_t kMostWorkers = 1 << 20;
+// ComplexSymmetry is counted from here on; below are the forms of earlier versions.
+constexpr std::int64_t kFirstSymmetry = 4;
 
 // Arrays whose contents are used as offsets or indices, before anything relies on them.
 class Checks {
@@ -98,6 +100,18 @@ FactorKind kind_from(std::int64_t value, const Checks& checks) {
   return static_cast<FactorKind>(value);
 }
 
+std::optional<ComplexSymmetry> complex_from(std::int64_t value, const SectionReader& file,
+                                            const Checks& checks) {
+  if (value == 0) return {};
+  if (value > 0 && value < kFirstSymmetry)
+    file.fail("has a complex matrix as a real one of twice the order: save it anew");
+  value -= kFirstSymmetry;
+  checks.require(
+      value >= 0 && value <= static_cast<std::int64_t>(ComplexSymmetry::kHermitian),
+      "symmetry of a complex matrix");
+  return static_cast<ComplexSymmetry>(value);
+}
+
 SystemFacts facts_from(const std::vector<std::int64_t>& facts,
                        const std::vector<double>& figures, const Checks& checks) {
   SystemFacts result;
@@ -105,12 +119,6 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.kind = kind_from(facts[kKind], checks);
   checks.require(facts[kPrecision] == 0 || facts[kPrecision] == 1, "precision");
   result.precision = static_cast<Precision>(facts[kPrecision]);
-  checks.require(
-      facts[kRealForm] >= 0 &&
-          facts[kRealForm] <= static_cast<std::int64_t>(RealForm::kSymmetric) &&
-          (facts[kRealForm] == 0 || facts[kSize] % 2 == 0),
-      "real form of a complex matrix");
-  result.real_form = static_cast<RealForm>(facts[kRealForm]);
   checks.require(facts[kWorkers] >= 0 && facts[kWorkers] <= kMostWorkers, "workers");
   result.workers = static_cast<std::int32_t>(facts[kWorkers]);
   checks.require(figures[kThreshold] >= 0 && figures[kLargestEntry] >= 0,
@@ -168,6 +176,10 @@ void load_matrix(SectionReader& file, const Checks& checks, std::int32_t size,
   matrix.lower.row = file.take<std::int32_t>("row");
   matrix.lower.value = file.take<double>("lower", matrix.lower.row.size());
   matrix.upper = file.take<double>("upper");
+  if (matrix.complex) {
+    matrix.lower_imaginary = file.take<double>("lower i", matrix.lower.row.size());
+    matrix.upper_imaginary = file.take<double>("upper i", matrix.upper.size());
+  }
   checks.matrix(matrix);
 }
 
@@ -212,7 +224,8 @@ std::vector<WorkerRange> load_groups(SectionReader& file, const Checks& checks,
 
 std::vector<std::int64_t> counts_of(const SystemFacts& facts,
                                     const PreparedMatrix& prepared,
-                                    const Symbolic& symbolic) {
+                                    const Symbolic& symbolic,
+                                    std::optional<ComplexSymmetry> complex) {
   std::vector<std::int64_t> counts(kFacts);
   counts[kAskedKind] =
       facts.asked_kind ? static_cast<std::int64_t>(*facts.asked_kind) : -1;
@@ -230,7 +243,7 @@ std::vector<std::int64_t> counts_of(const SystemFacts& facts,
   counts[kProcesses] = facts.processes;
   counts[kProcess] = facts.process;
   counts[kSave] = facts.save;
-  counts[kRealForm] = static_cast<std::int64_t>(facts.real_form);
+  if (complex) counts[kComplex] = kFirstSymmetry + static_cast<std::int64_t>(*complex);
   return counts;
 }
 
@@ -250,7 +263,7 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
                  const Analysis& analysis, const AssemblyTree& tree, SectionWriter& file,
                  std::span<const WorkerRange> group) {
   const Symbolic& symbolic = analysis.symbolic;
-  file.put("facts", counts_of(facts, prepared, symbolic));
+  file.put("facts", counts_of(facts, prepared, symbolic, analysis.permuted.complex));
   const std::vector<double> figures = {facts.pivot_threshold, facts.largest_entry,
                                        symbolic.factor_flops};
   file.put("figures", figures);
@@ -267,6 +280,10 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   file.put("row", analysis.permuted.lower.row);
   file.put("lower", analysis.permuted.lower.value);
   file.put("upper", analysis.permuted.upper);
+  if (analysis.permuted.complex) {
+    file.put("lower i", analysis.permuted.lower_imaginary);
+    file.put("upper i", analysis.permuted.upper_imaginary);
+  }
   file.put("coupcol", analysis.form.coupling.column_start);
   file.put("couprow", analysis.form.coupling.row);
   file.put("coupval", analysis.form.coupling.value);
@@ -292,6 +309,7 @@ SavedSystem load_system(SectionReader& file) {
   load_prepared(file, checks, system);
   load_symbolic(file, checks, symbolic);
   SquareMatrix& permuted = system.analysis.permuted;
+  permuted.complex = complex_from(counts[kComplex], file, checks);
   load_matrix(file, checks, symbolic.size, permuted);
   load_form(file, checks, system.analysis);
   system.block_width = file.take<std::int32_t>("widths", symbolic.parent.size());

@@ -8,7 +8,6 @@
 #include "espalier/model/schedule.h"
 #include "solver/front/pivoting.h"
 #include "solver/matrix/matrix_kind.h"
-#include "solver/matrix/real_form.h"
 #include "solver/save/section_file.h"
 #include "solver/scaling/prepare.h"
 #include "solver/symbolic/analyse.h"
@@ -21,7 +20,6 @@ struct SystemFacts {
   std::optional<FactorKind> asked_kind;  ///< SolverOptions::kind
   FactorKind kind = FactorKind::kCholesky;
   Precision precision = Precision::kDouble;
-  RealForm real_form = RealForm::kNone;  ///< of which complex matrix the system is
   std::int32_t workers = 1;  ///< that the assembly tree was built for; 0: no StarPU
   double pivot_threshold = 0;
   double largest_entry = 0;

@@ -51,7 +51,7 @@ class SectionWriter {
   /// @throws FileError when the disk is full, or the limit of file size is reached
   template <class T>
   void put(std::string_view name, std::span<const T> entries) {
-    static_assert(std::is_arithmetic_v<T>);
+    static_assert(std::is_trivially_copyable_v<T>);
     put_bytes(name, sizeof(T), std::as_bytes(entries));
   }
   template <class T>

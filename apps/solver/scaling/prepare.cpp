@@ -94,21 +94,8 @@ bool has_pairs(const std::vector<std::int32_t>& partner) {
   return false;
 }
 
-void take(const GivenPreparation& given, PreparedMatrix& prepared) {
-  prepared.row_scale = given.row_scale;
-  prepared.column_scale = given.column_scale;
-  if (prepared.kind == FactorKind::kLu) prepared.row_of = given.row_of;
-  if (prepared.kind == FactorKind::kLdlt) prepared.partner = given.partner;
-  prepared.structural_rank = given.structural_rank;
-}
-
 void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) {
   SymmetricMatrix& lower = prepared.matrix.lower;
-  if (options.given != nullptr) {
-    take(*options.given, prepared);
-    multiply(lower, prepared.row_scale);
-    return;
-  }
   std::vector<double> log;
   switch (chosen(options.scaling, prepared.kind, prepared.matrix)) {
     case Scaling::kEquilibrate:
@@ -147,9 +134,7 @@ void cut_blocks(PreparedMatrix& prepared, GeneralMatrix& matrix) {
 void match_general(PreparedMatrix& prepared, const GeneralMatrix& matrix,
                    const PrepareOptions& options) {
   const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
-  if (options.given != nullptr) {
-    take(*options.given, prepared);
-  } else if (scaling == Scaling::kEquilibrate) {
+  if (scaling == Scaling::kEquilibrate) {
     const ScalingLogs logs = equilibration(matrix);
     set_scales(prepared, matrix, logs.row, logs.column);
   } else if (scaling == Scaling::kMatching) {

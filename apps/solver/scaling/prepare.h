@@ -12,15 +12,6 @@
 
 namespace espalier::solver {
 
-/// A scaling, a matching of rows or pairs of columns that somebody else has found, as
-/// PreparedMatrix has them; each vector may be empty.
-struct GivenPreparation {
-  std::vector<double> row_scale, column_scale;  ///< powers of two; both or none
-  std::vector<std::int32_t> row_of;             ///< LU
-  std::vector<std::int32_t> partner;            ///< L D L^T
-  std::int32_t structural_rank = 0;
-};
-
 struct PrepareOptions {
   enum class Scaling {
     kAuto,         ///< Cholesky: see prepare(); L D L^T and LU: by matching
@@ -38,8 +29,6 @@ struct PrepareOptions {
   /// LU by matching, where it is perfect: only the diagonal blocks of the block
   /// triangular form are factored. L D L^T by matching: see prepare_singletons().
   bool block_triangular = true;
-  /// Takes the place of `scaling`; read by prepare() and no later; null: none.
-  const GivenPreparation* given = nullptr;
 };
 
 /// B = P Dr A Dc, the matrix that is factored, before its fill-reducing order. A x = b is

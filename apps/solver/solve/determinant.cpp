@@ -1,5 +1,6 @@
 #include "solver/solve/determinant.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -57,16 +58,16 @@ class Pivots {
                   const T* d) {
     for (std::int32_t k = 0; k < count; ++k) {
       if (view_.tree.kind == FactorKind::kLdlt) {
-        const double here = d[2 * k], beside = d[2 * k + 1];
-        if (beside == 0) {
+        const auto here = widened(d[2 * k]), beside = widened(d[2 * k + 1]);
+        if (beside == Wide<T>(0)) {
           product_.multiply(here);
         } else {
-          take_pair(here, beside, d[2 * k + 2]);
+          take_pair(here, beside, widened(d[2 * k + 2]));
           ++k;
         }
         continue;
       }
-      const double pivot = diagonal[k + k * leading];
+      const auto pivot = widened(diagonal[k + k * leading]);
       product_.multiply(pivot);
       if (view_.tree.kind == FactorKind::kCholesky) product_.multiply(pivot);
     }
@@ -76,6 +77,12 @@ class Pivots {
   void take_pair(double a, double b, double c) {
     product_.multiply(b);
     product_.multiply(std::fma(a, c / b, -b));
+  }
+  // Of [a b'; b c], b' = b or its conjugate, as b (a (c / b) - b').
+  template <class Complex>
+  void take_pair(Complex a, Complex b, Complex c) {
+    product_.multiply(b);
+    product_.multiply(std::complex<double>(a * (c / b) - across(b)));
   }
 
   // LU: which column the pivot at position i of a front's block belongs to, by its row.
@@ -109,6 +116,20 @@ void Determinant::multiply(double factor) {
   exponent = mantissa == 0 ? 0 : exponent + given + carried;
 }
 
+void Determinant::multiply(std::complex<double> factor) {
+  int given = 0;
+  const double largest = std::max(std::abs(factor.real()), std::abs(factor.imag()));
+  std::frexp(largest, &given);
+  const std::complex<double> scaled(std::ldexp(factor.real(), -given),
+                                    std::ldexp(factor.imag(), -given));
+  const double modulus = std::abs(scaled);
+  multiply(modulus);
+  if (modulus == 0) return;
+  exponent += given;
+  phase *= scaled / modulus;
+  phase /= std::abs(phase);
+}
+
 double Determinant::log_modulus() const {
   if (mantissa == 0) return -std::numeric_limits<double>::infinity();
   return std::log(std::abs(mantissa)) + static_cast<double>(exponent) * std::log(2.0);
@@ -138,7 +159,8 @@ Determinant determinant(const FactorView<T>& view) {
   return pivots.product();
 }
 
-template Determinant determinant(const FactorView<float>&);
-template Determinant determinant(const FactorView<double>&);
+#define ESPALIER_INSTANTIATE(T) template Determinant determinant(const FactorView<T>&);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <span>
 
@@ -9,12 +10,16 @@ namespace espalier::solver {
 
 /// A determinant, mantissa 2^exponent: products of many pivots leave the range of double
 /// precision long before they mean nothing. 0.5 <= |mantissa| < 1, or both are 0.
+///
+/// Of a complex matrix times `phase`, of modulus 1.
 struct Determinant {
   double mantissa = 0.5;
   std::int64_t exponent = 1;
+  std::complex<double> phase = 1;
 
   /// @param factor  finite
   void multiply(double factor);
+  void multiply(std::complex<double> factor);
   [[nodiscard]] int sign() const { return (mantissa > 0) - (mantissa < 0); }
   /// Natural logarithm of the modulus; of 0: minus infinity.
   [[nodiscard]] double log_modulus() const;

@@ -100,7 +100,8 @@ void FrontSolve<T>::backward_narrow(const Narrow& front, const std::int32_t* row
     if (front.d != nullptr) kernels::divide_by_d(pivots, front.d, 1, y.data(), pivots);
     for (std::int32_t k = 0; k < pivots; ++k) {
       const T* const column = front.panel[1] + std::int64_t{k} * front.leading;
-      for (std::int32_t i = 0; i < front.below; ++i) y[k] -= column[i] * known[rows[i]];
+      for (std::int32_t i = 0; i < front.below; ++i)
+        y[k] -= across(column[i]) * known[rows[i]];
     }
     if (view_.tree.kind == FactorKind::kLu && transposed_)
       kernels::backward_solve_transposed(pivots, front.diagonal, front.leading, 1,
@@ -123,8 +124,7 @@ void FrontSolve<T>::backward_narrow(const Narrow& front, const std::int32_t* row
       const;                                                                             \
   template void FrontSolve<T>::backward_narrow(                                          \
       const Narrow&, const std::int32_t*, const Vectors<T>&, const Vectors<T>&) const;
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

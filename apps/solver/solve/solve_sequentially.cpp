@@ -39,11 +39,12 @@ void solve_sequentially(const FactorView<T>& view, bool transposed, const Vector
       solve.backward(s, storage.data(), b, x, local.data());
   }
 }
-template class NodeStorage<float>;
-template class NodeStorage<double>;
-template void solve_sequentially(const FactorView<float>&, bool, const Vectors<float>&,
-                                 const Vectors<float>&);
-template void solve_sequentially(const FactorView<double>&, bool, const Vectors<double>&,
-                                 const Vectors<double>&);
+
+#define ESPALIER_INSTANTIATE(T)                                                   \
+  template class NodeStorage<T>;                                                  \
+  template void solve_sequentially(const FactorView<T>&, bool, const Vectors<T>&, \
+                                   const Vectors<T>&);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -8,14 +8,15 @@
 #include <vector>
 
 #include "espalier/model/units.h"
+#include "solver/matrix/entry.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/solve/triangular_solve.h"
 
 namespace espalier::solver {
 
 /// The vectors of triangular solves in T whose right-hand sides and solutions are in
-/// double precision: copies where T is float, and for LU solutions apart from what is
-/// still read.
+/// double precision, complex ones as real and imaginary parts in turn: copies where T is
+/// float, and for LU solutions apart from what is still read.
 template <class T>
 class SolveVectors {
  public:
@@ -53,14 +54,20 @@ class SolveVectors {
       solve(vectors(first_.data()), vectors(x));
       convert_back(x, exponents, block);
     } else {
-      T* const x = apart_ ? second_.data() : block.data();
-      solve(vectors(block.data()), vectors(x));
-      if (apart_) std::copy_n(x, block.size(), block.data());
+      T* const x = apart_ ? second_.data() : entries(block);
+      solve(vectors(entries(block)), vectors(x));
+      if (apart_) std::copy_n(x, block.size() / kParts<T>, entries(block));
     }
   }
 
  private:
-  static constexpr bool kConverts = sizeof(T) < sizeof(double);
+  static constexpr bool kConverts = sizeof(RealOf<T>) < sizeof(double);
+  using Real = RealOf<T>;
+
+  // Complex numbers are their parts, one after the other.
+  static T* entries(std::span<double> block) {
+    return reinterpret_cast<T*>(block.data());
+  }
 
   // Into T, each vector of each independent system divided by the power of two that
   // brings its largest entry near 1: the range of T is smaller than that of double.
@@ -69,29 +76,33 @@ class SolveVectors {
     std::vector<int> exponents(static_cast<std::size_t>(columns) * system_count_, 0);
     std::vector<double> largest(static_cast<std::size_t>(system_count_));
     const double* b = block.data();
-    T* to = first_.data();
-    for (std::int32_t v = 0; v < columns; ++v, b += size_, to += size_) {
+    auto* to = reinterpret_cast<Real*>(first_.data());
+    const std::int32_t n = kParts<T> * size_;
+    for (std::int32_t v = 0; v < columns; ++v, b += n, to += n) {
       int* const own = exponents.data() + std::int64_t{v} * system_count_;
       std::ranges::fill(largest, 0.0);
-      for (std::int32_t k = 0; k < size_; ++k)
+      for (std::int32_t k = 0; k < n; ++k)
         largest[system(k)] = std::max(largest[system(k)], std::abs(b[k]));
       for (std::int32_t s = 0; s < system_count_; ++s)
         if (largest[s] > 0 && std::isfinite(largest[s])) std::frexp(largest[s], &own[s]);
-      for (std::int32_t k = 0; k < size_; ++k)
-        to[k] = static_cast<T>(std::ldexp(b[k], -own[system(k)]));
+      for (std::int32_t k = 0; k < n; ++k)
+        to[k] = static_cast<Real>(std::ldexp(b[k], -own[system(k)]));
     }
     return exponents;
   }
-  void convert_back(const T* x, std::span<const int> exponents,
+  void convert_back(const T* solution, std::span<const int> exponents,
                     std::span<double> block) const {
     double* to = block.data();
-    for (std::size_t v = 0; v < exponents.size(); v += system_count_, to += size_)
-      for (std::int32_t k = 0; k < size_; ++k, ++x)
+    const auto* x = reinterpret_cast<const Real*>(solution);
+    const std::int32_t n = kParts<T> * size_;
+    for (std::size_t v = 0; v < exponents.size(); v += system_count_, to += n)
+      for (std::int32_t k = 0; k < n; ++k, ++x)
         to[k] = std::ldexp(static_cast<double>(*x), exponents[v + system(k)]);
   }
 
+  // Of number k of a vector.
   [[nodiscard]] std::int32_t system(std::int32_t k) const {
-    return systems_.empty() ? 0 : systems_[k];
+    return systems_.empty() ? 0 : systems_[k / kParts<T>];
   }
 
   std::int32_t size_ = 0;

@@ -405,7 +405,8 @@ void FrontSolve<T>::backward_blocks(std::int32_t front, const T* storage,
   for (std::int32_t k = end - 1; k >= begin; --k) backward_block(local, k);
 }
 
-template class FrontSolve<float>;
-template class FrontSolve<double>;
+#define ESPALIER_INSTANTIATE(T) template class FrontSolve<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -48,6 +48,17 @@ std::vector<Run> long_runs(std::span<const std::int32_t> indices, std::int32_t b
   return runs;
 }
 
+// SquareMatrix::opposite() of a matrix with both triangles, which is not asked for each.
+template <class T>
+T upper_entry(const SquareMatrix& matrix, std::int64_t k) {
+  using Real = RealOf<T>;
+  if constexpr (kIsComplex<T>)
+    return T(static_cast<Real>(matrix.upper[k]),
+             static_cast<Real>(matrix.upper_imaginary[k]));
+  else
+    return static_cast<T>(matrix.upper[k]);
+}
+
 }  // namespace
 
 void relative_indices(const Symbolic& symbolic, std::int32_t child, std::int32_t parent,
@@ -117,8 +128,8 @@ void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted
                         "an entry of A lies in the front of its column");
         i = pivots + delayed + static_cast<std::int32_t>(position);
       }
-      target[i] += static_cast<T>(lower.value[k]);
-      if (both) opposite[i] += static_cast<T>(permuted.upper[k]);
+      target[i] += permuted.entry<T>(k);
+      if (both) opposite[i] += upper_entry<T>(permuted, k);
     }
   }
 }
@@ -130,8 +141,7 @@ void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted
   template void add_original_entries<T>(const Symbolic&, const SquareMatrix&,            \
                                         std::int32_t, std::int32_t, std::int32_t,        \
                                         std::int32_t, const FrontStorage<T>&);
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

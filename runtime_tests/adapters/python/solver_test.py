@@ -4,7 +4,6 @@ The cases of one subject: over 300 lines.
 """
 
 import array
-import cmath
 import os
 import random
 import signal
@@ -288,12 +287,13 @@ class Factorized(unittest.TestCase):
                 solver.factorise(2 * matrix)
                 numpy.testing.assert_allclose(2 * dense @ solver(b), b, atol=1e-9)
 
-    def test_tells_what_is_known_of_complex_determinants(self):
+    def test_tells_complex_determinants(self):
         a = random_matrix(30, 1) + 1j * random_matrix(30, 2)
         with espalier.factorized(a.tocsc()) as solver:
             sign, log = solver.slogdet()
-        self.assertAlmostEqual(log, numpy.linalg.slogdet(a.toarray())[1], 9)
-        self.assertTrue(cmath.isnan(sign))
+        expected = numpy.linalg.slogdet(a.toarray())
+        self.assertAlmostEqual(log, expected[1], 9)
+        self.assertAlmostEqual(abs(sign - expected[0]), 0, 9)
         hermitian = (a + a.conj().T).tocsc()
         with espalier.factorized(hermitian) as solver:
             sign, log = solver.slogdet()

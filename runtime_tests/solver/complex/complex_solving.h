@@ -8,10 +8,13 @@
 #include <cmath>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "espalier/model/error.h"
+#include "solver/complex/complex_error.h"
 #include "solver/complex/complex_solver.h"
 #include "solver/complex/complex_systems.h"
+#include "solver/complex/real_form.h"
 
 namespace espalier::solver {
 
@@ -30,9 +33,9 @@ inline SolverOptions alone() {
 }
 
 inline FactorReport factor(ComplexSolver& solver, std::optional<Bytes> bound = {}) {
-  const auto planned = solver.plan(bound);
+  const auto planned = solver.solver().plan(bound);
   if (!planned) throw Error(planned.error().message());
-  const auto run = solver.factorise();
+  const auto run = solver.solver().factorise();
   if (!run) throw Error(fmt::format("no pivot in column {}", run.error().column));
   return *run;
 }
@@ -43,6 +46,29 @@ inline double difference(std::span<const Complex> x, std::span<const Complex> y)
   for (std::size_t k = 0; k < x.size(); ++k)
     result = std::max(result, std::abs(x[k] - y[k]));
   return result / std::max(largest(y), 1e-300);
+}
+
+/// x of op(A) x = b by dense elimination in long double.
+inline std::vector<Complex> dense_solution(const ComplexMatrix& a,
+                                           ComplexOperation operation,
+                                           std::span<const Complex> b) {
+  std::vector<LongComplex> x(b.begin(), b.end());
+  LongComplex determinant;
+  if (!eliminate(ComplexDense(a).operated(operation), x, determinant))
+    throw Error("the test's matrix is singular");
+  std::vector<Complex> result;
+  for (const LongComplex value : x) result.emplace_back(value);
+  return result;
+}
+
+/// The same system in real numbers of twice the order, ordered and prepared as such.
+inline std::vector<Complex> solution_of_real_form(const ComplexMatrix& a,
+                                                  const std::vector<Complex>& b) {
+  Solver real(real_form(general_of(ComplexMatrix(a)), RealForm::kGeneral), alone());
+  if (!real.plan({}) || !real.factorise()) throw Error("the real form has no factor");
+  std::vector<Complex> x = b;
+  static_cast<void>(real.solve(parts_of(x)));
+  return x;
 }
 
 }  // namespace espalier::solver

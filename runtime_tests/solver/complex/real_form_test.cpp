@@ -1,4 +1,4 @@
-#include "solver/matrix/real_form.h"
+#include "solver/complex/real_form.h"
 
 #include <gtest/gtest.h>
 
@@ -77,21 +77,6 @@ TEST(RealForm, TimesThePartsOfAVectorIsThePartsOfTheProduct) {
       for (std::size_t k = 0; k < real.size(); ++k)
         ASSERT_NEAR(real[k], expected[k], 1e-12 * (1 + largest(y))) << instance;
     }
-}
-
-TEST(RealForm, IsReadBack) {
-  std::mt19937 random(2);
-  for (const ComplexSymmetry symmetry :
-       {ComplexSymmetry::kGeneral, ComplexSymmetry::kSymmetric,
-        ComplexSymmetry::kHermitian}) {
-    const ComplexMatrix a = random_complex(random, symmetry, 9, 1);
-    const RealForm form = form_of(symmetry);
-    const ComplexMatrix back = from_real_form(real_form(a, form), form);
-    EXPECT_EQ(back.symmetry, symmetry);
-    EXPECT_EQ(back.column_start, a.column_start);
-    EXPECT_EQ(back.row, a.row);
-    EXPECT_EQ(back.value, a.value);
-  }
 }
 
 TEST(ComplexMatrix, SymmetryIsFoundAndUndone) {

@@ -16,7 +16,25 @@ class PivotBlocks : public testing::Test {
   std::int32_t draw(std::int32_t first, std::int32_t last) {
     return std::uniform_int_distribution<std::int32_t>(first, last)(random);
   }
-  T value() { return std::uniform_real_distribution<T>(-1, 1)(random); }
+  T value() {
+    std::uniform_real_distribution<RealOf<T>> part(-1, 1);
+    if constexpr (kIsComplex<T>) {
+      const RealOf<T> real = part(random);
+      return T(real, part(random));
+    } else {
+      return part(random);
+    }
+  }
+  // Those that entries of this type are factored by, and those of them that pivot.
+  static std::vector<FactorKind> kinds() {
+    std::vector<FactorKind> all = pivoted();
+    if (!kIsComplex<T> || kIsHermitian<T>) all.push_back(FactorKind::kCholesky);
+    return all;
+  }
+  static std::vector<FactorKind> pivoted() {
+    if (kIsHermitian<T>) return {FactorKind::kLdlt};
+    return {FactorKind::kLdlt, FactorKind::kLu};
+  }
   std::int32_t size() { return draw(0, 3) == 0 ? draw(0, 140) : draw(0, 40); }
   std::int32_t rows() { return draw(0, 29) == 0 ? draw(500, 1400) : draw(0, 60); }
 
@@ -26,13 +44,13 @@ class PivotBlocks : public testing::Test {
                            double density = 1, int grades = 0, T weight = 1) {
     DenseBlock<T> a(kind, w, m);
     std::vector<T> scale(w);
-    for (T& s : scale) s = T(std::pow(10, -draw(0, grades)));
+    for (T& s : scale) s = RealOf<T>(std::pow(10, -draw(0, grades)));
     const auto entry = [&] { return draw(0, 999) < 1000 * density ? value() : T(0); };
     const bool lu = kind == FactorKind::kLu;
     for (std::int32_t j = 0; j < w; ++j) {
       for (std::int32_t i = lu ? 0 : j; i < w + m; ++i)
-        a.set(i, j, entry() * scale[j] * (i < w ? (lu ? 1 : scale[i]) : weight));
-      if (kind == FactorKind::kCholesky) a.set(j, j, T(w + m + 1));
+        a.set(i, j, entry() * scale[j] * (i < w ? (lu ? T(1) : scale[i]) : weight));
+      if (kind == FactorKind::kCholesky) a.set(j, j, RealOf<T>(w + m + 1));
     }
     for (T& x : a.right) x = entry();
     return a;
@@ -51,7 +69,7 @@ class PivotBlocks : public testing::Test {
   PivotCounts check(const DenseBlock<T>& a, const PivotRule& rule, const SplitBlock<T>& f,
                     const PivotCounts& counts) {
     const std::int32_t w = a.width, e = counts.eliminated;
-    const double u = rule.threshold, epsilon = std::numeric_limits<T>::epsilon();
+    const double u = rule.threshold, epsilon = std::numeric_limits<RealOf<T>>::epsilon();
     EXPECT_TRUE(f.canaries_live());
     EXPECT_TRUE(0 <= e && e <= w) << e;
     if (a.kind != FactorKind::kCholesky) {
@@ -90,23 +108,24 @@ class PivotBlocks : public testing::Test {
     const auto w = std::int32_t(f.row_order().size());
     for (std::int32_t k = 0; k < w; ++k) {
       if (k >= counts.eliminated) {
-        EXPECT_EQ(f.d(2 * k), 0);
-        EXPECT_EQ(f.d(2 * k + 1), 0);
+        EXPECT_EQ(f.d(2 * k), T(0));
+        EXPECT_EQ(f.d(2 * k + 1), T(0));
         continue;
       }
-      EXPECT_EQ(f.diagonal(k, k), 1);
-      const long double a = f.d(2 * k), b = f.d(2 * k + 1);
-      if (b == 0) {
-        EXPECT_NE(a, 0);
-        negative += a < 0;
+      EXPECT_EQ(f.diagonal(k, k), T(1));
+      const Exact<T> a = exact(f.d(2 * k)), b = exact(f.d(2 * k + 1));
+      if (b == Exact<T>(0)) {
+        EXPECT_NE(a, Exact<T>(0));
+        negative += is_negative(a);
         continue;
       }
       ++pairs, ++k;
       ASSERT_LT(k, counts.eliminated);
-      EXPECT_EQ(f.diagonal(k, k - 1), 0);
-      EXPECT_EQ(f.d(2 * k + 1), 0);
-      const long double c = f.d(2 * k);
-      negative += a * c - b * b < 0 ? 1 : a + c < 0 ? 2 : 0;
+      EXPECT_EQ(f.diagonal(k, k - 1), T(0));
+      EXPECT_EQ(f.d(2 * k + 1), T(0));
+      const Exact<T> c = exact(f.d(2 * k));
+      const Exact<T> determinant = a * c - b * across(b), trace = a + c;
+      negative += is_negative(determinant) ? 1 : is_negative(trace) ? 2 : 0;
     }
     EXPECT_EQ(counts.negative, negative);
     EXPECT_EQ(counts.two_by_two, pairs);
@@ -116,10 +135,9 @@ class PivotBlocks : public testing::Test {
 };
 
 using Precisions = testing::Types<double, float>;
+using AllEntries =
+    testing::Types<double, float, std::complex<double>, HermitianEntry<double>>;
 
-inline constexpr FactorKind kKinds[] = {FactorKind::kCholesky, FactorKind::kLdlt,
-                                        FactorKind::kLu};
-inline constexpr FactorKind kPivoted[] = {FactorKind::kLdlt, FactorKind::kLu};
 inline constexpr double kThresholds[] = {1e-8, 0.01, 0.1, 0.5, 1};
 
 }  // namespace espalier::solver::kernels

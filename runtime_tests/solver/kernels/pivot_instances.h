@@ -14,15 +14,31 @@
 
 #include "solver/kernels/pivot_block.h"
 #include "solver/kernels/row_tiles.h"
+#include "solver/matrix/entry.h"
 
 namespace espalier::solver::kernels {
+
+/// What products are checked in.
+template <class T>
+using Exact = std::conditional_t<
+    kIsHermitian<T>, HermitianEntry<long double>,
+    std::conditional_t<kIsComplex<T>, std::complex<long double>, long double>>;
+
+template <class T>
+Exact<T> exact(T x) {
+  if constexpr (kIsComplex<T>)
+    return Exact<T>(x.real(), x.imag());
+  else
+    return x;
+}
 
 /// A w-column block with `rows` rows below it and, for LU, as many right of it.
 template <class T>
 struct DenseBlock {
   FactorKind kind;
   std::int32_t width, rows;
-  std::vector<T> left;   ///< (w + rows) x w; symmetric kinds: symmetric in the first w
+  std::vector<T> left;   ///< (w + rows) x w; symmetric kinds: symmetric, or
+                         ///< Hermitian, in the first w
   std::vector<T> right;  ///< LU: rows x w, transposed
 
   DenseBlock(FactorKind k, std::int32_t w, std::int32_t m)
@@ -40,8 +56,8 @@ struct DenseBlock {
   }
   /// Sets an entry and, in the symmetric block, its mirror image.
   void set(std::int32_t i, std::int32_t j, T value) {
-    (*this)(i, j) = value;
-    if (kind != FactorKind::kLu && i < width) (*this)(j, i) = value;
+    (*this)(i, j) = i == j ? on_diagonal(value) : value;
+    if (kind != FactorKind::kLu && i < width) (*this)(j, i) = across((*this)(i, j));
   }
 };
 
@@ -49,7 +65,7 @@ struct DenseBlock {
 template <class T>
 class SplitBlock {
  public:
-  static constexpr T kCanary = std::numeric_limits<T>::max();
+  static constexpr RealOf<T> kCanary = std::numeric_limits<RealOf<T>>::max();
 
   template <class Random>
   SplitBlock(const DenseBlock<T>& a, Random& random)
@@ -69,7 +85,7 @@ class SplitBlock {
 
   PivotCounts factor(const PivotRule& rule) {
     std::vector<T> scratch(pivot_scratch(kind_, width_),
-                           std::numeric_limits<T>::quiet_NaN());
+                           std::numeric_limits<RealOf<T>>::quiet_NaN());
     const auto below = segments(below_), right = segments(right_);
     return factor_pivot_block(kind_, block(below, right), rule, scratch);
   }
@@ -78,7 +94,7 @@ class SplitBlock {
   /// one by one. What these do not bear is put back, and not tried again.
   PivotCounts factor_by_tiles(const PivotRule& rule, std::size_t together) {
     std::vector<T> scratch(pivot_scratch(kind_, width_),
-                           std::numeric_limits<T>::quiet_NaN());
+                           std::numeric_limits<RealOf<T>>::quiet_NaN());
     const auto below = segments(below_), right = segments(right_);
     const auto first = [&](const std::vector<RowSegment<T>>& all) {
       return std::span(all).first(std::min(together, all.size()));
@@ -118,15 +134,15 @@ class SplitBlock {
     for (std::int32_t j = 0; j < width_; ++j)
       for (std::int32_t i = 0; i < leading_; ++i)
         if ((i >= width_ || (kind_ != FactorKind::kLu && i < j)) &&
-            diagonal(i, j) != kCanary)
+            diagonal(i, j) != T(kCanary))
           return false;
     for (const auto* part : {&below_, &right_})
       for (const Piece& piece : *part)
         for (std::size_t k = 0; k < piece.entries.size(); ++k)
           if (std::int32_t(k % piece.leading) >= piece.rows &&
-              piece.entries[k] != kCanary)
+              piece.entries[k] != T(kCanary))
             return false;
-    return diagonal_.back() == kCanary;
+    return diagonal_.back() == T(kCanary);
   }
 
  private:
@@ -201,27 +217,27 @@ Residual<T> residual(const DenseBlock<T>& a, const SplitBlock<T>& f, std::int32_
                      long double tolerance = -1) {
   const std::int32_t w = a.width, m = a.rows;
   const bool lu = a.kind == FactorKind::kLu, cholesky = a.kind == FactorKind::kCholesky;
-  const auto left = [&](std::int32_t i, std::int32_t j) -> long double {
-    return i < w ? f.diagonal(i, j) : f.below(i - w, j);
+  const auto left = [&](std::int32_t i, std::int32_t j) -> Exact<T> {
+    return exact(i < w ? f.diagonal(i, j) : f.below(i - w, j));
   };
-  const auto l = [&](std::int32_t i, std::int32_t k) -> long double {
+  const auto l = [&](std::int32_t i, std::int32_t k) -> Exact<T> {
     if (i < k) return 0;
-    return i == k && !cholesky ? 1 : left(i, k);
+    return i == k && !cholesky ? Exact<T>(1) : left(i, k);
   };
-  const auto upper = [&](std::int32_t k, std::int32_t j) -> long double {
-    if (lu) return j >= w ? f.right(j - w, k) : j < k ? 0 : f.diagonal(k, j);
-    if (cholesky) return l(j, k);
-    long double sum = f.d(2 * k) * l(j, k);
-    if (k > 0) sum += f.d(2 * k - 1) * l(j, k - 1);
-    if (k + 1 < e) sum += f.d(2 * k + 1) * l(j, k + 1);
+  const auto upper = [&](std::int32_t k, std::int32_t j) -> Exact<T> {
+    if (lu) return exact(j >= w ? f.right(j - w, k) : j < k ? T(0) : f.diagonal(k, j));
+    if (cholesky) return across(l(j, k));
+    Exact<T> sum = exact(f.d(2 * k)) * across(l(j, k));
+    if (k > 0) sum += exact(f.d(2 * k - 1)) * across(l(j, k - 1));
+    if (k + 1 < e) sum += exact(across(f.d(2 * k + 1))) * across(l(j, k + 1));
     return sum;
   };
-  const auto given = [&](std::int32_t i, std::int32_t j) -> long double {
+  const auto given = [&](std::int32_t i, std::int32_t j) -> Exact<T> {
     const std::int32_t row = i < w && !cholesky ? f.row_order()[i] : i;
-    if (j >= w) return a.right[j - w + std::size_t(row) * m];
-    return a(row, cholesky ? j : f.column_order()[j]);
+    if (j >= w) return exact(a.right[j - w + std::size_t(row) * m]);
+    return exact(a(row, cholesky ? j : f.column_order()[j]));
   };
-  std::vector<long double> lows(std::size_t(w + m) * e), ups(std::size_t(w + m) * e);
+  std::vector<Exact<T>> lows(std::size_t(w + m) * e), ups(std::size_t(w + m) * e);
   Residual<T> result;
   for (std::int32_t k = 0; k < e; ++k) {
     for (std::int32_t i = 0; i < w + m; ++i) {
@@ -232,12 +248,15 @@ Residual<T> residual(const DenseBlock<T>& a, const SplitBlock<T>& f, std::int32_
     }
   }
   const auto compare = [&](std::int32_t i, std::int32_t j) {
-    long double rest = 0;
+    Exact<T> rest = 0;
     if (i >= e && j >= e)
-      rest = j >= w ? f.right(j - w, i) : lu || i >= j ? left(i, j) : left(j, i);
-    long double sum = rest, size = std::abs(rest);
+      rest = j >= w         ? exact(f.right(j - w, i))
+             : lu || i >= j ? left(i, j)
+                            : across(left(j, i));
+    Exact<T> sum = rest;
+    long double size = std::abs(rest);
     for (std::int32_t k = 0; k < e; ++k) {
-      const long double term = lows[std::size_t(i) * e + k] * ups[std::size_t(j) * e + k];
+      const Exact<T> term = lows[std::size_t(i) * e + k] * ups[std::size_t(j) * e + k];
       sum += term;
       size += std::abs(term);
     }

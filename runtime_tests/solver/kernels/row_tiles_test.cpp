@@ -9,7 +9,7 @@ namespace {
 
 template <class T>
 class RowTiles : public PivotBlocks<T> {};
-TYPED_TEST_SUITE(RowTiles, Precisions);
+TYPED_TEST_SUITE(RowTiles, AllEntries);
 
 TYPED_TEST(RowTiles, OfATwoByTwoPivotByHand) {
   // [0 2; 2 0] inverted is [0 1/2; 1/2 0]: the row (4, 6) becomes (3, 2).
@@ -19,13 +19,13 @@ TYPED_TEST(RowTiles, OfATwoByTwoPivotByHand) {
   std::vector<TypeParam> scratch(pivot_scratch(FactorKind::kLdlt, 2));
   const RowSegment<TypeParam> rows{row, 1, 1};
   EXPECT_EQ(solve_rows(FactorKind::kLdlt, block, 2, 0.25, rows, scratch), 2);
-  EXPECT_EQ(row[0], 3);
-  EXPECT_EQ(row[1], 2);
+  EXPECT_EQ(row[0], TypeParam(3));
+  EXPECT_EQ(row[1], TypeParam(2));
   // 3 is over 1 / 0.5: neither column of the pair is kept, and the row is as it was.
   row[0] = 4, row[1] = 6;
   EXPECT_EQ(solve_rows(FactorKind::kLdlt, block, 2, 0.5, rows, scratch), 0);
-  EXPECT_EQ(row[0], 4);
-  EXPECT_EQ(row[1], 6);
+  EXPECT_EQ(row[0], TypeParam(4));
+  EXPECT_EQ(row[1], TypeParam(6));
 }
 
 TYPED_TEST(RowTiles, LuByHand) {
@@ -37,23 +37,23 @@ TYPED_TEST(RowTiles, LuByHand) {
   std::vector<TypeParam> scratch(pivot_scratch(FactorKind::kLu, 2));
   const RowSegment<TypeParam> rows{row, 1, 1};
   EXPECT_EQ(solve_rows(FactorKind::kLu, block, 2, 0.4, rows, scratch), 1);
-  EXPECT_EQ(row[0], 2);
-  EXPECT_EQ(row[1], 12 - 2 * 4);
+  EXPECT_EQ(row[0], TypeParam(2));
+  EXPECT_EQ(row[1], TypeParam(12 - 2 * 4));
   // The column (1, 8) right of the block, its rows exchanged: u = (8, 1 - 8 / 4).
   TypeParam right[] = {1, 8};
   solve_right_rows(block, 2, {right, 1, 1}, scratch);
-  EXPECT_EQ(right[0], 8);
-  EXPECT_EQ(right[1], -1);
+  EXPECT_EQ(right[0], TypeParam(8));
+  EXPECT_EQ(right[1], TypeParam(-1));
 }
 
 // L within the bound in all rows, products that are the block's, the rest its Schur
 // complement, whatever was put back.
 TYPED_TEST(RowTiles, RandomBlocksMultiplyOut) {
   int whole = 0, part = 0;
-  for (const FactorKind kind : kPivoted) {
+  for (const FactorKind kind : this->pivoted()) {
     for (const double u : kThresholds) {
       for (int instance = 0; instance < 12; ++instance) {
-        const auto weight = TypeParam(std::pow(10, this->draw(-2, 1)));
+        const auto weight = RealOf<TypeParam>(std::pow(10, this->draw(-2, 1)));
         const auto a = this->draw_block(kind, this->size(), this->rows(), 1, 0, weight);
         const PivotCounts counts = this->check_by_tiles(a, {.threshold = u});
         ++(counts.eliminated == a.width ? whole : part);
@@ -66,7 +66,7 @@ TYPED_TEST(RowTiles, RandomBlocksMultiplyOut) {
 }
 
 TYPED_TEST(RowTiles, RandomSparseBlocksMultiplyOut) {
-  for (const FactorKind kind : kPivoted) {
+  for (const FactorKind kind : this->pivoted()) {
     for (int instance = 0; instance < 30; ++instance) {
       const auto a = this->draw_block(kind, this->size(), this->rows(), 0.2, 3, 1);
       this->check_by_tiles(a, {.threshold = 0.1});
@@ -77,10 +77,11 @@ TYPED_TEST(RowTiles, RandomSparseBlocksMultiplyOut) {
 
 // Rows that all bear the pivots are those that one call leaves, up to rounding.
 TYPED_TEST(RowTiles, TakesWhatAllRowsTogetherTake) {
-  for (const FactorKind kind : kPivoted) {
+  for (const FactorKind kind : this->pivoted()) {
     for (int instance = 0; instance < 20; ++instance) {
       auto a = this->draw_block(kind, this->draw(1, 140), this->draw(1, 300));
-      for (std::int32_t j = 0; j < a.width; ++j) a.set(j, j, TypeParam(a.width + 1));
+      for (std::int32_t j = 0; j < a.width; ++j)
+        a.set(j, j, RealOf<TypeParam>(a.width + 1));
       SplitBlock<TypeParam> one(a, this->random), tiles(a, this->random);
       const PivotCounts all = one.factor({}), counts = tiles.factor_by_tiles({}, 0);
       EXPECT_EQ(counts.eliminated, a.width);
@@ -92,11 +93,12 @@ TYPED_TEST(RowTiles, TakesWhatAllRowsTogetherTake) {
 }
 
 TYPED_TEST(RowTiles, RowsThatAreNotFiniteKeepNothing) {
-  for (const FactorKind kind : kPivoted) {
+  for (const FactorKind kind : this->pivoted()) {
     auto a = this->draw_block(kind, 70, 30);
-    for (std::int32_t j = 0; j < a.width; ++j) a.set(j, j, TypeParam(a.width + 1));
     for (std::int32_t j = 0; j < a.width; ++j)
-      a.set(a.width + 7, j, std::numeric_limits<TypeParam>::quiet_NaN());
+      a.set(j, j, RealOf<TypeParam>(a.width + 1));
+    for (std::int32_t j = 0; j < a.width; ++j)
+      a.set(a.width + 7, j, std::numeric_limits<RealOf<TypeParam>>::quiet_NaN());
     SplitBlock<TypeParam> f(a, this->random);
     EXPECT_EQ(f.factor_by_tiles({}, 0).eliminated, 0);
   }

@@ -230,8 +230,7 @@ class Factorized:
     def slogdet(self):
         """Sign and logarithm of the modulus of the determinant, as numpy.linalg.slogdet:
         of one that is far outside of what a float holds, too. Of a complex matrix the
-        first is a number of modulus 1, or nan where it is not known: it is of Hermitian
-        ones."""
+        first is a number of modulus 1."""
         if self._matrix.complex:
             return self._complex_slogdet()
         mantissa, exponent = ctypes.c_double(), ctypes.c_int64()

@@ -68,8 +68,7 @@ int c_api::factorise(espalier_solver& handle) {
     progress = [&handle](double done) {
       if (handle.progress(handle.progress_context, done) != 0) throw Cancelled();
     };
-  auto run = handle.complex ? handle.complex->factorise(progress)
-                            : handle.solver->factorise(progress);
+  auto run = handle.factoring().factorise(progress);
   if (!run) {
     handle.failed_column = run.error().column;
     return fail(EDOM, fmt::format("not positive definite: no positive pivot in column {}",
@@ -104,12 +103,11 @@ void fill(const espalier_solver& handle, espalier_solver_statistics& out) {
   out.kind = static_cast<std::int32_t>(solver.kind()) + ESPALIER_SOLVER_KIND_CHOLESKY;
   out.precision = solver.precision() == Precision::kSingle ? ESPALIER_SOLVER_SINGLE
                                                            : ESPALIER_SOLVER_DOUBLE;
-  out.structural_rank = solver.prepared().structural_rank / handle.parts();
+  out.structural_rank = solver.prepared().structural_rank;
   out.singular = solver.singular() ? 1 : 0;
   out.factor_entries = analysis.symbolic.factor_entries;
   out.factor_flops = analysis.symbolic.factor_flops;
-  out.analyse_seconds =
-      handle.complex ? handle.complex->analyse_seconds() : solver.analyse_seconds();
+  out.analyse_seconds = solver.analyse_seconds();
   out.baseline_bytes = solver.memory().baseline;
   out.factor_growth = solver.factor_growth();
   out.peak_resident = solver.peak_resident();
@@ -170,12 +168,10 @@ int espalier_solver_least(const espalier_solver* solver, int64_t* in_core,
   return guarded([&] {
     const espalier_solver& handle = need(solver, "solver");
     const Solver& inner = handle.factoring();
-    const Bytes beside = handle.complex ? handle.complex->least() - inner.least() : 0;
-    need(in_core, "in_core") = checked_add(inner.memory().least(), beside);
+    need(in_core, "in_core") = inner.memory().least();
     if (out_of_core != nullptr)
-      *out_of_core = inner.spills()
-                         ? checked_add(inner.memory().least_out_of_core(), beside)
-                         : std::int64_t{-1};
+      *out_of_core =
+          inner.spills() ? inner.memory().least_out_of_core() : std::int64_t{-1};
     return 0;
   });
 }
@@ -188,11 +184,9 @@ int espalier_solver_plan(espalier_solver* solver, int64_t bound) {
     std::optional<Bytes> wanted;
     if (bound != INT64_MAX) wanted = bound;
     if (bound == ESPALIER_SOLVER_MEMORY_LEAST)
-      wanted = handle.complex ? handle.complex->least_for_plan()
-                              : handle.solver->least_for_plan();
+      wanted = handle.factoring().least_for_plan();
     handle.planned = handle.factored = false;
-    const auto planned =
-        handle.complex ? handle.complex->plan(wanted) : handle.solver->plan(wanted);
+    const auto planned = handle.factoring().plan(wanted);
     if (!planned) return fail(ENOMEM, planned.error().message());
     handle.planned = true;
     return 0;
@@ -229,7 +223,7 @@ int espalier_solver_solve(espalier_solver* solver, int32_t transposed, int32_t c
     need_factor(handle, "solve");
     if (!handle.complex) (void)operation_of(handle, transposed);
     const std::span<double> b =
-        vectors_from(handle.factoring().analysis().symbolic.size, columns, vectors);
+        vectors_from(handle.parts() * handle.order(), columns, vectors);
     if (!b.empty()) solve(handle, transposed, columns, b);
     return 0;
   });
@@ -254,7 +248,7 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
     handle->solver = adopts(options)
                          ? Solver::load(adopt(*handle, given.workers), file, given)
                          : Solver::load(file, given);
-    if (handle->solver->real_form() != RealForm::kNone)
+    if (handle->solver->complex())
       handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
     handle->factored = true;
     *solver = handle.release();

@@ -315,9 +315,8 @@ typedef struct espalier_solver_statistics {
                                    this machine, valid for ever; NULL: nothing */
   int32_t singular;           /**< 1: the matrix is, to working precision */
   int32_t rank;               /**< its estimated rank, after a factorisation */
-  int32_t scalar;             /**< ESPALIER_SOLVER_REAL or …_COMPLEX; then entries and
-                                   operations of the factor, delayed, perturbed and 2 x 2
-                                   pivots are those of the real form, of order 2 n */
+  int32_t scalar;             /**< ESPALIER_SOLVER_REAL or …_COMPLEX; then entries of
+                                   the factor and operations are complex ones */
 } espalier_solver_statistics;
 
 /** What is known so far. Set `statistics->size` before. */
@@ -380,8 +379,7 @@ ESPALIER_SOLVER_API int espalier_solver_read_determinant(const espalier_solver* 
 
 /**
  * The modulus of the determinant of a complex matrix, likewise, and its argument.
- * @param argument  in (-pi, pi]; NaN where it is not known: it is of Hermitian matrices,
- *                  0 or pi, in the process that has factored them
+ * @param argument  in (-pi, pi]; of Hermitian matrices 0 or pi
  */
 ESPALIER_SOLVER_API int espalier_solver_read_complex_determinant(
     const espalier_solver* solver, double* mantissa, int64_t* exponent, double* argument);

@@ -33,22 +33,20 @@ struct espalier_solver {
   espalier_solver_progress progress = nullptr;
   void* progress_context = nullptr;
 
-  /// The one that factors: the caller's matrix, or the real form of it.
+  /// The one that factors.
   [[nodiscard]] espalier::solver::Solver& factoring() const {
-    return complex ? complex->real() : *solver;
+    return complex ? complex->solver() : *solver;
   }
   /// Doubles of one of the caller's numbers.
   [[nodiscard]] std::int32_t parts() const { return complex ? 2 : 1; }
   /// Of the caller's matrix.
   [[nodiscard]] std::int32_t order() const {
-    return factoring().analysis().symbolic.size / parts();
+    return factoring().analysis().symbolic.size;
   }
   [[nodiscard]] std::int64_t kept() const {
-    return factoring().analysis().symbolic.kept() / parts();
+    return factoring().analysis().symbolic.kept();
   }
-  [[nodiscard]] std::int64_t null_space() const {
-    return complex ? complex->null_space() : solver->null_space();
-  }
+  [[nodiscard]] std::int64_t null_space() const { return factoring().null_space(); }
   /// Whether it is the caller's matrix transposed that is factored.
   [[nodiscard]] bool is_transposed() const {
     return (given && given->transposed()) ||

@@ -76,7 +76,7 @@ int espalier_solver_read_complex_determinant(const espalier_solver* solver,
     const ComplexDeterminant found = handle.complex->determinant();
     *mantissa = found.modulus.mantissa;
     *exponent = found.modulus.exponent;
-    *argument = found.argument.value_or(std::numeric_limits<double>::quiet_NaN());
+    *argument = found.argument;
     return 0;
   });
 }

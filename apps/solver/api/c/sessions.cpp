@@ -50,7 +50,7 @@ namespace {
 // The vectors one right after the other: solved where they are where they stand so.
 void solve_block(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
                  const double* b, std::int64_t ldb, double* x, std::int64_t ldx) {
-  const std::int64_t n = handle.factoring().analysis().symbolic.size;
+  const std::int64_t n = std::int64_t{handle.parts()} * handle.order();
   ldb *= handle.parts();
   ldx *= handle.parts();
   const bool together = columns == 1 || ldx == n;
@@ -143,14 +143,7 @@ int espalier_solver_read_order(const espalier_solver* solver, int32_t* order) {
     const espalier_solver& handle = need(solver, "solver");
     const auto& permutation = handle.factoring().analysis().symbolic.permutation;
     if (permutation.empty()) return 0;
-    std::int32_t* next = &need(order, "order");
-    // Of a complex variable the first of its two parts says when.
-    std::vector<bool> seen(static_cast<std::size_t>(handle.order()), false);
-    for (const std::int32_t part : permutation) {
-      const std::int32_t variable = part / handle.parts();
-      if (!seen[variable]) *next++ = variable;
-      seen[variable] = true;
-    }
+    std::ranges::copy(permutation, &need(order, "order"));
     return 0;
   });
 }

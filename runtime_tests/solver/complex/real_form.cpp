@@ -1,4 +1,4 @@
-#include "solver/matrix/real_form.h"
+#include "solver/complex/real_form.h"
 
 #include <utility>
 
@@ -46,28 +46,6 @@ Real blocks_of(const ComplexMatrix& matrix, RealForm form) {
 InputMatrix real_form(const ComplexMatrix& matrix, RealForm form) {
   if (form == RealForm::kGeneral) return blocks_of<GeneralMatrix>(matrix, form);
   return blocks_of<SymmetricMatrix>(matrix, form);
-}
-
-ComplexMatrix from_real_form(const InputMatrix& matrix, RealForm form) {
-  const double sign = form == RealForm::kSymmetric ? -1 : 1;
-  ComplexMatrix result;
-  result.symmetry = form == RealForm::kGeneral     ? ComplexSymmetry::kGeneral
-                    : form == RealForm::kHermitian ? ComplexSymmetry::kHermitian
-                                                   : ComplexSymmetry::kSymmetric;
-  result.size = order_of(matrix) / 2;
-  result.column_start.push_back(0);
-  const auto read = [&](const auto& real) {
-    for (std::int32_t j = 0; j < result.size; ++j) {
-      // Rows 2 i, 2 i + 1 of the first column of each pair.
-      for (auto k = real.column_start[2 * j]; k < real.column_start[2 * j + 1]; k += 2) {
-        result.row.push_back(real.row[k] / 2);
-        result.value.emplace_back(real.value[k], sign * real.value[k + 1]);
-      }
-      result.column_start.push_back(static_cast<std::int64_t>(result.row.size()));
-    }
-  };
-  std::visit(read, matrix);
-  return result;
 }
 
 }  // namespace espalier::solver

@@ -4,12 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "solver/complex/complex_solver.h"
 #include "solver/matrix/complex_matrix.h"
 
 namespace espalier::solver {
-
-/// op(A) of a complex matrix.
-enum class ComplexOperation : std::int8_t { kPlain, kTransposed, kConjugateTransposed };
 
 /// Componentwise backward error of solutions of op(A) x = b in complex arithmetic, of the
 /// system as it was given: BackwardError::total() (residual.h) with moduli of complex

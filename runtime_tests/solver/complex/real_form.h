@@ -7,6 +7,8 @@
 
 namespace espalier::solver {
 
+// The oracle of what is factored in complex numbers: the same system in real ones.
+
 /// How a real matrix of order 2 n stands for a complex one of order n.
 enum class RealForm : std::int8_t {
   kNone,       ///< it does not
@@ -45,9 +47,5 @@ enum class RealForm : std::int8_t {
 /// @par Cost    O(n + nonzeros)
 /// @par Memory  the result: 48 bytes an entry where A has 20
 [[nodiscard]] InputMatrix real_form(const ComplexMatrix& matrix, RealForm form);
-
-/// The complex matrix back from blocks of its real one, of which all are stored.
-/// @par Test  it is the one that real_form() was given
-[[nodiscard]] ComplexMatrix from_real_form(const InputMatrix& matrix, RealForm form);
 
 }  // namespace espalier::solver
