@@ -36,8 +36,9 @@ struct Entry {
 constexpr std::int64_t kFewEntries = 8;
 
 // As sort_entries(), by insertion.
-void insert_entries(SymmetricMatrix& lower, std::vector<double>& upper,
-                    std::int64_t start, std::int64_t end) {
+template <class Matrix>
+void insert_entries(Matrix& lower, std::vector<double>& upper, std::int64_t start,
+                    std::int64_t end) {
   for (auto k = start + 1; k < end; ++k) {
     for (auto at = k; at > start && lower.row[at - 1] > lower.row[at]; --at) {
       std::swap(lower.row[at - 1], lower.row[at]);
@@ -48,7 +49,8 @@ void insert_entries(SymmetricMatrix& lower, std::vector<double>& upper,
 }
 
 // The entries from `start` to `end`; `upper` is empty or moves along.
-void sort_entries(SymmetricMatrix& lower, std::vector<double>& upper, std::int64_t start,
+template <class Matrix>
+void sort_entries(Matrix& lower, std::vector<double>& upper, std::int64_t start,
                   std::int64_t end, std::vector<Entry>& entries) {
   if (end - start <= kFewEntries) return insert_entries(lower, upper, start, end);
   const std::span<std::int32_t> row = std::span(lower.row).subspan(start, end - start);
@@ -71,7 +73,8 @@ void sort_entries(SymmetricMatrix& lower, std::vector<double>& upper, std::int64
 // while after, to wait for more.
 constexpr std::size_t kWorthThreads = 2'000'000;
 
-void sort_columns(SymmetricMatrix& lower, std::vector<double>& upper) {
+template <class Matrix>
+void sort_columns(Matrix& lower, std::vector<double>& upper) {
 #pragma omp parallel if (lower.row.size() > kWorthThreads)
   {
     std::vector<Entry> entries;
@@ -135,6 +138,11 @@ LowerRows permuted_rows(const SymmetricMatrix& matrix,
 }
 
 void sort_columns(SymmetricMatrix& matrix) {
+  std::vector<double> none;
+  sort_columns(matrix, none);
+}
+
+void sort_columns(GeneralMatrix& matrix) {
   std::vector<double> none;
   sort_columns(matrix, none);
 }

@@ -212,6 +212,10 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
     divide_alone(front, storage, b, b);
     return;
   }
+  if (is_single(front)) {
+    forward_single(front, storage, b, ancestors);
+    return;
+  }
   if (const auto few = narrow(front, b.count, storage)) {
     forward_narrow(*few, view_.symbolic.rows_of(front).data(), b, ancestors);
     return;
@@ -325,6 +329,10 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
   }
   if (is_alone(front)) {
     divide_alone(front, storage, z, x);
+    return;
+  }
+  if (is_single(front)) {
+    backward_single(front, storage, z, x);
     return;
   }
   if (const auto few = narrow(front, x.count, storage)) {

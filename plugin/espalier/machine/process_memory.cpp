@@ -1,9 +1,10 @@
 #include "espalier/machine/process_memory.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
-#include <string>
 
 namespace espalier {
 
@@ -22,10 +23,15 @@ ProcessMemory parse_process_memory(std::string_view status) {
   return {field("\nVmRSS:"), field("\nVmHWM:")};
 }
 
+// Without a stream: the first one of a process costs ten times what is read here.
 ProcessMemory process_memory() {
-  std::ifstream file("/proc/self/status");
-  return parse_process_memory(std::string(std::istreambuf_iterator<char>(file),
-                                          std::istreambuf_iterator<char>()));
+  const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  std::array<char, 8192> text;  // the system gives it in one piece, some 1500 bytes
+  const ssize_t size = read(file, text.data(), text.size());
+  close(file);
+  if (size <= 0) return {};
+  return parse_process_memory({text.data(), static_cast<std::size_t>(size)});
 }
 
 }  // namespace espalier
