@@ -235,7 +235,7 @@ TEST(Refill, GivesWhatPreparingWithTheSameTransformationGives) {
     ASSERT_EQ(target.lower.value, permuted(prepared.matrix, order).lower.value);
     ASSERT_EQ(target.upper, permuted(prepared.matrix, order).upper);
     if (coupling.size > 0) {
-      ASSERT_EQ(coupling.value, permuted(prepared.coupling, order).value);
+      ASSERT_EQ(coupling.value, permuted(GeneralMatrix(prepared.coupling), order).value);
     }
   }
 }
