@@ -77,7 +77,7 @@ json explained(std::vector<std::string> arguments) {
 
 TEST(SolveExplain, PartsAddUpToTheFigureOfEveryKind) {
   // In the calling thread, and on StarPU.
-  for (const char* grid : {"14x14x14", "30x30x30"})
+  for (const char* grid : {"14x14x14", "36x36x36"})
     for (const char* kind : {"auto", "spd", "symmetric", "general"}) {
       SCOPED_TRACE(fmt::format("{} {}", grid, kind));
       const json report = explained({"--grid", grid, "--kind", kind, "--memory", "min"});
@@ -90,7 +90,7 @@ TEST(SolveExplain, PartsAddUpForEveryOrderAndPrecision) {
   for (const char* order : {"liu", "postorder", "parallel"})
     for (const char* precision : {"double", "single"}) {
       SCOPED_TRACE(fmt::format("{} {}", order, precision));
-      const json report = explained({"--grid", "30x30x30", "--order", order,
+      const json report = explained({"--grid", "36x36x36", "--order", order,
                                      "--precision", precision, "--memory", "x1.2"});
       EXPECT_EQ(expect_explained(report).size(), 2U);
     }
@@ -133,7 +133,7 @@ TEST(SolveExplain, OnAPageToo) {
 
 TEST(SolveExplain, SaysForPeopleWhatItSaysInJson) {
   const Outcome outcome = run(
-      {"solve", "--grid", "30x30x30", "--memory", "min", "--workers", "2", "--explain"});
+      {"solve", "--grid", "36x36x36", "--memory", "min", "--workers", "2", "--explain"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   for (const char* words :
        {"Why this much memory: least bound that suffices",

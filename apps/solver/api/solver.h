@@ -51,7 +51,7 @@ struct SolverOptions {
   /// runtime; 0: always on the runtime. What may leave memory (out_of_core) or asks for
   /// another scheduler is on the runtime, too. The default is what one core does while a
   /// runtime starts and its workers wait for each other.
-  Flops runtime_flops = 1e9;
+  Flops runtime_flops = 4e9;
   OrderKind order = OrderKind::kLiu;
   MappingKind mapping = MappingKind::kMemoryAware;
   double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions

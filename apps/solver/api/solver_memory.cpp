@@ -122,8 +122,9 @@ void Solver::spill_to(Bytes tree_bound) {
 // What a limit of the process leaves is found out before anything starts.
 void Solver::check_room(std::optional<Bytes> bound) const {
   const Bytes needed = bound ? memory_.tree_bound(*bound) : memory_.tree_least;
-  check_address_space(needed,
-                      fmt::format("the fronts need {} more", format_size(needed)));
+  check_address_space(needed, [&] {
+    return fmt::format("the fronts need {} more", format_size(needed));
+  });
 }
 
 Bytes Solver::least_inside() const {

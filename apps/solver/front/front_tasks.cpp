@@ -47,7 +47,8 @@ class NodeRun {
         positions_(reinterpret_cast<std::int32_t*>(scratch_.template as<T>() +
                                                    node_.stack_entries)),
         panel_(context.factor.storage[node].template as<T>()),
-        output_(context.contributions[node].template as<T>()) {}
+        output_(context.contributions[node].template as<T>()),
+        written_(context.pool != nullptr ? node_.stack_entries : 0) {}
 
   void run() {
     const FlushSubnormals flush;
@@ -153,7 +154,9 @@ class NodeRun {
 
   T* push(std::int32_t s) {
     T* const place = scratch_.template as<T>() + top_;
-    std::fill_n(place, contribution_entries(s), T{0});
+    const std::int64_t end = top_ + contribution_entries(s);
+    std::fill(place, scratch_.template as<T>() + std::clamp(written_, top_, end), T{0});
+    written_ = std::max(written_, end);
     return place;
   }
 
@@ -200,8 +203,9 @@ class NodeRun {
   std::int32_t* positions_;
   T* panel_;
   T* output_;
-  std::int64_t top_ = 0;   // entries on the stack
-  PivotStatistics alone_;  // of take_alone() and take_leaf()
+  std::int64_t top_ = 0;      // entries on the stack
+  std::int64_t written_ = 0;  // of it so far: fresh pages are zero beyond
+  PivotStatistics alone_;     // of take_alone() and take_leaf()
 };
 
 }  // namespace

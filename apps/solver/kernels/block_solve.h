@@ -4,6 +4,7 @@
 // more right-hand sides: x is e x nrhs, column-major with leading dimension ldx. `a` and
 // `diagonal` are laid out as factor_pivot_block() leaves them. T: matrix/entry.h.
 
+#include <cmath>
 #include <cstdint>
 
 #include "solver/matrix/matrix_kind.h"
@@ -34,6 +35,13 @@ void forward_solve_transposed(std::int32_t e, const T* diagonal, std::int32_t ld
 template <class T>
 void backward_solve_transposed(std::int32_t e, const T* diagonal, std::int32_t ld,
                                std::int32_t nrhs, T* x, std::int32_t ldx);
+
+/// x / pivot, as forward_solve() has it: by the reciprocal where that is a normal number.
+template <class T>
+[[nodiscard]] T quotient(T x, T pivot) {
+  const T inverse = 1 / pivot;
+  return std::isnormal(inverse) ? x * inverse : x / pivot;
+}
 
 /// y := y - A x; A is m x e, x is e x nrhs, y is m x nrhs. Rows of L below the block, or
 /// of the transposed U right of it for A^T.

@@ -84,20 +84,34 @@ GeneralMatrix joined(SymmetricMatrix&& lower, SymmetricMatrix&& upper) {
   return result;
 }
 
+// Column by column: what a column has above its diagonal comes from those before it.
 GeneralMatrix expanded(const SymmetricMatrix& matrix) {
-  SymmetricMatrix strict;
-  strict.size = matrix.size;
-  strict.column_start.assign(1, 0);
-  for (std::int32_t column = 0; column < matrix.size; ++column) {
+  GeneralMatrix result;
+  result.size = matrix.size;
+  std::vector<std::int64_t>& start = result.column_start;
+  start.assign(matrix.size + 1LL, 0);
+  for (std::int32_t column = 0; column < matrix.size; ++column)
     for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
          ++at) {
-      if (matrix.row[at] == column) continue;
-      strict.row.push_back(matrix.row[at]);
-      strict.value.push_back(matrix.value[at]);
+      ++start[column + 1];
+      if (matrix.row[at] != column) ++start[matrix.row[at] + 1];
     }
-    strict.column_start.push_back(static_cast<std::int64_t>(strict.row.size()));
-  }
-  return joined(SymmetricMatrix(matrix), std::move(strict));
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  std::vector<std::int64_t> next(start.begin(), start.end() - 1);
+  result.row.resize(static_cast<std::size_t>(start.back()));
+  result.value.resize(result.row.size());
+  const auto put = [&](std::int32_t row, std::int32_t column, double value) {
+    const std::int64_t to = next[column]++;
+    result.row[to] = row;
+    result.value[to] = value;
+  };
+  for (std::int32_t column = 0; column < matrix.size; ++column)
+    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+         ++at) {
+      put(matrix.row[at], column, matrix.value[at]);
+      if (matrix.row[at] != column) put(column, matrix.row[at], matrix.value[at]);
+    }
+  return result;
 }
 
 std::optional<TriangleDifference> first_difference(const SymmetricMatrix& lower,
@@ -148,20 +162,27 @@ bool is_diagonal(const GeneralMatrix& matrix) {
   return true;
 }
 
+SquareMatrix symmetrised(GeneralMatrix&& matrix) {
+  if (!is_diagonal(matrix)) return symmetrised(std::as_const(matrix));
+  SquareMatrix result;
+  result.upper = matrix.value;
+  result.lower = {matrix.size, std::move(matrix.column_start), std::move(matrix.row),
+                  std::move(matrix.value)};
+  return result;
+}
+
 SquareMatrix symmetrised(const GeneralMatrix& matrix) {
+  if (is_diagonal(matrix)) return symmetrised(GeneralMatrix(matrix));
   SquareMatrix result;
   result.lower.size = matrix.size;
-  if (is_diagonal(matrix)) {
-    result.lower.column_start = matrix.column_start;
-    result.lower.row = matrix.row;
-    result.lower.value = result.upper = matrix.value;
-    return result;
-  }
   const GeneralMatrix across = transposed(matrix);
   const bool sorted = has_sorted_columns(matrix);
   const GeneralMatrix again = sorted ? GeneralMatrix{} : transposed(across);
   result.lower.column_start.assign(1, 0);
   result.lower.column_start.reserve(matrix.column_start.size());
+  result.lower.row.reserve(matrix.row.size());  // at most
+  result.lower.value.reserve(matrix.row.size());
+  result.upper.reserve(matrix.row.size());
   for (std::int32_t column = 0; column < matrix.size; ++column) {
     append_column(result, sorted ? matrix : again, across, column);
   }

@@ -66,5 +66,6 @@ struct TriangleDifference {
 ///
 /// @par Cost  O(n + nonzeros); rows of a column need not be increasing
 [[nodiscard]] SquareMatrix symmetrised(const GeneralMatrix& matrix);
+[[nodiscard]] SquareMatrix symmetrised(GeneralMatrix&& matrix);
 
 }  // namespace espalier::solver

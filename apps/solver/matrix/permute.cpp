@@ -20,11 +20,15 @@ void for_each_entry(const SymmetricMatrix& matrix, std::span<const std::int32_t>
   }
 }
 
-// Offsets from counts that stand one place to the right of their bucket, and a cursor for
-// each bucket.
-std::vector<std::int64_t> counts_to_starts(std::vector<std::int64_t>& start) {
+// Offsets from counts that stand one place to the right of their bucket.
+void counts_to_starts(std::vector<std::int64_t>& start) {
   std::partial_sum(start.begin(), start.end(), start.begin());
-  return {start.begin(), start.end() - 1};
+}
+
+// Offsets again that were cursors: each has become the start of the next bucket.
+void cursors_to_starts(std::vector<std::int64_t>& start) {
+  std::copy_backward(start.begin(), start.end() - 1, start.end());
+  start.front() = 0;
 }
 
 struct Entry {
@@ -36,8 +40,9 @@ struct Entry {
 constexpr std::int64_t kFewEntries = 8;
 
 // As sort_entries(), by insertion.
-void insert_entries(SymmetricMatrix& lower, std::vector<double>& upper,
-                    std::int64_t start, std::int64_t end) {
+template <class Matrix>
+void insert_entries(Matrix& lower, std::vector<double>& upper, std::int64_t start,
+                    std::int64_t end) {
   for (auto k = start + 1; k < end; ++k) {
     for (auto at = k; at > start && lower.row[at - 1] > lower.row[at]; --at) {
       std::swap(lower.row[at - 1], lower.row[at]);
@@ -48,7 +53,8 @@ void insert_entries(SymmetricMatrix& lower, std::vector<double>& upper,
 }
 
 // The entries from `start` to `end`; `upper` is empty or moves along.
-void sort_entries(SymmetricMatrix& lower, std::vector<double>& upper, std::int64_t start,
+template <class Matrix>
+void sort_entries(Matrix& lower, std::vector<double>& upper, std::int64_t start,
                   std::int64_t end, std::vector<Entry>& entries) {
   if (end - start <= kFewEntries) return insert_entries(lower, upper, start, end);
   const std::span<std::int32_t> row = std::span(lower.row).subspan(start, end - start);
@@ -71,7 +77,8 @@ void sort_entries(SymmetricMatrix& lower, std::vector<double>& upper, std::int64
 // while after, to wait for more.
 constexpr std::size_t kWorthThreads = 2'000'000;
 
-void sort_columns(SymmetricMatrix& lower, std::vector<double>& upper) {
+template <class Matrix>
+void sort_columns(Matrix& lower, std::vector<double>& upper) {
 #pragma omp parallel if (lower.row.size() > kWorthThreads)
   {
     std::vector<Entry> entries;
@@ -92,12 +99,12 @@ SymmetricMatrix permuted(const SymmetricMatrix& lower, const std::vector<double>
   result.column_start.assign(lower.size + 1LL, 0);
   for_each_entry(lower, inverse,
                  [&result](auto low, auto, auto) { ++result.column_start[low + 1]; });
-  std::vector<std::int64_t> next = counts_to_starts(result.column_start);
+  counts_to_starts(result.column_start);
   result.row.resize(lower.row.size());
   result.value.resize(lower.value.size());
   new_upper.resize(upper.size());
   for_each_entry(lower, inverse, [&](auto low, auto high, auto at) {
-    const std::int64_t to = next[low]++;
+    const std::int64_t to = result.column_start[low]++;
     result.row[to] = high;
     result.value[to] = lower.value[at];
     if (upper.empty()) return;
@@ -105,6 +112,7 @@ SymmetricMatrix permuted(const SymmetricMatrix& lower, const std::vector<double>
     new_upper[to] = flips ? lower.value[at] : upper[at];
     if (flips) result.value[to] = upper[at];
   });
+  cursors_to_starts(result.column_start);
   sort_columns(result, new_upper);
   return result;
 }
@@ -126,15 +134,21 @@ LowerRows permuted_rows(const SymmetricMatrix& matrix,
   for_each_entry(matrix, inverse, [&rows](auto low, auto high, auto) {
     if (low != high) ++rows.row_start[high + 1];
   });
-  std::vector<std::int64_t> next = counts_to_starts(rows.row_start);
+  counts_to_starts(rows.row_start);
   rows.column.resize(rows.row_start.back());
   for_each_entry(matrix, inverse, [&](auto low, auto high, auto) {
-    if (low != high) rows.column[next[high]++] = low;
+    if (low != high) rows.column[rows.row_start[high]++] = low;
   });
+  cursors_to_starts(rows.row_start);
   return rows;
 }
 
 void sort_columns(SymmetricMatrix& matrix) {
+  std::vector<double> none;
+  sort_columns(matrix, none);
+}
+
+void sort_columns(GeneralMatrix& matrix) {
   std::vector<double> none;
   sort_columns(matrix, none);
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "solver/matrix/general_matrix.h"
 #include "solver/matrix/sparse_matrix.h"
 
 namespace espalier::solver {
@@ -34,6 +35,7 @@ struct LowerRows {
 ///
 /// @par Cost  a sort of each column that is out of order, in parallel
 void sort_columns(SymmetricMatrix& matrix);
+void sort_columns(GeneralMatrix& matrix);
 void sort_columns(SquareMatrix& matrix);
 
 /// P A P^T, lower triangle by columns with increasing rows; permutation[new] = old. An

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <limits>
+#include <string_view>
+
+#include "espalier/machine/process_memory.h"
 
 namespace espalier::solver {
 namespace {
@@ -22,22 +24,11 @@ constexpr Bytes kRuntime = Bytes{32} << 20;
 
 struct Limit {
   int resource;
-  const char *field, *name;
+  std::string_view field, name;
 };
 constexpr std::array kLimits = {
-    Limit{RLIMIT_AS, "VmSize:", "the limit of address space (ulimit -v)"},
-    Limit{RLIMIT_DATA, "VmData:", "the limit of data (ulimit -d)"}};
-
-// In bytes; 0 where /proc does not tell.
-Bytes status_field(const std::string& field) {
-  std::ifstream status("/proc/self/status");
-  for (std::string key; status >> key;) {
-    Bytes kibibytes = 0;
-    if (key == field && status >> kibibytes) return kibibytes << 10;
-    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return 0;
-}
+    Limit{RLIMIT_AS, "VmSize", "the limit of address space (ulimit -v)"},
+    Limit{RLIMIT_DATA, "VmData", "the limit of data (ulimit -d)"}};
 
 Bytes stack_of_a_thread() {
   pthread_attr_t attributes;
@@ -59,16 +50,16 @@ Bytes runtime_address_space(std::int32_t workers) {
   return checked_add(kRuntime + of_blas, checked_mul(workers, of_a_worker));
 }
 
-void check_address_space(Bytes bytes, const std::string& what) {
+void check_address_space(Bytes bytes, const std::function<std::string()>& what) {
   for (const Limit& limit : kLimits) {
     rlimit set{};
     if (getrlimit(limit.resource, &set) != 0 || set.rlim_cur == RLIM_INFINITY) continue;
     const auto most = static_cast<Bytes>(
         std::min<rlim_t>(set.rlim_cur, std::numeric_limits<Bytes>::max()));
-    const Bytes used = status_field(limit.field);
+    const Bytes used = status_field(process_status(), limit.field).value_or(0);
     if (bytes <= most - used) continue;
     throw MemoryLimit(fmt::format("{} is {}, of which {} are taken: {}", limit.name,
-                                  format_size(most), format_size(used), what));
+                                  format_size(most), format_size(used), what()));
   }
 }
 

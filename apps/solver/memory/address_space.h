@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "espalier/model/error.h"
@@ -27,6 +28,6 @@ class MemoryLimit : public Error {
 /// @throws MemoryLimit naming the limit, what is left and what is needed; nothing where
 ///         no limit is set
 /// @par Test  AddressSpace.IsFoundOutBeforeAnythingStarts
-void check_address_space(Bytes bytes, const std::string& what);
+void check_address_space(Bytes bytes, const std::function<std::string()>& what);
 
 }  // namespace espalier::solver

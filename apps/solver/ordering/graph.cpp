@@ -1,5 +1,6 @@
 #include "solver/ordering/graph.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "solver/ordering/mixed_bits.h"
@@ -55,20 +56,19 @@ std::int64_t total_weight(const Graph& graph) {
 
 Graph adjacency(const SymmetricMatrix& matrix) {
   Graph graph;
-  std::int64_t ends = 0;
-  for_each_edge(matrix, [&](auto, auto) { ends += 2; });
   graph.start.assign(matrix.size + 1LL, 0);
   for_each_edge(matrix, [&](auto a, auto b) {
     ++graph.start[a + 1];
     ++graph.start[b + 1];
   });
   std::partial_sum(graph.start.begin(), graph.start.end(), graph.start.begin());
-  graph.neighbour.resize(ends);
-  std::vector<std::int64_t> next(graph.start.begin(), graph.start.end() - 1);
-  for_each_edge(matrix, [&](auto a, auto b) {
-    graph.neighbour[next[a]++] = b;
-    graph.neighbour[next[b]++] = a;
+  graph.neighbour.resize(graph.start.back());
+  for_each_edge(matrix, [&](auto a, auto b) {  // starts become ends
+    graph.neighbour[graph.start[a]++] = b;
+    graph.neighbour[graph.start[b]++] = a;
   });
+  std::copy_backward(graph.start.begin(), graph.start.end() - 1, graph.start.end());
+  graph.start.front() = 0;
   return graph;
 }
 

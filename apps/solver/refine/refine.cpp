@@ -12,6 +12,8 @@ namespace espalier::solver {
 namespace {
 
 constexpr double kTarget = std::numeric_limits<double>::epsilon() / 2;
+// Of a first solution: a correction takes another solve and brings next to nothing.
+constexpr double kEnough = 2 * kTarget;
 // Rows whose r_i / w_i is small by itself need no excuse.
 constexpr double kGoodStrict = 1e-12;
 
@@ -26,7 +28,6 @@ class Refiner {
         options_(options),
         measure_(a, options.operation, options.given),
         errors_(columns),
-        best_(n_),
         r_(b.size()) {}
 
   Refinement run() {
@@ -66,12 +67,12 @@ class Refiner {
     const auto residual = r(active_.size());
     errors_[c] = measure_(x(c), b(c), residual);
     if (!std::isfinite(errors_[c].total())) try_zero(c, residual);
-    if (errors_[c].total() > kTarget || errors_[c].strict > kGoodStrict)
+    if (errors_[c].total() > kEnough || errors_[c].strict > kGoodStrict)
       active_.push_back(c);
   }
 
   void try_zero(std::size_t c, std::span<double> residual) {
-    std::ranges::copy(x(c), best_.begin());
+    best_.assign(x(c).begin(), x(c).end());
     std::ranges::fill(x(c), 0.0);
     errors_[c] = measure_(x(c), b(c), residual);
     if (!std::isfinite(errors_[c].total())) std::ranges::copy(best_, x(c).begin());
@@ -96,7 +97,7 @@ class Refiner {
   // x += d; or, when that is no better, as it was. `residual` may be where d is.
   bool correct(std::size_t c, std::span<const double> d, std::span<double> residual) {
     const auto x = this->x(c);
-    std::ranges::copy(x, best_.begin());
+    best_.assign(x.begin(), x.end());
     for (std::size_t i = 0; i < n_; ++i) x[i] += d[i];
     const BackwardError error = measure_(x, b(c), residual);
     const bool keep = better(error, errors_[c]);
@@ -127,7 +128,8 @@ class Refiner {
   ErrorMeasure measure_;
   std::vector<BackwardError> errors_;  // of each column's x
   std::vector<std::size_t> active_;
-  std::vector<double> best_, r_;
+  std::vector<double> best_;  // while a correction is tried
+  std::vector<double> r_;
   std::optional<Gmres> gmres_;
   Refinement result_;
 };

@@ -30,10 +30,10 @@ struct Refinement {
 
 /// Iterative refinement [ADD89] of op(A) x = b for a block of right-hand sides: x is
 /// corrected by solve(b - op(A) x) until its componentwise backward error is at most the
-/// unit roundoff or does not halve any more, or for `max_steps` times; after that in the
-/// same way by the rows whose r_i / w_i is large although they do not count
-/// (BackwardError::strict), for as long as that helps. A column that has
-/// ended takes no part in the solves of the others. A column that ended above
+/// unit roundoff, to begin with twice that, or does not halve any more, or for
+/// `max_steps` times; then in the same way by the rows whose r_i / w_i is large although
+/// they do not count (BackwardError::strict), for as long as that helps. A column that
+/// has ended takes no part in the solves of the others. A column that ended above
 /// `gmres_above` goes on by itself with restarted flexible GMRES, under the same rule
 /// cycle by cycle. Every column keeps its best x; one that is not finite at the start is
 /// taken to be 0.

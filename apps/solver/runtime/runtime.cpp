@@ -159,9 +159,10 @@ void check(const RuntimeOptions& options) {
     if (shared().users > 0) return;  // they have their room
   }
   const Bytes needed = runtime_address_space(options.workers);
-  check_address_space(needed,
-                      fmt::format("{} worker{} need {} more", options.workers,
-                                  options.workers == 1 ? "" : "s", format_size(needed)));
+  check_address_space(needed, [&] {
+    return fmt::format("{} worker{} need {} more", options.workers,
+                       options.workers == 1 ? "" : "s", format_size(needed));
+  });
 }
 
 Runtime::Runtime(const RuntimeOptions& options) : options_(options) {

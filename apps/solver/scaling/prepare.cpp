@@ -158,7 +158,7 @@ void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
     for (std::int32_t& row : matrix.row) row = inverse[row];
     if (options.block_triangular) cut_blocks(prepared, matrix);
   }
-  prepared.matrix = symmetrised(matrix);
+  prepared.matrix = symmetrised(std::move(matrix));
 }
 
 // Where entries of A stand in the matrix that is factored.

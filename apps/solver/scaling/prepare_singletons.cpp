@@ -52,6 +52,8 @@ class Exchanged {
     blocks.size = coupling.size = both.size;
     blocks.column_start.assign(1, 0);
     coupling.column_start.assign(1, 0);
+    reserve(blocks);
+    reserve(coupling);
     for (std::int32_t column = 0; column < both.size; ++column) place_column(column);
   }
 
@@ -75,6 +77,14 @@ class Exchanged {
     }
     blocks.column_start.push_back(std::ssize(blocks.row));
     coupling.column_start.push_back(std::ssize(coupling.row));
+  }
+
+  // As many entries as there are: what is not used is not resident.
+  template <class Matrix>
+  void reserve(Matrix& matrix) const {
+    matrix.column_start.reserve(both_.column_start.size());
+    matrix.row.reserve(both_.row.size());
+    matrix.value.reserve(both_.row.size());
   }
 
   template <class Matrix>

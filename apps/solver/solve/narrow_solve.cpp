@@ -114,6 +114,50 @@ void FrontSolve<T>::backward_narrow(const Narrow& front, const std::int32_t* row
   }
 }
 
+// As forward_narrow(); of a factor with ones on its diagonal nothing is divided.
+template <class T>
+void FrontSolve<T>::forward_single(std::int32_t front, const T* storage,
+                                   const Vectors<T>& b,
+                                   const AncestorRows<T>& ancestors) const {
+  const FactorKind kind = view_.tree.kind;
+  const auto rows = view_.symbolic.rows_of(front);
+  const T* const panel = view_.factor.panel_data(front, storage);
+  const bool upper = kind == FactorKind::kLu && transposed_;
+  const T* const below = panel + 1 + (upper ? rows.size() + 1 : 0);
+  for (std::int32_t v = 0; v < b.count; ++v) {
+    T* const inside = b.data + v * b.stride;
+    T& own = inside[view_.symbolic.first_column[front]];
+    if (kind == FactorKind::kCholesky || upper) own = kernels::quotient(own, *panel);
+    const T x = own;
+    T* const outside = ancestors.out.data + v * ancestors.out.stride;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      T* const place = rows[i] < ancestors.limit ? inside + rows[i]
+                                                 : outside + ancestors.place[rows[i]];
+      *place -= below[i] * x;
+    }
+  }
+}
+
+template <class T>
+void FrontSolve<T>::backward_single(std::int32_t front, const T* storage,
+                                    const Vectors<T>& z, const Vectors<T>& x) const {
+  const FactorKind kind = view_.tree.kind;
+  const std::int32_t column = view_.symbolic.first_column[front];
+  const auto rows = view_.symbolic.rows_of(front);
+  const T* const panel = view_.factor.panel_data(front, storage);
+  const bool upper = kind == FactorKind::kLu && !transposed_;
+  const T* const below = panel + 1 + (upper ? rows.size() + 1 : 0);
+  for (std::int32_t v = 0; v < x.count; ++v) {
+    T* const known = x.data + v * x.stride;
+    T y = z.data[v * z.stride + column];
+    if (kind == FactorKind::kLdlt)
+      y /= view_.factor.d[2 * static_cast<std::size_t>(column)];
+    for (std::size_t i = 0; i < rows.size(); ++i) y -= below[i] * known[rows[i]];
+    known[column] =
+        kind == FactorKind::kCholesky || upper ? kernels::quotient(y, *panel) : y;
+  }
+}
+
 #define ESPALIER_INSTANTIATE(T)                                                          \
   template void FrontSolve<T>::divide_alone(std::int32_t, const T*, const Vectors<T>&,   \
                                             const Vectors<T>&) const;                    \
@@ -125,6 +169,15 @@ void FrontSolve<T>::backward_narrow(const Narrow& front, const std::int32_t* row
   template void FrontSolve<T>::backward_narrow(                                          \
       const Narrow&, const std::int32_t*, const Vectors<T>&, const Vectors<T>&) const;
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
+
+#define ESPALIER_INSTANTIATE(T)                                                          \
+  template void FrontSolve<T>::forward_single(std::int32_t, const T*, const Vectors<T>&, \
+                                              const AncestorRows<T>&) const;             \
+  template void FrontSolve<T>::backward_single(                                          \
+      std::int32_t, const T*, const Vectors<T>&, const Vectors<T>&) const;
+ESPALIER_INSTANTIATE(float)
+ESPALIER_INSTANTIATE(double)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

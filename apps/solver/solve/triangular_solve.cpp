@@ -212,6 +212,9 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
     divide_alone(front, storage, b, b);
     return;
   }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (is_single(front)) return forward_single(front, storage, b, ancestors);
+  }
   if (const auto few = narrow(front, b.count, storage)) {
     forward_narrow(*few, view_.symbolic.rows_of(front).data(), b, ancestors);
     return;
@@ -326,6 +329,9 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
   if (is_alone(front)) {
     divide_alone(front, storage, z, x);
     return;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (is_single(front)) return backward_single(front, storage, z, x);
   }
   if (const auto few = narrow(front, x.count, storage)) {
     backward_narrow(*few, view_.symbolic.rows_of(front).data(), z, x);

@@ -125,6 +125,14 @@ class FrontSolve {
   // Its entry of `to` becomes that of `from` over the pivot.
   void divide_alone(std::int32_t front, const T* storage, const Vectors<T>& from,
                     const Vectors<T>& to) const;
+  // A front of one pivot, without delays.
+  [[nodiscard]] bool is_single(std::int32_t front) const {
+    return view_.symbolic.pivots(front) == 1 && !view_.factor.front[front].delays;
+  }
+  void forward_single(std::int32_t front, const T* storage, const Vectors<T>& b,
+                      const AncestorRows<T>& ancestors) const;
+  void backward_single(std::int32_t front, const T* storage, const Vectors<T>& z,
+                       const Vectors<T>& x) const;
   // A front of few pivots, without delays: its part of the vectors stays where it is.
   static constexpr std::int32_t kNarrow = 7;      // as many as are solved for by loops
   static constexpr std::int32_t kFewVectors = 2;  // for more of them BLAS does better

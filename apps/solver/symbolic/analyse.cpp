@@ -185,8 +185,8 @@ Analysis analyse(PreparedMatrix&& prepared, const AnalyseOptions& options) {
   Analysis analysis = analyse(std::move(prepared.matrix), options, prepared.partner);
   if (prepared.coupling.size > 0) {
     const Symbolic& symbolic = analysis.symbolic;
-    GeneralMatrix coupling = permuted(prepared.coupling, symbolic.permutation);
-    prepared.coupling = {};
+    GeneralMatrix coupling =
+        permuted(std::exchange(prepared.coupling, {}), symbolic.permutation);
     analysis.form = block_form(symbolic, std::move(coupling));
   }
   return analysis;

@@ -23,9 +23,12 @@ std::vector<BlockForm::Block> systems_by_fronts(const Symbolic& symbolic) {
 
 }  // namespace
 
-GeneralMatrix permuted(const GeneralMatrix& matrix,
+GeneralMatrix permuted(GeneralMatrix&& matrix,
                        std::span<const std::int32_t> permutation) {
-  if (std::ranges::is_sorted(permutation) && has_sorted_columns(matrix)) return matrix;
+  if (std::ranges::is_sorted(permutation)) {
+    sort_columns(matrix);
+    return std::move(matrix);
+  }
   const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
   GeneralMatrix moved;
   moved.size = matrix.size;
@@ -41,7 +44,8 @@ GeneralMatrix permuted(const GeneralMatrix& matrix,
     }
     moved.column_start.push_back(std::ssize(moved.row));
   }
-  return transposed(transposed(moved));  // sorts
+  sort_columns(moved);
+  return moved;
 }
 
 std::vector<std::int32_t> systems_of_columns(const Symbolic& symbolic) {

@@ -25,8 +25,8 @@ struct BlockForm {
 };
 
 /// P C P^T, with increasing rows; permutation[new] = old.
-/// @par Cost  O(n + nonzeros)
-[[nodiscard]] GeneralMatrix permuted(const GeneralMatrix& matrix,
+/// @par Cost  O(n + nonzeros) and a sort of each column that is out of order
+[[nodiscard]] GeneralMatrix permuted(GeneralMatrix&& matrix,
                                      std::span<const std::int32_t> permutation);
 
 /// Puts the independent systems in order. Takes the coupling over.

@@ -10,7 +10,9 @@ bool joins_previous(const Symbolic& symbolic, const AssemblyTree& tree,
       symbolic.parent[s] < 0 || symbolic.parent[s] != symbolic.parent[s - 1])
     return false;
   const auto rows = symbolic.rows_of(s), before = symbolic.rows_of(s - 1);
-  return !rows.empty() && std::ranges::equal(rows, before);
+  // Few rows mostly: a loop, not a call that compares bytes.
+  const auto same = [](std::int32_t a, std::int32_t b) { return a == b; };
+  return !rows.empty() && std::ranges::equal(rows, before, same);
 }
 
 bool is_joined(const Symbolic& symbolic, const AssemblyTree& tree,

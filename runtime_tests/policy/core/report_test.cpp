@@ -273,6 +273,15 @@ TEST(ProcessMemory, IsReadFromTheSystemsText) {
   }
 }
 
+TEST(ProcessMemory, ReadsTheFieldThatIsAskedFor) {
+  const char* text = "VmPeak:\t9000 kB\nxVmSize:\t7 kB\nVmSize:\t  8000 kB\n";
+  EXPECT_EQ(status_field(text, "VmPeak"), 9000 * 1024);
+  EXPECT_EQ(status_field(text, "VmSize"), 8000 * 1024);
+  EXPECT_EQ(status_field(text, "VmData"), std::nullopt);
+  EXPECT_EQ(status_field(text, "Vm"), std::nullopt);
+  EXPECT_TRUE(status_field(process_status(), "VmRSS").has_value());
+}
+
 TEST(ProcessMemory, SeesWhatThisProcessTouches) {
   const Bytes before = process_memory().vm_rss.value();
   const std::vector<char> touched(64 * kMiB, 1);

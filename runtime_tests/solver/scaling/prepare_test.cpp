@@ -219,7 +219,8 @@ TEST(Refill, GivesWhatPreparingWithTheSameTransformationGives) {
     std::shuffle(order.begin(), order.end(), random);
     SquareMatrix target = permuted(prepared.matrix, order);
     GeneralMatrix coupling;
-    if (prepared.coupling.size > 0) coupling = permuted(prepared.coupling, order);
+    if (prepared.coupling.size > 0)
+      coupling = permuted(GeneralMatrix(prepared.coupling), order);
 
     for (double& value : instance.a.value) value *= static_cast<double>(1 + random() % 4);
     for (std::int32_t i = 0; instance.kind != FactorKind::kLu && i < instance.a.size;
@@ -234,7 +235,7 @@ TEST(Refill, GivesWhatPreparingWithTheSameTransformationGives) {
     ASSERT_EQ(target.lower.value, permuted(prepared.matrix, order).lower.value);
     ASSERT_EQ(target.upper, permuted(prepared.matrix, order).upper);
     if (coupling.size > 0) {
-      ASSERT_EQ(coupling.value, permuted(prepared.coupling, order).value);
+      ASSERT_EQ(coupling.value, permuted(GeneralMatrix(prepared.coupling), order).value);
     }
   }
 }
