@@ -74,6 +74,16 @@ if(NOT (ESPALIER_WITH_STARPU AND STARPUMPI_FOUND AND MPI_C_FOUND))
   set(ESPALIER_WITH_MPI OFF)
 endif()
 
+# espalier_module(TARGET NAME SOURCES …): lib<NAME>.so, which programs load when they need
+# what is linked to it: machine/load_module.h.
+function(espalier_module target name)
+  add_library(${target} MODULE ${ARGN})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} INSTALL_RPATH $ORIGIN/..)
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
+  install(TARGETS ${target} DESTINATION ${CMAKE_INSTALL_LIBDIR}/espalier
+          COMPONENT program)
+endfunction()
+
 # Flags of our own targets; not exported.
 add_library(espalier_flags INTERFACE)
 target_compile_options(espalier_flags INTERFACE
