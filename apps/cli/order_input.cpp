@@ -15,7 +15,8 @@
 #include "espalier/model/operator_tasks.h"
 #include "espalier/training/transformer.h"
 #ifdef ESPALIER_WITH_ONNX
-#include "espalier/io/onnx/read_operator_graph.h"
+#include "espalier/io/onnx/onnx_module.h"
+#include "espalier/machine/load_module.h"
 #endif
 
 namespace espalier::cli {
@@ -48,9 +49,11 @@ std::string ending(const std::string& path) {
 
 OperatorGraph read_onnx(const GraphSource& source) {
 #ifdef ESPALIER_WITH_ONNX
-  return read_operator_graph(source.file, {.batch = source.batch,
-                                           .dimensions = source.dimensions,
-                                           .keep_weights = !source.free_weights});
+  const auto& module = module_table<OnnxModule>("libespalier_onnx.so", "ONNX models",
+                                                "espalier_onnx_module");
+  return module.read(source.file, {.batch = source.batch,
+                                   .dimensions = source.dimensions,
+                                   .keep_weights = !source.free_weights});
 #else
   throw FileError(source.file, 0, "this program was built without ONNX (libonnx-dev)");
 #endif

@@ -1,5 +1,5 @@
 # cmake -D BUILD=… -D SOURCE=… -D WORK=… -D LIBDIR=… -D VERSION=… -D CONFIG=…
-#       [-D LINTIAN=…] -P run.cmake
+#       -D TRAINS=… [-D LINTIAN=…] -P run.cmake
 # Builds the Debian packages, looks at what is in them and what they need, takes them out
 # into an empty folder, and compiles and runs a program of C against that.
 
@@ -75,3 +75,6 @@ set(ENV{LD_LIBRARY_PATH} ${WORK}/root/${lib})
 set(ENV{STARPU_SILENT} 1)
 run(${WORK}/example ${WORK}/factor)
 run(${WORK}/root/usr/bin/espalier solve --grid 9x9x9 --memory min)
+if(TRAINS)  # with the library that is loaded for it
+  run(${WORK}/root/usr/bin/espalier train --mlp 8x4 --steps 2)
+endif()

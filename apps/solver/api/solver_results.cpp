@@ -175,8 +175,8 @@ void take_outside(const ScaledPermutation& map, std::size_t n,
     std::optional<int> most;
     for (std::size_t i = 0; i < n && !scale.empty(); ++i)
       if (own[i] != 0)
-        most =
-            std::max(most.value_or(INT_MIN), std::ilogb(own[i]) + std::ilogb(scale[i / parts]));
+        most = std::max(most.value_or(INT_MIN),
+                        std::ilogb(own[i]) + std::ilogb(scale[i / parts]));
     for (double& each : own) each = std::ldexp(each, -most.value_or(0));
     map.solution_to_outer(own, outer);
     std::ranges::copy(outer, own.begin());

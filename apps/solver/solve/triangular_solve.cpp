@@ -3,6 +3,7 @@
 #include "solver/solve/triangular_solve.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "solver/kernels/block_solve.h"

@@ -50,12 +50,9 @@ struct KernelTensors {
   [[nodiscard]] const TensorShape& output(std::size_t i) const;
 };
 
-/// Through oneDNN where it has the primitive, single precision.
+/// By plain loops in double precision and the plain format: the oracle. Through oneDNN:
+/// dnnl_kernels.h.
 /// @throws InvalidInput for tensors that do not go together
-[[nodiscard]] std::unique_ptr<Kernel> make_dnnl_kernel(const OperatorSpec& spec,
-                                                       const KernelTensors& tensors);
-
-/// By plain loops in double precision and the plain format: the oracle.
 [[nodiscard]] std::unique_ptr<Kernel> make_reference_kernel(const OperatorSpec& spec,
                                                             const KernelTensors& tensors);
 

@@ -12,7 +12,7 @@
 #include "espalier/model/operator_tasks.h"
 #include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
-#include "training/operators/dnnl_products.h"
+#include "training/operators/dnnl_kernels.h"
 #include "training/step/initial_values.h"
 #include "training/step/input_values.h"
 #include "training/step/kernel_threads.h"

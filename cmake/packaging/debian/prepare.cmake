@@ -47,7 +47,7 @@ License: Apache-2.0
   if(markdown)
     execute_process(COMMAND gzip -9 -n -f ${markdown} COMMAND_ERROR_IS_FATAL ANY)
   endif()
-  if(component MATCHES "library|adapters")
+  if(component MATCHES "library|adapters|program")
     # CPack writes these scripts itself, whatever triggers there are.
     file(WRITE ${root}/usr/share/lintian/overrides/${package}
          "${package}: maintscript-calls-ldconfig *\n")

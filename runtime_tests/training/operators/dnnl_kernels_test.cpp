@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "training/operators/dnnl_kernels.h"
 #include "training/operators/oracle.h"
 
 namespace espalier::training {

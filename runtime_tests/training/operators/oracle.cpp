@@ -3,6 +3,10 @@
 #include <cstring>
 #include <functional>
 
+#ifdef ESPALIER_WITH_DNNL
+#include "training/operators/dnnl_kernels.h"
+#endif
+
 namespace espalier::training {
 namespace {
 

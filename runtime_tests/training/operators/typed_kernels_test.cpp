@@ -4,6 +4,9 @@
 
 #include "espalier/model/error.h"
 #include "training/operators/oracle.h"
+#ifdef ESPALIER_WITH_DNNL
+#include "training/operators/dnnl_kernels.h"
+#endif
 
 namespace espalier::training {
 namespace {

@@ -16,6 +16,7 @@
 #include "espalier/io/onnx/read_operator_graph.h"
 #include "espalier/training/fold_constants.h"
 #include "solver/runtime/runtime.h"
+#include "training/operators/dnnl_kernels.h"
 #include "training/step/initial_values.h"
 #include "training/step/input_values.h"
 #include "training/step/kernel_threads.h"

@@ -9,6 +9,7 @@
 
 #include "espalier/model/operator_tasks.h"
 #include "solver/runtime/runtime.h"
+#include "training/operators/dnnl_kernels.h"
 #include "training/step/initial_values.h"
 #include "training/step/input_values.h"
 #include "training/step/kernel_threads.h"

@@ -1,4 +1,9 @@
+#include "training/operators/dnnl_module.h"
+
 #include <fmt/format.h>
+#include <oneapi/dnnl/dnnl.h>
+
+#include <vector>
 
 #include "espalier/model/error.h"
 #include "training/operators/dnnl_program.h"
@@ -6,9 +11,10 @@
 #include "training/operators/plain_kernels.h"
 
 namespace espalier::training {
+namespace {
 
-std::unique_ptr<Kernel> make_dnnl_kernel(const OperatorSpec& spec,
-                                         const KernelTensors& tensors) {
+std::unique_ptr<Kernel> make_kernel(const OperatorSpec& spec,
+                                    const KernelTensors& tensors) {
   if (auto kernel = make_typed_kernel(spec, tensors, ElementType::kFloat32))
     return kernel;
   try {
@@ -23,4 +29,18 @@ std::unique_ptr<Kernel> make_dnnl_kernel(const OperatorSpec& spec,
   throw InvalidInput("no kernel for an operator of this kind");
 }
 
+void make_product_code() {
+  constexpr std::int64_t kOrder = 64;
+  const std::vector<float> a(kOrder * kOrder), b = a;
+  std::vector<float> c = a;
+  static_cast<void>(dnnl_sgemm('N', 'N', kOrder, kOrder, kOrder, 1, a.data(), kOrder,
+                               b.data(), kOrder, 0, c.data(), kOrder));
+}
+
+}  // namespace
 }  // namespace espalier::training
+
+extern "C" __attribute__((visibility("default")))
+const espalier::training::DnnlModule espalier_dnnl_module{
+    .make_kernel = espalier::training::make_kernel,
+    .make_product_code = espalier::training::make_product_code};

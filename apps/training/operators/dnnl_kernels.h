@@ -1,8 +1,16 @@
 #pragma once
 
-#include "espalier/model/units.h"
+#include "training/operators/kernel.h"
 
 namespace espalier::training {
+
+// Kernels through oneDNN. The first call of any of these loads libespalier_dnnl.so
+// (espalier/machine/load_module.h) and oneDNN with it. @throws Error where it is missing
+
+/// Through oneDNN where it has the primitive, single precision.
+/// @throws InvalidInput for tensors that do not go together
+[[nodiscard]] std::unique_ptr<Kernel> make_dnnl_kernel(const OperatorSpec& spec,
+                                                       const KernelTensors& tensors);
 
 /// oneDNN makes the code of its products of matrices at the first one, some 7 MiB that
 /// are no part of any kernel; this has it made now. Later calls do nothing.
