@@ -90,8 +90,7 @@ void Front<T>::close_exchange(bool has_tail) {
   template void Front<T>::open_tail();                    \
   template auto Front<T>::tail()->Parts;                  \
   template void Front<T>::close_exchange(bool);
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver
