@@ -60,6 +60,12 @@ struct SolverOptions {
   Bytes delay_reserve = Bytes{1} << 20;
   /// Directory for what does not fit in the bound; empty: everything stays in memory.
   std::string out_of_core;
+  /// Block low rank: what a tile of the factor of a large front may lose, in the Frobenius
+  /// norm, over the square root of the largest entry of the (scaled) matrix; refinement
+  /// makes up for it. 0: nothing is compressed. Cholesky alone, in core and in one
+  /// process; such a factorisation is not saved. A matrix whose Cholesky fails goes on as
+  /// L D L^T without compression.
+  double low_rank = 0;
   bool refine = true;
   /// Solutions as the factor gives them, and nothing is said of their errors: for those
   /// who refine themselves. Goes with `refine` = false.

@@ -70,7 +70,8 @@ class Factorisation {
                  .meter = &meter_,
                  .pool = &pool_,
                  .done = &done_,
-                 .stop = [this] { stop(); }},
+                 .stop = [this] { stop(); },
+                 .low_rank = input.low_rank},
         arguments_(tree_.nodes.size()),
         children_left_(tree_.nodes.size()),
         tiled_(tree_.nodes.size()),
@@ -132,6 +133,7 @@ class Factorisation {
     report.allocated_peak = meter_.peak();
     report.tasks = tasks_.load();
     report.pivots = log_.statistics();
+    report.low_rank = factor_.low_rank();
     meter_.record_to(nullptr);
     if (error_) std::rethrow_exception(error_);
     if (recorder_ && !log_.failed()) report.run = recorder_->record(tree_);
