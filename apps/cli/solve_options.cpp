@@ -136,7 +136,8 @@ void refuse_beside_factor(CLI::App& app) {
     for (const char* other :
          {"MATRIX", "--grid", "--shift", "--save", "--kind", "--precision", "--scaling",
           "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
-          "--ordering", "--order", "--mapping", "--low-rank", "--explain", "--report", "--schur"})
+          "--ordering", "--order", "--mapping", "--low-rank", "--explain", "--report",
+          "--schur"})
       if (app.count(other) > 0)
         throw CLI::ValidationError(other, "not with --factor, which has decided it");
   });
@@ -156,10 +157,11 @@ void check_low_rank(const SolveOptions& options) {
        {std::pair("--out-of-core", &options.solver.out_of_core),
         std::pair("--save", &options.save)})
     if (!value->empty())
-      throw Refused(fmt::format("--low-rank {}: not with {} {}, which takes panels as they "
-                                "were laid out",
-                                tolerance, option, *value),
-                    drop_option("--low-rank"));
+      throw Refused(
+          fmt::format("--low-rank {}: not with {} {}, which takes panels as they "
+                      "were laid out",
+                      tolerance, option, *value),
+          drop_option("--low-rank"));
 }
 
 void check_combinations(const SolveOptions& options) {

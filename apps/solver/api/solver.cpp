@@ -43,6 +43,18 @@ SolverOptions on_runtime(SolverOptions options, const Runtime* runtime) {
 
 namespace {
 
+// Of moduli, of the whole symmetric matrix.
+std::vector<double> row_sums(const SymmetricMatrix& lower) {
+  std::vector<double> sums(static_cast<std::size_t>(lower.size), 0);
+  for (std::int32_t j = 0; j < lower.size; ++j)
+    for (auto p = lower.column_start[j]; p < lower.column_start[j + 1]; ++p) {
+      const double value = std::abs(lower.value[p]);
+      sums[lower.row[p]] += value;
+      if (lower.row[p] != j) sums[j] += value;
+    }
+  return sums;
+}
+
 InvalidInput low_rank_needs_cholesky(double tolerance) {
   return InvalidInput(fmt::format(
       "options.low_rank is {}: L L^T alone is compressed, of symmetric positive definite "
@@ -235,7 +247,14 @@ FactorInput Solver::input() const {
           bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least,
           options_.record_run,
           lease_ ? &lease_->held() : nullptr,
-          {.tolerance = options_.low_rank * std::sqrt(largest_entry_)}};
+          low_rank_options()};
+}
+
+LowRankOptions Solver::low_rank_options() const {
+  if (options_.low_rank == 0) return {};
+  const std::vector<double> sums = row_sums(analysis_.permuted.lower);
+  const double norm = sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
+  return {.tolerance = options_.low_rank * std::sqrt(norm)};
 }
 
 void Solver::forget_factor() {

@@ -48,8 +48,7 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
         panel - factor.storage[context.tree.node_of_front[front]].template as<T>();
   if (context.low_rank.tolerance > 0 &&
       context.tree.nodes[context.tree.node_of_front[front]].low_rank)
-    factor.front[front].low_rank =
-        std::make_unique<LowRankPanel>(storage_.panel_layout);
+    factor.front[front].low_rank = std::make_unique<LowRankPanel>(storage_.panel_layout);
   if (kind() == FactorKind::kCholesky) return;
   const std::int32_t first = symbolic.first_column[front];
   row_order_ = own != nullptr ? own->row_order.data() : factor.row_order.data() + first;

@@ -50,10 +50,10 @@ void Front<T>::compact() {
   storage.drain(panel.compact_entries * bytes, storage.size());
 }
 
-#define ESPALIER_INSTANTIATE(T)                                       \
-  template void Front<T>::compress(std::int32_t, std::int32_t);       \
-  template void Front<T>::update_by_tiles(std::int32_t, std::int32_t, \
-                                          std::int32_t, std::int32_t); \
+#define ESPALIER_INSTANTIATE(T)                                                     \
+  template void Front<T>::compress(std::int32_t, std::int32_t);                     \
+  template void Front<T>::update_by_tiles(std::int32_t, std::int32_t, std::int32_t, \
+                                          std::int32_t);                            \
   template void Front<T>::compact();
 ESPALIER_INSTANTIATE(float)
 ESPALIER_INSTANTIATE(double)

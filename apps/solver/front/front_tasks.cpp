@@ -314,8 +314,8 @@ Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree) {
   for (const AssemblyTree::Node& node : tree.nodes)
     if (node.low_rank) {
       const std::int64_t own = tree.block_width[node.last_front];
-      entries = std::max({entries, kernels::update_scratch(own),
-                          kernels::compress_scratch(own, own)});
+      entries = std::max(
+          {entries, kernels::update_scratch(own), kernels::compress_scratch(own, own)});
     }
   for (const AssemblyTree::Node& node : tree.nodes)
     if (node.contribution_at >= 0)

@@ -28,8 +28,8 @@ void add_to(LowRankStatistics& sum, const LowRankPanel& panel, Bytes entry_bytes
   sum.flops += static_cast<Flops>(panel.flops.load());
 }
 
-// What is left of a block column never goes beyond where the column began, but may overlap
-// with the column itself: it is put together elsewhere first.
+// What is left of a block column never goes beyond where the column began, but may
+// overlap with the column itself: it is put together elsewhere first.
 template <class T>
 void compact_panel(LowRankPanel& panel, T* data, T* column) {
   std::vector<std::int64_t> place(panel.rank.size(), 0);

@@ -14,7 +14,8 @@ namespace espalier::solver {
 
 /// How panels are compressed.
 struct LowRankOptions {
-  /// What a tile of the factor may lose, in the Frobenius norm; 0: panels stay as they are.
+  /// What a tile of the factor may lose, in the Frobenius norm; 0: panels stay as they
+  /// are.
   double tolerance = 0;
 };
 
@@ -33,8 +34,8 @@ struct LowRankStatistics {
 /// the panel; blocks are those of FrontStorage.
 ///
 /// While the front is factored a tile stands where the panel has it, compressed in place
-/// (kernels::compress_tile()). compact_panel() puts them one after the other, and the rest
-/// of the memory leaves.
+/// (kernels::compress_tile()). compact_panel() puts them one after the other, and the
+/// rest of the memory leaves.
 struct LowRankPanel {
   explicit LowRankPanel(const Trapezoid& panel)
       : layout(panel),
@@ -48,15 +49,13 @@ struct LowRankPanel {
                           : layout.columns() + (block - panels) * width();
   }
   [[nodiscard]] std::int32_t rows(std::int32_t block) const {
-    const std::int32_t end =
-        block < layout.blocks() ? layout.columns() : layout.rows();
+    const std::int32_t end = block < layout.blocks() ? layout.columns() : layout.rows();
     return std::min(width(), end - first(block));
   }
   /// The block that begins with a row.
   [[nodiscard]] std::int32_t block_of(std::int32_t row) const {
-    return row < layout.columns()
-               ? row / width()
-               : layout.blocks() + (row - layout.columns()) / width();
+    return row < layout.columns() ? row / width()
+                                  : layout.blocks() + (row - layout.columns()) / width();
   }
   [[nodiscard]] std::size_t number(std::int32_t row, std::int32_t column) const {
     return static_cast<std::size_t>(column) * blocks + row;
@@ -87,9 +86,10 @@ struct LowRankPanel {
   }
 
   Trapezoid layout;
-  std::int32_t blocks;              ///< of the front
-  std::vector<std::int32_t> rank;   ///< of each tile, number()
-  std::vector<std::int64_t> place;  ///< likewise, in entries; empty: as the panel has them
+  std::int32_t blocks;             ///< of the front
+  std::vector<std::int32_t> rank;  ///< of each tile, number()
+  std::vector<std::int64_t>
+      place;  ///< likewise, in entries; empty: as the panel has them
   std::int64_t compact_entries = 0;
   std::atomic<std::int64_t> flops{0}, full_flops{0};
 };
@@ -100,8 +100,7 @@ template <class T>
 [[nodiscard]] std::pair<const T*, std::int32_t> diagonal_block(
     const LowRankPanel* low_rank, const Trapezoid& layout, const T* panel,
     std::int32_t block) {
-  if (low_rank == nullptr)
-    return {panel + layout.offset(block), layout.leading(block)};
+  if (low_rank == nullptr) return {panel + layout.offset(block), layout.leading(block)};
   const kernels::Tile<T> tile = low_rank->tile(panel, block, block);
   return {tile.u, tile.ldu};
 }

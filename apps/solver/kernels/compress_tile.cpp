@@ -32,7 +32,8 @@ ESPALIER_MULTIVERSION T square_norm(std::int32_t n, const T* x) {
 }
 
 // x := x - tau v (v^T x) for v with a first entry of 1, which is not read. @return the
-// square of the norm of x without its first entry: summed, not what is left of another sum
+// square of the norm of x without its first entry: summed, not what is left of another
+// sum
 template <class T>
 ESPALIER_MULTIVERSION T reflect(std::int32_t n, T tau, const T* v, T* x) {
   std::array<T, kLanes> sums{};
@@ -54,6 +55,14 @@ ESPALIER_MULTIVERSION T reflect(std::int32_t n, T tau, const T* v, T* x) {
     sums[0] += x[i] * x[i];
   }
   return total(sums);
+}
+
+// Whether a rest that fell from `all` in `rank` steps will be above `most` at the limit:
+// what is left falls more slowly than what went before. A guess that only costs memory.
+constexpr std::int32_t kLook = 8;
+bool hopeless(double all, double rest, double most, std::int32_t rank,
+              std::int32_t limit) {
+  return std::log(rest / most) * rank > std::log(all / rest) * (limit - rank);
 }
 
 /// Householder QR with column pivoting of a copy of a tile, column by column.
@@ -132,7 +141,8 @@ std::int32_t compress_tile(std::int32_t m, std::int32_t n, T* a, std::int32_t ld
   PivotedQr<T> qr(m, n, a, lda, scratch.data());
   const double all = qr.rest(0), most = tolerance * tolerance;
   // Squares that vanish, or that may: nothing is known of what they stand for.
-  const bool vanish = most < std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  const bool vanish =
+      most < std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
   if (!std::isfinite(all) || (vanish && all > 0)) return kFullRank;
   if (vanish && !std::all_of(scratch.begin(), scratch.begin() + std::int64_t{m} * n,
                              [](T value) { return value == 0; }))
@@ -141,9 +151,11 @@ std::int32_t compress_tile(std::int32_t m, std::int32_t n, T* a, std::int32_t ld
   // Of rank r it takes r (m + n) entries.
   const auto limit = static_cast<std::int32_t>(
       std::min<std::int64_t>(n / 2, std::int64_t{m} * n / (m + n)));
-  for (; qr.rest(rank) > most; ++rank) {
-    if (rank == limit) return kFullRank;
-    qr.step(rank);
+  for (double rest = all; rest > most; rest = qr.rest(rank)) {
+    if (rank == limit ||
+        (rank % kLook == kLook - 1 && hopeless(all, rest, most, rank, limit)))
+      return kFullRank;
+    qr.step(rank++);
   }
   qr.write(rank, a, lda);
   return rank;

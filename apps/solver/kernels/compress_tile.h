@@ -17,13 +17,15 @@ constexpr std::int32_t kMostTileColumns = 512;
 /// whose rest, measured and not estimated, is within the tolerance. U has orthonormal
 /// columns.
 ///
-/// In place: U becomes the columns [0, r) of the tile, m rows, and V its columns [r, 2 r),
-/// n rows. So m >= n and 2 r <= n are needed; any other tile is left as it is.
+/// In place: U becomes the columns [0, r) of the tile, m rows, and V its columns [r, 2
+/// r), n rows. So m >= n and 2 r <= n are needed; any other tile is left as it is.
 ///
 /// @param tolerance  0: nothing is compressed but zeros
 /// @param scratch    compress_scratch(m, n) entries
-/// @return r, or kFullRank: the tile is as it was. Tiles with entries that are not finite,
-///         or whose squares are not, stay as they are
+/// @return r, or kFullRank: the tile is as it was. So stay tiles with entries that are
+/// not
+///         finite, or whose squares are not, and those whose rest falls so slowly that it
+///         would be above the tolerance at r = n / 2 at the same pace
 /// @par Cost  6 m n r flops
 /// @par Test  CompressTile.*, against singular values that are known
 template <class T>

@@ -33,8 +33,8 @@ class Gathered {
       : m_(m), n_(n), lower_(lower), c_(c), ldc_(ldc) {
     const std::int64_t width = std::max(m, n);
     // The product of two right factors has at most width x width entries.
-    most_ = static_cast<std::int32_t>(
-        (std::int64_t(scratch.size()) - width * width) / (2 * width));
+    most_ = static_cast<std::int32_t>((std::int64_t(scratch.size()) - width * width) /
+                                      (2 * width));
     ESPALIER_ASSERT(most_ >= width, "scratch is short");
     core_ = scratch.data();
     x_ = core_ + width * width;

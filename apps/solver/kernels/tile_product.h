@@ -32,8 +32,8 @@ struct TileTerm {
 /// C := C - sum of A B^T over the terms; C is m x n, or its lower trapezoid where `lower`
 /// says so: then m >= n, and of each product the first n rows are symmetric.
 ///
-/// Of a term, the factors of the smaller rank are gathered beside those of others, so that
-/// C is updated by few products of many columns.
+/// Of a term, the factors of the smaller rank are gathered beside those of others, so
+/// that C is updated by few products of many columns.
 ///
 /// @param scratch  update_scratch() entries
 /// @return flops

@@ -336,9 +336,9 @@ TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t 
                               std::ceil(rows / width));
   return {.panels = panels,
           .blocks = blocks,
-          .group = low_rank ? 1
-                            : static_cast<std::int32_t>(
-                                  std::clamp(high, 1.0, Flops(blocks))),
+          .group = low_rank
+                       ? 1
+                       : static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(blocks))),
           .slices = slices,
           .window = 2 * slices,
           .batch = low_rank ? kBatch : 1,

@@ -123,9 +123,9 @@ struct AssemblyTree {
                                    std::int32_t panels, std::int32_t blocks,
                                    bool may_delay);
 
-/// Fronts of at least so many pivots are compressed, in tiles of so many columns: on grids
-/// of 60^3 and 80^3 tiles of 128 take the least entries, and hardly more than others of
-/// those between 96 and 256 (docs/decisions/0152).
+/// Fronts of at least so many pivots are compressed, in tiles of so many columns: on
+/// grids of 60^3 and 80^3 tiles of 128 take the least entries, and hardly more than
+/// others of those between 96 and 256 (docs/decisions/0152).
 constexpr std::int32_t kLowRankPivots = 128, kLowRankWidth = 128;
 
 /// @throws OverflowError when sizes leave the 64-bit range

@@ -182,7 +182,8 @@ void add_panel(const TileShape& shape, std::int32_t column,
 void add_state(const TileShape& shape, std::int32_t row, std::int32_t column,
                std::int32_t updates, std::vector<TileTask>& result) {
   if (updates > 0) {
-    result.push_back({Kind::kUpdate, column, row, (updates - 1) / shape.batch * shape.batch});
+    result.push_back(
+        {Kind::kUpdate, column, row, (updates - 1) / shape.batch * shape.batch});
     return;
   }
   for (std::int32_t s = 0; s < shape.slices; ++s)

@@ -16,8 +16,8 @@ struct TileTask {
     kFactor,    ///< the diagonal block of `column` and the other rows of its group
     kSolve,     ///< the rows of group `row` in factored block column `column`
     kAccept,    ///< the pivots of `column` that all of its rows bear; the rest put back
-    kUpdate,    ///< the same rows, updated by block column `source`, or a batch from it on
-    kFinish     ///< the columns that were put off, once more together
+    kUpdate,  ///< the same rows, updated by block column `source`, or a batch from it on
+    kFinish   ///< the columns that were put off, once more together
   };
   Kind kind = Kind::kAssemble;
   std::int32_t column = 0, row = 0, source = 0;
