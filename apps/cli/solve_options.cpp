@@ -99,6 +99,10 @@ void add_numerics(CLI::App& app, SolveOptions& options) {
          "beyond 1 / U; 0 < U <= 1; symmetric and general")
       ->type_name("U")
       ->default_str(fmt::format("{}", options.solver.pivot_threshold));
+  app.add_option("--low-rank", options.solver.low_rank,
+                 "Block low rank: tiles of large fronts are compressed, up\n"
+                 "to TOL of the matrix; 0: none; spd, in core")
+      ->type_name("TOL");
   app.add_flag("--no-refine", options.no_refine, "No iterative refinement");
   app.add_flag("--estimate-errors", options.solver.estimate_errors,
                "Condition number and bound of the error: a few more solves");
@@ -132,12 +136,34 @@ void refuse_beside_factor(CLI::App& app) {
     for (const char* other :
          {"MATRIX", "--grid", "--shift", "--save", "--kind", "--precision", "--scaling",
           "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
-          "--ordering", "--order", "--mapping", "--explain", "--report", "--schur"})
+          "--ordering", "--order", "--mapping", "--low-rank", "--explain", "--report",
+          "--schur"})
       if (app.count(other) > 0)
         throw CLI::ExcludesError(
             fmt::format("--factor goes without {}: the file has decided it", other),
             CLI::ExitCodes::ExcludesError);
   });
+}
+
+void check_low_rank(const SolveOptions& options) {
+  const double tolerance = options.solver.low_rank;
+  if (!(tolerance >= 0 && tolerance < 1))
+    throw Refused(fmt::format("--low-rank {}: not in [0, 1)", tolerance),
+                  set_option("--low-rank", "1e-8"));
+  if (tolerance == 0) return;
+  if (options.solver.kind && options.solver.kind != FactorKind::kCholesky)
+    throw Refused(
+        fmt::format("--low-rank {}: L L^T alone is compressed, --kind spd", tolerance),
+        drop_option("--low-rank"));
+  for (const auto& [option, value] :
+       {std::pair("--out-of-core", &options.solver.out_of_core),
+        std::pair("--save", &options.save)})
+    if (!value->empty())
+      throw Refused(
+          fmt::format("--low-rank {}: not with {} {}, which takes panels as they "
+                      "were laid out",
+                      tolerance, option, *value),
+          drop_option("--low-rank"));
 }
 
 void check_combinations(const SolveOptions& options) {
@@ -171,6 +197,7 @@ void check_combinations(const SolveOptions& options) {
         "--scaling matching: --kind spd has its pivots on the diagonal; "
         "take equilibrate or auto",
         set_option("--scaling", "auto"));
+  check_low_rank(options);
   if (!options.trace.empty() && !options.solver.out_of_core.empty())
     throw Refused(
         fmt::format("--trace {}: not with --out-of-core, where tasks wait for a file",

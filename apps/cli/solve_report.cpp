@@ -129,6 +129,26 @@ void report_pivots(Report& report, const SolveOptions& options, const Solver& so
   report.count("zero_eigenvalues", "zero eigenvalues", pivots.null_space);
 }
 
+// What compression did, where it was asked for.
+void report_low_rank(Report& report, const SolveOptions& options, const SolveRun& run) {
+  if (options.solver.low_rank == 0 || !options.factor.empty()) return;
+  const solver::LowRankStatistics& done = run.factor.low_rank;
+  report.heading("Block low rank");
+  report.number("low_rank_tolerance", "tolerance", options.solver.low_rank);
+  report.count("low_rank_blocks", "blocks of large fronts", done.blocks);
+  report.count("low_rank_compressed", "  compressed", done.compressed);
+  report.ratio("low_rank_mean", "  mean rank of these",
+               done.compressed > 0 ? static_cast<double>(done.rank_sum) /
+                                         static_cast<double>(done.compressed)
+                                   : 0);
+  report.count("low_rank_max", "  largest", done.rank_max);
+  report.bytes("low_rank_full_bytes", "panels of these fronts in full", done.full_bytes);
+  report.bytes("low_rank_bytes", "  compressed", done.bytes);
+  report.flops("low_rank_full_flops", "updates inside these fronts in full",
+               done.full_flops);
+  report.flops("low_rank_flops", "  done", done.flops);
+}
+
 void report_result(Report& report, const SolveOptions& options, const SolveRun& run) {
   const solver::Refinement& refinement = run.solution.refinement;
   report.heading("Result");
@@ -223,6 +243,7 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
     report_saved_memory(report, solver, run);
   report_time(report, options, solver, run);
   report_pivots(report, options, solver, run);
+  report_low_rank(report, options, run);
   report_result(report, options, run);
   report.flag("singular", run.solution.doubts.singular ? "singular" : "",
               run.solution.doubts.singular);

@@ -42,6 +42,29 @@ SolverOptions on_runtime(SolverOptions options, const Runtime* runtime) {
   return options;
 }
 
+namespace {
+
+// Of moduli, of the whole symmetric matrix.
+std::vector<double> row_sums(const SymmetricMatrix& lower) {
+  std::vector<double> sums(static_cast<std::size_t>(lower.size), 0);
+  for (std::int32_t j = 0; j < lower.size; ++j)
+    for (auto p = lower.column_start[j]; p < lower.column_start[j + 1]; ++p) {
+      const double value = std::abs(lower.value[p]);
+      sums[lower.row[p]] += value;
+      if (lower.row[p] != j) sums[j] += value;
+    }
+  return sums;
+}
+
+InvalidInput low_rank_needs_cholesky(double tolerance) {
+  return InvalidInput(fmt::format(
+      "options.low_rank is {}: L L^T alone is compressed, of symmetric positive definite "
+      "matrices",
+      tolerance));
+}
+
+}  // namespace
+
 void check(const SolverOptions& options) {
   if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 1))
     throw InvalidInput(fmt::format("options.pivot_threshold is {}: not in (0, 1]",
@@ -52,6 +75,16 @@ void check(const SolverOptions& options) {
   if (options.prepare.weak_diagonal < 0 || std::isnan(options.prepare.weak_diagonal))
     throw InvalidInput(fmt::format("options.prepare.weak_diagonal is {}: negative",
                                    options.prepare.weak_diagonal));
+  if (!(options.low_rank >= 0 && options.low_rank < 1))
+    throw InvalidInput(
+        fmt::format("options.low_rank is {}: not in [0, 1)", options.low_rank));
+  if (options.low_rank > 0 && !options.out_of_core.empty())
+    throw InvalidInput(fmt::format(
+        "options.low_rank is {}: not with options.out_of_core, whose panels are read as "
+        "they were laid out",
+        options.low_rank));
+  if (options.low_rank > 0 && options.kind && options.kind != FactorKind::kCholesky)
+    throw low_rank_needs_cholesky(options.low_rank);
   if (options.record_run && !options.out_of_core.empty())
     throw InvalidInput(
         "options.record_run: what a run out of core waits for is not known");
@@ -88,6 +121,9 @@ Solver::Solver(Runtime& runtime, ComplexMatrix&& matrix, const SolverOptions& op
 Solver::Solver(Runtime* runtime, ComplexMatrix&& matrix, const SolverOptions& options,
                const std::function<void(std::string_view)>& step)
     : Solver(runtime, options) {
+  if (options_.low_rank > 0)
+    throw InvalidInput(fmt::format("options.low_rank is {}: not of complex matrices",
+                                   options_.low_rank));
   if (matrix.symmetry == ComplexSymmetry::kSymmetric) options_.kind = FactorKind::kLdlt;
   begin(moduli(matrix), step, &matrix);
 }
@@ -136,6 +172,7 @@ void Solver::start_runtime() {
 AnalyseOptions Solver::analyse_options(FactorKind kind) const {
   AnalyseOptions analysing = options_.analysis;
   analysing.workers = options_.workers;
+  if (options_.low_rank > 0) analysing.clusters = {kLowRankPivots, kLowRankWidth};
   if (may_be_whole() && !processes_) analysing.bundles.least_flops = whole_flops(kind);
   return analysing;
 }
@@ -144,6 +181,8 @@ AnalyseOptions Solver::analyse_options(FactorKind kind) const {
 void Solver::analyse_given(InputMatrix&& matrix, bool whole) {
   const FactorKind kind = options_.kind ? *options_.kind : kind_of(matrix);
   if (options_.kind) require_kind(matrix, kind);
+  if (options_.low_rank > 0 && kind != FactorKind::kCholesky)
+    throw low_rank_needs_cholesky(options_.low_rank);
   PrepareOptions preparing = options_.prepare;
   // What is in the file is read node by node, not block by block, and processes share one
   // tree.
@@ -186,7 +225,8 @@ AssemblyOptions Solver::assembly_options() const {
   return {.kind = tree_.kind,
           .entry_bytes = numeric_->entry_bytes(),
           .workers = tree_workers_,
-          .whole = whole_};
+          .whole = whole_,
+          .low_rank = options_.low_rank > 0 && tree_.kind == FactorKind::kCholesky};
 }
 
 bool Solver::may_be_whole() const {
@@ -233,7 +273,15 @@ FactorInput Solver::input() const {
           file_,
           bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least,
           options_.record_run,
-          lease_ ? &lease_->held() : nullptr};
+          lease_ ? &lease_->held() : nullptr,
+          low_rank_options()};
+}
+
+LowRankOptions Solver::low_rank_options() const {
+  if (options_.low_rank == 0) return {};
+  const std::vector<double> sums = row_sums(analysis_.permuted.lower);
+  const double norm = sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
+  return {.tolerance = options_.low_rank * std::sqrt(norm)};
 }
 
 void Solver::forget_factor() {

@@ -61,6 +61,12 @@ struct SolverOptions {
   Bytes delay_reserve = Bytes{1} << 20;
   /// Directory for what does not fit in the bound; empty: everything stays in memory.
   std::string out_of_core;
+  /// Block low rank: what a tile of the factor L of a large front may lose, in the
+  /// Frobenius norm, as a part of sqrt(||A||), which is the norm of L; the norm is that
+  /// of row sums of the scaled matrix. Refinement makes up for it. 0: nothing is
+  /// compressed. Cholesky alone, in core and in one process; such a factorisation is not
+  /// saved. A matrix whose Cholesky fails goes on as L D L^T without compression.
+  double low_rank = 0;
   bool refine = true;
   /// Solutions as the factor gives them, and nothing is said of their errors: for those
   /// who refine themselves. Goes with `refine` = false.
@@ -371,6 +377,7 @@ class Solver {
   [[nodiscard]] AssemblyOptions assembly_options() const;
   [[nodiscard]] FactorInput input() const;
   [[nodiscard]] PivotOptions pivot_options() const;
+  [[nodiscard]] LowRankOptions low_rank_options() const;
   void measure_entries();
   /// Threads that compute.
   [[nodiscard]] std::int32_t workers() const { return whole_ ? 1 : options_.workers; }

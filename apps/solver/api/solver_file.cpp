@@ -12,6 +12,10 @@ void Solver::save(const std::string& path) const {
   if (!factored_) throw InvalidInput("save: factorise first");
   if (analysis_.symbolic.kept() > 0)
     throw InvalidInput("save: variables are kept (options.schur); that is not saved");
+  if (options_.low_rank > 0)
+    throw InvalidInput(
+        fmt::format("save: options.low_rank is {}; what is compressed is not saved",
+                    options_.low_rank));
   if (processes_) return save_together(path);
   SectionWriter file(path);
   save_system(system_facts(), prepared_, analysis_, tree_, file);

@@ -214,8 +214,8 @@ tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
 
 // Those of a Cholesky factor in double precision need none.
 std::int32_t Solver::least_basis() const {
-  const bool exact =
-      kind() == FactorKind::kCholesky && options_.precision == Precision::kDouble;
+  const bool exact = kind() == FactorKind::kCholesky &&
+                     options_.precision == Precision::kDouble && options_.low_rank == 0;
   return exact ? 0 : kLeastBasis;
 }
 

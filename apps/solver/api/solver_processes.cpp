@@ -48,6 +48,9 @@ void Solver::check_options_together() const {
         fmt::format("scheduler '{}': not on several processes", options_.scheduler));
   if (options_.record_run)
     throw InvalidInput("options.record_run: not on several processes");
+  if (options_.low_rank > 0)
+    throw InvalidInput(fmt::format("options.low_rank is {}: not on several processes",
+                                   options_.low_rank));
   if (options_.budget) throw InvalidInput("a budget: not on several processes");
 }
 

@@ -20,6 +20,14 @@ Trapezoid Factor<T>::panel(const Symbolic& symbolic, const AssemblyTree& tree,
 }
 
 template <class T>
+LowRankStatistics Factor<T>::low_rank() const {
+  LowRankStatistics sum;
+  for (const FrontFactor<T>& one : front)
+    if (one.low_rank) add_to(sum, *one.low_rank, sizeof(T));
+  return sum;
+}
+
+template <class T>
 Bytes Factor<T>::footprint(const Symbolic& symbolic, FactorKind kind) {
   const std::int64_t a_column = kind == FactorKind::kCholesky ? 0
                                 : kind == FactorKind::kLdlt

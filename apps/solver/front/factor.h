@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "solver/front/low_rank_panel.h"
 #include "solver/memory/page_buffer.h"
 #include "solver/memory/spill_file.h"
 #include "solver/symbolic/symbolic.h"
@@ -73,6 +74,7 @@ template <class T>
 struct FrontFactor {
   std::int64_t offset = 0;  ///< in the node's storage, in entries
   std::unique_ptr<FrontDelays<T>> delays;
+  std::unique_ptr<LowRankPanel> low_rank;  ///< null: the panel is as it was laid out
 };
 
 /// The factor, by fronts. Filled by the factorisation, read by the solve.
@@ -100,6 +102,8 @@ struct Factor {
   [[nodiscard]] std::int32_t delayed_out(std::int32_t s) const {
     return front[s].delays ? front[s].delays->delayed_out() : 0;
   }
+  /// Over all compressed fronts.
+  [[nodiscard]] LowRankStatistics low_rank() const;
   /// What the constructor allocates.
   [[nodiscard]] static Bytes footprint(const Symbolic& symbolic, FactorKind kind);
   /// The factorisation is over: its meter may go away.

@@ -46,6 +46,9 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
   if (own == nullptr)
     factor.front[front].offset =
         panel - factor.storage[context.tree.node_of_front[front]].template as<T>();
+  if (context.low_rank.tolerance > 0 &&
+      context.tree.nodes[context.tree.node_of_front[front]].low_rank)
+    factor.front[front].low_rank = std::make_unique<LowRankPanel>(storage_.panel_layout);
   if (kind() == FactorKind::kCholesky) return;
   if (context.tree.nodes[context.tree.node_of_front[front]].shared &&
       context.pivoting.delay_reserve > 0)

@@ -54,6 +54,7 @@ struct FrontContext {
     const FrontDelays<T>* const delays = delays_of_child(child);
     return delays != nullptr ? delays->delayed_out() : 0;
   }
+  LowRankOptions low_rank{};  ///< for nodes that are AssemblyTree::Node::low_rank
 };
 
 /// The numerical work on one front, piece by piece, as tasks call it:
@@ -166,6 +167,19 @@ class Front {
   void update(std::int32_t target, std::int32_t source, std::int32_t begin,
               std::int32_t end);
 
+  /// Whether solve() compresses its rows, which are those of one block. Then
+  /// update_by_tiles() takes the place of update(), and compact() comes last.
+  [[nodiscard]] bool is_low_rank() const {
+    return !kIsComplex<T> && low_rank() != nullptr;
+  }
+  /// Updates the tile of block `row` in block column `target` by the panel blocks
+  /// [source, sources_end).
+  void update_by_tiles(std::int32_t target, std::int32_t row, std::int32_t source,
+                       std::int32_t sources_end);
+  /// What compression saved leaves the panel. Nothing to do in other fronts.
+  /// @throws Error when the system has no memory
+  void compact();
+
  private:
   /// The slots of a front as rows of the block that is being factored.
   struct Slots {
@@ -180,6 +194,10 @@ class Front {
   [[nodiscard]] FrontDelays<T>* delays() const {
     return context_.factor.front[front_].delays.get();
   }
+  [[nodiscard]] LowRankPanel* low_rank() const {
+    return context_.factor.front[front_].low_rank.get();
+  }
+  void compress(std::int32_t block, std::int32_t begin);
   [[nodiscard]] std::int32_t pivots() const { return storage_.panel_layout.columns(); }
   [[nodiscard]] std::int32_t contribution_rows() const {
     return storage_.contribution_layout.rows();

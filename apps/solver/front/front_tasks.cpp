@@ -242,6 +242,8 @@ void run_sequential_node(const FrontContext<T>& context, std::int32_t node) {
     run_tile(shape, task, front, assembly);
     graph.end(task, ready);
   }
+  if constexpr (!kIsComplex<T>)
+    if (!context.log.failed()) front.compact();
 }
 
 template <class T>
@@ -272,6 +274,10 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
     case Kind::kAccept:
       return front.accept(task.column);
     case Kind::kUpdate:
+      if constexpr (!kIsComplex<T>)
+        if (front.is_low_rank())
+          return front.update_by_tiles(task.column, task.row, task.source,
+                                       shape.sources_end(task.column, task.source));
       return front.update(task.column, task.source,
                           first_of(std::max(task.row * shape.group, task.column)), end);
     case Kind::kFinish:
@@ -317,6 +323,12 @@ Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree) {
   std::int64_t entries =
       std::max(kernels::pivot_scratch(tree.kind, static_cast<std::int32_t>(width)),
                tree.kind == FactorKind::kLdlt ? width * width : 0);
+  for (const AssemblyTree::Node& node : tree.nodes)
+    if (node.low_rank) {
+      const std::int64_t own = tree.block_width[node.last_front];
+      entries = std::max(
+          {entries, kernels::update_scratch(own), kernels::compress_scratch(own, own)});
+    }
   for (const AssemblyTree::Node& node : tree.nodes)
     if (node.contribution_at >= 0)
       entries = std::max(

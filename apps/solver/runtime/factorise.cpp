@@ -72,7 +72,8 @@ class Factorisation {
                  .pool = &pool_,
                  .done = &done_,
                  .stop = [this] { stop(); },
-                 .told = told_},
+                 .told = told_,
+                 .low_rank = input.low_rank},
         arguments_(tree_.nodes.size()),
         children_left_(tree_.nodes.size()),
         tiled_(tree_.nodes.size()),
@@ -134,6 +135,7 @@ class Factorisation {
     report.allocated_peak = meter_.peak();
     report.tasks = tasks_.load();
     report.pivots = log_.statistics();
+    report.low_rank = factor_.low_rank();
     meter_.record_to(nullptr);
     if (error_) std::rethrow_exception(error_);
     if (recorder_ && !log_.failed()) report.run = recorder_->record(tree_);

@@ -37,6 +37,8 @@ struct FactorInput {
   /// Counts what is resident of fronts and factor, and of pages kept for them; at the end
   /// the factor's. May be null.
   MemoryMeter* resident = nullptr;
+  /// How panels of nodes are compressed that the tree says may be.
+  LowRankOptions low_rank{};
 };
 
 /// What the runtime recorded of a factorisation.
@@ -49,6 +51,7 @@ struct FactorReport {
   std::int64_t stolen_tasks = 0;
   double busy_seconds = 0;  ///< in tasks, summed over workers; 0 likewise
   PivotStatistics pivots;
+  LowRankStatistics low_rank;
   /// Where FactorInput asks for it. Its input, operation, order, mapping and bound are
   /// for the caller to say.
   std::optional<RunRecord> run;

@@ -31,9 +31,19 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
   const WorkerScratch scratch(1, scratch_bytes(input.symbolic, tree));
   Factor<T> factor(input.symbolic, tree);
   std::vector<PageBuffer> contributions(tree.nodes.size());
-  const FrontContext<T> context{input.symbolic, input.permuted,   tree,   input.pivoting,
-                                factor,         contributions,    log,    reserve,
-                                scratch,        input.file.get(), &meter, nullptr};
+  const FrontContext<T> context{.symbolic = input.symbolic,
+                                .permuted = input.permuted,
+                                .tree = tree,
+                                .pivoting = input.pivoting,
+                                .factor = factor,
+                                .contributions = contributions,
+                                .log = log,
+                                .reserve = reserve,
+                                .scratch = scratch,
+                                .file = input.file.get(),
+                                .meter = &meter,
+                                .pool = nullptr,
+                                .low_rank = input.low_rank};
   Flops done = 0, work = 0;
   for (const TaskId task : order) work += tree.tasks.work(task);
   for (const TaskId task : order) {
@@ -47,6 +57,7 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
   report.allocated_peak = meter.peak();
   report.tasks = static_cast<std::int64_t>(order.size());
   report.pivots = log.statistics();
+  report.low_rank = factor.low_rank();
   report.seconds = since(start);
   if (input.symbolic.kept() > 0) factor.kept = std::move(contributions.back());
   factor.forget_meter();

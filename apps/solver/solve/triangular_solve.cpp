@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "solver/kernels/block_solve.h"
+#include "solver/kernels/tile_product.h"
 
 namespace espalier::solver {
 
@@ -17,6 +18,7 @@ struct FrontSolve<T>::Local {
   Trapezoid layout;
   std::int32_t order, slots;
   const FrontDelays<T>* delays;   // null: none
+  const LowRankPanel* low_rank;   // null: not compressed
   const T* diagonal;              // side 0, with the diagonal blocks
   std::array<const T*, 2> panel;  // rows below: of what is solved first, and second
   const std::int32_t *first_order, *second_order;  // forward's and backward's; null: none
@@ -92,6 +94,7 @@ auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t coun
   local.order = local.layout.rows();
   local.slots = delays != nullptr ? delays->slots() : 0;
   local.delays = delays;
+  local.low_rank = own.low_rank.get();
   const bool lu = view_.tree.kind == FactorKind::kLu;
   local.diagonal = factor.panel_data(front, storage);
   local.panel = {local.diagonal, local.diagonal + (lu ? local.layout.entries() : 0)};
@@ -160,6 +163,37 @@ void FrontSolve<T>::solve_backward(const Local& local, std::int32_t e, const T* 
     kernels::backward_solve(view_.tree.kind, e, diagonal, leading, local.count, x, width);
 }
 
+// The diagonal block of a block column, and its leading dimension.
+template <class T>
+std::pair<const T*, std::int32_t> FrontSolve<T>::diagonal_of(const Local& local,
+                                                             std::int32_t block) {
+  return diagonal_block(local.low_rank, local.layout, local.diagonal, block);
+}
+
+// What block columns do to the rows below them, and the way back, tile by tile: of real
+// entries.
+template <class T>
+void FrontSolve<T>::apply_tiles(Local& local, std::int32_t block) {
+  const LowRankPanel& panel = *local.low_rank;
+  const std::int32_t width = local.layout.width(block);
+  for (std::int32_t i = block + 1; i < panel.blocks; ++i)
+    if constexpr (!kIsComplex<T>)
+      kernels::apply_tile(panel.rows(i), width, panel.tile(local.diagonal, i, block),
+                          local.count, local.block, width, local.x + panel.first(i),
+                          local.order);
+}
+
+template <class T>
+void FrontSolve<T>::apply_tiles_transposed(Local& local, std::int32_t block) {
+  const LowRankPanel& panel = *local.low_rank;
+  const std::int32_t width = local.layout.width(block);
+  for (std::int32_t i = block + 1; i < panel.blocks; ++i)
+    if constexpr (!kIsComplex<T>)
+      kernels::apply_tile_transposed(
+          panel.rows(i), width, panel.tile(local.diagonal, i, block), local.count,
+          local.x + panel.first(i), local.order, local.block, width);
+}
+
 template <class T>
 void FrontSolve<T>::forward_block(Local& local, std::int32_t block) const {
   const Trapezoid& layout = local.layout;
@@ -167,12 +201,15 @@ void FrontSolve<T>::forward_block(Local& local, std::int32_t block) const {
   const std::int32_t leading = layout.leading(block), e = local.eliminated(block);
   const std::int32_t* const order =
       local.first_order != nullptr ? local.first_order + first : nullptr;
-  const T* const diagonal = local.diagonal + layout.offset(block);
+  const auto [diagonal, ld] = diagonal_of(local, block);
   gather(width, order, local.x + first, local.order, local.block, width, local.count);
-  solve_forward(local, e, diagonal, width, leading, local.block);
-  kernels::apply_below(leading - width, e, local.panel[0] + layout.offset(block) + width,
-                       leading, local.count, local.block, width, local.x + first + width,
-                       local.order);
+  solve_forward(local, e, diagonal, width, ld, local.block);
+  if (local.low_rank != nullptr)
+    apply_tiles(local, block);
+  else
+    kernels::apply_below(
+        leading - width, e, local.panel[0] + layout.offset(block) + width, leading,
+        local.count, local.block, width, local.x + first + width, local.order);
   if (local.slots_seen > 0) {
     const bool rows = view_.tree.kind == FactorKind::kLu && !transposed_;
     kernels::apply_below_transposed(
@@ -285,17 +322,20 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
   if (view_.tree.kind == FactorKind::kLdlt)
     kernels::divide_by_d(e, local.d + 2 * std::int64_t{first}, local.count, local.block,
                          width);
-  kernels::apply_below_transposed(
-      leading - width, e, local.panel[1] + layout.offset(block) + width, leading,
-      local.count, local.x + first + width, local.order, local.block, width);
+  if (local.low_rank != nullptr)
+    apply_tiles_transposed(local, block);
+  else
+    kernels::apply_below_transposed(
+        leading - width, e, local.panel[1] + layout.offset(block) + width, leading,
+        local.count, local.x + first + width, local.order, local.block, width);
   if (local.slots_seen > 0) {
     const bool rows = view_.tree.kind == FactorKind::kLu && transposed_;
     kernels::apply_below(
         e, local.slots_seen, local.delays->passed[rows ? 1 : 0].data() + first,
         layout.columns(), local.count, local.slot, local.slots, local.block, width);
   }
-  solve_backward(local, e, local.diagonal + layout.offset(block), width, leading,
-                 local.block);
+  const auto [diagonal, ld] = diagonal_of(local, block);
+  solve_backward(local, e, diagonal, width, ld, local.block);
   scatter(width, at(local.second_order), local.block, width, local.x + first, local.order,
           local.count);
 }

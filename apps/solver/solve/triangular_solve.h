@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "solver/front/factor.h"
 #include "solver/symbolic/symbolic.h"
@@ -151,6 +152,10 @@ class FrontSolve {
                        const Vectors<T>& x) const;
   void gather_slots(std::int32_t front, const Vectors<T>& z, const Vectors<T>& x,
                     Local& local) const;
+  [[nodiscard]] static std::pair<const T*, std::int32_t> diagonal_of(const Local& local,
+                                                                     std::int32_t block);
+  static void apply_tiles(Local& local, std::int32_t block);
+  static void apply_tiles_transposed(Local& local, std::int32_t block);
   void forward_block(Local& local, std::int32_t block) const;
   void forward_tail(Local& local) const;
   void backward_block(Local& local, std::int32_t block) const;

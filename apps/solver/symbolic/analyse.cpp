@@ -159,6 +159,8 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   fill_rows(symbolic, rows, column_order);
   if (symbolic.factor_flops >= options.bundles.least_flops)
     symbolic = bundle_siblings(std::move(symbolic), options.bundles);
+  if (options.clusters.least_pivots > 0)
+    cluster_pivots(given, options.clusters, symbolic);
   times.rows = watch.lap();
   return symbolic;
 }

@@ -12,6 +12,7 @@
 #include "solver/symbolic/amalgamate.h"
 #include "solver/symbolic/block_form.h"
 #include "solver/symbolic/bundle_siblings.h"
+#include "solver/symbolic/cluster_pivots.h"
 #include "solver/symbolic/symbolic.h"
 
 namespace espalier::solver {
@@ -23,6 +24,9 @@ struct AnalyseOptions {
   /// Takes the place of `ordering`: a permutation of the columns, order[k] is eliminated
   /// as the k-th, up to changes that keep the fill. Empty: there is none.
   std::vector<std::int32_t> order = {};
+  /// Large fronts' pivots are put in clusters, for compression; least_pivots 0: they stay
+  /// in the order of the graph's.
+  ClusterOptions clusters = {};
   /// Threads that order, the caller's among them. The result is the same for any.
   std::int32_t workers = 1;
 };

@@ -58,8 +58,10 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   std::vector<Flops> until = {0};  // cost of the fronts before each
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
     until.push_back(until.back() + front_cost(symbolic, s, tree.sides()));
+  // What is inside a subtree that one task runs is not compressed.
+  const double fraction = (options.low_rank ? 0.05 : 1) * options.subtree_fraction;
   const Flops small =
-      std::max(options.subtree_fraction * until.back(),
+      std::max(fraction * until.back(),
                std::min(options.subtree_floor, options.subtree_most * until.back()));
   const Flops tiny = std::min(options.chain_floor, small);
   // What is one task has all that is below it on one process.
@@ -80,7 +82,12 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
     AssemblyTree::Node node{.first_front = first, .last_front = s};
     node.tiled = first == s && cost[s] > small && symbolic.pivots(s) > 0 &&
                  symbolic.front_order(s) >= options.tiled_order;
-    if (node.tiled) tree.block_width[s] = tile_width(symbolic.front_order(s), options);
+    node.low_rank =
+        options.low_rank && node.tiled && symbolic.pivots(s) >= kLowRankPivots;
+    if (node.low_rank)
+      tree.block_width[s] = kLowRankWidth;
+    else if (node.tiled)
+      tree.block_width[s] = tile_width(symbolic.front_order(s), options);
     tree.nodes.push_back(node);
     first = s + 1;
   }
@@ -109,6 +116,16 @@ void measure_stack(const Symbolic& symbolic, AssemblyTree& tree,
   }
 }
 
+// Where a block column is put together, and the lists of a LowRankPanel.
+Bytes low_rank_bytes(const Symbolic& symbolic, const AssemblyTree& tree,
+                     std::int32_t front) {
+  constexpr Bytes kPerTile = sizeof(std::int32_t) + sizeof(std::int64_t);
+  const std::int64_t order = symbolic.front_order(front), width = tree.block_width[front];
+  const std::int64_t blocks = order / width + 2;
+  return checked_add(PageBuffer::footprint(checked_mul(order * width, tree.entry_bytes)),
+                     kPerTile * blocks * blocks);
+}
+
 void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
                     const AssemblyTree& tree, AssemblyTree::Node& node) {
   std::int64_t factor_entries = 0;
@@ -124,9 +141,10 @@ void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
   const std::int32_t blocks = panels + tree.contribution(symbolic, last).blocks();
   // A tile has one task at a time, which is submitted when it is ready.
   const TileShape shape = tile_shape(tree, last, panels, blocks, true);
+  const Bytes beside = node.low_rank ? low_rank_bytes(symbolic, tree, last) : 0;
   const std::int64_t tasks = node.tiled ? 1 + shape.window + shape.tiles() : 1;
   node.runtime_bytes =
-      PageBuffer::footprint(tasks * options.bytes_per_task +
+      PageBuffer::footprint(tasks * options.bytes_per_task + beside +
                             (node.tiled ? blocks * options.bytes_per_block : 0));
 }
 
@@ -197,7 +215,8 @@ double front_workers(const Symbolic& symbolic, const AssemblyTree& tree,
       case TileTask::Kind::kSolve:
         return wide * wide * rows(task);
       case TileTask::Kind::kUpdate:
-        return width(task.source) * wide *
+        return (shape.sources_end(task.column, task.source) - task.source) *
+               width(task.source) * wide *
                (2 * rows(task) - (task.row == shape.group_of(task.column) ? wide : 0));
       case TileTask::Kind::kAccept:
       case TileTask::Kind::kFinish:
@@ -308,7 +327,8 @@ std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyT
 TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t panels,
                      std::int32_t blocks, bool may_delay) {
   constexpr std::int32_t kColumnsPerSlice = 96, kMostSlices = 4;
-  constexpr std::int32_t kTileRows = 384, kNarrow = 64;
+  constexpr std::int32_t kTileRows = 384, kNarrow = 64, kBatch = 8;
+  const bool low_rank = tree.nodes[tree.node_of_front[front]].low_rank;
   const Flops width = tree.block_width[front];
   const std::int32_t slices =
       std::clamp(tree.block_width[front] / kColumnsPerSlice, 1, kMostSlices);
@@ -320,9 +340,12 @@ TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t 
                               std::ceil(rows / width));
   return {.panels = panels,
           .blocks = blocks,
-          .group = static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(blocks))),
+          .group = low_rank
+                       ? 1
+                       : static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(blocks))),
           .slices = slices,
           .window = 2 * slices,
+          .batch = low_rank ? kBatch : 1,
           .tested = tree.kind != FactorKind::kCholesky,
           .has_tail = may_delay && tree.kind != FactorKind::kCholesky};
 }

@@ -36,6 +36,9 @@ struct AssemblyOptions {
   double whole_part = 1.0 / 16;
   /// columns of a block in fronts that one task runs, and the least in others
   std::int32_t block_width = 64;
+  /// Panels of large fronts may be compressed: subtrees are smaller, tiles of such fronts
+  /// are low_rank_width(), and so much less memory is counted as nothing. Cholesky only.
+  bool low_rank = false;
   /// flops of an update that are worth a task: its overhead is one or two per cent
   Flops tile_flops = 8e6;
   /// what the runtime keeps for a submitted task and for a registered block, in bytes
@@ -76,6 +79,7 @@ struct AssemblyTree {
     std::int32_t first_front = 0, last_front = 0;  ///< inclusive; fronts are in postorder
     bool tiled = false;
     bool by_blocks = false;          ///< tiled, and its memory comes with its blocks
+    bool low_rank = false;           ///< tiled, and its panel may be compressed
     bool shared = false;             ///< with other processes: sizes are of the part here
     double part = 1;                 ///< of its work that is done here
     std::int64_t stack_entries = 0;  ///< entries of contribution blocks at most
@@ -118,6 +122,11 @@ struct AssemblyTree {
 [[nodiscard]] TileShape tile_shape(const AssemblyTree& tree, std::int32_t front,
                                    std::int32_t panels, std::int32_t blocks,
                                    bool may_delay);
+
+/// Fronts of at least so many pivots are compressed, in tiles of so many columns: on
+/// grids of 60^3 and 80^3 tiles of 128 take the least entries, and hardly more than
+/// others of those between 96 and 256 (docs/decisions/0152).
+constexpr std::int32_t kLowRankPivots = 128, kLowRankWidth = 128;
 
 /// @throws OverflowError when sizes leave the 64-bit range
 /// @par Cost  O(fronts), and for tiled ones O(tiles)

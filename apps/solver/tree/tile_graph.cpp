@@ -43,7 +43,8 @@ std::int64_t TileGraph::count_tasks() const {
     if (!mine(j)) continue;
     const std::int64_t rows = groups_ - s.group_of(j);
     const bool tail = s.has_tail && j >= s.panels;
-    count += rows * (std::min(j, s.panels) + (tail ? 1 : 0));
+    const std::int64_t updates = (std::min(j, s.panels) + s.batch - 1) / s.batch;
+    count += rows * (updates + (tail ? 1 : 0));
     if (j < s.panels) count += rows + (s.accepts(j) ? 1 : 0);
   }
   return count;
@@ -87,7 +88,9 @@ void TileGraph::look(std::int32_t row, std::int32_t column,
   if (own.busy || own.final || slices_left_[column] > 0) return;
   const std::int32_t source = own.updates;
   if (source < std::min(column, shape_.panels)) {
-    if (!tile(row, source).final || !tile(shape_.group_of(column), source).final) return;
+    // What is final in a panel is so in those before it.
+    const std::int32_t last = shape_.sources_end(column, source) - 1;
+    if (!tile(row, last).final || !tile(shape_.group_of(column), last).final) return;
   } else if (column < shape_.panels) {
     return look_panel(row, column, ready);
   } else if (source > shape_.panels || !shape_.has_tail || !finished_) {
@@ -159,7 +162,7 @@ void TileGraph::end(const TileTask& task, std::vector<TileTask>& ready) {
     case Kind::kUpdate: {
       Tile& own = tile(task.row, task.column);
       own.busy = false;
-      ++own.updates;
+      own.updates = shape_.sources_end(task.column, task.source);
       return look(task.row, task.column, ready);
     }
     case Kind::kFinish:
@@ -203,7 +206,8 @@ void add_panel(const TileShape& shape, std::int32_t column,
 void add_state(const TileShape& shape, std::int32_t row, std::int32_t column,
                std::int32_t updates, std::vector<TileTask>& result) {
   if (updates > 0) {
-    result.push_back({Kind::kUpdate, column, row, updates - 1});
+    result.push_back(
+        {Kind::kUpdate, column, row, (updates - 1) / shape.batch * shape.batch});
     return;
   }
   for (std::int32_t s = 0; s < shape.slices; ++s)
@@ -233,17 +237,18 @@ std::vector<TileTask> predecessors(const TileShape& shape, const TileTask& task)
       for (std::int32_t row = first; row < shape.groups(); ++row)
         result.push_back(solving(shape, row, task.column));
       break;
-    case Kind::kUpdate:
+    case Kind::kUpdate: {
       add_state(shape, task.row, task.column, task.source, result);
       if (task.source == shape.panels) {
         result.push_back({Kind::kFinish, shape.panels, 0, 0});
         break;
       }
-      result.push_back(finalising(shape, task.row, task.source));
-      if (const TileTask other = finalising(shape, first, task.source);
-          other != result.back())
+      const std::int32_t last = shape.sources_end(task.column, task.source) - 1;
+      result.push_back(finalising(shape, task.row, last));
+      if (const TileTask other = finalising(shape, first, last); other != result.back())
         result.push_back(other);
       break;
+    }
     case Kind::kFinish:
       if (shape.panels > 0) add_panel(shape, shape.panels - 1, result);
       break;

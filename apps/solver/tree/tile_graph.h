@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -15,8 +16,8 @@ struct TileTask {
     kFactor,    ///< the diagonal block of `column` and the other rows of its group
     kSolve,     ///< the rows of group `row` in factored block column `column`
     kAccept,    ///< the pivots of `column` that all of its rows bear; the rest put back
-    kUpdate,    ///< the same rows, updated by block column `source`
-    kFinish,    ///< the columns that were put off, once more together
+    kUpdate,  ///< the same rows, updated by block column `source`, or a batch from it on
+    kFinish,  ///< the columns that were put off, once more together
     // Of a front that processes share, beside the graph (FrontExchange):
     kAdd,  ///< pieces of children's contribution blocks into `column`
     kTake  ///< panel `column` of another process: the columns that it put off
@@ -32,6 +33,9 @@ struct TileShape {
   std::int32_t group = 1;               ///< block rows of a tile
   std::int32_t slices = 1;              ///< in which a block column is assembled
   std::int32_t window = 1;              ///< slices that are assembled at once
+  /// Sources of an update: those from a multiple of `batch` on. More than one only where
+  /// group is 1 and nothing is tested or has a tail.
+  std::int32_t batch = 1;
   /// Pivots are tested by all rows of their block column, which are final when the last
   /// of them has been solved for: kAccept, unless one group has all rows.
   bool tested = false;
@@ -43,6 +47,10 @@ struct TileShape {
   [[nodiscard]] std::int32_t group_of(std::int32_t block) const { return block / group; }
   [[nodiscard]] bool accepts(std::int32_t panel) const {
     return tested && group_of(panel) + 1 < groups();
+  }
+  /// An update's last source and one, for the first of them and the updated column.
+  [[nodiscard]] std::int32_t sources_end(std::int32_t column, std::int32_t source) const {
+    return batch == 1 ? source + 1 : std::min({source + batch, column, panels});
   }
   /// Tiles at and under the diagonal: at most so many tasks, and `window`, are ready.
   [[nodiscard]] std::int64_t tiles() const;

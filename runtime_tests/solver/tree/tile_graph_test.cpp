@@ -25,8 +25,9 @@ std::string text(const TileTask& task) {
 std::string text(const TileShape& shape) {
   std::ostringstream out;
   out << "panels " << shape.panels << " blocks " << shape.blocks << " group "
-      << shape.group << " slices " << shape.slices << " window " << shape.window
-      << (shape.tested ? " tested" : "") << (shape.has_tail ? " tail" : "");
+      << shape.group << " batch " << shape.batch << " slices " << shape.slices
+      << " window " << shape.window << (shape.tested ? " tested" : "")
+      << (shape.has_tail ? " tail" : "");
   return out.str();
 }
 
@@ -42,6 +43,7 @@ TileShape random_shape(std::mt19937& random) {
   shape.window = draw(1, 6);
   shape.tested = draw(0, 1) == 0;
   shape.has_tail = shape.tested && draw(0, 1) == 0;
+  if (shape.group == 1 && !shape.tested) shape.batch = draw(1, 4);
   return shape;
 }
 
@@ -242,7 +244,7 @@ TEST(TileGraph, UpdatesATileInTheOrderOfItsSources) {
         for (const TileTask& task : order)
           if (task.kind == Kind::kUpdate && task.column == j && task.row == row)
             sources.push_back(task.source);
-        for (std::int32_t k = 0; k < std::min(j, shape.panels); ++k)
+        for (std::int32_t k = 0; k < std::min(j, shape.panels); k += shape.batch)
           expected.push_back(k);
         if (shape.has_tail && j >= shape.panels) expected.push_back(shape.panels);
         ASSERT_EQ(sources, expected) << text(shape) << " tile " << row << ", " << j;

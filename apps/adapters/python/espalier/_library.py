@@ -63,7 +63,7 @@ class Options(ctypes.Structure):
                 ("delay_reserve", ctypes.c_int64), ("out_of_core", ctypes.c_char_p),
                 ("order", ctypes.c_void_p), ("budget", ctypes.c_void_p),
                 ("lease_seconds", ctypes.c_double), ("schur", ctypes.c_void_p),
-                ("schur_count", ctypes.c_int64)]
+                ("schur_count", ctypes.c_int64), ("low_rank", ctypes.c_double)]
 
 
 class Statistics(ctypes.Structure):

@@ -103,7 +103,7 @@ class Factorized:
     def __init__(self, A, memory=None, *, kind="auto", precision="double", scaling="auto",
                  ordering="auto", order=None, workers=0, refine=True,
                  estimate_errors=False, pivot_threshold=0.0, out_of_core=None,
-                 runtime="auto", schur=None, _singular=False):
+                 runtime="auto", schur=None, low_rank=0.0, _singular=False):
         self._handle = None
         self._singular = _singular  # whether the matrix may be
         self._lock = threading.RLock()
@@ -119,6 +119,7 @@ class Factorized:
         options.estimate_errors = bool(estimate_errors)
         options.no_refinement = not refine
         options.pivot_threshold = pivot_threshold
+        options.low_rank = low_rank
         if out_of_core is not None:
             options.out_of_core = os.fsencode(out_of_core)
         if order is not None:
@@ -358,6 +359,9 @@ def factorized(A, memory=None, **options):
     schur    variables that are not eliminated: `Factorized.schur` is what is left for them.
              Everything else is then about the others' block: right-hand sides are not
              read at these variables, and solutions are 0 there
+
+    low_rank what a block of the factor may lose when it is compressed, as a part of the
+             factor's norm, in (0, 1): block low rank, of "spd" alone and in core; 0: none
 
     Returns a `Factorized`; use it in a `with` block, or call `close`, where memory
     matters.

@@ -154,8 +154,9 @@ SolverOptions options_from(const espalier_solver_options* given, std::int64_t or
     throw InvalidInput(fmt::format("options.lease_seconds is {}: not in 0 … {}",
                                    given->lease_seconds, kMostSeconds));
   options.lease_patience = Budget::Duration(given->lease_seconds);
-  check(options);
+  options.low_rank = given->low_rank;
   if (given->out_of_core != nullptr) options.out_of_core = given->out_of_core;
+  check(options);
   options.analysis.order = order_from(given->order, order);
   options.schur = schur_from(*given, order);
   return options;

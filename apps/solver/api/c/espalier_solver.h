@@ -183,12 +183,14 @@ typedef struct espalier_solver_options {
                              at these variables are not read, and solutions are 0
                              there; NULL: none */
   int64_t schur_count;  /**< how many they are */
+  double low_rank;      /**< block low rank: what a tile of the factor may lose, as a part
+                             of its norm, in (0, 1); L L^T, in core, not saved; 0: none */
 } espalier_solver_options;
 
 #define ESPALIER_SOLVER_OPTIONS_INIT                                                  \
   {                                                                                   \
     sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL, NULL, \
-        0., NULL, 0                                                                   \
+        0., NULL, 0, 0.                                                               \
   }
 
 /* ------------------------------------------------------------------------ phases --- */

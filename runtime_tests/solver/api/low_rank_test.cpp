@@ -1,0 +1,128 @@
+// Block low rank from the option to the solution.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "solver/api/solver.h"
+#include "solver/matrix/grid.h"
+
+namespace espalier::solver {
+namespace {
+
+SolverOptions with_tolerance(double tolerance, std::int32_t workers = 1) {
+  SolverOptions options;
+  options.kind = FactorKind::kCholesky;
+  options.workers = workers;
+  options.runtime_flops = 0;
+  options.low_rank = tolerance;
+  return options;
+}
+
+struct Outcome {
+  FactorReport report;
+  std::vector<double> x;
+  Refinement refinement;
+  double logarithm;
+};
+
+Outcome run(const char* grid, const SolverOptions& options, std::int32_t columns = 1) {
+  Solver solver(make_grid(parse_grid(grid)), options);
+  EXPECT_TRUE(solver.plan(solver.memory().least()));
+  auto factored = solver.factorise();
+  EXPECT_TRUE(factored);
+  Outcome result{*factored, solver.apply_to_ones(), {}, 0};
+  const std::vector<double> one = result.x;
+  for (std::int32_t k = 1; k < columns; ++k)
+    result.x.insert(result.x.end(), one.begin(), one.end());
+  result.refinement = solver.solve(result.x, columns).refinement;
+  result.logarithm = solver.determinant().log_modulus();
+  return result;
+}
+
+TEST(LowRank, SolvesToFullAccuracyWithEveryTolerance) {
+  Bytes before = 0;
+  for (const double tolerance : {1e-2, 1e-4, 1e-7}) {
+    for (const std::int32_t columns : {1, 3}) {
+      const Outcome done = run("24x24x24", with_tolerance(tolerance), columns);
+      EXPECT_LE(done.refinement.backward_error, 1e-14) << tolerance;
+      for (const double x : done.x) ASSERT_NEAR(x, 1, 1e-9) << tolerance;
+      const LowRankStatistics& low = done.report.low_rank;
+      EXPECT_GT(low.compressed, 0) << tolerance;
+      EXPECT_LT(low.bytes, low.full_bytes);
+      EXPECT_LT(low.flops, low.full_flops);
+      EXPECT_GE(low.bytes, before) << "of a smaller tolerance";
+      EXPECT_LE(low.rank_sum, low.compressed * low.rank_max);
+      EXPECT_LE(done.report.allocated_peak, done.report.booked_peak);
+      before = low.bytes;
+    }
+  }
+}
+
+TEST(LowRank, HasTheSameBitsOnOneAndTwoWorkers) {
+  SolverOptions one = with_tolerance(1e-5), two = with_tolerance(1e-5, 2);
+  one.refine = two.refine = false;
+  const Outcome first = run("20x20x20", one), second = run("20x20x20", two);
+  ASSERT_GT(first.report.low_rank.compressed, 0);
+  EXPECT_EQ(first.x, second.x);
+  EXPECT_EQ(first.report.low_rank.bytes, second.report.low_rank.bytes);
+  EXPECT_EQ(first.report.low_rank.flops, second.report.low_rank.flops);
+  EXPECT_NE(first.x, run("20x20x20", with_tolerance(1e-4)).x);
+}
+
+TEST(LowRank, InSinglePrecision) {
+  SolverOptions options = with_tolerance(1e-3);
+  options.precision = Precision::kSingle;
+  const Outcome done = run("20x20x20", options);
+  EXPECT_GT(done.report.low_rank.compressed, 0);
+  EXPECT_LE(done.refinement.backward_error, 1e-14);
+}
+
+TEST(LowRank, LeavesTheDeterminantItsDigits) {
+  const double full = run("20x20x20", with_tolerance(0)).logarithm;
+  const Outcome low = run("20x20x20", with_tolerance(1e-5));
+  ASSERT_GT(low.report.low_rank.compressed, 0);
+  EXPECT_NEAR(low.logarithm, full, 1e-5 * std::abs(full));
+}
+
+TEST(LowRank, OfNothingIsWhatItWas) {
+  SolverOptions plain;
+  plain.kind = FactorKind::kCholesky;
+  plain.runtime_flops = 0;
+  const Outcome without = run("14x14x14", plain),
+                zero = run("14x14x14", with_tolerance(0));
+  EXPECT_EQ(without.x, zero.x);
+  EXPECT_EQ(zero.report.low_rank.blocks, 0);
+  EXPECT_EQ(without.report.tasks, zero.report.tasks);
+}
+
+TEST(LowRank, RefusesWhatItDoesNotCover) {
+  const auto refuses = [](const SolverOptions& options) {
+    try {
+      Solver solver(make_grid(parse_grid("6x6")), options);
+      ADD_FAILURE() << "accepted";
+    } catch (const InvalidInput& error) {
+      EXPECT_NE(std::string(error.what()).find("low_rank"), std::string::npos)
+          << error.what();
+    }
+  };
+  for (const double tolerance : {-1e-8, 1.0, std::nan("")})
+    refuses(with_tolerance(tolerance));
+  SolverOptions options = with_tolerance(1e-8);
+  options.kind = FactorKind::kLdlt;
+  refuses(options);
+  options.kind = FactorKind::kLu;
+  refuses(options);
+  options = with_tolerance(1e-8);
+  options.out_of_core = testing::TempDir();
+  refuses(options);
+  EXPECT_THROW(Solver(ComplexMatrix{}, with_tolerance(1e-8)), InvalidInput);
+  Solver solver(make_grid(parse_grid("6x6")), with_tolerance(1e-8));
+  ASSERT_TRUE(solver.plan(std::nullopt));
+  ASSERT_TRUE(solver.factorise());
+  EXPECT_THROW(solver.save(testing::TempDir() + "low_rank.factor"), InvalidInput);
+}
+
+}  // namespace
+}  // namespace espalier::solver

@@ -1,0 +1,133 @@
+#include "solver/kernels/tile_product.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <random>
+#include <vector>
+
+namespace espalier::solver::kernels {
+namespace {
+
+template <class T>
+struct Made {
+  std::int32_t rows, columns;
+  std::vector<T> u, v;
+  Tile<T> tile;
+
+  // A random tile of a rank, or in full.
+  Made(std::mt19937& random, std::int32_t m, std::int32_t k, std::int32_t rank)
+      : rows(m), columns(k) {
+    std::uniform_real_distribution<T> value(-1, 1);
+    u.resize(std::size_t(m + 2) * (rank == kFullRank ? k : rank) + 1);
+    v.resize(std::size_t(k + 1) * std::max(rank, 0) + 1);
+    for (T& x : u) x = value(random);
+    for (T& x : v) x = value(random);
+    tile = {u.data(), m + 2, v.data(), k + 1, rank};
+  }
+  double operator()(std::int32_t i, std::int32_t j) const {
+    if (tile.rank == kFullRank) return u[i + std::size_t(j) * tile.ldu];
+    double sum = 0;
+    for (std::int32_t r = 0; r < tile.rank; ++r)
+      sum += double(u[i + std::size_t(r) * tile.ldu]) *
+             double(v[j + std::size_t(r) * tile.ldv]);
+    return sum;
+  }
+};
+
+template <class T>
+class TileProduct : public testing::Test {
+ protected:
+  std::int32_t draw(std::int32_t first, std::int32_t last) {
+    return std::uniform_int_distribution<std::int32_t>(first, last)(random);
+  }
+  std::int32_t rank(std::int32_t most) {
+    return draw(0, 2) == 0 ? kFullRank : draw(0, most);
+  }
+  std::mt19937 random{7};
+};
+using Precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(TileProduct, Precisions);
+
+TYPED_TEST(TileProduct, UpdatesAsTheDenseTilesDo) {
+  using T = TypeParam;
+  const double tolerance = sizeof(T) == 4 ? 2e-2 : 1e-10;
+  constexpr std::int32_t kWidth = 24;
+  std::vector<T> scratch(static_cast<std::size_t>(update_scratch(kWidth)));
+  for (int instance = 0; instance < 200; ++instance) {
+    const bool diagonal = instance % 3 == 0;
+    const std::int32_t n = this->draw(1, kWidth);
+    const std::int32_t m = diagonal ? n : this->draw(1, kWidth);
+    std::deque<Made<T>> tiles;
+    std::vector<TileTerm<T>> terms;
+    std::vector<double> expected(std::size_t(m) * n, 5);
+    const std::int32_t count = this->draw(0, 12);
+    for (std::int32_t t = 0; t < count; ++t) {
+      const std::int32_t k = this->draw(1, kWidth);
+      const Made<T>& a =
+          tiles.emplace_back(this->random, m, k, this->rank(std::min(m, k)));
+      const Made<T>& b =
+          diagonal ? a
+                   : tiles.emplace_back(this->random, n, k, this->rank(std::min(n, k)));
+      terms.push_back({a.tile, b.tile, k});
+      for (std::int32_t j = 0; j < n; ++j)
+        for (std::int32_t i = 0; i < m; ++i)
+          for (std::int32_t q = 0; q < k; ++q)
+            expected[i + std::size_t(j) * m] -= a(i, q) * b(j, q);
+    }
+    std::vector<T> c(std::size_t(m + 1) * n, T(5));
+    const double flops =
+        update_by_tiles<T>(m, n, terms, diagonal, c.data(), m + 1, scratch);
+    EXPECT_GE(flops, 0);
+    for (std::int32_t j = 0; j < n; ++j) {
+      for (std::int32_t i = 0; i < m; ++i) {
+        if (diagonal && i < j)
+          ASSERT_EQ(c[i + std::size_t(j) * (m + 1)], T(5)) << "above the diagonal";
+        else
+          ASSERT_NEAR(c[i + std::size_t(j) * (m + 1)], expected[i + std::size_t(j) * m],
+                      tolerance * 100);
+      }
+      ASSERT_EQ(c[m + std::size_t(j) * (m + 1)], T(5)) << "below the tile";
+    }
+  }
+}
+
+TYPED_TEST(TileProduct, AppliesATileAndItsTranspose) {
+  using T = TypeParam;
+  const double tolerance = sizeof(T) == 4 ? 1e-3 : 1e-12;
+  for (int instance = 0; instance < 100; ++instance) {
+    const std::int32_t m = this->draw(1, 30), k = this->draw(1, 30);
+    const std::int32_t nrhs = this->draw(1, 4);
+    const Made<T> a(this->random, m, k, this->rank(std::min(m, k)));
+    std::vector<T> x(std::size_t(k) * nrhs, T(0.5)), y(std::size_t(m) * nrhs, T(2));
+    apply_tile(m, k, a.tile, nrhs, x.data(), k, y.data(), m);
+    for (std::int32_t i = 0; i < m; ++i) {
+      double sum = 2;
+      for (std::int32_t j = 0; j < k; ++j) sum -= 0.5 * a(i, j);
+      for (std::int32_t v = 0; v < nrhs; ++v)
+        ASSERT_NEAR(y[i + std::size_t(v) * m], sum, tolerance * 10);
+    }
+    std::fill(y.begin(), y.end(), T(-1));
+    apply_tile_transposed(m, k, a.tile, nrhs, y.data(), m, x.data(), k);
+    for (std::int32_t j = 0; j < k; ++j) {
+      double sum = 0.5;
+      for (std::int32_t i = 0; i < m; ++i) sum += a(i, j);
+      for (std::int32_t v = 0; v < nrhs; ++v)
+        ASSERT_NEAR(x[j + std::size_t(v) * k], sum, tolerance * 10);
+    }
+  }
+}
+
+// Of two ranks the smaller one is what the target is updated by.
+TEST(TileProductCost, FollowsTheRanks) {
+  std::mt19937 random(9);
+  const Made<double> a(random, 20, 16, 2), b(random, 10, 16, 3);
+  const std::vector<TileTerm<double>> terms = {{a.tile, b.tile, 16}};
+  std::vector<double> c(200), scratch(static_cast<std::size_t>(update_scratch(20)));
+  EXPECT_EQ(update_by_tiles<double>(20, 10, terms, false, c.data(), 20, scratch),
+            2 * 16 * 2 * 3 + 2 * 10 * 2 * 3 + 2 * 20 * 10 * 2);
+}
+
+}  // namespace
+}  // namespace espalier::solver::kernels
