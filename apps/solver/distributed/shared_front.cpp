@@ -34,7 +34,8 @@ void SharedFront<T>::run() {
   one_less_to_fetch();
 }
 
-// Nothing more is to come before the front is opened.
+// Nothing more is to come before the front is opened. Nobody is served until its tasks
+// are submitted: what has been sent makes the next of them ready.
 template <class T>
 void SharedFront<T>::begin() {
   std::vector<Waiting> waiting;
@@ -43,18 +44,15 @@ void SharedFront<T>::begin() {
     open_buffers();
     list_pieces();
     count_work();
-    waiting = std::exchange(waiting_, {});
-  }
-  for (const Waiting& one : waiting) serve(one.process, one.request);
-  ++left_;
-  tasks_->submit(submit_, [this] { one_less(); });
-  {
-    const std::scoped_lock lock(mutex_);
+    ++left_;
+    tasks_->submit(submit_, [this] { one_less(); });
     for (std::int32_t b = 0; b < blocks_; ++b)
       if (block_left_[b] == 0) tasks_->assembly().finish(b);
     advance();
     take_panels();
+    waiting = std::exchange(waiting_, {});
   }
+  for (const Waiting& one : waiting) serve(one.process, one.request);
   one_less();
 }
 
