@@ -343,11 +343,24 @@ std::optional<Matching> matching_of_largest(const GeneralMatrix& matrix) {
   return matching;
 }
 
+bool has_diagonal(const GeneralMatrix& matrix) {
+  std::int32_t count = 0;
+  for (std::int32_t column = 0; column < matrix.size; ++column)
+    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
+         ++at)
+      count += matrix.row[at] == column && matrix.value[at] != 0;
+  return count == matrix.size;
+}
+
 }  // namespace
 
 Matching maximum_product_matching(const GeneralMatrix& matrix) {
   if (auto simple = matching_of_largest(matrix)) return *std::move(simple);
   return Assignment(matrix).result();
+}
+
+std::int32_t structural_rank(const GeneralMatrix& matrix) {
+  return has_diagonal(matrix) ? matrix.size : maximum_product_matching(matrix).rank;
 }
 
 }  // namespace espalier::solver

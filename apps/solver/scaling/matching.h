@@ -37,4 +37,9 @@ struct Matching {
 /// @par Test  equals brute force over all permutations of small matrices
 [[nodiscard]] Matching maximum_product_matching(const GeneralMatrix& matrix);
 
+/// Structural rank: the most entries that are not zero in rows and columns of their own.
+/// @par Cost  O(n + nonzeros) where no entry of the diagonal is zero, else that of
+///            maximum_product_matching()
+[[nodiscard]] std::int32_t structural_rank(const GeneralMatrix& matrix);
+
 }  // namespace espalier::solver

@@ -97,7 +97,10 @@ bool has_pairs(const std::vector<std::int32_t>& partner) {
 void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) {
   SymmetricMatrix& lower = prepared.matrix.lower;
   std::vector<double> log;
-  switch (chosen(options.scaling, prepared.kind, prepared.matrix)) {
+  const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
+  if (prepared.kind == FactorKind::kLdlt && scaling != Scaling::kMatching)
+    prepared.structural_rank = structural_rank(expanded(lower));
+  switch (scaling) {
     case Scaling::kEquilibrate:
       log = prepared.kind == FactorKind::kCholesky ? unit_diagonal_logs(lower)
                                                    : equilibration(expanded(lower)).row;
@@ -134,6 +137,7 @@ void cut_blocks(PreparedMatrix& prepared, GeneralMatrix& matrix) {
 void match_general(PreparedMatrix& prepared, const GeneralMatrix& matrix,
                    const PrepareOptions& options) {
   const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
+  if (scaling != Scaling::kMatching) prepared.structural_rank = structural_rank(matrix);
   if (scaling == Scaling::kEquilibrate) {
     const ScalingLogs logs = equilibration(matrix);
     set_scales(prepared, matrix, logs.row, logs.column);

@@ -215,7 +215,8 @@ TEST(Trust, KnowsThatAStructurallySingularMatrixIsSingular) {
   a.add(2, 2, 2);
   for (const FactorKind kind : {FactorKind::kLdlt, FactorKind::kLu})
     for (const auto scaling :
-         {PrepareOptions::Scaling::kAuto, PrepareOptions::Scaling::kNone}) {
+         {PrepareOptions::Scaling::kAuto, PrepareOptions::Scaling::kEquilibrate,
+          PrepareOptions::Scaling::kNone}) {
       SolverOptions options = of_kind(kind);
       options.delay_reserve = 0;
       options.prepare.scaling = scaling;

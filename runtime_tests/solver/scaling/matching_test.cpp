@@ -154,6 +154,7 @@ TEST(MaximumProductMatching, EqualsBruteForceOnSmallMatrices) {
     }
     ASSERT_EQ(matching.rank, static_cast<std::int32_t>(rows.size()));
     ASSERT_EQ(matching.rank, brute_rank(size, dense));
+    ASSERT_EQ(structural_rank(a), matching.rank);
     ASSERT_NEAR(sum, brute_product(size, dense, rows, columns), 1e-10);
     ASSERT_LE(largest_scaled(a, matching.row_log, matching.column_log), 1e-10);
     singular += matching.rank < size;

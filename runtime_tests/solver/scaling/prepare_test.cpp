@@ -295,6 +295,20 @@ TEST(Prepare, BringsMatricesOfAnyMagnitudeToWhereSinglePrecisionHasThem) {
       }
 }
 
+// Rows 0 and 1 have one entry, in column 0.
+TEST(Prepare, KnowsTheStructuralRankWhateverTheScaling) {
+  for (const Scaling scaling :
+       {Scaling::kAuto, Scaling::kNone, Scaling::kEquilibrate, Scaling::kMatching})
+    for (const FactorKind kind : {FactorKind::kLdlt, FactorKind::kLu}) {
+      const auto rank_of = [&](const Dense& given) {
+        return prepare(stored<SymmetricMatrix>(given, true), kind, {.scaling = scaling})
+            .structural_rank;
+      };
+      EXPECT_EQ(rank_of({3, {0, 0, 1, 0, 0, 2, 1, 2, 3}}), 2);
+      EXPECT_EQ(rank_of({3, {0, 4, 1, 4, 0, 2, 1, 2, 0}}), 3);
+    }
+}
+
 TEST(Balance, KeepsProductsAndMakesTheLargestLogarithmLeast) {
   std::vector<double> row{0, -3, 1}, column{-996, -1000, -990};
   balance(row, column);
