@@ -6,6 +6,8 @@ option(ESPALIER_BUILD_BENCH "Build the benchmarks" OFF)
 option(ESPALIER_BUILD_FUZZERS "Build the libFuzzer programs (clang)" OFF)
 option(ESPALIER_WERROR "Treat warnings as errors" OFF)
 option(ESPALIER_ASSERTS "Keep ESPALIER_ASSERT in optimised builds" OFF)
+option(ESPALIER_POLICY_ALONE
+       "Of the planner only what the policy needs: its tests can be built, no programs" OFF)
 set(ESPALIER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -82,6 +84,21 @@ function(espalier_module target name)
   target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
   install(TARGETS ${target} DESTINATION ${CMAKE_INSTALL_LIBDIR}/espalier
           COMPONENT program)
+endfunction()
+
+# A compiler cache serves several builds of one tree, which precompiled headers would
+# keep apart.
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+# espalier_precompile(TARGET HEADER …): what most of the target's sources include, compiled
+# once. Half of a source's time is that of the standard library's headers. Sources include
+# what they need as if there were none of this: builds with a compiler cache see to it.
+function(espalier_precompile target)
+  target_precompile_headers(${target} PRIVATE
+    <fmt/format.h> <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map>
+    <memory> <numeric> <optional> <span> <string> <tl/expected.hpp> <utility> <vector>
+    ${ARGN})
 endfunction()
 
 # Flags of our own targets; not exported.
