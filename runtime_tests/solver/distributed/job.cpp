@@ -14,12 +14,11 @@
 #include <stdexcept>
 #include <thread>
 
-#include "espalier/model/clock.h"
-
 namespace espalier::cluster_test {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kMostSeconds = 240;
 constexpr std::chrono::seconds kMostToLeave(30);
@@ -129,7 +128,7 @@ Job run_job(int processes, const std::vector<std::string>& arguments,
   }
   Job job;
   job.status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
-  job.seconds = since(begin);
+  job.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const Clock::time_point end = Clock::now();
   do {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
