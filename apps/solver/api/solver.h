@@ -105,10 +105,10 @@ void check(const SolverOptions& options);
 
 struct Solution {
   Refinement refinement;
-  /// The worst of the columns. Where they were asked for, or where the factorisation or
+  /// The worst of the vectors. Where they were asked for, or where the factorisation or
   /// the size of a solution gives reason to doubt it.
   std::optional<ErrorEstimate> errors;
-  Doubts doubts;               ///< of all columns
+  Doubts doubts;               ///< of all vectors
   Seconds seconds = 0;         ///< forward and backward substitution
   Seconds refine_seconds = 0;  ///< residuals, error estimates, further substitutions
 };
@@ -246,12 +246,12 @@ class Solver {
   /// @param matrix  check()ed, of the symmetry of the first one
   void replace_values(const ComplexMatrix& matrix);
 
-  /// b := A^-1 b, or A^-T b, for `columns` vectors one after the other, after
+  /// b := A^-1 b, or A^-T b, for `nrhs` vectors one after the other, after
   /// factorise(); in the order of the matrix as it was read.
   /// @param rows  where b may have entries, increasing; empty: anywhere
   /// @throws InvalidInput before factorise(), for b of another length than n times
-  ///         `columns` or with an entry that is not finite, and for rows that cannot be
-  [[nodiscard]] Solution solve(std::span<double> b, std::int32_t columns = 1,
+  ///         `nrhs` or with an entry that is not finite, and for rows that cannot be
+  [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs = 1,
                                Operation operation = Operation::kPlain,
                                std::span<const std::int64_t> rows = {});
   /// op(A) times the vector of ones: a right-hand side whose solution is known.
@@ -370,9 +370,9 @@ class Solver {
   [[nodiscard]] std::int32_t agree(std::int32_t value) const;
   [[nodiscard]] NodeOrder node_order() const;
   [[nodiscard]] Bytes reserve_bytes();
-  [[nodiscard]] Bytes solve_bytes(std::int32_t columns) const;
-  [[nodiscard]] Bytes bare_solve_bytes(std::int32_t columns) const;
-  [[nodiscard]] Bytes refining_bytes(std::int32_t columns, std::int32_t basis) const;
+  [[nodiscard]] Bytes solve_bytes(std::int32_t nrhs) const;
+  [[nodiscard]] Bytes bare_solve_bytes(std::int32_t nrhs) const;
+  [[nodiscard]] Bytes refining_bytes(std::int32_t nrhs, std::int32_t basis) const;
   [[nodiscard]] Bytes estimating_bytes(std::int32_t basis) const;
   [[nodiscard]] AssemblyOptions assembly_options() const;
   [[nodiscard]] FactorInput input() const;
@@ -383,9 +383,9 @@ class Solver {
   [[nodiscard]] std::int32_t workers() const { return whole_ ? 1 : options_.workers; }
   [[nodiscard]] std::int32_t least_basis() const;
   [[nodiscard]] std::int32_t basis_within_bound(
-      std::int32_t columns, const std::function<Bytes(std::int32_t)>& bytes) const;
-  [[nodiscard]] std::int32_t refining_basis(std::int32_t columns) const;
-  [[nodiscard]] std::int32_t estimating_basis(std::int32_t columns) const;
+      std::int32_t nrhs, const std::function<Bytes(std::int32_t)>& bytes) const;
+  [[nodiscard]] std::int32_t refining_basis(std::int32_t nrhs) const;
+  [[nodiscard]] std::int32_t estimating_basis(std::int32_t nrhs) const;
 
   void account();
   [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
@@ -402,8 +402,8 @@ class Solver {
       const std::function<void(double)>& progress);
   [[nodiscard]] double doubtful_pivot() const;
   [[nodiscard]] NullQuotient null_vector_quotient();
-  void with_open_solve(std::int32_t columns, const std::function<void()>& body);
-  [[nodiscard]] std::int32_t columns_at_once(std::int32_t columns);
+  void with_open_solve(std::int32_t nrhs, const std::function<void()>& body);
+  [[nodiscard]] std::int32_t nrhs_at_once(std::int32_t nrhs);
   [[nodiscard]] BlockOperator factored(bool transposed);
   /// @param most  right-hand sides that there is memory for; b may hold fewer
   [[nodiscard]] RefineOptions refine_options(Operation operation, std::int32_t most);

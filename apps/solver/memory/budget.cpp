@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "espalier/model/clock.h"
 #include "solver/memory/process_memory.h"
 
 namespace espalier::solver {
@@ -75,7 +76,7 @@ tl::expected<std::unique_ptr<Lease>, LeaseRefused> Budget::take(Bytes least, Byt
                                                                 Duration patience) {
   if (least < 0 || most < least)
     throw InvalidInput(fmt::format("a lease of {} to {} bytes", least, most));
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = Clock::now() + patience;
   trim_heap();  // what the heap holds in vain is nobody's
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -85,7 +86,7 @@ tl::expected<std::unique_ptr<Lease>, LeaseRefused> Budget::take(Bytes least, Byt
       leases_.insert(lease.get());
       return lease;
     }
-    if (leases_.empty() || std::chrono::steady_clock::now() >= end) break;
+    if (leases_.empty() || Clock::now() >= end) break;
     changed_.wait_for(lock, kLook);
   }
   LeaseRefused refused{.budget = bytes_,
