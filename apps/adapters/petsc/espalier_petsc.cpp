@@ -3,117 +3,110 @@
 //     program -dll_append libespalier_petsc.so -pc_type lu -pc_factor_mat_solver_type
 //     espalier
 //
-// L U of seqaij matrices, Cholesky or L D L^T of seqaij and seqsbaij ones.
+// L U of seqaij and mpiaij matrices, Cholesky or L D L^T of those and of seqsbaij and
+// mpisbaij ones.
 //
 // One plug-in, one file for PETSc to load: over 300 lines.
 
 #include <petsc/private/matimpl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <string>
 #include <type_traits>
 #include <vector>
 
+#include "processes.h"
+#include "rows.h"
 #include "session.h"
 
 namespace {
 
+using espalier::adapters::Processes;
+using espalier::adapters::Rows;
 using espalier::adapters::Session;
 
 static_assert(std::is_same_v<PetscScalar, double> && sizeof(PetscInt) == 4,
               "PETSc with real scalars and 32-bit indices");
 constexpr char kName[] = "espalier";
+// Right-hand sides of a dense matrix over processes that are gathered at once.
+constexpr PetscInt kBlock = 16;
 
 // What stands behind a factor matrix of PETSc's.
 struct Factor {
-  std::unique_ptr<Session> session;
-  std::vector<std::int32_t> starts, columns;  // of what is given: all, or a triangle
-  std::vector<std::int64_t> taken;            // of the values; empty: all in order
-  std::vector<double> values;                 // what `taken` says
+  Processes processes;  // outlives the session
+  Rows rows;
+  std::unique_ptr<Session> session;       // where this process solves
+  espalier_solver_statistics facts = {};  // of the last factorisation
 };
 
 Factor& factor_of(Mat factor) { return *static_cast<Factor*>(factor->data); }
 
-// Rows with their columns from 0; of a Cholesky factorisation the upper triangle.
-PetscErrorCode read_pattern(Mat matrix, bool upper, Factor& factor) {
+// Of process 0, where it solves alone.
+const char* explanation(const Factor& factor) {
+  return factor.processes.solves() ? espalier_solver_last_error()
+                                   : "process 0, which solves alone, says why";
+}
+
+PetscErrorCode read_bound(Mat matrix, Session& session) {
   PetscFunctionBegin;
-  PetscInt n = 0;
-  const PetscInt *ia = nullptr, *ja = nullptr;
-  PetscBool done = PETSC_FALSE;
-  PetscCall(MatGetRowIJ(matrix, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "rows of this matrix are not there");
-  factor.starts.assign(1, 0);
-  factor.columns.clear();
-  factor.taken.clear();
-  for (PetscInt i = 0; i < n; ++i) {
-    for (PetscInt at = ia[i]; at < ia[i + 1]; ++at) {
-      if (upper && ja[at] < i) continue;
-      factor.columns.push_back(ja[at]);
-      factor.taken.push_back(at);
-    }
-    factor.starts.push_back(static_cast<std::int32_t>(factor.columns.size()));
-  }
-  if (static_cast<PetscInt>(factor.taken.size()) == ia[n]) factor.taken.clear();
-  PetscCall(MatRestoreRowIJ(matrix, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  char bound[64] = "";
+  PetscBool given = PETSC_FALSE;
+  PetscCall(PetscOptionsGetString(reinterpret_cast<PetscObject>(matrix)->options,
+                                  reinterpret_cast<PetscObject>(matrix)->prefix,
+                                  "-mat_espalier_memory", bound, sizeof bound, &given));
+  if (given) session.set_bound(bound);
   PetscFunctionReturn(0);
+}
+
+espalier_solver_options options_of(const Processes& processes, bool symmetric,
+                                   bool definite) {
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  options.kind = !symmetric ? ESPALIER_SOLVER_KIND_LU
+                 : definite ? ESPALIER_SOLVER_KIND_CHOLESKY
+                            : ESPALIER_SOLVER_KIND_LDLT;
+  options.no_refinement = 2;  // that is the work of KSP
+  options.workers = espalier::adapters::shared_workers();
+  options.communicator = processes.communicator();
+  return options;
 }
 
 PetscErrorCode make_session(Mat factor, Mat matrix, bool symmetric) {
   PetscFunctionBegin;
   Factor& mine = factor_of(factor);
   mine.session.reset();
-  PetscCall(read_pattern(matrix, symmetric, mine));
-  espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
-  input.order = matrix->rmap->n;
-  input.format = ESPALIER_SOLVER_ROWS;
-  input.symmetry = symmetric ? ESPALIER_SOLVER_SYMMETRIC : ESPALIER_SOLVER_GENERAL;
-  input.starts = mine.starts.data();
-  input.columns = mine.columns.data();
-  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  PetscCall(mine.rows.read_pattern(matrix, symmetric, mine.processes));
   PetscBool known = PETSC_FALSE, definite = PETSC_FALSE;
   if (symmetric) PetscCall(MatIsSPDKnown(matrix, &known, &definite));
-  options.kind = !symmetric          ? ESPALIER_SOLVER_KIND_LU
-                 : known && definite ? ESPALIER_SOLVER_KIND_CHOLESKY
-                                     : ESPALIER_SOLVER_KIND_LDLT;
-  options.no_refinement = 2;  // that is the work of KSP
-  mine.session = std::make_unique<Session>("petsc", input, options);
-  char bound[64] = "";
-  PetscBool given = PETSC_FALSE;
-  PetscCall(PetscOptionsGetString(reinterpret_cast<PetscObject>(matrix)->options,
-                                  reinterpret_cast<PetscObject>(matrix)->prefix,
-                                  "-mat_espalier_memory", bound, sizeof bound, &given));
-  if (given) mine.session->set_bound(bound);
-  mine.columns = {};
-  mine.starts = {};
-  PetscFunctionReturn(0);
-}
-
-PetscErrorCode read_values(Mat matrix, const PetscScalar** values) {
-  PetscFunctionBegin;
-  PetscBool halved = PETSC_FALSE;
-  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(matrix), MATSEQSBAIJ,
-                                   &halved));
-  PetscScalar* writable = nullptr;
-  if (halved) {
-    PetscCall(MatSeqSBAIJGetArray(matrix, &writable));
-    *values = writable;
-  } else {
-    PetscCall(MatSeqAIJGetArrayRead(matrix, values));
+  if (!mine.processes.solves()) PetscFunctionReturn(0);
+  espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
+  input.order = matrix->rmap->N;
+  input.format = ESPALIER_SOLVER_ROWS;
+  input.symmetry = symmetric ? ESPALIER_SOLVER_SYMMETRIC : ESPALIER_SOLVER_GENERAL;
+  if (mine.processes.first()) {
+    input.starts = mine.rows.starts().data();
+    input.columns = mine.rows.columns().data();
   }
+  mine.session = std::make_unique<Session>(
+      "petsc", input, options_of(mine.processes, symmetric, known && definite));
+  PetscCall(read_bound(matrix, *mine.session));
+  mine.rows.release_pattern();
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode restore_values(Mat matrix, const PetscScalar** values) {
+// What process 0 has come to, everywhere; those that solve with it know for themselves.
+PetscErrorCode tell_status(Factor& mine, int* status) {
   PetscFunctionBegin;
-  PetscBool halved = PETSC_FALSE;
-  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(matrix), MATSEQSBAIJ,
-                                   &halved));
-  if (halved) {
-    auto* writable = const_cast<PetscScalar*>(*values);
-    PetscCall(MatSeqSBAIJRestoreArray(matrix, &writable));
-  } else {
-    PetscCall(MatSeqAIJRestoreArrayRead(matrix, values));
+  if (mine.session) mine.facts = mine.session->statistics();
+  mine.facts.advice = nullptr;
+  struct {
+    int status;
+    espalier_solver_statistics facts;
+  } told = {*status, mine.facts};
+  PetscCall(mine.processes.tell(&told, sizeof told));
+  if (!mine.session) {
+    *status = told.status;
+    mine.facts = told.facts;
   }
   PetscFunctionReturn(0);
 }
@@ -121,28 +114,54 @@ PetscErrorCode restore_values(Mat matrix, const PetscScalar** values) {
 PetscErrorCode factor_numeric(Mat factor, Mat matrix, const MatFactorInfo* /*info*/) {
   PetscFunctionBegin;
   Factor& mine = factor_of(factor);
-  const PetscScalar* values = nullptr;
-  PetscCall(read_values(matrix, &values));
-  const double* given = values;
-  if (!mine.taken.empty()) {
-    mine.values.resize(mine.taken.size());
-    for (std::size_t k = 0; k < mine.taken.size(); ++k)
-      mine.values[k] = values[mine.taken[k]];
-    given = mine.values.data();
-  }
-  const int status = mine.session->factorise(given);
-  PetscCall(restore_values(matrix, &values));
+  const double* values = nullptr;
+  PetscCall(mine.rows.read_values(matrix, mine.processes, &values));
+  int status = mine.session ? mine.session->factorise(values) : 0;
+  PetscCall(mine.rows.restore_values(matrix, mine.processes));
+  PetscCall(tell_status(mine, &status));
   factor->factorerrortype = MAT_FACTOR_NOERROR;
   if (status == -ENOMEM)
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Espalier: %s", espalier_solver_last_error());
-  if (status == -EDOM || (status == 0 && mine.session->statistics().singular != 0)) {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Espalier: %s", explanation(mine));
+  if (status == -EDOM || (status == 0 && mine.facts.singular != 0)) {
     PetscCheck(!matrix->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
-               "Espalier: %s", status != 0 ? espalier_solver_last_error() : "singular");
+               "Espalier: %s", status != 0 ? explanation(mine) : "singular");
     factor->factorerrortype = MAT_FACTOR_NUMERIC_ZEROPIVOT;
   } else if (status != 0) {
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "Espalier: %s", espalier_solver_last_error());
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "Espalier: %s", explanation(mine));
   }
   factor->assembled = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode solve_whole(const Factor& mine, bool transposed, PetscInt nrhs,
+                           const PetscScalar* b, PetscInt ldb, PetscScalar* x,
+                           PetscInt ldx) {
+  PetscFunctionBegin;
+  const int status = mine.session->solve(transposed, nrhs, b, ldb, x, ldx);
+  PetscCheck(status == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Espalier: %s",
+             explanation(mine));
+  PetscFunctionReturn(0);
+}
+
+// The own rows of `nrhs` vectors; those of all processes stand in `whole` meanwhile.
+PetscErrorCode solve_spread(Mat factor, bool transposed, PetscInt nrhs,
+                            const PetscScalar* b, PetscInt ldb, PetscScalar* x,
+                            PetscInt ldx) {
+  PetscFunctionBegin;
+  Factor& mine = factor_of(factor);
+  const PetscInt n = factor->rmap->N;
+  std::vector<double> whole;
+  if (mine.processes.solves())
+    whole.resize(static_cast<std::size_t>(n) * static_cast<std::size_t>(nrhs));
+  const auto column = [&](PetscInt k) { return whole.data() + std::ptrdiff_t{k} * n; };
+  for (PetscInt k = 0; k < nrhs; ++k)
+    PetscCall(mine.processes.gather_vector(b + std::ptrdiff_t{k} * ldb,
+                                           whole.empty() ? nullptr : column(k)));
+  if (mine.session)
+    PetscCall(solve_whole(mine, transposed, nrhs, whole.data(), n, whole.data(), n));
+  for (PetscInt k = 0; k < nrhs; ++k)
+    PetscCall(mine.processes.scatter_vector(whole.empty() ? nullptr : column(k),
+                                            x + std::ptrdiff_t{k} * ldx));
   PetscFunctionReturn(0);
 }
 
@@ -150,9 +169,14 @@ PetscErrorCode solve_columns(Mat factor, bool transposed, PetscInt nrhs,
                              const PetscScalar* b, PetscInt ldb, PetscScalar* x,
                              PetscInt ldx) {
   PetscFunctionBegin;
-  const int status = factor_of(factor).session->solve(transposed, nrhs, b, ldb, x, ldx);
-  PetscCheck(status == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Espalier: %s",
-             espalier_solver_last_error());
+  if (!factor_of(factor).processes.several()) {
+    PetscCall(solve_whole(factor_of(factor), transposed, nrhs, b, ldb, x, ldx));
+    PetscFunctionReturn(0);
+  }
+  for (PetscInt first = 0; first < nrhs; first += kBlock)
+    PetscCall(solve_spread(factor, transposed, std::min(kBlock, nrhs - first),
+                           b + std::ptrdiff_t{first} * ldb, ldb,
+                           x + std::ptrdiff_t{first} * ldx, ldx));
   PetscFunctionReturn(0);
 }
 
@@ -195,7 +219,7 @@ PetscErrorCode solve_matrix(Mat factor, Mat b, Mat x) {
 PetscErrorCode inertia(Mat factor, PetscInt* negative, PetscInt* zero,
                        PetscInt* positive) {
   PetscFunctionBegin;
-  const espalier_solver_statistics facts = factor_of(factor).session->statistics();
+  const espalier_solver_statistics& facts = factor_of(factor).facts;
   const auto below = static_cast<PetscInt>(facts.negative_pivots);
   if (negative != nullptr) *negative = below;
   if (zero != nullptr) *zero = facts.order - facts.rank;
@@ -230,12 +254,12 @@ PetscErrorCode solver_type(Mat, MatSolverType* type) {
 
 PetscErrorCode view(Mat factor, PetscViewer viewer) {
   PetscFunctionBegin;
-  if (factor_of(factor).session) {
-    const espalier_solver_statistics facts = factor_of(factor).session->statistics();
-    PetscCall(PetscViewerASCIIPrintf(viewer, "Espalier %s: %lld entries of the factor\n",
-                                     espalier_solver_version(),
-                                     static_cast<long long>(facts.factor_entries)));
-  }
+  const Factor& mine = factor_of(factor);
+  PetscCall(PetscViewerASCIIPrintf(
+      viewer, "Espalier %s: %lld entries of the factor, at %d process%s\n",
+      espalier_solver_version(), static_cast<long long>(mine.facts.factor_entries),
+      static_cast<int>(mine.processes.solving()),
+      mine.processes.solving() == 1 ? "" : "es"));
   PetscFunctionReturn(0);
 }
 
@@ -243,8 +267,7 @@ PetscErrorCode info(Mat factor, MatInfoType, MatInfo* info) {
   PetscFunctionBegin;
   *info = {};
   info->block_size = 1;
-  if (!factor_of(factor).session) PetscFunctionReturn(0);
-  const espalier_solver_statistics facts = factor_of(factor).session->statistics();
+  const espalier_solver_statistics& facts = factor_of(factor).facts;
   info->nz_used = info->nz_allocated = static_cast<PetscLogDouble>(facts.factor_entries);
   info->memory = static_cast<PetscLogDouble>(facts.allocated_peak);
   PetscFunctionReturn(0);
@@ -259,22 +282,42 @@ PetscErrorCode destroy(Mat factor) {
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode check_blocks(Mat matrix) {
+  PetscFunctionBegin;
+  PetscBool halved = PETSC_FALSE;
+  PetscInt block = 1;
+  PetscCall(MatGetBlockSize(matrix, &block));
+  PetscCall(PetscObjectTypeCompareAny(reinterpret_cast<PetscObject>(matrix), &halved,
+                                      MATSEQSBAIJ, MATMPISBAIJ, ""));
+  PetscCheck(!halved || block == 1, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "Espalier: sbaij matrices with blocks of order 1 only");
+  PetscFunctionReturn(0);
+}
+
+// Of a matrix over processes: where all solve together, or process 0 alone.
+PetscErrorCode open_processes(Mat matrix, Processes& processes) {
+  PetscFunctionBegin;
+  PetscBool together = PETSC_FALSE, given = PETSC_FALSE;
+  PetscCall(PetscOptionsGetBool(reinterpret_cast<PetscObject>(matrix)->options,
+                                reinterpret_cast<PetscObject>(matrix)->prefix,
+                                "-mat_espalier_together", &together, &given));
+  PetscCall(
+      processes.open(matrix, given ? together : static_cast<PetscBool>(PETSC_DECIDE)));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode create(Mat matrix, MatFactorType type, Mat* result) {
   PetscFunctionBegin;
   Mat factor = nullptr;
-  const PetscInt m = matrix->rmap->n, n = matrix->cmap->n;
-  PetscInt block = 1;
-  PetscCall(MatGetBlockSize(matrix, &block));
-  PetscBool halved = PETSC_FALSE;
-  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(matrix), MATSEQSBAIJ,
-                                   &halved));
-  PetscCheck(!halved || block == 1, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "Espalier: seqsbaij matrices with blocks of order 1 only");
+  PetscCall(check_blocks(matrix));
   PetscCall(MatCreate(PetscObjectComm(reinterpret_cast<PetscObject>(matrix)), &factor));
-  PetscCall(MatSetSizes(factor, m, n, m, n));
+  PetscCall(MatSetSizes(factor, matrix->rmap->n, matrix->cmap->n, matrix->rmap->N,
+                        matrix->cmap->N));
   PetscCall(PetscStrallocpy(kName, &reinterpret_cast<PetscObject>(factor)->type_name));
   PetscCall(MatSetUp(factor));
-  factor->data = new Factor;
+  auto mine = std::make_unique<Factor>();
+  PetscCall(open_processes(matrix, mine->processes));
+  factor->data = mine.release();
   factor->factortype = type;
   factor->assembled = factor->preallocated = PETSC_TRUE;
   factor->ops->lufactorsymbolic = symbolic_lu;
@@ -296,8 +339,18 @@ PetscErrorCode create(Mat matrix, MatFactorType type, Mat* result) {
 extern "C" __attribute__((visibility("default"))) PetscErrorCode
 PetscDLLibraryRegister_espalier_petsc() {
   PetscFunctionBegin;
-  PetscCall(MatSolverTypeRegister(kName, MATSEQAIJ, MAT_FACTOR_LU, create));
-  PetscCall(MatSolverTypeRegister(kName, MATSEQAIJ, MAT_FACTOR_CHOLESKY, create));
-  PetscCall(MatSolverTypeRegister(kName, MATSEQSBAIJ, MAT_FACTOR_CHOLESKY, create));
+  for (const char* type : {MATSEQAIJ, MATMPIAIJ})
+    PetscCall(MatSolverTypeRegister(kName, type, MAT_FACTOR_LU, create));
+  for (const char* type : {MATSEQAIJ, MATMPIAIJ, MATSEQSBAIJ, MATMPISBAIJ})
+    PetscCall(MatSolverTypeRegister(kName, type, MAT_FACTOR_CHOLESKY, create));
+  PetscCall(espalier::adapters::share_cores());
   PetscFunctionReturn(0);
 }
+
+// Loaded before the program (LD_PRELOAD), while PETSc has not started MPI: asks for MPI
+// with which several threads may communicate, so that all processes solve.
+namespace {
+__attribute__((constructor)) void ask_for_threads() {
+  PETSC_MPI_THREAD_REQUIRED = MPI_THREAD_MULTIPLE;
+}
+}  // namespace

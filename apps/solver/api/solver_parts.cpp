@@ -18,18 +18,6 @@ std::string part_path(const std::string& path, std::int32_t process) {
   return process == 0 ? path : fmt::format("{}.{}", path, process);
 }
 
-// What goes wrong in a step at one process is thrown at all of them when it is done.
-template <class Step>
-void together(Communicator& communicator, const Step& step) {
-  std::string trouble;
-  try {
-    step();
-  } catch (const Error& error) {
-    trouble = error.what();
-  }
-  fail_together(communicator, trouble);
-}
-
 // A number that no other save has.
 std::int64_t number_of_save(Communicator& communicator) {
   std::int64_t number =

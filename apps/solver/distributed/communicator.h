@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "espalier/model/error.h"
 #include "solver/distributed/channel.h"
 
 namespace espalier::solver {
@@ -107,5 +109,18 @@ void receive(Communicator& communicator, std::span<T> values, std::int32_t from,
 /// @param trouble  what went wrong here; empty: nothing
 /// @throws InvalidInput everywhere: the message of the first process that has one
 void fail_together(Communicator& communicator, std::string_view trouble);
+
+/// Collective. An Error that the step throws at one process is thrown at all of them when
+/// it is done, as fail_together() does.
+template <class Step>
+void together(Communicator& communicator, const Step& step) {
+  std::string trouble;
+  try {
+    step();
+  } catch (const Error& error) {
+    trouble = error.what();
+  }
+  fail_together(communicator, trouble);
+}
 
 }  // namespace espalier::solver

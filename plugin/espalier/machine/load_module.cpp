@@ -13,10 +13,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of the program or the shared library that this is linked into.
+fs::path own_folder() {
+  Dl_info own{};
+  static const char here = 0;
+  if (dladdr(&here, &own) == 0 || own.dli_fname == nullptr) return {};
+  return fs::path(own.dli_fname).parent_path();
+}
+
 // The first that exists; where none does, the one that is installed.
 fs::path module_path(const char* file) {
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
-  for (const fs::path& folder : {program, program / ".."})
+  const fs::path own = own_folder();
+  for (const fs::path& folder : {program, program / "..", own, own / "espalier"})
     if (fs::path path = folder / file; fs::exists(path)) return path;
   return (program / ESPALIER_MODULES_FROM_PROGRAM / file).lexically_normal();
 }

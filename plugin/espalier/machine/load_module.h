@@ -4,8 +4,9 @@ namespace espalier {
 
 /// A part of a program in a library of its own, which only those runs load that need what
 /// it is linked with: large libraries cost every process that maps them memory and time.
-/// It is sought beside the program, one folder above it (both in a build tree), and where
-/// it is installed, seen from there. It stays loaded until the process ends.
+/// It is sought beside the program, one folder above it (both in a build tree), beside
+/// the library that this is part of, and where it is installed, seen from there. It stays
+/// loaded until the process ends.
 ///
 /// @param file    the library's name: "libespalier_onnx.so"
 /// @param purpose what the user wants of it, for the message: "ONNX models"

@@ -16,11 +16,13 @@
 
 #include "policy/mpi/starpu_mpi_calls.h"
 
+#include <link.h>
 #include <starpu.h>
 
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 
 #include "policy/starpu/allocation.h"
@@ -28,6 +30,20 @@
 #include "policy/starpu/session.h"
 
 namespace espalier::policy {
+
+void* in_opened_starpu_mpi(const char* name) {
+  std::string path;
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* found) {
+        if (std::strstr(library->dlpi_name, "starpumpi") == nullptr) return 0;
+        *static_cast<std::string*>(found) = library->dlpi_name;
+        return 1;
+      },
+      &path);
+  void* const library =
+      path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  return library == nullptr ? nullptr : dlsym(library, name);
+}
 
 namespace {
 
@@ -118,7 +134,7 @@ void message_ends(starpu_data_handle_t handle) {
 
 int rank_in(Comm comm) {
   static const auto comm_rank =
-      reinterpret_cast<int (*)(Comm, int*)>(dlsym(RTLD_DEFAULT, "starpu_mpi_comm_rank"));
+      next(static_cast<int (*)(Comm, int*)>(nullptr), "starpu_mpi_comm_rank");
   int rank = 0;
   if (comm_rank != nullptr) comm_rank(comm, &rank);
   return rank;

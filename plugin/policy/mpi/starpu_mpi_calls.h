@@ -14,10 +14,16 @@ namespace espalier::policy {
 using Comm = void*;
 using Tag = std::int64_t;
 
+/// A function of the StarPU-MPI that was loaded after this library, by a library that a
+/// program has opened: then it stands in no scope of this one's. Null: there is none.
+[[nodiscard]] void* in_opened_starpu_mpi(const char* name);
+
 /// The function of that name behind this library's.
 template <class Function>
 Function* next(Function*, const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+  void* const behind = dlsym(RTLD_NEXT, name);
+  return reinterpret_cast<Function*>(behind != nullptr ? behind
+                                                       : in_opened_starpu_mpi(name));
 }
 
 /// Messages of this process under a bound.

@@ -1,18 +1,22 @@
-// ipopt_program chain|control N ma97|mumps: one run of Ipopt, for timing.
+// ipopt_program chain|control|control3|surface N ma97|ma57|mumps: one run of Ipopt, for
+// timing.
 
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
+#include <map>
+#include <string>
 
 #include "nlp.h"
 
 using namespace espalier::adapters;
 
 int main(int count, char** arguments) {
-  if (count != 4) return 2;
-  const int n = std::atoi(arguments[2]);
-  const Nlp nlp = std::string_view(arguments[1]) == "chain" ? chained_rosenbrock(n)
-                                                            : elliptic_control(n);
+  const std::map<std::string, Nlp (*)(int)> problems = {{"chain", chained_rosenbrock},
+                                                        {"control", elliptic_control},
+                                                        {"control3", elliptic_control_3d},
+                                                        {"surface", minimal_surface}};
+  if (count != 4 || !problems.contains(arguments[1])) return 2;
+  const Nlp nlp = problems.at(arguments[1])(std::atoi(arguments[2]));
   const IpoptRun run = run_ipopt(nlp, arguments[3]);
   std::printf(
       "%s, %zu variables, %s: status %d, %d iterations, objective %.10g, %.3f s\n",

@@ -79,6 +79,16 @@ TEST(Ipopt, SolvesAControlProblem) {
   expect_as_mumps(elliptic_control(30), "ma57");
 }
 
+TEST(Ipopt, SolvesAControlProblemInSpace) {
+  expect_as_mumps(elliptic_control_3d(8), "ma97");
+  expect_as_mumps(elliptic_control_3d(8), "ma57");
+}
+
+TEST(Ipopt, SolvesASurfaceAboveAnObstacle) {
+  expect_as_mumps(minimal_surface(25), "ma97");
+  expect_as_mumps(minimal_surface(25), "ma57");
+}
+
 // Larger: there is more to do than is done without StarPU.
 TEST(Ipopt, SolvesAControlProblemOnStarPU) {
   expect_as_mumps(elliptic_control(100), "ma97");

@@ -91,6 +91,11 @@ struct Nlp {
 [[nodiscard]] Nlp chained_rosenbrock(int n);
 /// A semilinear elliptic equation on n x n points with a control at each, inside bounds.
 [[nodiscard]] Nlp elliptic_control(int n);
+/// The same on n x n x n points.
+[[nodiscard]] Nlp elliptic_control_3d(int n);
+/// The least surface over n x n points that is fixed at the border and above a
+/// paraboloid.
+[[nodiscard]] Nlp minimal_surface(int n);
 
 /// What a run of Ipopt came to.
 struct IpoptRun {

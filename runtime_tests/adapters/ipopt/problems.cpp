@@ -46,6 +46,13 @@ Nlp hs28() {
   return p;
 }
 
+Nlp hs27() {
+  Nlp p = problem("HS27", {2, 2, 2}, 0.04);
+  p.minimise([](X x) { return 0.01 * square(x[0] - 1) + square(x[1] - square(x[0])); });
+  p.constrain(-1, -1, [](X x) { return x[0] + square(x[2]); });
+  return p;
+}
+
 Nlp hs35() {
   Nlp p = problem("HS35", {0.5, 0.5, 0.5}, 1.0 / 9);
   positive(p);
@@ -201,6 +208,16 @@ Nlp hs80() {
   return p;
 }
 
+Nlp hs81() {
+  Nlp p = hs80();
+  p.name = "HS81";
+  p.terms.front().function = [](X x) {
+    return exp(x[0] * x[1] * x[2] * x[3] * x[4]) -
+           0.5 * square(power(x[0], 3) + power(x[1], 3) + 1);
+  };
+  return p;
+}
+
 Nlp hs79() {
   Nlp p = problem("HS79", {2, 2, 2, 2, 2}, 0.0787768209);
   p.minimise([](X x) {
@@ -239,58 +256,9 @@ Nlp hs100() {
 }  // namespace
 
 std::vector<Nlp> hock_schittkowski() {
-  return {hs6(),  hs7(),  hs28(), hs35(), hs39(), hs40(), hs42(), hs43(), hs48(), hs51(),
-          hs63(), hs65(), hs71(), hs76(), hs77(), hs78(), hs79(), hs80(), hs100()};
-}
-
-Nlp chained_rosenbrock(int n) {
-  Nlp p = problem("chained Rosenbrock", {}, std::nan(""));
-  for (int i = 0; i < n; ++i) p.start.push_back(i % 2 == 0 ? -1.2 : 1);
-  for (int i = 0; i + 1 < n; ++i)
-    p.terms.push_back({-1, {i, i + 1}, [](X x) {
-                         return 100 * square(square(x[0]) - x[1]) + square(x[0] - 1);
-                       }});
-  for (int i = 0; i + 2 < n; ++i) {
-    p.terms.push_back({i, {i, i + 1, i + 2}, [](X x) {
-                         return 3 * power(x[1], 3) + 2 * x[2] - 5 +
-                                sin(x[1] - x[2]) * sin(x[1] + x[2]) + 4 * x[1] -
-                                x[0] * exp(x[0] - x[1]) - 3;
-                       }});
-    p.lower.push_back(0);
-    p.upper.push_back(0);
-  }
-  return p;
-}
-
-Nlp elliptic_control(int n) {
-  Nlp p = problem("elliptic control", std::vector<double>(2 * n * n, 0), std::nan(""));
-  const double h = 1.0 / (n + 1);
-  p.x_lower.assign(p.start.size(), -kFree);
-  p.x_upper.assign(p.start.size(), kFree);
-  for (int j = 0; j < n; ++j)
-    for (int i = 0; i < n; ++i) {
-      const int at = j * n + i, control = n * n + at;
-      p.x_lower[control] = -2;
-      p.x_upper[control] = 6;
-      const double wanted = 1 + 2 * (i * h * (1 - i * h) + j * h * (1 - j * h));
-      p.terms.push_back(
-          {-1, {at}, [=](X x) { return 0.5 * h * h * square(x[0] - wanted); }});
-      p.terms.push_back(
-          {-1, {control}, [=](X x) { return 0.005 * h * h * square(x[0]); }});
-      p.terms.push_back({at, {at, control}, [=](X x) {
-                           return 4 * x[0] + h * h * (power(x[0], 3) - x[0] - 20 * x[1]);
-                         }});
-      const auto near = [&](int other) {
-        p.terms.push_back({at, {other}, [](X x) { return -1 * x[0]; }});
-      };
-      if (i > 0) near(at - 1);
-      if (i + 1 < n) near(at + 1);
-      if (j > 0) near(at - n);
-      if (j + 1 < n) near(at + n);
-      p.lower.push_back(0);
-      p.upper.push_back(0);
-    }
-  return p;
+  return {hs6(),  hs7(),  hs27(), hs28(), hs35(), hs39(), hs40(),
+          hs42(), hs43(), hs48(), hs51(), hs63(), hs65(), hs71(),
+          hs76(), hs77(), hs78(), hs79(), hs80(), hs81(), hs100()};
 }
 
 }  // namespace espalier::adapters

@@ -1,22 +1,27 @@
 /* A program for PETSc that knows of no solver: linear systems by KSP and a nonlinear one
- * by SNES, with whatever -pc_factor_mat_solver_type names. 0 when all solutions are
+ * by SNES, on one process or on several, with whatever -pc_factor_mat_solver_type names;
+ * or, with -points N, one linear system on N x N points alone. 0 when all solutions are
  * right. */
 
+#include <petscdmda.h>
 #include <petscsnes.h>
 
-/* The 5-point operator on n x n points with a drift; both triangles, or the upper one. */
+/* The own rows of the 5-point operator on n x n points with a drift; both triangles, or
+ * the upper one. */
 static PetscErrorCode fill(Mat matrix, PetscInt n, PetscBool upper, PetscReal drift,
                            PetscReal shift) {
+  PetscInt first, last;
   PetscFunctionBeginUser;
-  for (PetscInt j = 0; j < n; ++j)
-    for (PetscInt i = 0; i < n; ++i) {
-      const PetscInt row = j * n + i, near[] = {row - n, row - 1, row, row + 1, row + n};
-      const PetscBool inside[] = {j > 0, i > 0, PETSC_TRUE, i < n - 1, j < n - 1};
-      const PetscScalar value[] = {-1, -1 - drift, 4 + shift, -1 + drift, -1};
-      for (int k = upper ? 2 : 0; k < 5; ++k)
-        if (inside[k])
-          PetscCall(MatSetValue(matrix, row, near[k], value[k], INSERT_VALUES));
-    }
+  PetscCall(MatGetOwnershipRange(matrix, &first, &last));
+  for (PetscInt row = first; row < last; ++row) {
+    const PetscInt i = row % n, j = row / n;
+    const PetscInt near[] = {row - n, row - 1, row, row + 1, row + n};
+    const PetscBool inside[] = {j > 0, i > 0, PETSC_TRUE, i < n - 1, j < n - 1};
+    const PetscScalar value[] = {-1, -1 - drift, 4 + shift, -1 + drift, -1};
+    for (int k = upper ? 2 : 0; k < 5; ++k)
+      if (inside[k])
+        PetscCall(MatSetValue(matrix, row, near[k], value[k], INSERT_VALUES));
+  }
   PetscCall(MatAssemblyBegin(matrix, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(matrix, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(0);
@@ -41,9 +46,9 @@ static PetscErrorCode check(KSP solver, Mat matrix, PetscBool transposed,
   PetscCall(KSPGetIterationNumber(solver, &iterations));
   PetscCall(VecAXPY(x, -1, known));
   PetscCall(VecNorm(x, NORM_INFINITY, &error));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s\n", what,
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", what,
                         error < 1e-8 && iterations <= 2 ? "ok" : "WRONG"));
-  PetscCheck(error < 1e-8 && iterations <= 2, PETSC_COMM_SELF, PETSC_ERR_USER,
+  PetscCheck(error < 1e-8 && iterations <= 2, PETSC_COMM_WORLD, PETSC_ERR_USER,
              "%s: error %g, %d iterations", what, (double)error, (int)iterations);
   PetscCall(VecDestroy(&known));
   PetscCall(VecDestroy(&b));
@@ -51,22 +56,74 @@ static PetscErrorCode check(KSP solver, Mat matrix, PetscBool transposed,
   PetscFunctionReturn(0);
 }
 
-/* Twice: the second time with other values. */
-static PetscErrorCode run_linear(MatType type, PCType factor, PetscReal drift,
-                                 PetscReal shift, const char* what) {
-  const PetscInt n = 50;
+/* Eigenvalues of the 5-point operator with a shift: how many are negative. */
+static PetscInt negative_eigenvalues(PetscInt n, PetscReal shift) {
+  PetscInt count = 0;
+  for (PetscInt i = 1; i <= n; ++i)
+    for (PetscInt j = 1; j <= n; ++j)
+      if (4 + shift - 2 * PetscCosReal(PETSC_PI * i / (n + 1)) -
+              2 * PetscCosReal(PETSC_PI * j / (n + 1)) <
+          0)
+        ++count;
+  return count;
+}
+
+static PetscErrorCode check_inertia(PC pc, PetscInt n, PetscReal shift) {
+  Mat factor;
+  PetscInt below, zero, above;
+  PetscFunctionBeginUser;
+  PetscCall(PCFactorGetMatrix(pc, &factor));
+  PetscCall(MatGetInertia(factor, &below, &zero, &above));
+  PetscCheck(
+      below == negative_eigenvalues(n, shift) && zero == 0 && above == n * n - below,
+      PETSC_COMM_WORLD, PETSC_ERR_USER, "inertia %d, %d, %d", (int)below, (int)zero,
+      (int)above);
+  PetscFunctionReturn(0);
+}
+
+/* Many right-hand sides at once. */
+static PetscErrorCode check_block(PC pc, Mat matrix) {
+  Mat factor, known, b, x;
+  PetscReal error;
+  PetscInt own, all;
+  PetscFunctionBeginUser;
+  PetscCall(MatGetLocalSize(matrix, &own, NULL));
+  PetscCall(MatGetSize(matrix, &all, NULL));
+  PetscCall(PCFactorGetMatrix(pc, &factor));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, own, PETSC_DECIDE, all, 19, NULL, &known));
+  PetscCall(MatSetRandom(known, NULL));
+  PetscCall(MatMatMult(matrix, known, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &b));
+  PetscCall(MatDuplicate(known, MAT_DO_NOT_COPY_VALUES, &x));
+  PetscCall(MatMatSolve(factor, b, x));
+  PetscCall(MatAXPY(x, -1, known, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(x, NORM_FROBENIUS, &error));
+  PetscCheck(error < 1e-8, PETSC_COMM_WORLD, PETSC_ERR_USER, "19 columns: error %g",
+             (double)error);
+  PetscCall(MatDestroy(&known));
+  PetscCall(MatDestroy(&b));
+  PetscCall(MatDestroy(&x));
+  PetscFunctionReturn(0);
+}
+
+/* Twice, on n x n points: the second time with other values. `block`: many right-hand
+ * sides at once, too. */
+static PetscErrorCode run_linear(MatType type, PCType factor, PetscInt n, PetscReal drift,
+                                 PetscReal shift, PetscBool block, const char* what) {
   Mat matrix;
   KSP solver;
   PC pc;
+  PetscBool upper, cholesky;
   PetscFunctionBeginUser;
-  PetscCall(MatCreate(PETSC_COMM_SELF, &matrix));
-  PetscCall(MatSetSizes(matrix, n * n, n * n, n * n, n * n));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &matrix));
+  PetscCall(MatSetSizes(matrix, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
   PetscCall(MatSetType(matrix, type));
   PetscCall(MatSeqAIJSetPreallocation(matrix, 5, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(matrix, 5, NULL, 5, NULL));
   PetscCall(MatSeqSBAIJSetPreallocation(matrix, 1, 5, NULL));
-  PetscBool upper;
-  PetscCall(PetscStrcmp(type, MATSEQSBAIJ, &upper));
-  PetscCall(KSPCreate(PETSC_COMM_SELF, &solver));
+  PetscCall(MatMPISBAIJSetPreallocation(matrix, 1, 5, NULL, 5, NULL));
+  PetscCall(PetscStrcmp(type, MATSBAIJ, &upper));
+  PetscCall(PetscStrcmp(factor, PCCHOLESKY, &cholesky));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &solver));
   PetscCall(KSPSetTolerances(solver, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, 5));
   PetscCall(KSPGetPC(solver, &pc));
   PetscCall(PCSetType(pc, factor));
@@ -76,6 +133,8 @@ static PetscErrorCode run_linear(MatType type, PCType factor, PetscReal drift,
     PetscCall(KSPSetOperators(solver, matrix, matrix));
     PetscCall(check(solver, matrix, PETSC_FALSE, what));
     PetscCall(check(solver, matrix, PETSC_TRUE, what));
+    if (cholesky) PetscCall(check_inertia(pc, n, shift + 0.1 * round));
+    if (block) PetscCall(check_block(pc, matrix));
   }
   PetscCall(KSPDestroy(&solver));
   PetscCall(MatDestroy(&matrix));
@@ -83,56 +142,53 @@ static PetscErrorCode run_linear(MatType type, PCType factor, PetscReal drift,
 }
 
 /* -u'' + exp(u) = 0 by differences, u = 0 at one end and 1 at the other. */
-static PetscErrorCode residual(SNES snes, Vec x, Vec f, void* context) {
-  const PetscScalar* u;
-  PetscScalar* r;
-  PetscInt n;
+static PetscErrorCode residual(DMDALocalInfo* info, const PetscScalar* u, PetscScalar* r,
+                               void* context) {
+  const PetscInt n = info->mx;
   PetscFunctionBeginUser;
-  (void)snes, (void)context;
-  PetscCall(VecGetSize(x, &n));
-  PetscCall(VecGetArrayRead(x, &u));
-  PetscCall(VecGetArray(f, &r));
-  for (PetscInt i = 0; i < n; ++i)
+  (void)context;
+  for (PetscInt i = info->xs; i < info->xs + info->xm; ++i)
     r[i] = 2 * u[i] - (i > 0 ? u[i - 1] : 0) - (i < n - 1 ? u[i + 1] : 1) +
            PetscExpScalar(u[i]) / ((n + 1) * (n + 1));
-  PetscCall(VecRestoreArrayRead(x, &u));
-  PetscCall(VecRestoreArray(f, &r));
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode jacobian(SNES snes, Vec x, Mat matrix, Mat same, void* context) {
-  const PetscScalar* u;
-  PetscInt n;
+static PetscErrorCode jacobian(DMDALocalInfo* info, const PetscScalar* u, Mat matrix,
+                               Mat same, void* context) {
+  const PetscInt n = info->mx;
   PetscFunctionBeginUser;
-  (void)snes, (void)same, (void)context;
-  PetscCall(VecGetSize(x, &n));
-  PetscCall(VecGetArrayRead(x, &u));
-  for (PetscInt i = 0; i < n; ++i) {
+  (void)same, (void)context;
+  for (PetscInt i = info->xs; i < info->xs + info->xm; ++i) {
     PetscCall(MatSetValue(matrix, i, i, 2 + PetscExpScalar(u[i]) / ((n + 1) * (n + 1)),
                           INSERT_VALUES));
     if (i > 0) PetscCall(MatSetValue(matrix, i, i - 1, -1, INSERT_VALUES));
     if (i < n - 1) PetscCall(MatSetValue(matrix, i, i + 1, -1, INSERT_VALUES));
   }
-  PetscCall(VecRestoreArrayRead(x, &u));
   PetscCall(MatAssemblyBegin(matrix, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(matrix, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(0);
 }
 
 static PetscErrorCode run_nonlinear(void) {
-  const PetscInt n = 3000;
   SNES snes;
   KSP ksp;
   PC pc;
-  Mat matrix;
-  Vec x, f;
+  DM grid;
+  Vec x;
+  PetscReal norm;
+  PetscInt iterations;
   SNESConvergedReason reason;
   PetscFunctionBeginUser;
-  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 3, NULL, &matrix));
-  PetscCall(MatCreateVecs(matrix, &x, &f));
-  PetscCall(SNESCreate(PETSC_COMM_SELF, &snes));
-  PetscCall(SNESSetFunction(snes, f, residual, NULL));
-  PetscCall(SNESSetJacobian(snes, matrix, matrix, jacobian, NULL));
+  PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, 3000, 1, 1, NULL, &grid));
+  PetscCall(DMSetUp(grid));
+  PetscCall(DMDASNESSetFunctionLocal(
+      grid, INSERT_VALUES,
+      (PetscErrorCode(*)(DMDALocalInfo*, void*, void*, void*))residual, NULL));
+  PetscCall(DMDASNESSetJacobianLocal(
+      grid, (PetscErrorCode(*)(DMDALocalInfo*, void*, Mat, Mat, void*))jacobian, NULL));
+  PetscCall(DMCreateGlobalVector(grid, &x));
+  PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
+  PetscCall(SNESSetDM(snes, grid));
   PetscCall(SNESGetKSP(snes, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCLU));
@@ -140,22 +196,33 @@ static PetscErrorCode run_nonlinear(void) {
   PetscCall(VecSet(x, 0));
   PetscCall(SNESSolve(snes, NULL, x));
   PetscCall(SNESGetConvergedReason(snes, &reason));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "SNES: %s\n", reason > 0 ? "ok" : "WRONG"));
-  PetscCheck(reason > 0, PETSC_COMM_SELF, PETSC_ERR_USER, "SNES diverged: %d", reason);
+  PetscCall(SNESGetIterationNumber(snes, &iterations));
+  PetscCall(SNESGetFunctionNorm(snes, &norm));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "SNES: %s\n",
+                        reason > 0 && iterations <= 6 ? "ok" : "WRONG"));
+  PetscCheck(reason > 0 && iterations <= 6, PETSC_COMM_WORLD, PETSC_ERR_USER,
+             "SNES: reason %d, %d iterations, residual %g", (int)reason, (int)iterations,
+             (double)norm);
   PetscCall(SNESDestroy(&snes));
-  PetscCall(MatDestroy(&matrix));
+  PetscCall(DMDestroy(&grid));
   PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&f));
   PetscFunctionReturn(0);
 }
 
 int main(int count, char** arguments) {
   PetscCall(PetscInitialize(&count, &arguments, NULL, NULL));
-  PetscCall(run_linear(MATSEQAIJ, PCLU, 0.3, 0, "seqaij, lu"));
-  PetscCall(run_linear(MATSEQAIJ, PCCHOLESKY, 0, 0, "seqaij, cholesky"));
-  PetscCall(run_linear(MATSEQSBAIJ, PCCHOLESKY, 0, 0, "seqsbaij, cholesky"));
-  PetscCall(run_linear(MATSEQSBAIJ, PCCHOLESKY, 0, -3.3, "seqsbaij, indefinite"));
-  PetscCall(run_nonlinear());
+  PetscInt points = 50;
+  PetscBool alone;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-points", &points, &alone));
+  PetscCall(run_linear(MATAIJ, PCLU, points, 0.3, 0, !alone, "aij, lu"));
+  if (!alone) {
+    PetscCall(run_linear(MATAIJ, PCCHOLESKY, points, 0, 0, PETSC_TRUE, "aij, cholesky"));
+    PetscCall(
+        run_linear(MATSBAIJ, PCCHOLESKY, points, 0, 0, PETSC_FALSE, "sbaij, cholesky"));
+    PetscCall(run_linear(MATSBAIJ, PCCHOLESKY, points, 0, -3.3, PETSC_FALSE,
+                         "sbaij, indefinite"));
+    PetscCall(run_nonlinear());
+  }
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -28,8 +28,8 @@ void c_api::need_factor(const espalier_solver& handle, const char* function) {
 Operation c_api::operation_of(const espalier_solver& handle, std::int32_t transposed) {
   if (transposed != 0 && transposed != 1)
     throw InvalidInput(fmt::format("transposed is {}, neither 0 nor 1", transposed));
-  return (transposed != 0) != handle.is_transposed() ? Operation::kTransposed
-                                                     : Operation::kPlain;
+  return (transposed != 0) != handle.transposed ? Operation::kTransposed
+                                                : Operation::kPlain;
 }
 
 namespace {
@@ -154,6 +154,8 @@ int espalier_solver_create(espalier_solver** solver, const espalier_solver_matri
     need(solver, "solver") = nullptr;
     InputMatrix input = matrix_from(need(matrix, "matrix"));
     const SolverOptions given = options_from(options, order_of(input));
+    if (processes_of(options) != nullptr)
+      return fail(EINVAL, "create: not with options.communicator; use analyse");
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
     construct(*handle, std::move(input), given, options);
     *solver = handle.release();
@@ -168,10 +170,9 @@ int espalier_solver_least(const espalier_solver* solver, int64_t* in_core,
   return guarded([&] {
     const espalier_solver& handle = need(solver, "solver");
     const Solver& inner = handle.factoring();
-    need(in_core, "in_core") = inner.memory().least();
+    need(in_core, "in_core") = inner.least();
     if (out_of_core != nullptr)
-      *out_of_core =
-          inner.spills() ? inner.memory().least_out_of_core() : std::int64_t{-1};
+      *out_of_core = inner.spills() ? inner.least_out_of_core() : std::int64_t{-1};
     return 0;
   });
 }
@@ -179,7 +180,10 @@ int espalier_solver_least(const espalier_solver* solver, int64_t* in_core,
 int espalier_solver_plan(espalier_solver* solver, int64_t bound) {
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
-    if (bound == ESPALIER_SOLVER_MEMORY_AUTO) bound = memory_room().bytes;
+    if (bound == ESPALIER_SOLVER_MEMORY_AUTO) {
+      need_one_process(handle, "ESPALIER_SOLVER_MEMORY_AUTO");
+      bound = memory_room().bytes;
+    }
     if (bound < 0) return fail(EINVAL, fmt::format("a bound of {} bytes", bound));
     std::optional<Bytes> wanted;
     if (bound != INT64_MAX) wanted = bound;
@@ -210,7 +214,8 @@ int espalier_solver_refactorise(espalier_solver* solver,
     need_plan(handle, "refactorise");
     if (handle.complex)
       return fail(EINVAL, "refactorise: the matrix is complex; use factorise_values");
-    if (handle.is_transposed())
+    need_one_process(handle, "refactorise");
+    if (handle.transposed)
       return fail(EINVAL, "refactorise: of compressed rows; use factorise_values");
     return factorise_with(handle, matrix_from(need(matrix, "matrix")));
   });
@@ -245,9 +250,13 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
     const SolverOptions given = options_from(options, -1);
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
     const char* const file = &need(path, "path");
-    handle->solver = adopts(options)
-                         ? Solver::load(adopt(*handle, given.workers), file, given)
-                         : Solver::load(file, given);
+    handle->processes = processes_of(options);
+    if (handle->processes != nullptr)
+      handle->solver = Solver::load(*handle->processes, file, given);
+    else
+      handle->solver = adopts(options)
+                           ? Solver::load(adopt(*handle, given.workers), file, given)
+                           : Solver::load(file, given);
     if (handle->solver->complex())
       handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
     handle->factored = true;

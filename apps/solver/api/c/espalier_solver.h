@@ -152,6 +152,9 @@ enum {
 /** A bound on the process that several solvers share: espalier_solver_budget_create(). */
 typedef struct espalier_solver_budget espalier_solver_budget;
 
+/** Processes that solve a system together: espalier_solver_communicator_create(). */
+typedef struct espalier_solver_communicator espalier_solver_communicator;
+
 /** Start from ESPALIER_SOLVER_OPTIONS_INIT: zeros are the defaults.
  *
  *  Fields may be added at the end of this struct and of espalier_solver_statistics;
@@ -185,12 +188,14 @@ typedef struct espalier_solver_options {
   int64_t schur_count;  /**< how many they are */
   double low_rank;      /**< block low rank: what a tile of the factor may lose, as a part
                              of its norm, in (0, 1); L L^T, in core, not saved; 0: none */
+  espalier_solver_communicator* communicator; /**< whose processes solve it together;
+                                                   NULL: this one alone */
 } espalier_solver_options;
 
 #define ESPALIER_SOLVER_OPTIONS_INIT                                                  \
   {                                                                                   \
     sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL, NULL, \
-        0., NULL, 0, 0.                                                               \
+        0., NULL, 0, 0., NULL                                                         \
   }
 
 /* ------------------------------------------------------------------------ phases --- */
@@ -447,6 +452,36 @@ ESPALIER_SOLVER_API void espalier_solver_budget_destroy(espalier_solver_budget* 
 ESPALIER_SOLVER_API int espalier_solver_budget_read(const espalier_solver_budget* budget,
                                                     int64_t* bytes, int64_t* leased,
                                                     int64_t* left);
+
+/* --------------------------------------------------------------------- processes --- */
+
+/**
+ * The processes of an MPI communicator, for espalier_solver_options::communicator of
+ * espalier_solver_analyse() and espalier_solver_load(). Collective; what is sent goes
+ * over copies of it. MPI runs with MPI_THREAD_MULTIPLE, and ends after this.
+ *
+ * Calls for a solver that has it are made by every process, in the same order: analyse,
+ * plan, factorise, solve, save, load, destroy. Process 0 gives the matrix and its values;
+ * of the others' `input` the struct's size and the order are read, and their values and
+ * counts of entries are not. Options and bounds are the same everywhere, those of one
+ * process. Right-hand sides are whole at every process, and so are solutions. Real
+ * matrices, with no budget, Schur complement, progress function, adopted runtime or
+ * ESPALIER_SOLVER_MEMORY_AUTO. save() writes a file for each process.
+ *
+ * What is refused is refused at every process with the same text, but for arguments that
+ * differ. In a program that only one process was started of, all is as without.
+ * @param mpi_comm  address of an MPI_Comm
+ * @return -EIO also where libespalier_solver_mpi.so, which this loads, is not there, or
+ *         MPI does not let several threads communicate
+ */
+ESPALIER_SOLVER_API int espalier_solver_communicator_create(
+    espalier_solver_communicator** communicator, const void* mpi_comm);
+
+/** Collective; after the solvers that have it. NULL is allowed. */
+ESPALIER_SOLVER_API void espalier_solver_communicator_destroy(
+    espalier_solver_communicator* communicator);
+
+/* ------------------------------------------------------------------------- texts --- */
 
 /** A bound as people write it: "2GiB", "512MB", "min", "auto", "none" (INT64_MAX).
  *  @param bound  for espalier_solver_plan() */

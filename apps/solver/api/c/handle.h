@@ -10,6 +10,7 @@
 #include "solver/api/c/given_matrix.h"
 #include "solver/api/solver.h"
 #include "solver/complex/complex_solver.h"
+#include "solver/distributed/communicator.h"
 #include "solver/memory/budget.h"
 #include "solver/runtime/runtime.h"
 
@@ -17,14 +18,22 @@ struct espalier_solver_budget {
   std::shared_ptr<espalier::solver::Budget> budget;
 };
 
+struct espalier_solver_communicator {
+  std::unique_ptr<espalier::solver::Communicator> processes;
+};
+
 struct espalier_solver {
-  std::unique_ptr<espalier::solver::Runtime> adopted;  ///< the program's StarPU
+  espalier::solver::Communicator* processes = nullptr;  ///< null: this one alone
+  std::unique_ptr<espalier::solver::Runtime> adopted;   ///< the program's StarPU
   /// Of a real matrix, or of a complex one.
   std::unique_ptr<espalier::solver::Solver> solver;
   std::unique_ptr<espalier::solver::ComplexSolver> complex;
   /// Of espalier_solver_analyse(), likewise.
   std::optional<espalier::solver::c_api::GivenMatrix> given;
   std::optional<espalier::solver::c_api::GivenComplex> given_complex;
+  /// Whether it is the caller's matrix transposed that is factored.
+  bool transposed = false;
+  bool analysed = false;  ///< by espalier_solver_analyse()
   bool planned = false, factored = false;
   bool has_values = true;  ///< false: those that were given did not fit
   espalier::solver::FactorReport run;
@@ -47,11 +56,6 @@ struct espalier_solver {
     return factoring().analysis().symbolic.kept();
   }
   [[nodiscard]] std::int64_t null_space() const { return factoring().null_space(); }
-  /// Whether it is the caller's matrix transposed that is factored.
-  [[nodiscard]] bool is_transposed() const {
-    return (given && given->transposed()) ||
-           (given_complex && given_complex->transposed());
-  }
 };
 
 namespace espalier::solver::c_api {
@@ -62,6 +66,20 @@ void construct(espalier_solver& handle, InputMatrix&& matrix,
                const SolverOptions& options, const espalier_solver_options* given);
 void construct(espalier_solver& handle, ComplexMatrix&& matrix,
                const SolverOptions& options, const espalier_solver_options* given);
+
+/// The processes of the options; null: this one alone.
+[[nodiscard]] Communicator* processes_of(const espalier_solver_options* options);
+/// Analyses, and factors the values of, process 0's matrix.
+void analyse_together(espalier_solver& handle, const espalier_solver_input& input,
+                      const espalier_solver_options& options);
+[[nodiscard]] int factorise_together(espalier_solver& handle, const double* values,
+                                     std::int64_t entries);
+/// @throws InvalidInput naming what is for one process alone
+void need_one_process(const espalier_solver& handle, const char* what);
+
+/// @throws InvalidInput for another number of values than were analysed
+void check_values(const espalier_solver& handle, const double* values,
+                  std::int64_t entries);
 
 /// @throws InvalidInput naming the function that was called too early
 void need_plan(const espalier_solver& handle, const char* function);

@@ -25,7 +25,7 @@ void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_
                    std::span<Complex> b) {
   if (transposed < 0 || transposed > 2)
     throw InvalidInput(fmt::format("transposed is {}: not one of 0 … 2", transposed));
-  const bool across = handle.is_transposed(), around = across && transposed == 2;
+  const bool across = handle.transposed, around = across && transposed == 2;
   const ComplexOperation operation =
       across ? transposed == 0 ? ComplexOperation::kTransposed : ComplexOperation::kPlain
       : transposed == 0 ? ComplexOperation::kPlain
@@ -64,22 +64,37 @@ void solve_block(espalier_solver& handle, std::int32_t transposed, std::int32_t 
 
 }  // namespace
 
+void c_api::check_values(const espalier_solver& handle, const double* values,
+                         std::int64_t entries) {
+  const std::int64_t analysed =
+      handle.complex ? handle.given_complex->entries() : handle.given->entries();
+  if (entries != analysed)
+    throw InvalidInput(fmt::format("entries is {}: {} were analysed", entries, analysed));
+  if (entries > 0) need(values, "values");
+}
+
 int espalier_solver_analyse(espalier_solver** solver, const espalier_solver_input* input,
                             const espalier_solver_options* options) {
   return guarded([&] {
     need(solver, "solver") = nullptr;
     const espalier_solver_input& given = need(input, "input");
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
-    if (given_input(given).scalar == ESPALIER_SOLVER_COMPLEX) {
+    handle->processes = processes_of(options);
+    if (handle->processes != nullptr) {
+      analyse_together(*handle, given, *options);
+    } else if (given_input(given).scalar == ESPALIER_SOLVER_COMPLEX) {
       handle->given_complex.emplace(given);
       const SolverOptions chosen = options_from(options, given.order);
+      handle->transposed = handle->given_complex->transposed();
       construct(*handle, handle->given_complex->with_values(given.values), chosen,
                 options);
     } else {
       handle->given.emplace(given);
       const SolverOptions chosen = options_from(options, given.order);
+      handle->transposed = handle->given->transposed();
       construct(*handle, handle->given->with_values(given.values), chosen, options);
     }
+    handle->analysed = true;
     *solver = handle.release();
     return 0;
   });
@@ -89,15 +104,11 @@ int espalier_solver_factorise_values(espalier_solver* solver, const double* valu
                                      int64_t entries) {
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
-    if (!handle.given && !handle.given_complex)
+    if (!handle.analysed)
       return fail(EINVAL, "factorise_values: for a solver of espalier_solver_analyse()");
     need_plan(handle, "factorise_values");
-    const std::int64_t analysed =
-        handle.complex ? handle.given_complex->entries() : handle.given->entries();
-    if (entries != analysed)
-      return fail(EINVAL,
-                  fmt::format("entries is {}: {} were analysed", entries, analysed));
-    if (entries > 0) need(values, "values");
+    if (handle.processes != nullptr) return factorise_together(handle, values, entries);
+    check_values(handle, values, entries);
     handle.factored = handle.has_values = false;
     handle.factoring().release_factor();
     if (handle.complex)
@@ -130,6 +141,7 @@ int espalier_solver_set_progress(espalier_solver* solver,
                                  espalier_solver_progress progress, void* context) {
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
+    if (progress != nullptr) need_one_process(handle, "a progress function");
     handle.progress = progress;
     handle.progress_context = context;
     return 0;

@@ -1,0 +1,145 @@
+#include "rows.h"
+
+#include <numeric>
+
+namespace espalier::adapters {
+namespace {
+
+PetscErrorCode is_of_type(Mat matrix, MatType type, PetscBool* is) {
+  return PetscObjectTypeCompare(reinterpret_cast<PetscObject>(matrix), type, is);
+}
+
+// Calls visit(row, entries, columns, values) with the rows of this process. Of mpisbaij
+// PETSc gives the upper triangle, when it is told that this is what is wanted.
+template <class Visit>
+PetscErrorCode for_each_row(Mat matrix, Visit visit) {
+  PetscFunctionBegin;
+  PetscBool halved = PETSC_FALSE;
+  PetscInt first = 0, last = 0;
+  PetscCall(is_of_type(matrix, MATMPISBAIJ, &halved));
+  PetscCall(MatGetOwnershipRange(matrix, &first, &last));
+  if (halved) PetscCall(MatGetRowUpperTriangular(matrix));
+  for (PetscInt row = first; row < last; ++row) {
+    PetscInt count = 0;
+    const PetscInt* columns = nullptr;
+    const PetscScalar* values = nullptr;
+    PetscCall(MatGetRow(matrix, row, &count, &columns, &values));
+    visit(row, count, columns, values);
+    PetscCall(MatRestoreRow(matrix, row, &count, &columns, &values));
+  }
+  if (halved) PetscCall(MatRestoreRowUpperTriangular(matrix));
+  PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+PetscErrorCode Rows::read_own_pattern(Mat matrix) {
+  PetscFunctionBegin;
+  PetscInt n = 0;
+  const PetscInt *ia = nullptr, *ja = nullptr;
+  PetscBool done = PETSC_FALSE;
+  PetscCall(MatGetRowIJ(matrix, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "rows of this matrix are not there");
+  for (PetscInt i = 0; i < n; ++i) {
+    for (PetscInt at = ia[i]; at < ia[i + 1]; ++at) {
+      if (upper_ && ja[at] < i) continue;
+      columns_.push_back(ja[at]);
+      taken_.push_back(at);
+    }
+    starts_.push_back(static_cast<PetscInt>(columns_.size()));
+  }
+  if (static_cast<PetscInt>(taken_.size()) == ia[n]) taken_.clear();
+  PetscCall(MatRestoreRowIJ(matrix, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode Rows::gather_pattern(Mat matrix, Processes& processes) {
+  PetscFunctionBegin;
+  std::vector<PetscInt> counts, columns, all_counts;
+  PetscCall(for_each_row(matrix, [&](PetscInt row, PetscInt count, const PetscInt* given,
+                                     const PetscScalar*) {
+    const std::size_t before = columns.size();
+    for (PetscInt k = 0; k < count; ++k)
+      if (!upper_ || given[k] >= row) columns.push_back(given[k]);
+    counts.push_back(static_cast<PetscInt>(columns.size() - before));
+  }));
+  PetscCall(processes.gather(counts, all_counts));
+  PetscCall(processes.gather(columns, columns_));
+  std::partial_sum(all_counts.begin(), all_counts.end(), std::back_inserter(starts_));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode Rows::read_pattern(Mat matrix, bool upper, Processes& processes) {
+  PetscFunctionBegin;
+  upper_ = upper;
+  starts_.assign(1, 0);
+  columns_.clear();
+  taken_.clear();
+  if (processes.several())
+    PetscCall(gather_pattern(matrix, processes));
+  else
+    PetscCall(read_own_pattern(matrix));
+  PetscFunctionReturn(0);
+}
+
+void Rows::release_pattern() {
+  starts_ = {};
+  columns_ = {};
+}
+
+PetscErrorCode Rows::read_own_values(Mat matrix, const double** values) {
+  PetscFunctionBegin;
+  PetscBool halved = PETSC_FALSE;
+  PetscCall(is_of_type(matrix, MATSEQSBAIJ, &halved));
+  if (halved) {
+    PetscScalar* writable = nullptr;
+    PetscCall(MatSeqSBAIJGetArray(matrix, &writable));
+    borrowed_ = writable;
+  } else {
+    PetscCall(MatSeqAIJGetArrayRead(matrix, &borrowed_));
+  }
+  *values = borrowed_;
+  if (taken_.empty()) PetscFunctionReturn(0);
+  values_.resize(taken_.size());
+  for (std::size_t k = 0; k < taken_.size(); ++k) values_[k] = borrowed_[taken_[k]];
+  *values = values_.data();
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode Rows::read_values(Mat matrix, Processes& processes,
+                                 const double** values) {
+  PetscFunctionBegin;
+  if (!processes.several()) {
+    PetscCall(read_own_values(matrix, values));
+    PetscFunctionReturn(0);
+  }
+  std::vector<double> own;
+  PetscCall(for_each_row(matrix, [&](PetscInt row, PetscInt count,
+                                     const PetscInt* columns, const PetscScalar* given) {
+    for (PetscInt k = 0; k < count; ++k)
+      if (!upper_ || columns[k] >= row) own.push_back(given[k]);
+  }));
+  PetscCall(processes.gather(own, values_));
+  *values = values_.data();
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode Rows::restore_values(Mat matrix, const Processes& processes) {
+  PetscFunctionBegin;
+  PetscBool halved = PETSC_FALSE;
+  if (processes.several()) {
+    values_ = {};
+    PetscFunctionReturn(0);
+  }
+  PetscCall(is_of_type(matrix, MATSEQSBAIJ, &halved));
+  if (halved) {
+    auto* writable = const_cast<PetscScalar*>(borrowed_);
+    PetscCall(MatSeqSBAIJRestoreArray(matrix, &writable));
+  } else {
+    PetscCall(MatSeqAIJRestoreArrayRead(matrix, &borrowed_));
+  }
+  borrowed_ = nullptr;
+  PetscFunctionReturn(0);
+}
+
+}  // namespace espalier::adapters

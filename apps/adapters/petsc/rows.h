@@ -1,0 +1,38 @@
+#pragma once
+
+// Matrices of PETSc's as the solver takes them.
+
+#include "processes.h"
+
+namespace espalier::adapters {
+
+/// Rows with their columns from 0, of a Cholesky factorisation the upper triangle; those
+/// of a matrix over several processes at process 0.
+class Rows {
+ public:
+  /// Collective.
+  PetscErrorCode read_pattern(Mat matrix, bool upper, Processes& processes);
+  /// n + 1 offsets, and columns; where there is anything to give.
+  [[nodiscard]] const std::vector<PetscInt>& starts() const { return starts_; }
+  [[nodiscard]] const std::vector<PetscInt>& columns() const { return columns_; }
+  /// It is known to the solver.
+  void release_pattern();
+
+  /// The values of the pattern, collective; valid until restore_values().
+  PetscErrorCode read_values(Mat matrix, Processes& processes, const double** values);
+  PetscErrorCode restore_values(Mat matrix, const Processes& processes);
+
+ private:
+  PetscErrorCode read_own_pattern(Mat matrix);
+  PetscErrorCode read_own_values(Mat matrix, const double** values);
+  PetscErrorCode gather_pattern(Mat matrix, Processes& processes);
+
+  bool upper_ = false;
+  std::vector<PetscInt> starts_, columns_;
+  // Of one process.
+  std::vector<PetscInt> taken_;            // of PETSc's values; empty: all in order
+  const PetscScalar* borrowed_ = nullptr;  // of PETSc
+  std::vector<double> values_;             // gathered, or what `taken_` says
+};
+
+}  // namespace espalier::adapters

@@ -1,0 +1,81 @@
+// The C interface on several processes: what they do together.
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "espalier/machine/load_module.h"
+#include "espalier/model/versioned_struct.h"
+#include "solver/api/c/handle.h"
+#include "solver/distributed/mpi_module.h"
+
+using namespace espalier;
+using namespace espalier::solver;
+using namespace espalier::solver::c_api;
+
+Communicator* c_api::processes_of(const espalier_solver_options* options) {
+  if (options == nullptr) return nullptr;
+  const espalier_solver_options known = versioned(*options, kOptionsSizes, "options");
+  if (known.communicator == nullptr) return nullptr;
+  if (known.runtime == ESPALIER_SOLVER_RUNTIME_ADOPTED)
+    throw InvalidInput("options.runtime: an adopted one, with options.communicator");
+  return known.communicator->processes.get();
+}
+
+void c_api::need_one_process(const espalier_solver& handle, const char* what) {
+  if (handle.processes != nullptr)
+    throw InvalidInput(fmt::format("{}: not with options.communicator", what));
+}
+
+void c_api::analyse_together(espalier_solver& handle, const espalier_solver_input& input,
+                             const espalier_solver_options& options) {
+  Communicator& processes = *handle.processes;
+  const SolverOptions chosen = options_from(&options, input.order);
+  std::optional<InputMatrix> matrix;
+  together(processes, [&] {
+    const espalier_solver_input given = given_input(input);
+    if (given.scalar == ESPALIER_SOLVER_COMPLEX)
+      throw InvalidInput("input.scalar is 1: complex, not with options.communicator");
+    if (processes.rank() > 0) return;
+    handle.given.emplace(given);
+    matrix = handle.given->with_values(given.values);
+  });
+  handle.transposed =
+      processes.largest(std::int64_t{handle.given && handle.given->transposed()}) != 0;
+  handle.solver = std::make_unique<Solver>(processes, std::move(matrix), chosen);
+}
+
+int c_api::factorise_together(espalier_solver& handle, const double* values,
+                              std::int64_t entries) {
+  InputMatrix matrix;
+  const bool first = handle.processes->rank() == 0;
+  together(*handle.processes, [&] {
+    if (first) check_values(handle, values, entries);
+  });
+  handle.factored = handle.has_values = false;
+  handle.solver->release_factor();
+  together(*handle.processes, [&] {
+    if (first) matrix = handle.given->with_values(values);
+  });
+  return factorise_with(handle, matrix);
+}
+
+int espalier_solver_communicator_create(espalier_solver_communicator** communicator,
+                                        const void* mpi_comm) {
+  return guarded([&] {
+    need(communicator, "communicator") = nullptr;
+    need(static_cast<const char*>(mpi_comm), "mpi_comm");
+    const auto& mpi = module_table<MpiModule>(
+        "libespalier_solver_mpi.so", "solvers over MPI", "espalier_solver_mpi_module");
+    if (std::string_view(mpi.version) != espalier_solver_version())
+      throw Error(fmt::format("libespalier_solver_mpi.so is version {}, this is {}",
+                              mpi.version, espalier_solver_version()));
+    auto opened = std::unique_ptr<Communicator>(mpi.open(mpi_comm));
+    *communicator = new espalier_solver_communicator{std::move(opened)};
+    return 0;
+  });
+}
+
+void espalier_solver_communicator_destroy(espalier_solver_communicator* communicator) {
+  delete communicator;
+}
