@@ -69,9 +69,12 @@ std::thread thread_without_signals(Run run) {
 
 SpillFile::Descriptor::~Descriptor() { close(number); }
 
-SpillFile::SpillFile(const std::string& directory, Bytes bytes)
+SpillFile::SpillFile(const std::string& directory, Bytes bytes, PageCache cache)
     : directory_(directory), size_(bytes), file_{open_unnamed(directory)} {
   if (bytes < 0) throw InvalidInput(fmt::format("a spill file of {} bytes", bytes));
+  if (cache == PageCache::kAuto)
+    cache = page_cache_counts() ? PageCache::kDropped : PageCache::kKept;
+  if (cache == PageCache::kDropped) write_behind_.emplace(file_.number);
   reserve();
   thread_ = thread_without_signals([this] { run(); });
 }
@@ -116,13 +119,13 @@ void SpillFile::reserve() {
 void SpillFile::write(Bytes offset, std::span<const std::byte> data,
                       std::function<void()> done) {
   ESPALIER_ASSERT(offset >= 0 && offset + std::ssize(data) <= size_, "beyond the file");
-  queue({offset, data, {}, std::move(done)});
+  queue({.offset = offset, .data = data, .done = std::move(done)});
 }
 
 void SpillFile::fetch(Bytes offset, std::span<std::byte> data,
                       std::function<void()> done) {
   ESPALIER_ASSERT(offset >= 0 && offset + std::ssize(data) <= size_, "beyond the file");
-  queue({offset, {}, data, std::move(done)});
+  queue({.offset = offset, .target = data, .done = std::move(done)});
 }
 
 void SpillFile::queue(Request&& request) {
@@ -148,6 +151,7 @@ void SpillFile::run() noexcept {
       if (!leave_out) {
         put(request.offset, request.data);
         get(request.offset, request.target);
+        if (request.settle) settle();
       }
       if (request.done) request.done();
     }
@@ -165,6 +169,8 @@ void SpillFile::put(Bytes offset, std::span<const std::byte> data) noexcept {
     const int error = put < 0 ? errno : ENOSPC;  // writing nothing: there is no room
     if (put < 0 && error == EINTR) continue;
     if (put <= 0) return fail({"write", offset, data.size(), error});
+    const int lost = write_behind_ ? write_behind_->wrote(offset, put) : 0;
+    if (lost != 0) return fail({"write", offset, data.size(), lost});
     {
       const std::lock_guard lock(mutex_);
       counters_.bytes_written += put;
@@ -173,6 +179,11 @@ void SpillFile::put(Bytes offset, std::span<const std::byte> data) noexcept {
     offset += put;
     data = data.subspan(static_cast<std::size_t>(put));
   }
+}
+
+void SpillFile::settle() noexcept {
+  const int lost = write_behind_ ? write_behind_->settle() : 0;
+  if (lost != 0) fail({"write", 0, static_cast<std::size_t>(size_), lost});
 }
 
 void SpillFile::read(Bytes offset, std::span<std::byte> data) {
@@ -190,6 +201,7 @@ void SpillFile::get(Bytes offset, std::span<std::byte> data) noexcept {
     const int error = got < 0 ? errno : EIO;  // the file has its full size: cannot end
     if (got < 0 && error == EINTR) continue;
     if (got <= 0) return fail({"read", offset, data.size(), error});
+    if (write_behind_) write_behind_->drop(offset, got);
     {
       const std::lock_guard lock(mutex_);
       counters_.bytes_read += got;
@@ -202,6 +214,10 @@ void SpillFile::get(Bytes offset, std::span<std::byte> data) noexcept {
 
 void SpillFile::wait() {
   std::unique_lock lock(mutex_);
+  if (write_behind_ && !failed_) {
+    queue_.push_back({.settle = true});
+    more_.notify_one();
+  }
   idle_.wait(lock, [this] { return queue_.empty() && !busy_; });
   if (failed_) rethrow();
 }

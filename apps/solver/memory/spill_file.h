@@ -6,11 +6,13 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
 
 #include "espalier/model/units.h"
+#include "solver/memory/write_behind.h"
 
 namespace espalier::solver {
 
@@ -28,11 +30,21 @@ namespace espalier::solver {
 /// from any thread. The first failure of a write or a read is kept: from then on failed()
 /// is true, write(), fetch(), read() and wait() throw it, and requests accepted before
 /// are not carried out, but their callbacks still run, so that nobody waits for ever.
+///
+/// Pages that the system has cached count for a control group, as the program's own do.
+/// Where there is a limit they are dropped: see WriteBehind. Elsewhere what was written
+/// is read back from memory that nobody else wants.
 class SpillFile {
  public:
+  enum class PageCache {
+    kAuto,  ///< dropped where a control group has a limit, else kept
+    kKept,
+    kDropped,
+  };
   /// @throws FileError naming the directory when no file can be made in it or `bytes` do
   ///                   not fit: the disk, a quota or the process's limit of file size
-  SpillFile(const std::string& directory, Bytes bytes);
+  SpillFile(const std::string& directory, Bytes bytes,
+            PageCache cache = PageCache::kAuto);
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
@@ -59,7 +71,8 @@ class SpillFile {
   /// @throws Error as write()
   void fetch(Bytes offset, std::span<std::byte> data, std::function<void()> done);
 
-  /// Returns when no request is queued or under way and the callbacks have run.
+  /// Returns when no request is queued or under way and the callbacks have run; where
+  /// pages are dropped, when all that was written is on the disk.
   ///
   /// @throws Error the first failure
   void wait();
@@ -84,10 +97,11 @@ class SpillFile {
     ~Descriptor();
   };
   struct Request {
-    Bytes offset;
-    std::span<const std::byte> data;  // to write
-    std::span<std::byte> target;      // or to be filled
-    std::function<void()> done;
+    Bytes offset = 0;
+    std::span<const std::byte> data = {};  // to write
+    std::span<std::byte> target = {};      // or to be filled
+    std::function<void()> done = {};
+    bool settle = false;  // what was written has to reach the disk
   };
 
   struct Failure {
@@ -102,12 +116,14 @@ class SpillFile {
   void run() noexcept;
   void get(Bytes offset, std::span<std::byte> data) noexcept;
   void put(Bytes offset, std::span<const std::byte> data) noexcept;
+  void settle() noexcept;
   void fail(const Failure& failure) noexcept;
   [[noreturn]] void rethrow() const;
 
   std::string directory_;
   Bytes size_;
   Descriptor file_;
+  std::optional<WriteBehind> write_behind_;  // none: cached pages are the system's
   bool reserved_ = false;
 
   mutable std::mutex mutex_;  // of all below but failed_
