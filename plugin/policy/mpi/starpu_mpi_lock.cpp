@@ -34,10 +34,12 @@
 
 #include "espalier.h"
 #include "espalier/machine/platform.h"
+#include "policy/core/longest_gap.h"
 #include "policy/core/settings.h"
 #include "policy/mpi/redirect.h"
 #include "policy/mpi/starpu_mpi_lock.h"
 #include "policy/mpi/turns.h"
+#include "policy/starpu/clock.h"
 
 namespace espalier::policy {
 
@@ -84,8 +86,16 @@ void let_go_of_core() {
     syscall(SYS_sched_yield);
 }
 
+// A worker comes here with what a task has computed before StarPU tells of the task's
+// end: from now on it waits for others.
+void stop_executing() {
+  if (LongestGap* const gap = LongestGap::of_this_thread(); gap != nullptr)
+    gap->stops(now());
+}
+
 int lock(pthread_mutex_t* mutex) {
   if (!takes_turns(mutex)) return pthread_mutex_lock(mutex);
+  stop_executing();
   const int status = turns.lock(mutex, let_go_of_core);
   if (status == 0) ++holder.mutexes;
   return status;
