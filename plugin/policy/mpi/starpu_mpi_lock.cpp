@@ -29,6 +29,7 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <span>
 #include <thread>
 
@@ -40,6 +41,8 @@
 #include "policy/mpi/starpu_mpi_lock.h"
 #include "policy/mpi/turns.h"
 #include "policy/starpu/clock.h"
+#include "policy/starpu/handle_gate.h"
+#include "policy/starpu/session.h"
 
 namespace espalier::policy {
 
@@ -93,9 +96,18 @@ void stop_executing() {
     gap->stops(now());
 }
 
+// StarPU-MPI's thread frees what a message held in a call of StarPU's that has returned,
+// and may have nothing to tell the policy for long: others wait for that memory.
+void settle_frees() {
+  if (!HandleGate::frees_are_pending()) return;
+  if (const std::shared_ptr<Session> session = Session::present())
+    session->settle_frees();
+}
+
 int lock(pthread_mutex_t* mutex) {
   if (!takes_turns(mutex)) return pthread_mutex_lock(mutex);
   stop_executing();
+  settle_frees();
   const int status = turns.lock(mutex, let_go_of_core);
   if (status == 0) ++holder.mutexes;
   return status;

@@ -249,6 +249,10 @@ void Session::message_ended(starpu_data_handle_t handle) {
   if (bounded()) gate_->message_ended(handle);
 }
 
+void Session::settle_frees() {
+  if (gate_) gate_->settle_frees();
+}
+
 void Session::job_ended(const TreeGateReport& job, Bytes bound) {
   const std::scoped_lock lock(jobs_mutex_);
   ++jobs_.jobs;
