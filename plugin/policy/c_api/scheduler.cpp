@@ -89,13 +89,20 @@ void Scheduler::push(starpu_task* task) {
   place(task, *destination.queue, destination.path);
 }
 
-// A worker that has found nothing for a while leaves its core to others.
+// A worker that has found nothing for a while leaves its core to others. StarPU lets
+// others at a worker, as to give it a task that only it may take, between its looks for
+// tasks alone, which is an instant where it sleeps in each: so it lets them while it
+// sleeps. Its context may be gone then: nothing is read of it afterwards.
 void Scheduler::rest(bool idle) const {
   constexpr int kLooks = 20;
   thread_local int looks = 0;
   if (kWorkersSleep || idle_sleep_.count() == 0) return;
   looks = idle ? looks + 1 : 0;
-  if (looks > kLooks) std::this_thread::sleep_for(idle_sleep_);
+  if (looks <= kLooks) return;
+  const std::chrono::microseconds time = idle_sleep_;
+  starpu_worker_relax_on();
+  std::this_thread::sleep_for(time);
+  starpu_worker_relax_off();
 }
 
 starpu_task* Scheduler::pop() {

@@ -227,6 +227,7 @@ std::string to_json(const RunReport& report) {
                      {"held_seconds", report.held_seconds},
                      {"unsafe_admissions", report.unsafe_admissions},
                      {"throttled_seconds", report.throttled_seconds},
+                     {"late_frees", report.late_frees},
                      {"longest_gap_seconds", report.longest_gap_seconds},
                      {"received_messages", report.received_messages},
                      {"received_bytes", report.received_bytes},

@@ -51,12 +51,13 @@ struct RunReport {
   std::optional<Bytes> vm_rss_at_start;  ///< resident in the process, in all
   std::optional<Bytes> vm_hwm;           ///< peak of that over the life of the process
 
-  std::int64_t tasks = 0;              ///< executed
-  std::int64_t gated_tasks = 0;        ///< of these, those that needed memory
-  std::int64_t held_tasks = 0;         ///< of these, those that waited at the gate
-  Seconds held_seconds = 0;            ///< their waiting, summed over tasks
-  Seconds throttled_seconds = 0;       ///< that submission waited, summed over threads
-  Seconds longest_gap_seconds = 0;     ///< in which there were tasks and none ended
+  std::int64_t tasks = 0;         ///< executed
+  std::int64_t gated_tasks = 0;   ///< of these, those that needed memory
+  std::int64_t held_tasks = 0;    ///< of these, those that waited at the gate
+  Seconds held_seconds = 0;       ///< their waiting, summed over tasks
+  Seconds throttled_seconds = 0;  ///< that submission waited, summed over threads
+  std::int64_t late_frees = 0;    ///< blocks whose thread did not say that they are gone
+  Seconds longest_gap_seconds = 0;  ///< in which there were tasks and none was executed
   std::int64_t received_messages = 0;  ///< by StarPU-MPI, as far as it was seen
   Bytes received_bytes = 0;
   std::int64_t jobs = 0;  ///< declared trees

@@ -29,15 +29,20 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <span>
 #include <thread>
 
 #include "espalier.h"
 #include "espalier/machine/platform.h"
+#include "policy/core/longest_gap.h"
 #include "policy/core/settings.h"
 #include "policy/mpi/redirect.h"
 #include "policy/mpi/starpu_mpi_lock.h"
 #include "policy/mpi/turns.h"
+#include "policy/starpu/clock.h"
+#include "policy/starpu/handle_gate.h"
+#include "policy/starpu/session.h"
 
 namespace espalier::policy {
 
@@ -84,8 +89,25 @@ void let_go_of_core() {
     syscall(SYS_sched_yield);
 }
 
+// A worker comes here with what a task has computed before StarPU tells of the task's
+// end: from now on it waits for others.
+void stop_executing() {
+  if (LongestGap* const gap = LongestGap::of_this_thread(); gap != nullptr)
+    gap->stops(now());
+}
+
+// StarPU-MPI's thread frees what a message held in a call of StarPU's that has returned,
+// and may have nothing to tell the policy for long: others wait for that memory.
+void settle_frees() {
+  if (!HandleGate::frees_are_pending()) return;
+  if (const std::shared_ptr<Session> session = Session::present())
+    session->settle_frees();
+}
+
 int lock(pthread_mutex_t* mutex) {
   if (!takes_turns(mutex)) return pthread_mutex_lock(mutex);
+  stop_executing();
+  settle_frees();
   const int status = turns.lock(mutex, let_go_of_core);
   if (status == 0) ++holder.mutexes;
   return status;

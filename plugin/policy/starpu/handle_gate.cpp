@@ -250,6 +250,8 @@ void HandleGate::freed(std::uint32_t token) {
   has_pending_frees = true;
 }
 
+bool HandleGate::frees_are_pending() { return has_pending_frees; }
+
 void HandleGate::end_pending_frees() {
   if (!has_pending_frees) return;
   const std::scoped_lock lock(mutex_);
@@ -259,22 +261,24 @@ void HandleGate::end_pending_frees() {
 void HandleGate::end_own_frees() {
   if (!has_pending_frees) return;
   has_pending_frees = false;
-  end_pending_frees(&has_pending_frees, 0);
+  (void)end_pending_frees(&has_pending_frees, 0);
 }
 
 // What this thread freed, and what any thread freed before that time. Held tasks cannot
-// be queued here: this can be a thread of the application.
-void HandleGate::end_pending_frees(const void* thread, Seconds before) {
+// be queued here: this can be a thread of the application. @return how many they were
+std::int64_t HandleGate::end_pending_frees(const void* thread, Seconds before) {
   const auto settled = [&](const PendingFree& block) {
     return block.thread == thread || block.since < before;
   };
   bool given_back = false;
   for (const PendingFree& block : pending_frees_)
     if (settled(block)) given_back = gate_.freed(block.token) || given_back;
-  std::erase_if(pending_frees_, settled);
-  if (!given_back) return;
-  changed();
-  if (gate_.holds()) room_ = true;
+  const std::size_t count = std::erase_if(pending_frees_, settled);
+  if (given_back) {
+    changed();
+    if (gate_.holds()) room_ = true;
+  }
+  return static_cast<std::int64_t>(count);
 }
 
 ApplicationData HandleGate::application_data() const {

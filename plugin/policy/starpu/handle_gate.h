@@ -80,6 +80,12 @@ class HandleGate final : private AllocationObserver {
   /// It is about to give the handle back.
   void message_ended(starpu_data_handle_t handle);
 
+  /// Whether this thread has freed blocks since it last called: see settle_frees().
+  [[nodiscard]] static bool frees_are_pending();
+  /// StarPU's call in which this thread freed them has returned: they are gone. Any other
+  /// call says so, too; for threads that make none for a while.
+  void settle_frees() { end_pending_frees(); }
+
   /// By a worker that looks for a task: what may start since memory was freed. Without
   /// any, one load.
   [[nodiscard]] Admitted poll() {
@@ -100,6 +106,9 @@ class HandleGate final : private AllocationObserver {
   [[nodiscard]] ApplicationData application_data() const;
   /// Tasks on workers of their own choice, which could not be held.
   [[nodiscard]] std::int64_t bypassed() const { return bypassed_; }
+  /// Blocks whose thread did not say that they are gone: tasks waited for that longer
+  /// than they had to.
+  [[nodiscard]] std::int64_t late_frees() const { return late_frees_; }
 
  private:
   void allocated(const void* block, std::size_t bytes) override;
@@ -113,7 +122,7 @@ class HandleGate final : private AllocationObserver {
                                                        Read read);
   void end_pending_frees();
   void end_own_frees();  // with the lock
-  void end_pending_frees(const void* thread, Seconds before);
+  std::int64_t end_pending_frees(const void* thread, Seconds before);
   [[nodiscard]] Admitted admit_held();
   void changed();                                                         // with the lock
   void refuse_too_large(SubmissionGate::Op op, const starpu_task& task);  // with the lock
@@ -132,7 +141,7 @@ class HandleGate final : private AllocationObserver {
   Trace* const trace_;
   bool measured_ = false;
   std::atomic<bool> room_ = false;  // memory has been given back since admit_held()
-  std::atomic<std::int64_t> bypassed_ = 0;
+  std::atomic<std::int64_t> bypassed_ = 0, late_frees_ = 0;
   std::atomic<std::uint64_t> frees_ = 0;  // blocks that were about to be freed
 
   mutable BriefMutex mutex_;  // guards what follows

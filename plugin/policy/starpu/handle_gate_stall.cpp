@@ -73,7 +73,7 @@ std::optional<Admitted> HandleGate::wait_for_admitted() {
     Seconds since = now();
     while (!ending_ && gate_.holds()) {
       watched_.wait_for(lock, kWatchInterval);
-      end_pending_frees(nullptr, now() - kFreeReturns);
+      late_frees_ += end_pending_frees(nullptr, now() - kFreeReturns);
       Admitted admitted;
       if (room_.exchange(false)) gate_.admit_held(now(), admitted);
       if (admitted.empty() && changes_ == seen && !goes_on()) {

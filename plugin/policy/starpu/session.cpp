@@ -167,7 +167,10 @@ Admitted Session::starts(const starpu_task& task) {
   if (worker < 0) return {};
   Tally& tally = tallies_[static_cast<std::size_t>(worker)];
   Admitted admitted = end_unseen(tally);
-  if (timed_) tally.start = now();
+  if (timed_) {
+    tally.start = now();
+    gap_.starts(tally.start);
+  }
   if (tally.one_at_a_time) tally.running = &task;
   return admitted;
 }
@@ -206,7 +209,7 @@ Admitted Session::end_unseen(Tally& tally) {
   if (timed_) {
     const Seconds end = now();
     add<Seconds>(tally.busy, end - tally.start);
-    gap_.task_ended(end);
+    gap_.stops(end);
   }
   throttle_.ended();
   return gate_ ? gate_->ended_unseen(task) : Admitted();
@@ -220,7 +223,7 @@ Admitted Session::ended(const starpu_task& task, bool declared) {
     const Seconds end = timed_ ? now() : 0;
     if (timed_) {
       add<Seconds>(tally.busy, end - tally.start);
-      gap_.task_ended(end);
+      gap_.stops(end);
     }
     if (trace_)
       trace_->task(static_cast<std::size_t>(worker), name_of(task), tally.start, end,
@@ -244,6 +247,10 @@ void Session::message_begins(starpu_data_handle_t handle, bool receives) {
 
 void Session::message_ended(starpu_data_handle_t handle) {
   if (bounded()) gate_->message_ended(handle);
+}
+
+void Session::settle_frees() {
+  if (gate_) gate_->settle_frees();
 }
 
 void Session::job_ended(const TreeGateReport& job, Bytes bound) {

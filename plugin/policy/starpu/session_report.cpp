@@ -69,6 +69,7 @@ void Session::add_gate(RunReport& report) const {
   report.overruns += gate.underestimates;
   report.overrun_bytes = std::max(report.overrun_bytes, gate.underestimated_bytes);
   report.unsafe_admissions = gate.unproven;
+  report.late_frees = gate_->late_frees();
   report.held_tasks += gate.held_tasks;
   report.held_seconds += gate.held_time;
   if (gate.extra_peak > 0)

@@ -187,6 +187,7 @@ TEST(RunReport, IsOneJsonObject) {
   report.over_bound_bytes = 7;
   report.unsafe_admissions = 8;
   report.throttled_seconds = 0.25;
+  report.late_frees = 9;
   report.longest_gap_seconds = 0.75;
   report.received_messages = 11;
   report.received_bytes = 12;
@@ -206,7 +207,7 @@ TEST(RunReport, IsOneJsonObject) {
               "writes": 17, "reads": 18},
     "baseline_rss_bytes": 46137344, "peak_rss_bytes": 247463936,
     "tasks": 32, "gated_tasks": 16, "held_tasks": 12, "held_seconds": 24.0,
-    "unsafe_admissions": 8, "throttled_seconds": 0.25, "longest_gap_seconds": 0.75,
+    "unsafe_admissions": 8, "throttled_seconds": 0.25, "late_frees": 9, "longest_gap_seconds": 0.75,
     "received_messages": 11, "received_bytes": 12, "jobs": 9, "workers": 4,
     "busy_seconds": 38.0, "idle_seconds": 2.0, "elapsed_seconds": 10.0,
     "outside": [{"what": "scratch buffers", "count": 2, "bytes": 10}]})"));

@@ -2,14 +2,17 @@
 // the same tasks; StarPU-MPI sends what they read from each other.
 //
 //   mpi_tasks_program random SEED COUNT   random tasks on temporaries, COUNT programs
-//   mpi_tasks_program cholesky TILES      a tiled Cholesky factorisation; received tiles
-//                                         are all that StarPU allocates
+//   mpi_tasks_program cholesky TILES [COUNT]
+//                                         a tiled Cholesky factorisation, COUNT times;
+//                                         received tiles are all that StarPU allocates
 //   mpi_tasks_program dies SEED           random; the last process ends in the middle
-//   mpi_tasks_program waits COUNT         messages that are waited for before they are
-//   sent
+//   mpi_tasks_program waits MESSAGES [COUNT]
+//                                         messages that are waited for before they are
+//                                         sent
 //
-// Prints a sum over the results, and the most that StarPU had allocated for vectors in
-// any process, seen through their interface. Status 1 if a result is wrong.
+// Prints a sum over the results, the most that StarPU had allocated for vectors in any
+// process, seen through their interface, and how long the longest of the COUNT took.
+// Status 1 if a result is wrong.
 //
 // One program, its three graphs of tasks and their checks: over 300 lines.
 
@@ -296,22 +299,23 @@ int main(int argc, char** argv) {
   starpu_mpi_comm_rank(MPI_COMM_WORLD, &rank);
   starpu_mpi_comm_size(MPI_COMM_WORLD, &processes);
   const std::string kind = argv[1];
-  const int number = std::atoi(argv[2]);
+  const int number = std::atoi(argv[2]), count = argc > 3 ? std::atoi(argv[3]) : 1;
   dies = kind == "dies";
-  double sum = 0;
-  if (kind == "cholesky") {
-    sum = cholesky(number);
-  } else if (kind == "waits") {
-    sum = static_cast<double>(wait_for_messages(number));
-  } else {
-    const int count = argc > 3 ? std::atoi(argv[3]) : 1;
-    for (int p = 0; p < count; ++p) {
+  double sum = 0, longest = 0;
+  for (int p = 0; p < count; ++p) {
+    const double start = starpu_timing_now();
+    if (kind == "cholesky") {
+      sum += cholesky(number);
+    } else if (kind == "waits") {
+      sum += static_cast<double>(wait_for_messages(number));
+    } else {
       sum += static_cast<double>(random_program(static_cast<unsigned>(number + p)));
       starpu_mpi_wait_for_all(MPI_COMM_WORLD);
     }
+    longest = std::max(longest, 1e-6 * (starpu_timing_now() - start));
   }
-  std::printf("rank %d: sum %.17g, allocated %lld\n", rank, sum,
-              static_cast<long long>(allocated_peak));
+  std::printf("rank %d: sum %.17g, allocated %lld, longest of %d %.3f s\n", rank, sum,
+              static_cast<long long>(allocated_peak), count, longest);
   std::fflush(stdout);
   starpu_mpi_shutdown();
   return wrong == 0 ? 0 : 1;
