@@ -263,12 +263,12 @@ class Contraction {
 
 }  // namespace
 
-Levels coarsen(Graph&& graph, std::int32_t most, TaskPool& pool) {
+Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& pool) {
   Levels levels;
   levels.graphs.push_back(std::move(graph));
   levels.edges.emplace_back();
-  while (levels.graphs.back().size() > most) {
-    const Level level{levels.graphs.back(), levels.edges.back()};
+  while (levels.graphs.back()->size() > most) {
+    const Level level{*levels.graphs.back(), levels.edges.back()};
     const VertexBlocks blocks(level.graph.size());
     const Matching matching = matched(level, blocks, pool);
     Numbering numbering = numbered(matching, blocks, pool);
@@ -276,7 +276,7 @@ Levels coarsen(Graph&& graph, std::int32_t most, TaskPool& pool) {
     if (coarse > kTooFewPairs * level.graph.size()) break;
     std::vector<std::int32_t> edge_weight;
     Graph next = Contraction(level, matching, numbering).run(edge_weight, pool);
-    levels.graphs.push_back(std::move(next));
+    levels.graphs.push_back(std::make_shared<const Graph>(std::move(next)));
     levels.edges.push_back(std::move(edge_weight));
     levels.maps.push_back(std::move(numbering.map));
   }
