@@ -167,10 +167,14 @@ class Side {
     Levels& own = result_.levels;
     own.maps.push_back(map_between(fine_, coarse, levels.maps[k - 1]));
     fine_weight_ = added_weights(fine_weight_, own.maps.back(), coarse.vertices.size());
-    auto [graph, edges] = induced({*levels.graphs[k], levels.edges[k], bits, bit_}, coarse,
-                                  std::vector(fine_weight_), pool_);
-    own.graphs.push_back(std::make_shared<const Graph>(std::move(graph)));
-    own.edges.push_back(std::move(edges));
+    own.graphs.emplace_back();
+    own.edges.emplace_back();
+    if (k > 1) {
+      auto [graph, edges] = induced({*levels.graphs[k], levels.edges[k], bits, bit_},
+                                    coarse, std::vector(fine_weight_), pool_);
+      own.graphs.back() = std::make_shared<const Graph>(std::move(graph));
+      own.edges.back() = std::move(edges);
+    }
     fine_ = std::move(coarse.vertices);
   }
   Piece finish(const Levels& levels, const std::vector<std::int8_t>& bits) {
@@ -205,13 +209,17 @@ std::array<Piece, 2> split(Piece&& piece, const Partition& partition, TaskPool& 
   auto bits = bits_of_levels(piece.levels, partition);
   std::array sides = {Side(piece, bits[0], kBitOfSide[0], pool),
                       Side(piece, bits[0], kBitOfSide[1], pool)};
-  piece.vertices = {};
+  piece.vertices = std::vector<std::int32_t>();  // {} would free nothing
   Levels levels = std::move(piece.levels);
+  if (levels.graphs.size() > 1) {
+    levels.graphs[1].reset();
+    levels.edges[1] = std::vector<std::int32_t>();
+  }
   for (std::size_t k = 1; k < levels.graphs.size(); ++k) {
     for (Side& side : sides) side.add_level(levels, k, bits[k]);
     levels.graphs[k].reset();  // before the next one is there twice
-    levels.edges[k] = {};
-    levels.maps[k - 1] = {};
+    levels.edges[k] = std::vector<std::int32_t>();
+    levels.maps[k - 1] = std::vector<std::int32_t>();
   }
   return {sides[0].finish(levels, bits[0]), sides[1].finish(levels, bits[0])};
 }

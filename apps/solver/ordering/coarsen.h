@@ -33,4 +33,10 @@ struct Levels {
 [[nodiscard]] Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most,
                              TaskPool& pool);
 
+/// Makes graphs[1] and edges[1] anew from graphs[0] and maps[0], where there is a level 1
+/// that was let go (null).
+///
+/// @par Cost  O(vertices + edges) of graphs[0], shared by the pool
+void restore_level_1(Levels& levels, TaskPool& pool);
+
 }  // namespace espalier::solver

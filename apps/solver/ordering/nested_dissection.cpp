@@ -77,7 +77,8 @@ class Dissection {
   }
   void coarsen_anew(Piece& piece) {
     const bool has_levels = piece.levels.graphs.size() > 1;
-    if (has_levels && piece.size() > kCoarsenAgain) return;
+    if (has_levels && piece.size() > kCoarsenAgain)
+      return restore_level_1(piece.levels, pool_);
     piece.levels = coarsen(std::move(piece.levels.graphs.front()), kCoarsest, pool_);
   }
   std::array<Part, 2> dissect(Part&& part) {

@@ -164,9 +164,10 @@ TEST(Bisection, CutsEveryKindOfGraphAndSplitsWhatItHasCut) {
     expect_separates(graph, partition);
     ASSERT_LT(std::ranges::count(partition.side, 0), graph.size());
     ASSERT_LT(std::ranges::count(partition.side, 1), graph.size());
-    const auto sides = split(std::move(piece), partition, pool);
+    auto sides = split(std::move(piece), partition, pool);
     for (const int side : {0, 1}) {
-      const Levels& levels = sides[side].levels;
+      Levels& levels = sides[side].levels;
+      restore_level_1(levels, pool);
       ASSERT_EQ(sides[side].size(), std::ranges::count(partition.side, side));
       for (std::size_t k = 0; k < levels.graphs.size(); ++k)
         ASSERT_EQ(total_weight(*levels.graphs[k]), partition.weight[side]) << k;
