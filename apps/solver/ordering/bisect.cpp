@@ -23,7 +23,7 @@ Partition projected(const Partition& coarse, const std::vector<std::int32_t>& ma
 
 // Of separators that grow by vertices, from two seeds, and one from an edge cut.
 Partition best_of_coarsest(const Levels& levels, std::uint64_t seed) {
-  const Graph& graph = levels.graphs.back();
+  const Graph& graph = *levels.graphs.back();
   Partition candidates[] = {grown_partition(graph, seed),
                             partition_from_cut(graph, levels.edges.back(), seed + 1),
                             grown_partition(graph, seed + 2)};
@@ -58,54 +58,52 @@ Selection selected(const std::vector<std::int8_t>& bits, std::int8_t bit,
   return result;
 }
 
-// The lists one behind the other.
-std::vector<std::int32_t> joined(std::vector<std::vector<std::int32_t>>&& lists,
-                                 TaskPool& pool) {
-  if (lists.size() == 1) return std::move(lists.front());
-  std::vector<std::int64_t> start(1, 0);
-  for (const auto& list : lists) start.push_back(start.back() + std::ssize(list));
-  std::vector<std::int32_t> result(start.back());
-  pool.for_each_block(std::ssize(lists), [&](std::int64_t k) {
-    std::ranges::copy(lists[k], result.begin() + start[k]);
-    lists[k] = {};
-  });
-  return result;
-}
+// A graph of which a side has the vertices with a bit.
+struct Halved {
+  const Graph& graph;
+  const std::vector<std::int32_t>& edges;  // of the level; empty: one each
+  const std::vector<std::int8_t>& bits;
+  std::int8_t bit;
 
-// A level of a side: its edges, not yet its weights.
+  // visit(place) of each edge from a vertex to another one of the side.
+  template <class Visit>
+  void for_each_edge(std::int32_t from, Visit visit) const {
+    for (auto at = graph.start[from]; at < graph.start[from + 1]; ++at)
+      if ((bits[graph.neighbour[at]] & bit) != 0) visit(at);
+  }
+};
+
+// A level of a side.
 struct InducedLevel {
   Graph graph;
   std::vector<std::int32_t> edges;
 };
 
-// The edges between selected vertices of level k.
-InducedLevel induced(const Levels& levels, std::size_t level,
-                     const std::vector<std::int8_t>& bits, std::int8_t bit,
-                     const Selection& selection, TaskPool& pool) {
-  const Graph& graph = levels.graphs[level];
-  const std::vector<std::int32_t>& edges = levels.edges[level];
+// The edges between selected vertices, counted and then written to their places.
+InducedLevel induced(const Halved& whole, const Selection& selection,
+                     std::vector<std::int32_t>&& weight, TaskPool& pool) {
   const VertexBlocks blocks(static_cast<std::int32_t>(selection.vertices.size()));
   InducedLevel result;
+  result.graph.weight = std::move(weight);
   std::vector<std::int64_t>& start = result.graph.start;
   start.assign(selection.vertices.size() + 1, 0);
-  std::vector<std::vector<std::int32_t>> neighbours(blocks.count());
-  std::vector<std::vector<std::int32_t>> weights(blocks.count());
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {
-      const std::int64_t before = std::ssize(neighbours[k]);
-      const std::int32_t from = selection.vertices[v];
-      for (auto at = graph.start[from]; at < graph.start[from + 1]; ++at) {
-        const std::int32_t other = graph.neighbour[at];
-        if ((bits[other] & bit) == 0) continue;
-        neighbours[k].push_back(selection.number[other]);
-        if (!edges.empty()) weights[k].push_back(edges[at]);
-      }
-      start[v + 1] = std::ssize(neighbours[k]) - before;
-    }
+    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
+      whole.for_each_edge(selection.vertices[v], [&](std::int64_t) { ++start[v + 1]; });
   });
   std::partial_sum(start.begin(), start.end(), start.begin());
-  result.graph.neighbour = joined(std::move(neighbours), pool);
-  result.edges = joined(std::move(weights), pool);
+  result.graph.neighbour.resize(start.back());
+  if (!whole.edges.empty()) result.edges.resize(start.back());
+  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {
+      std::int64_t to = start[v];
+      whole.for_each_edge(selection.vertices[v], [&](std::int64_t at) {
+        result.graph.neighbour[to] = selection.number[whole.graph.neighbour[at]];
+        if (!whole.edges.empty()) result.edges[to] = whole.edges[at];
+        ++to;
+      });
+    }
+  });
   return result;
 }
 
@@ -117,39 +115,83 @@ std::vector<std::vector<std::int8_t>> bits_of_levels(const Levels& levels,
   for (std::size_t v = 0; v < bits[0].size(); ++v)
     bits[0][v] = kBitOfSide[partition.side[v]];
   for (std::size_t k = 0; k < levels.maps.size(); ++k) {
-    bits[k + 1].assign(levels.graphs[k + 1].size(), 0);
+    bits[k + 1].assign(levels.graphs[k + 1]->size(), 0);
     for (std::size_t v = 0; v < bits[k].size(); ++v)
       bits[k + 1][levels.maps[k][v]] |= bits[k][v];
   }
   return bits;
 }
 
-// Level k of a side, behind those that it has.
-void append_level(const Levels& levels, std::size_t k,
-                  const std::vector<std::int8_t>& bits, std::int8_t bit,
-                  const Selection& selection, Levels& side, TaskPool& pool) {
-  auto [graph, edges] = induced(levels, k, bits, bit, selection, pool);
-  graph.weight.assign(selection.vertices.size(), 0);
-  if (k == 0) {
-    for (std::size_t v = 0; v < graph.weight.size(); ++v)
-      graph.weight[v] = levels.graphs[0].weight[selection.vertices[v]];
-  } else {
-    const Graph& finer = side.graphs.back();
-    for (std::int32_t v = 0; v < finer.size(); ++v)
-      graph.weight[side.maps.back()[v]] += finer.weight[v];
-  }
-  side.graphs.push_back(std::move(graph));
-  side.edges.push_back(std::move(edges));
-}
-
 // map, from one level's selection to the next one's.
-std::vector<std::int32_t> map_between(const Selection& fine, const Selection& coarse,
+std::vector<std::int32_t> map_between(const std::vector<std::int32_t>& fine,
+                                      const Selection& coarse,
                                       const std::vector<std::int32_t>& map) {
-  std::vector<std::int32_t> result(fine.vertices.size());
-  for (std::size_t v = 0; v < result.size(); ++v)
-    result[v] = coarse.number[map[fine.vertices[v]]];
+  std::vector<std::int32_t> result(fine.size());
+  for (std::size_t v = 0; v < result.size(); ++v) result[v] = coarse.number[map[fine[v]]];
   return result;
 }
+
+// What coarse vertices weigh, of `count`.
+std::vector<std::int32_t> added_weights(const std::vector<std::int32_t>& fine,
+                                        const std::vector<std::int32_t>& map,
+                                        std::size_t count) {
+  std::vector<std::int32_t> result(count, 0);
+  for (std::size_t v = 0; v < map.size(); ++v) result[map[v]] += fine[v];
+  return result;
+}
+
+// A side while it gets its levels, the coarse ones first.
+class Side {
+ public:
+  Side(const Piece& piece, const std::vector<std::int8_t>& bits, std::int8_t bit,
+       TaskPool& pool)
+      : bit_(bit), pool_(pool), fine_(selected(bits, bit, pool).vertices) {
+    const std::vector<std::int32_t>& weight = piece.levels.graphs.front()->weight;
+    result_.vertices.reserve(fine_.size());
+    weight_.reserve(fine_.size());
+    for (const std::int32_t v : fine_) {
+      result_.vertices.push_back(piece.vertices[v]);
+      weight_.push_back(weight[v]);
+    }
+    fine_weight_ = weight_;
+    result_.levels.graphs.resize(1);
+    result_.levels.edges.resize(1);
+  }
+  // Level k > 0, where its side is not too small.
+  void add_level(const Levels& levels, std::size_t k,
+                 const std::vector<std::int8_t>& bits) {
+    if (is_coarse_) return;
+    Selection coarse = selected(bits, bit_, pool_);
+    is_coarse_ = std::ssize(coarse.vertices) < kFewOnCoarsest;
+    if (is_coarse_) return;
+    Levels& own = result_.levels;
+    own.maps.push_back(map_between(fine_, coarse, levels.maps[k - 1]));
+    fine_weight_ = added_weights(fine_weight_, own.maps.back(), coarse.vertices.size());
+    own.graphs.emplace_back();
+    own.edges.emplace_back();
+    if (k > 1) {
+      auto [graph, edges] = induced({*levels.graphs[k], levels.edges[k], bits, bit_},
+                                    coarse, std::vector(fine_weight_), pool_);
+      own.graphs.back() = std::make_shared<const Graph>(std::move(graph));
+      own.edges.back() = std::move(edges);
+    }
+    fine_ = std::move(coarse.vertices);
+  }
+  Piece finish(const Levels& levels, const std::vector<std::int8_t>& bits) {
+    auto [graph, edges] = induced({*levels.graphs[0], levels.edges[0], bits, bit_},
+                                  selected(bits, bit_, pool_), std::move(weight_), pool_);
+    result_.levels.graphs.front() = std::make_shared<const Graph>(std::move(graph));
+    return std::move(result_);
+  }
+
+ private:
+  std::int8_t bit_;
+  TaskPool& pool_;
+  Piece result_;
+  std::vector<std::int32_t> fine_;                  // of the level that was added last
+  std::vector<std::int32_t> weight_, fine_weight_;  // of level 0 and of that one
+  bool is_coarse_ = false;                          // there are levels enough
+};
 
 }  // namespace
 
@@ -158,31 +200,28 @@ Partition bisect(const Piece& piece, std::uint64_t seed) {
   Partition partition = best_of_coarsest(levels, seed);
   for (std::size_t k = levels.maps.size(); k-- > 0;) {
     partition = projected(partition, levels.maps[k]);
-    refine_separator(levels.graphs[k], partition);
+    refine_separator(*levels.graphs[k], partition);
   }
   return partition;
 }
 
 std::array<Piece, 2> split(Piece&& piece, const Partition& partition, TaskPool& pool) {
-  const Levels levels = std::move(piece.levels);
-  const auto bits = bits_of_levels(levels, partition);
-  std::array<Piece, 2> sides;
-  for (const int side : {0, 1}) {
-    const std::int8_t bit = kBitOfSide[side];
-    Levels& own = sides[side].levels;
-    Selection selection = selected(bits[0], bit, pool);
-    for (const std::int32_t v : selection.vertices)
-      sides[side].vertices.push_back(piece.vertices[v]);
-    append_level(levels, 0, bits[0], bit, selection, own, pool);
-    for (std::size_t k = 1; k < levels.graphs.size(); ++k) {
-      Selection coarse = selected(bits[k], bit, pool);
-      if (std::ssize(coarse.vertices) < kFewOnCoarsest) break;
-      own.maps.push_back(map_between(selection, coarse, levels.maps[k - 1]));
-      append_level(levels, k, bits[k], bit, coarse, own, pool);
-      selection = std::move(coarse);
-    }
+  auto bits = bits_of_levels(piece.levels, partition);
+  std::array sides = {Side(piece, bits[0], kBitOfSide[0], pool),
+                      Side(piece, bits[0], kBitOfSide[1], pool)};
+  piece.vertices = std::vector<std::int32_t>();  // {} would free nothing
+  Levels levels = std::move(piece.levels);
+  if (levels.graphs.size() > 1) {
+    levels.graphs[1].reset();
+    levels.edges[1] = std::vector<std::int32_t>();
   }
-  return sides;
+  for (std::size_t k = 1; k < levels.graphs.size(); ++k) {
+    for (Side& side : sides) side.add_level(levels, k, bits[k]);
+    levels.graphs[k].reset();  // before the next one is there twice
+    levels.edges[k] = std::vector<std::int32_t>();
+    levels.maps[k - 1] = std::vector<std::int32_t>();
+  }
+  return {sides[0].finish(levels, bits[0]), sides[1].finish(levels, bits[0])};
 }
 
 }  // namespace espalier::solver

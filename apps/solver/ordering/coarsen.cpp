@@ -160,6 +160,21 @@ Numbering numbered(const Matching& matching, const VertexBlocks& blocks, TaskPoo
   return result;
 }
 
+// The pairs of a numbering of which the map alone is there: its leaders are added.
+std::vector<std::int32_t> mates_by(Numbering& numbering) {
+  const std::vector<std::int32_t>& map = numbering.map;
+  std::vector<std::int32_t> mate(map.size(), kAlone);
+  numbering.leader.assign(*std::ranges::max_element(map) + 1LL, kAlone);
+  for (std::int32_t v = 0; v < std::ssize(map); ++v) {
+    std::int32_t& leader = numbering.leader[map[v]];
+    if (leader == kAlone)
+      leader = v;
+    else
+      mate[leader] = v;
+  }
+  return mate;
+}
+
 // The edges of one coarse vertex after the other, equal ones added up. A slot of the
 // table holds a place in `neighbour`; those before the vertex's own edges are empty.
 class EdgeSum {
@@ -190,9 +205,10 @@ class EdgeSum {
 
 class Contraction {
  public:
-  Contraction(const Level& level, const Matching& matching, const Numbering& numbering)
+  Contraction(const Level& level, const std::vector<std::int32_t>& mate,
+              const Numbering& numbering)
       : level_(level),
-        mate_(matching.mate),
+        mate_(mate),
         numbering_(numbering),
         blocks_(static_cast<std::int32_t>(numbering.leader.size())) {
     coarse_.start.assign(numbering.leader.size() + 1, 0);
@@ -204,14 +220,15 @@ class Contraction {
     pool.for_each_block(blocks_.count(), [&](std::int64_t k) { sums[k] = sum_block(k); });
     std::vector<std::int64_t>& start = coarse_.start;
     std::partial_sum(start.begin(), start.end(), start.begin());
-    coarse_.neighbour.resize(start.back());
-    edge_weight.resize(start.back());
-    pool.for_each_block(blocks_.count(), [&](std::int64_t k) {
-      const std::int64_t to = start[blocks_.first(k)];
-      std::ranges::copy(sums[k].neighbour, coarse_.neighbour.begin() + to);
-      std::ranges::copy(sums[k].weight, edge_weight.begin() + to);
-      sums[k] = EdgeSum(0);
-    });
+    edge_weight.clear();
+    edge_weight.reserve(start.back());
+    coarse_.neighbour.reserve(start.back());
+    for (EdgeSum& sum : sums) {  // one behind the other: never all of them twice
+      coarse_.neighbour.insert(coarse_.neighbour.end(), sum.neighbour.begin(),
+                               sum.neighbour.end());
+      edge_weight.insert(edge_weight.end(), sum.weight.begin(), sum.weight.end());
+      sum = EdgeSum(0);
+    }
     return std::move(coarse_);
   }
 
@@ -263,24 +280,34 @@ class Contraction {
 
 }  // namespace
 
-Levels coarsen(Graph&& graph, std::int32_t most, TaskPool& pool) {
+Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& pool) {
   Levels levels;
   levels.graphs.push_back(std::move(graph));
   levels.edges.emplace_back();
-  while (levels.graphs.back().size() > most) {
-    const Level level{levels.graphs.back(), levels.edges.back()};
+  while (levels.graphs.back()->size() > most) {
+    const Level level{*levels.graphs.back(), levels.edges.back()};
     const VertexBlocks blocks(level.graph.size());
     const Matching matching = matched(level, blocks, pool);
     Numbering numbering = numbered(matching, blocks, pool);
     const auto coarse = static_cast<double>(numbering.leader.size());
     if (coarse > kTooFewPairs * level.graph.size()) break;
     std::vector<std::int32_t> edge_weight;
-    Graph next = Contraction(level, matching, numbering).run(edge_weight, pool);
-    levels.graphs.push_back(std::move(next));
+    Graph next = Contraction(level, matching.mate, numbering).run(edge_weight, pool);
+    levels.graphs.push_back(std::make_shared<const Graph>(std::move(next)));
     levels.edges.push_back(std::move(edge_weight));
     levels.maps.push_back(std::move(numbering.map));
   }
   return levels;
+}
+
+void restore_level_1(Levels& levels, TaskPool& pool) {
+  if (levels.maps.empty() || levels.graphs[1] != nullptr) return;
+  Numbering numbering{std::move(levels.maps[0]), {}};
+  const std::vector<std::int32_t> mate = mates_by(numbering);
+  const Level level{*levels.graphs[0], levels.edges[0]};
+  Graph coarse = Contraction(level, mate, numbering).run(levels.edges[1], pool);
+  levels.graphs[1] = std::make_shared<const Graph>(std::move(coarse));
+  levels.maps[0] = std::move(numbering.map);
 }
 
 }  // namespace espalier::solver

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "solver/ordering/graph.h"
@@ -11,7 +12,7 @@ namespace espalier::solver {
 /// The same graph coarser and coarser: graphs[k + 1] has a vertex for each vertex or pair
 /// of vertices of graphs[k], which weighs what they weigh.
 struct Levels {
-  std::vector<Graph> graphs;                     ///< all with weights
+  std::vector<std::shared_ptr<const Graph>> graphs;  ///< all with weights
   std::vector<std::vector<std::int32_t>> edges;  ///< edges[k][i]: how many of graphs[0]
                                                  ///< neighbour[i] of k is for; 0: empty
   std::vector<std::vector<std::int32_t>> maps;   ///< maps[k][v]: v's vertex in k + 1
@@ -29,6 +30,13 @@ struct Levels {
 ///
 /// @param graph  with weights; becomes graphs[0]
 /// @par Cost  O(vertices + edges) of all levels
-[[nodiscard]] Levels coarsen(Graph&& graph, std::int32_t most, TaskPool& pool);
+[[nodiscard]] Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most,
+                             TaskPool& pool);
+
+/// Makes graphs[1] and edges[1] anew from graphs[0] and maps[0], where there is a level 1
+/// that was let go (null).
+///
+/// @par Cost  O(vertices + edges) of graphs[0], shared by the pool
+void restore_level_1(Levels& levels, TaskPool& pool);
 
 }  // namespace espalier::solver

@@ -24,16 +24,16 @@ std::int32_t useful(std::int32_t workers, std::int32_t vertices) {
 
 class Dissection {
  public:
-  Dissection(const Graph& graph, std::int32_t workers, std::vector<RecordedTask>* record)
-      : graph_(graph),
-        order_(graph.size()),
-        pool_(useful(workers, graph.size()), record) {}
+  Dissection(Graph&& graph, std::int32_t workers, std::vector<RecordedTask>* record)
+      : graph_(std::make_shared<const Graph>(std::move(graph))),
+        order_(graph_->size()),
+        pool_(useful(workers, graph_->size()), record) {}
 
-  std::vector<std::int32_t> run(Graph&& copy) {
+  std::vector<std::int32_t> run() {
     Part whole;
-    whole.piece.vertices.resize(copy.size());
+    whole.piece.vertices.resize(graph_->size());
     std::iota(whole.piece.vertices.begin(), whole.piece.vertices.end(), 0);
-    whole.piece.levels.graphs.push_back(std::move(copy));
+    whole.piece.levels.graphs.push_back(graph_);
     add(std::move(whole));
     pool_.run();
     return std::move(order_);
@@ -72,18 +72,19 @@ class Dissection {
     }
   }
   void order_leaf(const std::vector<std::int32_t>& vertices, std::int32_t first) {
-    for (const std::int32_t k : minimum_degree_order(graph_, vertices))
+    for (const std::int32_t k : minimum_degree_order(*graph_, vertices))
       order_[first++] = vertices[k];
   }
   void coarsen_anew(Piece& piece) {
     const bool has_levels = piece.levels.graphs.size() > 1;
-    if (has_levels && piece.size() > kCoarsenAgain) return;
+    if (has_levels && piece.size() > kCoarsenAgain)
+      return restore_level_1(piece.levels, pool_);
     piece.levels = coarsen(std::move(piece.levels.graphs.front()), kCoarsest, pool_);
   }
   std::array<Part, 2> dissect(Part&& part) {
     coarsen_anew(part.piece);
     const Partition partition = bisect(part.piece, part.seed);
-    const std::vector<std::int32_t> vertices = part.piece.vertices;
+    order_separator(part, partition);
     std::array<Piece, 2> pieces = split(std::move(part.piece), partition, pool_);
     std::array<Part, 2> sides;
     std::int32_t first = part.first;
@@ -92,12 +93,17 @@ class Dissection {
                      mixed_bits(2 * part.seed + side + 1)};
       first += sides[side].piece.size();
     }
-    for (std::size_t v = 0; v < vertices.size(); ++v)
-      if (partition.side[v] == Partition::kSeparator) order_[first++] = vertices[v];
     return sides;
   }
+  // Behind the places of the sides.
+  void order_separator(const Part& part, const Partition& partition) {
+    std::int32_t next = part.first + part.piece.size();
+    for (std::int32_t v = part.piece.size(); v-- > 0;)
+      if (partition.side[v] == Partition::kSeparator)
+        order_[--next] = part.piece.vertices[v];
+  }
 
-  const Graph& graph_;
+  std::shared_ptr<const Graph> graph_;
   std::vector<std::int32_t> order_;
   TaskPool pool_;
 };
@@ -107,8 +113,7 @@ class Dissection {
 std::vector<std::int32_t> nested_dissection(Graph&& graph, std::int32_t workers,
                                             std::vector<RecordedTask>* record) {
   if (graph.weight.empty()) graph.weight.assign(graph.size(), 1);
-  Graph copy = graph;
-  return Dissection(graph, workers, record).run(std::move(copy));
+  return Dissection(std::move(graph), workers, record).run();
 }
 
 }  // namespace espalier::solver

@@ -38,7 +38,7 @@ namespace {
                     "ordering 'nd' takes them",
                     graph.start.back()));
   std::vector<std::int32_t> start(graph.start.begin(), graph.start.end());
-  graph.start = {};
+  graph.start = std::vector<std::int64_t>();  // {} would free nothing
   return start;
 }
 
