@@ -29,6 +29,8 @@ class Numeric {
 
   /// Gives the factor up.
   virtual void release_factor() = 0;
+  /// What its panels have of memory, in this process.
+  [[nodiscard]] virtual Bytes held_bytes() const = 0;
 
   /// Prepares for blocks of `nrhs` right-hand sides at most.
   /// @throws InvalidInput when there is no factor

@@ -21,19 +21,6 @@
 #include "solver/symbolic/keep_variables.h"
 
 namespace espalier::solver {
-namespace {
-
-// What BLAS keeps for the calling thread is resident before memory is measured.
-void warm_up_here(const Symbolic& symbolic) {
-  std::int32_t rows = 0, columns = 0;
-  for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
-    rows = std::max(rows, symbolic.front_order(s));
-    columns = std::max(columns, symbolic.pivots(s));
-  }
-  warm_up_blas(rows, columns);
-}
-
-}  // namespace
 
 SolverOptions on_runtime(SolverOptions options, const Runtime* runtime) {
   if (runtime == nullptr) return options;
@@ -208,17 +195,12 @@ void Solver::analyse_inner(const InputMatrix& matrix) {
   keep_variables(matrix, split, prepared_, analysis_);
 }
 
-// The runtime runs from here on where there is one, and what is resident is known.
+// The runtime runs from here on where there is one, and what is resident is known then.
 void Solver::prepare_runtime() {
-  if (whole_) {
-    warm_up_here(analysis_.symbolic);
-  } else {
-    start_runtime();
-  }
+  if (!whole_) start_runtime();
   account();
-  const ProcessAccount now = measure_process(memory_.reserve);
-  memory_.analysis_peak = now.peak_before;
-  memory_.baseline = now.baseline;
+  measured_ = false;
+  if (!whole_ || options_.budget) measure();
 }
 
 AssemblyOptions Solver::assembly_options() const {

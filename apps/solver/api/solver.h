@@ -140,8 +140,8 @@ struct ProcessFacts {
 class Solver {
  public:
   /// Analyses the matrix, starts the runtime, unless the system is small
-  /// (SolverOptions::runtime_flops), and measures what is resident. Several solvers may
-  /// exist in a process: they share one runtime and so need the same workers and
+  /// (SolverOptions::runtime_flops), and then measures what is resident. Several solvers
+  /// may exist in a process: they share one runtime and so need the same workers and
   /// scheduler, and each has a bound on the whole process.
   ///
   /// With a runtime that is given, which must outlive the solver, nothing is started:
@@ -205,7 +205,10 @@ class Solver {
   }
   /// Whether a directory for what does not fit was given.
   [[nodiscard]] bool spills() const { return !options_.out_of_core.empty(); }
-  [[nodiscard]] const MemoryAccount& memory() const { return memory_; }
+  /// Where the calling thread works alone the process is measured when this is first
+  /// asked for, or by plan() with a bound or a budget: what the factor takes by then is
+  /// not in the baseline, but it is in the peak.
+  [[nodiscard]] const MemoryAccount& memory() const;
   /// Least bound that suffices, in core.
   [[nodiscard]] Bytes least() const;
   /// The same out of core, where a directory was given.
@@ -388,6 +391,7 @@ class Solver {
   [[nodiscard]] std::int32_t estimating_basis(std::int32_t nrhs) const;
 
   void account();
+  void measure() const;
   [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
                                                       std::int64_t entries);
   [[nodiscard]] tl::expected<Bytes, Infeasible> take_lease(std::optional<Bytes> bound);
@@ -431,7 +435,8 @@ class Solver {
   std::unique_ptr<Processes> processes_;  // null: one
   std::unique_ptr<Numeric> numeric_;
   std::unique_ptr<espalier_plan, void (*)(espalier_plan*)> plan_;
-  MemoryAccount memory_;
+  mutable MemoryAccount memory_;
+  mutable bool measured_ = false;  // its baseline and its peak are known
   std::optional<Bytes> bound_;
   bool planned_ = false;
   bool has_values_ = true;  // false: those that were given did not fit

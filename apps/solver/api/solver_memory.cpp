@@ -27,6 +27,16 @@ constexpr std::int32_t kLeastBasis = 4;
 constexpr Bytes kAnalysisPerEntry = 96, kAnalysisPerRow = 128;
 constexpr Bytes kAnalysisAtLeast = Bytes{2} << 20;
 
+// What BLAS keeps for the calling thread is resident before memory is measured.
+void warm_up_here(const Symbolic& symbolic) {
+  std::int32_t rows = 0, columns = 0;
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
+    rows = std::max(rows, symbolic.front_order(s));
+    columns = std::max(columns, symbolic.pivots(s));
+  }
+  warm_up_blas(rows, columns);
+}
+
 }  // namespace
 
 Bytes analysis_bytes(std::int64_t order, std::int64_t entries) {
@@ -68,6 +78,22 @@ void Solver::account() {
       options_.workers * PageBuffer::footprint(scratch_bytes(analysis_.symbolic, tree_));
   tree_ = std::move(in_core);
   tree_.kind = kind;
+}
+
+const MemoryAccount& Solver::memory() const {
+  measure();
+  return memory_;
+}
+
+// To measure takes as long as a small system does, and the pages that go back to the
+// system for it are touched once more: not before somebody needs to know.
+void Solver::measure() const {
+  if (measured_ || processes_) return;
+  if (whole_) warm_up_here(analysis_.symbolic);
+  const ProcessAccount now = measure_process(memory_.reserve);
+  memory_.analysis_peak = now.peak_before;
+  memory_.baseline = std::max<Bytes>(0, now.baseline - numeric_->held_bytes());
+  measured_ = true;
 }
 
 // Resident while solving, with the panels that stay and the largest of those that do not,
@@ -132,6 +158,7 @@ Bytes Solver::least_inside() const {
 }
 
 Bytes Solver::least_for_plan() const {
+  measure();
   if (options_.budget) return checked_add(memory_.baseline, least_inside());
   return spills() ? std::min(least(), least_out_of_core()) : least();
 }
@@ -177,6 +204,7 @@ std::unique_ptr<Lease> Solver::lease_analysis(std::int64_t order, std::int64_t e
 
 tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
   if (processes_) return plan_together(bound);
+  if (bound) measure();
   const bool spill = !options_.out_of_core.empty();
   Bytes needed =
       spill ? std::min(memory_.needed(), memory_.needed_out_of_core()) : memory_.needed();

@@ -227,10 +227,10 @@ void Solver::open_spill_file() {
   if (processes_ && spills()) fail_together(processes_->communicator, trouble);
 }
 
-Bytes Solver::least() const { return processes_ ? processes_->least : memory_.least(); }
+Bytes Solver::least() const { return processes_ ? processes_->least : memory().least(); }
 
 Bytes Solver::least_out_of_core() const {
-  return processes_ ? processes_->least_out_of_core : memory_.least_out_of_core();
+  return processes_ ? processes_->least_out_of_core : memory().least_out_of_core();
 }
 
 ProcessFacts Solver::process_facts() const {

@@ -72,6 +72,11 @@ class TypedNumeric : public Numeric {
   }
 
   void release_factor() override { factor_ = {}; }
+  Bytes held_bytes() const override {
+    Bytes bytes = factor_.kept.resident();
+    for (const PageBuffer& panels : factor_.storage) bytes += panels.resident();
+    return bytes;
+  }
 
   void close_solve() override {
     close();

@@ -45,7 +45,8 @@ Bytes stack_of_a_thread() {
 Bytes runtime_address_space(std::int32_t workers) {
   // OpenBLAS's own threads, one a further core, take a buffer some time after loading:
   // whether VmSize has it already is not known.
-  const Bytes of_blas = checked_mul(sysconf(_SC_NPROCESSORS_ONLN) - 1, kBlasBuffer);
+  static const Bytes cores = sysconf(_SC_NPROCESSORS_ONLN);  // read from a file
+  const Bytes of_blas = checked_mul(cores - 1, kBlasBuffer);
   const Bytes of_a_worker = kBlasBuffer + stack_of_a_thread() + kBesideBlas;
   return checked_add(kRuntime + of_blas, checked_mul(workers, of_a_worker));
 }

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 #include "espalier/model/error.h"
 
@@ -33,11 +35,21 @@ PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool)
   if (bytes_ == 0) return;
   if (pool_ != nullptr) {
     data_ = pool_->take(bytes_);
-  } else {
+  } else if (!take_heap()) {
     data_ = reserve_pages(bytes_);
     populate_pages(data_, bytes_);
   }
   if (meter_ != nullptr) meter_->add(bytes_);
+}
+
+bool PageBuffer::take_heap() {
+  if (bytes_ > kSmall) return false;
+  const auto bytes = static_cast<std::size_t>(bytes_);
+  data_ = static_cast<std::byte*>(
+      std::aligned_alloc(static_cast<std::size_t>(page_size()), bytes));
+  in_heap_ = data_ != nullptr;
+  if (in_heap_) std::memset(data_, 0, bytes);
+  return in_heap_;
 }
 
 PageBuffer PageBuffer::reserve(Bytes bytes, MemoryMeter* meter, PagePool* pool) {
@@ -63,6 +75,8 @@ void PageBuffer::take(Bytes begin, Bytes end) {
 void PageBuffer::give(Bytes begin, Bytes end) noexcept {
   if (pool_ != nullptr)
     pool_->give(data_ + begin, end - begin);
+  else if (in_heap_)
+    std::free(data_);
   else
     unmap_pages(data_ + begin, end - begin);
   if (meter_ != nullptr) meter_->add(begin - end);
@@ -89,11 +103,16 @@ void PageBuffer::fill(Bytes begin, Bytes end) {
 }
 
 void PageBuffer::drain(Bytes begin, Bytes end) noexcept {
-  if (data_ == nullptr) return;
+  if (data_ == nullptr || in_heap_) return;
   if (pages_.empty())
     pages_.assign(static_cast<std::size_t>(bytes_ / page_size()), Page::kFilled);
   change_runs((begin + page_size() - 1) / page_size(), end / page_size(), Page::kFilled,
               Page::kGone, [this](Bytes first, Bytes last) { give(first, last); });
+}
+
+Bytes PageBuffer::resident() const {
+  if (pages_.empty()) return bytes_;
+  return std::ranges::count(pages_, Page::kFilled) * page_size();
 }
 
 void PageBuffer::release() noexcept {
@@ -107,6 +126,7 @@ void PageBuffer::release() noexcept {
   pages_.clear();
   data_ = nullptr;
   bytes_ = 0;
+  in_heap_ = false;
 }
 
 }  // namespace espalier::solver

@@ -34,6 +34,9 @@ class MemoryMeter {
 };
 
 /// Zeroed memory taken from the system in whole pages, and given back to it at once.
+/// Without a pool a small one is of the heap: system calls and fresh pages would take ten
+/// times what a system of ten equations does, and what the heap keeps of the few that a
+/// calling thread has is in every reserve (runtime_reserve()).
 ///
 /// Fronts live in page buffers and not in the heap, so that what is freed leaves the
 /// resident set of the process, and what is booked for a buffer, footprint(), is the most
@@ -60,6 +63,7 @@ class PageBuffer {
     std::swap(meter_, other.meter_);
     std::swap(pool_, other.pool_);
     std::swap(pages_, other.pages_);
+    std::swap(in_heap_, other.in_heap_);
     return *this;
   }
 
@@ -85,6 +89,10 @@ class PageBuffer {
     return reinterpret_cast<T*>(data_);
   }
   [[nodiscard]] Bytes size() const { return bytes_; }  ///< a multiple of the page size
+  /// Of the heap without a pool, in pages.
+  static constexpr Bytes kSmall = Bytes{512} << 10;
+  /// Bytes that were filled and are not drained.
+  [[nodiscard]] Bytes resident() const;
   void release() noexcept;
   /// For a buffer that outlives its meter and its pool.
   void forget_meter() noexcept {
@@ -99,11 +107,13 @@ class PageBuffer {
   enum class Page : std::int8_t { kReserved, kFilled, kGone };
   template <class Change>
   void change_runs(Bytes page, Bytes last, Page before, Page after, Change change);
+  [[nodiscard]] bool take_heap();
   void take(Bytes begin, Bytes end);
   void give(Bytes begin, Bytes end) noexcept;
 
   std::byte* data_ = nullptr;
   Bytes bytes_ = 0;
+  bool in_heap_ = false;          // then it stays as a whole until it is released
   std::vector<Page> pages_;       // empty: all are filled
   MemoryMeter* meter_ = nullptr;  // both outlive the buffer
   PagePool* pool_ = nullptr;

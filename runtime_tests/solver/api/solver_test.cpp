@@ -76,6 +76,31 @@ TEST(Solver, SolvesInsideItsLeastBoundAndRefusesHalfOfIt) {
   for (const double x : b) EXPECT_NEAR(x, 1, 1e-10);
 }
 
+// Without a bound nothing is measured before somebody asks: afterwards, too.
+TEST(Solver, TellsALeastBoundAfterAFactorisationWithoutOne) {
+  for (const FactorKind kind : {FactorKind::kCholesky, FactorKind::kLu}) {
+    SolverOptions options;
+    options.kind = kind;
+    Solver solver(make_grid(parse_grid("20x20x20")), options);
+    ASSERT_TRUE(solver.without_runtime());
+    ASSERT_TRUE(solver.plan(std::nullopt));
+    ASSERT_TRUE(solver.factorise());
+    const Bytes resident = resident_bytes(), factor = solver.tree().nodes[0].factor_bytes;
+    ASSERT_GT(factor, Bytes{8} << 20);
+    EXPECT_LE(solver.memory().baseline, resident + (Bytes{8} << 20) - factor);
+    const Bytes least = solver.least();
+    EXPECT_GE(least, solver.memory().baseline + factor);
+    ASSERT_TRUE(solver.plan(least));
+    const auto run = solver.factorise();
+    ASSERT_TRUE(run);
+    EXPECT_LE(run->allocated_peak, solver.memory().tree_bound(least));
+    EXPECT_LE(solver.memory().baseline + solver.factor_growth(), least);
+    std::vector<double> b = solver.apply_to_ones();
+    EXPECT_LE(solver.solve(b).refinement.backward_error, 1e-15);
+    EXPECT_EQ(solver.least(), least);
+  }
+}
+
 // In the calling thread, beside a solver that has the runtime with other workers.
 TEST(Solver, SolvesSmallSystemsWithoutTheRuntime) {
   const Solver on_runtime(make_grid(parse_grid("4x4")), on_two_workers());

@@ -36,6 +36,37 @@ TEST(PageBuffer, IsZeroedAndWritable) {
   }
 }
 
+// Of the heap: what is freed comes again, with what was written there.
+TEST(PageBuffer, IsZeroedWhereItIsSmall) {
+  MemoryMeter meter;
+  for (int round = 0; round < 10; ++round)
+    for (const Bytes bytes : {kPage, 3 * kPage, PageBuffer::kSmall}) {
+      PageBuffer buffer(bytes, &meter), moved;
+      EXPECT_TRUE(std::all_of(buffer.data(), buffer.data() + bytes,
+                              [](std::byte b) { return b == std::byte{0}; }));
+      std::fill_n(buffer.data(), bytes, std::byte{0xff});
+      buffer.drain(0, bytes);  // nothing goes before all goes
+      EXPECT_EQ(meter.now(), bytes);
+      EXPECT_EQ(buffer.resident(), bytes);
+      moved = std::move(buffer);
+      EXPECT_EQ(moved.data()[bytes - 1], std::byte{0xff});
+    }
+  EXPECT_EQ(meter.now(), 0);
+}
+
+TEST(PageBuffer, KnowsWhatIsResident) {
+  PageBuffer buffer = PageBuffer::reserve(5 * kPage, nullptr, nullptr);
+  EXPECT_EQ(buffer.resident(), 0);
+  buffer.fill(kPage, 4 * kPage);
+  EXPECT_EQ(buffer.resident(), 3 * kPage);
+  buffer.drain(kPage, 2 * kPage);
+  EXPECT_EQ(buffer.resident(), 2 * kPage);
+  PageBuffer large(PageBuffer::kSmall + 1);
+  EXPECT_EQ(large.resident(), PageBuffer::kSmall + kPage);
+  large.drain(0, kPage);
+  EXPECT_EQ(large.resident(), PageBuffer::kSmall);
+}
+
 TEST(PageBuffer, CanBeEmpty) {
   MemoryMeter meter;
   PageBuffer none, empty(0, &meter);
