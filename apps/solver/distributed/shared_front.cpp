@@ -34,25 +34,27 @@ void SharedFront<T>::run() {
   one_less_to_fetch();
 }
 
-// Nothing more is to come before the front is opened. Nobody is served until its tasks
-// are submitted: what has been sent makes the next of them ready.
+// Nothing more is to come before the front is opened. Others are answered when its tasks
+// can be submitted: an answer that has been sent may make some of them ready.
 template <class T>
 void SharedFront<T>::begin() {
-  std::vector<Waiting> waiting;
   {
     const std::scoped_lock lock(mutex_);
     open_buffers();
     list_pieces();
     count_work();
-    ++left_;
-    tasks_->submit(submit_, [this] { one_less(); });
+  }
+  ++left_;
+  tasks_->submit(submit_, [this] { one_less(); });
+  {
+    const std::scoped_lock lock(mutex_);
     for (std::int32_t b = 0; b < blocks_; ++b)
       if (block_left_[b] == 0) tasks_->assembly().finish(b);
+    begun_ = true;
+    answer_waiting();
     advance();
     take_panels();
-    waiting = std::exchange(waiting_, {});
   }
-  for (const Waiting& one : waiting) serve(one.process, one.request);
   one_less();
 }
 
@@ -191,7 +193,7 @@ void SharedFront<T>::serve(std::int32_t from, const DataRequest& request) {
 template <class T>
 bool SharedFront<T>::can_answer(const DataRequest& request) const {
   if (request.kind == DataRequest::Kind::kDelays) return true;
-  if (!tasks_) return false;
+  if (!begun_) return false;
   switch (request.kind) {
     case DataRequest::Kind::kPanel:
     case DataRequest::Kind::kSlots:

@@ -156,6 +156,7 @@ class SharedFront final : public FrontExchange {
   std::mutex mutex_;                         // of what follows
   std::map<std::int32_t, Delayed> delayed_;  // by number of child
   std::optional<TiledFront<T>> tasks_;       // when it is known what the children delayed
+  bool begun_ = false;                       // its tasks can be submitted
   std::int32_t planned_ = 0, panels_ = 0, blocks_ = 0;
   std::vector<std::int32_t> own_;         // blocks
   std::vector<std::int32_t> last_;        // of each process of the group: its last block

@@ -15,12 +15,13 @@ all of it has ended in all processes. A job starts StarPU and MPI once and has m
 one after the other; its gap is that of its longest standing, and a job over 0.2 s counts
 as one run over 0.2 s.
 
-With --busy every core runs an endless loop beside. --first: before all else that runs on
-the machine (needs root; `nice` alone does nothing between sessions where the kernel shares
-the cores out by session, /proc/sys/kernel/sched_autogroup_enabled). Cases take turns,
-those with the fewest runs first; interrupted, it prints what it has. Of jobs that failed or
-stood still, FOLDER gets the output, the reports, the traces of all tasks and, where a job
-did not end, the stacks of its processes if there is gdb.
+With --busy every core runs an endless loop beside. With --first jobs have the cores before
+all else that runs on the machine, which is then as good as quiet (SCHED_RR, needs root;
+`nice` does nothing between sessions where the kernel shares the cores out by session,
+/proc/sys/kernel/sched_autogroup_enabled). Cases take turns, those with the fewest runs
+first; interrupted, it prints what it has. Of jobs that failed or stood still, FOLDER gets
+the output, the reports, the traces of all tasks and, where a job did not end, the stacks of
+its processes if there is gdb.
 """
 
 import argparse
@@ -97,11 +98,7 @@ def environment_of(case, library, folder):
 
 
 def go_first():
-    """In a session of its own: before all others, whose processes share a core by session."""
-    os.nice(-20)
-    if os.path.exists("/proc/self/autogroup"):
-        with open("/proc/self/autogroup", "w") as file:
-            file.write("-20")
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 
 
 def start(command, first, **arguments):
@@ -257,7 +254,10 @@ def arguments():
                         help="only those whose names hold this text")
     parser.add_argument("--keep", metavar="FOLDER")
     parser.add_argument("--json")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.busy and options.first:
+        parser.error("--busy and --first exclude each other")
+    return options
 
 
 def main():
@@ -270,7 +270,7 @@ def main():
         os.makedirs(options.keep, exist_ok=True)
     loops = []
     if options.busy:
-        loops = [start([sys.executable, "-c", "while True: pass"], options.first)
+        loops = [start([sys.executable, "-c", "while True: pass"], False)
                  for _ in range(os.cpu_count())]
     signal.signal(signal.SIGTERM, interrupt)
     begin = time.monotonic()
