@@ -1,7 +1,7 @@
-/* Newton's method by PETSc's SNES on -laplace u = 6 exp(u) in the unit cube, u = 0 at its
- * faces, with whatever solver the options name; for host_bench.py.
+/* Newton's method by PETSc's SNES on -laplace u + drift (u_x) = 6 exp(u) in the unit
+ * cube, u = 0 at its faces, with whatever solver the options name; for host_bench.py.
  *
- *   newton_program -points N -pc_factor_mat_solver_type mumps
+ *   newton_program -points N -drift 0|1 -pc_factor_mat_solver_type mumps
  *
  * prints steps, the residual and the seconds of SNESSolve(), by the clock and of
  * processor time. */
@@ -15,8 +15,8 @@ static PetscErrorCode residual(DMDALocalInfo* info, PetscScalar*** u, PetscScala
                                void* context) {
   const PetscInt n = info->mx;
   const PetscReal square = 1.0 / ((n + 1) * (PetscReal)(n + 1));
+  const PetscReal* drift = context;
   PetscFunctionBeginUser;
-  (void)context;
   for (PetscInt k = info->zs; k < info->zs + info->zm; ++k)
     for (PetscInt j = info->ys; j < info->ys + info->ym; ++j)
       for (PetscInt i = info->xs; i < info->xs + info->xm; ++i) {
@@ -24,17 +24,21 @@ static PetscErrorCode residual(DMDALocalInfo* info, PetscScalar*** u, PetscScala
             (i > 0 ? u[k][j][i - 1] : 0) + (i < n - 1 ? u[k][j][i + 1] : 0) +
             (j > 0 ? u[k][j - 1][i] : 0) + (j < n - 1 ? u[k][j + 1][i] : 0) +
             (k > 0 ? u[k - 1][j][i] : 0) + (k < n - 1 ? u[k + 1][j][i] : 0);
-        f[k][j][i] = 6 * u[k][j][i] - near - 6 * square * PetscExpScalar(u[k][j][i]);
+        const PetscScalar slope =
+            (i < n - 1 ? u[k][j][i + 1] : 0) - (i > 0 ? u[k][j][i - 1] : 0);
+        f[k][j][i] = 6 * u[k][j][i] - near + *drift * slope -
+                     6 * square * PetscExpScalar(u[k][j][i]);
       }
   PetscFunctionReturn(0);
 }
 
 static PetscErrorCode jacobian(DMDALocalInfo* info, PetscScalar*** u, Mat matrix,
                                Mat same, void* context) {
+  const PetscReal* drift = context;
   const PetscInt n = info->mx;
   const PetscReal square = 1.0 / ((n + 1) * (PetscReal)(n + 1));
   PetscFunctionBeginUser;
-  (void)same, (void)context;
+  (void)same;
   for (PetscInt k = info->zs; k < info->zs + info->zm; ++k)
     for (PetscInt j = info->ys; j < info->ys + info->ym; ++j)
       for (PetscInt i = info->xs; i < info->xs + info->xm; ++i) {
@@ -49,7 +53,7 @@ static PetscErrorCode jacobian(DMDALocalInfo* info, PetscScalar*** u, Mat matrix
           if (at.k < 0 || at.j < 0 || at.i < 0 || at.k == n || at.j == n || at.i == n)
             continue;
           near[count] = at;
-          value[count++] = -1;
+          value[count++] = -1 + *drift * by[d][0];
         }
         PetscCall(
             MatSetValuesStencil(matrix, 1, &row, count, near, value, INSERT_VALUES));
@@ -59,7 +63,7 @@ static PetscErrorCode jacobian(DMDALocalInfo* info, PetscScalar*** u, Mat matrix
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode solve(DM grid) {
+static PetscErrorCode solve(DM grid, PetscReal drift) {
   SNES snes;
   KSP ksp;
   PC pc;
@@ -71,9 +75,9 @@ static PetscErrorCode solve(DM grid) {
   PetscFunctionBeginUser;
   PetscCall(DMDASNESSetFunctionLocal(
       grid, INSERT_VALUES,
-      (PetscErrorCode(*)(DMDALocalInfo*, void*, void*, void*))residual, NULL));
+      (PetscErrorCode(*)(DMDALocalInfo*, void*, void*, void*))residual, &drift));
   PetscCall(DMDASNESSetJacobianLocal(
-      grid, (PetscErrorCode(*)(DMDALocalInfo*, void*, Mat, Mat, void*))jacobian, NULL));
+      grid, (PetscErrorCode(*)(DMDALocalInfo*, void*, Mat, Mat, void*))jacobian, &drift));
   PetscCall(DMCreateGlobalVector(grid, &x));
   PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
   PetscCall(SNESSetDM(snes, grid));
@@ -104,13 +108,15 @@ static PetscErrorCode solve(DM grid) {
 int main(int count, char** arguments) {
   DM grid;
   PetscInt n = 20;
+  PetscReal drift = 0;
   PetscCall(PetscInitialize(&count, &arguments, NULL, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-points", &n, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-drift", &drift, NULL));
   PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
                          DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, n, PETSC_DECIDE,
                          PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &grid));
   PetscCall(DMSetUp(grid));
-  PetscCall(solve(grid));
+  PetscCall(solve(grid, 0.25 * drift));
   PetscCall(DMDestroy(&grid));
   PetscCall(PetscFinalize());
   return 0;
