@@ -1,8 +1,10 @@
 #include "session.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace espalier::adapters {
 namespace {
@@ -19,11 +21,22 @@ void copy_indices(const void*& indices, std::int64_t count,
   indices = to.data();
 }
 
+// What is no number is refused as -1 workers by the solver.
+std::int32_t workers_or(std::int32_t given) {
+  const char* const text = std::getenv("ESPALIER_SOLVER_WORKERS");
+  if (text == nullptr) return given;
+  std::int32_t workers = 0;
+  const char* const end = text + std::strlen(text);
+  const auto read = std::from_chars(text, end, workers);
+  return read.ec == std::errc() && read.ptr == end ? workers : -1;
+}
+
 }  // namespace
 
 Session::Session(const char* adapter, const espalier_solver_input& input,
                  const espalier_solver_options& options)
     : adapter_(adapter), input_(input), options_(options) {
+  options_.workers = workers_or(options_.workers);
   copy_indices(input_.starts, input_.order + 1, starts_);
   entries_ = starts_.empty() ? input_.entries : starts_.back() - input_.index_base;
   copy_indices(input_.rows, entries_, rows_);
@@ -79,6 +92,10 @@ int Session::factorise(const double* values) {
   ++factorisations_;
   if (!solver_) return analyse(values);
   int status = espalier_solver_factorise_values(solver_.get(), values, entries_);
+  if (status == -EINVAL && input_.symmetry == ESPALIER_SOLVER_WHOLE_OR_GENERAL) {
+    input_.symmetry = ESPALIER_SOLVER_GENERAL;
+    status = analyse(values);
+  }
   if (status == 0 && is_worn()) status = analyse(values);
   return status;
 }

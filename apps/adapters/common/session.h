@@ -17,7 +17,8 @@ namespace espalier::adapters {
 /// the first values are there, since scaling and matching look at them.
 class Session {
  public:
-  /// Copies the pattern, without its values.
+  /// Copies the pattern, without its values. ESPALIER_SOLVER_WORKERS, where it is set,
+  /// takes the place of the options' workers.
   /// @param adapter  its name in the report
   /// @param input    with 32-bit indices
   Session(const char* adapter, const espalier_solver_input& input,
@@ -40,7 +41,8 @@ class Session {
 
   /// Factors, inside the bound that ESPALIER_SOLVER_MEMORY says ("2GiB", "min", "auto";
   /// none: unbounded). Analyses again where the last factorisation replaced or delayed so
-  /// many pivots that the first values can no longer have been like those.
+  /// many pivots that the first values can no longer have been like those, and where a
+  /// matrix that might be general is symmetric no longer.
   /// @return as espalier_solver_factorise()
   [[nodiscard]] int factorise(const double* values);
 

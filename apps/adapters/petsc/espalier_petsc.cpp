@@ -62,7 +62,8 @@ PetscErrorCode read_bound(Mat matrix, Session& session) {
 espalier_solver_options options_of(const Processes& processes, bool symmetric,
                                    bool definite) {
   espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
-  options.kind = !symmetric ? ESPALIER_SOLVER_KIND_LU
+  // L U was asked for; of a matrix that turns out to be symmetric half of it will do.
+  options.kind = !symmetric ? ESPALIER_SOLVER_KIND_AUTO
                  : definite ? ESPALIER_SOLVER_KIND_CHOLESKY
                             : ESPALIER_SOLVER_KIND_LDLT;
   options.no_refinement = 2;  // that is the work of KSP
@@ -82,7 +83,8 @@ PetscErrorCode make_session(Mat factor, Mat matrix, bool symmetric) {
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
   input.order = matrix->rmap->N;
   input.format = ESPALIER_SOLVER_ROWS;
-  input.symmetry = symmetric ? ESPALIER_SOLVER_SYMMETRIC : ESPALIER_SOLVER_GENERAL;
+  input.symmetry = ESPALIER_SOLVER_WHOLE_OR_GENERAL;
+  if (symmetric) input.symmetry = ESPALIER_SOLVER_SYMMETRIC;
   if (mine.processes.first()) {
     input.starts = mine.rows.starts().data();
     input.columns = mine.rows.columns().data();
@@ -339,6 +341,9 @@ PetscErrorCode create(Mat matrix, MatFactorType type, Mat* result) {
 extern "C" __attribute__((visibility("default"))) PetscErrorCode
 PetscDLLibraryRegister_espalier_petsc() {
   PetscFunctionBegin;
+  // The first one to register would hide PETSc's own: it looks at the list before that is
+  // filled.
+  PetscCall(MatInitializePackage());
   for (const char* type : {MATSEQAIJ, MATMPIAIJ})
     PetscCall(MatSolverTypeRegister(kName, type, MAT_FACTOR_LU, create));
   for (const char* type : {MATSEQAIJ, MATMPIAIJ, MATSEQSBAIJ, MATMPISBAIJ})

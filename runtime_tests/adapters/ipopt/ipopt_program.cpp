@@ -19,8 +19,9 @@ int main(int count, char** arguments) {
   const Nlp nlp = problems.at(arguments[1])(std::atoi(arguments[2]));
   const IpoptRun run = run_ipopt(nlp, arguments[3]);
   std::printf(
-      "%s, %zu variables, %s: status %d, %d iterations, objective %.10g, %.3f s\n",
+      "%s, %zu variables, %s: status %d, %d iterations, objective %.10g, %.3f s, "
+      "%.3f cpu s\n",
       nlp.name.c_str(), nlp.start.size(), arguments[3], run.status, run.iterations,
-      run.objective, run.seconds);
+      run.objective, run.seconds, run.processor_seconds);
   return run.status == 0 ? 0 : 1;
 }

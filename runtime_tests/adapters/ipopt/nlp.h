@@ -101,7 +101,7 @@ struct Nlp {
 struct IpoptRun {
   int status = 0;  ///< Ipopt's ApplicationReturnStatus
   int iterations = 0;
-  double objective = 0, seconds = 0;
+  double objective = 0, seconds = 0, processor_seconds = 0;
 };
 /// @param linear_solver  "ma97", "ma57", "mumps"
 [[nodiscard]] IpoptRun run_ipopt(const Nlp& nlp, const std::string& linear_solver);

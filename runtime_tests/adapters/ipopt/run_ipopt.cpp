@@ -3,6 +3,7 @@
 #include <IpTNLP.hpp>
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 #include "nlp.h"
 
@@ -141,9 +142,11 @@ IpoptRun run_ipopt(const Nlp& nlp, const std::string& linear_solver) {
   auto* const adapter = new Adapter(nlp);
   const Ipopt::SmartPtr<Ipopt::TNLP> shared = adapter;
   const auto start = std::chrono::steady_clock::now();
+  const std::clock_t worked = std::clock();
   run.status = application->OptimizeTNLP(shared);
   run.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  run.processor_seconds = double(std::clock() - worked) / CLOCKS_PER_SEC;
   run.objective = adapter->objective();
   if (const auto statistics = application->Statistics(); IsValid(statistics))
     run.iterations = statistics->IterationCount();

@@ -105,10 +105,17 @@ static PetscErrorCode check_block(PC pc, Mat matrix) {
   PetscFunctionReturn(0);
 }
 
-/* Twice, on n x n points: the second time with other values. `block`: many right-hand
- * sides at once, too. */
-static PetscErrorCode run_linear(MatType type, PCType factor, PetscInt n, PetscReal drift,
-                                 PetscReal shift, PetscBool block, const char* what) {
+typedef struct {
+  const char* what;
+  MatType type;
+  PCType factor;
+  PetscReal drift[2]; /* of the first values and of the second */
+  PetscReal shift;
+  PetscBool block; /* many right-hand sides at once, too */
+} Case;
+
+/* Twice, on n x n points: the second time with other values. */
+static PetscErrorCode run_linear(const Case* given, PetscInt n) {
   Mat matrix;
   KSP solver;
   PC pc;
@@ -116,25 +123,26 @@ static PetscErrorCode run_linear(MatType type, PCType factor, PetscInt n, PetscR
   PetscFunctionBeginUser;
   PetscCall(MatCreate(PETSC_COMM_WORLD, &matrix));
   PetscCall(MatSetSizes(matrix, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
-  PetscCall(MatSetType(matrix, type));
+  PetscCall(MatSetType(matrix, given->type));
   PetscCall(MatSeqAIJSetPreallocation(matrix, 5, NULL));
   PetscCall(MatMPIAIJSetPreallocation(matrix, 5, NULL, 5, NULL));
   PetscCall(MatSeqSBAIJSetPreallocation(matrix, 1, 5, NULL));
   PetscCall(MatMPISBAIJSetPreallocation(matrix, 1, 5, NULL, 5, NULL));
-  PetscCall(PetscStrcmp(type, MATSBAIJ, &upper));
-  PetscCall(PetscStrcmp(factor, PCCHOLESKY, &cholesky));
+  PetscCall(PetscStrcmp(given->type, MATSBAIJ, &upper));
+  PetscCall(PetscStrcmp(given->factor, PCCHOLESKY, &cholesky));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &solver));
   PetscCall(KSPSetTolerances(solver, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, 5));
   PetscCall(KSPGetPC(solver, &pc));
-  PetscCall(PCSetType(pc, factor));
+  PetscCall(PCSetType(pc, given->factor));
   PetscCall(KSPSetFromOptions(solver));
   for (int round = 0; round < 2; ++round) {
-    PetscCall(fill(matrix, n, upper, drift, shift + 0.1 * round));
+    const PetscReal shift = given->shift + 0.1 * round;
+    PetscCall(fill(matrix, n, upper, given->drift[round], shift));
     PetscCall(KSPSetOperators(solver, matrix, matrix));
-    PetscCall(check(solver, matrix, PETSC_FALSE, what));
-    PetscCall(check(solver, matrix, PETSC_TRUE, what));
-    if (cholesky) PetscCall(check_inertia(pc, n, shift + 0.1 * round));
-    if (block) PetscCall(check_block(pc, matrix));
+    PetscCall(check(solver, matrix, PETSC_FALSE, given->what));
+    PetscCall(check(solver, matrix, PETSC_TRUE, given->what));
+    if (cholesky) PetscCall(check_inertia(pc, n, shift));
+    if (given->block) PetscCall(check_block(pc, matrix));
   }
   PetscCall(KSPDestroy(&solver));
   PetscCall(MatDestroy(&matrix));
@@ -211,18 +219,17 @@ static PetscErrorCode run_nonlinear(void) {
 
 int main(int count, char** arguments) {
   PetscCall(PetscInitialize(&count, &arguments, NULL, NULL));
+  const Case cases[] = {
+      {"aij, lu", MATAIJ, PCLU, {0.3, 0.3}, 0, PETSC_FALSE},
+      {"aij, lu, symmetric at first", MATAIJ, PCLU, {0, 0.3}, 0, PETSC_TRUE},
+      {"aij, cholesky", MATAIJ, PCCHOLESKY, {0, 0}, 0, PETSC_TRUE},
+      {"sbaij, cholesky", MATSBAIJ, PCCHOLESKY, {0, 0}, 0, PETSC_FALSE},
+      {"sbaij, indefinite", MATSBAIJ, PCCHOLESKY, {0, 0}, -3.3, PETSC_FALSE}};
   PetscInt points = 50;
   PetscBool alone;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-points", &points, &alone));
-  PetscCall(run_linear(MATAIJ, PCLU, points, 0.3, 0, !alone, "aij, lu"));
-  if (!alone) {
-    PetscCall(run_linear(MATAIJ, PCCHOLESKY, points, 0, 0, PETSC_TRUE, "aij, cholesky"));
-    PetscCall(
-        run_linear(MATSBAIJ, PCCHOLESKY, points, 0, 0, PETSC_FALSE, "sbaij, cholesky"));
-    PetscCall(run_linear(MATSBAIJ, PCCHOLESKY, points, 0, -3.3, PETSC_FALSE,
-                         "sbaij, indefinite"));
-    PetscCall(run_nonlinear());
-  }
+  for (int k = 0; k < (alone ? 1 : 5); ++k) PetscCall(run_linear(&cases[k], points));
+  if (!alone) PetscCall(run_nonlinear());
   PetscCall(PetscFinalize());
   return 0;
 }

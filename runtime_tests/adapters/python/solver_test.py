@@ -258,7 +258,6 @@ class Factorized(unittest.TestCase):
                 ("square", ValueError,
                  lambda: espalier.factorized(scipy.sparse.csc_matrix((2, 3)))),
                 ("nan", ValueError, lambda: espalier.factorized(good * numpy.nan)),
-                ("complex", TypeError, lambda: espalier.spsolve(good, [1j, 1])),
                 ("3 rows", ValueError, lambda: espalier.spsolve(good, [1, 1, 1])),
                 ("entry", ValueError, lambda: espalier.spsolve(good, [1, numpy.inf])),
                 ("dimensions", ValueError,
@@ -286,6 +285,19 @@ class Factorized(unittest.TestCase):
                 numpy.testing.assert_allclose(dense @ x, b[:, 0].real, atol=1e-9)
                 solver.factorise(2 * matrix)
                 numpy.testing.assert_allclose(2 * dense @ solver(b), b, atol=1e-9)
+
+    def test_solves_complex_right_hand_sides_of_real_matrices(self):
+        matrix = random_matrix(40, 5)
+        x = numpy.arange(40) + 1j * numpy.arange(40)[::-1]
+        many = numpy.stack([x, 2 * x, x.conj()], axis=1)
+        for b in (matrix @ x, list(matrix @ x), matrix @ many,
+                  scipy.sparse.csc_matrix(matrix @ many)):
+            wanted = x if numpy.ndim(b) == 1 and not hasattr(b, "toarray") else many
+            found = espalier.spsolve(matrix, b)
+            numpy.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+        with espalier.factorized(matrix) as solver:
+            numpy.testing.assert_allclose(solver.solve(matrix.T @ x, "H"), x, rtol=1e-9,
+                                          atol=1e-9)
 
     def test_tells_complex_determinants(self):
         a = random_matrix(30, 1) + 1j * random_matrix(30, 2)

@@ -39,8 +39,17 @@ def _is_long(numbers):
     return getattr(numbers, "typecode", "i") in "lq"
 
 
-def _is_complex(numbers):
+def is_complex(numbers):
+    """Whether these numbers, in an array, a list or a sparse matrix, are complex."""
     return numpy is not None and numpy.iscomplexobj(numbers)
+
+
+def parts(numbers):
+    """The real and the imaginary parts of complex ones, as arrays."""
+    if hasattr(numbers, "toarray"):
+        numbers = numbers.toarray()
+    numbers = numpy.asarray(numbers)
+    return numbers.real, numbers.imag
 
 
 class Matrix:
@@ -58,7 +67,7 @@ class Matrix:
             raise ValueError(f"a matrix of {rows} rows and {columns} columns: not square")
         self.order = rows
         self.format = matrix.format
-        self.complex = _is_complex(matrix.data)
+        self.complex = is_complex(matrix.data)
         self.values = Array(matrix.data, "D" if self.complex else "d")
         if self.format == "coo":
             given = {"rows": matrix.row, "columns": matrix.col}
@@ -133,9 +142,6 @@ class Vectors:
             self.columns, entries = 1, len(self.result)
             self.address = self.result.buffer_info()[0]
         else:
-            if _is_complex(b) and not complex_:
-                raise TypeError("complex right-hand sides of a real matrix: solve for "
-                                "b.real and b.imag, or factor A.astype(complex)")
             # By columns, a copy in any case.
             self.result = numpy.array(b, dtype="D" if complex_ else "d", order="F",
                                       copy=True)

@@ -199,8 +199,12 @@ class Factorized:
     def solve(self, b, trans="N"):
         """x of A x = b, with trans="T" of A^T x = b, with "H" of A^H x = b.
 
-        b: a vector, or a matrix of right-hand sides as its columns; it is not changed.
+        b: a vector, or a matrix of right-hand sides as its columns; it is not changed. A
+        complex one of a real matrix is solved for its parts.
         """
+        if not self._matrix.complex and _arrays.is_complex(b):
+            real, imaginary = _arrays.parts(b)
+            return self.solve(real, trans) + 1j * self.solve(imaginary, trans)
         transposed = _choice("trans", trans,
                              {"N": 0, "T": 1, "H": 2 if self._matrix.complex else 1})
         with self._lock:
