@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "solver/api/solver.h"
+#include "solver/api/solver_impl.h"
 #include "solver/front/front_tasks.h"
 #include "solver/memory/address_space.h"
+#include "solver/refine/condition.h"
 #include "solver/tree/spill_plan.h"
 #include "solver/tree/tree_plan.h"
 
@@ -36,7 +37,7 @@ Bytes analysis_bytes(std::int64_t order, std::int64_t entries) {
 }
 
 // Beside the fronts while factorising.
-Bytes Solver::reserve_bytes() {
+Bytes Solver::Impl::reserve_bytes() {
   bound_ = 0;  // delays are paid for from the reserve
   const Bytes beside = numeric_->factor_bytes_beside(input(), workers());
   bound_.reset();
@@ -49,7 +50,7 @@ Bytes Solver::reserve_bytes() {
 }
 
 // What is needed beside the fronts, and the least that they can do with.
-void Solver::account() {
+void Solver::Impl::account() {
   // A Cholesky that fails goes on as L D L^T inside the same bound.
   const FactorKind kind = tree_.kind;
   if (!options_.kind && kind == FactorKind::kCholesky) tree_.kind = FactorKind::kLdlt;
@@ -72,7 +73,7 @@ void Solver::account() {
 
 // Resident while solving, with the panels that stay and the largest of those that do not,
 // apart from what refinement and estimates take in turn.
-Bytes Solver::bare_solve_bytes(std::int32_t columns) const {
+Bytes Solver::Impl::bare_solve_bytes(std::int32_t columns) const {
   Bytes resident = 0, largest = 0;
   for (const AssemblyTree::Node& node : tree_.nodes) {
     if (node.factor_at < 0)
@@ -90,12 +91,12 @@ Bytes Solver::bare_solve_bytes(std::int32_t columns) const {
       checked_add(vectors, numeric_->solve_bytes_beside(input(), workers(), columns)));
 }
 
-Bytes Solver::refining_bytes(std::int32_t columns, std::int32_t basis) const {
+Bytes Solver::Impl::refining_bytes(std::int32_t columns, std::int32_t basis) const {
   return refinement_bytes(vector_size(), columns, {.gmres_basis = basis});
 }
 
 // Where pivots were perturbed each solve of an estimate is refined, too.
-Bytes Solver::estimating_bytes(std::int32_t basis) const {
+Bytes Solver::Impl::estimating_bytes(std::int32_t basis) const {
   const std::int32_t n = vector_size();
   const Bytes own =
       checked_add(estimate_errors_bytes(n), 3 * static_cast<Bytes>(sizeof(double)) * n);
@@ -103,13 +104,13 @@ Bytes Solver::estimating_bytes(std::int32_t basis) const {
 }
 
 // Estimates come after refinement, and have GMRES where the bound leaves room for it.
-Bytes Solver::solve_bytes(std::int32_t columns) const {
+Bytes Solver::Impl::solve_bytes(std::int32_t columns) const {
   return checked_add(
       bare_solve_bytes(columns),
       std::max(refining_bytes(columns, least_basis()), estimating_bytes(0)));
 }
 
-void Solver::spill_to(Bytes tree_bound) {
+void Solver::Impl::spill_to(Bytes tree_bound) {
   Bytes target = tree_bound;
   for (;;) {
     spill_bytes_ = plan_spill(analysis_.symbolic, tree_, node_order(), target);
@@ -120,25 +121,25 @@ void Solver::spill_to(Bytes tree_bound) {
 }
 
 // What a limit of the process leaves is found out before anything starts.
-void Solver::check_room(std::optional<Bytes> bound) const {
+void Solver::Impl::check_room(std::optional<Bytes> bound) const {
   const Bytes needed = bound ? memory_.tree_bound(*bound) : memory_.tree_least;
   check_address_space(needed, [&] {
     return fmt::format("the fronts need {} more", format_size(needed));
   });
 }
 
-Bytes Solver::least_inside() const {
+Bytes Solver::Impl::least_inside() const {
   return spills() ? std::min(memory_.inside(), memory_.inside_out_of_core())
                   : memory_.inside();
 }
 
-Bytes Solver::least_for_plan() const {
+Bytes Solver::Impl::least_for_plan() const {
   if (options_.budget) return checked_add(memory_.baseline, least_inside());
   return spills() ? std::min(least(), least_out_of_core()) : least();
 }
 
 // What no order of the tree and no solve goes beyond.
-Bytes Solver::most_inside() const {
+Bytes Solver::Impl::most_inside() const {
   const TaskTree& tasks = tree_.tasks;
   Bytes all = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i)
@@ -151,7 +152,7 @@ Bytes Solver::most_inside() const {
 }
 
 // The bound that the lease stands for.
-tl::expected<Bytes, Infeasible> Solver::take_lease(std::optional<Bytes> bound) {
+tl::expected<Bytes, Infeasible> Solver::Impl::take_lease(std::optional<Bytes> bound) {
   lease_.reset();
   const Bytes most = bound ? *bound - memory_.baseline : most_inside();
   auto lease = options_.budget->take(least_inside(), most, options_.lease_patience);
@@ -166,7 +167,8 @@ tl::expected<Bytes, Infeasible> Solver::take_lease(std::optional<Bytes> bound) {
 }
 
 // While the matrix is analysed; what stays of it is resident beside all leases then.
-std::unique_ptr<Lease> Solver::lease_analysis(std::int64_t order, std::int64_t entries) {
+std::unique_ptr<Lease> Solver::Impl::lease_analysis(std::int64_t order,
+                                                    std::int64_t entries) {
   if (!options_.budget) return nullptr;
   Bytes bytes = analysis_bytes(order, entries);
   if (given_runtime_ == nullptr)
@@ -176,7 +178,7 @@ std::unique_ptr<Lease> Solver::lease_analysis(std::int64_t order, std::int64_t e
   return std::move(*lease);
 }
 
-tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
+tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   if (processes_) return plan_together(bound);
   const bool spill = !options_.out_of_core.empty();
   Bytes needed =
@@ -213,14 +215,14 @@ tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
 }
 
 // Those of a Cholesky factor in double precision need none.
-std::int32_t Solver::least_basis() const {
+std::int32_t Solver::Impl::least_basis() const {
   const bool exact = kind() == FactorKind::kCholesky &&
                      options_.precision == Precision::kDouble && options_.low_rank == 0;
   return exact ? 0 : kLeastBasis;
 }
 
 // Steps of GMRES before a restart, the most whose bytes the bound leaves beside a solve.
-std::int32_t Solver::basis_within_bound(
+std::int32_t Solver::Impl::basis_within_bound(
     std::int32_t columns, const std::function<Bytes(std::int32_t)>& bytes) const {
   std::int32_t basis = RefineOptions{}.gmres_basis;
   if (!bound_) return basis;
@@ -229,12 +231,12 @@ std::int32_t Solver::basis_within_bound(
   return basis;
 }
 
-std::int32_t Solver::refining_basis(std::int32_t columns) const {
+std::int32_t Solver::Impl::refining_basis(std::int32_t columns) const {
   return basis_within_bound(
       columns, [&](std::int32_t basis) { return refining_bytes(columns, basis); });
 }
 
-std::int32_t Solver::estimating_basis(std::int32_t columns) const {
+std::int32_t Solver::Impl::estimating_basis(std::int32_t columns) const {
   return basis_within_bound(columns,
                             [&](std::int32_t basis) { return estimating_bytes(basis); });
 }

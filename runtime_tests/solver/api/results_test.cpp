@@ -10,8 +10,9 @@
 #include <numeric>
 #include <random>
 
-#include "solver/api/solver.h"
+#include "espalier/solver/solver.h"
 #include "solver/matrix/grid.h"
+#include "solver/solve/determinant.h"
 #include "solver/support/square_systems.h"
 
 namespace espalier::solver {
@@ -361,8 +362,8 @@ TEST(Schur, OfAPlaneOfAGridIsTheSameInEveryWay) {
       if (way == 3) options.out_of_core = testing::TempDir();
       Solver solver(SymmetricMatrix(grid), options);
       std::optional<Bytes> bound;
-      if (way == 2) bound = solver.memory().least();
-      if (way == 3) bound = solver.memory().least_out_of_core();
+      if (way == 2) bound = solver.least();
+      if (way == 3) bound = solver.least_out_of_core();
       ASSERT_TRUE(solver.plan(bound));
       const auto run = solver.factorise();
       ASSERT_TRUE(run);
