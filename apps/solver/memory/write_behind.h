@@ -16,8 +16,8 @@ namespace espalier::solver {
 /// up to kPiece bytes; while more than kWindow bytes, or kPieces pieces, are on their way
 /// the oldest is waited for and dropped from the cache. What was read is dropped in the
 /// same order, so late that neighbours which the system read ahead are used first. The
-/// cache has about twice kWindow of the file, after settle() nothing, and the disk always
-/// has something to do.
+/// cache has about twice kWindow of the file and what the system reads ahead, after
+/// settle() nothing, and the disk always has something to do.
 ///
 /// Writes, and settle(), by one thread. Where the system cannot do it, nothing is done.
 ///
