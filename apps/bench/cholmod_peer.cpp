@@ -14,6 +14,8 @@
 namespace {
 
 using namespace espalier::bench;
+using espalier::Clock;
+using espalier::since;
 
 cholmod_sparse* convert(const PeerMatrix& matrix, cholmod_common& common) {
   const auto n = static_cast<std::size_t>(matrix.size);
@@ -42,7 +44,7 @@ std::vector<double> solve_system(cholmod_factor* factor, const std::vector<doubl
   std::copy(b.begin(), b.end(), static_cast<double*>(rhs->x));
   const auto start = Clock::now();
   cholmod_dense* x = cholmod_solve(CHOLMOD_A, factor, rhs, &common);
-  result.solve_seconds = seconds_since(start);
+  result.solve_seconds = since(start);
   if (x == nullptr) throw std::runtime_error("cholmod: the solve failed");
   const auto* values = static_cast<const double*>(x->x);
   return {values, values + b.size()};
@@ -67,10 +69,10 @@ PeerResult solve(const PeerOptions& options) {
   timer.resume();
   std::vector<std::int32_t> permutation;
   if (given) permutation = metis_ordering(matrix);
-  result.ordering_seconds = seconds_since(start);
+  result.ordering_seconds = since(start);
   cholmod_factor* factor =
       cholmod_analyze_p(a, given ? permutation.data() : nullptr, nullptr, 0, &common);
-  result.analyse_seconds = seconds_since(start);
+  result.analyse_seconds = since(start);
 
   const Measured run = measure([&] { cholmod_factorize(a, factor, &common); });
   if (common.status != CHOLMOD_OK) {

@@ -12,8 +12,8 @@
 
 namespace {
 
-using espalier::bench::Clock;
-using espalier::bench::seconds_since;
+using espalier::Clock;
+using espalier::since;
 
 constexpr int kOrder = 2048, kRuns = 5;
 
@@ -36,7 +36,7 @@ double rate() {
   for (int i = 0; i < kRuns; ++i) {
     const auto start = Clock::now();
     gemm(a.data(), b.data(), c.data());
-    best = std::max(best, 2.0 * kOrder * kOrder * kOrder / seconds_since(start));
+    best = std::max(best, 2.0 * kOrder * kOrder * kOrder / since(start));
   }
   return best;
 }

@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -18,16 +17,11 @@
 #include "espalier/layout/layout.h"
 #include "espalier/layout/pieces.h"
 #include "espalier/layout/sweep_layout.h"
+#include "espalier/model/clock.h"
 #include "espalier/model/validate_layout.h"
 
 namespace espalier {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-Seconds since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void measure(const std::string& name, const BufferSet& buffers, Seconds timeout) {
   Clock::time_point start = Clock::now();

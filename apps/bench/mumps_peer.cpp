@@ -17,6 +17,8 @@
 namespace {
 
 using namespace espalier::bench;
+using espalier::Clock;
+using espalier::since;
 
 constexpr int kUseWorld = -987654;  // MUMPS's code for the communicator of all
 constexpr int kRefinements = 2;     // as many as UMFPACK makes unless told otherwise
@@ -103,7 +105,7 @@ double solve_once(Mumps& mumps, std::vector<double>& x, int refinements) {
   mumps.id.rhs = x.data();
   const auto start = Clock::now();
   mumps.run(3);
-  return seconds_since(start);
+  return since(start);
 }
 
 PeerResult solve(const PeerOptions& options, const Processes& processes) {
@@ -123,10 +125,10 @@ PeerResult solve(const PeerOptions& options, const Processes& processes) {
   timer.resume();
   if (options.ordering == "given")
     mumps.take_ordering(host ? metis_ordering(matrix) : std::vector<std::int32_t>{});
-  result.ordering_seconds = seconds_since(start);
+  result.ordering_seconds = since(start);
   mumps.take_limits(options);
   mumps.run(1);
-  result.analyse_seconds = seconds_since(start);
+  result.analyse_seconds = since(start);
   if (result.failure = mumps.failure(); !result.failure.empty()) return result;
   factor(mumps, processes, result);
   if (result.failure = mumps.failure(); !result.failure.empty()) return result;

@@ -9,13 +9,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "espalier/model/clock.h"
 #include "solver/matrix/grid.h"
 #include "solver/ordering/graph.h"
 #include "solver/ordering/nested_dissection.h"
@@ -29,10 +29,9 @@ using namespace espalier::solver;
 using Json = nlohmann::ordered_json;
 
 Seconds clock_of(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   work();
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  return passed.count();
+  return since(start);
 }
 
 Json measure(const std::string& name, const std::vector<std::int32_t>& workers) {

@@ -50,10 +50,6 @@ nlohmann::json to_json(const PeerResult& result) {
 
 }  // namespace
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 void ProcessorTimer::resume() {
   since_ = process_time();
   runs_ = true;
@@ -80,7 +76,7 @@ Measured measure(const std::function<void()>& call) {
   const auto start = Clock::now();
   call();
   Measured result;
-  result.seconds = seconds_since(start);
+  result.seconds = since(start);
   result.growth = solver::peak_resident_bytes() - baseline;
   result.written = bytes_written() - written;
   return result;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
 
+#include "espalier/model/clock.h"
 #include "peer_matrix.h"
 
 namespace espalier::bench {
@@ -37,9 +37,6 @@ struct PeerResult {
   double backward_error = 0;              ///< after refinement, where there is one
   std::string note;  ///< where the library did not do quite what it was asked
 };
-
-using Clock = std::chrono::steady_clock;
-[[nodiscard]] double seconds_since(Clock::time_point start);
 
 /// Processor time of this process, all threads, while it runs.
 class ProcessorTimer {

@@ -6,13 +6,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "espalier/io/onnx/read_operator_graph.h"
+#include "espalier/model/clock.h"
 #include "espalier/model/operator_tasks.h"
 #include "espalier/training/arrange.h"
 #include "espalier/training/fold_constants.h"
@@ -22,8 +22,6 @@
 
 namespace espalier::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct Row {
   std::string name;
@@ -43,7 +41,7 @@ Row measure(const std::string& name, const OperatorGraph& model,
   row.operators = graph.size();
   const auto start = Clock::now();
   row.ours = arrange(graph);
-  row.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  row.seconds = since(start);
   const Violations violations = validate(graph, row.ours);
   if (!violations.empty()) throw std::logic_error(violations.front());
   for (std::size_t d = 0; d < graph.data(); ++d) {

@@ -16,6 +16,8 @@
 namespace {
 
 using namespace espalier::bench;
+using espalier::Clock;
+using espalier::since;
 using Long = SuiteSparse_long;
 
 // 64-bit indices: the factors of a 3-D problem pass 2^31 bytes early.
@@ -82,7 +84,7 @@ double solve_once(Umfpack& umfpack, const System& a, const std::vector<double>& 
       umfpack.numeric, umfpack.control.data(), umfpack.info.data());
   if (status != UMFPACK_OK)
     throw std::runtime_error("umfpack: the solve failed: " + std::to_string(status));
-  return seconds_since(start);
+  return since(start);
 }
 
 // The solve, then again with UMFPACK's own refinement.
@@ -116,9 +118,9 @@ PeerResult solve(const PeerOptions& options) {
     const std::vector<std::int32_t> ordering = metis_ordering(matrix);
     a.ordering.assign(ordering.begin(), ordering.end());
   }
-  result.ordering_seconds = seconds_since(start);
+  result.ordering_seconds = since(start);
   Long status = umfpack.analyse(a);
-  result.analyse_seconds = seconds_since(start);
+  result.analyse_seconds = since(start);
   if (status < 0) return failed(std::to_string(status));
 
   const Measured run = measure([&] {

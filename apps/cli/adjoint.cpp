@@ -17,9 +17,9 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/termination.h"
+#include "espalier/model/clock.h"
 #include "solver/kernels/dense.h"
 #include "solver/matrix/grid.h"
-#include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 #include "training/adjoint/ice_sheet_chain.h"
 #include "training/adjoint/shallow_water_chain.h"
@@ -30,8 +30,6 @@
 namespace espalier::cli {
 namespace {
 
-using solver::Clock;
-using solver::since;
 using training::AdjointJob;
 using training::AdjointModel;
 

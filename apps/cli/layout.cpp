@@ -16,14 +16,11 @@
 #include "cli/output.h"
 #include "cli/report_option.h"
 #include "cli/size_option.h"
+#include "espalier/model/clock.h"
 #include "espalier/model/validate_layout.h"
-#include "solver/memory/clock.h"
 
 namespace espalier::cli {
 namespace {
-
-using solver::Clock;
-using solver::since;
 
 struct LayoutCommand {
   std::string file, out, page;

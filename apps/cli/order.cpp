@@ -17,15 +17,12 @@
 #include "cli/output.h"
 #include "cli/report_option.h"
 #include "espalier/io/graph_io.h"
+#include "espalier/model/clock.h"
 #include "espalier/model/error.h"
 #include "espalier/parallel/plan_graph.h"
-#include "solver/memory/clock.h"
 
 namespace espalier::cli {
 namespace {
-
-using solver::Clock;
-using solver::since;
 
 struct OrderCommand {
   GraphSource source;
@@ -60,7 +57,7 @@ Bytes everything(const TaskGraph& graph) {
 }
 
 void report_run(Report& report, const GraphPlan& plan, std::int32_t workers) {
-  const Flops best = plan.lower_bounds.best();
+  const Seconds best = plan.lower_bounds.best();
   report.heading("Simulated run inside the bound");
   report.count("workers", "workers", workers);
   report.bytes("bound_bytes", "bound", plan.memory_bound);

@@ -15,16 +15,13 @@
 #include "cli/output.h"
 #include "cli/size_option.h"
 #include "espalier/io/graph_io.h"
+#include "espalier/model/clock.h"
 #include "espalier/model/error.h"
 #include "espalier/model/operator_tasks.h"
 #include "espalier/training/fold_constants.h"
-#include "solver/memory/clock.h"
 
 namespace espalier::cli {
 namespace {
-
-using solver::Clock;
-using solver::since;
 
 StepAnswer read_step(const GraphSource& source, const StepRequest& request) {
   StepAnswer answer;

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "espalier/model/clock.h"
+
 namespace espalier::cli {
 namespace {
 
@@ -150,7 +152,6 @@ void Progress::step(std::string_view step) {
 }
 
 void Progress::draw_until_stopped(const std::stop_token& stop) {
-  using Clock = std::chrono::steady_clock;
   constexpr int kCells = 30;
   const Clock::time_point start = Clock::now();
   const auto never = [] { return false; };
@@ -161,7 +162,7 @@ void Progress::draw_until_stopped(const std::stop_token& stop) {
     wake_.wait_for(lock, stop, pause, never);
     if (stop.stop_requested()) break;
     const double fraction = std::min(fraction_.load(), 1.0);
-    const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+    const double elapsed = since(start);
     if (fraction < 0) {
       fmt::print(stderr, "\r\033[K{} … {:.0f} s", step_, elapsed);
     } else {

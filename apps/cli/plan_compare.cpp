@@ -26,7 +26,7 @@ ComparedBound compare_at(const TaskTree& tree, const SequentialOrders& orders,
   ComparedBound result;
   result.bytes = options.memory_bound;
   result.lower = lower_bounds(tree, options.workers, result.bytes, options.max_workers);
-  const Flops least = result.lower.best();
+  const Seconds least = result.lower.best();
   for (const Strategy strategy : kStrategies) {
     ComparedRun compared{strategy, std::nullopt, 0};
     if (const auto run = run_strategy(tree, orders, strategy, options)) {

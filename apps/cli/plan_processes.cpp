@@ -143,7 +143,7 @@ void report_memory(Report& report, const Distribution& distribution, Bytes least
 
 void report_run(Report& report, const DistributedRun& run, const DistributedRun& columns,
                 double rate) {
-  const Flops lower = run.lower_bounds.best();
+  const Seconds lower = run.lower_bounds.best();
   report.bytes("peak_bytes", "largest peak of the simulated run",
                run.peak.empty() ? 0 : std::ranges::max(run.peak));
   report.heading("Simulated run, fronts in 2-D blocks");

@@ -20,18 +20,15 @@
 #include "cli/size_option.h"
 #include "espalier/io/iopddl_json.h"
 #include "espalier/io/text_file.h"
+#include "espalier/model/clock.h"
 #include "espalier/model/validate_sharding.h"
 #include "espalier/sharding/choose_strategies.h"
 #include "espalier/sharding/shard_operators.h"
 #include "espalier/sharding/zero.h"
 #include "espalier/training/fold_constants.h"
-#include "solver/memory/clock.h"
 
 namespace espalier::cli {
 namespace {
-
-using solver::Clock;
-using solver::since;
 
 constexpr Bytes kNoLimit = Bytes{1} << 60;
 // Of the search for what would do, where nothing fits.

@@ -11,16 +11,13 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "espalier/io/text_file.h"
+#include "espalier/model/clock.h"
 #include "espalier/model/error.h"
 #include "espalier/sharding/shard_model.h"
 #include "espalier/sharding/zero.h"
-#include "solver/memory/clock.h"
 
 namespace espalier::cli {
 namespace {
-
-using solver::Clock;
-using solver::since;
 
 ShardedModel model_of(const TransformerRequest& request) {
   ShardingSetting setting;

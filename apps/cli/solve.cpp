@@ -13,8 +13,8 @@
 #include "cli/solve_report.h"
 #include "cli/solve_results.h"
 #include "cli/solve_steps.h"
+#include "espalier/model/clock.h"
 #include "solver/io/vector_io.h"
-#include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/cluster.h"
@@ -23,8 +23,6 @@
 namespace espalier::cli {
 namespace {
 
-using solver::Clock;
-using solver::since;
 using solver::Solver;
 
 // What remains when there is a factorisation.

@@ -12,15 +12,13 @@
 #include "cli/solve_report.h"
 #include "cli/solve_results.h"
 #include "cli/solve_steps.h"
+#include "espalier/model/clock.h"
 #include "solver/io/vector_io.h"
-#include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 
 namespace espalier::cli {
 namespace {
 
-using solver::Clock;
-using solver::since;
 using solver::Solver;
 
 void check_for_cluster(const SolveOptions& options) {
@@ -55,9 +53,9 @@ std::string identity(const SolveOptions& options) {
 
 // Process 0 has read them.
 void share(Cluster& cluster, Vectors& vectors) {
-  std::int64_t sizes[] = {vectors.columns, std::ssize(vectors.values)};
+  std::int64_t sizes[] = {vectors.nrhs, std::ssize(vectors.values)};
   cluster.broadcast(std::as_writable_bytes(std::span(sizes)));
-  vectors.columns = static_cast<std::int32_t>(sizes[0]);
+  vectors.nrhs = static_cast<std::int32_t>(sizes[0]);
   vectors.values.resize(static_cast<std::size_t>(sizes[1]));
   cluster.broadcast(std::as_writable_bytes(std::span(vectors.values)));
   vectors.rows.clear();

@@ -14,15 +14,13 @@
 namespace espalier::cli {
 namespace {
 
-using solver::Clock;
 using solver::Complex;
 using solver::ComplexOperation;
 using solver::ComplexSolver;
-using solver::since;
 
 struct ComplexVectors {
   std::vector<Complex> values;
-  std::int32_t columns = 1;
+  std::int32_t nrhs = 1;
   std::vector<std::int64_t> rows;  ///< where there may be entries; empty: anywhere
 };
 
@@ -32,7 +30,7 @@ ComplexVectors read_right_hand_sides(const SolveOptions& options, std::int32_t s
   vectors.values.resize(static_cast<std::size_t>(size));
   if (options.rhs.empty()) return vectors;
   const solver::DenseVectors read = solver::read_complex_vectors(options.rhs, size);
-  vectors.columns = static_cast<std::int32_t>(read.columns);
+  vectors.nrhs = static_cast<std::int32_t>(read.columns);
   vectors.values.resize(read.values.size() / 2);
   std::ranges::copy(read.values, solver::parts_of(vectors.values).begin());
   for (const std::int32_t part : read.rows_with_entries)
@@ -72,8 +70,8 @@ void solve_complex_system(const SolveOptions& options, ComplexSolver& solver,
   const ComplexOperation operation = operation_of(options);
   const bool known = options.rhs.empty();
   if (known) vectors.values = solver.apply_to_ones(operation);
-  run.right_hand_sides = vectors.columns;
-  run.solution = solver.solve(vectors.values, vectors.columns, operation, vectors.rows);
+  run.right_hand_sides = vectors.nrhs;
+  run.solution = solver.solve(vectors.values, vectors.nrhs, operation, vectors.rows);
   if (!known) return;
   double worst = 0;
   for (const Complex x : vectors.values) {

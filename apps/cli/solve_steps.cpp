@@ -90,8 +90,8 @@ void solve(const SolveOptions& options, Solver& solver, Vectors& vectors, SolveR
     std::ranges::copy(solver.apply_to_ones(operation), vectors.values.begin());
     check_ones(options, vectors.values);
   }
-  run.right_hand_sides = vectors.columns;
-  run.solution = solver.solve(vectors.values, vectors.columns, operation, vectors.rows);
+  run.right_hand_sides = vectors.nrhs;
+  run.solution = solver.solve(vectors.values, vectors.nrhs, operation, vectors.rows);
   if (!known) return;
   double worst = 0;
   for (const double x : vectors.values)

@@ -20,7 +20,7 @@ namespace espalier::cli {
 /// The right-hand sides and, after the solve, the solutions.
 struct Vectors {
   std::vector<double> values;
-  std::int32_t columns = 1;
+  std::int32_t nrhs = 1;
   std::vector<std::int64_t> rows;  ///< where there may be entries; empty: anywhere
 };
 

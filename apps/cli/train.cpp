@@ -20,8 +20,8 @@
 #include "cli/train_input.h"
 #include "cli/train_parallel.h"
 #include "cli/train_report.h"
+#include "espalier/model/clock.h"
 #include "espalier/training/recompute.h"
-#include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/cluster.h"
@@ -29,9 +29,6 @@
 
 namespace espalier::cli {
 namespace {
-
-using solver::Clock;
-using solver::since;
 
 // "train model.onnx: interrupted after 7 of 40 steps"
 struct Reached {

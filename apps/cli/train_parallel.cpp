@@ -15,14 +15,12 @@
 #include "cli/train_data.h"
 #include "cli/train_input.h"
 #include "espalier/io/text_file.h"
-#include "solver/memory/clock.h"
+#include "espalier/model/clock.h"
 #include "training/pipeline/divide_layers.h"
 
 namespace espalier::cli {
 namespace {
 
-using solver::Clock;
-using solver::since;
 using training::PipelineJob;
 using training::SharedStep;
 using training::SharedTraining;

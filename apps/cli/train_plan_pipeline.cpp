@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <span>
@@ -16,6 +15,7 @@
 #include "espalier/checkpoint/rotor.h"
 #include "espalier/io/checkpoint_io.h"
 #include "espalier/io/text_file.h"
+#include "espalier/model/clock.h"
 #include "espalier/report/pipeline_page.h"
 #include "espalier/sharding/cut_chain.h"
 
@@ -174,11 +174,8 @@ void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
   PipelineSearchOptions options = request.search;
   options.memory_bound = report.bound;
   const Interrupt interrupt;
-  const auto start = std::chrono::steady_clock::now();
-  options.stop = [&] {
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    return interrupt.came() || passed.count() > request.timeout;
-  };
+  const auto start = Clock::now();
+  options.stop = [&] { return interrupt.came() || since(start) > request.timeout; };
   for (const PipelineForm& form : forms) {
     progress.step("planning " + describe(form));
     Expected<PipelinePlan> plan =

@@ -112,11 +112,11 @@ bool Session::is_worn() const {
          facts.perturbed_pivots > 0;
 }
 
-int Session::solve(bool transposed, std::int32_t columns, const double* b,
-                   std::int64_t ldb, double* x, std::int64_t ldx) {
+int Session::solve(bool transposed, std::int32_t nrhs, const double* b, std::int64_t ldb,
+                   double* x, std::int64_t ldx) {
   ++solves_;
-  return espalier_solver_solve_block(solver_.get(), transposed ? 1 : 0, columns, b, ldb,
-                                     x, ldx);
+  return espalier_solver_solve_block(solver_.get(), transposed ? 1 : 0, nrhs, b, ldb, x,
+                                     ldx);
 }
 
 espalier_solver_statistics Session::statistics() const {

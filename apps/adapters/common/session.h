@@ -45,7 +45,7 @@ class Session {
   [[nodiscard]] int factorise(const double* values);
 
   /// @return as espalier_solver_solve_block()
-  [[nodiscard]] int solve(bool transposed, std::int32_t columns, const double* b,
+  [[nodiscard]] int solve(bool transposed, std::int32_t nrhs, const double* b,
                           std::int64_t ldb, double* x, std::int64_t ldx);
 
   [[nodiscard]] std::int32_t order() const {

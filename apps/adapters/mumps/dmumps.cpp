@@ -200,13 +200,13 @@ void solve(DMUMPS_STRUC_C& id, Instance& instance) {
   if (!instance.session || !instance.factored)
     refuse(kBadJob, id.job, "JOB 3 before JOB 2");
   if (id.rhs == nullptr) refuse(kMissing, 7, "RHS is not there");
-  const MUMPS_INT columns = std::max<MUMPS_INT>(id.nrhs, 1);
-  if (columns > 1 && id.lrhs < id.n)
+  const MUMPS_INT nrhs = std::max<MUMPS_INT>(id.nrhs, 1);
+  if (nrhs > 1 && id.lrhs < id.n)
     refuse(kBadRightHandSide, id.lrhs, "LRHS is " + std::to_string(id.lrhs));
   if (id.icntl[24] != 0) return give_null_space(id, *instance.session);
-  const MUMPS_INT leading = columns > 1 ? id.lrhs : id.n;
-  const int status = instance.session->solve(id.icntl[8] != 1, columns, id.rhs, leading,
-                                             id.rhs, leading);
+  const MUMPS_INT leading = nrhs > 1 ? id.lrhs : id.n;
+  const int status =
+      instance.session->solve(id.icntl[8] != 1, nrhs, id.rhs, leading, id.rhs, leading);
   if (status != 0) refuse_status(status, *instance.session);
   const espalier_solver_statistics facts = instance.session->statistics();
   id.rinfog[6] = facts.backward_error;

@@ -146,12 +146,11 @@ PetscErrorCode factor_numeric(Mat factor, Mat matrix, const MatFactorInfo* /*inf
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode solve_columns(Mat factor, bool transposed, PetscInt columns,
+PetscErrorCode solve_columns(Mat factor, bool transposed, PetscInt nrhs,
                              const PetscScalar* b, PetscInt ldb, PetscScalar* x,
                              PetscInt ldx) {
   PetscFunctionBegin;
-  const int status =
-      factor_of(factor).session->solve(transposed, columns, b, ldb, x, ldx);
+  const int status = factor_of(factor).session->solve(transposed, nrhs, b, ldb, x, ldx);
   PetscCheck(status == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Espalier: %s",
              espalier_solver_last_error());
   PetscFunctionReturn(0);
@@ -181,13 +180,13 @@ PetscErrorCode solve_matrix(Mat factor, Mat b, Mat x) {
   PetscFunctionBegin;
   const PetscScalar* from = nullptr;
   PetscScalar* to = nullptr;
-  PetscInt ldb = 0, ldx = 0, columns = 0;
-  PetscCall(MatGetSize(b, nullptr, &columns));
+  PetscInt ldb = 0, ldx = 0, nrhs = 0;
+  PetscCall(MatGetSize(b, nullptr, &nrhs));
   PetscCall(MatDenseGetLDA(b, &ldb));
   PetscCall(MatDenseGetLDA(x, &ldx));
   PetscCall(MatDenseGetArrayRead(b, &from));
   PetscCall(MatDenseGetArrayWrite(x, &to));
-  PetscCall(solve_columns(factor, false, columns, from, ldb, to, ldx));
+  PetscCall(solve_columns(factor, false, nrhs, from, ldb, to, ldx));
   PetscCall(MatDenseRestoreArrayRead(b, &from));
   PetscCall(MatDenseRestoreArrayWrite(x, &to));
   PetscFunctionReturn(0);

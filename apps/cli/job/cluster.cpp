@@ -14,10 +14,10 @@
 #include <utility>
 
 #include "cli/job/cores.h"
+#include "cli/job/failure_detector.h"
 #include "cli/job/identity.h"
 #include "cli/job/launch.h"
 #include "cli/job/patience.h"
-#include "cli/job/watch.h"
 #include "espalier/model/error.h"
 #include "solver/distributed/mpi_calls.h"
 #include "solver/distributed/mpi_communicator.h"
@@ -38,11 +38,11 @@ std::string host_name() {
 }
 
 // For exit() while the others still work: there is no argument to hand to its handler.
-std::atomic<Watch*> running_watch = nullptr;
+std::atomic<FailureDetector*> running_detector = nullptr;
 
 void end_others_at_exit() {
-  if (Watch* const watch = running_watch.load())
-    watch->fail(kInternal, "left the job before its end");
+  if (FailureDetector* const detector = running_detector.load())
+    detector->fail(kInternal, "left the job before its end");
 }
 
 // MPI from its start to its end. Another user of MPI in this process is not expected.
@@ -74,7 +74,7 @@ struct Cluster::State {
         library(argc, argv, patience(timeout_seconds)),
         communicator(MPI_COMM_WORLD),
         hosts(communicator.gather_all(host_name())),
-        watch(MPI_COMM_WORLD, hosts, timeout_seconds) {
+        detector(MPI_COMM_WORLD, hosts, timeout_seconds) {
     starting.reset();
   }
 
@@ -87,7 +87,7 @@ struct Cluster::State {
   Library library;
   MpiCommunicator communicator;
   std::vector<std::string> hosts;
-  Watch watch;
+  FailureDetector detector;
   int exceptions = std::uncaught_exceptions();
 };
 
@@ -96,7 +96,7 @@ std::int32_t Cluster::launched_processes() { return launch().processes; }
 Cluster::Cluster(int& argc, char**& argv, std::string_view identity) {
   const double timeout_seconds = cluster_timeout();
   state_ = std::make_unique<State>(argc, argv, timeout_seconds);
-  running_watch = &state_->watch;
+  running_detector = &state_->detector;
   [[maybe_unused]] static const int registered = std::atexit(end_others_at_exit);
   const std::vector<std::string> identities = state_->communicator.gather(
       fmt::format("{}\n{}", identity, identity_of_build(timeout_seconds)));
@@ -118,7 +118,7 @@ Cluster::~Cluster() {
   } catch (const std::exception& error) {
     fail(kInternal, error.what());
   }
-  running_watch = nullptr;
+  running_detector = nullptr;
 }
 
 std::int32_t Cluster::rank() const { return state_->communicator.rank(); }
@@ -159,7 +159,7 @@ void Cluster::receive(std::span<std::byte> bytes, std::int32_t from, std::int32_
 }
 
 void Cluster::fail(int status, std::string_view message) {
-  state_->watch.fail(status, message);
+  state_->detector.fail(status, message);
 }
 
 std::unique_ptr<solver::Channel> Cluster::open_channel(std::function<void()> failed) {

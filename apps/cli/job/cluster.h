@@ -27,7 +27,7 @@ class Cluster : public solver::Communicator {
   /// environment only. 0: none did.
   [[nodiscard]] static std::int32_t launched_processes();
 
-  /// Starts MPI and the watch over the others, and compares with them `identity`: what
+  /// Starts MPI and the FailureDetector, and compares with them `identity`: what
   /// must be the same everywhere, as "name=value" lines (version, precision, …). Where it
   /// differs the job ends as by fail(2, …), with the ranks, their hosts and the line.
   /// Processes that share cores divide them here (cores.h): how many workers there may be

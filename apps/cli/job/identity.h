@@ -9,7 +9,7 @@ namespace espalier::cli {
 
 /// What must be the same in all processes beyond what the caller names, as "name=value"
 /// lines: byte order, sizes of numbers, versions of StarPU, StarPU-MPI and MPI, time
-/// limit of the watch.
+/// limit of the FailureDetector.
 [[nodiscard]] std::string identity_of_build(double timeout_seconds);
 
 /// The first difference between what rank 0 and the others are, by rank and then by line.

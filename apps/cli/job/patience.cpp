@@ -13,11 +13,10 @@
 #include "cli/job/last_words.h"
 #include "cli/job/launch.h"
 #include "cli/job/launcher_daemon.h"
+#include "espalier/model/clock.h"
 
 namespace espalier::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr double kLongestLook = 0.5;  // seconds between looks that count

@@ -9,7 +9,7 @@ namespace espalier::cli {
 
 /// Ends this process, with status 3 and one message, where something that it does
 /// together with all others is not done in time: starting and ending MPI, before and
-/// after there is a Watch. A process that was stopped, or that died without its
+/// after there is a FailureDetector. A process that was stopped, or that died without its
 /// launcher's notice, would keep the others waiting for ever. The launcher then ends the
 /// others.
 ///

@@ -44,9 +44,9 @@ class ClusterNumeric : public TypedNumeric<T> {
     return factor;
   }
 
-  void open(const FactorView<T>& view, const Runtime& runtime, std::int32_t columns,
+  void open(const FactorView<T>& view, const Runtime& runtime, std::int32_t nrhs,
             Bytes read_limit) override {
-    solve_.emplace(view, site_.distribution, site_.communicator, runtime, columns,
+    solve_.emplace(view, site_.distribution, site_.communicator, runtime, nrhs,
                    read_limit);
   }
   void apply(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
@@ -96,9 +96,9 @@ class ClusterNumeric : public TypedNumeric<T> {
         });
   }
   Bytes substitution_bytes(const FactorInput& input, std::int32_t workers,
-                           std::int32_t columns) const override {
+                           std::int32_t nrhs) const override {
     return ClusterSolve<T>::footprint(input.symbolic, input.tree, site_.distribution,
-                                      site_.communicator.rank(), workers, columns);
+                                      site_.communicator.rank(), workers, nrhs);
   }
 
  private:

@@ -30,7 +30,7 @@ class Numeric {
   /// Gives the factor up.
   virtual void release_factor() = 0;
 
-  /// Prepares for blocks of `columns` right-hand sides at most.
+  /// Prepares for blocks of `nrhs` right-hand sides at most.
   /// @throws InvalidInput when there is no factor
   /// @param form        empty: the matrix was factored whole; else the calling thread
   ///                    solves, block after block
@@ -39,10 +39,10 @@ class Numeric {
   ///                    node's are read in any case
   virtual void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
                           const BlockForm& form, const Runtime* runtime,
-                          std::int32_t columns, Bytes read_limit) = 0;
+                          std::int32_t nrhs, Bytes read_limit) = 0;
   /// block := A^-1 block, or A^-T block, in elimination order, after open_solve().
   /// @param rows  where right-hand sides may have entries, increasing; empty: anywhere
-  virtual void solve(bool transposed, std::span<double> block, std::int32_t columns,
+  virtual void solve(bool transposed, std::span<double> block, std::int32_t nrhs,
                      std::span<const std::int32_t> rows) = 0;
   virtual void close_solve() = 0;
 
@@ -66,7 +66,7 @@ class Numeric {
                                                   std::int32_t workers) const = 0;
   [[nodiscard]] virtual Bytes solve_bytes_beside(const FactorInput& input,
                                                  std::int32_t workers,
-                                                 std::int32_t columns) const = 0;
+                                                 std::int32_t nrhs) const = 0;
   [[nodiscard]] virtual Bytes entry_bytes() const = 0;
   /// Real numbers in an entry.
   [[nodiscard]] virtual std::int32_t parts() const = 0;

@@ -10,10 +10,10 @@
 #include <limits>
 #include <utility>
 
+#include "espalier/model/clock.h"
 #include "solver/api/solver_processes.h"
 #include "solver/matrix/check_matrix.h"
 #include "solver/matrix/kind_of.h"
-#include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
@@ -324,26 +324,26 @@ void Solver::Impl::measure_entries() {
 }
 
 // Right-hand sides of one pass: what the bound leaves.
-std::int32_t Solver::Impl::columns_at_once(std::int32_t columns) {
-  std::int32_t block = std::clamp(columns, 1, kBlock);
+std::int32_t Solver::Impl::nrhs_at_once(std::int32_t nrhs) {
+  std::int32_t block = std::clamp(nrhs, 1, kBlock);
   while (bound_ && block > 1 && solve_bytes(block) > memory_.tree_bound(*bound_)) --block;
   return agree(block);
 }
 
-Solution Solver::Impl::solve(std::span<double> b, std::int32_t columns,
-                             Operation operation, std::span<const std::int64_t> rows) {
+Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation operation,
+                             std::span<const std::int64_t> rows) {
   if (!factored_) throw InvalidInput("solve: factorise first");
-  check_vectors(vector_size(), columns, b);
+  check_vectors(vector_size(), nrhs, b);
   check_rows(analysis_.symbolic.size, rows);
   Solution solution;
   const std::int64_t n = vector_size();
   const std::vector<std::int32_t> inner_rows = map(operation).inner_rows(rows);
-  const std::int32_t block = columns_at_once(columns);
+  const std::int32_t block = nrhs_at_once(nrhs);
   const auto start = Clock::now();
   with_open_solve(block, [&] {
     solution.seconds = since(start);
-    for (std::int32_t k = 0; k < columns; k += block) {
-      const std::int32_t count = std::min(block, columns - k);
+    for (std::int32_t k = 0; k < nrhs; k += block) {
+      const std::int32_t count = std::min(block, nrhs - k);
       solve_block(
           b.subspan(static_cast<std::size_t>(k * n), static_cast<std::size_t>(count * n)),
           block, operation, inner_rows, solution);
@@ -372,7 +372,7 @@ void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
   const ScaledPermutation map = this->map(operation);
   const bool transposed = operation == Operation::kTransposed;
   const auto n = static_cast<std::size_t>(vector_size());
-  const auto columns = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
+  const auto nrhs = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
   std::vector<double> rhs(b.size());
   for (std::size_t k = 0; k < b.size(); k += n)
     map.rhs_to_inner(b.subspan(k, n), std::span(rhs).subspan(k, n));
@@ -380,7 +380,7 @@ void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
   for (std::size_t k = 0; inner < n && k < b.size(); k += n)
     std::ranges::fill(std::span(rhs).subspan(k + inner, n - inner), 0.0);
   std::vector<double> x = rhs;
-  numeric_->solve(transposed, x, columns, rows);
+  numeric_->solve(transposed, x, nrhs, rows);
   solution.seconds += since(start);
   if (options_.no_residual) {
     for (std::size_t k = 0; k < b.size(); k += n)
@@ -394,7 +394,7 @@ void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
       independent_systems(analysis_.symbolic, analysis_.form);
   refining_options.given = {scale, systems};
   const Refinement one =
-      solver::refine(matrix(), rhs, x, columns, factored(transposed), refining_options);
+      solver::refine(matrix(), rhs, x, nrhs, factored(transposed), refining_options);
   Refinement& worst = solution.refinement;
   worst.steps = std::max(worst.steps, one.steps);
   worst.gmres_steps += one.gmres_steps;

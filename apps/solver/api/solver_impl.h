@@ -78,7 +78,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void replace_values(const InputMatrix& matrix);
   void replace_values(const ComplexMatrix& matrix);
 
-  [[nodiscard]] Solution solve(std::span<double> b, std::int32_t columns,
+  [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs,
                                Operation operation, std::span<const std::int64_t> rows);
   [[nodiscard]] std::vector<double> apply_to_ones(Operation operation) const;
 
@@ -154,9 +154,9 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] std::int32_t agree(std::int32_t value) const;
   [[nodiscard]] NodeOrder node_order() const;
   [[nodiscard]] Bytes reserve_bytes();
-  [[nodiscard]] Bytes solve_bytes(std::int32_t columns) const;
-  [[nodiscard]] Bytes bare_solve_bytes(std::int32_t columns) const;
-  [[nodiscard]] Bytes refining_bytes(std::int32_t columns, std::int32_t basis) const;
+  [[nodiscard]] Bytes solve_bytes(std::int32_t nrhs) const;
+  [[nodiscard]] Bytes bare_solve_bytes(std::int32_t nrhs) const;
+  [[nodiscard]] Bytes refining_bytes(std::int32_t nrhs, std::int32_t basis) const;
   [[nodiscard]] Bytes estimating_bytes(std::int32_t basis) const;
   [[nodiscard]] AssemblyOptions assembly_options() const;
   [[nodiscard]] FactorInput input() const;
@@ -167,9 +167,9 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] std::int32_t workers() const { return whole_ ? 1 : options_.workers; }
   [[nodiscard]] std::int32_t least_basis() const;
   [[nodiscard]] std::int32_t basis_within_bound(
-      std::int32_t columns, const std::function<Bytes(std::int32_t)>& bytes) const;
-  [[nodiscard]] std::int32_t refining_basis(std::int32_t columns) const;
-  [[nodiscard]] std::int32_t estimating_basis(std::int32_t columns) const;
+      std::int32_t nrhs, const std::function<Bytes(std::int32_t)>& bytes) const;
+  [[nodiscard]] std::int32_t refining_basis(std::int32_t nrhs) const;
+  [[nodiscard]] std::int32_t estimating_basis(std::int32_t nrhs) const;
 
   void account();
   [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
@@ -186,8 +186,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
       const std::function<void(double)>& progress);
   [[nodiscard]] double doubtful_pivot() const;
   [[nodiscard]] NullQuotient null_vector_quotient();
-  void with_open_solve(std::int32_t columns, const std::function<void()>& body);
-  [[nodiscard]] std::int32_t columns_at_once(std::int32_t columns);
+  void with_open_solve(std::int32_t nrhs, const std::function<void()>& body);
+  [[nodiscard]] std::int32_t nrhs_at_once(std::int32_t nrhs);
   [[nodiscard]] BlockOperator factored(bool transposed);
   /// @param most  right-hand sides that there is memory for; b may hold fewer
   [[nodiscard]] RefineOptions refine_options(Operation operation, std::int32_t most);

@@ -74,9 +74,9 @@ void Solver::replace_values(const ComplexMatrix& matrix) {
   impl_->replace_values(matrix);
 }
 
-Solution Solver::solve(std::span<double> b, std::int32_t columns, Operation operation,
+Solution Solver::solve(std::span<double> b, std::int32_t nrhs, Operation operation,
                        std::span<const std::int64_t> rows) {
-  return impl_->solve(b, columns, operation, rows);
+  return impl_->solve(b, nrhs, operation, rows);
 }
 std::vector<double> Solver::apply_to_ones(Operation operation) const {
   return impl_->apply_to_ones(operation);

@@ -73,7 +73,7 @@ void Solver::Impl::account() {
 
 // Resident while solving, with the panels that stay and the largest of those that do not,
 // apart from what refinement and estimates take in turn.
-Bytes Solver::Impl::bare_solve_bytes(std::int32_t columns) const {
+Bytes Solver::Impl::bare_solve_bytes(std::int32_t nrhs) const {
   Bytes resident = 0, largest = 0;
   for (const AssemblyTree::Node& node : tree_.nodes) {
     if (node.factor_at < 0)
@@ -85,14 +85,14 @@ Bytes Solver::Impl::bare_solve_bytes(std::int32_t columns) const {
     resident = checked_add(resident, tree_.nodes.back().contribution_bytes);
   // Right-hand sides and solutions, and what maps them to the given system.
   const Bytes vectors =
-      checked_mul(2 * (std::int64_t{columns} + 1) * vector_size(), sizeof(double));
+      checked_mul(2 * (std::int64_t{nrhs} + 1) * vector_size(), sizeof(double));
   return checked_add(
       checked_add(resident, largest),
-      checked_add(vectors, numeric_->solve_bytes_beside(input(), workers(), columns)));
+      checked_add(vectors, numeric_->solve_bytes_beside(input(), workers(), nrhs)));
 }
 
-Bytes Solver::Impl::refining_bytes(std::int32_t columns, std::int32_t basis) const {
-  return refinement_bytes(vector_size(), columns, {.gmres_basis = basis});
+Bytes Solver::Impl::refining_bytes(std::int32_t nrhs, std::int32_t basis) const {
+  return refinement_bytes(vector_size(), nrhs, {.gmres_basis = basis});
 }
 
 // Where pivots were perturbed each solve of an estimate is refined, too.
@@ -104,10 +104,9 @@ Bytes Solver::Impl::estimating_bytes(std::int32_t basis) const {
 }
 
 // Estimates come after refinement, and have GMRES where the bound leaves room for it.
-Bytes Solver::Impl::solve_bytes(std::int32_t columns) const {
-  return checked_add(
-      bare_solve_bytes(columns),
-      std::max(refining_bytes(columns, least_basis()), estimating_bytes(0)));
+Bytes Solver::Impl::solve_bytes(std::int32_t nrhs) const {
+  return checked_add(bare_solve_bytes(nrhs),
+                     std::max(refining_bytes(nrhs, least_basis()), estimating_bytes(0)));
 }
 
 void Solver::Impl::spill_to(Bytes tree_bound) {
@@ -223,21 +222,21 @@ std::int32_t Solver::Impl::least_basis() const {
 
 // Steps of GMRES before a restart, the most whose bytes the bound leaves beside a solve.
 std::int32_t Solver::Impl::basis_within_bound(
-    std::int32_t columns, const std::function<Bytes(std::int32_t)>& bytes) const {
+    std::int32_t nrhs, const std::function<Bytes(std::int32_t)>& bytes) const {
   std::int32_t basis = RefineOptions{}.gmres_basis;
   if (!bound_) return basis;
-  const Bytes left = memory_.tree_bound(*bound_) - bare_solve_bytes(columns);
+  const Bytes left = memory_.tree_bound(*bound_) - bare_solve_bytes(nrhs);
   while (basis > 0 && bytes(basis) > left) --basis;
   return basis;
 }
 
-std::int32_t Solver::Impl::refining_basis(std::int32_t columns) const {
+std::int32_t Solver::Impl::refining_basis(std::int32_t nrhs) const {
   return basis_within_bound(
-      columns, [&](std::int32_t basis) { return refining_bytes(columns, basis); });
+      nrhs, [&](std::int32_t basis) { return refining_bytes(nrhs, basis); });
 }
 
-std::int32_t Solver::Impl::estimating_basis(std::int32_t columns) const {
-  return basis_within_bound(columns,
+std::int32_t Solver::Impl::estimating_basis(std::int32_t nrhs) const {
+  return basis_within_bound(nrhs,
                             [&](std::int32_t basis) { return estimating_bytes(basis); });
 }
 

@@ -8,12 +8,12 @@
 #include <limits>
 #include <utility>
 
+#include "espalier/model/clock.h"
 #include "solver/api/cluster_numeric.h"
 #include "solver/distributed/distribute.h"
 #include "solver/distributed/move_columns.h"
 #include "solver/distributed/replace_columns.h"
 #include "solver/matrix/check_matrix.h"
-#include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 #include "solver/tree/spill_plan.h"
 #include "solver/tree/tree_plan.h"

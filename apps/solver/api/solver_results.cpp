@@ -270,7 +270,7 @@ std::vector<double> Solver::Impl::null_space_basis(Operation operation) {
   fill(basis, random);
   const bool transposed = operation == Operation::kTransposed;
   std::vector<double> products(basis.size());
-  const std::int32_t block = columns_at_once(
+  const std::int32_t block = nrhs_at_once(
       static_cast<std::int32_t>(std::min<std::int64_t>(count, vector_size())));
   with_open_solve(block, [&] {
     const auto solve = [&](std::span<double> vectors, bool other) {

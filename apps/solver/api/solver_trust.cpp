@@ -181,13 +181,11 @@ NullQuotient Solver::Impl::null_vector_quotient() {
   return result;
 }
 
-void Solver::Impl::with_open_solve(std::int32_t columns,
-                                   const std::function<void()>& body) {
+void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()>& body) {
   const Bytes limit =
-      bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(columns))
+      bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(nrhs))
              : Bytes{1} << 62;
-  numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime_, columns,
-                       limit);
+  numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime_, nrhs, limit);
   try {
     std::optional<Awake> awake;
     if (runtime_ != nullptr) awake.emplace(*runtime_);

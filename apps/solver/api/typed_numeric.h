@@ -31,38 +31,38 @@ class TypedNumeric : public Numeric {
   }
 
   void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
-                  const BlockForm& form, const Runtime* runtime, std::int32_t columns,
+                  const BlockForm& form, const Runtime* runtime, std::int32_t nrhs,
                   Bytes read_limit) override {
     need_factor(symbolic);
     view_.emplace(FactorView<T>{symbolic, tree, factor_});
     if constexpr (!kIsComplex<T>) {
       if (!form.empty()) {
-        blocks_.emplace(*view_, form, columns);
+        blocks_.emplace(*view_, form, nrhs);
         return;
       }
     }
     here_ = runtime == nullptr;
-    if (!here_) open(*view_, *runtime, columns, read_limit);
+    if (!here_) open(*view_, *runtime, nrhs, read_limit);
     vectors_ =
-        SolveVectors<T>(symbolic.size, tree.kind, columns,
+        SolveVectors<T>(symbolic.size, tree.kind, nrhs,
                         sizeof(RealOf<T>) < sizeof(double) ? independent_systems(symbolic)
                                                            : std::vector<std::int32_t>{});
   }
 
-  void solve(bool transposed, std::span<double> block, std::int32_t columns,
+  void solve(bool transposed, std::span<double> block, std::int32_t nrhs,
              std::span<const std::int32_t> rows) override {
     std::optional<OneBlasThread> one_thread;
     if (blocks_ || here_) one_thread.emplace();
     if constexpr (!kIsComplex<T>) {
       if (blocks_) {
-        blocks_->solve(transposed, block, columns);
+        blocks_->solve(transposed, block, nrhs);
         return;
       }
     }
     // A^H x = b is A^T times the conjugate of x.
     const bool conjugate = transposed && kIsComplex<T> && !kIsHermitian<T>;
     if (conjugate) conjugate_parts(block);
-    vectors_.apply(block, columns, [&](const Vectors<T>& b, const Vectors<T>& x) {
+    vectors_.apply(block, nrhs, [&](const Vectors<T>& b, const Vectors<T>& x) {
       if (here_)
         solve_sequentially(*view_, transposed, b, x);
       else
@@ -109,10 +109,10 @@ class TypedNumeric : public Numeric {
     return bytes_beside<T>(input, workers);
   }
   Bytes solve_bytes_beside(const FactorInput& input, std::int32_t workers,
-                           std::int32_t columns) const override {
+                           std::int32_t nrhs) const override {
     return checked_add(
-        substitution_bytes(input, workers, columns),
-        SolveVectors<T>::bytes(input.symbolic.size, input.tree.kind, columns));
+        substitution_bytes(input, workers, nrhs),
+        SolveVectors<T>::bytes(input.symbolic.size, input.tree.kind, nrhs));
   }
   Bytes entry_bytes() const override { return sizeof(T); }
   std::int32_t parts() const override { return kParts<T>; }
@@ -125,9 +125,9 @@ class TypedNumeric : public Numeric {
       FactorReport& report, const std::function<void(double)>& progress) {
     return solver::factorise<T>(input, runtime, plan, report, progress);
   }
-  virtual void open(const FactorView<T>& view, const Runtime& runtime,
-                    std::int32_t columns, Bytes read_limit) {
-    solve_.emplace(view, runtime, columns, read_limit);
+  virtual void open(const FactorView<T>& view, const Runtime& runtime, std::int32_t nrhs,
+                    Bytes read_limit) {
+    solve_.emplace(view, runtime, nrhs, read_limit);
   }
   virtual void apply(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
                      std::span<const std::int32_t> rows) {
@@ -142,8 +142,8 @@ class TypedNumeric : public Numeric {
                           SectionReader& /*file*/, Factor<T>& /*factor*/) const {}
   [[nodiscard]] virtual Bytes substitution_bytes(const FactorInput& input,
                                                  std::int32_t workers,
-                                                 std::int32_t columns) const {
-    return TreeSolve<T>::footprint(input.symbolic, input.tree, workers, columns);
+                                                 std::int32_t nrhs) const {
+    return TreeSolve<T>::footprint(input.symbolic, input.tree, workers, nrhs);
   }
 
  private:

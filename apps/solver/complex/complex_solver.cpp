@@ -84,17 +84,17 @@ void ComplexSolver::replace_values(ComplexMatrix&& matrix) {
   solver_->replace_values(conforming(std::move(matrix), symmetry()));
 }
 
-Solution ComplexSolver::solve(std::span<Complex> b, std::int32_t columns,
+Solution ComplexSolver::solve(std::span<Complex> b, std::int32_t nrhs,
                               ComplexOperation operation,
                               std::span<const std::int64_t> rows) {
-  if (columns < 0) throw InvalidInput(fmt::format("{} right-hand sides", columns));
-  if (std::ssize(b) != checked_mul(order(), columns))
+  if (nrhs < 0) throw InvalidInput(fmt::format("{} right-hand sides", nrhs));
+  if (std::ssize(b) != checked_mul(order(), nrhs))
     throw InvalidInput(fmt::format("{} entries for {} right-hand sides of order {}",
-                                   b.size(), columns, order()));
+                                   b.size(), nrhs, order()));
   const bool around = operation == ComplexOperation::kTransposed;
   if (around) conjugate(b);
   Solution solution =
-      solver_->solve(parts_of(b), columns, without_conjugation(operation), rows);
+      solver_->solve(parts_of(b), nrhs, without_conjugation(operation), rows);
   if (around) conjugate(b);
   return solution;
 }

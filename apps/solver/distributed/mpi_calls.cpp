@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "espalier/model/clock.h"
 #include "espalier/model/error.h"
 
 namespace espalier::solver {
@@ -35,7 +36,6 @@ void Pause::operator()() {
 // A look that takes long has moved a part of a message, and there may be more; or it was
 // held up by others, so that a pause must come at last.
 MPI_Status wait(MPI_Request& request) {
-  using Clock = std::chrono::steady_clock;
   constexpr auto kMoved = std::chrono::microseconds(10);
   constexpr int kMostMoved = 32;
   MPI_Status status;

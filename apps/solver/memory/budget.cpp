@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "espalier/model/clock.h"
 #include "solver/memory/process_memory.h"
 
 namespace espalier::solver {
@@ -86,7 +87,7 @@ tl::expected<std::unique_ptr<Lease>, LeaseRefused> Budget::take(Bytes least, Byt
                                                                 Duration patience) {
   if (least < 0 || most < least)
     throw InvalidInput(fmt::format("a lease of {} to {} bytes", least, most));
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = Clock::now() + patience;
   trim_heap();  // what the heap holds in vain is nobody's
   std::unique_lock lock(state_->mutex);
   for (;;) {
@@ -96,7 +97,7 @@ tl::expected<std::unique_ptr<Lease>, LeaseRefused> Budget::take(Bytes least, Byt
       state_->leases.insert(lease.get());
       return lease;
     }
-    if (state_->leases.empty() || std::chrono::steady_clock::now() >= end) break;
+    if (state_->leases.empty() || Clock::now() >= end) break;
     state_->changed.wait_for(lock, kLook);
   }
   LeaseRefused refused{.budget = state_->bytes,

@@ -14,8 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "espalier/model/clock.h"
 #include "espalier/model/error.h"
-#include "solver/memory/clock.h"
 
 namespace espalier::solver {
 namespace {

@@ -67,9 +67,9 @@ ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<const double> 
   const auto right = transposed ? options.row_scale : options.column_scale;
   const auto sandwich = [](std::span<const double> first, const BlockOperator& inner,
                            std::span<const double> last) {
-    return [=, &inner](std::span<double> block, std::int32_t columns) {
+    return [=, &inner](std::span<double> block, std::int32_t nrhs) {
       multiply_rows(first, block);
-      inner(block, columns);
+      inner(block, nrhs);
       multiply_rows(last, block);
     };
   };

@@ -20,14 +20,14 @@ constexpr double kGoodStrict = 1e-12;
 class Refiner {
  public:
   Refiner(const MatrixPart& a, std::span<const double> b, std::span<double> x,
-          std::int32_t columns, const BlockOperator& solve, const RefineOptions& options)
+          std::int32_t nrhs, const BlockOperator& solve, const RefineOptions& options)
       : n_(a.here().vector_size()),
         b_(b),
         x_(x),
         solve_(solve),
         options_(options),
         measure_(a, options.operation, options.given),
-        errors_(columns),
+        errors_(nrhs),
         r_(b.size()) {}
 
   Refinement run() {
@@ -62,7 +62,7 @@ class Refiner {
            (before.total() > kTarget || after.strict <= before.strict / 2);
   }
 
-  // The columns to be refined have their residuals at the first places of r_.
+  // The vectors to be refined have their residuals at the first places of r_.
   void measure_start(std::size_t c) {
     const auto residual = r(active_.size());
     errors_[c] = measure_(x(c), b(c), residual);
@@ -126,7 +126,7 @@ class Refiner {
   const BlockOperator& solve_;
   const RefineOptions& options_;
   ErrorMeasure measure_;
-  std::vector<BackwardError> errors_;  // of each column's x
+  std::vector<BackwardError> errors_;  // by vector
   std::vector<std::size_t> active_;
   std::vector<double> best_;  // while a correction is tried
   std::vector<double> r_;
@@ -137,20 +137,20 @@ class Refiner {
 }  // namespace
 
 Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<double> x,
-                  std::int32_t columns, const BlockOperator& solve,
+                  std::int32_t nrhs, const BlockOperator& solve,
                   const RefineOptions& options) {
-  return Refiner(a, b, x, columns, solve, options).run();
+  return Refiner(a, b, x, nrhs, solve, options).run();
 }
 
-Bytes refinement_bytes(std::int32_t size, std::int32_t columns,
+Bytes refinement_bytes(std::int32_t size, std::int32_t nrhs,
                        const RefineOptions& options) {
-  constexpr Bytes kPerColumn = sizeof(BackwardError) + sizeof(std::size_t);
+  constexpr Bytes kPerVector = sizeof(BackwardError) + sizeof(std::size_t);
   // The norms of independent systems are two for each row at most.
-  const Bytes vectors = checked_mul(Bytes{columns} + 5, size);
+  const Bytes vectors = checked_mul(Bytes{nrhs} + 5, size);
   const Bytes gmres =
       options.gmres_basis > 0 ? Gmres::bytes(size, options.gmres_basis) : 0;
   return checked_add(checked_mul(vectors, Bytes{sizeof(double)}),
-                     checked_add(gmres, 2 * kPerColumn * columns));
+                     checked_add(gmres, 2 * kPerVector * nrhs));
 }
 
 }  // namespace espalier::solver

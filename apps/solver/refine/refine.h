@@ -26,10 +26,10 @@ struct RefineOptions {
 /// corrected by solve(b - op(A) x) until its componentwise backward error is at most the
 /// unit roundoff, to begin with twice that, or does not halve any more, or for
 /// `max_steps` times; then in the same way by the rows whose r_i / w_i is large although
-/// they do not count (BackwardError::strict), for as long as that helps. A column that
-/// has ended takes no part in the solves of the others. A column that ended above
+/// they do not count (BackwardError::strict), for as long as that helps. A vector that
+/// has ended takes no part in the solves of the others. A vector that ended above
 /// `gmres_above` goes on by itself with restarted flexible GMRES, under the same rule
-/// cycle by cycle. Every column keeps its best x; one that is not finite at the start is
+/// cycle by cycle. Every vector keeps its best x; one that is not finite at the start is
 /// taken to be 0.
 ///
 /// `a`, `b`, `x` and `solve` may be of the scaled and permuted system: with `given` the
@@ -38,16 +38,16 @@ struct RefineOptions {
 /// Collective where `a` is a part of a matrix: with the same b, x and solutions at every
 /// process all of them take the same steps, to the same bits.
 ///
-/// @param b, x   `columns` vectors of the order of a, one after the other
-/// @param solve  called with any number of vectors up to `columns`
+/// @param b, x   `nrhs` vectors of the order of a, one after the other
+/// @param solve  called with any number of vectors up to `nrhs`
 /// @par Memory   refinement_bytes(), allocated inside; GMRES's only once it is needed
 Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<double> x,
-                  std::int32_t columns, const BlockOperator& solve,
+                  std::int32_t nrhs, const BlockOperator& solve,
                   const RefineOptions& options = {});
 
 /// The most that refine() allocates for itself:
-/// 8 n (columns + 5 + 2 gmres_basis + 1) bytes and a little.
-[[nodiscard]] Bytes refinement_bytes(std::int32_t size, std::int32_t columns,
+/// 8 n (nrhs + 5 + 2 gmres_basis + 1) bytes and a little.
+[[nodiscard]] Bytes refinement_bytes(std::int32_t size, std::int32_t nrhs,
                                      const RefineOptions& options = {});
 
 }  // namespace espalier::solver

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "espalier/model/clock.h"
 #include "solver/kernels/dense.h"
 #include "solver/memory/page_buffer.h"
 
@@ -87,10 +88,10 @@ void SharedWarmUp::call_together() {
   Operands operands(kWarmRows, kWarmColumns);
   ++arrived_;
   wait_for(arrived_, threads_);
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   do {
     operands.call();
-  } while (std::chrono::steady_clock::now() - start < kWarmTime);
+  } while (Clock::now() - start < kWarmTime);
 }
 
 void SharedWarmUp::call() noexcept {

@@ -14,9 +14,9 @@
 #include <mutex>
 #include <optional>
 
+#include "espalier/model/clock.h"
 #include "solver/front/front_tasks.h"
 #include "solver/front/shared_nodes.h"
-#include "solver/memory/clock.h"
 #include "solver/runtime/run_recorder.h"
 #include "solver/runtime/starpu_tasks.h"
 #include "solver/runtime/task_group.h"

@@ -1,5 +1,5 @@
+#include "espalier/model/clock.h"
 #include "solver/front/front_tasks.h"
-#include "solver/memory/clock.h"
 #include "solver/runtime/factorise.h"
 
 namespace espalier::solver {

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include "espalier/model/clock.h"
 #include "espalier/model/run_record.h"
-#include "solver/memory/clock.h"
 #include "solver/tree/assembly_tree.h"
 #include "solver/tree/tile_graph.h"
 

@@ -14,14 +14,14 @@ constexpr bool kConverts = !std::is_same_v<T, double>;
 
 template <class T>
 BlockSubstitution<T>::BlockSubstitution(const FactorView<T>& view, const BlockForm& form,
-                                        std::int32_t columns)
+                                        std::int32_t nrhs)
     : view_(view),
       form_(form),
       size_(view.symbolic.size),
-      side_(kConverts<T> ? size_ * columns : 0),
-      solution_(size_ * columns),
-      exponent_(columns),
-      local_(FrontSolve<T>(view, false).local_entries() * columns) {}
+      side_(kConverts<T> ? size_ * nrhs : 0),
+      solution_(size_ * nrhs),
+      exponent_(nrhs),
+      local_(FrontSolve<T>(view, false).local_entries() * nrhs) {}
 
 template <class T>
 auto BlockSubstitution<T>::columns_of(const BlockForm::Block& block) const -> Range {
@@ -43,10 +43,10 @@ const T* BlockSubstitution<T>::panels_of(std::int32_t front) {
 // Transposed: what the blocks before have found goes into the block's right-hand side.
 template <class T>
 void BlockSubstitution<T>::pull(Range range, std::span<double> block,
-                                std::int32_t columns) const {
+                                std::int32_t nrhs) const {
   const GeneralMatrix& c = form_.coupling;
   double* x = block.data();
-  for (std::int32_t v = 0; v < columns; ++v, x += size_)
+  for (std::int32_t v = 0; v < nrhs; ++v, x += size_)
     for (std::int32_t j = range.begin; j < range.end; ++j)
       for (auto at = c.column_start[j]; at < c.column_start[j + 1]; ++at)
         x[j] -= c.value[at] * x[c.row[at]];
@@ -54,10 +54,10 @@ void BlockSubstitution<T>::pull(Range range, std::span<double> block,
 
 template <class T>
 void BlockSubstitution<T>::push(Range range, std::span<double> block,
-                                std::int32_t columns) const {
+                                std::int32_t nrhs) const {
   const GeneralMatrix& c = form_.coupling;
   double* x = block.data();
-  for (std::int32_t v = 0; v < columns; ++v, x += size_)
+  for (std::int32_t v = 0; v < nrhs; ++v, x += size_)
     for (std::int32_t j = range.begin; j < range.end; ++j)
       for (auto at = c.column_start[j]; at < c.column_start[j + 1]; ++at)
         x[c.row[at]] -= c.value[at] * x[j];
@@ -67,9 +67,9 @@ void BlockSubstitution<T>::push(Range range, std::span<double> block,
 // float is smaller than that of double.
 template <class T>
 Vectors<T> BlockSubstitution<T>::load(Range range, std::span<double> block,
-                                      std::int32_t columns) {
+                                      std::int32_t nrhs) {
   if constexpr (kConverts<T>) {
-    for (std::int32_t v = 0; v < columns; ++v) {
+    for (std::int32_t v = 0; v < nrhs; ++v) {
       const double* const b = block.data() + v * size_;
       double largest = 0;
       for (std::int32_t j = range.begin; j < range.end; ++j)
@@ -80,16 +80,16 @@ Vectors<T> BlockSubstitution<T>::load(Range range, std::span<double> block,
       for (std::int32_t j = range.begin; j < range.end; ++j)
         to[j] = static_cast<T>(std::ldexp(b[j], -exponent_[v]));
     }
-    return {side_.data(), size_, columns};
+    return {side_.data(), size_, nrhs};
   } else {
-    return {block.data(), size_, columns};
+    return {block.data(), size_, nrhs};
   }
 }
 
 template <class T>
 void BlockSubstitution<T>::store(Range range, std::span<double> block,
-                                 std::int32_t columns) const {
-  for (std::int32_t v = 0; v < columns; ++v) {
+                                 std::int32_t nrhs) const {
+  for (std::int32_t v = 0; v < nrhs; ++v) {
     const T* const x = solution_.data() + v * size_;
     double* const to = block.data() + v * size_;
     for (std::int32_t j = range.begin; j < range.end; ++j)
@@ -103,14 +103,14 @@ void BlockSubstitution<T>::store(Range range, std::span<double> block,
 template <class T>
 void BlockSubstitution<T>::solve_block(const FrontSolve<T>& fronts,
                                        const BlockForm::Block& block, Range range,
-                                       std::span<double> vectors, std::int32_t columns) {
-  const Vectors<T> b = load(range, vectors, columns);
-  const Vectors<T> x{solution_.data(), size_, columns};
+                                       std::span<double> vectors, std::int32_t nrhs) {
+  const Vectors<T> b = load(range, vectors, nrhs);
+  const Vectors<T> x{solution_.data(), size_, nrhs};
   for (std::int32_t s = block.first_front; s <= block.root; ++s)
     fronts.forward(s, panels_of(s), b, {}, local_.data());
   for (std::int32_t s = block.root; s >= block.first_front; --s)
     fronts.backward(s, panels_of(s), b, x, local_.data());
-  store(range, vectors, columns);
+  store(range, vectors, nrhs);
 }
 
 // Of a block of order 1, which many are: the pivot.
@@ -128,19 +128,19 @@ std::optional<double> BlockSubstitution<T>::pivot_of(const BlockForm::Block& blo
 
 template <class T>
 void BlockSubstitution<T>::solve(bool transposed, std::span<double> block,
-                                 std::int32_t columns) {
+                                 std::int32_t nrhs) {
   const FrontSolve<T> fronts(view_, transposed);
   const auto count = form_.blocks.size();
   for (std::size_t k = 0; k < count; ++k) {
     const BlockForm::Block& each = form_.blocks[transposed ? count - 1 - k : k];
     const Range range = columns_of(each);
-    if (transposed) pull(range, block, columns);
+    if (transposed) pull(range, block, nrhs);
     if (const auto pivot = pivot_of(each)) {
-      for (std::int32_t v = 0; v < columns; ++v) block[range.begin + v * size_] /= *pivot;
+      for (std::int32_t v = 0; v < nrhs; ++v) block[range.begin + v * size_] /= *pivot;
     } else {
-      solve_block(fronts, each, range, block, columns);
+      solve_block(fronts, each, range, block, nrhs);
     }
-    if (!transposed) push(range, block, columns);
+    if (!transposed) push(range, block, nrhs);
   }
 }
 

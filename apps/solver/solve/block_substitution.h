@@ -15,14 +15,13 @@ namespace espalier::solver {
 template <class T>
 class BlockSubstitution {
  public:
-  /// @param columns  most vectors of a solve; what the rest refers to outlives this
-  BlockSubstitution(const FactorView<T>& view, const BlockForm& form,
-                    std::int32_t columns);
+  /// @param nrhs  most vectors of a solve; what the rest refers to outlives this
+  BlockSubstitution(const FactorView<T>& view, const BlockForm& form, std::int32_t nrhs);
 
   /// block := A^-1 block, or A^-T block, in elimination order.
   /// @throws Error when a panel in the file cannot be read
   /// @par Cost  4 flops for each entry of the factor and vector, 2 for each of coupling
-  void solve(bool transposed, std::span<double> block, std::int32_t columns);
+  void solve(bool transposed, std::span<double> block, std::int32_t nrhs);
 
  private:
   struct Range {
@@ -31,12 +30,12 @@ class BlockSubstitution {
   [[nodiscard]] Range columns_of(const BlockForm::Block& block) const;
   const T* panels_of(std::int32_t front);
   std::optional<double> pivot_of(const BlockForm::Block& block);
-  void pull(Range range, std::span<double> block, std::int32_t columns) const;
-  void push(Range range, std::span<double> block, std::int32_t columns) const;
+  void pull(Range range, std::span<double> block, std::int32_t nrhs) const;
+  void push(Range range, std::span<double> block, std::int32_t nrhs) const;
   void solve_block(const FrontSolve<T>& fronts, const BlockForm::Block& block,
-                   Range range, std::span<double> vectors, std::int32_t columns);
-  Vectors<T> load(Range range, std::span<double> block, std::int32_t columns);
-  void store(Range range, std::span<double> block, std::int32_t columns) const;
+                   Range range, std::span<double> vectors, std::int32_t nrhs);
+  Vectors<T> load(Range range, std::span<double> block, std::int32_t nrhs);
+  void store(Range range, std::span<double> block, std::int32_t nrhs) const;
 
   FactorView<T> view_;
   const BlockForm& form_;

@@ -21,35 +21,35 @@ template <class T>
 class SolveVectors {
  public:
   SolveVectors() = default;
-  /// For blocks of `columns` vectors at most.
+  /// For blocks of `nrhs` vectors at most.
   /// @param systems  independent_systems(); empty: there is one
-  SolveVectors(std::int32_t size, FactorKind kind, std::int32_t columns,
+  SolveVectors(std::int32_t size, FactorKind kind, std::int32_t nrhs,
                std::vector<std::int32_t>&& systems = {})
       : size_(size), apart_(kind == FactorKind::kLu), systems_(std::move(systems)) {
     if (!systems_.empty()) system_count_ = std::ranges::max(systems_) + 1;
-    const std::int64_t entries = std::int64_t{size} * columns;
+    const std::int64_t entries = std::int64_t{size} * nrhs;
     first_.resize(kConverts ? entries : 0);
     second_.resize(apart_ ? entries : 0);
   }
 
   /// What the constructor allocates.
   [[nodiscard]] static Bytes bytes(std::int32_t size, FactorKind kind,
-                                   std::int32_t columns) {
+                                   std::int32_t nrhs) {
     const std::int64_t copies = (kConverts ? 1 : 0) + (kind == FactorKind::kLu ? 1 : 0);
-    const Bytes vectors = checked_mul(checked_mul(copies * size, columns), sizeof(T));
+    const Bytes vectors = checked_mul(checked_mul(copies * size, nrhs), sizeof(T));
     if (!kConverts) return vectors;
     // The systems, no more than unknowns, their largest entries and exponents.
     return checked_add(
-        vectors, checked_mul(std::int64_t{size} * (columns + 3), sizeof(std::int32_t)));
+        vectors, checked_mul(std::int64_t{size} * (nrhs + 3), sizeof(std::int32_t)));
   }
 
   /// block := what solve(b, x) makes of it, with Vectors<T> b, which it may overwrite,
   /// and x, which may be b unless the factor is of LU.
   template <class Solve>
-  void apply(std::span<double> block, std::int32_t columns, const Solve& solve) {
-    const auto vectors = [&](T* data) { return Vectors<T>{data, size_, columns}; };
+  void apply(std::span<double> block, std::int32_t nrhs, const Solve& solve) {
+    const auto vectors = [&](T* data) { return Vectors<T>{data, size_, nrhs}; };
     if constexpr (kConverts) {
-      const std::vector<int> exponents = convert(block, columns);
+      const std::vector<int> exponents = convert(block, nrhs);
       T* const x = apart_ ? second_.data() : first_.data();
       solve(vectors(first_.data()), vectors(x));
       convert_back(x, exponents, block);
@@ -72,13 +72,13 @@ class SolveVectors {
   // Into T, each vector of each independent system divided by the power of two that
   // brings its largest entry near 1: the range of T is smaller than that of double.
   // @return the exponents
-  std::vector<int> convert(std::span<const double> block, std::int32_t columns) {
-    std::vector<int> exponents(static_cast<std::size_t>(columns) * system_count_, 0);
+  std::vector<int> convert(std::span<const double> block, std::int32_t nrhs) {
+    std::vector<int> exponents(static_cast<std::size_t>(nrhs) * system_count_, 0);
     std::vector<double> largest(static_cast<std::size_t>(system_count_));
     const double* b = block.data();
     auto* to = reinterpret_cast<Real*>(first_.data());
     const std::int32_t n = kParts<T> * size_;
-    for (std::int32_t v = 0; v < columns; ++v, b += n, to += n) {
+    for (std::int32_t v = 0; v < nrhs; ++v, b += n, to += n) {
       int* const own = exponents.data() + std::int64_t{v} * system_count_;
       std::ranges::fill(largest, 0.0);
       for (std::int32_t k = 0; k < n; ++k)

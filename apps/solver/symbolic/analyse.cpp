@@ -1,10 +1,10 @@
 #include "solver/symbolic/analyse.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <utility>
 
+#include "espalier/model/clock.h"
 #include "espalier/model/error.h"
 #include "solver/matrix/permute.h"
 #include "solver/ordering/elimination_order.h"
@@ -19,14 +19,10 @@ namespace {
 class Stopwatch {
  public:
   // Seconds since the last call or since construction.
-  Seconds lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const std::chrono::duration<double> passed = now - std::exchange(start_, now);
-    return passed.count();
-  }
+  Seconds lap() { return since(std::exchange(start_, Clock::now())); }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Clock::time_point start_ = Clock::now();
 };
 
 bool has_sorted_columns(const SymmetricMatrix& matrix) {

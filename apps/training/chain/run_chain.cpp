@@ -8,8 +8,8 @@
 #include <mutex>
 #include <optional>
 
+#include "espalier/model/clock.h"
 #include "espalier/model/error.h"
-#include "solver/memory/clock.h"
 #include "solver/runtime/starpu_tasks.h"
 #include "training/chain/chain.h"
 #include "training/chain/disk_store.h"
@@ -103,7 +103,7 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   ChainReport run(ActionStream& schedule) {
-    const auto begin = solver::Clock::now();
+    const auto begin = Clock::now();
     working_ = buffers_.take();
     callbacks_.start(buffers_[working_]);
     while (const std::optional<Action> action = schedule.next()) {
@@ -112,7 +112,7 @@ class Run {
       if (action->kind == ActionKind::kEndReverse) break;
     }
     drain();
-    report_.seconds = solver::since(begin);
+    report_.seconds = since(begin);
     errors_.rethrow();
     if (file_) {
       report_.bytes_written = file_->counters().bytes_written;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "espalier/model/clock.h"
 #include "espalier/model/error.h"
-#include "solver/memory/clock.h"
 #include "solver/runtime/starpu_tasks.h"
 #include "training/step/kernel_threads.h"
 
@@ -149,7 +149,7 @@ void StepRun::compute(const Task& task) {
 // After it has run; of a message, after it has been started.
 void StepRun::occupied(const Task& task, Seconds entry) noexcept {
   struct Moment {
-    solver::Clock::time_point at;
+    Clock::time_point at;
     Seconds processor = 0;
   };
   static thread_local Moment last;  // end of what the worker did before
@@ -157,7 +157,7 @@ void StepRun::occupied(const Task& task, Seconds entry) noexcept {
   for (const std::int32_t each : task.after)
     ready = std::max(ready, ends_[static_cast<std::size_t>(each)]);
   const bool waited = last.at < ready;
-  const Moment now{solver::Clock::now(), worker_seconds()};
+  const Moment now{Clock::now(), worker_seconds()};
   seconds_[index(task.op)] = now.processor - (waited ? entry : last.processor);
   if (!task.message) ends_[position(task)] = now.at;
   last = now;
@@ -179,7 +179,7 @@ void StepRun::pass(const Task& task) noexcept {
 }
 
 void StepRun::passed(const Task& task, starpu_task* running) noexcept {
-  ends_[position(task)] = solver::Clock::now();
+  ends_[position(task)] = Clock::now();
   starpu_task_end_dep_release(running);
 }
 
@@ -217,7 +217,7 @@ void StepRun::run(std::int64_t step) {
     tasks.push_back(task);
   }
   left_ = std::ssize(tasks);
-  start_ = solver::Clock::now();
+  start_ = Clock::now();
   ends_.assign(tasks.size(), start_);
   int refused = 0;
   for (starpu_task* const task : tasks) {
@@ -229,7 +229,7 @@ void StepRun::run(std::int64_t step) {
   }
   std::unique_lock lock(mutex_);
   all_ended_.wait(lock, [this] { return left_ == 0; });
-  span_ = solver::since(start_);
+  span_ = since(start_);
   solver::check_submission(refused);
   errors_.rethrow();
 }

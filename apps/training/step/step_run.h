@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "solver/memory/clock.h"
+#include "espalier/model/clock.h"
 #include "training/chain/first_error.h"
 #include "training/step/conflicts.h"
 #include "training/step/messages.h"
@@ -88,10 +88,10 @@ class StepRun {
 
   const OperatorGraph& graph_;
   StepRunOptions options_;
-  std::vector<Task> tasks_;                      // in the order
-  std::vector<Seconds> seconds_;                 // by operator, of this step
-  std::vector<solver::Clock::time_point> ends_;  // by task, of this step
-  solver::Clock::time_point start_;              // of this step
+  std::vector<Task> tasks_;              // in the order
+  std::vector<Seconds> seconds_;         // by operator, of this step
+  std::vector<Clock::time_point> ends_;  // by task, of this step
+  Clock::time_point start_;              // of this step
   Seconds span_ = 0;
   std::vector<starpu_task*> running_;  // by task: of the step that runs
   std::int64_t step_ = 0;

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "espalier/model/clock.h"
 #include "espalier/model/operator_tasks.h"
-#include "solver/memory/clock.h"
 #include "solver/memory/process_memory.h"
 #include "training/operators/dnnl_kernels.h"
 #include "training/step/initial_values.h"
@@ -184,7 +184,7 @@ TrainResult TrainJob::run(const FillInputs& fill,
   TrainResult result;
   Seconds fastest = 0;
   for (std::int64_t step = 0; step < options_.steps && !result.stopped; ++step) {
-    const auto start = solver::Clock::now();
+    const auto start = Clock::now();
     const std::clock_t used = std::clock();
     fill_inputs(fill, step, *placement, nullptr);
     run.run(step);
@@ -199,7 +199,7 @@ TrainResult TrainJob::run(const FillInputs& fill,
                       loss, origin));
     }
     result.losses.push_back(loss);
-    result.step_seconds.push_back(solver::since(start));
+    result.step_seconds.push_back(since(start));
     if (step == 0 || result.step_seconds.back() < fastest) {
       fastest = result.step_seconds.back();
       result.operator_seconds = run.operator_seconds();

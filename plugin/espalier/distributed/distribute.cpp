@@ -45,7 +45,7 @@ class ShortestRun {
     if (coarse.distribution.largest_peak() > bound_) return;
     // A run costs several times what dealing does.
     dealt_ += kRunCost * parts;
-    const Flops makespan = search_.makespan(coarse, bound_);
+    const Seconds makespan = search_.makespan(coarse, bound_);
     const bool sends_more = found_ && trial.budget < found_->budget;
     if (found_ && makespan > least_ * (sends_more ? kWorthwhile : 1)) return;
     found_ = trial;
@@ -62,7 +62,7 @@ class ShortestRun {
   DistributionSearch& search_;
   Bytes bound_;
   std::optional<DistributionTrial> found_;
-  Flops least_ = 0;
+  Seconds least_ = 0;
   std::size_t dealt_ = 0;
 };
 

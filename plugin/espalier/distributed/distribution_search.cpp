@@ -68,7 +68,7 @@ void deal(const TaskTree& tree, std::span<const std::int32_t> counts, Bytes leve
 std::vector<double> parallelism(const TaskTree& tree, std::int32_t workers,
                                 std::span<const double> useful) {
   const std::vector<Flops> work = subtree_works(tree);
-  std::vector<Flops> path(tree.size(), 0);
+  std::vector<Seconds> path(tree.size(), 0);
   std::vector<double> result(tree.size());
   for (const TaskId task : tree.postorder()) {
     const std::size_t i = index(task);
@@ -164,7 +164,7 @@ void DistributionSearch::describe_units(std::span<const DistributionUnit> units,
   coarse.tree = TaskTree(tasks);
 }
 
-Flops DistributionSearch::makespan(CoarseDistribution& coarse, Bytes bound) const {
+Seconds DistributionSearch::makespan(CoarseDistribution& coarse, Bytes bound) const {
   DistributionOptions options = options_;
   options.processes = coarse.distribution.processes;
   options.most_parts = coarse.most_parts;

@@ -46,7 +46,7 @@ class DistributionSearch {
   [[nodiscard]] Distribution make(const DistributionTrial& trial);
 
   /// Simulated makespan of a coarse distribution inside `bound`.
-  [[nodiscard]] Flops makespan(CoarseDistribution& coarse, Bytes bound) const;
+  [[nodiscard]] Seconds makespan(CoarseDistribution& coarse, Bytes bound) const;
 
   /// Of least largest peak among the trials that are looked at.
   [[nodiscard]] Distribution least(std::int32_t processes);

@@ -43,9 +43,9 @@ std::int32_t all_workers(const DistributionOptions& options) {
 }
 
 // The path to the root when each task has all workers of its group.
-std::vector<Flops> priorities(const TaskTree& tree, const Distribution& distribution,
-                              const DistributionOptions& options,
-                              std::vector<double> useful) {
+std::vector<Seconds> priorities(const TaskTree& tree, const Distribution& distribution,
+                                const DistributionOptions& options,
+                                std::vector<double> useful) {
   for (std::size_t i = 0; i < useful.size(); ++i) {
     const double group = distribution.group[i].count;
     useful[i] = std::min(useful[i], group * options.workers);
@@ -64,7 +64,7 @@ class DistributionRuns {
         processes_(part_trees(tree, distribution)),
         forest_(processes_) {
     const std::vector<double> useful = useful_workers_of(tree, options);
-    const std::vector<Flops> priority = priorities(tree, distribution, options, useful);
+    const std::vector<Seconds> priority = priorities(tree, distribution, options, useful);
     useful_.reserve(forest_.tree().size());
     priority_.reserve(forest_.tree().size());
     for (std::size_t k = 0; k < forest_.tree().size(); ++k) {
@@ -118,9 +118,9 @@ class DistributionRuns {
   const DistributionOptions& options_;
   std::vector<PartTree> processes_;
   PartForest forest_;
-  std::vector<double> useful_;   // by part
-  std::vector<Flops> priority_;  // by part
-  DistributedRun all_;           // what does not depend on the traffic
+  std::vector<double> useful_;     // by part
+  std::vector<Seconds> priority_;  // by part
+  DistributedRun all_;             // what does not depend on the traffic
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace espalier {
 
 /// A predicted run on several processes.
 struct DistributedRun {
-  Flops makespan = 0;       ///< at one unit of work a second and worker
+  Seconds makespan = 0;     ///< at one unit of work a second and worker
   std::vector<Bytes> peak;  ///< of each process
   Bytes volume = 0;         ///< that processes send each other
   std::int64_t messages = 0;

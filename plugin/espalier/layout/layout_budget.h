@@ -1,10 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 
 #include "espalier/layout/layout.h"
+#include "espalier/model/clock.h"
 
 namespace espalier {
 
@@ -43,11 +43,8 @@ class LayoutBudget {
  private:
   static constexpr Seconds kReportEvery = 0.1;
   static constexpr std::int64_t kLookEvery = 20'000;
-  using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] Seconds seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
+  [[nodiscard]] Seconds seconds() const { return since(start_); }
 
   const LayoutOptions* options_;
   Clock::time_point start_ = Clock::now();

@@ -4,6 +4,6 @@
 
 namespace espalier {
 
-Flops LowerBounds::best() const { return std::max({work, critical_path, memory_area}); }
+Seconds LowerBounds::best() const { return std::max({work, critical_path, memory_area}); }
 
 }  // namespace espalier

@@ -20,8 +20,9 @@ struct WorkerRange {
 /// Where each task should run: a preference for the policy, a partition for static modes.
 using Mapping = std::vector<WorkerRange>;
 
-/// When each task runs, in seconds from the start of the job: what a simulation predicts
-/// or what a run has recorded. `start`, `end` and `share` are indexed by task.
+/// When each task runs, from the start of the job: what a run has recorded, or what a
+/// simulation predicts, at one flop a second and worker where no rate is known. `start`,
+/// `end` and `share` are indexed by task.
 struct Schedule {
   std::vector<Seconds> start, end;
   std::int32_t workers = 1;

@@ -219,7 +219,7 @@ void check_mapping(const Plan& plan, Report& report) {
         "task {} is mapped to {} workers from {} on, there are {}", i, range.count,
         range.first, plan.workers);
     const std::optional<TaskId> parent = tree.parent(task_id(i));
-    const Flops above = parent ? plan.priority[index(*parent)] : 0;
+    const Seconds above = parent ? plan.priority[index(*parent)] : 0;
     report.require(plan.priority[i] >= above, "task {} has priority {}, its parent {}", i,
                    plan.priority[i], above);
   }
@@ -234,7 +234,7 @@ void check_figures(const Plan& plan, Report& report) {
                  plan.memory_bound);
   report.require(plan.peak <= plan.memory_bound, "the run needs {}, the bound is {}",
                  plan.peak, plan.memory_bound);
-  const Flops least = plan.lower_bounds.best();
+  const Seconds least = plan.lower_bounds.best();
   report.require(plan.makespan >= least * (1 - 1e-9),
                  "the makespan {} is below its lower bound {}", plan.makespan, least);
 }

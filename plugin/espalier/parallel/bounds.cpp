@@ -13,7 +13,7 @@ namespace espalier {
 namespace {
 
 // Time from the start of each task to the end of its root when task i takes duration[i].
-std::vector<Flops> path_weights(const TaskTree& tree, std::vector<Flops> duration) {
+std::vector<Seconds> path_weights(const TaskTree& tree, std::vector<Seconds> duration) {
   for (const TaskId task : std::views::reverse(tree.postorder())) {
     if (const auto parent = tree.parent(task)) {
       duration[index(task)] += duration[index(*parent)];
@@ -30,15 +30,15 @@ std::vector<Flops> works(const TaskTree& tree) {
 
 }  // namespace
 
-std::vector<Flops> root_path_weights(const TaskTree& tree) {
+std::vector<Seconds> root_path_weights(const TaskTree& tree) {
   return path_weights(tree, works(tree));
 }
 
-std::vector<Flops> root_path_times(const TaskTree& tree, std::int32_t workers,
-                                   std::span<const double> max_workers) {
+std::vector<Seconds> root_path_times(const TaskTree& tree, std::int32_t workers,
+                                     std::span<const double> max_workers) {
   check_workers(workers);
   const std::vector<double> useful = useful_workers(tree, max_workers);
-  std::vector<Flops> duration = works(tree);
+  std::vector<Seconds> duration = works(tree);
   for (std::size_t i = 0; i < tree.size(); ++i) {
     duration[i] /= std::min<double>(useful[i], workers);
   }
@@ -51,7 +51,7 @@ LowerBounds lower_bounds(const TaskTree& tree, std::int32_t workers,
   check_workers(workers);
   const std::vector<double> useful = useful_workers(tree, max_workers);
   LowerBounds bounds;
-  std::vector<Flops> duration = works(tree);
+  std::vector<Seconds> duration = works(tree);
   double area = 0;
   for (std::size_t i = 0; i < tree.size(); ++i) {
     bounds.work += duration[i] / workers;
@@ -61,7 +61,7 @@ LowerBounds lower_bounds(const TaskTree& tree, std::int32_t workers,
   if (memory_bound.value_or(0) > 0) {
     bounds.memory_area = area / static_cast<double>(*memory_bound);
   }
-  for (const Flops weight : path_weights(tree, std::move(duration))) {
+  for (const Seconds weight : path_weights(tree, std::move(duration))) {
     bounds.critical_path = std::max(bounds.critical_path, weight);
   }
   return bounds;

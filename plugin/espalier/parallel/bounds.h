@@ -10,13 +10,13 @@ namespace espalier {
 
 /// Weight of the path from each task to its root, both included: the critical-path
 /// priority. In units of work; O(n).
-[[nodiscard]] std::vector<Flops> root_path_weights(const TaskTree& tree);
+[[nodiscard]] std::vector<Seconds> root_path_weights(const TaskTree& tree);
 
 /// The same in time: task i takes w_i / min(P, max_workers[i]). Equal to it when
 /// `max_workers` is empty. @throws InvalidInput as lower_bounds()
-[[nodiscard]] std::vector<Flops> root_path_times(const TaskTree& tree,
-                                                 std::int32_t workers,
-                                                 std::span<const double> max_workers);
+[[nodiscard]] std::vector<Seconds> root_path_times(const TaskTree& tree,
+                                                   std::int32_t workers,
+                                                   std::span<const double> max_workers);
 
 /// No schedule on `workers` workers takes less, in units of work [ABM17]:
 ///   work           W / P

@@ -39,8 +39,8 @@ struct StrategyOptions {
 };
 
 struct StrategyRun {
-  Bytes peak = 0;      ///< of the simulated run; may exceed M for kProportional alone
-  Flops makespan = 0;  ///< in units of work
+  Bytes peak = 0;        ///< of the simulated run; may exceed M for kProportional alone
+  Seconds makespan = 0;  ///< in units of work
 };
 
 /// Simulates one strategy with critical-path priorities; see simulate(). Whatever a

@@ -9,8 +9,8 @@ namespace espalier {
 namespace {
 
 // Work of the heaviest path that ends with each operator.
-std::vector<Flops> weights_before(const TaskGraph& graph) {
-  std::vector<Flops> weight(graph.size(), 0);
+std::vector<Seconds> weights_before(const TaskGraph& graph) {
+  std::vector<Seconds> weight(graph.size(), 0);
   for (const TaskId task : graph.topological_order()) {
     weight[index(task)] += graph.work(task);
     for (const DatumId datum : graph.outputs(task)) {
@@ -23,15 +23,15 @@ std::vector<Flops> weights_before(const TaskGraph& graph) {
 }
 
 struct Paths {
-  std::vector<Flops> until, from;  // each operator, itself included
-  Flops heaviest = 0;
+  std::vector<Seconds> until, from;  // each operator, itself included
+  Seconds heaviest = 0;
 };
 
 // See the header: as long as the datum lives in any schedule.
-Flops least_lifetime(const TaskGraph& graph, DatumId datum, const Paths& paths) {
+Seconds least_lifetime(const TaskGraph& graph, DatumId datum, const Paths& paths) {
   const auto producer = graph.producer(datum);
   if (graph.stays(datum)) return producer ? paths.from[index(*producer)] : paths.heaviest;
-  Flops life = 0;
+  Seconds life = 0;
   for (const TaskId reader : graph.consumers(datum)) {
     life = std::max(life, producer ? graph.work(reader) : paths.until[index(reader)]);
   }
@@ -40,10 +40,10 @@ Flops least_lifetime(const TaskGraph& graph, DatumId datum, const Paths& paths) 
 
 }  // namespace
 
-std::vector<Flops> path_weights(const TaskGraph& graph) {
-  std::vector<Flops> weight(graph.size(), 0);
+std::vector<Seconds> path_weights(const TaskGraph& graph) {
+  std::vector<Seconds> weight(graph.size(), 0);
   for (const TaskId task : std::views::reverse(graph.topological_order())) {
-    Flops& own = weight[index(task)];
+    Seconds& own = weight[index(task)];
     for (const DatumId datum : graph.outputs(task)) {
       for (const TaskId reader : graph.consumers(datum)) {
         own = std::max(own, weight[index(reader)]);

@@ -11,7 +11,7 @@ namespace espalier {
 
 /// Work of the heaviest path that begins with each operator, itself included: the
 /// critical-path priority. O(operators + reads).
-[[nodiscard]] std::vector<Flops> path_weights(const TaskGraph& graph);
+[[nodiscard]] std::vector<Seconds> path_weights(const TaskGraph& graph);
 
 /// No schedule of the graph on `workers` workers takes less, in units of work:
 ///   work           W / P

@@ -108,11 +108,11 @@ class OrderSearch {
   const TaskTree& tree_;
   const SequentialOrders& orders_;
   ParallelOrderOptions options_;
-  Flops lower_;
+  Seconds lower_;
   Traversal best_;
-  std::optional<Flops> makespan_;  // of the best run
-  std::vector<TaskId> starts_;     // likewise
-  std::size_t tried_ = 0;          // orders
+  std::optional<Seconds> makespan_;  // of the best run
+  std::vector<TaskId> starts_;       // likewise
+  std::size_t tried_ = 0;            // orders
 };
 
 // What a coarse task can use: what its only member can, or one worker for a subtree.

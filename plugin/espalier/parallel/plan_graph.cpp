@@ -13,10 +13,10 @@ namespace espalier {
 namespace {
 
 // The witness block by block, each block by critical path.
-std::vector<Flops> banker_priority(const TaskGraph& graph,
-                                   std::span<const TaskId> witness,
-                                   std::int32_t workers) {
-  const std::vector<Flops> weight = path_weights(graph);
+std::vector<Seconds> banker_priority(const TaskGraph& graph,
+                                     std::span<const TaskId> witness,
+                                     std::int32_t workers) {
+  const std::vector<Seconds> weight = path_weights(graph);
   const std::size_t block = 2 * static_cast<std::size_t>(workers);
   std::vector<TaskId> order(witness.begin(), witness.end());
   for (std::size_t first = 0; first < order.size(); first += block) {
@@ -28,9 +28,9 @@ std::vector<Flops> banker_priority(const TaskGraph& graph,
       return weight[index(a)] > weight[index(b)];
     });
   }
-  std::vector<Flops> priority(order.size());
+  std::vector<Seconds> priority(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) {
-    priority[index(order[k])] = -static_cast<Flops>(k);
+    priority[index(order[k])] = -static_cast<Seconds>(k);
   }
   return priority;
 }

@@ -31,8 +31,8 @@ struct GraphPlan {
   Schedule schedule;                        ///< the simulated run, in units of work
   Bytes memory_bound = 0;
   Bytes witness_peak = 0;
-  Bytes peak = 0;      ///< of the simulated run
-  Flops makespan = 0;  ///< of the simulated run
+  Bytes peak = 0;        ///< of the simulated run
+  Seconds makespan = 0;  ///< of the simulated run
   LowerBounds lower_bounds;
 };
 

@@ -43,7 +43,7 @@ class Simulator {
     }
   };
   struct Want {  // an admitted task that can use more workers
-    Flops priority;
+    Seconds priority;
     TaskId task;
     bool operator<(const Want& other) const {  // the largest is served first
       return priority != other.priority ? priority < other.priority : task > other.task;
@@ -77,7 +77,7 @@ class Simulator {
   const TaskTree& tree_;
   Admission& admission_;
   std::vector<double> useful_;
-  std::vector<Flops> priority_;
+  std::vector<Seconds> priority_;
   std::vector<Progress> progress_;
   std::span<const std::int32_t> where_;  // pool of each task
   std::span<const Seconds> delay_;

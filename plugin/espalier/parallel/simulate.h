@@ -12,7 +12,7 @@ namespace espalier {
 struct SimulationOptions {
   std::int32_t workers = 1;
   std::span<const double> max_workers;  ///< as in PlanOptions; empty: one worker a task
-  std::span<const Flops> priority;      ///< highest first; empty: root_path_times()
+  std::span<const Seconds> priority;    ///< highest first; empty: root_path_times()
   /// Several pools of `workers` each, 0 … pools-1: the pool that a task runs in. Empty:
   /// all in one.
   std::span<const std::int32_t> pool = {};
@@ -24,7 +24,7 @@ struct SimulationOptions {
 struct Simulation {
   Schedule schedule;  ///< at one unit of work a second and worker
   Bytes peak = 0;     ///< of what tasks use; what admission books is not counted
-  Flops makespan = 0;
+  Seconds makespan = 0;
   std::vector<Bytes> pool_peak;  ///< as `peak`, of each pool
 };
 

@@ -21,7 +21,7 @@ constexpr int kTried = 16;
 class Simulator {
  public:
   Simulator(const TaskGraph& graph, GraphAdmission& admission, std::int32_t workers,
-            std::span<const Flops> priority);
+            std::span<const Seconds> priority);
   Simulation run();
 
  private:
@@ -29,13 +29,13 @@ class Simulator {
   void start(TaskId task);
   void end_all_of_next_instant();
 
-  using Rank = std::pair<Flops, TaskId>;  // -priority
+  using Rank = std::pair<Seconds, TaskId>;  // -priority
   using End = std::pair<Seconds, TaskId>;
 
   const TaskGraph& graph_;
   GraphAdmission& admission_;
   GraphMemory memory_;
-  std::vector<Flops> priority_;
+  std::vector<Seconds> priority_;
   std::vector<TaskId> candidates_;  // new ones
   std::vector<TaskId> readers_;     // scratch
   std::set<Rank> ranked_;
@@ -48,7 +48,7 @@ class Simulator {
 };
 
 Simulator::Simulator(const TaskGraph& graph, GraphAdmission& admission,
-                     std::int32_t workers, std::span<const Flops> priority)
+                     std::int32_t workers, std::span<const Seconds> priority)
     : graph_(graph),
       admission_(admission),
       memory_(graph),
@@ -129,7 +129,7 @@ void Simulator::end_all_of_next_instant() {
 }  // namespace
 
 Simulation simulate(const TaskGraph& graph, GraphAdmission& admission,
-                    std::int32_t workers, std::span<const Flops> priority) {
+                    std::int32_t workers, std::span<const Seconds> priority) {
   return Simulator(graph, admission, workers, priority).run();
 }
 

@@ -23,6 +23,6 @@ namespace espalier {
 /// @par Test  SimulateGraph.*
 [[nodiscard]] Simulation simulate(const TaskGraph& graph, GraphAdmission& admission,
                                   std::int32_t workers,
-                                  std::span<const Flops> priority = {});
+                                  std::span<const Seconds> priority = {});
 
 }  // namespace espalier

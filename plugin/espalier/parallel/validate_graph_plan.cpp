@@ -27,7 +27,7 @@ Violations validate(const TaskGraph& graph, const GraphPlan& plan) {
   for (const Seconds end : plan.schedule.end) last = std::max(last, end);
   require(plan.makespan == last,
           fmt::format("the run ends at {}, not at {}", last, plan.makespan));
-  const Flops least = plan.lower_bounds.best();
+  const Seconds least = plan.lower_bounds.best();
   require(
       plan.makespan >= least * (1 - 1e-9),
       fmt::format("the makespan {} is below its lower bound {}", plan.makespan, least));

@@ -78,7 +78,7 @@ class Sweep {
     }
   };
   struct Want {
-    Flops priority;
+    Seconds priority;
     TaskId task;
     bool operator<(const Want& other) const {  // the largest is served first
       return priority != other.priority ? priority < other.priority : task > other.task;
@@ -100,7 +100,7 @@ class Sweep {
   const SweepOptions& options_;
   RunObserver& observer_;
   std::vector<double> useful_;
-  std::vector<Flops> priority_;
+  std::vector<Seconds> priority_;
   std::vector<Event> events_;
   std::vector<std::int32_t> children_left_;
   std::vector<std::int32_t> workers_;       // that a task has; -1: it has ended

@@ -26,7 +26,7 @@ class RunObserver {
 
 struct SweepOptions {
   std::span<const double> max_workers;   ///< as in PlanOptions, where share is unknown
-  std::span<const Flops> priority;       ///< as in SimulationOptions
+  std::span<const Seconds> priority;     ///< as in SimulationOptions
   std::span<const WorkerRange> mapping;  ///< preferred workers; empty: any
 };
 

@@ -2,17 +2,9 @@
 
 #include <chrono>
 
+#include "espalier/model/clock.h"
+
 namespace espalier::policy {
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-Seconds since(Clock::time_point start) {
-  return std::chrono::duration<Seconds>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 // Going on at half: one waking for hundreds of tasks.
 Throttle::Throttle(std::size_t window)

@@ -216,17 +216,16 @@ class Fuzz {
   }
 
   void solve(espalier_solver* solver) {
-    const auto columns =
-        static_cast<std::int32_t>(below(odd() ? 4 : 3)) - (odd() ? 1 : 0);
+    const auto nrhs = static_cast<std::int32_t>(below(odd() ? 4 : 3)) - (odd() ? 1 : 0);
     std::vector<double> b(64, 1.0), x(64);
     if (odd()) b[0] = std::nan("");
     const std::int64_t ldb = odd() ? below(10) - 2 : 9, ldx = odd() ? below(12) - 2 : 10;
     const int status = espalier_solver_solve_block(
-        solver, static_cast<std::int32_t>(below(odd() ? 3 : 2)), columns,
+        solver, static_cast<std::int32_t>(below(odd() ? 3 : 2)), nrhs,
         odd() ? nullptr : b.data(), ldb, odd() ? nullptr : x.data(), ldx);
     see(status, {"transposed", "right-hand side", "b is", "x is", "ldb", "ldx"});
     if (below(4) == 0)
-      see(espalier_solver_solve(solver, 0, columns, odd() ? nullptr : b.data()),
+      see(espalier_solver_solve(solver, 0, nrhs, odd() ? nullptr : b.data()),
           {"vectors", "right-hand side"});
   }
 

@@ -268,10 +268,9 @@ TEST(SessionArguments, AreNamedWhenTheyCannotBe) {
   ASSERT_EQ(espalier_solver_plan(solver.get(), ESPALIER_SOLVER_MEMORY_AUTO), 0);
   ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
   double b[16] = {}, x[16] = {};
-  const auto solve = [&](std::int32_t transposed, std::int32_t columns,
-                         const double* from, std::int64_t ldb, double* to,
-                         std::int64_t ldx) {
-    return espalier_solver_solve_block(solver.get(), transposed, columns, from, ldb, to,
+  const auto solve = [&](std::int32_t transposed, std::int32_t nrhs, const double* from,
+                         std::int64_t ldb, double* to, std::int64_t ldx) {
+    return espalier_solver_solve_block(solver.get(), transposed, nrhs, from, ldb, to,
                                        ldx);
   };
   expect_error(solve(2, 1, b, 4, x, 4), EINVAL, "transposed is 2");

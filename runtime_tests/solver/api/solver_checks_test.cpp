@@ -109,10 +109,8 @@ TEST(SolverChecks, RefuseOptionsThatCannotBe) {
 TEST(SolverChecks, RefuseCallsOutOfTurnAndVectorsThatCannotBe) {
   Solver job(tridiagonal(), on_workers(1));
   std::vector<double> b = {1, 0, 1};
-  const auto solve = [&](std::int32_t columns, std::span<const std::int64_t> rows = {}) {
-    return [&job, &b, columns, rows] {
-      (void)job.solve(b, columns, Operation::kPlain, rows);
-    };
+  const auto solve = [&](std::int32_t nrhs, std::span<const std::int64_t> rows = {}) {
+    return [&job, &b, nrhs, rows] { (void)job.solve(b, nrhs, Operation::kPlain, rows); };
   };
   expect_refused([&] { (void)job.factorise(); }, "plan first");
   expect_refused(solve(1), "factorise first");

@@ -76,7 +76,7 @@ struct Answer {
 };
 
 Answer solve(InputMatrix&& matrix, const SolverOptions& options, Vector b,
-             std::int32_t columns = 1, Operation operation = Operation::kPlain,
+             std::int32_t nrhs = 1, Operation operation = Operation::kPlain,
              bool least = false) {
   Solver solver(std::move(matrix), options);
   std::optional<Bytes> bound;
@@ -86,7 +86,7 @@ Answer solve(InputMatrix&& matrix, const SolverOptions& options, Vector b,
   EXPECT_TRUE(run);
   if (!run) return {};
   Answer answer{.x = std::move(b), .solution = {}, .pivots = run->pivots};
-  answer.solution = solver.solve(answer.x, columns, operation);
+  answer.solution = solver.solve(answer.x, nrhs, operation);
   return answer;
 }
 

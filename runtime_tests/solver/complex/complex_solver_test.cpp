@@ -41,13 +41,13 @@ TEST(ComplexSolver, MatchesDenseEliminationForEverySymmetryAndOperation) {
       ComplexSolver solver{ComplexMatrix(a), options};
       factor(solver);
       for (const ComplexOperation operation : kOperations) {
-        const int columns = drawn(random, 1, 3);
+        const int nrhs = drawn(random, 1, 3);
         const std::size_t size = static_cast<std::size_t>(n);
-        std::vector<Complex> b = drawn_vector(random, size * columns);
+        std::vector<Complex> b = drawn_vector(random, size * nrhs);
         const std::vector<Complex> given = b;
-        const Solution solution = solver.solve(b, columns, operation);
+        const Solution solution = solver.solve(b, nrhs, operation);
         ASSERT_LE(solution.refinement.backward_error, 1e-14) << instance;
-        for (int k = 0; k < columns; ++k) {
+        for (int k = 0; k < nrhs; ++k) {
           const auto x = std::span(b).subspan(k * size, size);
           const std::vector<Complex> expected =
               dense_solution(a, operation, std::span(given).subspan(k * size, size));

@@ -36,9 +36,8 @@ class ClusterSolves : public testing::Test {
 };
 
 template <class T>
-std::vector<T> right_hand_sides(std::mt19937& random, std::int32_t n,
-                                std::int32_t columns) {
-  std::vector<T> b(static_cast<std::size_t>(n) * columns);
+std::vector<T> right_hand_sides(std::mt19937& random, std::int32_t n, std::int32_t nrhs) {
+  std::vector<T> b(static_cast<std::size_t>(n) * nrhs);
   for (T& value : b) value = static_cast<T>(draw(random, -9, 9));
   return b;
 }
@@ -48,30 +47,30 @@ template <class T>
 std::vector<std::vector<T>> solve_distributed(const DistributedSystem<T>& system,
                                               const FrontDistribution& distribution,
                                               bool transposed, const std::vector<T>& b,
-                                              std::int32_t columns) {
+                                              std::int32_t nrhs) {
   std::vector<std::vector<T>> solutions(distribution.processes);
   const std::int64_t n = system.size();
   run_threads(distribution.processes, [&](Communicator& communicator) {
     const Factor<T> factor = system.part(distribution, communicator.rank());
     // More vectors than are used: strides of work space and of vectors differ.
     ClusterSolve<T> solve({system.analysis.symbolic, system.tree, factor}, distribution,
-                          communicator, *runtime, columns + 1, kNoLimit);
+                          communicator, *runtime, nrhs + 1, kNoLimit);
     std::vector<T> rhs = b, x(b.size(), std::numeric_limits<T>::quiet_NaN());
     const bool in_place = system.tree.kind != FactorKind::kLu;
     T* const result = in_place ? rhs.data() : x.data();
-    solve.solve(transposed, {rhs.data(), n, columns}, {result, n, columns});
-    solutions[communicator.rank()].assign(result, result + n * columns);
+    solve.solve(transposed, {rhs.data(), n, nrhs}, {result, n, nrhs});
+    solutions[communicator.rank()].assign(result, result + n * nrhs);
   });
   return solutions;
 }
 
 template <class T>
 std::vector<T> solve_alone(const DistributedSystem<T>& system, bool transposed,
-                           std::vector<T> b, std::int32_t columns) {
+                           std::vector<T> b, std::int32_t nrhs) {
   std::vector<T> x(b.size());
   const std::int64_t n = system.size();
-  solve_sequentially<T>(system.view(), transposed, {b.data(), n, columns},
-                        {x.data(), n, columns});
+  solve_sequentially<T>(system.view(), transposed, {b.data(), n, nrhs},
+                        {x.data(), n, nrhs});
   return x;
 }
 
@@ -81,10 +80,10 @@ template <class T>
 void expect_solution(const DistributedSystem<T>& system,
                      const FrontDistribution& distribution, bool transposed,
                      std::mt19937& random, double tolerance) {
-  const std::int32_t columns = draw(random, 1, 3);
-  const std::vector<T> b = right_hand_sides<T>(random, system.size(), columns);
-  const std::vector<T> expected = solve_alone(system, transposed, b, columns);
-  const auto solutions = solve_distributed(system, distribution, transposed, b, columns);
+  const std::int32_t nrhs = draw(random, 1, 3);
+  const std::vector<T> b = right_hand_sides<T>(random, system.size(), nrhs);
+  const std::vector<T> expected = solve_alone(system, transposed, b, nrhs);
+  const auto solutions = solve_distributed(system, distribution, transposed, b, nrhs);
   T largest = 0;
   for (const T value : expected) largest = std::max(largest, std::abs(value));
   for (std::size_t i = 0; i < b.size(); ++i)

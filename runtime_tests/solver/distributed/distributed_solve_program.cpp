@@ -40,24 +40,24 @@ void check_system(Cluster& cluster, const Runtime& runtime, std::mt19937& random
       random, system.analysis.symbolic, system.tree, cluster.size(),
       draw(random, 0, 3) == 0 ? Sharing::kAll : Sharing::kRandom, system.may_share());
   const bool transposed = draw(random, 0, 1) == 1;
-  const std::int32_t columns = draw(random, 1, 3);
-  const std::vector<double> b = random_vector(random, n * columns);
+  const std::int32_t nrhs = draw(random, 1, 3);
+  const std::vector<double> b = random_vector(random, n * nrhs);
   std::vector<T> alone(b.begin(), b.end()), expected(b.size());
-  solve_sequentially<T>(system.view(), transposed, {alone.data(), n, columns},
-                        {expected.data(), n, columns});
+  solve_sequentially<T>(system.view(), transposed, {alone.data(), n, nrhs},
+                        {expected.data(), n, nrhs});
 
   const Factor<T> factor = system.part(distribution, cluster.rank());
   distribute(cluster, column_ranges(system.analysis.symbolic, system.tree, distribution),
              system.analysis.symbolic, system.analysis.permuted);
   ClusterSolve<T> solve({system.analysis.symbolic, system.tree, factor}, distribution,
-                        cluster, runtime, columns, Bytes{1} << 62);
+                        cluster, runtime, nrhs, Bytes{1} << 62);
   const auto inverse = [&](std::span<double> block, std::int32_t count) {
     std::vector<T> rhs(block.begin(), block.end()), x(block.size());
     solve.solve(transposed, {rhs.data(), n, count}, {x.data(), n, count});
     std::ranges::copy(x, block.begin());
   };
   std::vector<double> x = b;
-  inverse(x, columns);
+  inverse(x, nrhs);
   double largest = 0;
   for (const T value : expected) largest = std::max<double>(largest, std::abs(value));
   const double tolerance = (sizeof(T) == 8 ? 1e-12 : 1e-3) * largest;
@@ -66,7 +66,7 @@ void check_system(Cluster& cluster, const Runtime& runtime, std::mt19937& random
             fmt::format("order {}, kind {}: x[{}] is {}, alone {}; {}", n, int(kind), i,
                         x[i], expected[i], describe(distribution)));
   const Refinement refinement =
-      refine(matrix_part(system.analysis.permuted, cluster), b, x, columns, inverse,
+      refine(matrix_part(system.analysis.permuted, cluster), b, x, nrhs, inverse,
              {.operation = transposed ? Operation::kTransposed : Operation::kPlain});
   require(cluster, refinement.backward_error <= 1e-15,
           fmt::format("backward error {}", refinement.backward_error));

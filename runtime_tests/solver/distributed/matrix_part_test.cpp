@@ -136,22 +136,22 @@ BlockOperator rough(const Dense& inverse) {
 TEST(MatrixParts, AreRefinedToTheSameErrorsByEqualStepsEverywhere) {
   std::mt19937 random(4);
   for (int instance = 0; instance < 60; ++instance) {
-    const std::int32_t n = draw(random, 1, 25), columns = draw(random, 1, 3);
+    const std::int32_t n = draw(random, 1, 25), nrhs = draw(random, 1, 3);
     const SquareMatrix a = random_dominant(random, n);
     const auto parts = spread(random, a, draw(random, 1, 4));
-    const Vector b = random_vector(random, n * columns);
+    const Vector b = random_vector(random, n * nrhs);
     for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
       const Dense inverse = inverse_of(dense_of(a, operation));
       const auto [x, steps, error] = everywhere(parts, [&](const MatrixPart& part) {
         Vector solution(b.size());
         const Refinement refinement =
-            refine(part, b, solution, columns, rough(inverse), {.operation = operation});
+            refine(part, b, solution, nrhs, rough(inverse), {.operation = operation});
         return std::tuple(solution, refinement.steps, refinement.backward_error);
       });
       EXPECT_GT(steps, 0);
       EXPECT_LE(error, 2 * kEpsilon) << describe(a);
       Vector r(n);
-      for (std::int32_t c = 0; c < columns; ++c)
+      for (std::int32_t c = 0; c < nrhs; ++c)
         EXPECT_LE(ErrorMeasure(a, operation)(std::span(x).subspan(c * n, n),
                                              std::span(b).subspan(c * n, n), r)
                       .total(),

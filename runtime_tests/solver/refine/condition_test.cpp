@@ -114,8 +114,8 @@ TEST(EstimateNorm1, MakesFewProducts) {
     int products = 0;
     (void)estimate_norm1(
         60,
-        [&](std::span<double> block, std::int32_t columns) {
-          EXPECT_EQ(columns, 2);
+        [&](std::span<double> block, std::int32_t nrhs) {
+          EXPECT_EQ(nrhs, 2);
           apply<double>(m, block);
           ++products;
         },

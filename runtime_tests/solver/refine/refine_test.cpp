@@ -53,7 +53,7 @@ TEST(Refine, LeavesAnExactSolutionAlone) {
 TEST(Refine, CorrectsByASolverThatIsALittleWrong) {
   std::mt19937 random(8);
   for (int instance = 0; instance < 300; ++instance) {
-    const std::int32_t n = draw(random, 1, 25), columns = draw(random, 1, 4);
+    const std::int32_t n = draw(random, 1, 25), nrhs = draw(random, 1, 4);
     const SquareMatrix a = random_dominant(random, n);
     const Operation operation = random_operation(random);
     const Dense inverse = inverse_of(dense_of(a, operation));
@@ -62,11 +62,11 @@ TEST(Refine, CorrectsByASolverThatIsALittleWrong) {
       apply<double>(inverse, block);
       for (double& each : block) each *= 1 + 1e-5;
     };
-    const Vector b = random_vector(random, n * columns);
+    const Vector b = random_vector(random, n * nrhs);
     Vector x = b;
-    solve(x, columns);
+    solve(x, nrhs);
     const double before = worst_error(a, operation, x, b);
-    const Refinement result = refine(a, b, x, columns, solve, {.operation = operation});
+    const Refinement result = refine(a, b, x, nrhs, solve, {.operation = operation});
     ASSERT_LE(result.backward_error, 4e-16) << describe(a);
     ASSERT_EQ(result.backward_error, worst_error(a, operation, x, b)) << describe(a);
     ASSERT_EQ(result.gmres_steps, 0) << describe(a);
@@ -79,7 +79,7 @@ TEST(Refine, CorrectsByASolverThatIsALittleWrong) {
 TEST(Refine, TreatsEachColumnAsThoughItWereAlone) {
   std::mt19937 random(10);
   for (int instance = 0; instance < 200; ++instance) {
-    const std::int32_t n = draw(random, 1, 15), columns = draw(random, 0, 5);
+    const std::int32_t n = draw(random, 1, 15), nrhs = draw(random, 0, 5);
     const SquareMatrix a = random_square(random, n);
     const Dense inverse = inverse_of(dense_of(a, Operation::kPlain));
     if (inverse.size() == 0) continue;
@@ -88,12 +88,12 @@ TEST(Refine, TreatsEachColumnAsThoughItWereAlone) {
       apply<float>(inverse, block);
       solved += count;
     };
-    const Vector b = random_vector(random, n * columns);
+    const Vector b = random_vector(random, n * nrhs);
     Vector together = b, alone = b;
-    const Refinement all = refine(a, b, together, columns, solve);
+    const Refinement all = refine(a, b, together, nrhs, solve);
     const int solved_together = std::exchange(solved, 0);
     Refinement each;
-    for (std::int32_t c = 0; c < columns; ++c) {
+    for (std::int32_t c = 0; c < nrhs; ++c) {
       const auto part = std::span(alone).subspan(c * n, n);
       const Refinement one = refine(a, std::span(b).subspan(c * n, n), part, 1, solve);
       each.backward_error = std::max(each.backward_error, one.backward_error);
@@ -111,10 +111,10 @@ TEST(Refine, TreatsEachColumnAsThoughItWereAlone) {
 TEST(Refine, NeverReturnsAWorseSolution) {
   std::mt19937 random(9);
   for (int instance = 0; instance < 1000; ++instance) {
-    const std::int32_t n = draw(random, 1, 10), columns = draw(random, 1, 3);
+    const std::int32_t n = draw(random, 1, 10), nrhs = draw(random, 1, 3);
     const SquareMatrix a = random_square(random, n);
-    const Vector b = random_vector(random, n * columns);
-    Vector x = random_vector(random, n * columns);
+    const Vector b = random_vector(random, n * nrhs);
+    Vector x = random_vector(random, n * nrhs);
     if (draw(random, 0, 9) == 0) x[0] = kNaN;
     const int kind = draw(random, 0, 4);
     const auto nonsense = [&](std::span<double> block, std::int32_t) {
@@ -129,10 +129,10 @@ TEST(Refine, NeverReturnsAWorseSolution) {
                                 .gmres_basis = draw(random, 0, 6)};
     const Vector start = x;
     const double before = worst_error(a, options.operation, x, b);
-    const Refinement result = refine(a, b, x, columns, nonsense, options);
+    const Refinement result = refine(a, b, x, nrhs, nonsense, options);
     ASSERT_LE(result.backward_error, before) << describe(a);
     ASSERT_LE(result.steps, options.max_steps);
-    ASSERT_LE(result.gmres_steps, columns * options.gmres_basis * options.gmres_cycles);
+    ASSERT_LE(result.gmres_steps, nrhs * options.gmres_basis * options.gmres_cycles);
     ASSERT_EQ(worst_error(a, options.operation, x, b), result.backward_error)
         << describe(a);
     if (result.steps + result.gmres_steps == 0 && before != kInfinity) {
@@ -232,8 +232,8 @@ TEST(Refine, TakesASystemOfOrderZeroAndNoColumns) {
   SquareMatrix none;
   none.lower.column_start = {0};
   const auto solve = [](std::span<double>, std::int32_t) { FAIL(); };
-  for (const std::int32_t columns : {0, 1, 3}) {
-    const Refinement result = refine(none, {}, {}, columns, solve);
+  for (const std::int32_t nrhs : {0, 1, 3}) {
+    const Refinement result = refine(none, {}, {}, nrhs, solve);
     EXPECT_EQ(result.backward_error, 0);
     EXPECT_EQ(result.steps, 0);
   }

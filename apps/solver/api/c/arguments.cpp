@@ -178,10 +178,9 @@ void check_leading(const char* name, std::int64_t leading, std::int64_t order,
     (void)checked_mul(checked_mul(leading, columns), std::int64_t{sizeof(double)});
 }
 
-std::span<double> vectors_from(std::int32_t order, std::int32_t columns,
-                               double* vectors) {
-  if (columns < 0) throw InvalidInput(fmt::format("{} right-hand sides", columns));
-  const std::int64_t entries = checked_mul(order, columns);
+std::span<double> vectors_from(std::int32_t order, std::int32_t nrhs, double* vectors) {
+  if (nrhs < 0) throw InvalidInput(fmt::format("{} right-hand sides", nrhs));
+  const std::int64_t entries = checked_mul(order, nrhs);
   if (entries == 0) return {};
   need(vectors, "vectors");
   return {vectors, static_cast<std::size_t>(entries)};

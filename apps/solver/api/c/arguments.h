@@ -77,7 +77,7 @@ void check_leading(const char* name, std::int64_t leading, std::int64_t order,
 [[nodiscard]] InputMatrix matrix_from(const espalier_solver_matrix& matrix);
 
 /// Solver::solve() looks at the entries. @throws InvalidInput
-[[nodiscard]] std::span<double> vectors_from(std::int32_t order, std::int32_t columns,
+[[nodiscard]] std::span<double> vectors_from(std::int32_t order, std::int32_t nrhs,
                                              double* vectors);
 
 }  // namespace espalier::solver::c_api

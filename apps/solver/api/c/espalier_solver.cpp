@@ -216,15 +216,15 @@ int espalier_solver_refactorise(espalier_solver* solver,
   });
 }
 
-int espalier_solver_solve(espalier_solver* solver, int32_t transposed, int32_t columns,
+int espalier_solver_solve(espalier_solver* solver, int32_t transposed, int32_t nrhs,
                           double* vectors) {
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
     need_factor(handle, "solve");
     if (!handle.complex) (void)operation_of(handle, transposed);
     const std::span<double> b =
-        vectors_from(handle.parts() * handle.order(), columns, vectors);
-    if (!b.empty()) solve(handle, transposed, columns, b);
+        vectors_from(handle.parts() * handle.order(), nrhs, vectors);
+    if (!b.empty()) solve(handle, transposed, nrhs, b);
     return 0;
   });
 }

@@ -244,12 +244,12 @@ ESPALIER_SOLVER_API int espalier_solver_refactorise(espalier_solver* solver,
                                                     const espalier_solver_matrix* matrix);
 
 /**
- * x = A^-1 b, or A^-T b, in place, for `columns` vectors of n finite entries, one after
+ * x = A^-1 b, or A^-T b, in place, for `nrhs` vectors of n finite entries, one after
  * the other.
  * @param transposed  0 or 1; of a complex matrix 2 is A^-H b
  */
 ESPALIER_SOLVER_API int espalier_solver_solve(espalier_solver* solver, int32_t transposed,
-                                              int32_t columns, double* vectors);
+                                              int32_t nrhs, double* vectors);
 
 /**
  * Writes what solving needs to a file, after factorise(). An older file of that name
@@ -305,7 +305,7 @@ typedef struct espalier_solver_statistics {
   int64_t two_by_two_pivots;  /**< L D L^T: pivots of order 2 */
   int32_t failed_column;      /**< that had no positive pivot; -1: none */
   int32_t refinement_steps;   /**< of the last solve, of its worst column */
-  int32_t gmres_steps;        /**< of the last solve, of all columns */
+  int32_t gmres_steps;        /**< of the last solve, of all vectors */
   int32_t doubts;             /**< of the last solve: a sum of ESPALIER_SOLVER_DOUBT_…;
                                    0: to be trusted */
   double backward_error;      /**< componentwise, of the system as it was given; of the
@@ -346,12 +346,12 @@ ESPALIER_SOLVER_API int espalier_solver_factorise_values(espalier_solver* solver
                                                          int64_t entries);
 
 /**
- * X = A^-1 B, or A^-T B, for `columns` vectors of n finite entries.
+ * X = A^-1 B, or A^-T B, for `nrhs` vectors of n finite entries.
  * @param ldb, ldx  from one vector to the next in B and X, at least n
  * @param x  may be b where ldx is ldb; else it does not overlap with it
  */
 ESPALIER_SOLVER_API int espalier_solver_solve_block(espalier_solver* solver,
-                                                    int32_t transposed, int32_t columns,
+                                                    int32_t transposed, int32_t nrhs,
                                                     const double* b, int64_t ldb,
                                                     double* x, int64_t ldx);
 

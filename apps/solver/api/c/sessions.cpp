@@ -21,7 +21,7 @@ void conjugate(std::span<Complex> numbers) {
 }
 
 // Of M = A^T: A^-H b is the conjugate of M^-1 times that of b.
-void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
+void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
                    std::span<Complex> b) {
   if (transposed < 0 || transposed > 2)
     throw InvalidInput(fmt::format("transposed is {}: not one of 0 … 2", transposed));
@@ -32,34 +32,33 @@ void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_
       : transposed == 1 ? ComplexOperation::kTransposed
                         : ComplexOperation::kConjugateTransposed;
   if (around) conjugate(b);
-  handle.solution = handle.complex->solve(b, columns, operation);
+  handle.solution = handle.complex->solve(b, nrhs, operation);
   if (around) conjugate(b);
 }
 
 }  // namespace
 
-void c_api::solve(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
+void c_api::solve(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
                   std::span<double> b) {
-  if (handle.complex)
-    return solve_complex(handle, transposed, columns, complex_numbers(b));
-  handle.solution = handle.solver->solve(b, columns, operation_of(handle, transposed));
+  if (handle.complex) return solve_complex(handle, transposed, nrhs, complex_numbers(b));
+  handle.solution = handle.solver->solve(b, nrhs, operation_of(handle, transposed));
 }
 
 namespace {
 
 // The vectors one right after the other: solved where they are where they stand so.
-void solve_block(espalier_solver& handle, std::int32_t transposed, std::int32_t columns,
+void solve_block(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
                  const double* b, std::int64_t ldb, double* x, std::int64_t ldx) {
   const std::int64_t n = std::int64_t{handle.parts()} * handle.order();
   ldb *= handle.parts();
   ldx *= handle.parts();
-  const bool together = columns == 1 || ldx == n;
-  std::vector<double> copy(together ? 0 : static_cast<std::size_t>(n * columns));
+  const bool together = nrhs == 1 || ldx == n;
+  std::vector<double> copy(together ? 0 : static_cast<std::size_t>(n * nrhs));
   double* const dense = together ? x : copy.data();
-  for (std::int32_t k = 0; k < columns; ++k)
+  for (std::int32_t k = 0; k < nrhs; ++k)
     if (dense + k * n != b + k * ldb) std::copy_n(b + k * ldb, n, dense + k * n);
-  solve(handle, transposed, columns, {dense, static_cast<std::size_t>(n * columns)});
-  for (std::int32_t k = 0; !together && k < columns; ++k)
+  solve(handle, transposed, nrhs, {dense, static_cast<std::size_t>(n * nrhs)});
+  for (std::int32_t k = 0; !together && k < nrhs; ++k)
     std::copy_n(dense + k * n, n, x + k * ldx);
 }
 
@@ -107,23 +106,22 @@ int espalier_solver_factorise_values(espalier_solver* solver, const double* valu
   });
 }
 
-int espalier_solver_solve_block(espalier_solver* solver, int32_t transposed,
-                                int32_t columns, const double* b, int64_t ldb, double* x,
-                                int64_t ldx) {
+int espalier_solver_solve_block(espalier_solver* solver, int32_t transposed, int32_t nrhs,
+                                const double* b, int64_t ldb, double* x, int64_t ldx) {
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
     need_factor(handle, "solve_block");
     if (!handle.complex) (void)operation_of(handle, transposed);
-    if (columns < 0) throw InvalidInput(fmt::format("{} right-hand sides", columns));
+    if (nrhs < 0) throw InvalidInput(fmt::format("{} right-hand sides", nrhs));
     const std::int32_t order = handle.order();
-    if (columns == 0 || order == 0) return 0;
+    if (nrhs == 0 || order == 0) return 0;
     need(b, "b");
     need(x, "x");
-    check_leading("ldb", ldb, order, columns);
-    check_leading("ldx", ldx, order, columns);
-    if (b == x && columns > 1 && ldb != ldx)
+    check_leading("ldb", ldb, order, nrhs);
+    check_leading("ldx", ldx, order, nrhs);
+    if (b == x && nrhs > 1 && ldb != ldx)
       throw InvalidInput(fmt::format("ldb is {} and ldx {} in place", ldb, ldx));
-    solve_block(handle, transposed, columns, b, ldb, x, ldx);
+    solve_block(handle, transposed, nrhs, b, ldb, x, ldx);
     return 0;
   });
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 
+#include "espalier/model/clock.h"
 #include "espalier/model/units.h"
 
 namespace espalier {
@@ -52,11 +52,8 @@ class SearchBudget {
 
  private:
   static constexpr Seconds kReportEvery = 0.1;
-  using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] Seconds seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
+  [[nodiscard]] Seconds seconds() const { return since(start_); }
 
   const OrderLimits* limits_;
   Clock::time_point start_ = Clock::now();

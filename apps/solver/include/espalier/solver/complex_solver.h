@@ -52,7 +52,7 @@ class ESPALIER_SOLVER_EXPORT ComplexSolver {
   /// moduli of complex numbers, of the system as it was given; condition and forward
   /// error are estimated of the real matrix that maps real and imaginary parts: within a
   /// factor of 2, and sqrt(2).
-  [[nodiscard]] Solution solve(std::span<Complex> b, std::int32_t columns = 1,
+  [[nodiscard]] Solution solve(std::span<Complex> b, std::int32_t nrhs = 1,
                                ComplexOperation operation = ComplexOperation::kPlain,
                                std::span<const std::int64_t> rows = {});
   /// op(A) times the vector of ones.

@@ -58,10 +58,10 @@ struct FactorReport {
 };
 
 struct Refinement {
-  double backward_error = 0;     ///< omega1 + omega2 of the worst column
-  double strict = 0;             ///< BackwardError::strict of the worst column
-  std::int32_t steps = 0;        ///< plain corrections to the column with most of them
-  std::int32_t gmres_steps = 0;  ///< solves inside GMRES, of all columns
+  double backward_error = 0;     ///< omega1 + omega2 of the worst vector
+  double strict = 0;             ///< BackwardError::strict of the worst vector
+  std::int32_t steps = 0;        ///< plain corrections to the vector with most of them
+  std::int32_t gmres_steps = 0;  ///< solves inside GMRES, of all vectors
 };
 
 /// With A the matrix of the system that was given, and B = R A C the one that was solved;
@@ -94,10 +94,10 @@ struct Doubts {
 
 struct Solution {
   Refinement refinement;
-  /// The worst of the columns. Where they were asked for, or where the factorisation or
+  /// The worst of the vectors. Where they were asked for, or where the factorisation or
   /// the size of a solution gives reason to doubt it.
   std::optional<ErrorEstimate> errors;
-  Doubts doubts;               ///< of all columns
+  Doubts doubts;               ///< of all vectors
   Seconds seconds = 0;         ///< forward and backward substitution
   Seconds refine_seconds = 0;  ///< residuals, error estimates, further substitutions
 };

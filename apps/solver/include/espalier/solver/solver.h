@@ -158,12 +158,12 @@ class ESPALIER_SOLVER_EXPORT Solver {
   /// @param matrix  of the symmetry of the first one
   void replace_values(const ComplexMatrix& matrix);
 
-  /// b := A^-1 b, or A^-T b, for `columns` vectors one after the other, after
+  /// b := A^-1 b, or A^-T b, for `nrhs` vectors one after the other, after
   /// factorise(); in the order of the matrix as it was read.
   /// @param rows  where b may have entries, increasing; empty: anywhere
   /// @throws InvalidInput before factorise(), for b of another length than n times
-  ///         `columns` or with an entry that is not finite, and for rows that cannot be
-  [[nodiscard]] Solution solve(std::span<double> b, std::int32_t columns = 1,
+  ///         `nrhs` or with an entry that is not finite, and for rows that cannot be
+  [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs = 1,
                                Operation operation = Operation::kPlain,
                                std::span<const std::int64_t> rows = {});
   /// op(A) times the vector of ones: a right-hand side whose solution is known.

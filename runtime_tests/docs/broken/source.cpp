@@ -1,0 +1,2 @@
+int second() { return 2; }
+int first() { return second(); }
