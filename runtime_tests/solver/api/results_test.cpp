@@ -243,7 +243,7 @@ TEST(Determinant, OfAGridOutOfCoreIsThatInCore) {
   factor(in_core);
   options.out_of_core = testing::TempDir();
   Solver outside(make_grid(parse_grid("22x22x22")), options);
-  factor(outside, outside.memory().least_out_of_core());
+  factor(outside, outside.least_out_of_core());
   EXPECT_GT(outside.bytes_to_spill(), 0);
   EXPECT_EQ(outside.determinant().sign(), 1);
   EXPECT_NEAR(outside.determinant().log_modulus(), in_core.determinant().log_modulus(),
