@@ -3,8 +3,10 @@
 # find_package(espalier) gives espalier::planner; the components `onnx`, `policy`, `solver`
 # and `training`, where they were built, give espalier::onnx, espalier::policy,
 # espalier::solver and espalier::training and look for what these need (onnx, StarPU, BLAS,
-# orderings); `solver_c` gives espalier::solver_c, the C interface of the solver as a shared
-# library, which needs nothing. Every installed path is relative to the prefix, so that an installed tree can
+# orderings); `solver_c` gives espalier::solver_c, the solver as a shared library by its C
+# interface, which needs nothing, and `solver_cxx` the same library by its C++ interface.
+# Headers of the solver are those below espalier/solver/ and espalier_solver.h; all others
+# are behind the interface and are not installed. Every installed path is relative to the prefix, so that an installed tree can
 # be moved. runtime_tests/install holds all of it.
 
 include(CMakePackageConfigHelpers)
@@ -56,17 +58,11 @@ if(TARGET espalier_policy)
   espalier_pkgconfig(espalier)
 endif()
 
-# The solver library and the program.
-espalier_install(solver espalier_analysis espalier_solver)
-if(TARGET espalier_solver)
-  set(solver_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/espalier-solver)
-  target_include_directories(espalier_analysis INTERFACE
-    $<INSTALL_INTERFACE:${solver_include_dir}>)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/solver
-          DESTINATION ${solver_include_dir} FILES_MATCHING PATTERN "*.h"
-          PATTERN "api/c" EXCLUDE)
-endif()
+# The solver library and the program. Without the policy there is no Solver.
 if(TARGET espalier_solver AND TARGET espalier_policy)
+  espalier_install(solver espalier_analysis espalier_solver)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/solver/include/espalier
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
   # Static libraries: what they need is linked by whoever links them.
   set(ESPALIER_SOLVER_LIBS ${BLAS_LIBRARIES} ${OpenMP_CXX_FLAGS})
   foreach(ordering IN ITEMS METIS AMD SCOTCH)
@@ -82,18 +78,17 @@ if(TARGET espalier_solver AND TARGET espalier_policy)
   espalier_pkgconfig(espalier-solver)
 endif()
 
-# The solver's C interface as a shared library.
+# The solver as a shared library.
 espalier_install(solver_c espalier_solver_c)
+espalier_install(solver_cxx espalier_solver_cxx)
 if(TARGET espalier_solver_c)
   espalier_pkgconfig(espalier-solver-c)
+  espalier_pkgconfig(espalier-solver-cxx)
 endif()
 
 # Chains run backwards.
 if(TARGET espalier_training)
   espalier_install(training espalier_models espalier_training)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/training
-          DESTINATION ${solver_include_dir} FILES_MATCHING PATTERN "*.h"
-          PATTERN "espalier_chain.h" EXCLUDE)
 endif()
 
 if(TARGET espalier_cli)

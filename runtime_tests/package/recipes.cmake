@@ -1,6 +1,7 @@
 # cmake -D SOURCE=… -D CACHE=… -P recipes.cmake
-# Options that the recipes name are options of the build, and the recipes can be read by
-# what reads them: Python, and Guile where it is there.
+# Options that the recipes name are options of the build, what the build may be made with
+# is named by both, and they can be read by what reads them: Python, and Guile where it is
+# there.
 
 cmake_minimum_required(VERSION 3.25)
 set(recipes ${SOURCE}/spack/package.py ${SOURCE}/guix/espalier.scm)
@@ -8,10 +9,11 @@ file(STRINGS ${CACHE} cache REGEX "^ESPALIER_")
 foreach(recipe IN LISTS recipes)
   file(READ ${recipe} text)
   string(REGEX MATCHALL "ESPALIER_[A-Z_]+" names "${text}")
-  list(LENGTH names count)
-  if(count LESS 4)
-    message(FATAL_ERROR "${recipe} names ${count} options")
-  endif()
+  foreach(option IN LISTS cache)
+    if(option MATCHES "^(ESPALIER_WITH_[A-Z_]+):BOOL" AND NOT CMAKE_MATCH_1 IN_LIST names)
+      message(FATAL_ERROR "${recipe} says nothing of ${CMAKE_MATCH_1}")
+    endif()
+  endforeach()
   foreach(name IN LISTS names)
     if(NOT cache MATCHES "${name}:")
       message(FATAL_ERROR "${recipe}: ${name} is no option of the build")

@@ -1,7 +1,7 @@
 # cmake -D BUILD=… -D SOURCE=… -D WORK=… -D LIBDIR=… -D VERSION=… -D CONFIG=…
 #       -D TRAINS=… [-D LINTIAN=…] -P run.cmake
 # Builds the Debian packages, looks at what is in them and what they need, takes them out
-# into an empty folder, and compiles and runs a program of C against that.
+# into an empty folder, and compiles and runs programs of C and of C++ against that.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -40,6 +40,7 @@ if(contents MATCHES "usr/include|\\.so ->|bin/")
   message(FATAL_ERROR "libespalier0 has more than libraries:\n${contents}")
 endif()
 package(libespalier-dev "usr/include/espalier_solver.h" "${lib}/libespalier_solver.so ->"
+        "usr/include/espalier/solver/solver.h" "pkgconfig/espalier-solver-cxx.pc"
         "${lib}/cmake/espalier/espalier-config.cmake" "pkgconfig/espalier-solver-c.pc" "Depends: [^\n]*libexpected-dev"
         "Depends: [^\n]*libespalier0 \\(= ${VERSION}\\)")
 package(espalier "usr/bin/espalier" "man1/espalier.1.gz" "dist-packages/espalier/_solver"
@@ -64,16 +65,20 @@ if(LINTIAN)
   endif()
 endif()
 
-# The example of the C interface, by nothing but what was taken out.
+# The examples of both interfaces, by nothing but what was taken out.
 set(ENV{PKG_CONFIG_PATH} ${WORK}/root/${lib}/pkgconfig)
-run(pkg-config --cflags --libs espalier-solver-c)
-string(STRIP "${output}" output)
-separate_arguments(flags UNIX_COMMAND "${output}")
-run(cc -std=c99 ${SOURCE}/../solver/api/solver_example.c ${flags} -lm
-    -Wl,-rpath-link,${WORK}/root/${lib} -o ${WORK}/example)
 set(ENV{LD_LIBRARY_PATH} ${WORK}/root/${lib})
 set(ENV{STARPU_SILENT} 1)
-run(${WORK}/example ${WORK}/factor)
+foreach(example IN ITEMS "c;espalier-solver-c;cc;-std=c99"
+                         "cpp;espalier-solver-cxx;c++;-std=c++20")
+  list(POP_FRONT example suffix module)
+  run(pkg-config --cflags --libs ${module})
+  string(STRIP "${output}" output)
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run(${example} ${SOURCE}/../solver/api/solver_example.${suffix} ${flags} -lm
+      -Wl,-rpath-link,${WORK}/root/${lib} -o ${WORK}/example_${suffix})
+  run(${WORK}/example_${suffix} ${WORK}/factor)
+endforeach()
 run(${WORK}/root/usr/bin/espalier solve --grid 9x9x9 --memory min)
 if(TRAINS)  # with the library that is loaded for it
   run(${WORK}/root/usr/bin/espalier train --mlp 8x4 --steps 2)

@@ -1,6 +1,6 @@
 // The phases of one class in the order in which they run: over 300 lines.
 
-#include "solver/api/solver.h"
+#include "solver/api/solver_impl.h"
 
 #include <espalier.h>
 #include <fmt/format.h>
@@ -21,15 +21,15 @@
 #include "solver/symbolic/keep_variables.h"
 
 namespace espalier::solver {
+namespace {
 
+// The options with the workers and the scheduler of a runtime.
 SolverOptions on_runtime(SolverOptions options, const Runtime* runtime) {
   if (runtime == nullptr) return options;
   options.workers = runtime->workers();
   options.scheduler = runtime->scheduler();
   return options;
 }
-
-namespace {
 
 // Of moduli, of the whole symmetric matrix.
 std::vector<double> row_sums(const SymmetricMatrix& lower) {
@@ -77,37 +77,22 @@ void check(const SolverOptions& options) {
         "options.record_run: what a run out of core waits for is not known");
 }
 
-Solver::Solver(InputMatrix&& matrix, const SolverOptions& options,
-               const std::function<void(std::string_view)>& step)
-    : Solver(nullptr, std::move(matrix), options, step) {}
-
-Solver::Solver(Runtime& runtime, InputMatrix&& matrix, const SolverOptions& options,
-               const std::function<void(std::string_view)>& step)
-    : Solver(&runtime, std::move(matrix), options, step) {}
-
-Solver::Solver(Runtime* runtime, const SolverOptions& options)
+Solver::Impl::Impl(Runtime* runtime, const SolverOptions& options)
     : options_(on_runtime(options, runtime)),
       tree_workers_(options_.workers),
       given_runtime_(runtime),
       plan_(nullptr, espalier_plan_destroy) {}
 
-Solver::Solver(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& options,
-               const std::function<void(std::string_view)>& step)
-    : Solver(runtime, options) {
+Solver::Impl::Impl(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& options,
+                   const std::function<void(std::string_view)>& step)
+    : Impl(runtime, options) {
   begin(std::move(matrix), step);
 }
 
-Solver::Solver(ComplexMatrix&& matrix, const SolverOptions& options,
-               const std::function<void(std::string_view)>& step)
-    : Solver(nullptr, std::move(matrix), options, step) {}
-
-Solver::Solver(Runtime& runtime, ComplexMatrix&& matrix, const SolverOptions& options,
-               const std::function<void(std::string_view)>& step)
-    : Solver(&runtime, std::move(matrix), options, step) {}
-
-Solver::Solver(Runtime* runtime, ComplexMatrix&& matrix, const SolverOptions& options,
-               const std::function<void(std::string_view)>& step)
-    : Solver(runtime, options) {
+Solver::Impl::Impl(Runtime* runtime, ComplexMatrix&& matrix, const SolverOptions& options,
+                   const std::function<void(std::string_view)>& step)
+    : Impl(runtime, options) {
+  check(matrix);
   if (options_.low_rank > 0)
     throw InvalidInput(fmt::format("options.low_rank is {}: not of complex matrices",
                                    options_.low_rank));
@@ -115,11 +100,11 @@ Solver::Solver(Runtime* runtime, ComplexMatrix&& matrix, const SolverOptions& op
   begin(moduli(matrix), step, &matrix);
 }
 
-Solver::~Solver() { close_channel(); }
+Solver::Impl::~Impl() { close_channel(); }
 
-void Solver::begin(InputMatrix&& matrix,
-                   const std::function<void(std::string_view)>& step,
-                   const ComplexMatrix* numbers) {
+void Solver::Impl::begin(InputMatrix&& matrix,
+                         const std::function<void(std::string_view)>& step,
+                         const ComplexMatrix* numbers) {
   check(options_);
   if (given_runtime_ == nullptr)
     check(RuntimeOptions{options_.workers, options_.scheduler});
@@ -147,7 +132,7 @@ void Solver::begin(InputMatrix&& matrix,
   prepare_runtime();
 }
 
-void Solver::start_runtime() {
+void Solver::Impl::start_runtime() {
   if (runtime_ == nullptr)
     runtime_ =
         given_runtime_ != nullptr
@@ -156,7 +141,7 @@ void Solver::start_runtime() {
   runtime_->warm_up();
 }
 
-AnalyseOptions Solver::analyse_options(FactorKind kind) const {
+AnalyseOptions Solver::Impl::analyse_options(FactorKind kind) const {
   AnalyseOptions analysing = options_.analysis;
   analysing.workers = options_.workers;
   if (options_.low_rank > 0) analysing.clusters = {kLowRankPivots, kLowRankWidth};
@@ -165,7 +150,7 @@ AnalyseOptions Solver::analyse_options(FactorKind kind) const {
 }
 
 // @param whole  not in block form
-void Solver::analyse_given(InputMatrix&& matrix, bool whole) {
+void Solver::Impl::analyse_given(InputMatrix&& matrix, bool whole) {
   const FactorKind kind = options_.kind ? *options_.kind : kind_of(matrix);
   if (options_.kind) require_kind(matrix, kind);
   if (options_.low_rank > 0 && kind != FactorKind::kCholesky)
@@ -179,7 +164,7 @@ void Solver::analyse_given(InputMatrix&& matrix, bool whole) {
 }
 
 // Ordered, scaled and matched without the kept variables, which come in at the end.
-void Solver::analyse_inner(const InputMatrix& matrix) {
+void Solver::Impl::analyse_inner(const InputMatrix& matrix) {
   const VariableSplit split(order_of(matrix), options_.schur);
   InputMatrix inner = inner_block(matrix, split);
   const bool symmetric = kind_of(matrix) != FactorKind::kLu;
@@ -196,14 +181,14 @@ void Solver::analyse_inner(const InputMatrix& matrix) {
 }
 
 // The runtime runs from here on where there is one, and what is resident is known then.
-void Solver::prepare_runtime() {
+void Solver::Impl::prepare_runtime() {
   if (!whole_) start_runtime();
   account();
   measured_ = false;
   if (!whole_ || options_.budget) measure();
 }
 
-AssemblyOptions Solver::assembly_options() const {
+AssemblyOptions Solver::Impl::assembly_options() const {
   return {.kind = tree_.kind,
           .entry_bytes = numeric_->entry_bytes(),
           .workers = tree_workers_,
@@ -211,28 +196,28 @@ AssemblyOptions Solver::assembly_options() const {
           .low_rank = options_.low_rank > 0 && tree_.kind == FactorKind::kCholesky};
 }
 
-bool Solver::may_be_whole() const {
+bool Solver::Impl::may_be_whole() const {
   return options_.scheduler == "espalier" && options_.out_of_core.empty() &&
          !options_.record_run;
 }
 
 // Operations, of complex numbers four of real ones, from which on a factorisation is the
 // runtime's.
-Flops Solver::whole_flops(FactorKind kind) const {
+Flops Solver::Impl::whole_flops(FactorKind kind) const {
   const int real = numeric_->parts() * numeric_->parts();
   return options_.runtime_flops / (kind == FactorKind::kLu ? 2 * real : real);
 }
 
-bool Solver::is_small(FactorKind kind) const {
+bool Solver::Impl::is_small(FactorKind kind) const {
   return may_be_whole() && analysis_.symbolic.factor_flops < whole_flops(kind);
 }
 
-void Solver::build(FactorKind kind) {
+void Solver::Impl::build(FactorKind kind) {
   tree_.kind = kind;
   tree_ = build_assembly_tree(analysis_.symbolic, assembly_options());
 }
 
-PivotOptions Solver::pivot_options() const {
+PivotOptions Solver::Impl::pivot_options() const {
   PivotOptions pivoting;
   // A semidefinite matrix goes on as L D L^T, which tells its null space.
   if (!options_.kind) pivoting.least_part = 100 * numeric_->epsilon();
@@ -247,7 +232,7 @@ PivotOptions Solver::pivot_options() const {
   return pivoting;
 }
 
-FactorInput Solver::input() const {
+FactorInput Solver::Impl::input() const {
   return {analysis_.symbolic,
           analysis_.permuted,
           tree_,
@@ -259,29 +244,29 @@ FactorInput Solver::input() const {
           low_rank_options()};
 }
 
-LowRankOptions Solver::low_rank_options() const {
+LowRankOptions Solver::Impl::low_rank_options() const {
   if (options_.low_rank == 0) return {};
   const std::vector<double> sums = row_sums(analysis_.permuted.lower);
   const double norm = sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
   return {.tolerance = options_.low_rank * std::sqrt(norm)};
 }
 
-void Solver::forget_factor() {
+void Solver::Impl::forget_factor() {
   planned_ = false;
   release_factor();
 }
 
-void Solver::release_factor() {
+void Solver::Impl::release_factor() {
   factored_ = false;
   drop_factor();
 }
 
-void Solver::drop_factor() {
+void Solver::Impl::drop_factor() {
   numeric_->release_factor();
   if (lease_) lease_->hold(0);
 }
 
-void Solver::replace_values(const InputMatrix& matrix) {
+void Solver::Impl::replace_values(const InputMatrix& matrix) {
   if (processes_) return replace_together(matrix);
   check(view_of(matrix));
   factored_ = has_values_ = false;
@@ -291,18 +276,21 @@ void Solver::replace_values(const InputMatrix& matrix) {
   has_values_ = true;
 }
 
-void Solver::replace_values(const ComplexMatrix& matrix) {
+void Solver::Impl::replace_values(const ComplexMatrix& matrix) {
+  check(matrix);
+  if (matrix.symmetry != complex())
+    throw InvalidInput("replace_values: a complex matrix of another symmetry");
   factored_ = has_values_ = false;
   refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix);
   measure_entries();
   has_values_ = true;
 }
 
-ScaledPermutation Solver::map(Operation operation) const {
+ScaledPermutation Solver::Impl::map(Operation operation) const {
   return {prepared_, analysis_.symbolic, operation, analysis_.permuted.parts()};
 }
 
-void Solver::measure_entries() {
+void Solver::Impl::measure_entries() {
   largest_entry_ = 0;
   const SquareMatrix& matrix = analysis_.permuted;
   const auto entries = static_cast<std::size_t>(
@@ -321,14 +309,14 @@ void Solver::measure_entries() {
 }
 
 // Right-hand sides of one pass: what the bound leaves.
-std::int32_t Solver::nrhs_at_once(std::int32_t nrhs) {
+std::int32_t Solver::Impl::nrhs_at_once(std::int32_t nrhs) {
   std::int32_t block = std::clamp(nrhs, 1, kBlock);
   while (bound_ && block > 1 && solve_bytes(block) > memory_.tree_bound(*bound_)) --block;
   return agree(block);
 }
 
-Solution Solver::solve(std::span<double> b, std::int32_t nrhs, Operation operation,
-                       std::span<const std::int64_t> rows) {
+Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation operation,
+                             std::span<const std::int64_t> rows) {
   if (!factored_) throw InvalidInput("solve: factorise first");
   check_vectors(vector_size(), nrhs, b);
   check_rows(analysis_.symbolic.size, rows);
@@ -353,7 +341,7 @@ Solution Solver::solve(std::span<double> b, std::int32_t nrhs, Operation operati
 // Without refinement the error is still measured. GMRES is not for singular matrices: a
 // solution that does not exist would grow along the null space until its backward error
 // is small.
-RefineOptions Solver::refine_options(Operation operation, std::int32_t most) {
+RefineOptions Solver::Impl::refine_options(Operation operation, std::int32_t most) {
   RefineOptions options{.operation = operation, .gmres_basis = 0};
   if (!options_.refine)
     options.max_steps = 0;
@@ -373,8 +361,9 @@ void keep_worst(Refinement& worst, const Refinement& one) {
 
 }  // namespace
 
-void Solver::solve_block(std::span<double> b, std::int32_t most, Operation operation,
-                         std::span<const std::int32_t> rows, Solution& solution) {
+void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
+                               Operation operation, std::span<const std::int32_t> rows,
+                               Solution& solution) {
   const auto start = Clock::now();
   const ScaledPermutation map = this->map(operation);
   const bool transposed = operation == Operation::kTransposed;
@@ -417,11 +406,11 @@ void Solver::solve_block(std::span<double> b, std::int32_t most, Operation opera
   solution.refine_seconds += since(refining);
 }
 
-SpillFile::Counters Solver::spilled() const {
+SpillFile::Counters Solver::Impl::spilled() const {
   return file_ ? file_->counters() : SpillFile::Counters{};
 }
 
-Bytes Solver::peak_resident() const {
+Bytes Solver::Impl::peak_resident() const {
   return std::max(peak_resident_, peak_resident_bytes());
 }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "solver/api/solver.h"
+#include "solver/api/solver_impl.h"
 #include "solver/matrix/permute.h"
 #include "solver/memory/process_memory.h"
 
@@ -64,7 +64,7 @@ SquareMatrix with_rows_back(GeneralMatrix&& exchanged, const PreparedMatrix& pre
 
 // Of a singular block back substitution takes any solution, and only some of them leave
 // the other blocks one. The new analysis is in no bound that was given: without one only.
-bool Solver::join_blocks() {
+bool Solver::Impl::join_blocks() {
   if (analysis_.form.empty() || bound_ || !(singular() || facts_.perturbed)) return false;
   GeneralMatrix whole = joined(analysis_.permuted, analysis_.form.coupling);
   const std::vector<std::int32_t>& before = analysis_.symbolic.permutation;

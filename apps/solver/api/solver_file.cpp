@@ -8,7 +8,7 @@
 
 namespace espalier::solver {
 
-void Solver::save(const std::string& path) const {
+void Solver::Impl::save(const std::string& path) const {
   if (!factored_) throw InvalidInput("save: factorise first");
   if (analysis_.symbolic.kept() > 0)
     throw InvalidInput("save: variables are kept (options.schur); that is not saved");
@@ -23,7 +23,7 @@ void Solver::save(const std::string& path) const {
   file.commit();
 }
 
-SystemFacts Solver::system_facts() const {
+SystemFacts Solver::Impl::system_facts() const {
   return {.asked_kind = options_.kind,
           .kind = tree_.kind,
           .precision = options_.precision,
@@ -33,8 +33,8 @@ SystemFacts Solver::system_facts() const {
           .pivots = facts_};
 }
 
-Solver::Solver(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options)
-    : Solver(runtime, options) {
+Solver::Impl::Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options)
+    : Impl(runtime, options) {
   prepared_ = std::move(saved.prepared);
   analysis_ = std::move(saved.analysis);
   largest_entry_ = saved.facts.largest_entry;
@@ -45,18 +45,9 @@ Solver::Solver(Runtime* runtime, SavedSystem&& saved, const SolverOptions& optio
   facts_ = saved.facts.pivots;
 }
 
-std::unique_ptr<Solver> Solver::load(const std::string& path,
-                                     const SolverOptions& options) {
-  return load(nullptr, path, options);
-}
-
-std::unique_ptr<Solver> Solver::load(Runtime& runtime, const std::string& path,
-                                     const SolverOptions& options) {
-  return load(&runtime, path, on_runtime(options, &runtime));
-}
-
-std::unique_ptr<Solver> Solver::load(Runtime* runtime, const std::string& path,
-                                     const SolverOptions& options) {
+std::unique_ptr<Solver::Impl> Solver::Impl::load(Runtime* runtime,
+                                                 const std::string& path,
+                                                 const SolverOptions& options) {
   check(options);
   SectionReader file(path);
   SavedSystem saved = load_system(file);
@@ -65,7 +56,7 @@ std::unique_ptr<Solver> Solver::load(Runtime* runtime, const std::string& path,
                           saved.facts.processes));
   const std::vector<std::int32_t> block_width = saved.block_width;
   const FactorKind kind = saved.facts.kind;
-  std::unique_ptr<Solver> solver(new Solver(runtime, std::move(saved), options));
+  std::unique_ptr<Impl> solver(new Impl(runtime, std::move(saved), options));
   solver->numeric_ = Numeric::create(solver->options_.precision, solver->complex());
   solver->whole_ = solver->is_small(kind);
   solver->build(kind);

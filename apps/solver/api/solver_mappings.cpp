@@ -28,7 +28,7 @@ double cost(Seconds seconds, Bytes largest_peak) {
 }  // namespace
 
 // Entries here under the mapping at hand.
-Bytes Solver::matrix_bytes() const {
+Bytes Solver::Impl::matrix_bytes() const {
   const Processes& all = *processes_;
   const std::size_t values = all.whole.kind == FactorKind::kLu ? 2 : 1;
   const auto entry = static_cast<Bytes>(values * sizeof(double) + sizeof(std::int32_t));
@@ -41,7 +41,7 @@ Bytes Solver::matrix_bytes() const {
 }
 
 // Ways to map the tree, and what each of them needs here.
-void Solver::list_mappings() {
+void Solver::Impl::list_mappings() {
   Processes& all = *processes_;
   all.entries_before = entries_before_columns(all.communicator, analysis_.permuted,
                                               analysis_.symbolic.size);
@@ -63,7 +63,7 @@ void Solver::list_mappings() {
   all.least = memory_.least();
 }
 
-void Solver::evaluate(TreeMapping&& mapping) {
+void Solver::Impl::evaluate(TreeMapping&& mapping) {
   Processes& all = *processes_;
   take(mapping);
   Processes::Candidate candidate{std::move(mapping)};
@@ -81,7 +81,7 @@ void Solver::evaluate(TreeMapping&& mapping) {
 }
 
 // What the matrix takes here as it is.
-Bytes Solver::matrix_bytes_now() const {
+Bytes Solver::Impl::matrix_bytes_now() const {
   const auto bytes = [](const auto& list) {
     return static_cast<Bytes>(list.size() * sizeof(list[0]));
   };
@@ -92,7 +92,7 @@ Bytes Solver::matrix_bytes_now() const {
 
 // What will be resident before the first front: all that is now, but for the matrix and
 // the starts of its columns, which then take the place of `entries_before`.
-void Solver::foresee_baselines() {
+void Solver::Impl::foresee_baselines() {
   trim_heap();
   Processes& all = *processes_;
   const Bytes beside = resident_bytes() - matrix_bytes_now();
@@ -105,7 +105,7 @@ void Solver::foresee_baselines() {
   }
 }
 
-void Solver::take(const TreeMapping& mapping) {
+void Solver::Impl::take(const TreeMapping& mapping) {
   Processes& all = *processes_;
   const std::int32_t rank = all.communicator.rank();
   all.distribution = distribute_fronts(analysis_.symbolic, all.whole,
@@ -119,8 +119,8 @@ void Solver::take(const TreeMapping& mapping) {
 }
 
 // Baselines are foreseen here: a mapping that would just fit is the last resort.
-const Solver::Processes::Candidate* Solver::Processes::choose(std::optional<Bytes> bound,
-                                                              bool spills) const {
+const Solver::Impl::Processes::Candidate* Solver::Impl::Processes::choose(
+    std::optional<Bytes> bound, bool spills) const {
   const Candidate* chosen = nullptr;
   const auto look = [&](auto fits) {
     if (chosen != nullptr) return;

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "solver/api/solver.h"
+#include "solver/api/solver_impl.h"
 #include "solver/front/front_tasks.h"
 #include "solver/memory/address_space.h"
+#include "solver/refine/condition.h"
 #include "solver/tree/spill_plan.h"
 #include "solver/tree/tree_plan.h"
 
@@ -46,7 +47,7 @@ Bytes analysis_bytes(std::int64_t order, std::int64_t entries) {
 }
 
 // Beside the fronts while factorising.
-Bytes Solver::reserve_bytes() {
+Bytes Solver::Impl::reserve_bytes() {
   bound_ = 0;  // delays are paid for from the reserve
   const Bytes beside = numeric_->factor_bytes_beside(input(), workers());
   bound_.reset();
@@ -59,7 +60,7 @@ Bytes Solver::reserve_bytes() {
 }
 
 // What is needed beside the fronts, and the least that they can do with.
-void Solver::account() {
+void Solver::Impl::account() {
   // A Cholesky that fails goes on as L D L^T inside the same bound.
   const FactorKind kind = tree_.kind;
   if (!options_.kind && kind == FactorKind::kCholesky) tree_.kind = FactorKind::kLdlt;
@@ -80,14 +81,14 @@ void Solver::account() {
   tree_.kind = kind;
 }
 
-const MemoryAccount& Solver::memory() const {
+const MemoryAccount& Solver::Impl::memory() const {
   measure();
   return memory_;
 }
 
 // To measure takes as long as a small system does, and the pages that go back to the
 // system for it are touched once more: not before somebody needs to know.
-void Solver::measure() const {
+void Solver::Impl::measure() const {
   if (measured_ || processes_) return;
   if (whole_) warm_up_here(analysis_.symbolic);
   const ProcessAccount now = measure_process(memory_.reserve);
@@ -98,7 +99,7 @@ void Solver::measure() const {
 
 // Resident while solving, with the panels that stay and the largest of those that do not,
 // apart from what refinement and estimates take in turn.
-Bytes Solver::bare_solve_bytes(std::int32_t nrhs) const {
+Bytes Solver::Impl::bare_solve_bytes(std::int32_t nrhs) const {
   Bytes resident = 0, largest = 0;
   for (const AssemblyTree::Node& node : tree_.nodes) {
     if (node.factor_at < 0)
@@ -116,12 +117,12 @@ Bytes Solver::bare_solve_bytes(std::int32_t nrhs) const {
       checked_add(vectors, numeric_->solve_bytes_beside(input(), workers(), nrhs)));
 }
 
-Bytes Solver::refining_bytes(std::int32_t nrhs, std::int32_t basis) const {
+Bytes Solver::Impl::refining_bytes(std::int32_t nrhs, std::int32_t basis) const {
   return refinement_bytes(vector_size(), nrhs, {.gmres_basis = basis});
 }
 
 // Where pivots were perturbed each solve of an estimate is refined, too.
-Bytes Solver::estimating_bytes(std::int32_t basis) const {
+Bytes Solver::Impl::estimating_bytes(std::int32_t basis) const {
   const std::int32_t n = vector_size();
   const Bytes own =
       checked_add(estimate_errors_bytes(n), 3 * static_cast<Bytes>(sizeof(double)) * n);
@@ -129,12 +130,12 @@ Bytes Solver::estimating_bytes(std::int32_t basis) const {
 }
 
 // Estimates come after refinement, and have GMRES where the bound leaves room for it.
-Bytes Solver::solve_bytes(std::int32_t nrhs) const {
+Bytes Solver::Impl::solve_bytes(std::int32_t nrhs) const {
   return checked_add(bare_solve_bytes(nrhs),
                      std::max(refining_bytes(nrhs, least_basis()), estimating_bytes(0)));
 }
 
-void Solver::spill_to(Bytes tree_bound) {
+void Solver::Impl::spill_to(Bytes tree_bound) {
   Bytes target = tree_bound;
   for (;;) {
     spill_bytes_ = plan_spill(analysis_.symbolic, tree_, node_order(), target);
@@ -145,26 +146,26 @@ void Solver::spill_to(Bytes tree_bound) {
 }
 
 // What a limit of the process leaves is found out before anything starts.
-void Solver::check_room(std::optional<Bytes> bound) const {
+void Solver::Impl::check_room(std::optional<Bytes> bound) const {
   const Bytes needed = bound ? memory_.tree_bound(*bound) : memory_.tree_least;
   check_address_space(needed, [&] {
     return fmt::format("the fronts need {} more", format_size(needed));
   });
 }
 
-Bytes Solver::least_inside() const {
+Bytes Solver::Impl::least_inside() const {
   return spills() ? std::min(memory_.inside(), memory_.inside_out_of_core())
                   : memory_.inside();
 }
 
-Bytes Solver::least_for_plan() const {
+Bytes Solver::Impl::least_for_plan() const {
   measure();
   if (options_.budget) return checked_add(memory_.baseline, least_inside());
   return spills() ? std::min(least(), least_out_of_core()) : least();
 }
 
 // What no order of the tree and no solve goes beyond.
-Bytes Solver::most_inside() const {
+Bytes Solver::Impl::most_inside() const {
   const TaskTree& tasks = tree_.tasks;
   Bytes all = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i)
@@ -177,7 +178,7 @@ Bytes Solver::most_inside() const {
 }
 
 // The bound that the lease stands for.
-tl::expected<Bytes, Infeasible> Solver::take_lease(std::optional<Bytes> bound) {
+tl::expected<Bytes, Infeasible> Solver::Impl::take_lease(std::optional<Bytes> bound) {
   lease_.reset();
   const Bytes most = bound ? *bound - memory_.baseline : most_inside();
   auto lease = options_.budget->take(least_inside(), most, options_.lease_patience);
@@ -192,7 +193,8 @@ tl::expected<Bytes, Infeasible> Solver::take_lease(std::optional<Bytes> bound) {
 }
 
 // While the matrix is analysed; what stays of it is resident beside all leases then.
-std::unique_ptr<Lease> Solver::lease_analysis(std::int64_t order, std::int64_t entries) {
+std::unique_ptr<Lease> Solver::Impl::lease_analysis(std::int64_t order,
+                                                    std::int64_t entries) {
   if (!options_.budget) return nullptr;
   Bytes bytes = analysis_bytes(order, entries);
   if (given_runtime_ == nullptr)
@@ -202,7 +204,7 @@ std::unique_ptr<Lease> Solver::lease_analysis(std::int64_t order, std::int64_t e
   return std::move(*lease);
 }
 
-tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
+tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   if (processes_) return plan_together(bound);
   if (bound) measure();
   const bool spill = !options_.out_of_core.empty();
@@ -240,14 +242,14 @@ tl::expected<void, Infeasible> Solver::plan(std::optional<Bytes> bound) {
 }
 
 // Those of a Cholesky factor in double precision need none.
-std::int32_t Solver::least_basis() const {
+std::int32_t Solver::Impl::least_basis() const {
   const bool exact = kind() == FactorKind::kCholesky &&
                      options_.precision == Precision::kDouble && options_.low_rank == 0;
   return exact ? 0 : kLeastBasis;
 }
 
 // Steps of GMRES before a restart, the most whose bytes the bound leaves beside a solve.
-std::int32_t Solver::basis_within_bound(
+std::int32_t Solver::Impl::basis_within_bound(
     std::int32_t nrhs, const std::function<Bytes(std::int32_t)>& bytes) const {
   std::int32_t basis = RefineOptions{}.gmres_basis;
   if (!bound_) return basis;
@@ -256,12 +258,12 @@ std::int32_t Solver::basis_within_bound(
   return basis;
 }
 
-std::int32_t Solver::refining_basis(std::int32_t nrhs) const {
+std::int32_t Solver::Impl::refining_basis(std::int32_t nrhs) const {
   return basis_within_bound(
       nrhs, [&](std::int32_t basis) { return refining_bytes(nrhs, basis); });
 }
 
-std::int32_t Solver::estimating_basis(std::int32_t nrhs) const {
+std::int32_t Solver::Impl::estimating_basis(std::int32_t nrhs) const {
   return basis_within_bound(nrhs,
                             [&](std::int32_t basis) { return estimating_bytes(basis); });
 }

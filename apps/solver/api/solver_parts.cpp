@@ -58,7 +58,7 @@ bool fits(const std::vector<WorkerRange>& group, const AssemblyTree& tree) {
 
 // Nothing has its name before every part is written; process 0's, by which the others are
 // found, comes last.
-void Solver::save_together(const std::string& path) const {
+void Solver::Impl::save_together(const std::string& path) const {
   Communicator& communicator = processes_->communicator;
   SystemFacts facts = system_facts();
   facts.processes = communicator.size();
@@ -80,9 +80,10 @@ void Solver::save_together(const std::string& path) const {
   });
 }
 
-std::unique_ptr<Solver> Solver::load(Communicator& communicator, const std::string& path,
-                                     const SolverOptions& options) {
-  if (communicator.alone()) return load(path, options);
+std::unique_ptr<Solver::Impl> Solver::Impl::load(Communicator& communicator,
+                                                 const std::string& path,
+                                                 const SolverOptions& options) {
+  if (communicator.alone()) return load(nullptr, path, options);
   std::optional<SectionReader> file;
   SavedSystem saved;
   together(communicator, [&] {
@@ -99,7 +100,7 @@ std::unique_ptr<Solver> Solver::load(Communicator& communicator, const std::stri
   const std::vector<std::int32_t> block_width = saved.block_width;
   std::vector<WorkerRange> group = std::move(saved.group);
   const FactorKind kind = saved.facts.kind;
-  std::unique_ptr<Solver> solver(new Solver(nullptr, std::move(saved), options));
+  std::unique_ptr<Impl> solver(new Impl(nullptr, std::move(saved), options));
   solver->processes_ = std::make_unique<Processes>(communicator);
   solver->check_options_together();
   solver->build_together(kind);
@@ -115,7 +116,7 @@ std::unique_ptr<Solver> Solver::load(Communicator& communicator, const std::stri
 }
 
 // The mapping is the file's; others are found for the next plan.
-void Solver::load_together(SectionReader& file, std::vector<WorkerRange>&& group) {
+void Solver::Impl::load_together(SectionReader& file, std::vector<WorkerRange>&& group) {
   Processes& all = *processes_;
   open_channel();
   list_mappings();

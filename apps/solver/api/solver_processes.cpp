@@ -26,10 +26,10 @@ std::vector<ColumnRange> at_first(std::int32_t size) { return {{0, size, 0}}; }
 
 }  // namespace
 
-Solver::Solver(Communicator& communicator, std::optional<InputMatrix>&& matrix,
-               const SolverOptions& options,
-               const std::function<void(std::string_view)>& step)
-    : Solver(static_cast<Runtime*>(nullptr), options) {
+Solver::Impl::Impl(Communicator& communicator, std::optional<InputMatrix>&& matrix,
+                   const SolverOptions& options,
+                   const std::function<void(std::string_view)>& step)
+    : Impl(static_cast<Runtime*>(nullptr), options) {
   if (communicator.alone()) {
     if (!matrix) throw InvalidInput("a solver: process 0 has no matrix");
     begin(std::move(*matrix), step);
@@ -39,7 +39,7 @@ Solver::Solver(Communicator& communicator, std::optional<InputMatrix>&& matrix,
   begin_together(std::move(matrix), step);
 }
 
-void Solver::check_options_together() const {
+void Solver::Impl::check_options_together() const {
   check(options_);
   if (!options_.schur.empty())
     throw InvalidInput("a Schur complement: not on several processes");
@@ -54,8 +54,8 @@ void Solver::check_options_together() const {
   if (options_.budget) throw InvalidInput("a budget: not on several processes");
 }
 
-void Solver::begin_together(std::optional<InputMatrix>&& matrix,
-                            const std::function<void(std::string_view)>& step) {
+void Solver::Impl::begin_together(std::optional<InputMatrix>&& matrix,
+                                  const std::function<void(std::string_view)>& step) {
   check_options_together();
   if (step) step("analysing");
   const auto start = Clock::now();
@@ -68,7 +68,7 @@ void Solver::begin_together(std::optional<InputMatrix>&& matrix,
 }
 
 // Analysed at process 0, known everywhere but for the matrix.
-void Solver::share_analysis(std::optional<InputMatrix>&& matrix) {
+void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix) {
   Communicator& communicator = processes_->communicator;
   FactorKind kind = FactorKind::kCholesky;
   std::string trouble;
@@ -91,7 +91,7 @@ void Solver::share_analysis(std::optional<InputMatrix>&& matrix) {
   build_together(kind);
 }
 
-void Solver::build_together(FactorKind kind) {
+void Solver::Impl::build_together(FactorKind kind) {
   const std::int32_t processes = processes_->communicator.size();
   tree_.kind = kind;
   processes_->whole = build_assembly_tree(analysis_.symbolic,
@@ -103,7 +103,7 @@ void Solver::build_together(FactorKind kind) {
 
 // What goes wrong in the channel's thread cannot be thrown there, and the other processes
 // wait for this one.
-void Solver::open_channel() {
+void Solver::Impl::open_channel() {
   Communicator& communicator = processes_->communicator;
   start_runtime();
   {
@@ -125,21 +125,21 @@ void Solver::open_channel() {
   memory_.analysis_peak = peak_resident_bytes();
 }
 
-void Solver::close_channel() {
+void Solver::Impl::close_channel() {
   if (!processes_ || !processes_->channel) return;
   const Awake awake(*runtime_);
   numeric_.reset();
   processes_->channel.reset();
 }
 
-Infeasible Solver::too_little(Bytes bound, Bytes least) const {
+Infeasible Solver::Impl::too_little(Bytes bound, Bytes least) const {
   return {.reason = Infeasible::Reason::kNoneFound,
           .bound_bytes = bound,
           .least_bytes = least,
           .lower_bound_bytes = processes_->communicator.largest(memory_.baseline)};
 }
 
-tl::expected<void, Infeasible> Solver::plan_together(std::optional<Bytes> bound) {
+tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> bound) {
   Processes& all = *processes_;
   const Processes::Candidate* const chosen = all.choose(bound, spills());
   if (chosen == nullptr)
@@ -177,7 +177,7 @@ tl::expected<void, Infeasible> Solver::plan_together(std::optional<Bytes> bound)
   return {};
 }
 
-void Solver::replace_together(const InputMatrix& matrix) {
+void Solver::Impl::replace_together(const InputMatrix& matrix) {
   Processes& all = *processes_;
   std::string trouble;
   if (all.communicator.rank() == 0) try {
@@ -196,24 +196,24 @@ void Solver::replace_together(const InputMatrix& matrix) {
   has_values_ = true;
 }
 
-MatrixPart Solver::matrix() const {
+MatrixPart Solver::Impl::matrix() const {
   if (processes_) return matrix_part(analysis_.permuted, processes_->communicator);
   if (analysis_.symbolic.kept() > 0)
     return MatrixPart::leading(analysis_.permuted, analysis_.symbolic.inner());
   return {analysis_.permuted, analysis_.form.coupling};
 }
 
-std::int32_t Solver::agree(std::int32_t value) const {
+std::int32_t Solver::Impl::agree(std::int32_t value) const {
   if (!processes_) return value;
   return static_cast<std::int32_t>(processes_->communicator.smallest(value));
 }
 
-NodeOrder Solver::node_order() const {
+NodeOrder Solver::Impl::node_order() const {
   return processes_ ? NodeOrder(processes_->witness) : NodeOrder(options_.order);
 }
 
 // Of several processes each has a file of its own: where one cannot, none goes on.
-void Solver::open_spill_file() {
+void Solver::Impl::open_spill_file() {
   file_.reset();
   std::string trouble;
   try {
@@ -227,13 +227,15 @@ void Solver::open_spill_file() {
   if (processes_ && spills()) fail_together(processes_->communicator, trouble);
 }
 
-Bytes Solver::least() const { return processes_ ? processes_->least : memory().least(); }
+Bytes Solver::Impl::least() const {
+  return processes_ ? processes_->least : memory().least();
+}
 
-Bytes Solver::least_out_of_core() const {
+Bytes Solver::Impl::least_out_of_core() const {
   return processes_ ? processes_->least_out_of_core : memory().least_out_of_core();
 }
 
-ProcessFacts Solver::process_facts() const {
+ProcessFacts Solver::Impl::process_facts() const {
   if (!processes_) return {};
   const auto& groups = processes_->distribution.group;
   return {.predicted_peak = processes_->predicted_peak,

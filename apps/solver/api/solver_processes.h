@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "solver/api/solver.h"
+#include "solver/api/solver_impl.h"
 #include "solver/distributed/columns.h"
 #include "solver/distributed/communicator.h"
 #include "solver/distributed/front_distribution.h"
@@ -13,7 +13,7 @@
 
 namespace espalier::solver {
 
-struct Solver::Processes {
+struct Solver::Impl::Processes {
   /// A way to map the tree, and what it needs.
   struct Candidate {
     TreeMapping mapping;

@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-#include "solver/api/solver.h"
+#include "solver/api/solver_impl.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
 
@@ -204,7 +204,7 @@ std::vector<double> given_basis(const MatrixPart& a, const ScaledPermutation& ma
 
 }  // namespace
 
-std::vector<double> Solver::apply_to_ones(Operation operation) const {
+std::vector<double> Solver::Impl::apply_to_ones(Operation operation) const {
   const auto n = static_cast<std::size_t>(vector_size());
   std::vector<double> ones(n, 1.0);
   for (std::size_t k = 1; complex() && k < n; k += 2) ones[k] = 0;
@@ -216,7 +216,7 @@ std::vector<double> Solver::apply_to_ones(Operation operation) const {
   return x;
 }
 
-Determinant Solver::determinant() const {
+Determinant Solver::Impl::determinant() const {
   if (!factored_) throw InvalidInput("determinant: factorise first");
   if (singular()) return {.mantissa = 0, .exponent = 0};
   const Symbolic& symbolic = analysis_.symbolic;
@@ -232,7 +232,7 @@ Determinant Solver::determinant() const {
   return result;
 }
 
-void Solver::schur(std::span<double> block) const {
+void Solver::Impl::schur(std::span<double> block) const {
   const Symbolic& symbolic = analysis_.symbolic;
   const std::int32_t inner = symbolic.inner();
   const std::int64_t kept = symbolic.kept();
@@ -258,7 +258,7 @@ void Solver::schur(std::span<double> block) const {
 }
 
 // Worked on in the order and the scaling of the factor, given in those of the matrix.
-std::vector<double> Solver::null_space_basis(Operation operation) {
+std::vector<double> Solver::Impl::null_space_basis(Operation operation) {
   if (!factored_) throw InvalidInput("null_space_basis: factorise first");
   if (facts_.perturbed)
     throw InvalidInput("null_space_basis: pivots were perturbed, it is not known");

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "espalier/machine/blas_kernel.h"
-#include "solver/api/solver.h"
+#include "solver/api/solver_impl.h"
 #include "solver/memory/process_memory.h"
+#include "solver/refine/condition.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
 #include "solver/refine/singularity.h"
@@ -58,18 +59,18 @@ std::int64_t negative_of_exchanged(const PreparedMatrix& prepared,
 
 }  // namespace
 
-BlockOperator Solver::factored(bool transposed) {
+BlockOperator Solver::Impl::factored(bool transposed) {
   return [this, transposed](std::span<double> block, std::int32_t count) {
     numeric_->solve(transposed, block, count, {});
   };
 }
 
-bool Solver::singular() const {
+bool Solver::Impl::singular() const {
   return facts_.null_space > 0 || facts_.null_vector ||
          prepared_.structural_rank < analysis_.symbolic.size;
 }
 
-tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise(
+tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise(
     const std::function<void(double)>& progress) {
   if (!planned_) throw InvalidInput("factorise: plan first");
   if (!has_values_)
@@ -94,7 +95,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise(
   return run;
 }
 
-tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise_once(
+tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
     double zero, const std::function<void(double)>& progress) {
   drop_factor();
   FactorInput given = input();
@@ -121,7 +122,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise_once(
 // where the size leaves a doubt and the null vector contradicts what was taken for zero,
 // the matrix is factored once more with another idea of zero. Sizes are the same, so the
 // plan holds.
-tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise_until_clear(
+tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_clear(
     const std::function<void(double)>& progress) {
   double zero = pivot_options().zero;
   Seconds seconds = 0;
@@ -161,7 +162,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise_until_clear(
 
 // Smaller pivots may be what rounding left of a zero: its errors are summed along the
 // elimination, over no more than some entries a row.
-double Solver::doubtful_pivot() const {
+double Solver::Impl::doubtful_pivot() const {
   const double epsilon = numeric_->epsilon();
   const double part =
       std::max(std::cbrt(epsilon * epsilon), 16 * epsilon * analysis_.symbolic.size);
@@ -169,7 +170,7 @@ double Solver::doubtful_pivot() const {
          (tree_.kind == FactorKind::kCholesky ? 1 : largest_entry_);
 }
 
-NullQuotient Solver::null_vector_quotient() {
+NullQuotient Solver::Impl::null_vector_quotient() {
   NullQuotient result;
   with_open_solve(1, [&] {
     // Left null vectors of complex symmetric matrices are conjugated.
@@ -180,7 +181,7 @@ NullQuotient Solver::null_vector_quotient() {
   return result;
 }
 
-void Solver::with_open_solve(std::int32_t nrhs, const std::function<void()>& body) {
+void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()>& body) {
   const Bytes limit =
       bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(nrhs))
              : Bytes{1} << 62;
@@ -201,8 +202,8 @@ void Solver::with_open_solve(std::int32_t nrhs, const std::function<void()>& bod
 // where rows are far from solved by their own size, and count as solved since an unknown
 // is huge beside them, that unknown may be what is wrong. In single precision without
 // refinement small unknowns are lost beside large ones, however small the residual is.
-bool Solver::needs_estimate(std::span<const double> b, std::span<const double> x,
-                            double strict) const {
+bool Solver::Impl::needs_estimate(std::span<const double> b, std::span<const double> x,
+                                  double strict) const {
   if (options_.estimate_errors || strict > kExcused) return true;
   if (singular()) return false;  // not to be trusted as it is
   if (facts_.perturbed || facts_.doubtful) return true;
@@ -217,15 +218,15 @@ bool Solver::needs_estimate(std::span<const double> b, std::span<const double> x
 
 // What replaced a pivot must not be more than all there was in its row or column: the
 // factor, and whatever is estimated with it, knows nothing of that then.
-bool Solver::lost_a_row() const {
+bool Solver::Impl::lost_a_row() const {
   return facts_.perturbed && has_less_than(matrix(), 10 * pivot_options().perturbation);
 }
 
 // Where the factor is that of a matrix nearby, every solve is refined: what it knows of
 // the inverse by itself may be too small by orders of magnitude. Where the bound has left
 // no room for GMRES and a solve would have needed it, nothing is known.
-void Solver::estimate(std::span<const double> b, std::span<const double> x,
-                      Operation operation, std::int32_t most, Solution& solution) {
+void Solver::Impl::estimate(std::span<const double> b, std::span<const double> x,
+                            Operation operation, std::int32_t most, Solution& solution) {
   const bool rough = facts_.perturbed || facts_.doubtful;
   const std::int32_t basis =
       rough && least_basis() > 0 ? agree(estimating_basis(most)) : 0;
@@ -268,7 +269,7 @@ void Solver::estimate(std::span<const double> b, std::span<const double> x,
   solution.errors = worst;
 }
 
-void Solver::judge(Solution& solution) const {
+void Solver::Impl::judge(Solution& solution) const {
   const bool rough = options_.precision == Precision::kSingle && !options_.refine;
   solution.doubts = {
       .singular = singular(),

@@ -141,4 +141,6 @@ std::vector<Complex> ComplexSolver::null_space_basis(ComplexOperation operation)
   return vectors;
 }
 
+std::int32_t ComplexSolver::order() const { return solver_->analysis().symbolic.size; }
+
 }  // namespace espalier::solver

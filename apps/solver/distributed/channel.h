@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "espalier/model/units.h"
+#include "espalier/solver/results.h"
 
 namespace espalier::solver {
 
@@ -46,9 +47,7 @@ class Channel {
  public:
   using Handler = std::function<void(std::int32_t from, const DataRequest& request)>;
   using Parts = std::vector<std::span<std::byte>>;
-  struct Counters {
-    std::int64_t messages = 0, bytes = 0;  ///< of data sent
-  };
+  using Counters = MessageCounters;
 
   Channel() = default;
   virtual ~Channel() = default;

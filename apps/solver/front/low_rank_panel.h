@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "espalier/model/units.h"
+#include "espalier/solver/results.h"
 #include "solver/kernels/tile_product.h"
 #include "solver/tree/trapezoid.h"
 
@@ -17,16 +18,6 @@ struct LowRankOptions {
   /// What a tile of the factor may lose, in the Frobenius norm; 0: panels stay as they
   /// are.
   double tolerance = 0;
-};
-
-/// What compression did.
-struct LowRankStatistics {
-  std::int64_t blocks = 0;      ///< tiles under the diagonal blocks of compressed fronts
-  std::int64_t compressed = 0;  ///< those that are, of rank 0 among them
-  std::int64_t rank_sum = 0;    ///< of the compressed ones
-  std::int32_t rank_max = 0;
-  Bytes full_bytes = 0, bytes = 0;  ///< of the panels of these fronts
-  Flops full_flops = 0, flops = 0;  ///< of the updates in them
 };
 
 /// The panel of a front whose tiles below the diagonal blocks are compressed where that

@@ -6,13 +6,9 @@
 #include <optional>
 
 #include "espalier/model/units.h"
+#include "espalier/solver/results.h"
 
 namespace espalier::solver {
-
-/// A pivot that is not positive: the matrix is not positive definite.
-struct NotPositiveDefinite {
-  std::int32_t column = 0;  ///< in elimination order, 0-based
-};
 
 /// How pivots are chosen.
 struct PivotOptions {
@@ -30,19 +26,6 @@ struct PivotOptions {
   /// Memory for delayed columns; when it is used up, pivots are taken as they are, and
   /// perturbed where they are too small (static pivoting).
   Bytes delay_reserve = std::numeric_limits<Bytes>::max();
-};
-
-/// What the pivots were.
-struct PivotStatistics {
-  std::int64_t delayed = 0;     ///< columns that went to a parent, once for each time
-  std::int64_t perturbed = 0;   ///< replaced since nothing could be delayed any more
-  std::int64_t null_space = 0;  ///< zero pivots left at the end: estimated deficiency
-  std::int64_t negative = 0;    ///< LDL^T: negative eigenvalues
-  std::int64_t two_by_two = 0;  ///< LDL^T: pivots of order 2
-  /// Least pivot that was taken as it is. LDL^T, LU: its modulus, see
-  /// kernels::PivotCounts; Cholesky: which part it is of the diagonal entry of A that it
-  /// came from. Infinite: there was none.
-  double smallest = std::numeric_limits<double>::infinity();
 };
 
 /// What a factorisation leaves to those who judge its solutions.

@@ -5,22 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "espalier/solver/matrix.h"
 #include "solver/matrix/sparse_matrix.h"
 
 namespace espalier::solver {
-
-using Complex = std::complex<double>;
-
-/// A complex square matrix of order `size` by compressed columns, rows of a column
-/// strictly increasing: every nonzero, or of a symmetric or Hermitian one the lower
-/// triangle with the diagonal.
-struct ComplexMatrix {
-  ComplexSymmetry symmetry = ComplexSymmetry::kGeneral;
-  std::int32_t size = 0;
-  std::vector<std::int64_t> column_start;  ///< size + 1 offsets
-  std::vector<std::int32_t> row;
-  std::vector<Complex> value;
-};
 
 /// Largest order: vectors are real ones of twice the length.
 inline constexpr std::int32_t kMostComplexOrder = (1 << 30) - 1;

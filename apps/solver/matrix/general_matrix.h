@@ -5,21 +5,10 @@
 #include <variant>
 #include <vector>
 
+#include "espalier/solver/matrix.h"
 #include "solver/matrix/sparse_matrix.h"
 
 namespace espalier::solver {
-
-/// A real square matrix of order `size` by compressed columns. Rows of a column are
-/// strictly increasing; what is not stored is zero.
-struct GeneralMatrix {
-  std::int32_t size = 0;
-  std::vector<std::int64_t> column_start;  ///< size + 1 offsets
-  std::vector<std::int32_t> row;
-  std::vector<double> value;
-};
-
-/// A matrix as it is given.
-using InputMatrix = std::variant<SymmetricMatrix, GeneralMatrix>;
 
 [[nodiscard]] std::int32_t order_of(const InputMatrix& matrix);
 

@@ -4,10 +4,9 @@
 #include <functional>
 #include <span>
 
-namespace espalier::solver {
+#include "espalier/solver/matrix.h"
 
-/// op(A): the matrix itself or its transpose.
-enum class Operation : std::int8_t { kPlain, kTransposed };
+namespace espalier::solver {
 
 /// Applies an operator in place to a block of `nrhs` vectors, one after the other: for
 /// most users about op(A)^-1, by its factors.

@@ -5,25 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "espalier/solver/matrix.h"
 #include "solver/matrix/entry.h"
 
 namespace espalier::solver {
-
-/// A real symmetric matrix of order `size`: the lower triangle by compressed columns.
-/// Rows of a column are strictly increasing and >= the column; a diagonal entry may be
-/// missing (then it is zero).
-struct SymmetricMatrix {
-  std::int32_t size = 0;
-  std::vector<std::int64_t> column_start;  ///< size + 1 offsets
-  std::vector<std::int32_t> row;
-  std::vector<double> value;
-};
-
-enum class ComplexSymmetry : std::int8_t {
-  kGeneral,
-  kSymmetric,  ///< A^T = A
-  kHermitian,  ///< A^H = A
-};
 
 /// A square matrix on a symmetric pattern: its lower triangle and, where it is not
 /// symmetric, what stands opposite each entry. What is factored has this form: an

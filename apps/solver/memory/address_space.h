@@ -6,18 +6,13 @@
 
 #include "espalier/model/error.h"
 #include "espalier/model/units.h"
+#include "espalier/solver/budget.h"
 
 // Limits that count what a process has mapped, resident or not: RLIMIT_AS (ulimit -v) and
 // RLIMIT_DATA (ulimit -d), which batch systems set. BLAS asks again for ever when it gets
 // no buffer, and StarPU aborts when it gets no thread, so that both are asked for before.
 
 namespace espalier::solver {
-
-/// The system gives no more memory: a limit of the process is in the way.
-class MemoryLimit : public Error {
- public:
-  using Error::Error;
-};
 
 /// What StarPU and its workers map when they start: for each a buffer of BLAS, a stack,
 /// what StarPU and the heap keep for a thread.

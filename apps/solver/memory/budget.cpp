@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <set>
 
 #include "espalier/model/clock.h"
 #include "solver/memory/process_memory.h"
@@ -31,45 +34,53 @@ std::string LeaseRefused::message() const {
       both(sufficient));
 }
 
+// All but the bytes under the mutex.
+struct __attribute__((visibility("hidden"))) Budget::State {
+  const Bytes bytes;
+  mutable std::mutex mutex = {};
+  std::condition_variable changed = {};
+  std::set<const Lease*> leases = {};
+
+  [[nodiscard]] Bytes leased() const {
+    Bytes sum = 0;
+    for (const Lease* lease : leases) sum = checked_add(sum, lease->bytes());
+    return sum;
+  }
+  [[nodiscard]] Bytes held() const {
+    Bytes sum = 0;
+    for (const Lease* lease : leases) sum += lease->held().now();
+    return sum;
+  }
+  [[nodiscard]] Bytes beside() const {
+    Bytes most = 0;
+    for (int reading = 0; reading < kReadings; ++reading) {
+      const Bytes before = held();
+      const Bytes resident = resident_bytes();
+      most = std::max(most, resident - std::min(before, held()));
+    }
+    return most;
+  }
+  [[nodiscard]] Bytes left() const { return bytes - kCountedLate - beside() - leased(); }
+};
+
+Budget::Budget(Bytes bytes) : state_(new State{bytes}) {}
+Budget::~Budget() = default;
+
+Bytes Budget::bytes() const { return state_->bytes; }
+
 std::shared_ptr<Budget> Budget::create(Bytes bytes) {
   if (bytes <= 0) throw InvalidInput(fmt::format("a budget of {} bytes", bytes));
   return std::shared_ptr<Budget>(new Budget(bytes));
 }
 
-Bytes Budget::leased_locked() const {
-  Bytes sum = 0;
-  for (const Lease* lease : leases_) sum = checked_add(sum, lease->bytes());
-  return sum;
-}
-
-Bytes Budget::held_locked() const {
-  Bytes sum = 0;
-  for (const Lease* lease : leases_) sum += lease->held().now();
-  return sum;
-}
-
-Bytes Budget::beside_locked() const {
-  Bytes most = 0;
-  for (int reading = 0; reading < kReadings; ++reading) {
-    const Bytes held = held_locked();
-    const Bytes resident = resident_bytes();
-    most = std::max(most, resident - std::min(held, held_locked()));
-  }
-  return most;
-}
-
-Bytes Budget::left_locked() const {
-  return bytes_ - kCountedLate - beside_locked() - leased_locked();
-}
-
 Bytes Budget::leased() const {
-  const std::scoped_lock lock(mutex_);
-  return leased_locked();
+  const std::scoped_lock lock(state_->mutex);
+  return state_->leased();
 }
 
 Bytes Budget::left() const {
-  const std::scoped_lock lock(mutex_);
-  return std::max<Bytes>(0, left_locked());
+  const std::scoped_lock lock(state_->mutex);
+  return std::max<Bytes>(0, state_->left());
 }
 
 tl::expected<std::unique_ptr<Lease>, LeaseRefused> Budget::take(Bytes least, Bytes most,
@@ -78,30 +89,30 @@ tl::expected<std::unique_ptr<Lease>, LeaseRefused> Budget::take(Bytes least, Byt
     throw InvalidInput(fmt::format("a lease of {} to {} bytes", least, most));
   const auto end = Clock::now() + patience;
   trim_heap();  // what the heap holds in vain is nobody's
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(state_->mutex);
   for (;;) {
-    const Bytes left = left_locked();
+    const Bytes left = state_->left();
     if (left >= least) {
       std::unique_ptr<Lease> lease(new Lease(shared_from_this(), std::min(left, most)));
-      leases_.insert(lease.get());
+      state_->leases.insert(lease.get());
       return lease;
     }
-    if (leases_.empty() || Clock::now() >= end) break;
-    changed_.wait_for(lock, kLook);
+    if (state_->leases.empty() || Clock::now() >= end) break;
+    state_->changed.wait_for(lock, kLook);
   }
-  LeaseRefused refused{.budget = bytes_,
+  LeaseRefused refused{.budget = state_->bytes,
                        .asked = least,
-                       .beside = beside_locked(),
-                       .leased = leased_locked()};
+                       .beside = state_->beside(),
+                       .leased = state_->leased()};
   refused.sufficient = checked_add(checked_add(least, kCountedLate),
                                    checked_add(refused.beside, refused.leased));
   return tl::make_unexpected(refused);
 }
 
 void Budget::give_back(const Lease& lease) noexcept {
-  const std::scoped_lock lock(mutex_);
-  leases_.erase(&lease);
-  changed_.notify_all();
+  const std::scoped_lock lock(state_->mutex);
+  state_->leases.erase(&lease);
+  state_->changed.notify_all();
 }
 
 }  // namespace espalier::solver

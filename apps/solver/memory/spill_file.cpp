@@ -201,7 +201,7 @@ void SpillFile::get(Bytes offset, std::span<std::byte> data) noexcept {
     const int error = got < 0 ? errno : EIO;  // the file has its full size: cannot end
     if (got < 0 && error == EINTR) continue;
     if (got <= 0) return fail({"read", offset, data.size(), error});
-    if (write_behind_) write_behind_->drop(offset, got);
+    if (write_behind_) write_behind_->has_read(offset, got);
     {
       const std::lock_guard lock(mutex_);
       counters_.bytes_read += got;

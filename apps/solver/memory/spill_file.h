@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "espalier/model/units.h"
+#include "espalier/solver/results.h"
 #include "solver/memory/write_behind.h"
 
 namespace espalier::solver {
@@ -79,12 +80,7 @@ class SpillFile {
 
   [[nodiscard]] bool failed() const noexcept { return failed_; }
 
-  struct Counters {
-    Bytes bytes_written = 0;
-    Bytes bytes_read = 0;
-    Seconds write_seconds = 0;  ///< in system calls, of one thread
-    Seconds read_seconds = 0;   ///< in system calls, summed over reading threads
-  };
+  using Counters = SpillCounters;
   [[nodiscard]] Counters counters() const;
 
   [[nodiscard]] Bytes size() const { return size_; }

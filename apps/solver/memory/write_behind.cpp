@@ -19,61 +19,70 @@ int sync_range(int file, Bytes offset, Bytes bytes, unsigned flags) {
   return 0;
 }
 
+// An error of what this starts is found when it is waited for.
+void start(int file, Bytes offset, Bytes bytes) {
+  static_cast<void>(sync_range(file, offset, bytes, SYNC_FILE_RANGE_WRITE));
+}
+
 }  // namespace
 
-int WriteBehind::wrote(Bytes offset, Bytes bytes) noexcept {
-  Piece& last = pieces_[(first_ + count_ + kPieces - 1) % kPieces];
-  int error = 0;
-  if (growing_ && last.end() == offset) {
-    last.bytes += bytes;
-  } else {
-    start_last();
-    if (count_ == kPieces) error = finish_oldest();
-    pieces_[(first_ + count_++) % kPieces] = {offset, bytes};
-    growing_ = true;
-  }
+void WriteBehind::Pieces::add(Bytes offset, Bytes bytes) {
   bytes_ += bytes;
-  if (pieces_[(first_ + count_ - 1) % kPieces].bytes >= kPiece) start_last();
-  while (bytes_ > kWindow && error == 0) error = finish_oldest();
+  if (is_apart(offset))
+    pieces_[(first_ + count_++) % kPieces] = {offset, bytes};
+  else
+    pieces_[(first_ + count_ - 1) % kPieces].bytes += bytes;
+}
+
+WriteBehind::Piece WriteBehind::Pieces::take_first() {
+  const Piece piece = pieces_[first_];
+  first_ = (first_ + 1) % kPieces;
+  --count_;
+  bytes_ -= piece.bytes;
+  return piece;
+}
+
+int WriteBehind::wrote(Bytes offset, Bytes bytes) noexcept {
+  int error = 0;
+  if (!written_.empty() && written_.is_apart(offset))
+    start(file_, written_.last().offset, written_.last().bytes);
+  while (written_.is_over() && error == 0) error = finish_oldest();
+  written_.add(offset, bytes);
   return error;
+}
+
+void WriteBehind::has_read(Bytes offset, Bytes bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  while (read_.is_over()) drop(read_.take_first());
+  read_.add(offset, bytes);
 }
 
 int WriteBehind::settle() noexcept {
   int error = 0;
-  start_last();
-  while (count_ > 0) {
+  if (!written_.empty()) start(file_, written_.last().offset, written_.last().bytes);
+  while (!written_.empty()) {
     const int status = finish_oldest();
     if (error == 0) error = status;
   }
+  const std::lock_guard lock(mutex_);
+  while (!read_.empty()) drop(read_.take_first());
   return error;
-}
-
-void WriteBehind::start_last() noexcept {
-  if (!growing_) return;
-  growing_ = false;
-  const Piece& last = pieces_[(first_ + count_ - 1) % kPieces];
-  // An error here is an error when it is waited for.
-  static_cast<void>(sync_range(file_, last.offset, last.bytes, SYNC_FILE_RANGE_WRITE));
 }
 
 int WriteBehind::finish_oldest() noexcept {
-  const Piece piece = pieces_[first_];
-  if (count_ == 1) growing_ = false;
-  first_ = (first_ + 1) % kPieces;
-  --count_;
-  bytes_ -= piece.bytes;
+  const Piece piece = written_.take_first();
   const int error = sync_range(
       file_, piece.offset, piece.bytes,
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-  drop(piece.offset, piece.bytes);
+  drop(piece);
   return error;
 }
 
-void WriteBehind::drop(Bytes offset, Bytes bytes) const noexcept {
-  // Pages at the ends, which neighbours share, and folios of several pages around them:
-  // what is dirty or under way stays.
-  const Bytes first = offset / kPiece * kPiece;
-  const Bytes end = (offset + bytes + kPiece - 1) / kPiece * kPiece;
+// Pages at the ends, which neighbours share, and folios of several pages around them,
+// too. What is dirty or on its way to the disk stays.
+void WriteBehind::drop(const Piece& piece) const noexcept {
+  const Bytes first = piece.offset / kPiece * kPiece;
+  const Bytes end = (piece.offset + piece.bytes + kPiece - 1) / kPiece * kPiece;
   posix_fadvise(file_, first, end - first, POSIX_FADV_DONTNEED);
 }
 

@@ -5,19 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "espalier/solver/options.h"
 #include "solver/matrix/sparse_matrix.h"
 
 namespace espalier::solver {
-
-/// How the columns are ordered to keep the factor sparse.
-enum class OrderingKind {
-  kNested,   ///< nested dissection of our own, in parallel, nested_dissection()
-  kMetis,    ///< nested dissection, METIS_NodeND, with sides of up to 1.4 to 1
-  kScotch,   ///< nested dissection, SCOTCH_graphOrder with its default strategy
-  kAmd,      ///< approximate minimum degree, amd_order of SuiteSparse
-  kNatural,  ///< the order of the file
-  kAuto,     ///< the cheapest for the whole solve, see compute_ordering()
-};
 
 /// "nd", "metis", "scotch", "amd", "natural", "auto".
 [[nodiscard]] std::string_view name(OrderingKind kind);

@@ -4,18 +4,11 @@
 #include <span>
 
 #include "espalier/model/units.h"
+#include "espalier/solver/results.h"
 #include "solver/matrix/linear_operator.h"
 #include "solver/matrix/matrix_part.h"
 
 namespace espalier::solver {
-
-/// With A the matrix of the system that was given, and B = R A C the one that was solved;
-/// R and C diagonal. Permutations of it do not matter.
-struct ErrorEstimate {
-  double condition_1norm = 0;  ///< about ||A||_1 ||A^-1||_1; no more, but for rounding
-  /// About a bound of ||x - x_exact||_inf / ||x||_inf, where x = C y is the solution.
-  double forward_error_bound = 0;
-};
 
 struct ErrorEstimateOptions {
   Operation operation = Operation::kPlain;  ///< the system is op(B) y = b

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "espalier/model/units.h"
+#include "espalier/solver/results.h"
 #include "solver/matrix/linear_operator.h"
 #include "solver/matrix/matrix_part.h"
 #include "solver/refine/residual.h"
@@ -19,13 +20,6 @@ struct RefineOptions {
   double gmres_above = 1e-14;
   std::int32_t gmres_basis = 30;  ///< steps before a restart; 0: no GMRES
   std::int32_t gmres_cycles = 4;  ///< most starts
-};
-
-struct Refinement {
-  double backward_error = 0;     ///< omega1 + omega2 of the worst vector
-  double strict = 0;             ///< BackwardError::strict of the worst vector
-  std::int32_t steps = 0;        ///< plain corrections to the vector with most of them
-  std::int32_t gmres_steps = 0;  ///< solves inside GMRES, of all vectors
 };
 
 /// Iterative refinement [ADD89] of op(A) x = b for a block of right-hand sides: x is

@@ -8,6 +8,7 @@
 
 #include "espalier/model/error.h"
 #include "espalier/model/run_record.h"
+#include "espalier/solver/results.h"
 #include "solver/front/factor.h"
 #include "solver/front/pivoting.h"
 #include "solver/matrix/sparse_matrix.h"
@@ -39,23 +40,6 @@ struct FactorInput {
   MemoryMeter* resident = nullptr;
   /// How panels of nodes are compressed that the tree says may be.
   LowRankOptions low_rank{};
-};
-
-/// What the runtime recorded of a factorisation.
-struct FactorReport {
-  Seconds seconds = 0;
-  Bytes booked_peak = 0;  ///< 0 under another scheduler
-  Bytes allocated_peak = 0;
-  std::int64_t tasks = 0;
-  double held_seconds = 0;  ///< that tasks waited at the gate, summed
-  std::int64_t stolen_tasks = 0;
-  double busy_seconds = 0;  ///< in tasks, summed over workers; 0 likewise
-  PivotStatistics pivots;
-  LowRankStatistics low_rank;
-  /// Where FactorInput asks for it. Its input, operation, order, mapping and bound are
-  /// for the caller to say.
-  std::optional<RunRecord> run;
-  std::string advice;  ///< a sentence on what would make this faster here; or empty
 };
 
 /// Numerical factorisation on StarPU: P A P^T = L L^T, L D L^T or L U up to the pivoting

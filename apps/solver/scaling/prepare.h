@@ -6,30 +6,12 @@
 #include <vector>
 
 #include "espalier/model/error.h"
+#include "espalier/solver/options.h"
 #include "solver/matrix/general_matrix.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/matrix/sparse_matrix.h"
 
 namespace espalier::solver {
-
-struct PrepareOptions {
-  enum class Scaling {
-    kAuto,         ///< Cholesky: see prepare(); L D L^T and LU: by matching
-    kNone,         ///< but for one factor where entries are far from 1: uniform_log()
-    kEquilibrate,  ///< largest entry of each row and column near 1
-    kMatching,     ///< maximum_product_matching(); Cholesky: as kEquilibrate
-  };
-  Scaling scaling = Scaling::kAuto;
-  /// L D L^T by matching: two columns become partners when a scaled diagonal entry of
-  /// either is below this. A pair costs fill: on saddle points 1 to 8 times the
-  /// operations that are predicted without pairs (0). But a column with a weak diagonal
-  /// entry that is ordered without its partner is delayed, front by front, and what that
-  /// takes is in no prediction: four to six times the memory on interior-point systems.
-  double weak_diagonal = 0.01;
-  /// LU by matching, where it is perfect: only the diagonal blocks of the block
-  /// triangular form are factored. L D L^T by matching: see prepare_singletons().
-  bool block_triangular = true;
-};
 
 /// B = P Dr A Dc, the matrix that is factored, before its fill-reducing order. A x = b is
 ///   B y = c   with c_i = (Dr b)_{row_of[i]} and x = Dc y: ScaledPermutation.

@@ -4,26 +4,10 @@
 #include <cstdint>
 #include <span>
 
+#include "espalier/solver/results.h"
 #include "solver/solve/triangular_solve.h"
 
 namespace espalier::solver {
-
-/// A determinant, mantissa 2^exponent: products of many pivots leave the range of double
-/// precision long before they mean nothing. 0.5 <= |mantissa| < 1, or both are 0.
-///
-/// Of a complex matrix times `phase`, of modulus 1.
-struct Determinant {
-  double mantissa = 0.5;
-  std::int64_t exponent = 1;
-  std::complex<double> phase = 1;
-
-  /// @param factor  finite
-  void multiply(double factor);
-  void multiply(std::complex<double> factor);
-  [[nodiscard]] int sign() const { return (mantissa > 0) - (mantissa < 0); }
-  /// Natural logarithm of the modulus; of 0: minus infinity.
-  [[nodiscard]] double log_modulus() const;
-};
 
 /// 1 for an even permutation, -1 for an odd one. @par Cost  O(n) time, n bits
 [[nodiscard]] int parity(std::span<const std::int32_t> permutation);

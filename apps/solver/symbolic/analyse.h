@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "espalier/model/units.h"
+#include "espalier/solver/options.h"
 #include "solver/matrix/sparse_matrix.h"
 #include "solver/ordering/ordering.h"
 #include "solver/scaling/prepare.h"
@@ -16,20 +17,6 @@
 #include "solver/symbolic/symbolic.h"
 
 namespace espalier::solver {
-
-struct AnalyseOptions {
-  OrderingKind ordering = OrderingKind::kAuto;
-  AmalgamationOptions amalgamation;
-  BundleOptions bundles = {};
-  /// Takes the place of `ordering`: a permutation of the columns, order[k] is eliminated
-  /// as the k-th, up to changes that keep the fill. Empty: there is none.
-  std::vector<std::int32_t> order = {};
-  /// Large fronts' pivots are put in clusters, for compression; least_pivots 0: they stay
-  /// in the order of the graph's.
-  ClusterOptions clusters = {};
-  /// Threads that order, the caller's among them. The result is the same for any.
-  std::int32_t workers = 1;
-};
 
 /// Wall-clock time of each step, and what the first one chose.
 struct AnalyseTimes {

@@ -1,25 +1,10 @@
 #pragma once
 
 #include "espalier/model/units.h"
+#include "espalier/solver/options.h"
 #include "solver/symbolic/symbolic.h"
 
 namespace espalier::solver {
-
-/// Which siblings are bundled. Each task of the runtime has memory of its own, in whole
-/// pages, so that a hundred thousand small leaves of one front would take a hundred times
-/// their factor, more than their time, and more mappings than a system allows.
-struct BundleOptions {
-  /// Factors of fewer operations are left as they are: whoever asks for them does so
-  /// without tasks.
-  Flops least_flops = 0;
-  /// Siblings whose common subtree has at least this work: below it all is one task
-  /// anyway …
-  Flops parent_work = 2e7;
-  /// … and all of a bundle at most this, time of its tasks being far above the runtime's.
-  Flops bundle_work = 1e6;
-  /// What a task takes beside its entries.
-  Bytes task_bytes = 12288;
-};
 
 /// Makes small consecutive siblings children of the last of them, whose rows become the
 /// union of theirs: a bundle, which sends one contribution block to the parent in place

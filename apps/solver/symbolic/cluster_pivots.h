@@ -2,16 +2,11 @@
 
 #include <cstdint>
 
+#include "espalier/solver/options.h"
 #include "solver/matrix/sparse_matrix.h"
 #include "solver/symbolic/symbolic.h"
 
 namespace espalier::solver {
-
-/// Which fronts get their pivots in clusters, and of what size.
-struct ClusterOptions {
-  std::int32_t least_pivots = 0;  ///< fronts with fewer are left as they are
-  std::int32_t size = 128;  ///< columns of a cluster; the last of a front may be less
-};
 
 /// The same fronts with the pivots of the large ones in another order: columns
 /// [k size, k size + size) of a front are near each other in the graph of the matrix, so

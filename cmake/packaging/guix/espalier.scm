@@ -24,7 +24,12 @@
             "-DESPALIER_BUILD_TESTS=OFF"
             "-DESPALIER_WITH_STARPU=ON"
             "-DESPALIER_WITH_MPI=OFF"
-            "-DESPALIER_WITH_ONNX=OFF")
+            "-DESPALIER_WITH_METIS=ON"
+            "-DESPALIER_WITH_SCOTCH=ON"
+            "-DESPALIER_WITH_AMD=OFF"
+            "-DESPALIER_WITH_HWLOC=ON"
+            "-DESPALIER_WITH_ONNX=OFF"
+            "-DESPALIER_WITH_DNNL=OFF")
     #:phases
     #~(modify-phases %standard-phases
         (replace 'build

@@ -60,5 +60,6 @@ class Espalier(CMakePackage):
             self.define_from_variant("ESPALIER_WITH_AMD", "amd"),
             self.define_from_variant("ESPALIER_WITH_HWLOC", "hwloc"),
             self.define("ESPALIER_WITH_ONNX", False),
+            self.define("ESPALIER_WITH_DNNL", False),
             self.define_from_variant("ESPALIER_BUILD_TESTS", "tests"),
         ]

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "solver/api/solver.h"
+#include "espalier/solver/solver.h"
 #include "solver/support/systems.h"
 
 namespace espalier::solver {
@@ -203,7 +203,7 @@ class HardSystems : public testing::TestWithParam<Case> {
     for (const bool bounded : {false, true}) {
       SCOPED_TRACE(fmt::format("{}, {}", bounded ? "at the least bound" : "unbounded",
                                describe(known.a)));
-      const auto bound = bounded ? std::optional(solver.memory().least()) : std::nullopt;
+      const auto bound = bounded ? std::optional(solver.least()) : std::nullopt;
       ASSERT_TRUE(solver.plan(bound));
       const auto run = solver.factorise();
       ASSERT_TRUE(run);

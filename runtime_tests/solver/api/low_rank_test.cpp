@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "solver/api/solver.h"
+#include "espalier/solver/solver.h"
 #include "solver/matrix/grid.h"
 
 namespace espalier::solver {
@@ -29,7 +29,7 @@ struct Outcome {
 
 Outcome run(const char* grid, const SolverOptions& options, std::int32_t columns = 1) {
   Solver solver(make_grid(parse_grid(grid)), options);
-  EXPECT_TRUE(solver.plan(solver.memory().least()));
+  EXPECT_TRUE(solver.plan(solver.least()));
   auto factored = solver.factorise();
   EXPECT_TRUE(factored);
   Outcome result{*factored, solver.apply_to_ones(), {}, 0};

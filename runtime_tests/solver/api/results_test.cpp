@@ -10,8 +10,9 @@
 #include <numeric>
 #include <random>
 
-#include "solver/api/solver.h"
+#include "espalier/solver/solver.h"
 #include "solver/matrix/grid.h"
+#include "solver/solve/determinant.h"
 #include "solver/support/square_systems.h"
 
 namespace espalier::solver {
@@ -242,7 +243,7 @@ TEST(Determinant, OfAGridOutOfCoreIsThatInCore) {
   factor(in_core);
   options.out_of_core = testing::TempDir();
   Solver outside(make_grid(parse_grid("22x22x22")), options);
-  factor(outside, outside.memory().least_out_of_core());
+  factor(outside, outside.least_out_of_core());
   EXPECT_GT(outside.bytes_to_spill(), 0);
   EXPECT_EQ(outside.determinant().sign(), 1);
   EXPECT_NEAR(outside.determinant().log_modulus(), in_core.determinant().log_modulus(),
@@ -361,8 +362,8 @@ TEST(Schur, OfAPlaneOfAGridIsTheSameInEveryWay) {
       if (way == 3) options.out_of_core = testing::TempDir();
       Solver solver(SymmetricMatrix(grid), options);
       std::optional<Bytes> bound;
-      if (way == 2) bound = solver.memory().least();
-      if (way == 3) bound = solver.memory().least_out_of_core();
+      if (way == 2) bound = solver.least();
+      if (way == 3) bound = solver.least_out_of_core();
       ASSERT_TRUE(solver.plan(bound));
       const auto run = solver.factorise();
       ASSERT_TRUE(run);

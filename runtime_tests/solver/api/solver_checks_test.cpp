@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "solver/api/solver.h"
+#include "espalier/solver/solver.h"
 #include "solver/matrix/check_matrix.h"
 #include "solver/matrix/grid.h"
 #include "solver/runtime/runtime.h"
@@ -63,6 +63,22 @@ void expect_refused(Call call, const std::string& says) {
   } catch (const InvalidInput& error) {
     EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
   }
+}
+
+TEST(SolverChecks, RefuseComplexMatricesToo) {
+  const ComplexMatrix hermitian = {
+      ComplexSymmetry::kHermitian, 2, {0, 2, 3}, {0, 1, 1}, {{2, 0}, {0, 1}, {3, 0}}};
+  ComplexMatrix beyond = hermitian, other = hermitian, not_real = hermitian;
+  beyond.row[1] = 5;
+  other.symmetry = ComplexSymmetry::kSymmetric;
+  not_real.value[0] = {2, 1};
+  expect_refused([&] { Solver(ComplexMatrix(beyond), {}); }, "row 5 is not in 0");
+  expect_refused([&] { Solver(ComplexMatrix(not_real), {}); }, "(0, 0)");
+  Solver solver(ComplexMatrix(hermitian), {});
+  expect_refused([&] { solver.replace_values(beyond); }, "row 5 is not in 0");
+  expect_refused([&] { solver.replace_values(other); }, "another symmetry");
+  ASSERT_TRUE(solver.plan(std::nullopt));
+  EXPECT_TRUE(solver.factorise()) << "the values are those that there were";
 }
 
 TEST(SolverChecks, RefuseMatricesThatCannotBe) {

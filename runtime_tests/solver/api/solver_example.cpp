@@ -6,6 +6,8 @@
 //
 // Argument: the file to save to. Every solution's residual is checked here.
 
+#include <espalier/solver/solver.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,8 +15,6 @@
 #include <optional>
 #include <stdexcept>
 #include <vector>
-
-#include "solver/api/solver.h"
 
 namespace {
 
@@ -82,7 +82,7 @@ void run(const char* path) {
   options.workers = 2;
   {
     Solver solver(make_matrix(0.3), options);
-    const auto planned = solver.plan(solver.memory().least());
+    const auto planned = solver.plan(solver.least());
     if (!planned) throw std::runtime_error(planned.error().message());
     factorise(solver);
     solve_and_check(solver, make_matrix(0.3), Operation::kPlain, "first values");

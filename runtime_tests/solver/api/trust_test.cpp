@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "solver/api/solver.h"
+#include "espalier/solver/solver.h"
 #include "solver/matrix/general_matrix.h"
 
 namespace espalier::solver {
@@ -80,7 +80,7 @@ Answer solve(InputMatrix&& matrix, const SolverOptions& options, Vector b,
              bool least = false) {
   Solver solver(std::move(matrix), options);
   std::optional<Bytes> bound;
-  if (least) bound = solver.memory().least();
+  if (least) bound = solver.least();
   EXPECT_TRUE(solver.plan(bound));
   const auto run = solver.factorise();
   EXPECT_TRUE(run);

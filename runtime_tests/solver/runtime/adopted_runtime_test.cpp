@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "solver/api/solver.h"
+#include "espalier/solver/solver.h"
 #include "solver/matrix/grid.h"
 #include "solver/runtime/runtime.h"
 #include "solver/support/temporary_file.h"
@@ -118,7 +118,7 @@ Solved run(Solver& solver, std::optional<Bytes> bound) {
 
 Solved run_alone(const char* grid, FactorKind kind) {
   Solver solver(make_grid(parse_grid(grid)), always_on_runtime(kind));
-  return run(solver, solver.memory().least());
+  return run(solver, solver.least());
 }
 
 std::string policy_of_program() {
@@ -143,7 +143,7 @@ TEST(AdoptedRuntime, SolvesBesideTheTasksOfAProgram) {
       Solver solver(runtime, make_grid(parse_grid("12x12x12")),
                     always_on_runtime(FactorKind::kLdlt));
       EXPECT_FALSE(solver.without_runtime());
-      const Solved beside = run(solver, solver.memory().least());
+      const Solved beside = run(solver, solver.least());
       EXPECT_EQ(beside.x, alone.x);
       EXPECT_LE(beside.backward_error, 1e-15);
       EXPECT_FALSE(program.closed_one_ended());

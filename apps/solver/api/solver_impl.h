@@ -1,0 +1,235 @@
+#pragma once
+
+// What stands behind Solver. Every step of every phase is named here, and nowhere else.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "solver/api/numeric.h"
+#include "solver/api/solver.h"
+#include "solver/matrix/matrix_part.h"
+#include "solver/refine/refine.h"
+#include "solver/refine/singularity.h"
+
+struct espalier_plan;
+
+namespace espalier::solver {
+
+class NodeOrder;
+class ScaledPermutation;
+class SectionReader;
+
+struct SavedSystem;
+struct SystemFacts;
+struct TreeMapping;
+
+/// A Solver: functions of its names are its own, said there. One that was loaded or that
+/// is made on a communicator is the same object.
+struct __attribute__((visibility("hidden"))) Solver::Impl {
+  /// What a solver has beside this on several processes: solver_processes.h.
+  struct Processes;
+
+  /// @param runtime  null: it starts one where it needs one
+  Impl(Runtime* runtime, InputMatrix&& matrix, const SolverOptions& options,
+       const std::function<void(std::string_view)>& step);
+  Impl(Runtime* runtime, ComplexMatrix&& matrix, const SolverOptions& options,
+       const std::function<void(std::string_view)>& step);
+  Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options);
+  Impl(Communicator& communicator, std::optional<InputMatrix>&& matrix,
+       const SolverOptions& options, const std::function<void(std::string_view)>& step);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void save(const std::string& path) const;
+  [[nodiscard]] static std::unique_ptr<Impl> load(Runtime* runtime,
+                                                  const std::string& path,
+                                                  const SolverOptions& options);
+  [[nodiscard]] static std::unique_ptr<Impl> load(Communicator& communicator,
+                                                  const std::string& path,
+                                                  const SolverOptions& options);
+
+  [[nodiscard]] FactorKind kind() const { return tree_.kind; }
+  [[nodiscard]] Precision precision() const { return options_.precision; }
+  [[nodiscard]] std::optional<ComplexSymmetry> complex() const {
+    return analysis_.permuted.complex;
+  }
+  [[nodiscard]] bool spills() const { return !options_.out_of_core.empty(); }
+  [[nodiscard]] const MemoryAccount& memory() const;
+  [[nodiscard]] Bytes least() const;
+  [[nodiscard]] Bytes least_out_of_core() const;
+  [[nodiscard]] Bytes least_for_plan() const;
+  [[nodiscard]] const Analysis& analysis() const { return analysis_; }
+  [[nodiscard]] const PreparedMatrix& prepared() const { return prepared_; }
+  [[nodiscard]] const AssemblyTree& tree() const { return tree_; }
+  [[nodiscard]] Seconds analyse_seconds() const { return analyse_seconds_; }
+  [[nodiscard]] bool without_runtime() const { return whole_; }
+
+  [[nodiscard]] tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
+
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise(
+      const std::function<void(double)>& progress);
+
+  void replace_values(const InputMatrix& matrix);
+  void replace_values(const ComplexMatrix& matrix);
+
+  [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs,
+                               Operation operation, std::span<const std::int64_t> rows);
+  [[nodiscard]] std::vector<double> apply_to_ones(Operation operation) const;
+
+  [[nodiscard]] Determinant determinant() const;
+
+  void schur(std::span<double> block) const;
+
+  [[nodiscard]] std::vector<double> null_space_basis(Operation operation);
+
+  void release_factor();
+
+  [[nodiscard]] Bytes factor_growth() const { return factor_growth_; }
+  [[nodiscard]] Bytes peak_resident() const;
+  [[nodiscard]] SpillFile::Counters spilled() const;
+  [[nodiscard]] const Lease* lease() const { return lease_.get(); }
+  [[nodiscard]] Bytes bytes_to_spill() const { return spill_bytes_; }
+  [[nodiscard]] std::int64_t null_space() const { return facts_.null_space; }
+  [[nodiscard]] bool singular() const;
+
+  [[nodiscard]] ProcessFacts process_facts() const;
+
+ private:
+  Impl(Runtime* runtime, const SolverOptions& options);
+  void begin(InputMatrix&& matrix, const std::function<void(std::string_view)>& step,
+             const ComplexMatrix* numbers = nullptr);
+  void prepare_runtime();
+  [[nodiscard]] AnalyseOptions analyse_options(FactorKind kind) const;
+  void analyse_given(InputMatrix&& matrix, bool whole = false);
+  void analyse_inner(const InputMatrix& matrix);
+  void build(FactorKind kind);
+  [[nodiscard]] bool may_be_whole() const;
+  [[nodiscard]] Flops whole_flops(FactorKind kind) const;
+  [[nodiscard]] bool is_small(FactorKind kind) const;
+  [[nodiscard]] bool join_blocks();
+
+  // On several processes.
+  void check_options_together() const;
+  void begin_together(std::optional<InputMatrix>&& matrix,
+                      const std::function<void(std::string_view)>& step);
+  void share_analysis(std::optional<InputMatrix>&& matrix);
+  void open_channel();
+  void build_together(FactorKind kind);
+  void list_mappings();
+  void evaluate(TreeMapping&& mapping);
+  void foresee_baselines();
+  void take(const TreeMapping& mapping);
+  [[nodiscard]] Bytes matrix_bytes() const;
+  [[nodiscard]] Bytes matrix_bytes_now() const;
+  [[nodiscard]] tl::expected<void, Infeasible> plan_together(std::optional<Bytes> bound);
+  [[nodiscard]] Infeasible too_little(Bytes bound, Bytes least) const;
+  void replace_together(const InputMatrix& matrix);
+  [[nodiscard]] SystemFacts system_facts() const;
+  void save_together(const std::string& path) const;
+  void load_together(SectionReader& file, std::vector<WorkerRange>&& group);
+  void close_channel();
+
+  /// Numbers in a vector, and those of variables that are eliminated.
+  [[nodiscard]] std::int32_t vector_size() const {
+    return analysis_.permuted.vector_size();
+  }
+  [[nodiscard]] std::int32_t inner_size() const {
+    return analysis_.permuted.parts() * analysis_.symbolic.inner();
+  }
+  [[nodiscard]] ScaledPermutation map(Operation operation) const;
+  /// The matrix, or what of it is at this process.
+  [[nodiscard]] MatrixPart matrix() const;
+  /// The factor is given up: by a plan, by new values.
+  void forget_factor();
+  /// Takes the one that was given, or starts one.
+  void start_runtime();
+  void open_spill_file();
+  /// Of a number that decides how to go on: the least that any process has.
+  [[nodiscard]] std::int32_t agree(std::int32_t value) const;
+  [[nodiscard]] NodeOrder node_order() const;
+  [[nodiscard]] Bytes reserve_bytes();
+  [[nodiscard]] Bytes solve_bytes(std::int32_t nrhs) const;
+  [[nodiscard]] Bytes bare_solve_bytes(std::int32_t nrhs) const;
+  [[nodiscard]] Bytes refining_bytes(std::int32_t nrhs, std::int32_t basis) const;
+  [[nodiscard]] Bytes estimating_bytes(std::int32_t basis) const;
+  [[nodiscard]] AssemblyOptions assembly_options() const;
+  [[nodiscard]] FactorInput input() const;
+  [[nodiscard]] PivotOptions pivot_options() const;
+  [[nodiscard]] LowRankOptions low_rank_options() const;
+  void measure_entries();
+  /// Threads that compute.
+  [[nodiscard]] std::int32_t workers() const { return whole_ ? 1 : options_.workers; }
+  [[nodiscard]] std::int32_t least_basis() const;
+  [[nodiscard]] std::int32_t basis_within_bound(
+      std::int32_t nrhs, const std::function<Bytes(std::int32_t)>& bytes) const;
+  [[nodiscard]] std::int32_t refining_basis(std::int32_t nrhs) const;
+  [[nodiscard]] std::int32_t estimating_basis(std::int32_t nrhs) const;
+
+  void account();
+  void measure() const;
+  [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
+                                                      std::int64_t entries);
+  [[nodiscard]] tl::expected<Bytes, Infeasible> take_lease(std::optional<Bytes> bound);
+  [[nodiscard]] Bytes least_inside() const;
+  [[nodiscard]] Bytes most_inside() const;
+  void drop_factor();
+  void check_room(std::optional<Bytes> bound) const;
+  void spill_to(Bytes tree_bound);
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_once(
+      double zero, const std::function<void(double)>& progress);
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_until_clear(
+      const std::function<void(double)>& progress);
+  [[nodiscard]] double doubtful_pivot() const;
+  [[nodiscard]] NullQuotient null_vector_quotient();
+  void with_open_solve(std::int32_t nrhs, const std::function<void()>& body);
+  [[nodiscard]] std::int32_t nrhs_at_once(std::int32_t nrhs);
+  [[nodiscard]] BlockOperator factored(bool transposed);
+  /// @param most  right-hand sides that there is memory for; b may hold fewer
+  [[nodiscard]] RefineOptions refine_options(Operation operation, std::int32_t most);
+  void solve_block(std::span<double> b, std::int32_t most, Operation operation,
+                   std::span<const std::int32_t> rows, Solution& solution);
+  [[nodiscard]] bool lost_a_row() const;
+  void estimate(std::span<const double> b, std::span<const double> x, Operation operation,
+                std::int32_t most, Solution& solution);
+  [[nodiscard]] bool needs_estimate(std::span<const double> b, std::span<const double> x,
+                                    double strict) const;
+  void judge(Solution& solution) const;
+
+  SolverOptions options_;
+  PreparedMatrix prepared_;
+  Analysis analysis_;
+  Seconds analyse_seconds_ = 0;
+  double largest_entry_ = 0;
+  std::int32_t tree_workers_ = 1;  // that the tree was built for
+  bool whole_ = false;             // one node, run by the calling thread
+  AssemblyTree tree_;
+  Runtime* given_runtime_ = nullptr;
+  std::optional<Runtime> own_runtime_;
+  Runtime* runtime_ = nullptr;  // one of the two; null: the calling thread does it all
+  std::unique_ptr<Lease> lease_;
+  std::unique_ptr<Processes> processes_;  // null: one
+  std::unique_ptr<Numeric> numeric_;
+  std::unique_ptr<espalier_plan, void (*)(espalier_plan*)> plan_;
+  mutable MemoryAccount memory_;
+  mutable bool measured_ = false;  // its baseline and its peak are known
+  std::optional<Bytes> bound_;
+  bool planned_ = false;
+  bool has_values_ = true;  // false: those that were given did not fit
+  bool factored_ = false;
+
+  // Solutions refined at once: GMRES keeps 61 vectors beside them.
+  static constexpr std::int32_t kBlock = 16;
+
+  Bytes spill_bytes_ = 0;
+  std::shared_ptr<SpillFile> file_;
+  Bytes factor_growth_ = 0, peak_resident_ = 0;
+  PivotFacts facts_;  // of the last factorise()
+};
+
+}  // namespace espalier::solver

@@ -1,0 +1,230 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/model/error.h"
+#include "espalier/solver/export.h"
+#include "espalier/solver/matrix.h"
+#include "espalier/solver/options.h"
+#include "espalier/solver/results.h"
+
+namespace espalier::solver {
+
+class Communicator;
+class Lease;
+class Runtime;
+
+// Behind the interface: what Solver shows of itself to the program and to tests.
+struct Analysis;
+struct AssemblyTree;
+struct MemoryAccount;
+struct PreparedMatrix;
+
+/// @throws InvalidInput naming the option and the value; what depends on this machine is
+///         for Runtime to say
+ESPALIER_SOLVER_EXPORT void check(const SolverOptions& options);
+
+/// What a construction may add to the resident set for a matrix of so many entries, as it
+/// was given, beside that matrix and the runtime: rather too much. Graphs of several
+/// levels while ordering, the scaled matrix, the structure of the factor.
+[[nodiscard]] ESPALIER_SOLVER_EXPORT Bytes analysis_bytes(std::int64_t order,
+                                                          std::int64_t entries);
+
+/// A sparse system, real or complex, from the matrix to solutions, inside a bound on the
+/// resident set of the process. Phases in order: construction analyses; plan();
+/// factorise(); solve() any number of times; plan() and factorise() again within another
+/// bound or, after replace_values(), with other values on the same pattern.
+///
+/// Of a complex matrix vectors are arrays of real and imaginary parts in turn, and A^T
+/// stands for A^H, the transposed of the real matrix that maps such arrays: ComplexSolver
+/// puts that in terms of complex numbers. Complex matrices are for one process.
+///
+/// On several processes all that is not const is collective, as are save() and load();
+/// options are the same everywhere, those of one process: workers, bound, directory.
+/// Process 0 analyses the matrix. All processes then have the structure of the factor,
+/// the permutation and the vectors; of the matrix, the fronts and the factor each has its
+/// part. The task tree is mapped onto processes when the bound is known (plan()), since a
+/// process has less of it the more of it is shared. What a Solver tells of memory is this
+/// process's; least() is the least bound with which no process has too little.
+class ESPALIER_SOLVER_EXPORT Solver {
+ public:
+  /// Analyses the matrix, starts the runtime, unless the system is small
+  /// (SolverOptions::runtime_flops), and measures what is resident. Several solvers may
+  /// exist in a process: they share one runtime and so need the same workers and
+  /// scheduler, and each has a bound on the whole process.
+  ///
+  /// With a runtime that is given, which must outlive the solver, nothing is started:
+  /// workers and scheduler are the runtime's, whatever the options say.
+  /// @param step  told what is being done; may be empty
+  /// @throws InvalidInput for a matrix or options that cannot be (check_matrix.h,
+  ///         check()), and as analyse() and require_kind() do; Busy, MemoryLimit, Error
+  ///         as Runtime; BudgetExceeded, with the budget that would do
+  Solver(InputMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  Solver(Runtime& runtime, InputMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  /// Of a complex matrix: with both triangles or, as its symmetry says, the lower one.
+  Solver(ComplexMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  Solver(Runtime& runtime, ComplexMatrix&& matrix, const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  /// On the processes of a communicator, which outlives the solver; on one that is alone,
+  /// as above.
+  /// @param matrix  at process 0; none elsewhere
+  /// @throws InvalidInput as above, at every process; for options that need one process
+  ///         alone: another scheduler, a budget, a recorded run, a Schur complement
+  Solver(Communicator& communicator, std::optional<InputMatrix>&& matrix,
+         const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  /// Collective on several processes.
+  ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  /// Writes what solve() needs, after factorise(): loading takes the place of analysis
+  /// and factorisation. An older file of that name stays when anything fails.
+  ///
+  /// On P processes each writes its part: process 0 `path`, process k `path`.k. All have
+  /// the number of parts and of this save in them.
+  /// @throws InvalidInput before factorise(), FileError; InvalidInput at every process
+  ///         that names the file, on several
+  void save(const std::string& path) const;
+  /// A solver that save() wrote, ready to solve and to factorise again. Its factor is in
+  /// memory. Kind, precision, preparation, ordering and pivot threshold are the file's;
+  /// `options` gives the others.
+  /// @throws FileError saying what is wrong with the file, InvalidInput as Runtime
+  [[nodiscard]] static std::unique_ptr<Solver> load(const std::string& path,
+                                                    const SolverOptions& options = {});
+  [[nodiscard]] static std::unique_ptr<Solver> load(Runtime& runtime,
+                                                    const std::string& path,
+                                                    const SolverOptions& options = {});
+  /// On as many processes as saved it.
+  /// @throws InvalidInput at every process: with both numbers, where they differ; naming
+  ///         the part that is missing, broken or of another save
+  [[nodiscard]] static std::unique_ptr<Solver> load(Communicator& communicator,
+                                                    const std::string& path,
+                                                    const SolverOptions& options = {});
+
+  [[nodiscard]] FactorKind kind() const;
+  [[nodiscard]] Precision precision() const;
+  /// The symmetry of a complex matrix; none: the matrix is real.
+  [[nodiscard]] std::optional<ComplexSymmetry> complex() const;
+  /// Whether a directory for what does not fit was given.
+  [[nodiscard]] bool spills() const;
+  /// Where the calling thread works alone the process is measured when this is first
+  /// asked for, or by plan() with a bound or a budget: what the factor takes by then is
+  /// not in the baseline, but it is in the peak.
+  [[nodiscard]] const MemoryAccount& memory() const;
+  /// Least bound that suffices, in core.
+  [[nodiscard]] Bytes least() const;
+  /// The same out of core, where a directory was given.
+  [[nodiscard]] Bytes least_out_of_core() const;
+  /// Least bound that plan() takes here, out of core where a directory was given; with a
+  /// budget that of the least lease.
+  [[nodiscard]] Bytes least_for_plan() const;
+  [[nodiscard]] const Analysis& analysis() const;
+  [[nodiscard]] const PreparedMatrix& prepared() const;
+  [[nodiscard]] const AssemblyTree& tree() const;
+  [[nodiscard]] Seconds analyse_seconds() const;
+  /// Whether the system is small enough to be factored and solved by the calling thread.
+  [[nodiscard]] bool without_runtime() const;
+
+  /// Plans for a bound on the process. A factor that there was is given up.
+  ///
+  /// With a budget, a lease is taken of what the bound leaves beside the baseline, or of
+  /// all that is left in the budget where that is less.
+  /// @param bound  no value: unbounded, with a budget: the most that could be of use
+  /// @return Infeasible with the least bound, in core or with the directory that was
+  /// given; with the least budget, where the lease cannot be had: there is no plan then
+  [[nodiscard]] tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
+
+  /// After plan(). NotPositiveDefinite::column is a column of the matrix as it was read,
+  /// 0-based.
+  /// @param progress  told the part that is done, now and then; what it throws ends the
+  ///                  factorisation and is thrown here when no task runs any more
+  /// @throws Error, FileError when the runtime, the system or the spill file fails;
+  ///         InvalidInput before plan() and after values that did not fit
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise(
+      const std::function<void(double)>& progress = {});
+
+  /// Takes new values for the next factorise(): same pattern, same plan, same scaling.
+  /// @throws InvalidInput for a matrix that cannot be, or that has an entry outside the
+  ///         pattern: there are no values then until others do fit
+  /// On several processes: it is read at process 0.
+  void replace_values(const InputMatrix& matrix);
+  /// @param matrix  of the symmetry of the first one
+  void replace_values(const ComplexMatrix& matrix);
+
+  /// b := A^-1 b, or A^-T b, for `nrhs` vectors one after the other, after
+  /// factorise(); in the order of the matrix as it was read.
+  /// @param rows  where b may have entries, increasing; empty: anywhere
+  /// @throws InvalidInput before factorise(), for b of another length than n times
+  ///         `nrhs` or with an entry that is not finite, and for rows that cannot be
+  [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs = 1,
+                               Operation operation = Operation::kPlain,
+                               std::span<const std::int64_t> rows = {});
+  /// op(A) times the vector of ones: a right-hand side whose solution is known.
+  [[nodiscard]] std::vector<double> apply_to_ones(
+      Operation operation = Operation::kPlain) const;
+
+  /// Of the matrix, after factorise(): zero where it is singular() to working precision.
+  /// Where pivots were perturbed it is that of a matrix nearby.
+  /// @throws InvalidInput before factorise() and on several processes
+  [[nodiscard]] Determinant determinant() const;
+
+  /// The Schur complement of the other variables' block on SolverOptions::schur, after
+  /// factorise(): A_kk - A_ki A_ii^-1 A_ik, the whole of it, column by column. It stands
+  /// in memory with the factor, inside the bound; `block` is the caller's.
+  /// @param block  as many entries as there are such variables, squared
+  /// @throws InvalidInput before factorise(), for a block of another size, where no
+  ///         variables were named and where A_ii is singular: there is none then
+  void schur(std::span<double> block) const;
+
+  /// An orthonormal basis of the null space, null_space() vectors one after the other (of
+  /// a complex matrix twice as many, which span it as parts of complex numbers), of
+  /// A or of its transpose, after factorise(): inverse iterations on the factor, whose
+  /// zero pivots stand for it, and corrections until it is a null space by rows.
+  /// @throws InvalidInput before factorise(), and where pivots were perturbed: nothing is
+  ///         known of a null space then; Error where vectors do not become null vectors:
+  ///         the estimate was wrong
+  [[nodiscard]] std::vector<double> null_space_basis(
+      Operation operation = Operation::kPlain);
+
+  /// Gives the factor up and keeps the plan: room for what comes before the next one.
+  void release_factor();
+
+  /// Growth of the resident set during factorise(): its peak less the baseline. Not
+  /// measured where neither StarPU nor a bound is there.
+  [[nodiscard]] Bytes factor_growth() const;
+  /// VmHWM of the process from its start, over all phases.
+  [[nodiscard]] Bytes peak_resident() const;
+  /// What went to the spill file and came back, so far.
+  [[nodiscard]] SpillCounters spilled() const;
+  /// Of the budget; null: none, or no plan yet.
+  [[nodiscard]] const Lease* lease() const;
+  /// Bytes that plan() sends to the spill file.
+  [[nodiscard]] Bytes bytes_to_spill() const;
+  /// Dimension of the null space as the last factorise() estimated it; kept by save().
+  [[nodiscard]] std::int64_t null_space() const;
+  /// Whether the matrix is singular to working precision: by its structure, by zero
+  /// pivots, or by a null vector that was found where pivots were doubtful. Kept
+  /// likewise.
+  [[nodiscard]] bool singular() const;
+
+  /// Nothing on one process.
+  [[nodiscard]] ProcessFacts process_facts() const;
+
+  struct Impl;
+
+ private:
+  explicit Solver(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace espalier::solver
