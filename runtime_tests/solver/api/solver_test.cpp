@@ -81,7 +81,7 @@ TEST(Solver, TellsALeastBoundAfterAFactorisationWithoutOne) {
   for (const FactorKind kind : {FactorKind::kCholesky, FactorKind::kLu}) {
     SolverOptions options;
     options.kind = kind;
-    Solver solver(make_grid(parse_grid("20x20x20")), options);
+    Solver solver(make_grid(parse_grid("24x24x24")), options);
     ASSERT_TRUE(solver.without_runtime());
     ASSERT_TRUE(solver.plan(std::nullopt));
     ASSERT_TRUE(solver.factorise());
