@@ -78,5 +78,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libespalier0 (${same}), python3:any")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "python3-scipy")
 set(CPACK_DEBIAN_ADAPTERS_PACKAGE_DEPENDS "libespalier0 (${same})")
+# libespalier_solver_mpi.so, for PETSc on several processes.
+set(CPACK_DEBIAN_ADAPTERS_PACKAGE_RECOMMENDS "espalier (${same})")
 
 include(CPack)
