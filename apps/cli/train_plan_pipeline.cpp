@@ -1,4 +1,5 @@
 // espalier train-plan pipeline: schedules of micro-batches through stages.
+// One subcommand from its options to its answer: over 300 lines.
 
 #include "cli/train_plan_pipeline.h"
 

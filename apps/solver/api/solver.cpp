@@ -365,6 +365,17 @@ RefineOptions Solver::Impl::refine_options(Operation operation, std::int32_t mos
   return options;
 }
 
+namespace {
+
+void keep_worst(Refinement& worst, const Refinement& one) {
+  worst.steps = std::max(worst.steps, one.steps);
+  worst.gmres_steps += one.gmres_steps;
+  worst.backward_error = std::max(worst.backward_error, one.backward_error);
+  worst.strict = std::max(worst.strict, one.strict);
+}
+
+}  // namespace
+
 void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
                                Operation operation, std::span<const std::int32_t> rows,
                                Solution& solution) {
@@ -396,10 +407,7 @@ void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
   const Refinement one =
       solver::refine(matrix(), rhs, x, nrhs, factored(transposed), refining_options);
   Refinement& worst = solution.refinement;
-  worst.steps = std::max(worst.steps, one.steps);
-  worst.gmres_steps += one.gmres_steps;
-  worst.backward_error = std::max(worst.backward_error, one.backward_error);
-  worst.strict = std::max(worst.strict, one.strict);
+  keep_worst(worst, one);
   for (std::size_t k = 0; k < b.size(); k += n) {
     const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
     if (needs_estimate(side, found, one.strict))

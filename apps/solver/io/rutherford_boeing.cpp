@@ -1,5 +1,3 @@
-// More than 300 lines: one reader of a format with many fields.
-//
 // One format: header, pointers, values, each kind of number: over 300 lines.
 
 #include "solver/io/rutherford_boeing.h"

@@ -78,14 +78,7 @@ class Factorisation {
         children_left_(tree_.nodes.size()),
         tiled_(tree_.nodes.size()),
         group_(runtime) {
-    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
-      arguments_[i] = {this, static_cast<std::int32_t>(i)};
-      if (!takes_part(i)) continue;
-      ++nodes_left_;
-      for (const TaskId child : tree_.tasks.children(task_id(i)))
-        if (takes_part(index(child))) ++children_left_[i];
-      work_ += tree_.tasks.work(task_id(i));
-    }
+    count_nodes();
     if (plan != nullptr) {
       check_policy(espalier_job_begin(&job_, plan, runtime.context()));
       meter_.attach(job_);
@@ -154,6 +147,17 @@ class Factorisation {
     Factorisation* self;
     std::int32_t node;
   };
+
+  void count_nodes() {
+    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
+      arguments_[i] = {this, static_cast<std::int32_t>(i)};
+      if (!takes_part(i)) continue;
+      ++nodes_left_;
+      for (const TaskId child : tree_.tasks.children(task_id(i)))
+        if (takes_part(index(child))) ++children_left_[i];
+      work_ += tree_.tasks.work(task_id(i));
+    }
+  }
 
   static void open_task(void* /*buffers*/[], void* argument) noexcept {
     const auto& [self, node] = *static_cast<const Argument*>(argument);

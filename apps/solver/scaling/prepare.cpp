@@ -1,7 +1,5 @@
-// More than 300 lines: what prepares a matrix and what refills it are one another's
-// opposite, and share their tables.
-//
-// One table of what each kind of matrix is prepared by, and the ways: over 300 lines.
+// What prepares a matrix and what refills it are one another's opposite, and share their
+// tables: over 300 lines.
 
 #include "solver/scaling/prepare.h"
 

@@ -1,4 +1,5 @@
 // Who has what of shared fronts, and what it takes: no processes needed.
+// The cases of one subject, which share their instances: over 300 lines.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,3 @@
-// More than 300 lines: every way to walk over the caller's arrays is here, once.
-//
 // Every form in which a matrix may be given, and one loop for each: over 300 lines.
 
 #include "solver/api/c/given_matrix.h"
