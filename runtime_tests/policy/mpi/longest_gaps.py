@@ -16,12 +16,10 @@ one after the other; its gap is that of its longest standing, and a job over 0.2
 as one run over 0.2 s.
 
 With --busy every core runs an endless loop beside. With --first jobs have the cores before
-all else that runs on the machine, which is then as good as quiet (SCHED_RR, needs root;
-`nice` does nothing between sessions where the kernel shares the cores out by session,
-/proc/sys/kernel/sched_autogroup_enabled). Cases take turns, those with the fewest runs
-first; interrupted, it prints what it has. Of jobs that failed or stood still, FOLDER gets
-the output, the reports, the traces of all tasks and, where a job did not end, the stacks of
-its processes if there is gdb.
+all else that runs on the machine, which is then as good as quiet (SCHED_RR, needs root).
+Cases take turns, until each has N runs; interrupted, it prints what it has. Of jobs that
+failed or stood still, FOLDER gets the output, the reports, the traces of all tasks and,
+where a job did not end, the stacks of its processes if there is gdb.
 """
 
 import argparse
@@ -236,7 +234,7 @@ def run_all(cases, options, runner, begin):
         left = [c for c in cases if c.runs < options.runs and len(c.failures) < 20]
         if not left:
             return
-        runner.run_once(min(left, key=lambda c: (c.runs, c.jobs)))
+        runner.run_once(min(left, key=lambda c: c.jobs))
         if time.monotonic() - told > 300:
             told = time.monotonic()
             print_table(cases, told - begin)
