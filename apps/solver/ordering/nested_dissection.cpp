@@ -18,7 +18,7 @@ constexpr std::int32_t kCoarsenAgain = 2000;  // vertices from which on levels a
 constexpr std::int32_t kOneTask = 4000;       // vertices up to which a piece is one task
 
 constexpr std::int32_t kLarge = 200'000, kTiny = 20'000;  // vertices of a whole graph
-constexpr std::int32_t kFirst = 16;  // parts of a large graph that are first pieces
+constexpr std::int32_t kFirst = 128;  // parts of a large graph that are first pieces
 constexpr std::int32_t kCandidatesOfFirst = 8, kPassesOfSmall = 4, kDrawsOfTiny = 4;
 
 // A thread for less than a task of its own would cost more than it brings.
