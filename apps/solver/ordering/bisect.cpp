@@ -21,14 +21,21 @@ Partition projected(const Partition& coarse, const std::vector<std::int32_t>& ma
   return fine;
 }
 
-// Of separators that grow by vertices, from two seeds, and one from an edge cut.
-Partition best_of_coarsest(const Levels& levels, std::uint64_t seed) {
+// Of each three, two grow by vertices and one is made from an edge cut.
+std::vector<Partition> candidates(const Levels& levels, std::uint64_t seed,
+                                  const Effort& effort) {
   const Graph& graph = *levels.graphs.back();
-  Partition candidates[] = {grown_partition(graph, seed),
-                            partition_from_cut(graph, levels.edges.back(), seed + 1),
-                            grown_partition(graph, seed + 2)};
-  for (Partition& each : candidates) refine_separator(graph, each);
-  return std::move(*std::ranges::min_element(candidates, is_better));
+  std::vector<Partition> result;
+  for (std::int32_t k = 0; k < effort.candidates; ++k) {
+    result.push_back(k % 3 == 1 ? partition_from_cut(graph, levels.edges.back(), seed + k)
+                                : grown_partition(graph, seed + k));
+    refine_separator(graph, result.back(), effort.passes);
+  }
+  return result;
+}
+
+Partition best_of(std::vector<Partition>&& partitions) {
+  return std::move(*std::ranges::min_element(partitions, is_better));
 }
 
 // The vertices of a graph with a bit.
@@ -195,14 +202,15 @@ class Side {
 
 }  // namespace
 
-Partition bisect(const Piece& piece, std::uint64_t seed) {
-  const Levels& levels = piece.levels;
-  Partition partition = best_of_coarsest(levels, seed);
-  for (std::size_t k = levels.maps.size(); k-- > 0;) {
-    partition = projected(partition, levels.maps[k]);
-    refine_separator(*levels.graphs[k], partition);
-  }
-  return partition;
+Partition bisect(const Levels& levels, std::uint64_t seed, const Effort& effort) {
+  std::vector<Partition> followed = candidates(levels, seed, effort);
+  if (!effort.follow) followed = {best_of(std::move(followed))};
+  for (Partition& each : followed)
+    for (std::size_t k = levels.maps.size(); k-- > 0;) {
+      each = projected(each, levels.maps[k]);
+      refine_separator(*levels.graphs[k], each, effort.passes);
+    }
+  return best_of(std::move(followed));
 }
 
 std::array<Piece, 2> split(Piece&& piece, const Partition& partition, TaskPool& pool) {

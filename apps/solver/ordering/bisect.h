@@ -20,12 +20,20 @@ struct Piece {
   }
 };
 
-/// A separator of the piece: the best of several that grow on the coarsest graph, made
-/// lighter on each level down to the piece itself [HL95, KK98].
+/// How much is done for one separator.
+struct Effort {
+  std::int32_t passes = 2;      ///< of refinement on each level
+  std::int32_t candidates = 3;  ///< on the coarsest
+  bool follow = false;          ///< all of them down to level 0, not the best one alone
+};
+
+/// A separator of level 0: the best of several that grow on the coarsest graph, made
+/// lighter on each level down to the finest [HL95, KK98].
 ///
-/// @return of level 0
-/// @par Cost  O(vertices) and what refine_separator() takes on each level
-[[nodiscard]] Partition bisect(const Piece& piece, std::uint64_t seed);
+/// @par Cost  O(vertices) and what refine_separator() takes on each level, for each
+///            candidate that is followed
+[[nodiscard]] Partition bisect(const Levels& levels, std::uint64_t seed,
+                               const Effort& effort = {});
 
 /// The two sides, with their coarse levels: those of the piece, of which each keeps the
 /// vertices that stand for some of its own. So a graph is coarsened once, not once for

@@ -62,10 +62,11 @@ void match(Matching& matching, std::int32_t one, std::int32_t other) {
 }
 
 // first to last - 1 in an order that is drawn by lot.
-std::vector<std::int32_t> shuffled(std::int32_t first, std::int32_t last) {
+std::vector<std::int32_t> shuffled(std::int32_t first, std::int32_t last,
+                                   std::uint64_t seed) {
   std::vector<std::int32_t> order(last - first);
   std::iota(order.begin(), order.end(), first);
-  std::uint64_t lot = mixed_bits(first);
+  std::uint64_t lot = mixed_bits(first + seed);
   for (std::size_t k = order.size(); k > 1; --k) {
     lot = lot * 6364136223846793005U + 1442695040888963407U;
     std::swap(order[k - 1], order[(lot >> 32) * k >> 32]);
@@ -75,9 +76,10 @@ std::vector<std::int32_t> shuffled(std::int32_t first, std::int32_t last) {
 
 // Those of block `k` with each other; the vertices that stay alone.
 std::vector<std::int32_t> match_block(const Level& level, const VertexBlocks& blocks,
-                                      std::int64_t k, Matching& matching) {
+                                      std::int64_t k, Matching& matching,
+                                      std::uint64_t seed) {
   std::vector<std::int32_t> alone;
-  for (const std::int32_t v : shuffled(blocks.first(k), blocks.first(k + 1))) {
+  for (const std::int32_t v : shuffled(blocks.first(k), blocks.first(k + 1), seed)) {
     if (matching.mate[v] != kAlone) continue;
     const std::int32_t best =
         best_neighbour(level, matching, v, blocks.first(k), blocks.first(k + 1));
@@ -107,14 +109,15 @@ void match_over_neighbours(const Graph& graph, Matching& matching) {
   }
 }
 
-Matching matched(const Level& level, const VertexBlocks& blocks, TaskPool& pool) {
+Matching matched(const Level& level, const VertexBlocks& blocks, TaskPool& pool,
+                 std::uint64_t seed) {
   const Graph& graph = level.graph;
   const auto total = static_cast<double>(total_weight(graph));
   Matching matching{std::vector<std::int32_t>(graph.size(), kAlone),
                     static_cast<std::int64_t>(kHeaviestPair * total / graph.size())};
   std::vector<std::vector<std::int32_t>> alone(blocks.count());
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    alone[k] = match_block(level, blocks, k, matching);
+    alone[k] = match_block(level, blocks, k, matching, seed);
   });
   std::int64_t left = 0;
   for (const auto& of_block : alone)
@@ -280,14 +283,15 @@ class Contraction {
 
 }  // namespace
 
-Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& pool) {
+Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& pool,
+               std::uint64_t seed) {
   Levels levels;
   levels.graphs.push_back(std::move(graph));
   levels.edges.emplace_back();
   while (levels.graphs.back()->size() > most) {
     const Level level{*levels.graphs.back(), levels.edges.back()};
     const VertexBlocks blocks(level.graph.size());
-    const Matching matching = matched(level, blocks, pool);
+    const Matching matching = matched(level, blocks, pool, seed);
     Numbering numbering = numbered(matching, blocks, pool);
     const auto coarse = static_cast<double>(numbering.leader.size());
     if (coarse > kTooFewPairs * level.graph.size()) break;

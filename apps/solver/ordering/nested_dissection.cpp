@@ -17,9 +17,22 @@ constexpr std::int32_t kCoarsest = 200;
 constexpr std::int32_t kCoarsenAgain = 2000;  // vertices from which on levels are shared
 constexpr std::int32_t kOneTask = 4000;       // vertices up to which a piece is one task
 
+constexpr std::int32_t kLarge = 200'000, kTiny = 20'000;  // vertices of a whole graph
+constexpr std::int32_t kFirst = 128;  // parts of a large graph that are first pieces
+constexpr std::int32_t kCandidatesOfFirst = 8, kPassesOfSmall = 4, kDrawsOfTiny = 4;
+
 // A thread for less than a task of its own would cost more than it brings.
 std::int32_t useful(std::int32_t workers, std::int32_t vertices) {
   return std::min(workers, 1 + vertices / (4 * kOneTask));
+}
+
+bool is_spatial(const Partition& partition) {
+  const auto& [one, other, separator] = partition.weight;
+  return separator * separator > 4 * (one + other + separator);
+}
+
+Partition better_of(Partition&& one, Partition&& other) {
+  return is_better(other, one) ? std::move(other) : std::move(one);
 }
 
 class Dissection {
@@ -83,7 +96,7 @@ class Dissection {
   }
   std::array<Part, 2> dissect(Part&& part) {
     coarsen_anew(part.piece);
-    const Partition partition = bisect(part.piece, part.seed);
+    const Partition partition = separator(part);
     order_separator(part, partition);
     std::array<Piece, 2> pieces = split(std::move(part.piece), partition, pool_);
     std::array<Part, 2> sides;
@@ -94,6 +107,34 @@ class Dissection {
       first += sides[side].piece.size();
     }
     return sides;
+  }
+  // The more is done the more a separator matters: where it is larger than those of
+  // meshes in the plane, in the first pieces of a large graph and in all of a small one,
+  // which takes little time.
+  Partition separator(const Part& part) {
+    const bool large = graph_->size() >= kLarge;
+    const Effort usual{.passes = large ? 2 : kPassesOfSmall, .follow = !large};
+    Partition best = bisect(part.piece.levels, part.seed, usual);
+    if (!is_spatial(best)) return best;
+    return large ? followed(part, std::move(best))
+                 : drawn_anew(part, usual, std::move(best));
+  }
+  Partition followed(const Part& part, Partition&& best) {
+    const std::int32_t size = graph_->size();
+    if (part.piece.size() < size / kFirst) return std::move(best);
+    const std::int32_t count = part.piece.size() < size / 3 ? 3 : kCandidatesOfFirst;
+    return better_of(std::move(best), bisect(part.piece.levels, part.seed,
+                                             {.candidates = count, .follow = true}));
+  }
+  // Coarse levels may mislead: other ones are tried.
+  Partition drawn_anew(const Part& part, const Effort& effort, Partition&& best) {
+    const auto& finest = part.piece.levels.graphs.front();
+    const std::int32_t draws = graph_->size() < kTiny ? kDrawsOfTiny : 2;
+    for (std::int32_t k = 1; k < draws; ++k) {
+      const Levels other = coarsen(finest, kCoarsest, pool_, part.seed + k);
+      best = better_of(std::move(best), bisect(other, part.seed + 100 * k, effort));
+    }
+    return std::move(best);
   }
   // Behind the places of the sides.
   void order_separator(const Part& part, const Partition& partition) {

@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::int8_t kSeparator = Partition::kSeparator;
 constexpr double kMostDifference = 0.5;  // of the sides, of the whole
-constexpr double kUneven = 0.3;          // what uneven sides cost
-constexpr std::int32_t kMostPasses = 2;
+// What uneven sides cost: more where separators are a large part of all, and what is left
+// is dense before long.
+constexpr double kUneven = 0.3, kUnevenDense = 10;
 constexpr std::int64_t kLeastPatience = 30, kMostPatience = 60;
 
 std::int64_t most_difference(const Partition& partition) {
@@ -37,9 +38,10 @@ Measure measure(const Partition& partition, std::int64_t most_difference) {
   const auto separator = static_cast<double>(weight[2]);
   const auto total = static_cast<double>(weight[0] + weight[1]) + separator;
   const double uneven = static_cast<double>(difference) / total;
+  const double part = separator / total;
+  const double cost = kUneven + kUnevenDense * part * part;
   return {std::max<std::int64_t>(0, difference - most_difference),
-          separator * (1 + kUneven * uneven * uneven / (1 - uneven * uneven)),
-          difference};
+          separator * (1 + cost * uneven * uneven / (1 - uneven * uneven)), difference};
 }
 
 // Moves of separator vertices to the sides and back again.
@@ -254,9 +256,9 @@ Partition grown_partition(const Graph& graph, std::uint64_t seed) {
   return partition;
 }
 
-void refine_separator(const Graph& graph, Partition& partition) {
+void refine_separator(const Graph& graph, Partition& partition, std::int32_t passes) {
   Mover mover(graph, partition);
-  for (std::int32_t pass = 0; pass < kMostPasses; ++pass)
+  for (std::int32_t pass = 0; pass < passes; ++pass)
     if (!run_pass(separator_of(partition), partition, mover)) break;
 }
 

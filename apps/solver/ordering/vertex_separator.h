@@ -18,8 +18,8 @@ struct Partition {
 
 /// Whether a partition makes less work than another of the same graph: it has less
 /// difference between the sides above half of the whole; then the separator that weighs
-/// less, times 1 + 0.3 u^2 / (1 - u^2) where the sides differ by the part u of the whole;
-/// then the lesser difference.
+/// less, times 1 + (0.3 + 10 s^2) u^2 / (1 - u^2) where the sides differ by the part u
+/// and the separator is the part s of the whole; then the lesser difference.
 [[nodiscard]] bool is_better(const Partition& one, const Partition& other);
 
 /// A separator of a small graph: all vertices are on side 1 but for one that is drawn by
@@ -34,10 +34,11 @@ struct Partition {
 /// separators [AL97]: a vertex of the separator goes to the side where that makes the
 /// separator lightest, be it heavier than before; its neighbours on the other side come
 /// into the separator. At the end of a pass all moves after the best state are taken
-/// back. Two passes at most, the last where it finds nothing better.
+/// back. The last pass is the one that finds nothing better.
 ///
 /// @par Cost  O(vertices), and for each pass the edges of separators times a logarithm
+/// @param passes  at most
 /// @par Test  what is left is a separator, and never a worse one
-void refine_separator(const Graph& graph, Partition& partition);
+void refine_separator(const Graph& graph, Partition& partition, std::int32_t passes = 2);
 
 }  // namespace espalier::solver
