@@ -117,9 +117,9 @@ class ESPALIER_SOLVER_EXPORT Solver {
   [[nodiscard]] std::optional<ComplexSymmetry> complex() const;
   /// Whether a directory for what does not fit was given.
   [[nodiscard]] bool spills() const;
-  /// Where the calling thread works alone the process is measured when this is first
-  /// asked for, or by plan() with a bound or a budget: what the factor takes by then is
-  /// not in the baseline, but it is in the peak.
+  /// Where the calling thread works alone and there is no budget, the process is measured
+  /// when this is first asked for, or by plan() with a bound: panels that are there by
+  /// then are not in the baseline, but they are in the peak.
   [[nodiscard]] const MemoryAccount& memory() const;
   /// Least bound that suffices, in core.
   [[nodiscard]] Bytes least() const;
