@@ -202,14 +202,17 @@ class Side {
 
 }  // namespace
 
-Partition bisect(const Levels& levels, std::uint64_t seed, const Effort& effort) {
+Partition bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
+                 const Effort& effort) {
   std::vector<Partition> followed = candidates(levels, seed, effort);
   if (!effort.follow) followed = {best_of(std::move(followed))};
-  for (Partition& each : followed)
+  pool.for_each_block(std::ssize(followed), [&](std::int64_t c) {
+    Partition& each = followed[c];
     for (std::size_t k = levels.maps.size(); k-- > 0;) {
       each = projected(each, levels.maps[k]);
       refine_separator(*levels.graphs[k], each, effort.passes);
     }
+  });
   return best_of(std::move(followed));
 }
 

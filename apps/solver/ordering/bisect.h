@@ -31,8 +31,8 @@ struct Effort {
 /// lighter on each level down to the finest [HL95, KK98].
 ///
 /// @par Cost  O(vertices) and what refine_separator() takes on each level, for each
-///            candidate that is followed
-[[nodiscard]] Partition bisect(const Levels& levels, std::uint64_t seed,
+///            candidate that is followed; these are shared by the pool
+[[nodiscard]] Partition bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
                                const Effort& effort = {});
 
 /// The two sides, with their coarse levels: those of the piece, of which each keeps the

@@ -1,3 +1,6 @@
+// Above 300 lines: a matching, what it makes of the graph, and the way back from a map
+// alone know the same numbering.
+
 #include "solver/ordering/coarsen.h"
 
 #include <algorithm>

@@ -18,8 +18,8 @@ constexpr std::int32_t kCoarsenAgain = 2000;  // vertices from which on levels a
 constexpr std::int32_t kOneTask = 4000;       // vertices up to which a piece is one task
 
 constexpr std::int32_t kLarge = 200'000, kTiny = 20'000;  // vertices of a whole graph
-constexpr std::int32_t kFirst = 128;  // parts of a large graph that are first pieces
-constexpr std::int32_t kCandidatesOfFirst = 8, kPassesOfSmall = 4, kDrawsOfTiny = 4;
+constexpr std::int32_t kFirst = 32;  // parts of a large graph that are first pieces
+constexpr std::int32_t kCandidatesOfFirst = 6, kPassesOfSmall = 4, kDrawsOfTiny = 4;
 
 // A thread for less than a task of its own would cost more than it brings.
 std::int32_t useful(std::int32_t workers, std::int32_t vertices) {
@@ -114,7 +114,7 @@ class Dissection {
   Partition separator(const Part& part) {
     const bool large = graph_->size() >= kLarge;
     const Effort usual{.passes = large ? 2 : kPassesOfSmall, .follow = !large};
-    Partition best = bisect(part.piece.levels, part.seed, usual);
+    Partition best = bisect(part.piece.levels, part.seed, pool_, usual);
     if (!is_spatial(best)) return best;
     return large ? followed(part, std::move(best))
                  : drawn_anew(part, usual, std::move(best));
@@ -123,7 +123,7 @@ class Dissection {
     const std::int32_t size = graph_->size();
     if (part.piece.size() < size / kFirst) return std::move(best);
     const std::int32_t count = part.piece.size() < size / 3 ? 3 : kCandidatesOfFirst;
-    return better_of(std::move(best), bisect(part.piece.levels, part.seed,
+    return better_of(std::move(best), bisect(part.piece.levels, part.seed, pool_,
                                              {.candidates = count, .follow = true}));
   }
   // Coarse levels may mislead: other ones are tried.
@@ -132,7 +132,8 @@ class Dissection {
     const std::int32_t draws = graph_->size() < kTiny ? kDrawsOfTiny : 2;
     for (std::int32_t k = 1; k < draws; ++k) {
       const Levels other = coarsen(finest, kCoarsest, pool_, part.seed + k);
-      best = better_of(std::move(best), bisect(other, part.seed + 100 * k, effort));
+      best =
+          better_of(std::move(best), bisect(other, part.seed + 100 * k, pool_, effort));
     }
     return std::move(best);
   }

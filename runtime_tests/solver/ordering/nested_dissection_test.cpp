@@ -160,7 +160,7 @@ TEST(Bisection, CutsEveryKindOfGraphAndSplitsWhatItHasCut) {
     piece.vertices.resize(graph.size());
     std::iota(piece.vertices.begin(), piece.vertices.end(), 0);
     piece.levels = coarsen(std::make_shared<const Graph>(graph), 50, pool);
-    const Partition partition = bisect(piece.levels, 1);
+    const Partition partition = bisect(piece.levels, 1, pool);
     expect_separates(graph, partition);
     ASSERT_LT(std::ranges::count(partition.side, 0), graph.size());
     ASSERT_LT(std::ranges::count(partition.side, 1), graph.size());
