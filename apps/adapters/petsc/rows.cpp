@@ -83,8 +83,8 @@ PetscErrorCode Rows::read_pattern(Mat matrix, bool upper, Processes& processes) 
 }
 
 void Rows::release_pattern() {
-  starts_ = {};
-  columns_ = {};
+  decltype(starts_)().swap(starts_);  // = {} would keep the memory
+  decltype(columns_)().swap(columns_);
 }
 
 PetscErrorCode Rows::read_own_values(Mat matrix, const double** values) {
@@ -128,7 +128,7 @@ PetscErrorCode Rows::restore_values(Mat matrix, const Processes& processes) {
   PetscFunctionBegin;
   PetscBool halved = PETSC_FALSE;
   if (processes.several()) {
-    values_ = {};
+    decltype(values_)().swap(values_);
     PetscFunctionReturn(0);
   }
   PetscCall(is_of_type(matrix, MATSEQSBAIJ, &halved));

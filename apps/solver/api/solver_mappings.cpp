@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "espalier/model/free_memory.h"
 #include "solver/api/solver_processes.h"
 #include "solver/distributed/distribute_fronts.h"
 #include "solver/distributed/move_columns.h"
@@ -50,7 +51,7 @@ void Solver::Impl::list_mappings() {
                                             all.communicator.size(), options_.workers))
     evaluate(std::move(mapping));
   foresee_baselines();
-  all.entries_before = std::vector<std::int64_t>();
+  free_memory(all.entries_before);
   const auto least = [&](auto needed) {
     return std::ranges::min_element(
                all.candidates, {},

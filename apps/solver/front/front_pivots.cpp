@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "espalier/model/error.h"
+#include "espalier/model/free_memory.h"
 #include "solver/front/front.h"
 #include "solver/kernels/update.h"
 
@@ -264,7 +265,7 @@ void Front<T>::gather_tail() {
     passed.resize(std::int64_t{slots} * pivots());
     passed.shrink_to_fit();
   }
-  corner_ = {};
+  free_memory(corner_);
   own->tail_row_order.resize(slots);
   own->tail_column_order.resize(slots);
   own->tail_d.resize(2 * std::int64_t{slots});

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/model/free_memory.h"
 #include "solver/io/complex_entries.h"
 #include "solver/io/matrix_market_entries.h"
 #include "solver/io/matrix_market_header.h"
@@ -47,7 +48,7 @@ class Reader {
       text_.fail_at(text.data(), fmt::format("the file ends after {} of {} entries",
                                              read_, header_.entries));
     }
-    chunks = {};
+    free_memory(chunks);
     if (complex()) return std::move(complex_).assembled(symmetry_, size_);
     return assembled();
   }

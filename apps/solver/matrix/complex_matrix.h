@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "espalier/model/free_memory.h"
 #include "espalier/solver/matrix.h"
 #include "solver/matrix/sparse_matrix.h"
 
@@ -37,7 +38,7 @@ template <class RealMatrix>
   result.value.reserve(imaginary.size());
   for (std::size_t k = 0; k < imaginary.size(); ++k)
     result.value.emplace_back(real.value[k], imaginary[k]);
-  real.value = {};
+  free_memory(real.value);
   return result;
 }
 

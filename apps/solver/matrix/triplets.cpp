@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "espalier/model/free_memory.h"
 #include "solver/matrix/permute.h"
 
 namespace espalier::solver {
@@ -15,7 +16,7 @@ std::vector<Value> grouped(std::vector<Value>&& values,
                            std::vector<std::int64_t> next) {
   std::vector<Value> result(values.size());
   for (std::size_t k = 0; k < values.size(); ++k) result[next[column[k]]++] = values[k];
-  values = {};
+  free_memory(values);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "espalier/model/free_memory.h"
 #include "solver/ordering/edge_bisection.h"
 #include "solver/ordering/vertex_blocks.h"
 
@@ -220,17 +221,17 @@ std::array<Piece, 2> split(Piece&& piece, const Partition& partition, TaskPool& 
   auto bits = bits_of_levels(piece.levels, partition);
   std::array sides = {Side(piece, bits[0], kBitOfSide[0], pool),
                       Side(piece, bits[0], kBitOfSide[1], pool)};
-  piece.vertices = std::vector<std::int32_t>();  // {} would free nothing
+  free_memory(piece.vertices);
   Levels levels = std::move(piece.levels);
   if (levels.graphs.size() > 1) {
     levels.graphs[1].reset();
-    levels.edges[1] = std::vector<std::int32_t>();
+    free_memory(levels.edges[1]);
   }
   for (std::size_t k = 1; k < levels.graphs.size(); ++k) {
     for (Side& side : sides) side.add_level(levels, k, bits[k]);
     levels.graphs[k].reset();  // before the next one is there twice
-    levels.edges[k] = std::vector<std::int32_t>();
-    levels.maps[k - 1] = std::vector<std::int32_t>();
+    free_memory(levels.edges[k]);
+    free_memory(levels.maps[k - 1]);
   }
   return {sides[0].finish(levels, bits[0]), sides[1].finish(levels, bits[0])};
 }

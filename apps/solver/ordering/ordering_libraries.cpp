@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "espalier/model/free_memory.h"
 #ifdef ESPALIER_WITH_METIS
 #include <metis.h>
 #endif
@@ -38,7 +39,7 @@ namespace {
                     "ordering 'nd' takes them",
                     graph.start.back()));
   std::vector<std::int32_t> start(graph.start.begin(), graph.start.end());
-  graph.start = std::vector<std::int64_t>();  // {} would free nothing
+  free_memory(graph.start);
   return start;
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "espalier/model/error.h"
+#include "espalier/model/free_memory.h"
 #include "espalier/model/task_tree.h"
 #include "espalier/sequential/tree/best_postorder.h"
 
@@ -83,7 +84,7 @@ std::vector<std::int32_t> front_postorder(const SupernodeTree& tree) {
     task.retained_size = panel_bytes(tree, front);
   }
   const TaskTree task_tree(tasks);
-  tasks = {};
+  free_memory(tasks);
   for (const TaskId task : best_postorder(task_tree).order)
     order.push_back(front_of[index(task)]);
   for (std::int32_t front = 0; front < tree.fronts(); ++front)

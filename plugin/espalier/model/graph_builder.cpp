@@ -8,6 +8,7 @@
 #include <queue>
 
 #include "espalier/model/error.h"
+#include "espalier/model/free_memory.h"
 
 namespace espalier {
 namespace {
@@ -188,7 +189,7 @@ void TaskGraphBuilder::list_inputs() {
   std::vector<DatumId> sorted(reads_.size());
   std::vector<std::size_t> end(first.begin(), first.end() - 1);
   for (const auto& [task, datum] : reads_) sorted[end[index(task)]++] = datum;
-  reads_ = {};
+  free_memory(reads_);
   std::vector<std::size_t> last_reader(graph_.data(), 0);  // 1 + its number
   graph_.first_input_.assign(1, 0);
   graph_.first_input_.reserve(n + 1);

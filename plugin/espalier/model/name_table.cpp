@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "espalier/model/error.h"
+#include "espalier/model/free_memory.h"
 
 namespace espalier {
 
@@ -46,7 +47,7 @@ bool NameTable::add(std::string_view name) {
 }
 
 void NameTable::freeze() {
-  slots_ = {};
+  free_memory(slots_);
   text_.shrink_to_fit();
   end_.shrink_to_fit();
 }
