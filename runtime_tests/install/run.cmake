@@ -46,8 +46,8 @@ endif()
 # Of the solver nothing but its interface can be included.
 file(GLOB_RECURSE headers RELATIVE ${WORK}/moved/include ${WORK}/moved/include/*.h)
 foreach(header IN LISTS headers)
-  if(header MATCHES "solver|training" AND
-     NOT header MATCHES "^espalier/(solver/[a-z_]+|eigen)[.]h$|^espalier_solver[.]h$|^espalier/training/")
+  if(header MATCHES "(^|/)(solver|training)/" AND
+     NOT header MATCHES "^espalier/(solver/[a-z_]+[.]h$|training/)")
     message(FATAL_ERROR "${header} is installed")
   endif()
   file(STRINGS ${WORK}/moved/include/${header} inner REGEX "#include \"(solver|training)/")
