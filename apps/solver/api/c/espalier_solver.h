@@ -4,7 +4,8 @@
 /**
  * @file
  * The sparse direct solver's C interface (C99): A x = b inside a bound on the memory of
- * the process. solver/solver.h is the C++ interface.
+ * the process. espalier/solver/solver.h is the C++ interface. Every promise of the one
+ * header stands here: over 300 lines.
  *
  *     create  ->  plan  ->  factorise  ->  solve, any number of times
  *                              ^  |
