@@ -18,8 +18,11 @@ namespace {
 
 // Factorisations that are made to find out which pivots are zero, at most.
 constexpr int kTries = 3;
-// Of the largest entry: pivots above this part of it are never taken for rounding.
-constexpr double kMostDoubtful = 1e-3;
+// Of the largest entry: pivots above this part of it are never taken for what is left of
+// a zero; and where the factor is one of a matrix that is not so near.
+constexpr double kMostDoubtful = 1e-3, kMostDoubtfulOfRough = 0.1;
+// Tiles may lose so much of the norm together, as a multiple of what one may.
+constexpr double kLossOfTiles = 100;
 constexpr double kHugeSolution = 1e10;
 // BackwardError::strict above which the rows that it is of are not solved for certain.
 constexpr double kExcused = 1e-12;
@@ -160,13 +163,16 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
   return run;
 }
 
-// Smaller pivots may be what rounding left of a zero: its errors are summed along the
-// elimination, over no more than some entries a row.
+// Smaller pivots may be what rounding, or compression, left of a zero: errors are summed
+// along the elimination, over no more than some entries a row.
 double Solver::Impl::doubtful_pivot() const {
-  const double epsilon = numeric_->epsilon();
+  const double epsilon = std::max(numeric_->epsilon(), options_.low_rank);
   const double part =
       std::max(std::cbrt(epsilon * epsilon), 16 * epsilon * analysis_.symbolic.size);
-  return std::min(part, kMostDoubtful) *
+  const double most = epsilon > kEpsilon ? std::max(kMostDoubtfulOfRough,
+                                                    kLossOfTiles * options_.low_rank)
+                                         : kMostDoubtful;
+  return std::min(std::max(part, kLossOfTiles * options_.low_rank), most) *
          (tree_.kind == FactorKind::kCholesky ? 1 : largest_entry_);
 }
 

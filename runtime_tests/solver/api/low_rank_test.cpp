@@ -97,6 +97,32 @@ TEST(LowRank, OfNothingIsWhatItWas) {
   EXPECT_EQ(without.report.tasks, zero.report.tasks);
 }
 
+// A 1 = 0, so that no solution has a right-hand side whose entries have a sum. What
+// compression leaves of the last pivot is far from 0.
+TEST(LowRank, DoesNotHideThatAMatrixIsSingular) {
+  SymmetricMatrix laplacian = make_grid(parse_grid("24x24x24"));
+  std::vector<double> sum(static_cast<std::size_t>(laplacian.size), 0);
+  for (std::int32_t j = 0; j < laplacian.size; ++j)
+    for (auto k = laplacian.column_start[j]; k < laplacian.column_start[j + 1]; ++k)
+      if (laplacian.row[k] != j) {
+        sum[j] += laplacian.value[k];
+        sum[laplacian.row[k]] += laplacian.value[k];
+      }
+  for (std::int32_t j = 0; j < laplacian.size; ++j)
+    laplacian.value[laplacian.column_start[j]] = -sum[j];
+  for (const double tolerance : {1e-2, 1e-4, 1e-8}) {
+    SolverOptions options = with_tolerance(tolerance);
+    options.kind.reset();
+    Solver solver(SymmetricMatrix(laplacian), options);
+    ASSERT_TRUE(solver.plan(std::nullopt));
+    ASSERT_TRUE(solver.factorise());
+    std::vector<double> x(sum.size(), 0);
+    x.front() = 1;
+    const Doubts doubts = solver.solve(x).doubts;
+    EXPECT_TRUE(doubts.any()) << tolerance;
+  }
+}
+
 TEST(LowRank, RefusesWhatItDoesNotCover) {
   const auto refuses = [](const SolverOptions& options) {
     try {

@@ -209,6 +209,19 @@ TEST(Trust, NullSpacesOfManyPartsAreCounted) {
   EXPECT_EQ(answer.pivots.null_space, std::ssize(parts));
 }
 
+// In single precision rounding leaves more than a thousandth of the last pivot.
+TEST(Trust, IsNotGivenToALargeSingularSystemInSinglePrecision) {
+  const std::int32_t k = 300;
+  Given a{k * k, {}};
+  add_neumann(a, 0, k);
+  SolverOptions options = of_kind({});
+  options.precision = Precision::kSingle;
+  Vector b(a.size, 0.0);
+  b[0] = 1;
+  const Doubts doubts = solve(a.matrix(true), options, b).solution.doubts;
+  EXPECT_TRUE(doubts.any());
+}
+
 TEST(Trust, KnowsThatAStructurallySingularMatrixIsSingular) {
   Given a{3, {}};
   a.add(0, 0, 1);
