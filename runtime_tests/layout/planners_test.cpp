@@ -12,6 +12,7 @@
 #include "espalier/layout/exact_layout.h"
 #include "espalier/layout/fit_layout.h"
 #include "espalier/layout/join_pieces.h"
+#include "espalier/layout/layout_budget.h"
 #include "espalier/layout/sweep_layout.h"
 #include "espalier/model/validate_layout.h"
 #include "support/random_buffers.h"
@@ -155,6 +156,19 @@ TEST(JoinedPieces, PutsALargeCutRectangleTogether) {
   const JoinedPieces joined = JoinedPieces::stacked_and_in_rows(pieces);
   EXPECT_LE(joined.pieces().size(), pieces.size() / 150);
   EXPECT_EQ(load(joined.pieces()), load(pieces));
+  expect_valid(buffers, joined.expand(sweep_layout(joined.pieces())));
+}
+
+TEST(JoinedPieces, StayAsTheyAreWhenTheTimeIsOver) {
+  std::mt19937 random(7);
+  const BufferSet buffers(cut_rectangle(random, 30'000, 1'000'000, 1 << 27, 20));
+  const Pieces pieces = pieces_of(buffers.buffers(), 1);
+  const LayoutOptions no_time{.time = 0};
+  LayoutBudget budget(no_time);
+  const JoinedPieces joined = JoinedPieces::stacked_and_in_rows(pieces, &budget);
+  EXPECT_TRUE(budget.was_spent());
+  EXPECT_GT(joined.pieces().size(),
+            JoinedPieces::stacked_and_in_rows(pieces).pieces().size());
   expect_valid(buffers, joined.expand(sweep_layout(joined.pieces())));
 }
 

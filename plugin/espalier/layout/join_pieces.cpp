@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "espalier/layout/layout_budget.h"
 #include "espalier/layout/random.h"
 
 namespace espalier {
@@ -94,12 +95,13 @@ void adopt(JoinTree& tree, const std::vector<std::int32_t>& parts,
 
 // What remains is taken apart and joined anew, preferences shaken, as long as that leaves
 // fewer pieces now and then, and for no more work than a few times the first joining.
-void join_anew(JoinTree& tree, const Coincidence& coincidence) {
+void join_anew(JoinTree& tree, const Coincidence& coincidence, LayoutBudget* budget) {
   constexpr int kPatience = 400;
   const std::size_t most_work = std::max<std::size_t>(100'000, 10 * tree.nodes.size());
   Random random(1);
   std::size_t work = 0;
   for (int failed = 0; failed < kPatience && work < most_work; ++failed) {
+    if (budget != nullptr && budget->look()) return;
     const std::vector<std::int32_t> parts = taken_apart(tree, random);
     work += parts.size();
     JoinTree again;
@@ -134,11 +136,12 @@ JoinedPieces JoinedPieces::stacked(const Pieces& pieces) {
   return {pieces.size(), pieces.sections, std::move(tree)};
 }
 
-JoinedPieces JoinedPieces::stacked_and_in_rows(const Pieces& pieces) {
+JoinedPieces JoinedPieces::stacked_and_in_rows(const Pieces& pieces,
+                                               LayoutBudget* budget) {
   JoinTree tree = leaves_of(pieces);
   const Coincidence coincidence(pieces);
   join_all(tree, coincidence);
-  join_anew(tree, coincidence);
+  join_anew(tree, coincidence, budget);
   return {pieces.size(), pieces.sections, std::move(tree)};
 }
 

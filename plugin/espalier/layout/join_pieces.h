@@ -9,6 +9,8 @@
 
 namespace espalier {
 
+class LayoutBudget;
+
 /// Pieces put together to larger ones, which then move as one.
 ///   stacked   same lifetime: one on the other, the sizes added
 ///   in a row  one starts in the section after the last one of the other, same size: at
@@ -27,9 +29,11 @@ class JoinedPieces {
   /// becomes one piece again, unless chance makes other joins fit. Where such a join
   /// ends, nothing goes on: so what remains is taken apart again, one level, two and so
   /// on, and joined anew, now that the right partners are there.
+  /// @param budget  when it is spent what remains stays as it is; null: no limit
   /// @par Cost  O(n log n), and as much for each time that this leaves fewer pieces
   /// @par Test  JoinedPieces.PutsALargeCutRectangleTogether
-  [[nodiscard]] static JoinedPieces stacked_and_in_rows(const Pieces& pieces);
+  [[nodiscard]] static JoinedPieces stacked_and_in_rows(const Pieces& pieces,
+                                                        LayoutBudget* budget = nullptr);
 
   [[nodiscard]] const Pieces& pieces() const { return pieces_; }
 

@@ -72,7 +72,7 @@ void SearchLayout::search(Bytes goal, LayoutBudget& budget) {
 }
 
 void SearchLayout::try_joined(LayoutBudget& budget) {
-  const JoinedPieces joined = JoinedPieces::stacked_and_in_rows(pieces_);
+  const JoinedPieces joined = JoinedPieces::stacked_and_in_rows(pieces_, &budget);
   const Pieces& pieces = joined.pieces();
   if (pieces.size() == pieces_.size()) return;
   consider(joined.expand(sweep_layout(pieces)));
@@ -99,7 +99,7 @@ void SearchLayout::try_joined(LayoutBudget& budget) {
 
 // All ways, for the joined pieces alone: more would be too slow.
 void SearchLayout::search_joined(LayoutBudget& budget) {
-  const JoinedPieces joined = JoinedPieces::stacked_and_in_rows(pieces_);
+  const JoinedPieces joined = JoinedPieces::stacked_and_in_rows(pieces_, &budget);
   if (joined.pieces().size() == pieces_.size()) return;
   SearchLayout whole(joined.pieces(), seed_);
   whole.begin();
