@@ -97,7 +97,7 @@ void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) 
   std::vector<double> log;
   const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
   if (prepared.kind == FactorKind::kLdlt && scaling != Scaling::kMatching)
-    prepared.structural_rank = structural_rank(expanded(lower));
+    prepared.structural_rank = structural_rank(lower);
   switch (scaling) {
     case Scaling::kEquilibrate:
       log = prepared.kind == FactorKind::kCholesky ? unit_diagonal_logs(lower)
