@@ -242,8 +242,7 @@ void run_sequential_node(const FrontContext<T>& context, std::int32_t node) {
     run_tile(shape, task, front, assembly);
     graph.end(task, ready);
   }
-  if constexpr (!kIsComplex<T>)
-    if (!context.log.failed()) front.compact();
+  if (!context.log.failed()) front.compact();
 }
 
 template <class T>
@@ -274,10 +273,9 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
     case Kind::kAccept:
       return front.accept(task.column);
     case Kind::kUpdate:
-      if constexpr (!kIsComplex<T>)
-        if (front.is_low_rank())
-          return front.update_by_tiles(task.column, task.row, task.source,
-                                       shape.sources_end(task.column, task.source));
+      if (front.is_low_rank())
+        return front.update_by_tiles(task.column, task.row, task.source,
+                                     shape.sources_end(task.column, task.source));
       return front.update(task.column, task.source,
                           first_of(std::max(task.row * shape.group, task.column)), end);
     case Kind::kFinish:
