@@ -33,12 +33,10 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 // Whether a row or column has a sum of moduli of less than `size`.
 bool has_less_than(const MatrixPart& a, double size) {
-  // Of a complex matrix real ones: moduli are summed.
-  std::vector<double> ones(static_cast<std::size_t>(a.here().vector_size()), 1.0);
-  for (std::size_t k = 1; a.here().complex && k < ones.size(); k += 2) ones[k] = 0;
-  std::vector<double> sum(ones.size());
+  const std::vector<double> x = ones(a.here());
+  std::vector<double> sum(x.size());
   for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
-    multiply_moduli(a, operation, ones, sum);
+    multiply_moduli(a, operation, x, sum);
     if (std::ranges::any_of(sum, [&](double each) { return each < size; })) return true;
   }
   return false;
