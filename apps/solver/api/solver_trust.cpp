@@ -165,12 +165,12 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
 // along the elimination, over no more than some entries a row.
 double Solver::Impl::doubtful_pivot() const {
   const double epsilon = std::max(numeric_->epsilon(), options_.low_rank);
-  const double part =
-      std::max(std::cbrt(epsilon * epsilon), 16 * epsilon * analysis_.symbolic.size);
-  const double most = epsilon > kEpsilon ? std::max(kMostDoubtfulOfRough,
-                                                    kLossOfTiles * options_.low_rank)
-                                         : kMostDoubtful;
-  return std::min(std::max(part, kLossOfTiles * options_.low_rank), most) *
+  const double loss = kLossOfTiles * options_.low_rank;
+  const double part = std::max(
+      {std::cbrt(epsilon * epsilon), 16 * epsilon * analysis_.symbolic.size, loss});
+  const double most =
+      epsilon > kEpsilon ? std::max(kMostDoubtfulOfRough, loss) : kMostDoubtful;
+  return std::min(part, most) *
          (tree_.kind == FactorKind::kCholesky ? 1 : largest_entry_);
 }
 
