@@ -31,18 +31,6 @@ SolverOptions on_runtime(SolverOptions options, const Runtime* runtime) {
   return options;
 }
 
-// Of moduli, of the whole symmetric matrix.
-std::vector<double> row_sums(const SymmetricMatrix& lower) {
-  std::vector<double> sums(static_cast<std::size_t>(lower.size), 0);
-  for (std::int32_t j = 0; j < lower.size; ++j)
-    for (auto p = lower.column_start[j]; p < lower.column_start[j + 1]; ++p) {
-      const double value = std::abs(lower.value[p]);
-      sums[lower.row[p]] += value;
-      if (lower.row[p] != j) sums[j] += value;
-    }
-  return sums;
-}
-
 InvalidInput low_rank_needs_cholesky(double tolerance) {
   return InvalidInput(fmt::format(
       "options.low_rank is {}: L L^T alone is compressed, of symmetric positive definite "
@@ -232,6 +220,7 @@ PivotOptions Solver::Impl::pivot_options() const {
   return pivoting;
 }
 
+// Without low_rank, which takes a pass over the matrix: sizes do not depend on it.
 FactorInput Solver::Impl::input() const {
   return {analysis_.symbolic,
           analysis_.permuted,
@@ -240,14 +229,15 @@ FactorInput Solver::Impl::input() const {
           file_,
           bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least,
           options_.record_run,
-          lease_ ? &lease_->held() : nullptr,
-          low_rank_options()};
+          lease_ ? &lease_->held() : nullptr};
 }
 
 LowRankOptions Solver::Impl::low_rank_options() const {
   if (options_.low_rank == 0) return {};
-  const std::vector<double> sums = row_sums(analysis_.permuted.lower);
-  const double norm = sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
+  const SquareMatrix& matrix = analysis_.permuted;
+  std::vector<double> sums(static_cast<std::size_t>(matrix.size()));
+  multiply_moduli(matrix, Operation::kPlain, ones(matrix), sums);
+  const double norm = sums.empty() ? 0 : std::ranges::max(sums);
   return {.tolerance = options_.low_rank * std::sqrt(norm)};
 }
 

@@ -101,6 +101,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
   drop_factor();
   FactorInput given = input();
   given.pivoting.zero = zero;
+  given.low_rank = low_rank_options();
   auto run = numeric_->factorise(given, runtime_, plan_.get(), progress);
   if (!run) return run;
   if (whole_) {
