@@ -1,8 +1,9 @@
 #include "solver/matrix/permute.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
+
+#include "solver/matrix/offsets.h"
 
 namespace espalier::solver {
 namespace {
@@ -18,17 +19,6 @@ void for_each_entry(const SymmetricMatrix& matrix, std::span<const std::int32_t>
       visit(low, high, at);
     }
   }
-}
-
-// Offsets from counts that stand one place to the right of their bucket.
-void counts_to_starts(std::vector<std::int64_t>& start) {
-  std::partial_sum(start.begin(), start.end(), start.begin());
-}
-
-// Offsets again that were cursors: each has become the start of the next bucket.
-void cursors_to_starts(std::vector<std::int64_t>& start) {
-  std::copy_backward(start.begin(), start.end() - 1, start.end());
-  start.front() = 0;
 }
 
 struct Entry {
