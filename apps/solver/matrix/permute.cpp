@@ -117,6 +117,13 @@ std::vector<std::int32_t> inverse_permutation(std::span<const std::int32_t> perm
   return inverse;
 }
 
+std::vector<std::int32_t> composed(std::span<const std::int32_t> values,
+                                   std::span<const std::int32_t> order) {
+  std::vector<std::int32_t> result(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) result[k] = values[order[k]];
+  return result;
+}
+
 LowerRows permuted_rows(const SymmetricMatrix& matrix,
                         std::span<const std::int32_t> permutation) {
   const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
