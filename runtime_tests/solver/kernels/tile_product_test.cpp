@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "random_entries.h"
+
 namespace espalier::solver::kernels {
 namespace {
 
@@ -37,15 +39,14 @@ struct Made {
 };
 
 template <class T>
-class TileProduct : public testing::Test {
+class TileProduct : public RandomEntries<T> {
  protected:
-  std::int32_t draw(std::int32_t first, std::int32_t last) {
-    return std::uniform_int_distribution<std::int32_t>(first, last)(random);
-  }
+  TileProduct() : RandomEntries<T>(7) {}
+  using RandomEntries<T>::draw;
+
   std::int32_t rank(std::int32_t most) {
     return draw(0, 2) == 0 ? kFullRank : draw(0, most);
   }
-  std::mt19937 random{7};
 };
 using Precisions = testing::Types<float, double>;
 TYPED_TEST_SUITE(TileProduct, Precisions);
