@@ -99,7 +99,7 @@ void Solver::Impl::begin(InputMatrix&& matrix,
   numeric_ = Numeric::create(options_.precision, numbers != nullptr
                                                      ? std::optional(numbers->symmetry)
                                                      : std::nullopt);
-  check(view_of(matrix));
+  if (numbers == nullptr) check(view_of(matrix));  // theirs were, by themselves
   check_given_order(options_.analysis.order, order_of(matrix), "options.analysis.order");
   if (step) step("analysing");
   const MatrixView view = view_of(matrix);
