@@ -49,7 +49,7 @@ Bytes analysis_bytes(std::int64_t order, std::int64_t entries) {
 // Beside the fronts while factorising.
 Bytes Solver::Impl::reserve_bytes() {
   bound_ = 0;  // delays are paid for from the reserve
-  const Bytes beside = numeric_->factor_bytes_beside(input(), workers());
+  const Bytes beside = numeric_->factor_workspace_bytes(input(), workers());
   bound_.reset();
   std::int64_t leaves = 0;
   for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
@@ -114,7 +114,7 @@ Bytes Solver::Impl::bare_solve_bytes(std::int32_t nrhs) const {
       checked_mul(2 * (std::int64_t{nrhs} + 1) * vector_size(), sizeof(double));
   return checked_add(
       checked_add(resident, largest),
-      checked_add(vectors, numeric_->solve_bytes_beside(input(), workers(), nrhs)));
+      checked_add(vectors, numeric_->solve_workspace_bytes(input(), workers(), nrhs)));
 }
 
 Bytes Solver::Impl::refining_bytes(std::int32_t nrhs, std::int32_t basis) const {

@@ -109,12 +109,12 @@ class TypedNumeric : public Numeric {
     load_parts(symbolic, tree, file, factor_);
   }
 
-  Bytes factor_bytes_beside(const FactorInput& input,
-                            std::int32_t workers) const override {
-    return bytes_beside<T>(input, workers);
+  Bytes factor_workspace_bytes(const FactorInput& input,
+                               std::int32_t workers) const override {
+    return workspace_bytes<T>(input, workers);
   }
-  Bytes solve_bytes_beside(const FactorInput& input, std::int32_t workers,
-                           std::int32_t nrhs) const override {
+  Bytes solve_workspace_bytes(const FactorInput& input, std::int32_t workers,
+                              std::int32_t nrhs) const override {
     return checked_add(
         substitution_bytes(input, workers, nrhs),
         SolveVectors<T>::bytes(input.symbolic.size, input.tree.kind, nrhs));
