@@ -241,7 +241,7 @@ LowRankOptions Solver::Impl::low_rank_options() const {
   return {.tolerance = options_.low_rank * std::sqrt(norm)};
 }
 
-void Solver::Impl::forget_factor() {
+void Solver::Impl::release_plan() {
   planned_ = false;
   release_factor();
 }

@@ -145,8 +145,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] ScaledPermutation map(Operation operation) const;
   /// The matrix, or what of it is at this process.
   [[nodiscard]] MatrixPart matrix() const;
-  /// The factor is given up: by a plan, by new values.
-  void forget_factor();
+  /// Gives up the last plan and its factor.
+  void release_plan();
   /// Takes the one that was given, or starts one.
   void start_runtime();
   void open_spill_file();

@@ -219,7 +219,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
                    .least_bytes = spill ? memory_.least_out_of_core() : memory_.least(),
                    .lower_bound_bytes = memory_.baseline});
   }
-  forget_factor();
+  release_plan();
   if (options_.budget) {
     auto leased = take_lease(bound);
     if (!leased) return tl::make_unexpected(leased.error());

@@ -145,7 +145,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
   if (chosen == nullptr)
     return tl::make_unexpected(
         too_little(*bound, spills() ? all.least_out_of_core : all.least));
-  forget_factor();
+  release_plan();
   file_.reset();
   take(chosen->mapping);
   memory_ = chosen->account;
