@@ -151,7 +151,7 @@ void SpillFile::run() noexcept {
       if (!leave_out) {
         put(request.offset, request.data);
         get(request.offset, request.target);
-        if (request.settle) settle();
+        if (request.sync) sync();
       }
       if (request.done) request.done();
     }
@@ -181,8 +181,8 @@ void SpillFile::put(Bytes offset, std::span<const std::byte> data) noexcept {
   }
 }
 
-void SpillFile::settle() noexcept {
-  const int lost = write_behind_ ? write_behind_->settle() : 0;
+void SpillFile::sync() noexcept {
+  const int lost = write_behind_ ? write_behind_->sync() : 0;
   if (lost != 0) fail({"write", 0, static_cast<std::size_t>(size_), lost});
 }
 
@@ -215,7 +215,7 @@ void SpillFile::get(Bytes offset, std::span<std::byte> data) noexcept {
 void SpillFile::wait() {
   std::unique_lock lock(mutex_);
   if (write_behind_ && !failed_) {
-    queue_.push_back({.settle = true});
+    queue_.push_back({.sync = true});
     more_.notify_one();
   }
   idle_.wait(lock, [this] { return queue_.empty() && !busy_; });
