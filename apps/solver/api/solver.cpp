@@ -214,10 +214,13 @@ PivotOptions Solver::Impl::pivot_options() const {
   pivoting.zero = 4 * std::max(2.0, std::sqrt(analysis_.symbolic.size)) *
                   numeric_->epsilon() * largest_entry_;
   pivoting.perturbation = std::sqrt(numeric_->epsilon()) * largest_entry_;
-  if (bound_)
-    pivoting.delay_reserve =
-        tree_.kind == FactorKind::kCholesky ? 0 : options_.delay_reserve;
+  if (bound_) pivoting.delay_reserve = delay_reserve();
   return pivoting;
+}
+
+// What of a bound is for delayed pivots.
+Bytes Solver::Impl::delay_reserve() const {
+  return tree_.kind == FactorKind::kCholesky ? 0 : options_.delay_reserve;
 }
 
 // Without low_rank, which takes a pass over the matrix: sizes do not depend on it.

@@ -153,7 +153,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   /// Of a number that decides how to go on: the least that any process has.
   [[nodiscard]] std::int32_t agree(std::int32_t value) const;
   [[nodiscard]] NodeOrder node_order() const;
-  [[nodiscard]] Bytes reserve_bytes();
+  [[nodiscard]] Bytes reserve_bytes() const;
+  [[nodiscard]] Bytes delay_reserve() const;
   [[nodiscard]] Bytes solve_bytes(std::int32_t nrhs) const;
   [[nodiscard]] Bytes bare_solve_bytes(std::int32_t nrhs) const;
   [[nodiscard]] Bytes refining_bytes(std::int32_t nrhs, std::int32_t basis) const;

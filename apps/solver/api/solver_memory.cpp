@@ -47,10 +47,10 @@ Bytes analysis_bytes(std::int64_t order, std::int64_t entries) {
 }
 
 // Beside the fronts while factorising.
-Bytes Solver::Impl::reserve_bytes() {
-  bound_ = 0;  // delays are paid for from the reserve
-  const Bytes beside = numeric_->factor_workspace_bytes(input(), workers());
-  bound_.reset();
+Bytes Solver::Impl::reserve_bytes() const {
+  FactorInput given = input();
+  given.pivoting.delay_reserve = delay_reserve();
+  const Bytes beside = numeric_->factor_workspace_bytes(given, workers());
   std::int64_t leaves = 0;
   for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
     leaves += tree_.nodes[i].part > 0 && tree_.tasks.children(task_id(i)).empty();
