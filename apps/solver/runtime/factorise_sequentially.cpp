@@ -77,10 +77,7 @@ Bytes record_bytes(const FactorInput& input) {
   for (const AssemblyTree::Node& node : tree.nodes) {
     ++tasks;
     if (!node.tiled) continue;
-    const std::int32_t panels = tree.panel(input.symbolic, node.last_front).blocks();
-    const std::int32_t blocks =
-        panels + tree.contribution(input.symbolic, node.last_front).blocks();
-    tasks += TileGraph(tile_shape(tree, node.last_front, panels, blocks, true)).tasks();
+    tasks += TileGraph(tile_shape(input.symbolic, tree, node.last_front, true)).tasks();
   }
   return checked_mul(tasks, kBytesPerRecordedTask);
 }
