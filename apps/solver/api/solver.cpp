@@ -314,18 +314,15 @@ Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation o
   check_vectors(vector_size(), nrhs, b);
   check_rows(analysis_.symbolic.size, rows);
   Solution solution;
-  const std::int64_t n = vector_size();
+  const auto n = static_cast<std::size_t>(vector_size());
   const std::vector<std::int32_t> inner_rows = map(operation).inner_rows(rows);
   const std::int32_t block = nrhs_at_once(nrhs);
   const auto start = Clock::now();
   with_open_solve(block, [&] {
     solution.seconds = since(start);
-    for (std::int32_t k = 0; k < nrhs; k += block) {
-      const std::int32_t count = std::min(block, nrhs - k);
-      solve_block(
-          b.subspan(static_cast<std::size_t>(k * n), static_cast<std::size_t>(count * n)),
-          block, operation, inner_rows, solution);
-    }
+    for (std::int32_t k = 0; k < nrhs; k += block)
+      solve_block(b.subspan(k * n, std::min(block, nrhs - k) * n), block, operation,
+                  inner_rows, solution);
   });
   judge(solution);
   return solution;

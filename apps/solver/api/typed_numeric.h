@@ -53,12 +53,8 @@ class TypedNumeric : public Numeric {
              std::span<const std::int32_t> rows) override {
     std::optional<OneBlasThread> one_thread;
     if (blocks_ || here_) one_thread.emplace();
-    if constexpr (!kIsComplex<T>) {
-      if (blocks_) {
-        blocks_->solve(transposed, block, nrhs);
-        return;
-      }
-    }
+    if constexpr (!kIsComplex<T>)
+      if (blocks_) return blocks_->solve(transposed, block, nrhs);
     // A^H x = b is A^T times the conjugate of x.
     const bool conjugate = transposed && kIsComplex<T> && !kIsHermitian<T>;
     if (conjugate) conjugate_parts(block);

@@ -148,17 +148,19 @@ void SpillFile::run() noexcept {
       const Request request = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      if (!leave_out) {
-        put(request.offset, request.data);
-        get(request.offset, request.target);
-        if (request.sync) sync();
-      }
+      if (!leave_out) carry_out(request);
       if (request.done) request.done();
     }
     lock.lock();
     busy_ = false;
     if (queue_.empty()) idle_.notify_all();
   }
+}
+
+void SpillFile::carry_out(const Request& request) noexcept {
+  put(request.offset, request.data);
+  get(request.offset, request.target);
+  if (request.sync) sync();
 }
 
 void SpillFile::put(Bytes offset, std::span<const std::byte> data) noexcept {

@@ -110,6 +110,7 @@ class SpillFile {
   void reserve();
   void queue(Request&& request);
   void run() noexcept;
+  void carry_out(const Request& request) noexcept;
   void get(Bytes offset, std::span<std::byte> data) noexcept;
   void put(Bytes offset, std::span<const std::byte> data) noexcept;
   void sync() noexcept;
