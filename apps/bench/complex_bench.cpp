@@ -68,16 +68,21 @@ double backward_error(const ComplexMatrix& matrix, const std::vector<Complex>& x
   return worst;
 }
 
-Figures by_us(const ComplexMatrix& matrix, bool general) {
+SolverOptions our_options(bool general) {
   SolverOptions options;
   options.workers = 1;
   options.runtime_flops = 1e18;  // in this thread, as MUMPS
   options.analysis.ordering = OrderingKind::kMetis;
   if (general) options.kind = FactorKind::kLu;
+  return options;
+}
+
+Figures by_us(const ComplexMatrix& matrix, bool general) {
   Figures figures;
   std::unique_ptr<ComplexSolver> solver;
-  figures.analyse = timed(
-      [&] { solver = std::make_unique<ComplexSolver>(ComplexMatrix(matrix), options); });
+  figures.analyse = timed([&] {
+    solver = std::make_unique<ComplexSolver>(ComplexMatrix(matrix), our_options(general));
+  });
   if (!solver->solver().plan({})) throw Error("no plan");
   figures.factor = timed([&] {
     const auto run = solver->solver().factorise();
