@@ -168,6 +168,53 @@ TEST(GraphAdmission, TheBankerLetsInWhateverActivationDoes) {
   }
 }
 
+// A datum that all but the first operator read, each of which writes one that is kept,
+// needs a workspace, or neither.
+TaskGraph fan(std::size_t readers, std::mt19937& random) {
+  TaskGraphBuilder builder;
+  const DatumId read = builder.add_datum("", 7);
+  builder.writes(builder.add_task("", 0), read);
+  for (std::size_t i = 0; i < readers; ++i) {
+    const TaskId task = builder.add_task("", static_cast<Bytes>(random() % 3));
+    builder.reads(task, read);
+    const DatumId written = builder.add_datum("", static_cast<Bytes>(random() % 3));
+    builder.writes(task, written);
+    if (random() % 2 == 0) builder.keep(written);
+  }
+  return std::move(builder).build();
+}
+
+TEST(GraphAdmission, TheBankerFollowsADatumOfManyReaders) {
+  std::mt19937 random(68);
+  for (int round = 0; round < 300 && !testing::Test::HasFatalFailure(); ++round) {
+    Instance instance{fan(1 + random() % 40, random), {}, 0};
+    instance.witness = support::random_order(instance.graph, random);
+    instance.bound = replay(instance.graph, instance.witness).peak + round % 3;
+    GraphBanker admission(instance.graph, instance.witness, instance.bound);
+    run_adversary(instance, admission, random,
+                  [&](TaskId task, const Truth& truth, auto&& attempt) {
+                    const bool expected = truth.safe(task, instance.bound);
+                    const bool starts = attempt();
+                    EXPECT_EQ(starts, expected) << describe(instance);
+                    return starts;
+                  });
+  }
+}
+
+TEST(GraphAdmission, WithoutABoundTheBankerRefusesNothing) {
+  std::mt19937 random(69);
+  for (int round = 0; round < 300 && !testing::Test::HasFatalFailure(); ++round) {
+    Instance instance = random_instance(random, round);
+    instance.bound = BankerRule::kUnlimited;
+    GraphBanker admission(instance.graph, instance.witness, instance.bound);
+    run_adversary(instance, admission, random, [&](TaskId, const Truth&, auto&& attempt) {
+      const bool starts = attempt();
+      EXPECT_TRUE(starts) << describe(instance);
+      return starts;
+    });
+  }
+}
+
 // u writes 4 bytes that v reads for nothing; p writes 3, q turns them into 1.
 //   witness u v p q, peak 4
 struct TwoPairs {

@@ -5,6 +5,8 @@
 #include <list>
 #include <random>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace espalier {
 namespace {
@@ -45,6 +47,15 @@ class Pair {
           places_[task] = place;
         }) {}
 
+  void assign(std::uint32_t tasks, std::mt19937& random) {
+    std::vector<PrefixPeakTree::Entry> entries;
+    for (; next_ < tasks; ++next_) {
+      entries.push_back({static_cast<Bytes>(random() % 20), random() % 20});
+      scan_.tasks.push_back({next_, entries.back().alloc, entries.back().free});
+      places_[next_] = next_;
+    }
+    tree_.assign(std::move(entries));
+  }
   void append(std::mt19937& random) {
     const std::uint32_t id = next_++;
     places_[id] = tree_.append(id);
@@ -123,6 +134,7 @@ TEST(PrefixPeakTree, MatchesAScan) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     Pair pair;
+    if (seed % 3 == 0) pair.assign(seed, random);
     // Growing, shrinking and of one size, so that it closes up in every state.
     const unsigned appends = 1 + seed % 5;
     for (int i = 0; i < 600; ++i) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <type_traits>
+#include <utility>
 
 #include "espalier/model/error.h"
 
@@ -29,6 +31,15 @@ void PrefixPeakTree::update(Place place) {
   nodes_[node] = block(leaf);
   for (node /= 2; node >= 1; node /= 2)
     nodes_[node] = joined(nodes_[2 * node], nodes_[2 * node + 1]);
+}
+
+void PrefixPeakTree::assign(std::vector<Entry> tasks) {
+  ESPALIER_ASSERT(tasks.size() <= kGone, "a task id below 2^31");
+  entries_ = std::move(tasks);
+  end_ = alive_ = entries_.size();
+  tasks_.resize(end_);
+  std::iota(tasks_.begin(), tasks_.end(), 0U);
+  rebuild();
 }
 
 PrefixPeakTree::Place PrefixPeakTree::append(std::uint32_t task, Bytes alloc) {
@@ -113,7 +124,11 @@ void PrefixPeakTree::close_up() {
   };
   entries_ = resized(entries_);
   tasks_ = resized(tasks_);
-  const std::size_t leaves = std::bit_ceil((capacity + kBlock - 1) / kBlock);
+  rebuild();
+}
+
+void PrefixPeakTree::rebuild() {
+  const std::size_t leaves = std::bit_ceil((entries_.size() + kBlock - 1) / kBlock);
   nodes_.assign(2 * leaves, Node{});
   for (std::size_t leaf = 0; leaf * kBlock < end_; ++leaf)
     nodes_[leaves + leaf] = block(leaf);

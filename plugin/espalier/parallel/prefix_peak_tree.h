@@ -32,6 +32,13 @@ class PrefixPeakTree {
 
   explicit PrefixPeakTree(Moved moved) : moved_(std::move(moved)) {}
 
+  struct Entry {
+    Bytes alloc = 0, free = 0;
+  };
+
+  /// Instead of what it holds: tasks 0, 1, 2 … at these places, with room for no more.
+  /// O(n).
+  void assign(std::vector<Entry> tasks);
   /// A task at the end, with free = 0.
   [[nodiscard]] Place append(std::uint32_t task, Bytes alloc = 0);
   /// Of a task that has left, in O(1): what restore() brings back.
@@ -52,9 +59,6 @@ class PrefixPeakTree {
  private:
   static constexpr std::size_t kBlock = 16;
   static constexpr Bytes kNothing = std::numeric_limits<Bytes>::min() / 2;
-  struct Entry {
-    Bytes alloc = 0, free = 0;
-  };
   struct Node {
     Bytes sum = 0, peak = kNothing;  // of alloc - free; of alloc on top of the sum before
   };
@@ -62,6 +66,7 @@ class PrefixPeakTree {
   [[nodiscard]] Node block(std::size_t index) const;
   void update(Place place);
   void close_up();
+  void rebuild();
 
   Moved moved_;
   std::vector<Entry> entries_;

@@ -1,6 +1,7 @@
 #include "espalier/sequential/dag/linearise.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "espalier/sequential/dag/decompose.h"
@@ -12,8 +13,8 @@ namespace {
 // A block that changes: tasks and data are added and removed, none is renumbered.
 class Lineariser {
  public:
-  Lineariser(const Block& block, const LineariseLimits& limits)
-      : limits_(limits), data_(block.data), nodes_(block.size()) {
+  Lineariser(Block block, const LineariseLimits& limits)
+      : limits_(limits), data_(std::move(block.data)), nodes_(block.size()) {
     for (const BlockTaskId task : block.cost.ids()) node(task).cost = block.cost[task];
     for (const BlockDatumId datum : data_.ids()) {
       BlockDatum& of = data_[datum];
@@ -280,11 +281,12 @@ class Lineariser {
 
 }  // namespace
 
-LinearisedBlock linearise(const Block& block, const LineariseLimits& limits) {
-  Lineariser lineariser(block, limits);
-  if (lineariser.is_stopped()) return lineariser.take();
-  const BlockIndex index(block);
-  if (!lineariser.is_stopped()) lineariser.run(index);
+LinearisedBlock linearise(Block block, const LineariseLimits& limits) {
+  std::optional<BlockIndex> index;
+  if (!limits.stop || !limits.stop()) index.emplace(block);
+  Lineariser lineariser(std::move(block), limits);
+  if (index && !lineariser.is_stopped()) lineariser.run(*index);
+  index.reset();
   return lineariser.take();
 }
 

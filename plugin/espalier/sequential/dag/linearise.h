@@ -44,7 +44,6 @@ struct LineariseLimits {
 ///         they stand for, is an order of `block` of the same peak
 /// @par Cost  O((n + m) log n) and dominant_profile() of each region
 /// @par Test  Linearise.KeepsTheLeastPeak
-[[nodiscard]] LinearisedBlock linearise(const Block& block,
-                                        const LineariseLimits& limits = {});
+[[nodiscard]] LinearisedBlock linearise(Block block, const LineariseLimits& limits = {});
 
 }  // namespace espalier

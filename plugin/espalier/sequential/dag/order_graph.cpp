@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "espalier/model/replay_graph.h"
@@ -175,25 +176,32 @@ std::optional<std::vector<TaskId>> order_if_series_parallel(const TaskGraph& gra
   return std::move(found->order);
 }
 
-// What is known without any search.
+// What is known without any search; the order itself is left to with_order().
 GraphOrder given_order(const TaskGraph& graph) {
   GraphOrder result;
-  result.order.assign(graph.topological_order().begin(), graph.topological_order().end());
-  result.least_bytes = replay(graph, result.order).peak;
+  result.least_bytes = replay(graph, graph.topological_order()).peak;
   result.lower_bound_bytes = std::max(graph.initial_bytes(), graph.final_bytes());
-  for (const TaskId task : result.order)
+  for (const TaskId task : graph.topological_order())
     result.lower_bound_bytes =
         std::max(result.lower_bound_bytes, graph.memory_requirement(task));
   return result;
 }
 
+// The given one where none was found.
+GraphOrder with_order(GraphOrder result, const TaskGraph& graph) {
+  const std::span<const TaskId> given = graph.topological_order();
+  if (result.order.empty()) result.order.assign(given.begin(), given.end());
+  return result;
+}
+
 // @return what was found; nullopt when the budget was spent before there was an order
-std::optional<GraphOrder> search_order(const TaskGraph& graph, const Block& block,
+std::optional<GraphOrder> search_order(const TaskGraph& graph, Block block,
                                        SearchBudget& budget) {
   const auto stop = [&budget] { return budget.is_spent(); };
-  const LinearisedBlock linearised = linearise(block, {.stop = stop});
+  LinearisedBlock linearised = linearise(std::move(block), {.stop = stop});
   if (stop()) return std::nullopt;
   const BlockIndex index(linearised.block);
+  linearised.block = Block();
   if (stop()) return std::nullopt;
   Pieces pieces(index, budget);
   if (pieces.peak() > pieces.lower_bound() && !stop()) {
@@ -215,26 +223,31 @@ std::optional<GraphOrder> search_order(const TaskGraph& graph, const Block& bloc
   return result;
 }
 
-// The given order where none better was found.
+// Whether it has pieces that do not touch; false when the budget was spent before.
+bool falls_apart(const Block& block, SearchBudget& budget) {
+  const BlockIndex index(block);
+  return !budget.is_spent() && independent_parts(index).size() > 1;
+}
+
+// The given order where none better was found. What a step does not need any more is gone
+// before it begins: the pieces and their searches are the peak.
 GraphOrder order_by_search(const TaskGraph& graph, SearchBudget& budget) {
   GraphOrder given = given_order(graph);
   budget.best_bytes = given.least_bytes;
   budget.lower_bound_bytes = given.lower_bound_bytes;
   const auto finished = [&](GraphOrder result) {
     result.stopped = budget.was_spent() && !result.proved();
-    return result;
+    return with_order(std::move(result), graph);
   };
   if (given.proved() || budget.is_spent()) return finished(std::move(given));
-  const Block block = block_of(graph);
+  Block block = block_of(graph);
   if (budget.is_spent()) return finished(std::move(given));
-  const BlockIndex index(block);
-  if (budget.is_spent()) return finished(std::move(given));
-  if (independent_parts(index).size() > 1) {
+  if (falls_apart(block, budget)) {
     if (auto order = order_by_profiles(graph, block, budget))
       return proved_order(graph, std::move(*order), OrderMethod::kProfiles);
   }
   if (budget.is_spent()) return finished(std::move(given));
-  std::optional<GraphOrder> found = search_order(graph, block, budget);
+  std::optional<GraphOrder> found = search_order(graph, std::move(block), budget);
   if (!found) return finished(std::move(given));
   found->lower_bound_bytes = std::max(found->lower_bound_bytes, given.lower_bound_bytes);
   if (found->least_bytes <= given.least_bytes) return finished(std::move(*found));

@@ -75,6 +75,13 @@ BlockIndex::Rows<Item, Row> BlockIndex::Rows<Row, Item>::transposed(
 void BlockIndex::list_data(const Block& block) {
   std::vector<std::pair<BlockTaskId, BlockDatumId>> inputs, outputs;
   std::vector<std::pair<BlockDatumId, BlockTaskId>> readers;
+  std::size_t reads = 0;
+  for (const BlockDatum& datum : block.data) reads += datum.readers.size();
+  inputs.reserve(reads);
+  readers.reserve(reads);
+  size_.reserve(block.data.size());
+  stays_.reserve(block.data.size());
+  producer_.reserve(block.data.size());
   for (const BlockDatumId datum : block.data.ids()) {
     const BlockDatum& of = block.data[datum];
     size_.push_back(of.size);
