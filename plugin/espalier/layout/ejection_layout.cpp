@@ -75,7 +75,9 @@ bool EjectionLayout::search(Bytes capacity, std::int64_t moves, LayoutBudget& bu
 }
 
 void EjectionLayout::move() {
-  const std::size_t chosen = random_.below(waiting_.size());
+  std::size_t chosen = random_.below(waiting_.size());
+  const std::size_t other = random_.below(waiting_.size());
+  if (weight_[at(waiting_[other])] > weight_[at(waiting_[chosen])]) chosen = other;
   const std::size_t piece = at(waiting_[chosen]);
   waiting_[chosen] = waiting_.back();
   waiting_.pop_back();
