@@ -59,7 +59,9 @@ TEST(EjectionLayout, FindsWhatBruteForceFinds) {
     buffers = BufferSet(positive);
     const Bytes least = support::ExhaustiveLayout(buffers).least();
     ASSERT_TRUE(finds(buffers, least)) << describe(buffers);
-    if (instance < 50) ASSERT_FALSE(finds(buffers, least - 1)) << describe(buffers);
+    if (instance < 50) {
+      ASSERT_FALSE(finds(buffers, least - 1)) << describe(buffers);
+    }
   }
 }
 
@@ -96,7 +98,7 @@ TEST(EjectionLayout, GoesOnWhereItStopped) {
 
 TEST(EjectionLayout, AnswersExtremes) {
   const Bytes huge = Bytes{1} << 61;
-  EXPECT_TRUE(finds(BufferSet({}), 0));
+  EXPECT_TRUE(finds(BufferSet(std::vector<Buffer>()), 0));
   EXPECT_TRUE(finds(BufferSet({{0, 1, huge}}), huge));
   EXPECT_TRUE(finds(BufferSet({{0, 2, huge}, {1, 3, huge}}), 2 * huge));
   EXPECT_FALSE(finds(BufferSet({{0, 2, huge}, {1, 3, huge}}), 2 * huge - 1));
