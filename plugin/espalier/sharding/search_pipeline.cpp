@@ -92,9 +92,13 @@ class Search {
   }
 
  private:
+  [[nodiscard]] bool found() const {
+    return best_.first < std::numeric_limits<Nanoseconds>::max();
+  }
+
   /// Never before there is a schedule: the first list gives one.
   [[nodiscard]] bool ended() const {
-    if (best_.first == std::numeric_limits<Nanoseconds>::max()) return false;
+    if (!found()) return false;
     return best_.first == answer_.lower_bound || (options_.stop && options_.stop());
   }
 
@@ -133,7 +137,7 @@ class Search {
     }
   }
 
-  // The widest window comes first, too: where time is short the memory is used at once.
+  // Where nothing fits yet the widest window comes first, too: time may be short.
   void try_lists() {
     const std::int32_t widest =
         std::min(pipeline_.micro_batches(), 2 * pipeline_.chunks() + 1);
@@ -142,7 +146,7 @@ class Search {
     rule.memory.assign(static_cast<std::size_t>(pipeline_.devices()),
                        options_.memory_bound.value_or(most));
     rule.window = widest;
-    if (!try_list(rule)) return;
+    if (!found()) try_list(rule);
     for (rule.window = 1; rule.window <= widest; ++rule.window) {
       for (const bool forward_first : {false, true}) {
         for (const bool weights_at_once : {false, true}) {
