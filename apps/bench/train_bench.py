@@ -1,9 +1,11 @@
 """A training step in PyTorch and in `espalier train`, in turns: memory and time.
 
     train_bench.py ESPALIER MODEL.onnx | SHAPE [--batch 8] [--threads 2] [--turns 3]
+                   [--half] [--share 0.66]
 
 SHAPE is that of --transformer. Each turn runs PyTorch (torch_step.py), espalier with
---memory min, and espalier with half of the growth. Growth is VmHWM less what the program
+--memory min, and espalier with half of that growth (--half) and inside a share of
+PyTorch's growth (--share): operators run again. Growth is VmHWM less what the program
 has with a network of a few bytes. Of step times the least of all steps of all turns
 counts, by the clock and by processor time (all threads), each first step left out.
 Needs Debian's python3-torch and python3-onnx. Waiting threads sleep, in both.
@@ -70,11 +72,12 @@ def main():
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--channels-last", action="store_true", help="PyTorch's images")
     parser.add_argument("--half", action="store_true", help="half of the growth, too")
+    parser.add_argument("--share", type=float, help="a bound: of PyTorch's growth, too")
     options = parser.parse_args()
     file = options.network.endswith(".onnx")
     network = [options.network] if file else ["--transformer", options.network]
     network += ["--batch", str(options.batch)]
-    peer, least, half = Best(), Best(), Best()
+    peer, least, half, share = Best(), Best(), Best(), Best()
 
     small = ours(options, ["--mlp", "2x2"], 2, "none")["peak_rss_bytes"]
     for _ in range(options.turns):
@@ -83,12 +86,14 @@ def main():
         found = ours(options, network, options.steps)
         least.add(found["peak_rss_bytes"] - small, found["seconds_by_step"][1:],
                   found["processor_seconds_by_step"][1:])
-        if not options.half:
-            continue
-        bound = small + min(least.growth) // 2
-        found = ours(options, network, options.steps, str(bound))
-        half.add(found["peak_rss_bytes"] - small, found["seconds_by_step"][1:],
-                 found["processor_seconds_by_step"][1:])
+        for wanted, best, growth in (
+                (options.half, half, min(least.growth) // 2),
+                (options.share, share, int(min(peer.growth) * (options.share or 0)))):
+            if not wanted:
+                continue
+            found = ours(options, network, options.steps, str(small + growth))
+            best.add(found["peak_rss_bytes"] - small, found["seconds_by_step"][1:],
+                     found["processor_seconds_by_step"][1:])
     print(f"{options.network}, batch {options.batch}, {options.threads} threads, "
           f"{options.turns} turns of {options.steps} steps")
     print(peer.line("PyTorch", peer))
@@ -96,6 +101,9 @@ def main():
     if options.half:
         print(half.line("espalier, half", peer))
         print(half.line("  beside the whole", least))
+    if options.share:
+        print(share.line(f"espalier, {options.share}", peer))
+        print(share.line("  beside the whole", least))
 
 
 if __name__ == "__main__":

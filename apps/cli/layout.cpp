@@ -144,9 +144,7 @@ void add_limits(CLI::App& app, LayoutCommand& command) {
   from_zero(app.add_option("--steps", command.steps,
                            "Steps of search at most: the same answer on every machine")
                 ->type_name("N"));
-  app.add_option("--seed", command.seed, "Of the choices that are left to chance")
-      ->type_name("N")
-      ->capture_default_str();
+  add_seed(app, command.seed, "Of the choices that are left to chance");
 }
 
 }  // namespace

@@ -153,6 +153,20 @@ void add_workers(CLI::App& app, std::int32_t& workers) {
       ->default_str(std::to_string(workers));
 }
 
+void add_seed(CLI::App& app, std::uint64_t& seed, const std::string& help) {
+  const auto read = [&seed](const std::string& text) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, seed);
+    if (error != std::errc() || stop != end)
+      throw CLI::ValidationError(
+          "--seed", fmt::format("'{}' is not a whole number from 0 to {}", text,
+                                std::numeric_limits<std::uint64_t>::max()));
+  };
+  app.add_option_function<std::string>("--seed", read, help)
+      ->type_name("N")
+      ->default_str(std::to_string(seed));
+}
+
 void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "One JSON object on standard output, nothing else");
 }

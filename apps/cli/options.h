@@ -48,6 +48,8 @@ void add_order_kind(CLI::App& app, OrderKind& order);
 void add_mapping(CLI::App& app, MappingKind& mapping);
 /// A count of at least 1; `workers` holds the default.
 void add_workers(CLI::App& app, std::int32_t& workers);
+/// A whole number of 64 bits, 0 or more; `seed` holds the default.
+void add_seed(CLI::App& app, std::uint64_t& seed, const std::string& help);
 void add_json(CLI::App& app, bool& json);
 
 /// The name of a file or a directory, which must not be empty.

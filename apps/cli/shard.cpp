@@ -238,9 +238,7 @@ void add_limits(CLI::App& app, ShardCommand& command) {
                 ->type_name("N"));
   app.add_flag("--processor-time", command.processor_time,
                "The limit is of processor time: the same beside other work");
-  app.add_option("--seed", command.seed, "Of the choices that are left to chance")
-      ->type_name("N")
-      ->capture_default_str();
+  add_seed(app, command.seed, "Of the choices that are left to chance");
 }
 
 }  // namespace

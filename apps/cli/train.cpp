@@ -200,9 +200,7 @@ void add_update(CLI::App& app, TrainCommand& command) {
   app.add_option("--steps", command.job.steps, "Training steps")
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--seed", command.job.seed, "Of random parameters, data and masks")
-      ->type_name("N")
-      ->capture_default_str();
+  add_seed(app, command.job.seed, "Of random parameters, data and masks");
 }
 
 }  // namespace

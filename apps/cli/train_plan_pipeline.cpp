@@ -164,7 +164,8 @@ void write_operations(const std::string& path, const PipelinePlan& plan) {
   });
 }
 
-/// Plans every form; of those that fit the first of the shortest is the answer.
+/// Plans every form, or, once time is over and one fits, no more; of those that fit the
+/// first of the shortest is the answer.
 void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
               const PipelineRequest& request, Progress& progress) {
   const auto p = static_cast<std::int32_t>(stages.size());
@@ -179,6 +180,10 @@ void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
   const auto start = Clock::now();
   options.stop = [&] { return interrupt.came() || since(start) > request.timeout; };
   for (const PipelineForm& form : forms) {
+    if (report.chosen && options.stop()) {
+      report.left_out.push_back(form);
+      continue;
+    }
     progress.step("planning " + describe(form));
     Expected<PipelinePlan> plan =
         plan_pipeline(stages, form, request.micro_batches, report.transfer, options);
@@ -193,10 +198,7 @@ void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
 
 /// What is counted in micro-batches is asked for in micro-batches.
 Ending refuse(const PipelineReport& report, const Infeasible& no, bool json) {
-  Report facts;
-  facts.text("input", "", report.input);
-  facts.count("micro_batches", "", report.micro_batches);
-  print_infeasible(std::move(facts), no, json);
+  print_refused(report, no, json);
   if (report.unit == 1) return {kNo, raise_memory(no.least_bytes)};
   const Bytes count = no.least_bytes / report.unit + (no.least_bytes % report.unit != 0);
   return {kNo, set_option("--memory", fmt::format("{}", count))};

@@ -87,6 +87,9 @@ void print_json(const PipelineReport& report) {
   json["schedules"] = Json::array();
   for (const PipelinePlan& plan : report.plans)
     json["schedules"].push_back(json_of(report, plan));
+  json["left_out"] = Json::array();
+  for (const PipelineForm& form : report.left_out)
+    json["left_out"].push_back(describe(form));
   print(dump(json));
 }
 
@@ -110,6 +113,12 @@ std::string table_of(const PipelineReport& report) {
                                                         : "");
   }
   return text;
+}
+
+std::string left_out_text(const PipelineReport& report) {
+  std::vector<std::string> names;
+  for (const PipelineForm& form : report.left_out) names.push_back(describe(form));
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string devices_text(const PipelineReport& report, const PipelinePlan& plan) {
@@ -141,7 +150,34 @@ std::string cut_text(const ChainCut& cut) {
   return text;
 }
 
+// Infeasible::message() where micro-batches are counted.
+std::string message_of(const PipelineReport& report, const Infeasible& no) {
+  const std::string bound = size_text(report, no.bound_bytes),
+                    least = size_text(report, no.least_bytes);
+  if (no.reason == Infeasible::Reason::kImpossible)
+    return fmt::format("a bound of {} is too small: no schedule needs less than {}",
+                       bound, least);
+  return fmt::format("no schedule found inside a bound of {}; {} would do", bound, least);
+}
+
 }  // namespace
+
+void print_refused(const PipelineReport& report, const Infeasible& no, bool json) {
+  Report facts;
+  facts.text("input", "", report.input);
+  facts.count("micro_batches", "", report.micro_batches);
+  if (report.unit == 1) return print_infeasible(std::move(facts), no, json);
+  fmt::print(stderr, "espalier: {}\n", message_of(report, no));
+  if (!json) return;
+  Json answer = facts.json();
+  answer["feasible"] = false;
+  answer["reason"] =
+      no.reason == Infeasible::Reason::kImpossible ? "impossible" : "none_found";
+  put_size(answer, "bound", report, no.bound_bytes);
+  put_size(answer, "least", report, no.least_bytes);
+  put_size(answer, "lower_bound", report, no.lower_bound_bytes);
+  print(dump(answer));
+}
 
 void print_pipelines(const PipelineReport& report, bool json) {
   if (json) return print_json(report);
@@ -153,6 +189,8 @@ void print_pipelines(const PipelineReport& report, bool json) {
           : "");
   if (report.cut) text += cut_text(*report.cut);
   text += table_of(report);
+  if (!report.left_out.empty())
+    text += fmt::format("  time was over before: {}\n", left_out_text(report));
   if (report.once > 0)
     text += fmt::format("  and {:.6g} s once a step\n", seconds(report.once));
   if (report.chosen) text += devices_text(report, report.plans[*report.chosen]);

@@ -20,11 +20,15 @@ struct PipelineReport {
   Nanoseconds once = 0;        ///< a step has this beside the schedule
   Bytes unit = 1;              ///< not 1: that many bytes stand for a micro-batch
   std::vector<PipelinePlan> plans;
-  std::optional<std::size_t> chosen;  ///< none fits
-  std::optional<ChainCut> cut;        ///< of a chain
+  std::optional<std::size_t> chosen;   ///< none fits
+  std::vector<PipelineForm> left_out;  ///< time was over before they were planned
+  std::optional<ChainCut> cut;         ///< of a chain
 };
 
 /// Prints it, as a table or as one JSON object. @throws Error
 void print_pipelines(const PipelineReport& report, bool json);
+
+/// The answer is no; sizes are told as they were given, in bytes or in micro-batches.
+void print_refused(const PipelineReport& report, const Infeasible& no, bool json);
 
 }  // namespace espalier::cli

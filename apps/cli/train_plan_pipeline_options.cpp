@@ -100,9 +100,7 @@ void add_search(CLI::App& app, PipelineRequest& request) {
   add_timeout(app, request.timeout,
               "Search no longer than this; the best schedules so far are the\n"
               "answer then, as after an interrupt");
-  app.add_option("--seed", request.search.seed, "Of the choices left to chance")
-      ->type_name("N")
-      ->capture_default_str();
+  add_seed(app, request.search.seed, "Of the choices left to chance");
 }
 
 /// The value of stage s where there is one for all or one each.

@@ -81,6 +81,13 @@ TEST(Layout, RefusesWhatItCannotRead) {
   EXPECT_EQ(run({"layout", file.path() + ".none"}).status, 2);
   EXPECT_EQ(run({"layout", file.path(), "--alignment", "0"}).status, 2);
   EXPECT_EQ(run({"layout", file.path(), "--timeout", "soon"}).status, 2);
+  for (const char* seed : {"-1", "1.5", "18446744073709551616", "x"}) {
+    const Outcome refused = run({"layout", file.path(), "--seed", seed});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_NE(refused.err.find(std::string("--seed: '") + seed + "' is not a whole"),
+              std::string::npos)
+        << refused.err;
+  }
 }
 
 }  // namespace

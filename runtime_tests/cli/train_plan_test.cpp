@@ -159,6 +159,8 @@ TEST(TrainPlanPipeline, SaysWhatIsWrong) {
       {"pipeline", "--stages", "3", "--micro-batches", "4", "--schedule", "interleaved"},
       "interleaved");
   refused({"pipeline", "--stages", "0"}, "--stages");
+  refused({"pipeline", "--stages", "2", "--seed", "-1"},
+          "--seed: '-1' is not a whole number from 0");
   refused({"pipeline", "--stages", "2", "--weights", "1"}, "--weights needs --chain");
   refused({"pipeline", "/nowhere.csv"}, "/nowhere.csv");
   const TemporaryFile unknown("forward,backward,colour\n1,1,1\n");
@@ -176,6 +178,40 @@ TEST(TrainPlanPipeline, SaysWhatIsWrong) {
   const TemporaryFile broken(R"({"stages": [)");
   refused({"pipeline", broken.path()}, broken.path());
   refused({"pipeline", unknown.path(), "--stages", "2"}, "do not go with it");
+}
+
+TEST(TrainPlanPipeline, RefusesInTheUnitThatWasGiven) {
+  const Outcome no = run({"train-plan", "pipeline", "--stages", "4", "--memory", "0"});
+  EXPECT_EQ(no.status, 1);
+  EXPECT_NE(no.err.find("a bound of 0 micro-batches is too small: no schedule needs less "
+                        "than 1 micro-batch\n"),
+            std::string::npos)
+      << no.err;
+  const json counted = answer({"pipeline", "--stages", "4", "--memory", "0"}, 1);
+  EXPECT_EQ(counted["reason"], "impossible");
+  EXPECT_EQ(counted["least_micro_batches"], 1);
+  EXPECT_FALSE(counted.contains("least_bytes"));
+  const json sized = answer(
+      {"pipeline", "--stages", "2", "--until-backward", "1KiB", "--memory", "5"}, 1);
+  EXPECT_EQ(sized["least_bytes"], 1024);
+}
+
+TEST(TrainPlanPipeline, ATimeThatIsOverLeavesOneScheduleThatFits) {
+  const auto planned = [](Arguments more) {
+    Arguments arguments = {"pipeline", "--stages",  "6", "--micro-batches",
+                           "12",       "--timeout", "0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return answer(arguments);
+  };
+  const json open = planned({});
+  EXPECT_EQ(open["chosen"]["schedule"], "gpipe");
+  EXPECT_EQ(open["schedules"].size(), 1u);
+  EXPECT_EQ(open["left_out"].size(), 7u);
+  // No named schedule fits: the search gives its first one.
+  const json bound = planned({"--memory", "2"});
+  EXPECT_EQ(bound["chosen"]["schedule"], "search");
+  EXPECT_LE(bound["chosen"]["peak_micro_batches"], 2);
+  EXPECT_EQ(bound["left_out"], json::array({"search:2"}));
 }
 
 TEST(TrainPlanZero, KeepsWhatTheFormulasSay) {

@@ -221,7 +221,7 @@ TEST(ListPipeline, EndsInsideAnyBoundThatHoldsOneMicroBatch) {
     rule.window = 1 + static_cast<int>(random() % 8);
     rule.forward_first = random() % 2 == 0;
     rule.weights_at_once = random() % 2 == 0;
-    const PipelineSchedule schedule = list_pipeline(pipeline, rule);
+    const PipelineSchedule schedule = list_pipeline(pipeline, rule).value();
     const auto run = replay_pipeline(pipeline, schedule);
     ASSERT_TRUE(run) << instance;
     ASSERT_EQ(validate_pipeline(pipeline, schedule, *run), Violations{}) << instance;

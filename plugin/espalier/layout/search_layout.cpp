@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "espalier/layout/core_layout.h"
+#include "espalier/layout/ejection_layout.h"
 #include "espalier/layout/exact_layout.h"
 #include "espalier/layout/fit_layout.h"
 #include "espalier/layout/join_pieces.h"
@@ -67,6 +68,7 @@ void SearchLayout::search(Bytes goal, LayoutBudget& budget) {
     try_rises(round, budget);
     try_orders(round, budget);
     try_cores(round, budget);
+    if (pieces_.size() <= kMostExact && !done()) try_ejections(round, budget);
     if (pieces_.size() <= kMostExact && !done()) try_exact(round + 1, budget);
   }
 }
@@ -95,6 +97,28 @@ void SearchLayout::try_joined(LayoutBudget& budget) {
     if (answer != ExactLayout::Answer::kFound && k > 0) low = target;
     if (capacity_ - low < unit_) break;
   }
+}
+
+// Of joined pieces, every third round of the pieces as they are: halfway down from the
+// best so far while that is found, each time for half of what all before took; then at
+// the least, for three times that.
+void SearchLayout::try_ejections(std::uint64_t round, LayoutBudget& budget) {
+  const JoinedPieces joined = round % 3 == 2
+                                  ? JoinedPieces::stacked(pieces_)
+                                  : JoinedPieces::stacked_and_in_rows(pieces_, &budget);
+  const std::int64_t moves =
+      budget.steps() / EjectionLayout::steps_a_move(joined.pieces().size());
+  EjectionLayout ejection(joined.pieces(), seed_ + round);
+  const auto found = [&](Bytes target, std::int64_t most) {
+    return ejection.search(target, most, budget) &&
+           consider(joined.expand(ejection.offsets()));
+  };
+  Bytes least = 0, target = -1;
+  do {
+    least = std::max(lower_bound_, goal_);
+    target = least + (capacity_ - least) / 2 / unit_ * unit_;
+  } while (found(target, moves / 2) && !done() && !budget.was_spent());
+  if (!done() && target > least) found(least, 3 * moves);
 }
 
 // All ways, for the joined pieces alone: more would be too slow.

@@ -18,8 +18,8 @@ class SearchLayout {
   void begin();
 
   /// Until the capacity is `goal` or the lower bound, or the budget is spent: joined
-  /// pieces, orders, the core of large instances, exact search of small ones, and then
-  /// all again with other seeds and more steps.
+  /// pieces, orders, the core of large instances, exact search and ejections of small
+  /// ones, and then all again with other seeds and more steps.
   void search(Bytes goal, LayoutBudget& budget);
 
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
@@ -38,6 +38,7 @@ class SearchLayout {
   void try_cores(std::uint64_t round, LayoutBudget& budget);
   void try_core(double share, Bytes capacity, std::uint64_t round, LayoutBudget& budget);
   void try_exact(std::uint64_t round, LayoutBudget& budget);
+  void try_ejections(std::uint64_t round, LayoutBudget& budget);
 
   Pieces pieces_;
   std::uint64_t seed_;

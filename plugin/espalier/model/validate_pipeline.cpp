@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "espalier/model/replay_pipeline.h"
 
@@ -21,7 +22,11 @@ class PipelineChecker {
  public:
   PipelineChecker(const Pipeline& pipeline, const PipelineSchedule& schedule,
                   const PipelineRun& run)
-      : pipeline_(pipeline), schedule_(schedule), run_(run) {}
+      : pipeline_(pipeline),
+        schedule_(schedule),
+        run_(run),
+        parts_(3 * static_cast<std::size_t>(pipeline.chunks()) *
+               static_cast<std::size_t>(pipeline.micro_batches())) {}
 
   Violations check() {
     const auto devices = static_cast<std::size_t>(pipeline_.devices());
@@ -45,7 +50,19 @@ class PipelineChecker {
   }
 
  private:
-  using Key = std::tuple<char, std::int32_t, std::int32_t>;  // part, chunk, micro-batch
+  // A part of a micro-batch in a chunk: F, B or W.
+  struct Key {
+    char part;
+    std::int32_t chunk, micro_batch;
+  };
+
+  std::optional<Interval>& of(const Key& key) {
+    const auto part = std::string_view("FBW").find(key.part);
+    const auto row = part * static_cast<std::size_t>(pipeline_.chunks()) +
+                     static_cast<std::size_t>(key.chunk);
+    return parts_[row * static_cast<std::size_t>(pipeline_.micro_batches()) +
+                  static_cast<std::size_t>(key.micro_batch)];
+  }
 
   void say(std::string what) {
     if (wrong_.size() < kMostViolations) wrong_.push_back(std::move(what));
@@ -65,6 +82,8 @@ class PipelineChecker {
       if (c < 0 || c >= pipeline_.chunks() ||
           static_cast<std::size_t>(pipeline_.chunk(c).device) != d)
         return say(fmt::format("{} runs on device {}", describe(operation), d));
+      if (operation.micro_batch < 0 || operation.micro_batch >= pipeline_.micro_batches())
+        return say(fmt::format("there is no micro-batch of {}", describe(operation)));
       const PipelineChunk& chunk = pipeline_.chunk(c);
       const Nanoseconds begin = run_.starts[d][k];
       if (begin < free)
@@ -80,30 +99,26 @@ class PipelineChecker {
         length += chunk.backward + chunk.weight, parts = "BW";
       free = begin + length;
       intervals_[d].push_back({begin, free});
-      for (const char part : parts)
-        if (!parts_.emplace(Key(part, c, operation.micro_batch), Interval{begin, free})
-                 .second)
-          say(fmt::format("{} is there twice", describe(operation)));
+      for (const char part : parts) {
+        std::optional<Interval>& when = of({part, c, operation.micro_batch});
+        if (when) say(fmt::format("{} is there twice", describe(operation)));
+        when = Interval{begin, free};
+      }
     }
   }
 
   void check_micro_batch(std::int32_t c, std::int32_t i) {
     for (const char part : {'F', 'B', 'W'})
-      if (!parts_.contains(Key(part, c, i)))
-        return say(fmt::format("{}{}.{} is missing", part, i, c));
+      if (!of({part, c, i})) return say(fmt::format("{}{}.{} is missing", part, i, c));
     const auto follows = [&](Key later, Key earlier) {
-      const auto before = parts_.find(earlier);
-      if (before == parts_.end()) return;  // said where it is missing
-      const Interval a = before->second, b = parts_.at(later);
-      if (a.begin == b.begin && a.end == b.end &&
-          std::get<1>(later) == std::get<1>(earlier))
+      const std::optional<Interval> a = of(earlier), b = of(later);
+      if (!a || !b) return;  // said where it is missing
+      if (a->begin == b->begin && a->end == b->end && later.chunk == earlier.chunk)
         return;  // both parts of one operation
-      const Nanoseconds there =
-          a.end + pipeline_.transfer(std::get<1>(earlier), std::get<1>(later));
-      if (b.begin < there)
-        say(fmt::format("{}{}.{} begins at {}, before {}{}.{} is there at {}",
-                        std::get<0>(later), i, c, b.begin, std::get<0>(earlier), i,
-                        std::get<1>(earlier), there));
+      const Nanoseconds there = a->end + pipeline_.transfer(earlier.chunk, later.chunk);
+      if (b->begin < there)
+        say(fmt::format("{}{}.{} begins at {}, before {}{}.{} is there at {}", later.part,
+                        i, c, b->begin, earlier.part, i, earlier.chunk, there));
     };
     if (c > 0) follows({'F', c, i}, {'F', c - 1, i});
     if (c + 1 < pipeline_.chunks()) follows({'B', c, i}, {'B', c + 1, i});
@@ -156,7 +171,7 @@ class PipelineChecker {
   const PipelineSchedule& schedule_;
   const PipelineRun& run_;
   std::vector<std::vector<Interval>> intervals_;
-  std::map<Key, Interval> parts_;
+  std::vector<std::optional<Interval>> parts_;
   Violations wrong_;
 };
 

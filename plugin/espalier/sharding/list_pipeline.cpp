@@ -16,9 +16,11 @@ using enum PipelineKind;
 
 class ListScheduler {
  public:
-  ListScheduler(const Pipeline& pipeline, const PipelineListRule& rule)
+  ListScheduler(const Pipeline& pipeline, const PipelineListRule& rule,
+                const std::function<bool()>& stop)
       : pipeline_(pipeline),
         rule_(rule),
+        stop_(stop),
         chunks_(static_cast<std::size_t>(pipeline.chunks())),
         devices_(static_cast<std::size_t>(pipeline.devices())) {
     for (std::int32_t c = 0; c < pipeline.chunks(); ++c) device_of(c).chunks.push_back(c);
@@ -27,14 +29,18 @@ class ListScheduler {
     chunks_.front().forwards_ready = pipeline.micro_batches();
   }
 
-  PipelineSchedule run() {
-    decide_all(0);
+  std::optional<PipelineSchedule> run() {
+    for (std::int32_t d = 0; d < pipeline_.devices(); ++d) touched_.push_back(d);
+    decide_touched(0);
     while (!events_.empty()) {
+      if (stop_ && ++steps_ % kStepsALook == 0 && stop_()) return std::nullopt;
       const Nanoseconds now = events_.top().time;
       // All that happens at this time, before anything is decided.
-      for (; !events_.empty() && events_.top().time == now; events_.pop())
+      for (; !events_.empty() && events_.top().time == now; events_.pop()) {
         happen(events_.top());
-      decide_all(now);
+        touched_.push_back(pipeline_.chunk(events_.top().chunk).device);
+      }
+      decide_touched(now);
     }
     PipelineSchedule schedule;
     for (Device& device : devices_) schedule.orders.push_back(std::move(device.order));
@@ -108,13 +114,18 @@ class ListScheduler {
     events_.push({time, event.kind, to, true});
   }
 
-  // What takes no time may make room for more at the same time: happen() sees to it.
-  void decide_all(Nanoseconds now) {
-    for (std::size_t d = 0; d < devices_.size(); ++d) {
+  // A device to which nothing has happened would choose as before: nothing. What takes no
+  // time may make room for more at the same time: happen() sees to it.
+  void decide_touched(Nanoseconds now) {
+    std::ranges::sort(touched_);
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    for (const std::int32_t number : touched_) {
+      const auto d = static_cast<std::size_t>(number);
       if (devices_[d].busy) continue;
       if (const std::optional<PipelineOperation> next = choose(d, now))
         begin(d, *next, now);
     }
+    touched_.clear();
   }
 
   std::optional<PipelineOperation> choose(std::size_t d, Nanoseconds now) {
@@ -206,19 +217,26 @@ class ListScheduler {
       at(c - 1).gradients_coming.push_back(end + pipeline_.transfer(c, c - 1));
   }
 
+  static constexpr std::int64_t kStepsALook = 4096;
+
   const Pipeline& pipeline_;
   const PipelineListRule& rule_;
+  const std::function<bool()>& stop_;
   std::vector<Chunk> chunks_;
   std::vector<Device> devices_;
   std::priority_queue<Event> events_;
+  std::vector<std::int32_t> touched_;  // devices, by the events of one time
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace
 
-PipelineSchedule list_pipeline(const Pipeline& pipeline, const PipelineListRule& rule) {
+std::optional<PipelineSchedule> list_pipeline(const Pipeline& pipeline,
+                                              const PipelineListRule& rule,
+                                              const std::function<bool()>& stop) {
   ESPALIER_ASSERT(rule.memory.size() == static_cast<std::size_t>(pipeline.devices()),
                   "a bound for each device");
-  return ListScheduler(pipeline, rule).run();
+  return ListScheduler(pipeline, rule, stop).run();
 }
 
 }  // namespace espalier

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "espalier/model/pipeline.h"
@@ -25,8 +27,10 @@ struct PipelineListRule {
 /// that what is under way always comes to its end.
 ///
 /// @param rule  its memory holds one micro-batch on each device
+/// @param stop  asked now and then; true: there is no schedule
 /// @par Cost  O(operations log operations)
-[[nodiscard]] PipelineSchedule list_pipeline(const Pipeline& pipeline,
-                                             const PipelineListRule& rule);
+[[nodiscard]] std::optional<PipelineSchedule> list_pipeline(
+    const Pipeline& pipeline, const PipelineListRule& rule,
+    const std::function<bool()>& stop = {});
 
 }  // namespace espalier

@@ -1,6 +1,7 @@
 #include "espalier/sharding/plan_filter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -67,6 +68,20 @@ double PlanFilter::bound(const PlanTable& table, std::size_t entry,
   for (const Priced& priced : priced_)
     most = std::max(most, priced.bound(at(table.number), entry, cost, over));
   return most;
+}
+
+double PlanFilter::first_key(const PlanPoint& point) const {
+  return static_cast<double>(point.cost) +
+         priced_.front().price * static_cast<double>(point.memory);
+}
+
+double PlanFilter::room(const PlanTable& table, std::size_t entry,
+                        const PlanPoint& point) const {
+  const Priced& first = priced_.front();
+  const double of_limit = first.price * static_cast<double>(limit_);
+  const double rounding = (std::abs(goal_) + of_limit) * 0x1p-46;
+  return goal_ - first.rests[at(table.number)][entry] + of_limit - first_key(point) +
+         rounding;
 }
 
 bool PlanFilter::worth(const PlanTable& table, std::size_t entry,

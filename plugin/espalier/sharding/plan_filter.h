@@ -33,6 +33,12 @@ class PlanFilter {
   /// What a whole plan costs at least that has the point in that entry of that table.
   [[nodiscard]] double bound(const PlanTable& table, std::size_t entry,
                              const PlanPoint& point) const;
+  /// Cost and memory at the first of the prices.
+  [[nodiscard]] double first_key(const PlanPoint& point) const;
+  /// What the first_key() of a plan may be, at the most, that is put after the point to
+  /// be worth keeping in that entry.
+  [[nodiscard]] double room(const PlanTable& table, std::size_t entry,
+                            const PlanPoint& point) const;
   [[nodiscard]] bool worth(const PlanTable& table, std::size_t entry,
                            const PlanPoint& point) const;
 

@@ -1,6 +1,7 @@
 #include "espalier/sharding/plan_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "espalier/sharding/plan_filter.h"
@@ -11,6 +12,42 @@ namespace {
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
+
+// Two plans one after the other, and their origins.
+struct PlanTables::Pair {
+  PlanPoint both;
+  std::int32_t first, second;
+};
+
+// Pairs none of which is better than another in both cost and memory, by cost.
+class PlanTables::PairFront {
+ public:
+  /// Where a pair of that cost stands; nothing when another one beats it.
+  [[nodiscard]] std::optional<std::size_t> place(Cost cost, Bytes memory) const {
+    const auto after = std::ranges::upper_bound(
+        pairs_, cost, {}, [](const Pair& pair) { return pair.both.cost; });
+    if (after != pairs_.begin() && std::prev(after)->both.memory <= memory)
+      return std::nullopt;
+    return static_cast<std::size_t>(after - pairs_.begin());
+  }
+  /// In its place, for those that it beats.
+  void insert(std::size_t place, const Pair& pair) {
+    const auto begin = pairs_.begin() + static_cast<std::ptrdiff_t>(place);
+    const auto end = std::find_if(begin, pairs_.end(), [&](const Pair& other) {
+      return other.both.memory < pair.both.memory;
+    });
+    if (begin == end) {
+      pairs_.insert(begin, pair);
+    } else {
+      *begin = pair;
+      pairs_.erase(begin + 1, end);
+    }
+  }
+  [[nodiscard]] std::vector<Pair> take() { return std::exchange(pairs_, {}); }
+
+ private:
+  std::vector<Pair> pairs_;
+};
 
 PlanTables::PlanTables(const ShardingSetting& setting, double price)
     : setting_(&setting), states_(at(state_count(setting.mesh))), price_(price) {}
@@ -78,37 +115,72 @@ std::int32_t PlanTables::joined(std::int32_t a, std::int32_t b) {
   return static_cast<std::int32_t>(origins_.size()) - 1;
 }
 
+PlanPoint PlanTables::sum_of(const PlanPoint& first, const PlanPoint& second) {
+  return {checked_add(first.cost, second.cost), checked_add(first.memory, second.memory),
+          -1};
+}
+
 PlanTable PlanTables::join(const PlanTable& a, const PlanTable& b) {
   PlanTable table = begin({a.number, b.number});
-  struct Pair {
-    const PlanPoint *first, *second;
-  };
-  std::vector<Pair> pairs;  // only those kept get an origin
   for (std::size_t entry = 0; entry < table.fronts.size(); ++entry) {
-    const std::size_t s = entry / states_, t = entry % states_;
-    pairs.clear();
     PlanFront& front = table.fronts[entry];
-    for (std::size_t m = 0; m < states_; ++m) {
-      for (const PlanPoint& first : a.fronts[s * states_ + m]) {
-        for (const PlanPoint& second : b.fronts[m * states_ + t]) {
-          ++pairs_;
-          const PlanPoint both{checked_add(first.cost, second.cost),
-                               checked_add(first.memory, second.memory),
-                               static_cast<std::int32_t>(pairs.size())};
-          if (filter_ != nullptr && !filter_->worth(table, entry, both)) continue;
-          front.push_back(both);
-          pairs.push_back({&first, &second});
-        }
-      }
+    for (const Pair& pair : price_ ? best_pair(a, b, entry) : pairs(table, a, b, entry)) {
+      front.push_back(pair.both);
+      front.back().origin = joined(pair.first, pair.second);
     }
     prune(table, entry, front);
-    for (PlanPoint& point : front) {
-      const Pair& pair = pairs[at(point.origin)];
-      point.origin = joined(pair.first->origin, pair.second->origin);
-    }
   }
   end(table);
   return table;
+}
+
+std::vector<PlanTables::Pair> PlanTables::best_pair(const PlanTable& a,
+                                                    const PlanTable& b,
+                                                    std::size_t entry) const {
+  std::vector<Pair> best;
+  const std::size_t s = entry / states_, t = entry % states_;
+  for (std::size_t m = 0; m < states_; ++m) {
+    for (const PlanPoint& first : a.fronts[s * states_ + m]) {
+      for (const PlanPoint& second : b.fronts[m * states_ + t]) {
+        const Pair pair{sum_of(first, second), first.origin, second.origin};
+        const auto rank = [&](const PlanPoint& point) {
+          return std::pair(key(point), point.cost);
+        };
+        if (best.empty()) best.push_back(pair);
+        if (rank(pair.both) < rank(best.front().both)) best.front() = pair;
+      }
+    }
+  }
+  return best;
+}
+
+// Fronts lie by their keys at the filter's first price, so that a plan meets only those
+// that go with it at that price. Of two stretches that are the same the order is nothing.
+// Most pairs are as good as another one: whether they are beaten is asked first.
+std::vector<PlanTables::Pair> PlanTables::pairs(const PlanTable& table,
+                                                const PlanTable& a, const PlanTable& b,
+                                                std::size_t entry) {
+  PairFront front;
+  const std::size_t s = entry / states_, t = entry % states_;
+  for (std::size_t m = 0; m < states_; ++m) {
+    const bool same = a.number == b.number && s == m && m == t;
+    const PlanFront& firsts = a.fronts[s * states_ + m];
+    const PlanFront& seconds = b.fronts[m * states_ + t];
+    for (std::size_t k = 0; k < firsts.size(); ++k) {
+      const PlanPoint& first = firsts[k];
+      const double room = filter_->room(table, entry, first);
+      for (std::size_t n = same ? k : 0; n < seconds.size(); ++n) {
+        const PlanPoint& second = seconds[n];
+        if (filter_->first_key(second) > room) break;
+        ++pairs_;
+        const PlanPoint both = sum_of(first, second);
+        const auto place = front.place(both.cost, both.memory);
+        if (place && filter_->worth(table, entry, both))
+          front.insert(*place, {both, first.origin, second.origin});
+      }
+    }
+  }
+  return front.take();
 }
 
 PlanTable PlanTables::add_input(const PlanTable& a, std::int64_t width) {
@@ -163,6 +235,8 @@ void PlanTables::prune(const PlanTable& table, std::size_t entry, PlanFront& fro
     if (front[k].memory < front[kept - 1].memory) front[kept++] = front[k];
   front.resize(kept);
   if (kept > most_) thin(table, entry, front);
+  std::ranges::sort(front, {},
+                    [&](const PlanPoint& point) { return filter_->first_key(point); });
 }
 
 // Of `most` stretches of equal memory, the plan of least bound stays in each.

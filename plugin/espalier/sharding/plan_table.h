@@ -18,7 +18,7 @@ struct PlanPoint {
   std::int32_t origin = -1;
 };
 
-/// Plans none of which is better than another in both cost and memory, by cost.
+/// Plans none of which is better than another in both cost and memory.
 using PlanFront = std::vector<PlanPoint>;
 
 /// The best plans of a stretch of operators for each state of its input and of its output
@@ -90,6 +90,13 @@ class PlanTables {
     std::int32_t first, second;  // origins, or an operator and a way
     bool leaf;
   };
+  struct Pair;
+  class PairFront;
+  [[nodiscard]] static PlanPoint sum_of(const PlanPoint& first, const PlanPoint& second);
+  [[nodiscard]] std::vector<Pair> best_pair(const PlanTable& a, const PlanTable& b,
+                                            std::size_t entry) const;
+  [[nodiscard]] std::vector<Pair> pairs(const PlanTable& table, const PlanTable& a,
+                                        const PlanTable& b, std::size_t entry);
   [[nodiscard]] PlanTable begin(Making making);
   void end(const PlanTable& table);
   std::int32_t joined(std::int32_t a, std::int32_t b);

@@ -92,7 +92,13 @@ class Search {
   }
 
  private:
+  [[nodiscard]] bool found() const {
+    return best_.first < std::numeric_limits<Nanoseconds>::max();
+  }
+
+  /// Never before there is a schedule: the first list gives one.
   [[nodiscard]] bool ended() const {
+    if (!found()) return false;
     return best_.first == answer_.lower_bound || (options_.stop && options_.stop());
   }
 
@@ -125,11 +131,13 @@ class Search {
       for (std::int32_t c = 0; c < pipeline_.chunks(); ++c)
         lie.push_back(pipeline_.chunk(c).device);
       if (lie != chunk_devices(scheme, pipeline_.devices(), v)) continue;
+      if (ended()) return;
       PipelineSchedule schedule = named_pipeline(pipeline_, scheme);
       take(schedule, name(scheme));
     }
   }
 
+  // Where nothing fits yet the widest window comes first, too: time may be short.
   void try_lists() {
     const std::int32_t widest =
         std::min(pipeline_.micro_batches(), 2 * pipeline_.chunks() + 1);
@@ -137,21 +145,29 @@ class Search {
     PipelineListRule rule;
     rule.memory.assign(static_cast<std::size_t>(pipeline_.devices()),
                        options_.memory_bound.value_or(most));
+    rule.window = widest;
+    if (!found()) try_list(rule);
     for (rule.window = 1; rule.window <= widest; ++rule.window) {
       for (const bool forward_first : {false, true}) {
         for (const bool weights_at_once : {false, true}) {
-          if (ended()) return;
           rule.forward_first = forward_first;
           rule.weights_at_once = weights_at_once;
           for (const double patience : kPatience) {
             if (weights_at_once && patience < 1) break;
             rule.patience = patience;
-            PipelineSchedule schedule = list_pipeline(pipeline_, rule);
-            take(schedule, "list");
+            if (!try_list(rule)) return;
           }
         }
       }
     }
+  }
+
+  /// @return false when the search has ended
+  bool try_list(const PipelineListRule& rule) {
+    if (ended()) return false;
+    auto schedule = list_pipeline(pipeline_, rule, [this] { return ended(); });
+    if (schedule) take(*schedule, "list");
+    return schedule.has_value();
   }
 
   // Moves of one operation by a few places in the order of its device.

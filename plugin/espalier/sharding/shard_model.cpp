@@ -15,8 +15,9 @@ std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t kLongestPeriod = 16;
 constexpr std::int32_t kOperatorsAPart = 1 << 10;
 constexpr int kPriceSteps = 60;
-constexpr std::size_t kMostPlans = 500;  // kept in a front
-constexpr double kMostPairs = 3e7;       // that one pass may compare before the last
+// Kept in a front, at first and at last.
+constexpr std::size_t kFewPlans = 8, kMostPlans = 512;
+constexpr double kMostPairs = 3e7;  // that one pass may compare before the last
 // How far above the bound plans are looked for first, of the way to the best one known,
 // and how much farther every time.
 constexpr double kFirstReach = 1.0 / 256, kFarther = 1.6;
@@ -167,29 +168,52 @@ class Search {
       answer_.lower_bound = std::max(answer_.lower_bound, static_cast<Cost>(low));
   }
 
-  // Fronts of the plans that can still be part of a better one: first few, for a better
-  // best, then more, until none is left out.
+  // Fronts of the plans that can still be part of a better one, at first few of each and
+  // those near the bound; from the first that fits on, all better ones, at last with
+  // fronts from which nothing had to go.
   void fronts(double price) {
+    PlanFilter filter = filter_of(price);
+    const double above = static_cast<double>(answer_.cost - answer_.lower_bound);
+    const double begin = static_cast<double>(answer_.lower_bound);
+    double reach = kFirstReach;
+    bool near = false;
+    for (std::size_t most = kFewPlans; !answer_.proved();) {
+      const double known = static_cast<double>(answer_.cost - 1);
+      const double goal =
+          near ? known : std::min(known, std::floor(begin + reach * above));
+      const Cost before = answer_.cost;
+      if (try_fronts(filter, goal, most) > kMostPairs) return;
+      if (answer_.cost < before) {
+        near = true;
+      } else if (goal < known) {
+        reach *= kFarther;
+      } else if (most >= kMostPlans) {
+        return;
+      } else {
+        near = true;
+        most = kMostPlans;
+      }
+    }
+  }
+
+  [[nodiscard]] PlanFilter filter_of(double price) const {
     PlanFilter filter(limit_);
     for (const double factor : kFilterPrices) {
       const Assembly assembly(model_, fold_, PlanTables(model_.setting, factor * price));
       filter.add(assembly.tables(), assembly.whole());
     }
-    const double above = static_cast<double>(answer_.cost - answer_.lower_bound);
-    const double begin = static_cast<double>(answer_.lower_bound);
-    for (double reach = kFirstReach; !answer_.proved(); reach *= kFarther) {
-      const double known = static_cast<double>(answer_.cost - 1);
-      const double goal = std::min(known, std::floor(begin + reach * above));
-      filter.set_goal(goal);
-      const Assembly assembly(model_, fold_,
-                              PlanTables(model_.setting, filter, kMostPlans));
-      const PlanFront plans = assembly.plans();
-      take(assembly, cheapest(plans, limit_));
-      // No plan costs less than the best one, what lies above the goal, or what was lost.
-      raise(std::min(
-          {static_cast<double>(answer_.cost), goal + 1, assembly.tables().lost()}));
-      if (goal >= known || assembly.tables().pairs() > kMostPairs) return;
-    }
+    return filter;
+  }
+
+  // Plans of at most that cost, with at most so many in a front. @return pairs looked at
+  double try_fronts(PlanFilter& filter, double goal, std::size_t most) {
+    filter.set_goal(goal);
+    const Assembly assembly(model_, fold_, PlanTables(model_.setting, filter, most));
+    take(assembly, cheapest(assembly.plans(), limit_));
+    // No plan costs less than the best one, what lies above the goal, or what was lost.
+    raise(std::min(
+        {static_cast<double>(answer_.cost), goal + 1, assembly.tables().lost()}));
+    return assembly.tables().pairs();
   }
 
   void take(const Assembly& assembly, const PlanPoint* plan) {
