@@ -4,19 +4,35 @@
 #include <cmath>
 
 #include "solver/kernels/blas.h"
+#include "solver/kernels/multiversion.h"
 
 namespace espalier::solver::kernels {
 namespace {
 
-constexpr std::int32_t kLoopOrder = 8;  // order below which loops beat calls
+// Orders below which loops beat calls: of several right-hand sides, and of one.
+constexpr std::int32_t kLoopOrder = 8, kLoopAlone = 33;
+
+// Sum of across(a_i) x_i, in lanes that a processor adds side by side.
+template <class T>
+inline T dot(std::int32_t n, const T* a, const T* x) {
+  constexpr std::int32_t kLanes = kIsComplex<T> ? 2 : 8;
+  T lane[kLanes] = {};
+  std::int32_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (std::int32_t l = 0; l < kLanes; ++l) lane[l] += across(a[i + l]) * x[i + l];
+  T sum = 0;
+  for (; i < n; ++i) sum += across(a[i]) * x[i];
+  for (const T& each : lane) sum += each;
+  return sum;
+}
 
 // One column: x := L^-1 x and U^-T x go down, L^-T x and U^-1 x go up. `a` holds L or U;
 // kAlong says that entries are met along its columns (L^-1, U^-1), not its rows.
 // The quotients are taken before, side by side: what follows one after the other is
-// multiplications. n is less than kLoopOrder.
+// multiplications. n is less than kLoopAlone.
 template <bool kDown, bool kAlong, class T>
-void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool unit, T* x) {
-  std::array<T, kLoopOrder> inverse;
+inline void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool unit, T* x) {
+  std::array<T, kLoopAlone> inverse;
   if (!unit)
     for (std::int32_t j = 0; j < n; ++j)
       inverse[j] = T(1) / a[j * (std::int64_t{lda} + 1)];
@@ -27,8 +43,7 @@ void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool unit, T* x) 
     constexpr bool kLower = kDown == kAlong;
     const std::int32_t first = kLower ? j + 1 : 0, last = kLower ? n : j;
     T value = x[j];
-    if (!kAlong)
-      for (std::int32_t i = first; i < last; ++i) value -= across(column[i]) * x[i];
+    if (!kAlong) value -= dot(last - first, column + first, x + first);
     if (!unit)
       value = std::isnormal(size_of(inverse[j])) ? value * inverse[j] : value / column[j];
     x[j] = value;
@@ -38,14 +53,48 @@ void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool unit, T* x) 
 }
 
 template <class T>
-void solve_by_loops(bool lower, bool transposed, std::int32_t n, const T* a,
-                    std::int32_t lda, bool unit, T* x) {
+inline void solve_by_loops(bool lower, bool transposed, std::int32_t n, const T* a,
+                           std::int32_t lda, bool unit, T* x) {
   if (lower)
     transposed ? solve_loops<false, false>(n, a, lda, unit, x)
                : solve_loops<true, true>(n, a, lda, unit, x);
   else
     transposed ? solve_loops<true, false>(n, a, lda, unit, x)
                : solve_loops<false, true>(n, a, lda, unit, x);
+}
+
+// The same for longer columns.
+template <class T>
+ESPALIER_MULTIVERSION void solve_alone(bool lower, bool transposed, std::int32_t n,
+                                       const T* a, std::int32_t lda, bool unit, T* x) {
+  solve_by_loops(lower, transposed, n, a, lda, unit, x);
+}
+
+// y := y - A x, four columns at a time.
+template <class T>
+ESPALIER_MULTIVERSION void apply_alone(std::int32_t m, std::int32_t e, const T* a,
+                                       std::int32_t lda, const T* x, T* y) {
+  std::int32_t k = 0;
+  for (; k + 4 <= e; k += 4) {
+    const T* const first = a + std::int64_t{k} * lda;
+    const T *const second = first + lda, *const third = second + lda,
+                   *const fourth = third + lda;
+    for (std::int32_t i = 0; i < m; ++i)
+      y[i] -= (first[i] * x[k] + second[i] * x[k + 1]) +
+              (third[i] * x[k + 2] + fourth[i] * x[k + 3]);
+  }
+  for (; k < e; ++k) {
+    const T* const column = a + std::int64_t{k} * lda;
+    const T value = x[k];
+    for (std::int32_t i = 0; i < m; ++i) y[i] -= value * column[i];
+  }
+}
+
+// x := x - A^T y.
+template <class T>
+ESPALIER_MULTIVERSION void apply_across_alone(std::int32_t m, std::int32_t e, const T* a,
+                                              std::int32_t lda, const T* y, T* x) {
+  for (std::int32_t k = 0; k < e; ++k) x[k] -= dot(m, a + std::int64_t{k} * lda, y);
 }
 
 template <class T>
@@ -58,6 +107,8 @@ void solve_triangle(bool lower, bool transposed, bool unit, std::int32_t n, cons
   if (n < kLoopOrder) {
     for (std::int32_t j = 0; j < nrhs; ++j)
       solve_by_loops(lower, transposed, n, a, lda, unit, x + std::int64_t{j} * ldx);
+  } else if (nrhs == 1 && n < kLoopAlone) {
+    solve_alone(lower, transposed, n, a, lda, unit, x);
   } else if (nrhs == 1) {
     blas::trsv(uplo, trans, diag, n, a, lda, x);
   } else {
@@ -121,15 +172,9 @@ void apply_below(std::int32_t m, std::int32_t e, const T* a, std::int32_t lda,
                  std::int32_t nrhs, const T* x, std::int32_t ldx, T* y,
                  std::int32_t ldy) {
   if (m == 0 || e == 0 || nrhs == 0) return;
-  if (e < kLoopOrder) {
-    for (std::int32_t j = 0; j < nrhs; ++j) {
-      T* const target = y + std::int64_t{j} * ldy;
-      for (std::int32_t k = 0; k < e; ++k) {
-        const T* const column = a + std::int64_t{k} * lda;
-        const T value = x[k + std::int64_t{j} * ldx];
-        for (std::int32_t i = 0; i < m; ++i) target[i] -= value * column[i];
-      }
-    }
+  if (e < (nrhs == 1 ? kLoopAlone : kLoopOrder)) {
+    for (std::int32_t j = 0; j < nrhs; ++j)
+      apply_alone(m, e, a, lda, x + std::int64_t{j} * ldx, y + std::int64_t{j} * ldy);
   } else if (nrhs == 1) {
     blas::gemv(CblasNoTrans, m, e, a, lda, x, y);
   } else {
@@ -143,16 +188,10 @@ void apply_below_transposed(std::int32_t m, std::int32_t e, const T* a, std::int
                             std::int32_t nrhs, const T* y, std::int32_t ldy, T* x,
                             std::int32_t ldx) {
   if (m == 0 || e == 0 || nrhs == 0) return;
-  if (e < kLoopOrder) {
-    for (std::int32_t j = 0; j < nrhs; ++j) {
-      const T* const source = y + std::int64_t{j} * ldy;
-      for (std::int32_t k = 0; k < e; ++k) {
-        const T* const column = a + std::int64_t{k} * lda;
-        T sum = 0;
-        for (std::int32_t i = 0; i < m; ++i) sum += across(column[i]) * source[i];
-        x[k + std::int64_t{j} * ldx] -= sum;
-      }
-    }
+  if (e < (nrhs == 1 ? kLoopAlone : kLoopOrder)) {
+    for (std::int32_t j = 0; j < nrhs; ++j)
+      apply_across_alone(m, e, a, lda, y + std::int64_t{j} * ldy,
+                         x + std::int64_t{j} * ldx);
   } else if (nrhs == 1) {
     blas::gemv(blas::kAcross<T>, m, e, a, lda, y, x);
   } else {
