@@ -12,24 +12,11 @@ namespace {
 // Orders below which loops beat calls: of several right-hand sides, and of one.
 constexpr std::int32_t kLoopOrder = 8, kLoopAlone = 33;
 
-// Sum of across(a_i) x_i, in lanes that a processor adds side by side.
-template <class T>
-inline T dot(std::int32_t n, const T* a, const T* x) {
-  constexpr std::int32_t kLanes = kIsComplex<T> ? 2 : 8;
-  T lane[kLanes] = {};
-  std::int32_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (std::int32_t l = 0; l < kLanes; ++l) lane[l] += across(a[i + l]) * x[i + l];
-  T sum = 0;
-  for (; i < n; ++i) sum += across(a[i]) * x[i];
-  for (const T& each : lane) sum += each;
-  return sum;
-}
-
 // One column: x := L^-1 x and U^-T x go down, L^-T x and U^-1 x go up. `a` holds L or U;
-// kAlong says that entries are met along its columns (L^-1, U^-1), not its rows.
-// The quotients are taken before, side by side: what follows one after the other is
-// multiplications. n is less than kLoopAlone.
+// kAlong says that what an unknown is taken from stands along its column (L^-1, U^-1),
+// not along its row. Both ways one unknown after the other is taken from those that are
+// left, side by side. So are the quotients, before: what waits for one another is a
+// product and a difference. n is less than kLoopAlone.
 template <bool kDown, bool kAlong, class T>
 inline void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool unit, T* x) {
   std::array<T, kLoopAlone> inverse;
@@ -38,17 +25,20 @@ inline void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool unit,
       inverse[j] = T(1) / a[j * (std::int64_t{lda} + 1)];
   for (std::int32_t step = 0; step < n; ++step) {
     const std::int32_t j = kDown ? step : n - 1 - step;
-    const T* const column = a + std::int64_t{j} * lda;
-    // Entries of column j off its diagonal: of L below it, of U above it.
-    constexpr bool kLower = kDown == kAlong;
-    const std::int32_t first = kLower ? j + 1 : 0, last = kLower ? n : j;
+    const std::int32_t first = kDown ? j + 1 : 0, last = kDown ? n : j;
     T value = x[j];
-    if (!kAlong) value -= dot(last - first, column + first, x + first);
     if (!unit)
-      value = std::isnormal(size_of(inverse[j])) ? value * inverse[j] : value / column[j];
+      value = std::isnormal(size_of(inverse[j])) ? value * inverse[j]
+                                                 : value / a[j * (std::int64_t{lda} + 1)];
     x[j] = value;
-    if (kAlong)
+    if (kAlong) {
+      const T* const column = a + std::int64_t{j} * lda;
       for (std::int32_t i = first; i < last; ++i) x[i] -= value * column[i];
+    } else {
+      const T* const row = a + j;
+      for (std::int32_t i = first; i < last; ++i)
+        x[i] -= across(row[std::int64_t{i} * lda]) * value;
+    }
   }
 }
 
@@ -90,11 +80,38 @@ ESPALIER_MULTIVERSION void apply_alone(std::int32_t m, std::int32_t e, const T* 
   }
 }
 
-// x := x - A^T y.
+// x := x - A^T y, likewise.
 template <class T>
 ESPALIER_MULTIVERSION void apply_across_alone(std::int32_t m, std::int32_t e, const T* a,
                                               std::int32_t lda, const T* y, T* x) {
-  for (std::int32_t k = 0; k < e; ++k) x[k] -= dot(m, a + std::int64_t{k} * lda, y);
+  std::int32_t k = 0;
+  for (; k + 4 <= e; k += 4) {
+    const T* const first = a + std::int64_t{k} * lda;
+    const T *const second = first + lda, *const third = second + lda,
+                   *const fourth = third + lda;
+    T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (std::int32_t i = 0; i < m; ++i) {
+      s0 += across(first[i]) * y[i];
+      s1 += across(second[i]) * y[i];
+      s2 += across(third[i]) * y[i];
+      s3 += across(fourth[i]) * y[i];
+    }
+    x[k] -= s0;
+    x[k + 1] -= s1;
+    x[k + 2] -= s2;
+    x[k + 3] -= s3;
+  }
+  for (; k < e; ++k) {
+    const T* const column = a + std::int64_t{k} * lda;
+    T even = 0, odd = 0;
+    std::int32_t i = 0;
+    for (; i + 2 <= m; i += 2) {
+      even += across(column[i]) * y[i];
+      odd += across(column[i + 1]) * y[i + 1];
+    }
+    if (i < m) even += across(column[i]) * y[i];
+    x[k] -= even + odd;
+  }
 }
 
 template <class T>

@@ -121,41 +121,34 @@ void spread(std::span<double> y) {
   for (std::size_t i = 0; kIsComplex<T> && i < y.size(); i += 2) y[i + 1] = y[i];
 }
 
-// r -= op(A) x and w += |op(A)| |x|. What a column's own row gets is added up first.
-template <class T>
-void subtract_with_moduli(const View<T>& a, const T* x, T* r, double* w) {
+// r -= op(A) x, and with moduli w += |op(A)| |x|. What a column's own row gets is added
+// up first.
+template <bool kModuli, class T>
+void subtract_product(const View<T>& a, const T* x, T* r, double* w) {
   constexpr std::int32_t kStep = kParts<T>;
   const std::int32_t* const row = a.pattern.row.data();
   const auto subtract = [&](std::int32_t i, T product) {
     r[i] -= product;
-    w[kStep * i] += modulus(product);
+    if constexpr (kModuli) w[kStep * i] += modulus(product);
   };
   for_each_column(a, [&](std::int32_t j, std::int64_t k, std::int64_t end) {
     const T own = x[j];
     T sum = 0;
     double moduli = 0;
-    if (k < end && row[k] == j) {
-      sum = a.at(a.below, k) * own;
-      moduli = modulus(sum);
-      ++k;
-    }
-    for (; k < end; ++k) {
-      const T product = a.at(a.above, k) * x[row[k]];
+    const auto add = [&](T product) {
       sum += product;
-      moduli += modulus(product);
+      if constexpr (kModuli) moduli += modulus(product);
+    };
+    if (k < end && row[k] == j) add(a.at(a.below, k++) * own);
+    for (; k < end; ++k) {
+      add(a.at(a.above, k) * x[row[k]]);
       subtract(row[k], a.at(a.below, k) * own);
     }
     r[j] -= sum;
-    w[kStep * j] += moduli;
+    if constexpr (kModuli) w[kStep * j] += moduli;
   });
   for_each_beside(
       a, [&](std::int32_t i, std::int32_t j, T value) { subtract(i, value * x[j]); });
-}
-
-template <class T>
-void subtract_product(const View<T>& a, const T* x, T* r) {
-  for_each_entry(a,
-                 [&](std::int32_t i, std::int32_t j, T value) { r[i] -= value * x[j]; });
 }
 
 // Calls body(T()) with the type of the matrix's entries.
@@ -169,6 +162,22 @@ void add_moduli(const View<T>& a, const T* x, std::span<double> y) {
   for_each_entry(a, [&](std::int32_t i, std::int32_t j, T value) {
     y[kParts<T> * i] += modulus(value * x[j]);
   });
+}
+
+// The norms of the unknowns of each system. @return whether all are finite
+template <class T, class Block, class Scale>
+bool measure_unknowns(std::span<const T> x, const GivenUnknowns& given,
+                      const Scale& scale, std::vector<Block>& blocks) {
+  for (Block& each : blocks) each.x_norm = 0;
+  bool finite = true;
+  double of_all = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    double& norm = given.block.empty() ? of_all : blocks[given.block[i]].x_norm;
+    norm = std::max(norm, modulus(x[i]) * scale(kParts<T> * i));
+    finite = finite && is_finite(x[i]);
+  }
+  if (given.block.empty()) blocks[0].x_norm = of_all;
+  return finite;
 }
 
 }  // namespace
@@ -195,7 +204,8 @@ void multiply(const MatrixPart& a, Operation operation, std::span<const double> 
               std::span<double> y) {
   std::fill(y.begin(), y.end(), 0.0);
   by_entries(a, [&]<class T>(T) {
-    subtract_product<T>({a, operation}, entries_of<T>(x), entries_of<T>(y));
+    subtract_product<false, T>({a, operation}, entries_of<T>(x), entries_of<T>(y),
+                               nullptr);
   });
   for (double& each : y) each = -each;
   a.sum(y);
@@ -215,7 +225,8 @@ void residual(const MatrixPart& a, Operation operation, std::span<const double> 
               std::span<const double> b, std::span<double> r) {
   std::transform(b.begin(), b.end(), r.begin(), [&](double v) { return a.start(v); });
   by_entries(a, [&]<class T>(T) {
-    subtract_product<T>({a, operation}, entries_of<T>(x), entries_of<T>(r));
+    subtract_product<false, T>({a, operation}, entries_of<T>(x), entries_of<T>(r),
+                               nullptr);
   });
   a.sum(r);
 }
@@ -277,13 +288,17 @@ void ErrorMeasure::add_up_rows() {
 // Whether all rows are of class 1 even by most_ in place of their sums.
 template <class T>
 bool ErrorMeasure::all_are_large(const T* b) {
-  for (std::int32_t i = 0; i < a_.size(); ++i) {
-    const Block& own = block(i);
-    const double w = denominator_[kParts<T> * i];
-    if (!(w > own.small * (most_ * own.x_norm + modulus(b[i]))) || !std::isfinite(w))
-      return false;
-  }
-  return true;
+  const double* const w = denominator_.data();
+  const auto is_large = [&](std::int32_t i, const Block& own) {
+    return w[kParts<T> * i] > own.small * (most_ * own.x_norm + modulus(b[i])) &&
+           std::isfinite(w[kParts<T> * i]);
+  };
+  std::int32_t i = 0;
+  if (given_.block.empty())
+    for (const Block own = blocks_[0]; i < a_.size() && is_large(i, own);) ++i;
+  else
+    while (i < a_.size() && is_large(i, block(i))) ++i;
+  return i == a_.size();
 }
 
 BackwardError ErrorMeasure::operator()(std::span<const double> x,
@@ -298,19 +313,17 @@ BackwardError ErrorMeasure::measure(const T* x, const T* b, std::span<double> re
   T* const r = entries_of<T>(residual);
   double* const w = denominator_.data();
   const std::int32_t rows = a_.size();
-  for (Block& each : blocks_) each.x_norm = 0;
-  bool finite = true;
+  const auto scale_of = [this](std::size_t j) { return scale(j); };
+  const bool finite =
+      measure_unknowns<T>({x, static_cast<std::size_t>(rows)}, given_, scale_of, blocks_);
   for (std::int32_t i = 0; i < rows; ++i) {
     if constexpr (kIsComplex<T>)
       r[i] = b[i];
     else
       r[i] = a_.start(b[i]);
     w[kStep * i] = a_.start(modulus(b[i]));
-    double& x_norm = block(i).x_norm;
-    x_norm = std::max(x_norm, modulus(x[i]) * scale(kStep * i));
-    finite = finite && is_finite(x[i]);
   }
-  subtract_with_moduli<T>({a_, operation_}, x, r, w);
+  subtract_product<true, T>({a_, operation_}, x, r, w);
   a_.sum(residual);
   a_.sum(denominator_);
   if (!finite) return {kInfinity, 0};  // an empty column of A would not show it
