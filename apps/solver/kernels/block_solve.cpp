@@ -33,6 +33,7 @@ inline void solve_loops(std::int32_t n, const T* a, std::int32_t lda, bool unit,
     x[j] = value;
     if (kAlong) {
       const T* const column = a + std::int64_t{j} * lda;
+#pragma GCC ivdep
       for (std::int32_t i = first; i < last; ++i) x[i] -= value * column[i];
     } else {
       const T* const row = a + j;
@@ -69,6 +70,7 @@ ESPALIER_MULTIVERSION void apply_alone(std::int32_t m, std::int32_t e, const T* 
     const T* const first = a + std::int64_t{k} * lda;
     const T *const second = first + lda, *const third = second + lda,
                    *const fourth = third + lda;
+#pragma GCC ivdep
     for (std::int32_t i = 0; i < m; ++i)
       y[i] -= (first[i] * x[k] + second[i] * x[k + 1]) +
               (third[i] * x[k + 2] + fourth[i] * x[k + 3]);
@@ -76,6 +78,7 @@ ESPALIER_MULTIVERSION void apply_alone(std::int32_t m, std::int32_t e, const T* 
   for (; k < e; ++k) {
     const T* const column = a + std::int64_t{k} * lda;
     const T value = x[k];
+#pragma GCC ivdep
     for (std::int32_t i = 0; i < m; ++i) y[i] -= value * column[i];
   }
 }
