@@ -1,3 +1,5 @@
+// One walk over the entries of a matrix, and all that is summed up on it: over 300 lines.
+
 #include "solver/refine/residual.h"
 
 #include <algorithm>
