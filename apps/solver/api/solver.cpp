@@ -31,6 +31,18 @@ SolverOptions on_runtime(SolverOptions options, const Runtime* runtime) {
   return options;
 }
 
+// In lanes that a processor compares side by side.
+double largest_modulus(std::span<const double> values) {
+  constexpr std::size_t kLanes = 8;
+  double lane[kLanes] = {};
+  std::size_t k = 0;
+  for (; k + kLanes <= values.size(); k += kLanes)
+    for (std::size_t l = 0; l < kLanes; ++l)
+      lane[l] = std::max(lane[l], std::abs(values[k + l]));
+  for (; k < values.size(); ++k) lane[0] = std::max(lane[0], std::abs(values[k]));
+  return *std::ranges::max_element(lane);
+}
+
 InvalidInput low_rank_needs_cholesky(double tolerance) {
   return InvalidInput(fmt::format(
       "options.low_rank is {}: L L^T alone is compressed, of symmetric positive definite "
@@ -291,14 +303,21 @@ void Solver::Impl::measure_entries() {
           ? 0
           : matrix.lower.column_start[analysis_.symbolic.inner()]);
   for (const auto* values : {&matrix.lower.value, &matrix.upper})
-    for (const double value : std::span(*values).first(std::min(entries, values->size())))
-      largest_entry_ = std::max(largest_entry_, std::abs(value));
+    largest_entry_ = std::max(
+        largest_entry_,
+        largest_modulus(std::span(*values).first(std::min(entries, values->size()))));
   if (!matrix.complex) return;
   for (std::size_t k = 0; k < entries; ++k) {
     const auto at = static_cast<std::int64_t>(k);
     const auto below = matrix.entry<Complex>(at), above = matrix.opposite<Complex>(at);
     largest_entry_ = std::max({largest_entry_, std::abs(below), std::abs(above)});
   }
+}
+
+// The largest entry of matrix(), by modulus; 0: not known.
+double Solver::Impl::largest_anywhere() const {
+  const bool all = analysis_.form.empty() && analysis_.symbolic.kept() == 0;
+  return all ? largest_entry_ : 0;
 }
 
 // Right-hand sides of one pass: what the bound leaves.
@@ -378,7 +397,7 @@ void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
   const std::vector<double> scale = map.solution_scale();
   const std::vector<std::int32_t> systems =
       independent_systems(analysis_.symbolic, analysis_.form);
-  refining_options.given = {scale, systems};
+  refining_options.given = {scale, systems, largest_anywhere()};
   const Refinement one =
       solver::refine(matrix(), rhs, x, nrhs, factored(transposed), refining_options);
   Refinement& worst = solution.refinement;

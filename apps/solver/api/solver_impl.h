@@ -164,6 +164,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] PivotOptions pivot_options() const;
   [[nodiscard]] LowRankOptions low_rank_options() const;
   void measure_entries();
+  [[nodiscard]] double largest_anywhere() const;
   /// Threads that compute.
   [[nodiscard]] std::int32_t workers() const { return whole_ ? 1 : options_.workers; }
   [[nodiscard]] std::int32_t least_basis() const;

@@ -251,7 +251,7 @@ void Solver::Impl::estimate(std::span<const double> b, std::span<const double> x
         const Refinement one =
             refine(matrix(), side, y, 1, solve,
                    {.operation = transposed ? Operation::kTransposed : Operation::kPlain,
-                    .given = {.scale = {}, .block = systems},
+                    .given = {.scale = {}, .block = systems, .largest_entry = 0},
                     .max_steps = 3,
                     .gmres_basis = basis,
                     .gmres_cycles = 1});

@@ -138,27 +138,22 @@ void Front<T>::add_from_file(Bytes at, const Trapezoid& layout, std::int32_t sid
   }
 }
 
-// Columns of a Cholesky block before the first whose pivot is rounding, out of those that
-// were factored. The log gets the least of them.
 template <class T>
-std::int32_t Front<T>::clear_pivots(const BlockColumn<T>& column,
-                                    std::int32_t factored) const {
-  const double least = context_.pivoting.least_part;
-  const SymmetricMatrix& a = context_.permuted.lower;
-  const std::int32_t first = context_.symbolic.first_column[front_] + column.first;
-  PivotStatistics statistics;
-  std::int32_t k = 0;
-  for (; k < factored; ++k) {
-    const double root = real_part(column.data[0][k * (std::int64_t{column.leading} + 1)]);
-    const std::int64_t diagonal = a.column_start[first + k];
+std::int32_t clear_pivots(const FrontContext<T>& context, std::int32_t column,
+                          const T* diagonal, std::int32_t leading, std::int32_t factored,
+                          double& smallest) {
+  const double least = context.pivoting.least_part;
+  const SymmetricMatrix& a = context.permuted.lower;
+  for (std::int32_t k = 0; k < factored; ++k) {
+    const double root = real_part(diagonal[k * (std::int64_t{leading} + 1)]);
+    const std::int64_t given = a.column_start[column + k];
     const bool stored =
-        diagonal < a.column_start[first + k + 1] && a.row[diagonal] == first + k;
-    const double part = stored ? root * root / a.value[diagonal] : 1;
-    if (part <= least) break;
-    statistics.smallest = std::min(statistics.smallest, part);
+        given < a.column_start[column + k + 1] && a.row[given] == column + k;
+    const double part = stored ? root * root / a.value[given] : 1;
+    if (part <= least) return k;
+    smallest = std::min(smallest, part);
   }
-  context_.log.add(statistics);
-  return k;
+  return factored;
 }
 
 template <class T>
@@ -178,9 +173,13 @@ bool Front<T>::factor(std::int32_t block, std::int32_t end) {
   const auto counts =
       kernels::factor_pivot_block(FactorKind::kCholesky, pivots, kernels::PivotRule{},
                                   context_.scratch.template as<T>());
-  const std::int32_t good = clear_pivots(column, counts.eliminated);
+  const std::int32_t first = context_.symbolic.first_column[front_] + column.first;
+  PivotStatistics statistics;
+  const std::int32_t good = clear_pivots(context_, first, column.data[0], column.leading,
+                                         counts.eliminated, statistics.smallest);
+  context_.log.add(statistics);
   if (good == column.width) return true;
-  context_.log.fail(context_.symbolic.first_column[front_] + column.first + good);
+  context_.log.fail(first + good);
   return false;
 }
 
@@ -262,7 +261,10 @@ void Front<T>::update_rows(const BlockColumn<T>& to, const Factored& by,
   }
 }
 
-#define ESPALIER_INSTANTIATE(T) template class Front<T>;
+#define ESPALIER_INSTANTIATE(T)                                                      \
+  template class Front<T>;                                                           \
+  template std::int32_t clear_pivots(const FrontContext<T>&, std::int32_t, const T*, \
+                                     std::int32_t, std::int32_t, double&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

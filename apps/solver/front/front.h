@@ -57,6 +57,15 @@ struct FrontContext {
   LowRankOptions low_rank{};  ///< for nodes that are AssemblyTree::Node::low_rank
 };
 
+/// Cholesky: columns before the first whose pivot is rounding, out of the first
+/// `factored` ones of a block whose first column in the matrix is `column`.
+/// @param smallest  receives the least part that is left of a pivot, where it is less
+template <class T>
+[[nodiscard]] std::int32_t clear_pivots(const FrontContext<T>& context,
+                                        std::int32_t column, const T* diagonal,
+                                        std::int32_t leading, std::int32_t factored,
+                                        double& smallest);
+
 /// The numerical work on one front, piece by piece, as tasks call it:
 ///
 ///   add_original, add_child, add_delayed   every block column: any order, in parallel
@@ -205,8 +214,6 @@ class Front {
   void add_from_file(Bytes at, const Trapezoid& layout, std::int32_t side,
                      std::span<const std::int32_t> positions, std::int32_t begin,
                      std::int32_t end);
-  [[nodiscard]] std::int32_t clear_pivots(const BlockColumn<T>& column,
-                                          std::int32_t factored) const;
   void open_delays();
   void open_exchange();
   [[nodiscard]] bool follows(std::int32_t panel) const {

@@ -10,8 +10,10 @@
 #include "espalier/model/error.h"
 #include "solver/front/block_assembly.h"
 #include "solver/front/flush_subnormals.h"
+#include "solver/kernels/dense.h"
 #include "solver/kernels/single_pivot.h"
 #include "solver/kernels/update.h"
+#include "solver/tree/extend_add.h"
 #include "solver/tree/joined_leaves.h"
 
 namespace espalier::solver {
@@ -19,6 +21,8 @@ namespace {
 
 // What is read at a time of a contribution block in the file, at least.
 constexpr std::int64_t kReadEntries = std::int64_t{1} << 16;
+// Rows of a front up to which what surrounds its arithmetic counts.
+constexpr std::int32_t kFewRows = 128;
 
 template <class T>
 bool eliminate(Front<T>& front) {
@@ -54,7 +58,7 @@ class NodeRun {
     const FlushSubnormals flush;
     for (std::int32_t s = node_.first_front; s <= node_.last_front; ++s) {
       if (context_.log.failed()) return;
-      if (take_alone(s) || take_leaf(s)) continue;
+      if (take_alone(s) || take_leaf(s) || take_small(s)) continue;
       const bool joins = joins_previous(symbolic_, tree_, node_, s);
       T* const contribution = s == node_.last_front ? output_
                               : joins               ? top_block(s)
@@ -141,6 +145,79 @@ class NodeRun {
     return true;
   }
 
+  // A front of few rows, of Cholesky, whose panel and contribution block are one block
+  // each: the operations of a Front, one after the other, without what it keeps for
+  // larger ones. @return false: it takes the way of all fronts
+  bool take_small(std::int32_t s) {
+    const std::int32_t order = symbolic_.front_order(s), pivots = symbolic_.pivots(s);
+    const std::int32_t below = order - pivots, width = tree_.block_width[s];
+    if (tree_.kind != FactorKind::kCholesky || order > kFewRows || pivots == 0 ||
+        pivots > width || below > width || has_children_outside(s))
+      return false;
+    const bool joins = joins_previous(symbolic_, tree_, node_, s);
+    FrontStorage<T> storage{.panel_layout = {order, pivots, width},
+                            .contribution_layout = {below, below, width}};
+    storage.panel[0] = panel_;
+    storage.contribution[0] = s == node_.last_front ? output_
+                              : joins               ? top_block(s)
+                                                    : push(s);
+    add_original_entries(symbolic_, context_.permuted, s, 0, 0, pivots, storage);
+    const std::int64_t children = add_children(s, storage);
+    if (!eliminate_small(s, storage)) return true;
+    note_panel(s, std::int64_t{order} * pivots);
+    if (!joins) close(s, storage.contribution[0], children);
+    return true;
+  }
+
+  [[nodiscard]] bool has_children_outside(std::int32_t s) const {
+    for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c])
+      if (c < node_.first_front) return true;
+    return false;
+  }
+
+  // Of children in this node. @return entries of the stack that they took
+  std::int64_t add_children(std::int32_t s, const FrontStorage<T>& storage) {
+    const std::int64_t on_stack = entries_of_children(s);
+    const T* block = scratch_.template as<T>() + top_ - on_stack;
+    for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c]) {
+      if (is_joined(symbolic_, tree_, node_, c)) continue;
+      const Trapezoid layout = tree_.contribution(symbolic_, c);
+      const std::span positions(positions_, symbolic_.rows_of(c).size());
+      relative_indices(symbolic_, c, s, positions);
+      extend_add(layout, block, 0, positions, 0, layout.rows(), storage, 0);
+      block += layout.entries();
+    }
+    return on_stack;
+  }
+
+  // @return false: no positive pivot; the log has the column
+  bool eliminate_small(std::int32_t s, const FrontStorage<T>& storage) {
+    const std::int32_t order = storage.panel_layout.rows();
+    const std::int32_t pivots = storage.panel_layout.columns(), below = order - pivots;
+    const std::int32_t column = symbolic_.first_column[s];
+    const std::int32_t failed = kernels::cholesky(pivots, panel_, order);
+    const std::int32_t good =
+        clear_pivots(context_, column, static_cast<const T*>(panel_), order,
+                     failed != 0 ? failed - 1 : pivots, alone_.smallest);
+    if (good < pivots) {
+      context_.log.fail(column + good);
+      return false;
+    }
+    kernels::solve_below(below, pivots, panel_, order, panel_ + pivots, order);
+    kernels::update_lower(below, below, pivots, panel_ + pivots, order,
+                          storage.contribution[0], below);
+    return true;
+  }
+
+  // What a front's children in this node have of the stack.
+  [[nodiscard]] std::int64_t entries_of_children(std::int32_t s) const {
+    std::int64_t entries = 0;
+    for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c])
+      if (c >= node_.first_front && !is_joined(symbolic_, tree_, node_, c))
+        entries += contribution_entries(c);
+    return entries;
+  }
+
   // A front's panel stands at panel_ and has so many entries.
   void note_panel(std::int32_t s, std::int64_t entries) {
     const PageBuffer& storage = context_.factor.storage[tree_.node_of_front[s]];
@@ -165,10 +242,7 @@ class NodeRun {
     const std::int32_t s = front.front();
     const std::int32_t order = front.storage().panel_layout.rows();
     front.add_original(0, symbolic_.pivots(s));
-    std::int64_t on_stack = 0;
-    for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c])
-      if (c >= node_.first_front && !is_joined(symbolic_, tree_, node_, c))
-        on_stack += contribution_entries(c);
+    const std::int64_t on_stack = entries_of_children(s);
     const T* block = scratch_.template as<T>() + top_ - on_stack;
     for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c]) {
       const bool inside = c >= node_.first_front;
@@ -205,7 +279,7 @@ class NodeRun {
   T* output_;
   std::int64_t top_ = 0;      // entries on the stack
   std::int64_t written_ = 0;  // of it so far: fresh pages are zero beyond
-  PivotStatistics alone_;     // of take_alone() and take_leaf()
+  PivotStatistics alone_;     // of take_alone(), take_leaf() and take_small()
 };
 
 // The same operations as on many workers, in an order of their own.

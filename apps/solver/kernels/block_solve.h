@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "solver/matrix/entry.h"
 #include "solver/matrix/matrix_kind.h"
 
 namespace espalier::solver::kernels {
@@ -39,8 +40,8 @@ void backward_solve_transposed(std::int32_t e, const T* diagonal, std::int32_t l
 /// x / pivot, as forward_solve() has it: by the reciprocal where that is a normal number.
 template <class T>
 [[nodiscard]] T quotient(T x, T pivot) {
-  const T inverse = 1 / pivot;
-  return std::isnormal(inverse) ? x * inverse : x / pivot;
+  const T inverse = T(1) / pivot;
+  return std::isnormal(size_of(inverse)) ? x * inverse : x / pivot;
 }
 
 /// y := y - A x; A is m x e, x is e x nrhs, y is m x nrhs. Rows of L below the block, or

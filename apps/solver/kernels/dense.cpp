@@ -17,6 +17,7 @@ constexpr std::int32_t kUnblocked = 32;    // order up to which loops beat calls
 constexpr std::int64_t kLoopSolve = 4096;  // m n n up to which loops beat calls
 constexpr std::int32_t kTriangle = 64;     // order of triangles that trsm solves
 
+// Columns do not overlap; to find that out costs as much as a short one.
 template <class T>
 ESPALIER_MULTIVERSION std::int32_t cholesky_loops(std::int32_t n, T* a,
                                                   std::int32_t lda) {
@@ -30,6 +31,7 @@ ESPALIER_MULTIVERSION std::int32_t cholesky_loops(std::int32_t n, T* a,
     for (std::int32_t k = j + 1; k < n; ++k) {
       T* const target = a + std::int64_t{k} * lda;
       const T factor = across(column[k]);
+#pragma GCC ivdep
       for (std::int32_t i = k; i < n; ++i) target[i] -= factor * column[i];
     }
   }
@@ -45,6 +47,7 @@ ESPALIER_MULTIVERSION void solve_loops(std::int32_t m, std::int32_t n, const T* 
     for (std::int32_t k = 0; k < j; ++k) {
       const T factor = across(l[j + std::int64_t{k} * ldl]);
       const T* const source = b + std::int64_t{k} * ldb;
+#pragma GCC ivdep
       for (std::int32_t i = 0; i < m; ++i) column[i] -= factor * source[i];
     }
     if (unit) continue;

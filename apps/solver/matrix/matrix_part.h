@@ -36,6 +36,8 @@ class MatrixPart {
       : here_(here), first_(first), sum_(std::move(sum)) {}
 
   [[nodiscard]] const SquareMatrix& here() const { return here_; }
+  /// Whether here() and what stands beside it is all.
+  [[nodiscard]] bool is_whole() const { return !sum_; }
   /// Calls entry(i, j, value) with the entries that stand beside here().
   template <class Entry>
   void for_each_coupling(const Entry& entry) const {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
+#include <memory>
 
 #include "espalier/model/error.h"
 
@@ -42,14 +42,18 @@ PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool)
   if (meter_ != nullptr) meter_->add(bytes_);
 }
 
+// Not aligned_alloc(): of what is large enough to be mapped, that maps anew each time,
+// where malloc() soon keeps as much in the heap. What is fresh is zero already.
 bool PageBuffer::take_heap() {
   if (bytes_ > kSmall) return false;
-  const auto bytes = static_cast<std::size_t>(bytes_);
+  const auto page = static_cast<std::size_t>(page_size());
+  auto space = static_cast<std::size_t>(bytes_) + page;
+  heap_ = std::calloc(1, space);
+  if (heap_ == nullptr) return false;
+  void* place = heap_;
   data_ = static_cast<std::byte*>(
-      std::aligned_alloc(static_cast<std::size_t>(page_size()), bytes));
-  in_heap_ = data_ != nullptr;
-  if (in_heap_) std::memset(data_, 0, bytes);
-  return in_heap_;
+      std::align(page, static_cast<std::size_t>(bytes_), place, space));
+  return true;
 }
 
 PageBuffer PageBuffer::reserve(Bytes bytes, MemoryMeter* meter, PagePool* pool) {
@@ -75,8 +79,8 @@ void PageBuffer::take(Bytes begin, Bytes end) {
 void PageBuffer::give(Bytes begin, Bytes end) noexcept {
   if (pool_ != nullptr)
     pool_->give(data_ + begin, end - begin);
-  else if (in_heap_)
-    std::free(data_);
+  else if (heap_ != nullptr)
+    std::free(heap_);
   else
     unmap_pages(data_ + begin, end - begin);
   if (meter_ != nullptr) meter_->add(begin - end);
@@ -103,7 +107,7 @@ void PageBuffer::fill(Bytes begin, Bytes end) {
 }
 
 void PageBuffer::drain(Bytes begin, Bytes end) noexcept {
-  if (data_ == nullptr || in_heap_) return;
+  if (data_ == nullptr || heap_ != nullptr) return;
   if (pages_.empty())
     pages_.assign(static_cast<std::size_t>(bytes_ / page_size()), Page::kFilled);
   change_runs((begin + page_size() - 1) / page_size(), end / page_size(), Page::kFilled,
@@ -126,7 +130,7 @@ void PageBuffer::release() noexcept {
   pages_.clear();
   data_ = nullptr;
   bytes_ = 0;
-  in_heap_ = false;
+  heap_ = nullptr;
 }
 
 }  // namespace espalier::solver

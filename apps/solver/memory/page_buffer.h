@@ -63,7 +63,7 @@ class PageBuffer {
     std::swap(meter_, other.meter_);
     std::swap(pool_, other.pool_);
     std::swap(pages_, other.pages_);
-    std::swap(in_heap_, other.in_heap_);
+    std::swap(heap_, other.heap_);
     return *this;
   }
 
@@ -113,8 +113,8 @@ class PageBuffer {
 
   std::byte* data_ = nullptr;
   Bytes bytes_ = 0;
-  bool in_heap_ = false;          // then it stays as a whole until it is released
-  std::vector<Page> pages_;       // empty: all are filled
+  void* heap_ = nullptr;     // what it lies in of the heap: whole until it is released
+  std::vector<Page> pages_;  // empty: all are filled
   MemoryMeter* meter_ = nullptr;  // both outlive the buffer
   PagePool* pool_ = nullptr;
 };

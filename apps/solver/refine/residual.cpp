@@ -1,3 +1,5 @@
+// One walk over the entries of a matrix, and all that is summed up on it: over 300 lines.
+
 #include "solver/refine/residual.h"
 
 #include <algorithm>
@@ -49,18 +51,38 @@ struct View {
   Values below, above;
 };
 
-// Calls entry(i, j, value) for each entry of op(A) below and above the diagonal and on
-// it, by columns of the lower triangle; opposite entries one after the other;
-// then for those of the coupling, which real matrices have.
-template <class T, class Entry>
-void for_each_entry(const View<T>& a, const Entry& entry) {
+// Calls column(j, begin, end) with the entries [begin, end) of each column of the
+// pattern, the first of which may be on the diagonal.
+template <class T, class Column>
+void for_each_column(const View<T>& a, const Column& column) {
   const std::int64_t* const start = a.pattern.column_start.data();
   const std::int32_t* const row = a.pattern.row.data();
   const std::int32_t inner = a.part.inner();
   for (std::int32_t j = 0; j < inner; ++j) {
-    std::int64_t k = start[j];
+    const std::int64_t k = start[j];
     std::int64_t end = start[j + 1];
     if (inner < a.pattern.size) end = std::lower_bound(row + k, row + end, inner) - row;
+    column(j, k, end);
+  }
+}
+
+// Calls entry(i, j, value) for what is not in these columns: the diagonal after inner(),
+// and the coupling, which real matrices have.
+template <class T, class Entry>
+void for_each_beside(const View<T>& a, const Entry& entry) {
+  for (std::int32_t i = a.part.inner(); i < a.pattern.size; ++i) entry(i, i, T(1));
+  if constexpr (!kIsComplex<T>)
+    a.part.for_each_coupling([&](std::int32_t i, std::int32_t j, double value) {
+      a.transposed ? entry(j, i, value) : entry(i, j, value);
+    });
+}
+
+// Calls entry(i, j, value) for each entry of op(A), by columns of the lower triangle,
+// opposite entries one after the other.
+template <class T, class Entry>
+void for_each_entry(const View<T>& a, const Entry& entry) {
+  const std::int32_t* const row = a.pattern.row.data();
+  for_each_column(a, [&](std::int32_t j, std::int64_t k, std::int64_t end) {
     if (k < end && row[k] == j) {
       entry(j, j, a.at(a.below, k));
       ++k;
@@ -69,12 +91,8 @@ void for_each_entry(const View<T>& a, const Entry& entry) {
       entry(row[k], j, a.at(a.below, k));
       entry(j, row[k], a.at(a.above, k));
     }
-  }
-  for (std::int32_t i = inner; i < a.pattern.size; ++i) entry(i, i, T(1));
-  if constexpr (!kIsComplex<T>)
-    a.part.for_each_coupling([&](std::int32_t i, std::int32_t j, double value) {
-      a.transposed ? entry(j, i, value) : entry(i, j, value);
-    });
+  });
+  for_each_beside(a, entry);
 }
 
 // |x|; of complex numbers whose squares stay in range, without hypot().
@@ -105,10 +123,34 @@ void spread(std::span<double> y) {
   for (std::size_t i = 0; kIsComplex<T> && i < y.size(); i += 2) y[i + 1] = y[i];
 }
 
-template <class T>
-void subtract_product(const View<T>& a, const T* x, T* r) {
-  for_each_entry(a,
-                 [&](std::int32_t i, std::int32_t j, T value) { r[i] -= value * x[j]; });
+// r -= op(A) x, and with moduli w += |op(A)| |x|. What a column's own row gets is added
+// up first.
+template <bool kModuli, class T>
+void subtract_product(const View<T>& a, const T* x, T* r, double* w) {
+  constexpr std::int32_t kStep = kParts<T>;
+  const std::int32_t* const row = a.pattern.row.data();
+  const auto subtract = [&](std::int32_t i, T product) {
+    r[i] -= product;
+    if constexpr (kModuli) w[kStep * i] += modulus(product);
+  };
+  for_each_column(a, [&](std::int32_t j, std::int64_t k, std::int64_t end) {
+    const T own = x[j];
+    T sum = 0;
+    double moduli = 0;
+    const auto add = [&](T product) {
+      sum += product;
+      if constexpr (kModuli) moduli += modulus(product);
+    };
+    if (k < end && row[k] == j) add(a.at(a.below, k++) * own);
+    for (; k < end; ++k) {
+      add(a.at(a.above, k) * x[row[k]]);
+      subtract(row[k], a.at(a.below, k) * own);
+    }
+    r[j] -= sum;
+    if constexpr (kModuli) w[kStep * j] += moduli;
+  });
+  for_each_beside(
+      a, [&](std::int32_t i, std::int32_t j, T value) { subtract(i, value * x[j]); });
 }
 
 // Calls body(T()) with the type of the matrix's entries.
@@ -122,6 +164,22 @@ void add_moduli(const View<T>& a, const T* x, std::span<double> y) {
   for_each_entry(a, [&](std::int32_t i, std::int32_t j, T value) {
     y[kParts<T> * i] += modulus(value * x[j]);
   });
+}
+
+// The norms of the unknowns of each system. @return whether all are finite
+template <class T, class Block, class Scale>
+bool measure_unknowns(std::span<const T> x, const GivenUnknowns& given,
+                      const Scale& scale, std::vector<Block>& blocks) {
+  for (Block& each : blocks) each.x_norm = 0;
+  bool finite = true;
+  double of_all = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    double& norm = given.block.empty() ? of_all : blocks[given.block[i]].x_norm;
+    norm = std::max(norm, modulus(x[i]) * scale(kParts<T> * i));
+    finite = finite && is_finite(x[i]);
+  }
+  if (given.block.empty()) blocks[0].x_norm = of_all;
+  return finite;
 }
 
 }  // namespace
@@ -148,7 +206,8 @@ void multiply(const MatrixPart& a, Operation operation, std::span<const double> 
               std::span<double> y) {
   std::fill(y.begin(), y.end(), 0.0);
   by_entries(a, [&]<class T>(T) {
-    subtract_product<T>({a, operation}, entries_of<T>(x), entries_of<T>(y));
+    subtract_product<false, T>({a, operation}, entries_of<T>(x), entries_of<T>(y),
+                               nullptr);
   });
   for (double& each : y) each = -each;
   a.sum(y);
@@ -168,7 +227,8 @@ void residual(const MatrixPart& a, Operation operation, std::span<const double> 
               std::span<const double> b, std::span<double> r) {
   std::transform(b.begin(), b.end(), r.begin(), [&](double v) { return a.start(v); });
   by_entries(a, [&]<class T>(T) {
-    subtract_product<T>({a, operation}, entries_of<T>(x), entries_of<T>(r));
+    subtract_product<false, T>({a, operation}, entries_of<T>(x), entries_of<T>(r),
+                               nullptr);
   });
   a.sum(r);
 }
@@ -200,27 +260,47 @@ void residual_rounding(const MatrixPart& a, Operation operation,
 
 ErrorMeasure::ErrorMeasure(const MatrixPart& a, Operation operation,
                            const GivenUnknowns& given)
-    : a_(a),
-      operation_(operation),
-      given_(given),
-      row_sum_(a.size()),
-      denominator_(a.here().vector_size()) {
-  by_entries(a, [&]<class T>(T) {
-    const View<T> view(a, operation);
-    if (given.scale.empty())
+    : a_(a), operation_(operation), given_(given), denominator_(a.here().vector_size()) {
+  const std::int32_t last =
+      given.block.empty() ? 0 : *std::ranges::max_element(given.block);
+  blocks_.resize(static_cast<std::size_t>(last) + 1);
+  for (std::int32_t i = 0; i < a.size(); ++i) block(i).small += 1000 * kRoundoff;
+  // |re| + |im| of a complex number is no less than its modulus, nor this less than that.
+  most_ = 2 * given.largest_entry * a.size();
+  if (!given.scale.empty()) most_ /= *std::ranges::min_element(given.scale);
+  if (!a.is_whole() || !(most_ > 0) || !std::isfinite(most_)) add_up_rows();
+}
+
+void ErrorMeasure::add_up_rows() {
+  row_sum_.resize(a_.size());
+  by_entries(a_, [&]<class T>(T) {
+    const View<T> view(a_, operation_);
+    if (given_.scale.empty())
       for_each_entry(view, [&](std::int32_t i, std::int32_t, T value) {
         row_sum_[i] += modulus(value);
       });
     else
       for_each_entry(view, [&](std::int32_t i, std::int32_t j, T value) {
-        row_sum_[i] += modulus(value) / given.scale[kParts<T> * j];
+        row_sum_[i] += modulus(value) / given_.scale[kParts<T> * j];
       });
   });
-  a.sum(row_sum_);
-  const std::int32_t last =
-      given.block.empty() ? 0 : *std::ranges::max_element(given.block);
-  blocks_.resize(static_cast<std::size_t>(last) + 1);
-  for (std::size_t i = 0; i < row_sum_.size(); ++i) block(i).small += 1000 * kRoundoff;
+  a_.sum(row_sum_);
+}
+
+// Whether all rows are of class 1 even by most_ in place of their sums.
+template <class T>
+bool ErrorMeasure::all_are_large(const T* b) {
+  const double* const w = denominator_.data();
+  const auto is_large = [&](std::int32_t i, const Block& own) {
+    return w[kParts<T> * i] > own.small * (most_ * own.x_norm + modulus(b[i])) &&
+           std::isfinite(w[kParts<T> * i]);
+  };
+  std::int32_t i = 0;
+  if (given_.block.empty())
+    for (const Block own = blocks_[0]; i < a_.size() && is_large(i, own);) ++i;
+  else
+    while (i < a_.size() && is_large(i, block(i))) ++i;
+  return i == a_.size();
 }
 
 BackwardError ErrorMeasure::operator()(std::span<const double> x,
@@ -234,39 +314,35 @@ BackwardError ErrorMeasure::measure(const T* x, const T* b, std::span<double> re
   constexpr std::int32_t kStep = kParts<T>;
   T* const r = entries_of<T>(residual);
   double* const w = denominator_.data();
-  const std::size_t rows = row_sum_.size();
-  for (Block& each : blocks_) each.x_norm = 0;
-  bool finite = true;
-  for (std::size_t i = 0; i < rows; ++i) {
+  const std::int32_t rows = a_.size();
+  const auto scale_of = [this](std::size_t j) { return scale(j); };
+  const bool finite =
+      measure_unknowns<T>({x, static_cast<std::size_t>(rows)}, given_, scale_of, blocks_);
+  for (std::int32_t i = 0; i < rows; ++i) {
     if constexpr (kIsComplex<T>)
       r[i] = b[i];
     else
       r[i] = a_.start(b[i]);
     w[kStep * i] = a_.start(modulus(b[i]));
-    double& x_norm = block(i).x_norm;
-    x_norm = std::max(x_norm, modulus(x[i]) * scale(kStep * i));
-    finite = finite && is_finite(x[i]);
   }
-  const View<T> view(a_, operation_);
-  for_each_entry(view, [&](std::int32_t i, std::int32_t j, T value) {
-    const T product = value * x[j];
-    r[i] -= product;
-    w[kStep * i] += modulus(product);
-  });
+  subtract_product<true, T>({a_, operation_}, x, r, w);
   a_.sum(residual);
   a_.sum(denominator_);
   if (!finite) return {kInfinity, 0};  // an empty column of A would not show it
+  const bool all_first = row_sum_.empty() && all_are_large(b);
+  if (!all_first && row_sum_.empty()) add_up_rows();
   BackwardError error;
-  for (std::size_t i = 0; i < rows; ++i) {
+  for (std::int32_t i = 0; i < rows; ++i) {
     double& own_w = w[kStep * i];
     if (!std::isfinite(own_w)) return {kInfinity, 0};
-    const Block& own = block(i);
-    const double row = row_sum_[i] * own.x_norm, size = modulus(r[i]);
-    const double side = modulus(b[i]);
-    const bool first = own_w > own.small * (row + side) || !std::isfinite(row);
+    const double size = modulus(r[i]);
+    bool first = all_first;
     if (!first) {
-      if (size != 0) error.strict = std::max(error.strict, size / own_w);
-      own_w += row - side;
+      const Block& own = block(i);
+      const double row = row_sum_[i] * own.x_norm, side = modulus(b[i]);
+      first = own_w > own.small * (row + side) || !std::isfinite(row);
+      if (!first && size != 0) error.strict = std::max(error.strict, size / own_w);
+      if (!first) own_w += row - side;
     }
     if (size == 0) continue;
     double& omega = first ? error.omega1 : error.omega2;

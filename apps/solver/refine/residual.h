@@ -43,6 +43,8 @@ struct GivenUnknowns {
   /// Which independent system each unknown, and the row of the same number, belongs to,
   /// from 0; empty: all to one.
   std::span<const std::int32_t> block;
+  /// No entry of A has a larger modulus, where A is all here; 0: not known.
+  double largest_entry = 0;
 };
 
 /// Componentwise backward error of an x [OP64, ADD89]: with r = b - A x and
@@ -70,7 +72,8 @@ struct BackwardError {
 };
 
 /// Measures solutions of op(A) x = b. Keeps two vectors as long as x, and a norm for each
-/// independent system.
+/// independent system. The sums of rows tell which class a row is of; they are added up
+/// when the size of the largest entry does not yet tell it of all.
 class ErrorMeasure {
  public:
   /// @param a      what it refers to outlives this
@@ -92,6 +95,9 @@ class ErrorMeasure {
  private:
   template <class T>
   BackwardError measure(const T* x, const T* b, std::span<double> residual);
+  template <class T>
+  [[nodiscard]] bool all_are_large(const T* b);
+  void add_up_rows();
 
   // An independent system.
   struct Block {
@@ -109,7 +115,10 @@ class ErrorMeasure {
   MatrixPart a_;
   Operation operation_;
   GivenUnknowns given_;
-  std::vector<double> row_sum_;  // of |op(A)| as it was given, but for the rows' scaling
+  // Of |op(A)| as it was given, but for the rows' scaling; empty: not yet known, but no
+  // more than most_.
+  std::vector<double> row_sum_;
+  double most_ = 0;
   std::vector<double> denominator_;
   std::vector<Block> blocks_;
 };

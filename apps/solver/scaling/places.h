@@ -35,11 +35,16 @@ class Places {
 /// @par Cost  O(log(nonzeros of a column))
 [[nodiscard]] inline std::int64_t find_entry(const SymmetricMatrix& lower,
                                              std::int32_t row, std::int32_t column) {
+  constexpr std::int64_t kFew = 16;  // entries in which a loop finds sooner
   const auto [low, high] = std::minmax(row, column);
-  const auto first = lower.row.begin() + lower.column_start[low];
-  const auto last = lower.row.begin() + lower.column_start[low + 1];
-  const auto found = std::lower_bound(first, last, high);
-  return found == last || *found != high ? -1 : found - lower.row.begin();
+  std::int64_t at = lower.column_start[low];
+  const std::int64_t last = lower.column_start[low + 1];
+  const std::int32_t* const rows = lower.row.data();
+  if (last - at > kFew)
+    at = std::lower_bound(rows + at, rows + last, high) - rows;
+  else
+    while (at < last && rows[at] < high) ++at;
+  return at == last || rows[at] != high ? -1 : at;
 }
 
 }  // namespace espalier::solver

@@ -170,15 +170,16 @@ bool put_coupling(GeneralMatrix* coupling, const PlacedEntry& entry) {
   return true;
 }
 
-// Calls visit(row, column, value) with both triangles of A.
+// Calls visit(row, column, value) with the entries of A; of a symmetric one that is given
+// by a triangle with both unless `once`.
 template <class Visit>
-void for_each_entry(const InputMatrix& matrix, Visit visit) {
-  const bool symmetric = std::holds_alternative<SymmetricMatrix>(matrix);
+void for_each_entry(const InputMatrix& matrix, bool once, Visit visit) {
+  const bool opposite = std::holds_alternative<SymmetricMatrix>(matrix) && !once;
   const auto each_of = [&](const auto& a) {
     for (std::int32_t column = 0; column < a.size; ++column) {
       for (auto at = a.column_start[column]; at < a.column_start[column + 1]; ++at) {
         visit(a.row[at], column, a.value[at]);
-        if (symmetric && a.row[at] != column) visit(column, a.row[at], a.value[at]);
+        if (opposite && a.row[at] != column) visit(column, a.row[at], a.value[at]);
       }
     }
   };
@@ -218,8 +219,11 @@ void refill(SquareMatrix& target, const PreparedMatrix& prepared,
   clear_values(target);
   if (coupling != nullptr) std::fill(coupling->value.begin(), coupling->value.end(), 0.0);
   const Places places(target.size(), prepared, order);
-  for_each_entry(matrix, [&](auto row, auto column, double value) {
-    const PlacedEntry entry = places(row, column, value);
+  // Where rows go with columns an entry and its opposite have one place.
+  const bool once = target.symmetric() && prepared.row_of.empty();
+  for_each_entry(matrix, once, [&](auto row, auto column, double value) {
+    PlacedEntry entry = places(row, column, value);
+    if (once && entry.row < entry.column) std::swap(entry.row, entry.column);
     if (!put_entry(target, entry) && !put_coupling(coupling, entry))
       throw outside_pattern(row, column);
   });
@@ -231,7 +235,7 @@ void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t>
   const auto size = static_cast<std::int32_t>(order.size());
   check_refill(prepared, size, matrix);
   const Places places(size, prepared, order);
-  for_each_entry(matrix, [&](auto row, auto column, double value) {
+  for_each_entry(matrix, false, [&](auto row, auto column, double value) {
     visit(places(row, column, value));
   });
 }

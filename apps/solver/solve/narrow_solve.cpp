@@ -1,5 +1,6 @@
 // Solves with fronts of few pivots, of which trees, bands and hubs are made.
 
+#include <algorithm>
 #include <array>
 
 #include "solver/kernels/block_solve.h"
@@ -24,8 +25,9 @@ auto FrontSolve<T>::narrow(std::int32_t front, std::int32_t count, const T* stor
   const Symbolic& symbolic = view_.symbolic;
   const std::int32_t pivots = symbolic.pivots(front);
   const bool several_blocks = pivots > view_.tree.block_width[front];
-  if (pivots > kNarrow || several_blocks || (pivots > 1 && count > kFewVectors) ||
-      view_.factor.front[front].delays)
+  if (pivots > (count == 1 ? kNarrow : kNarrowOfTwo) || count > kFewVectors ||
+      several_blocks || view_.factor.front[front].delays ||
+      view_.factor.front[front].low_rank)
     return std::nullopt;
   const FactorKind kind = view_.tree.kind;
   const std::int32_t order = symbolic.front_order(front);
@@ -56,8 +58,8 @@ auto FrontSolve<T>::narrow(std::int32_t front, std::int32_t count, const T* stor
 
 template <class T>
 void FrontSolve<T>::forward_narrow(const Narrow& front, const std::int32_t* rows,
-                                   const Vectors<T>& b,
-                                   const AncestorRows<T>& ancestors) const {
+                                   const Vectors<T>& b, const AncestorRows<T>& ancestors,
+                                   T* left) const {
   const std::int32_t pivots = front.pivots;
   const auto place = [&](std::int32_t k) {
     return front.first_order != nullptr ? front.first_order[k] : k;
@@ -75,19 +77,19 @@ void FrontSolve<T>::forward_narrow(const Narrow& front, const std::int32_t* rows
                              x.data(), pivots);
     for (std::int32_t k = 0; k < pivots; ++k) own[place(k)] = x[k];
     T* const outside = ancestors.out.data + v * ancestors.out.stride;
-    for (std::int32_t i = 0; i < front.below; ++i) {
-      T sum = 0;
-      for (std::int32_t k = 0; k < pivots; ++k)
-        sum += front.panel[0][i + std::int64_t{k} * front.leading] * x[k];
-      (rows[i] < ancestors.limit ? inside[rows[i]] : outside[ancestors.place[rows[i]]]) -=
-          sum;
-    }
+    std::fill_n(left, front.below, T{0});
+    kernels::apply_below(front.below, pivots, front.panel[0], front.leading, 1, x.data(),
+                         pivots, left, front.below);
+    for (std::int32_t i = 0; i < front.below; ++i)
+      (rows[i] < ancestors.limit ? inside[rows[i]] : outside[ancestors.place[rows[i]]]) +=
+          left[i];
   }
 }
 
 template <class T>
 void FrontSolve<T>::backward_narrow(const Narrow& front, const std::int32_t* rows,
-                                    const Vectors<T>& z, const Vectors<T>& x) const {
+                                    const Vectors<T>& z, const Vectors<T>& x,
+                                    T* above) const {
   const std::int32_t pivots = front.pivots;
   const auto at = [](const std::int32_t* order, std::int32_t k) {
     return order != nullptr ? order[k] : k;
@@ -98,11 +100,9 @@ void FrontSolve<T>::backward_narrow(const Narrow& front, const std::int32_t* row
     const T* const right = z.data + v * z.stride + front.column;
     for (std::int32_t k = 0; k < pivots; ++k) y[k] = right[at(front.first_order, k)];
     if (front.d != nullptr) kernels::divide_by_d(pivots, front.d, 1, y.data(), pivots);
-    for (std::int32_t k = 0; k < pivots; ++k) {
-      const T* const column = front.panel[1] + std::int64_t{k} * front.leading;
-      for (std::int32_t i = 0; i < front.below; ++i)
-        y[k] -= across(column[i]) * known[rows[i]];
-    }
+    for (std::int32_t i = 0; i < front.below; ++i) above[i] = known[rows[i]];
+    kernels::apply_below_transposed(front.below, pivots, front.panel[1], front.leading, 1,
+                                    above, front.below, y.data(), pivots);
     if (view_.tree.kind == FactorKind::kLu && transposed_)
       kernels::backward_solve_transposed(pivots, front.diagonal, front.leading, 1,
                                          y.data(), pivots);
@@ -152,7 +152,7 @@ void FrontSolve<T>::backward_single(std::int32_t front, const T* storage,
     T y = z.data[v * z.stride + column];
     if (kind == FactorKind::kLdlt)
       y /= view_.factor.d[2 * static_cast<std::size_t>(column)];
-    for (std::size_t i = 0; i < rows.size(); ++i) y -= below[i] * known[rows[i]];
+    for (std::size_t i = 0; i < rows.size(); ++i) y -= across(below[i]) * known[rows[i]];
     known[column] =
         kind == FactorKind::kCholesky || upper ? kernels::quotient(y, *panel) : y;
   }
@@ -163,21 +163,17 @@ void FrontSolve<T>::backward_single(std::int32_t front, const T* storage,
                                             const Vectors<T>&) const;                    \
   template std::optional<FrontSolve<T>::Narrow> FrontSolve<T>::narrow(                   \
       std::int32_t, std::int32_t, const T*) const;                                       \
-  template void FrontSolve<T>::forward_narrow(const Narrow&, const std::int32_t*,        \
-                                              const Vectors<T>&, const AncestorRows<T>&) \
+  template void FrontSolve<T>::forward_narrow(                                           \
+      const Narrow&, const std::int32_t*, const Vectors<T>&, const AncestorRows<T>&, T*) \
       const;                                                                             \
-  template void FrontSolve<T>::backward_narrow(                                          \
-      const Narrow&, const std::int32_t*, const Vectors<T>&, const Vectors<T>&) const;
-ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
-#undef ESPALIER_INSTANTIATE
-
-#define ESPALIER_INSTANTIATE(T)                                                          \
+  template void FrontSolve<T>::backward_narrow(const Narrow&, const std::int32_t*,       \
+                                               const Vectors<T>&, const Vectors<T>&, T*) \
+      const;                                                                             \
   template void FrontSolve<T>::forward_single(std::int32_t, const T*, const Vectors<T>&, \
                                               const AncestorRows<T>&) const;             \
   template void FrontSolve<T>::backward_single(                                          \
       std::int32_t, const T*, const Vectors<T>&, const Vectors<T>&) const;
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -3,7 +3,6 @@
 #include "solver/solve/triangular_solve.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <vector>
 
 #include "solver/kernels/block_solve.h"
@@ -250,11 +249,9 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
     divide_alone(front, storage, b, b);
     return;
   }
-  if constexpr (std::is_floating_point_v<T>) {
-    if (is_single(front)) return forward_single(front, storage, b, ancestors);
-  }
+  if (is_single(front)) return forward_single(front, storage, b, ancestors);
   if (const auto few = narrow(front, b.count, storage)) {
-    forward_narrow(*few, view_.symbolic.rows_of(front).data(), b, ancestors);
+    forward_narrow(*few, view_.symbolic.rows_of(front).data(), b, ancestors, memory);
     return;
   }
   Local local = open(front, storage, b.count, memory);
@@ -371,11 +368,9 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
     divide_alone(front, storage, z, x);
     return;
   }
-  if constexpr (std::is_floating_point_v<T>) {
-    if (is_single(front)) return backward_single(front, storage, z, x);
-  }
+  if (is_single(front)) return backward_single(front, storage, z, x);
   if (const auto few = narrow(front, x.count, storage)) {
-    backward_narrow(*few, view_.symbolic.rows_of(front).data(), z, x);
+    backward_narrow(*few, view_.symbolic.rows_of(front).data(), z, x, memory);
     return;
   }
   Local local = open(front, storage, x.count, memory);

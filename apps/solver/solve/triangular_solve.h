@@ -135,8 +135,9 @@ class FrontSolve {
   void backward_single(std::int32_t front, const T* storage, const Vectors<T>& z,
                        const Vectors<T>& x) const;
   // A front of few pivots, without delays: its part of the vectors stays where it is.
-  static constexpr std::int32_t kNarrow = 7;      // as many as are solved for by loops
-  static constexpr std::int32_t kFewVectors = 2;  // for more of them BLAS does better
+  static constexpr std::int32_t kNarrow = 32;      // as many as are solved for by loops,
+  static constexpr std::int32_t kNarrowOfTwo = 7;  // of two vectors,
+  static constexpr std::int32_t kFewVectors = 2;   // for more of them BLAS does better
   struct Narrow {
     std::int32_t column, pivots, below, leading;  // first column; rows below the pivots
     const T* diagonal;
@@ -146,10 +147,11 @@ class FrontSolve {
   };
   [[nodiscard]] std::optional<Narrow> narrow(std::int32_t front, std::int32_t count,
                                              const T* storage) const;
+  // @param left, above  work space: an entry for each row below the pivots
   void forward_narrow(const Narrow& front, const std::int32_t* rows, const Vectors<T>& b,
-                      const AncestorRows<T>& ancestors) const;
+                      const AncestorRows<T>& ancestors, T* left) const;
   void backward_narrow(const Narrow& front, const std::int32_t* rows, const Vectors<T>& z,
-                       const Vectors<T>& x) const;
+                       const Vectors<T>& x, T* above) const;
   void gather_slots(std::int32_t front, const Vectors<T>& z, const Vectors<T>& x,
                     Local& local) const;
   [[nodiscard]] static std::pair<const T*, std::int32_t> diagonal_of(const Local& local,

@@ -8,10 +8,14 @@
 namespace espalier::solver {
 namespace {
 
-// First position from `from` on whose row is not less than `row`: doubling steps, then
-// bisection, so that a search costs the logarithm of the distance.
-std::size_t gallop(std::span<const std::int32_t> rows, std::size_t from,
-                   std::int32_t row) {
+// First position from `from` on whose row is not less than `row`: some single steps, then
+// doubling ones and bisection, so that a search costs the logarithm of the distance.
+inline std::size_t gallop(std::span<const std::int32_t> rows, std::size_t from,
+                          std::int32_t row) {
+  constexpr std::size_t kSingle = 8;
+  for (const std::size_t near = std::min(rows.size(), from + kSingle); from < near;
+       ++from)
+    if (rows[from] >= row) return from;
   std::size_t step = 1, high = from;
   while (high < rows.size() && rows[high] < row) {
     from = high + 1;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -183,8 +185,39 @@ TEST(BackwardError, IsThatOfTheGivenSystemWhateverItsColumnsWereScaledBy) {
         }
     }
     Vector r(n);
-    ErrorMeasure measure(a, Operation::kPlain, {scale, {}});
+    ErrorMeasure measure(a, Operation::kPlain, {scale, {}, 0});
     EXPECT_EQ(measure(x, b, r).total(), before.total()) << describe(a);
+  }
+}
+
+TEST(BackwardError, IsTheSameWhetherTheLargestEntryIsKnown) {
+  // Rows whose terms are all but nothing, too, and unknowns of any size: some instances
+  // are told by the largest entry alone, others need the sums of rows.
+  std::mt19937 random(10);
+  for (int instance = 0; instance < 600; ++instance) {
+    const std::int32_t n = draw(random, 1, 20);
+    const SquareMatrix a = random_square(random, n);
+    Vector x = random_vector(random, n), b = random_vector(random, n), scale;
+    const int spread = draw(random, 0, 1) * 60;
+    for (double& each : x) each = std::ldexp(each, draw(random, -spread, 0));
+    for (double& each : b) each = std::ldexp(each, draw(random, -spread, 0));
+    for (std::int32_t j = 0; instance % 3 == 0 && j < n; ++j)
+      scale.push_back(std::ldexp(1.0, draw(random, -9, 9)));
+    double largest = 0;
+    for (const Vector* values : {&a.lower.value, &a.upper})
+      for (const double each : *values) largest = std::max(largest, std::abs(each));
+    Vector r(n), other(n);
+    ErrorMeasure known(a, Operation::kPlain, {scale, {}, largest});
+    ErrorMeasure unknown(a, Operation::kPlain, {scale, {}, 0});
+    for (int call = 0; call < 2; ++call) {
+      const BackwardError one = known(x, b, r), two = unknown(x, b, other);
+      EXPECT_EQ(one.omega1, two.omega1) << describe(a);
+      EXPECT_EQ(one.omega2, two.omega2) << describe(a);
+      EXPECT_EQ(one.strict, two.strict) << describe(a);
+      EXPECT_EQ(r, other);
+      EXPECT_TRUE(std::ranges::equal(known.denominators(), unknown.denominators()));
+      x[0] = 0;
+    }
   }
 }
 
@@ -195,7 +228,8 @@ TEST(BackwardError, ExcusesARowByUnknownsOfItsOwnSystemAlone) {
   EXPECT_LT(error_of(a, x, b).total(), 1e-90);
   const std::vector<std::int32_t> systems{0, 1, 1};
   Vector r(3);
-  EXPECT_EQ(ErrorMeasure(a, Operation::kPlain, {{}, systems})(x, b, r).omega1, 1.5 / 4.5);
+  EXPECT_EQ(ErrorMeasure(a, Operation::kPlain, {{}, systems, 0})(x, b, r).omega1,
+            1.5 / 4.5);
 }
 
 }  // namespace
