@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <string>
 #include <vector>
 
 #include "espalier/model/error.h"
+#include "espalier/model/processor_time.h"
 #include "peer_run.h"
 #include "solver/complex/complex_solver.h"
 #include "solver/matrix/grid.h"
@@ -22,12 +22,6 @@ namespace {
 
 using namespace espalier;
 using namespace espalier::solver;
-
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 // Processor seconds of each phase, and bytes of the factorisation as each counts them.
 struct Figures {
@@ -38,9 +32,9 @@ struct Figures {
 // Of `body`.
 template <class Body>
 double timed(const Body& body) {
-  const double start = processor_seconds();
+  const double start = process_seconds();
   body();
-  return processor_seconds() - start;
+  return process_seconds() - start;
 }
 
 ComplexMatrix helmholtz(const GridShape& shape, Complex shift) {
@@ -68,16 +62,21 @@ double backward_error(const ComplexMatrix& matrix, const std::vector<Complex>& x
   return worst;
 }
 
-Figures by_us(const ComplexMatrix& matrix, bool general) {
+SolverOptions our_options(bool general) {
   SolverOptions options;
   options.workers = 1;
   options.runtime_flops = 1e18;  // in this thread, as MUMPS
   options.analysis.ordering = OrderingKind::kMetis;
   if (general) options.kind = FactorKind::kLu;
+  return options;
+}
+
+Figures by_us(const ComplexMatrix& matrix, bool general) {
   Figures figures;
   std::unique_ptr<ComplexSolver> solver;
-  figures.analyse = timed(
-      [&] { solver = std::make_unique<ComplexSolver>(ComplexMatrix(matrix), options); });
+  figures.analyse = timed([&] {
+    solver = std::make_unique<ComplexSolver>(ComplexMatrix(matrix), our_options(general));
+  });
   if (!solver->solver().plan({})) throw Error("no plan");
   figures.factor = timed([&] {
     const auto run = solver->solver().factorise();

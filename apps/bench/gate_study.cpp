@@ -146,14 +146,14 @@ nlohmann::ordered_json json_of(const Study& study, const Options& options,
   return result;
 }
 
+std::vector<GeneratedTree> few_assembly_trees() {
+  return {assembly_tree("60x60", Elimination::kDissection, 4),
+          assembly_tree("12x12x12", Elimination::kDissection, 4)};
+}
+
 std::vector<Study> studies(const Options& options) {
-  std::vector<GeneratedTree> assembly;
-  if (options.quick) {
-    assembly.push_back(assembly_tree("60x60", Elimination::kDissection, 4));
-    assembly.push_back(assembly_tree("12x12x12", Elimination::kDissection, 4));
-  } else {
-    assembly = assembly_trees();
-  }
+  const std::vector<GeneratedTree> assembly =
+      options.quick ? few_assembly_trees() : assembly_trees();
   std::vector<GeneratedTree> synthetic;
   for (std::uint32_t seed = 1; seed <= (options.quick ? 2 : 10); ++seed) {
     synthetic.push_back(synthetic_tree(seed % 2 == 0 ? 1000 : 10'000, seed));

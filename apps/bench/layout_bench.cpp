@@ -89,6 +89,13 @@ void measure_folder(const std::string& folder, Seconds timeout) {
     measure(file.filename().string(), read_layout_csv(file.string()).buffers, timeout);
 }
 
+void measure_generated(std::size_t largest, Seconds timeout) {
+  for (std::size_t count = 1000; count <= largest; count *= 10)
+    for (const bool holes : {false, true})
+      measure(fmt::format("{} {}", holes ? "cut, holes" : "cut", count),
+              cut_rectangle(count, holes), timeout);
+}
+
 }  // namespace
 }  // namespace espalier
 
@@ -105,14 +112,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   fmt::print("{:<28} {:>8} {:>16} {:>9} {:>8} {:>9} {:>9} {:>7} {:>8}\n", "instance",
              "buffers", "load", "sweep %", "s", "found %", "bound %", "", "s");
-  if (!folder.empty()) {
+  if (folder.empty())
+    espalier::measure_generated(largest, timeout);
+  else
     espalier::measure_folder(folder, timeout);
-    return 0;
-  }
-  for (std::size_t count = 1000; count <= largest; count *= 10) {
-    for (const bool holes : {false, true})
-      espalier::measure(fmt::format("{} {}", holes ? "cut, holes" : "cut", count),
-                        espalier::cut_rectangle(count, holes), timeout);
-  }
   return 0;
 }

@@ -71,12 +71,18 @@ std::vector<Series> run_all(const Pattern& pattern, const Options& options) {
   return series;
 }
 
-// Prints the row of a pattern. @return whether ours solved it
-bool print_row(const Pattern& pattern, const std::vector<Series>& series) {
-  const Series& ours = series.front();
+// Processor time of the fastest; infinite: none is useful.
+double best_of_peers(const std::vector<Series>& series) {
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i < series.size(); ++i)
     if (useful(series[i])) best = std::min(best, series[i].median("processor_seconds"));
+  return best;
+}
+
+// Prints the row of a pattern. @return whether ours solved it
+bool print_row(const Pattern& pattern, const std::vector<Series>& series) {
+  const Series& ours = series.front();
+  const double best = best_of_peers(series);
   std::string line =
       fmt::format("{:<15} {:<9} {:>9}", pattern.name, pattern.kind, cell(&ours));
   for (const std::string& name : kPeers) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "espalier/model/processor_time.h"
 #include "solver/memory/process_memory.h"
 
 extern "C" __attribute__((weak)) void openblas_set_num_threads(int threads);
@@ -22,12 +22,6 @@ std::int64_t bytes_written() {
   while (io >> key >> value)
     if (key == "wchar:") return value;
   return 0;
-}
-
-double process_time() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 nlohmann::json to_json(const PeerResult& result) {
@@ -51,7 +45,7 @@ nlohmann::json to_json(const PeerResult& result) {
 }  // namespace
 
 void ProcessorTimer::resume() {
-  since_ = process_time();
+  since_ = process_seconds();
   runs_ = true;
 }
 
@@ -61,7 +55,7 @@ void ProcessorTimer::pause() {
 }
 
 double ProcessorTimer::seconds() const {
-  return total_ + (runs_ ? process_time() - since_ : 0);
+  return total_ + (runs_ ? process_seconds() - since_ : 0);
 }
 
 void set_blas_threads(int threads) {

@@ -95,10 +95,14 @@ void measure_times(std::vector<Case>& cases, const Options& options) {
                   .at(shape);
 }
 
-void print_figures(const std::vector<Case>& cases, const char* measure) {
+void print_names(const std::vector<Case>& cases) {
   fmt::print("{:<12}", "");
   for (const Case& c : cases) fmt::print(" {:>14}", c.name);
   fmt::print("\n");
+}
+
+void print_figures(const std::vector<Case>& cases, const char* measure) {
+  print_names(cases);
   for (const std::string& shape : kShapes) {
     fmt::print("{:<12}", shape);
     for (const Case& c : cases)
@@ -136,10 +140,9 @@ void print_ratios(const std::vector<Case>& cases, const char* measure) {
 
 /// Bytes a task beyond those of the first case, which keeps nothing but a list.
 json measure_memory(const std::vector<Case>& cases, const Options& options) {
-  fmt::print("\nBytes a task beyond {}, {} tasks submitted while paused\n\n{:<12}",
-             cases.front().name, options.memory_tasks, "");
-  for (const Case& c : cases) fmt::print(" {:>14}", c.name);
-  fmt::print("\n");
+  fmt::print("\nBytes a task beyond {}, {} tasks submitted while paused\n\n",
+             cases.front().name, options.memory_tasks);
+  print_names(cases);
   json all;
   for (const std::string& shape : kMemoryShapes) {
     fmt::print("{:<12}", shape);

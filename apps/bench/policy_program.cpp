@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <starpu.h>
 #include <starpu_scheduler.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "espalier/model/processor_time.h"
 #include "solver/memory/process_memory.h"
 
 namespace {
@@ -196,22 +196,16 @@ double time_of(std::string_view name, std::size_t tasks) {
   return time.count() / static_cast<double>(submitted);
 }
 
-double processor_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 /// Processor time in microseconds a task, of all threads. Workers sleep until all tasks
 /// have been submitted, so that hardly any of it is waiting for tasks.
 double cpu_of(std::string_view name, std::size_t tasks) {
   const std::unique_ptr<Shape> shape = make_shape(name, tasks);
   starpu_pause();
-  const double start = processor_seconds();
+  const double start = espalier::process_seconds();
   const std::size_t submitted = shape->submit_all();
   starpu_resume();
   starpu_task_wait_for_all();
-  return (processor_seconds() - start) * 1e6 / static_cast<double>(submitted);
+  return (espalier::process_seconds() - start) * 1e6 / static_cast<double>(submitted);
 }
 
 /// Growth of the resident set in bytes a task, none of them having started.

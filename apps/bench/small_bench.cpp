@@ -16,11 +16,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <ctime>
 #include <exception>
 #include <limits>
 
 #include "espalier/machine/blas_kernel.h"
+#include "espalier/model/processor_time.h"
 #include "peer_run.h"
 #include "small_systems.h"
 
@@ -38,12 +38,6 @@ struct Options {
   std::vector<std::string> kinds = {"spd", "symmetric", "general"};
 };
 
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 using Call = void (SmallSolver::*)(std::vector<double>&);
 
 struct System {
@@ -54,12 +48,12 @@ struct System {
   // Seconds of a call, the mean of so many.
   double seconds(SmallSolver& solver, Call call, int calls) {
     std::vector<double> x;
-    const double start = thread_seconds();
+    const double start = espalier::thread_seconds();
     for (int i = 0; i < calls; ++i) {
       x = b;
       (solver.*call)(x);
     }
-    const double passed = thread_seconds() - start;
+    const double passed = espalier::thread_seconds() - start;
     if (!(backward_error(matrix, x, b) <= kWrong)) {
       fmt::print(stderr, "{}: wrong\n", solver.name());
       wrong = true;

@@ -55,9 +55,9 @@ AdjointModel shallow_water(const AdjointOptions& options) {
       .chain = ShallowWaterChain::chain_of(test->basin, options.steps, bands),
       .step_costs = {},
       .uses_blas = false,
-      .bytes_beside =
+      .workspace_bytes =
           [test, bands, workers] {
-            return ShallowWaterChain::bytes_beside(test->basin, bands, workers);
+            return ShallowWaterChain::workspace_bytes(test->basin, bands, workers);
           },
       .build =
           [test, bands, workers, steps = options.steps](training::FirstError& errors) {
@@ -80,8 +80,8 @@ AdjointModel ice_sheet(const AdjointOptions& options) {
   return {.chain = IceSheetChain::chain_of(*test, options.steps),
           .step_costs = {turns.begin(), turns.end()},
           .uses_blas = true,
-          .bytes_beside = [test,
-                           sheet] { return IceSheetChain::bytes_beside(*test, *sheet); },
+          .workspace_bytes =
+              [test, sheet] { return IceSheetChain::workspace_bytes(*test, *sheet); },
           .build =
               [test, sheet, turns](training::FirstError& errors) {
                 return std::make_unique<IceSheetChain>(*test, *sheet, turns, errors);

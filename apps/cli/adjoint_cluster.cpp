@@ -9,6 +9,7 @@
 
 #include "cli/adjoint_partner.h"
 #include "cli/job/cluster.h"
+#include "solver/distributed/starpu_mpi_channel.h"
 #include "solver/memory/process_memory.h"
 #include "training/remote/partner.h"
 
@@ -16,7 +17,7 @@ namespace espalier::cli {
 namespace {
 
 using solver::PageBuffer;
-using solver::Transport;
+using solver::StarpuMpiChannel;
 using training::AdjointJob;
 
 // Memory of MPI and StarPU-MPI that comes with the first messages, in each process.
@@ -33,7 +34,7 @@ std::string identity(const AdjointOptions& options) {
       options.remote_slots.value_or(-1));
 }
 
-// In a catch block of the transport's thread: the other process waits for this one.
+// In a catch block of the channel's thread: the other process waits for this one.
 void end_the_job(Cluster& cluster) noexcept {
   const Failure failure = current_failure();
   cluster.fail(failure.status, failure.message);
@@ -55,8 +56,8 @@ class Borrowed final : public AdjointPartner {
 
   void start(AdjointJob& job) override {
     const solver::Awake awake(job.runtime());
-    transport_ = std::make_unique<Transport>(cluster_.data_communicator(),
-                                             [this] { end_the_job(cluster_); });
+    channel_ = std::make_unique<StarpuMpiChannel>(cluster_.data_communicator(),
+                                                  [this] { end_the_job(cluster_); });
     cluster_.barrier();
     job.measure_again(kMessages);
   }
@@ -73,7 +74,7 @@ class Borrowed final : public AdjointPartner {
     cluster_.broadcast(std::as_writable_bytes(std::span(&loan, 1)));
     const std::int64_t lent = cluster_.gather_all(std::int64_t{0})[1];
     if (lent == 0) return;
-    store_ = std::make_unique<training::PartnerStore>(*transport_, 1);
+    store_ = std::make_unique<training::PartnerStore>(*channel_, 1);
     job.borrow(*store_, lent);
   }
 
@@ -81,14 +82,14 @@ class Borrowed final : public AdjointPartner {
     const solver::Awake awake(job.runtime());
     std::vector<Bytes> peaks = cluster_.gather_all(solver::peak_resident_bytes());
     store_.reset();
-    transport_.reset();
+    channel_.reset();
     return peaks;
   }
 
  private:
   Cluster& cluster_;
   const AdjointOptions& options_;
-  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<StarpuMpiChannel> channel_;
   std::unique_ptr<training::PartnerStore> store_;
 };
 
@@ -96,9 +97,10 @@ class Borrowed final : public AdjointPartner {
 void lend(Cluster& cluster, const AdjointOptions& options) {
   const solver::Runtime runtime(
       {.workers = 1, .scheduler = options.job.runtime.scheduler});
-  std::optional<training::LentSlots> slots;  // later than the transport ends
+  std::optional<training::LentSlots> slots;  // later than the channel ends
   const solver::Awake awake(runtime);
-  Transport transport(cluster.data_communicator(), [&cluster] { end_the_job(cluster); });
+  StarpuMpiChannel channel(cluster.data_communicator(),
+                           [&cluster] { end_the_job(cluster); });
   cluster.barrier();
   const solver::ProcessAccount account =
       solver::measure_process(checked_add(solver::runtime_reserve(1), kMessages));
@@ -117,7 +119,7 @@ void lend(Cluster& cluster, const AdjointOptions& options) {
   }
   if (loan.slots > 0) {
     slots.emplace(checked_mul(loan.slots, loan.state_bytes));
-    slots->serve(transport);
+    slots->serve(channel);
   }
   static_cast<void>(cluster.gather_all(loan.slots));
   static_cast<void>(cluster.gather_all(solver::peak_resident_bytes()));

@@ -10,6 +10,7 @@
 #include "cli/checkpoint_answer.h"
 #include "cli/checkpoint_options.h"
 #include "cli/command.h"
+#include "cli/naming.h"
 #include "cli/output.h"
 #include "espalier/checkpoint/h_revolve.h"
 #include "espalier/checkpoint/online_checkpoints.h"

@@ -6,7 +6,6 @@
 
 #include "cli/cli_types.h"
 #include "cli/remedy.h"
-#include "espalier/model/error.h"
 
 namespace espalier::cli {
 
@@ -44,17 +43,6 @@ struct Failure {
   Remedy remedy = {};
 };
 [[nodiscard]] Failure current_failure();
-
-/// What `run` answers. An overflow in it names the file: the sums are of what that says.
-template <class Run>
-[[nodiscard]] auto naming(const std::string& file, const Run& run) {
-  try {
-    return run();
-  } catch (const OverflowError& error) {
-    if (file.empty()) throw;
-    throw FileError(file, 0, error.what());
-  }
-}
 
 // One per file of the same name. Options live as long as the returned `run`.
 [[nodiscard]] Command add_solve(CLI::App& program);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "cli/naming.h"
 #include "cli/options.h"
 #include "cli/remedy.h"
 #include "espalier/io/graph_io.h"
@@ -112,11 +113,7 @@ TaskGraph read_graph(const GraphSource& source) {
   const std::string format = ending(source.file);
   if (format == ".onnx" || !source.transformer.empty()) {
     const OperatorGraph model = read_model(source);
-    try {
-      return task_graph_of(model).graph;
-    } catch (const Error& error) {
-      throw FileError(title(source), 0, error.what());
-    }
+    return naming<Error>(title(source), [&] { return task_graph_of(model).graph; });
   }
   const bool json = format == ".json";
   if (!json && format != ".dot" && format != ".gv")

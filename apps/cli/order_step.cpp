@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "cli/interrupt.h"
+#include "cli/naming.h"
 #include "cli/order_answer.h"
 #include "cli/order_step_answer.h"
 #include "cli/output.h"
@@ -30,12 +31,10 @@ StepAnswer read_step(const GraphSource& source, const StepRequest& request) {
     return answer;
   }
   answer.model = fold_constants(read_model(source));
-  try {
+  naming<Error>(title(source), [&] {
     answer.step = training_graph(*answer.model, request.training);
     answer.graph = task_graph_of(answer.step->graph).graph;
-  } catch (const Error& error) {
-    throw FileError(title(source), 0, error.what());
-  }
+  });
   return answer;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/remedy.h"
+#include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
 
 namespace espalier::cli {
@@ -26,6 +27,14 @@ void check_directory(const std::string& option, const std::string& directory) {
   throw Refused(fmt::format("{} {}: cannot be written to: {}", option, directory,
                             std::strerror(error)),
                 std::move(remedy));
+}
+
+void check_file(const std::string& option, const std::string& path) {
+  try {
+    check_output(path);
+  } catch (const FileError& error) {
+    throw Refused(fmt::format("{} {}", option, error.what()), drop_option(option));
+  }
 }
 
 void check_runtime(const solver::RuntimeOptions& options) {

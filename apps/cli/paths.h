@@ -9,6 +9,9 @@ namespace espalier::cli {
 /// Of an option that names a directory to put files in. @throws Refused
 void check_directory(const std::string& option, const std::string& directory);
 
+/// Of an option that names a file to write. @throws Refused
+void check_file(const std::string& option, const std::string& path);
+
 /// What --scheduler and --workers ask for can be. @throws InvalidInput, MemoryLimit
 void check_runtime(const solver::RuntimeOptions& options);
 

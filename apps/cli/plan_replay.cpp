@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/naming.h"
 #include "cli/output.h"
 #include "espalier/io/run_record_io.h"
 #include "espalier/parallel/make_plan.h"
@@ -54,13 +55,9 @@ PlanOptions options_of(const ReplayRequest& request, const RunRecord& record) {
 // Sizes that cannot be are those of the file.
 std::shared_ptr<const TaskTree> tree_of(const ReplayRequest& request,
                                         const RunRecord& record) {
-  try {
-    return std::make_shared<const TaskTree>(record.nodes);
-  } catch (const FileError&) {
-    throw;
-  } catch (const Error& error) {
-    throw FileError(request.file, 0, fmt::format("nodes: {}", error.what()));
-  }
+  return naming<Error>(
+      request.file, [&] { return std::make_shared<const TaskTree>(record.nodes); },
+      "nodes: ");
 }
 
 class Replays {
@@ -93,12 +90,10 @@ class Replays {
     options_.memory_bound = bound;
     Expected<Plan> plan = make_plan(tree_, options_, orders_);
     if (!plan) return tl::make_unexpected(plan.error());
-    try {
+    return naming<InvalidInput>(request_.file, [&] {
       return policy::replay_run(record_, std::make_shared<const Plan>(std::move(*plan)),
                                 {.processor_time = request_.processor_time});
-    } catch (const InvalidInput& error) {
-      throw FileError(request_.file, 0, error.what());
-    }
+    });
   }
 
  private:

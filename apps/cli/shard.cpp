@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/gzip_text.h"
 #include "cli/interrupt.h"
+#include "cli/naming.h"
 #include "cli/options.h"
 #include "cli/order_input.h"
 #include "cli/output.h"
@@ -68,14 +69,12 @@ ShardInput read_model_file(const ShardCommand& command) {
   // 32-bit parameters, as in the file.
   const DeviceFigures device{request.rate, 4,
                              double(optimiser_bytes(request.optimiser, false)->all())};
-  try {
+  return naming<Error>(command.file, [&]() -> ShardInput {
     OperatorShards shards = shard_operators(model, mesh_of(request), device,
                                             command.memory.value_or(kNoLimit));
     ShardingProblem problem = std::move(shards.problem);
     return {std::move(problem), std::move(shards)};
-  } catch (const Error& error) {
-    throw FileError(command.file, 0, error.what());
-  }
+  });
 }
 
 ShardInput read(const ShardCommand& command) {

@@ -12,7 +12,6 @@
 #include "cli/remedy.h"
 #include "cli/report_option.h"
 #include "cli/solve_results.h"
-#include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
 #include "solver/io/matrix_market_header.h"
 #include "solver/runtime/runtime.h"
@@ -208,14 +207,6 @@ void check_combinations(const SolveOptions& options) {
         fmt::format("--memory: scheduler '{}' keeps no bound; leave one of them out",
                     options.solver.scheduler),
         drop_option("--scheduler"));
-}
-
-void check_file(const char* option, const std::string& path) {
-  try {
-    check_output(path);
-  } catch (const FileError& error) {
-    throw Refused(fmt::format("{} {}", option, error.what()), drop_option(option));
-  }
 }
 
 // The file takes the place of what has its name: no device and no result of this run.

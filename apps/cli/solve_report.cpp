@@ -105,6 +105,14 @@ void report_saved_memory(Report& report, const Solver& solver, const SolveRun& r
       run.peak_resident(solver));
 }
 
+void report_inertia(Report& report, std::int64_t size,
+                    const solver::PivotStatistics& pivots) {
+  report.count("positive_eigenvalues", "positive eigenvalues",
+               size - pivots.negative - pivots.null_space);
+  report.count("negative_eigenvalues", "negative eigenvalues", pivots.negative);
+  report.count("zero_eigenvalues", "zero eigenvalues", pivots.null_space);
+}
+
 void report_pivots(Report& report, const SolveOptions& options, const Solver& solver,
                    const SolveRun& run) {
   if (!options.factor.empty()) {
@@ -120,13 +128,9 @@ void report_pivots(Report& report, const SolveOptions& options, const Solver& so
   report.count("perturbed_pivots", "perturbed", pivots.perturbed);
   report.count("null_space", "zero: estimated null space", pivots.null_space);
   if (solver.kind() != FactorKind::kLdlt) return;
-  const std::int64_t size = solver.analysis().symbolic.inner();
   report.count("two_by_two_pivots", "of order 2", pivots.two_by_two);
-  if (solver.complex() == solver::ComplexSymmetry::kSymmetric) return;
-  report.count("positive_eigenvalues", "positive eigenvalues",
-               size - pivots.negative - pivots.null_space);
-  report.count("negative_eigenvalues", "negative eigenvalues", pivots.negative);
-  report.count("zero_eigenvalues", "zero eigenvalues", pivots.null_space);
+  if (solver.complex() != solver::ComplexSymmetry::kSymmetric)
+    report_inertia(report, solver.analysis().symbolic.inner(), pivots);
 }
 
 // What compression did, where it was asked for.

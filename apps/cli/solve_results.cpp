@@ -9,7 +9,6 @@
 
 #include "cli/paths.h"
 #include "cli/remedy.h"
-#include "espalier/io/output_file.h"
 #include "espalier/io/text_file.h"
 #include "espalier/model/error.h"
 #include "solver/io/vector_io.h"
@@ -46,14 +45,7 @@ void add_results(CLI::App& app, SolveOptions& options) {
 }
 
 void check_results(const SolveOptions& options) {
-  if (!options.null_space.empty()) {
-    try {
-      check_output(options.null_space);
-    } catch (const FileError& error) {
-      throw Refused(fmt::format("--null-space {}", error.what()),
-                    drop_option("--null-space"));
-    }
-  }
+  if (!options.null_space.empty()) check_file("--null-space", options.null_space);
   if (options.schur.empty()) return;
   if (options.out.empty())
     throw Refused(fmt::format("--schur {}: --out says where the Schur complement goes",

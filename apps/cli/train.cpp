@@ -13,6 +13,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/naming.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/termination.h"
@@ -112,7 +113,7 @@ Ending run_alone(TrainCommand& command) {
   Clock::time_point start = Clock::now();
   const OperatorGraph model = read_network(command);
   std::optional<training::TrainJob> job;
-  of_file(command, [&] {
+  naming<InvalidInput>(command.source.file, [&] {
     job.emplace(training::training_step(model, command.optimiser), command.job);
   });
   run.prepare_seconds = since(start);
@@ -125,14 +126,8 @@ Ending run_alone(TrainCommand& command) {
     termination.reset();
     return report_infeasible(command, *job, planned.error());
   }
-  try {
-    run.result = train(command, *job, reached);
-  } catch (const FileError&) {
-    throw;
-  } catch (const InvalidInput& error) {  // labels of no class
-    if (command.data.empty()) throw;
-    throw FileError(command.data, 0, error.what());
-  }
+  run.result = naming<InvalidInput>(  // labels of no class
+      command.data, [&] { return train(command, *job, reached); });
   termination.reset();
   if (run.result.stopped) {
     fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));

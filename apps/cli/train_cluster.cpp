@@ -8,6 +8,7 @@
 #include "cli/job/cluster.h"
 #include "cli/train_input.h"
 #include "cli/train_parallel.h"
+#include "solver/distributed/starpu_mpi_channel.h"
 #include "training/pipeline/exchange.h"
 
 namespace espalier::cli {
@@ -37,11 +38,11 @@ Ending run_on(Cluster& cluster, TrainCommand& command) {
   check(command);
   const solver::Runtime runtime(command.job.runtime);
   const solver::Awake awake(runtime);
-  solver::Transport transport(cluster.data_communicator(), [&cluster] {
+  solver::StarpuMpiChannel channel(cluster.data_communicator(), [&cluster] {
     const Failure failure = current_failure();
     cluster.fail(failure.status, failure.message);
   });
-  training::Exchange exchange(transport);
+  training::Exchange exchange(channel);
   TrainingPeers peers{
       .rank = cluster.rank(),
       .size = cluster.size(),

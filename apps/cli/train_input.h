@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "cli/train_report.h"
-#include "espalier/model/error.h"
 #include "espalier/model/operator_graph.h"
 
 namespace espalier::cli {
@@ -18,18 +17,5 @@ namespace espalier::cli {
 
 /// A line each. @throws FileError
 void write_losses(const std::string& path, const std::vector<float>& losses);
-
-/// Calls `make`, whose refusal is said to be of the file, if the network is from one.
-template <class Make>
-auto of_file(const TrainCommand& command, const Make& make) {
-  try {
-    return make();
-  } catch (const FileError&) {
-    throw;
-  } catch (const InvalidInput& error) {
-    if (command.source.file.empty()) throw;
-    throw FileError(command.source.file, 0, error.what());
-  }
-}
 
 }  // namespace espalier::cli

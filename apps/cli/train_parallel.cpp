@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/naming.h"
 #include "cli/remedy.h"
 #include "cli/termination.h"
 #include "cli/train_data.h"
@@ -240,7 +241,7 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
   Clock::time_point start = Clock::now();
   const OperatorGraph model = network_of(command, shared);
   check_division(command, model, shared);
-  const auto training = of_file(command, [&] {
+  const auto training = naming<InvalidInput>(command.source.file, [&] {
     return std::make_unique<SharedTraining>(model, command.optimiser, shared,
                                             command.form);
   });

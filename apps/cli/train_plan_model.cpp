@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "cli/naming.h"
 #include "cli/options.h"
 #include "cli/plan_processes.h"
 #include "espalier/model/error.h"
@@ -140,13 +141,9 @@ TrainingModel file_model(const ModelRequest& request) {
     if (found != known->end()) return found->second;
     source.batch = micro_batch;
     const OperatorGraph graph = fold_constants(read_model(source));
-    try {
+    return naming<Error>(source.file, [&] {
       return (*known)[micro_batch] = operator_layers(graph, {64, halved});
-    } catch (const FileError&) {
-      throw;
-    } catch (const Error& error) {
-      throw FileError(source.file, 0, error.what());
-    }
+    });
   };
   const LayeredModel one = model.split(1, 1);
   model.layers = one.size();

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "cli/interrupt.h"
+#include "cli/naming.h"
 #include "cli/output.h"
 #include "cli/train_plan_pipeline_answer.h"
 #include "espalier/checkpoint/rotor.h"

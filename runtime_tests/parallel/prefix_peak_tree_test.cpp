@@ -50,7 +50,8 @@ class Pair {
   void assign(std::uint32_t tasks, std::mt19937& random) {
     std::vector<PrefixPeakTree::Entry> entries;
     for (; next_ < tasks; ++next_) {
-      entries.push_back({static_cast<Bytes>(random() % 20), random() % 20});
+      entries.push_back(
+          {static_cast<Bytes>(random() % 20), static_cast<Bytes>(random() % 20)});
       scan_.tasks.push_back({next_, entries.back().alloc, entries.back().free});
       places_[next_] = next_;
     }

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "espalier/model/error.h"
-#include "espalier/model/replay_sharding.h"
 #include "espalier/model/validate_sharding.h"
 #include "espalier/sharding/choose_strategies.h"
+#include "sharding/enumerate.h"
 
 namespace espalier {
 namespace {
@@ -72,22 +72,6 @@ std::string describe(const ShardedModel& model, Bytes limit) {
         text += fmt::format(" ({} {} {} {})", way.in, way.out, way.cost, way.memory);
   }
   return text;
-}
-
-std::optional<Cost> enumerate(const ShardingProblem& problem) {
-  std::vector<std::int32_t> strategies(problem.nodes().size(), 0);
-  std::optional<Cost> least;
-  for (;;) {
-    const ShardingFigures figures = replay_sharding(problem, strategies);
-    if (figures.memory_bytes <= problem.limit())
-      least = std::min(least.value_or(figures.cost), figures.cost);
-    std::size_t i = 0;
-    for (; i < strategies.size(); ++i) {
-      if (++strategies[i] < std::ssize(problem.nodes()[i].costs)) break;
-      strategies[i] = 0;
-    }
-    if (i == strategies.size()) return least;
-  }
 }
 
 // The cost of a plan's ways, sums and input placed as well as they can be.

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "espalier/model/error.h"
-#include "espalier/model/replay_sharding.h"
 #include "espalier/sharding/choose_strategies.h"
 #include "espalier/sharding/shard_model.h"
+#include "sharding/enumerate.h"
 
 namespace espalier {
 namespace {
@@ -72,22 +72,6 @@ std::vector<std::string> ways_of(const OperatorShards& shards, const std::string
   for (std::size_t i = 0; i < shards.names.size(); ++i)
     if (shards.names[i].starts_with(type)) return shards.ways[i];
   return {};
-}
-
-std::optional<Cost> enumerate(const ShardingProblem& problem) {
-  std::vector<std::int32_t> strategies(problem.nodes().size(), 0);
-  std::optional<Cost> least;
-  for (;;) {
-    const ShardingFigures figures = replay_sharding(problem, strategies);
-    if (figures.memory_bytes <= problem.limit() && figures.cost < kForbidden)
-      least = std::min(least.value_or(figures.cost), figures.cost);
-    std::size_t i = 0;
-    for (; i < strategies.size(); ++i) {
-      if (++strategies[i] < std::ssize(problem.nodes()[i].costs)) break;
-      strategies[i] = 0;
-    }
-    if (i == strategies.size()) return least;
-  }
 }
 
 TEST(ShardOperators, MatchEnumerationAtEveryLimit) {

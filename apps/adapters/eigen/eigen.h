@@ -193,10 +193,14 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
     int status = espalier_solver_analyse(&solver, &input, &options_);
     if (status != 0) return status;
     solver_.reset(solver);
-    std::int64_t bound = 0;
-    status = espalier_solver_parse_memory(bound_.c_str(), &bound);
-    if (status == 0) status = espalier_solver_plan(solver, bound);
+    status = plan();
     return status == 0 ? espalier_solver_factorise(solver) : status;
+  }
+
+  int plan() const {
+    std::int64_t bound = 0;
+    const int status = espalier_solver_parse_memory(bound_.c_str(), &bound);
+    return status == 0 ? espalier_solver_plan(solver_.get(), bound) : status;
   }
 
   void note(int status) const {

@@ -171,14 +171,7 @@ std::string bound_of(const DMUMPS_STRUC_C& id) {
   return id.icntl[22] > 0 ? std::to_string(id.icntl[22]) + "MB" : std::string();
 }
 
-void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
-  if (!instance.session) refuse(kBadJob, id.job, "JOB 2 before JOB 1");
-  if (id.a == nullptr) refuse(kMissing, 4, "A is not there");
-  instance.factored = false;
-  instance.session->set_bound(bound_of(id));
-  if (const int status = instance.session->factorise(id.a); status != 0)
-    refuse_status(status, *instance.session);
-  const espalier_solver_statistics facts = instance.session->statistics();
+void report(DMUMPS_STRUC_C& id, const espalier_solver_statistics& facts) {
   id.infog[11] = static_cast<MUMPS_INT>(facts.negative_pivots);
   id.infog[12] = static_cast<MUMPS_INT>(facts.delayed_pivots);
   id.infog[20] = static_cast<MUMPS_INT>(facts.peak_resident / 1000000);
@@ -187,6 +180,17 @@ void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
   id.infog[28] = static_cast<MUMPS_INT>(
       std::min<std::int64_t>(facts.factor_entries, std::int64_t{1} << 30));
   id.rinfog[2] = facts.factor_flops;
+}
+
+void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
+  if (!instance.session) refuse(kBadJob, id.job, "JOB 2 before JOB 1");
+  if (id.a == nullptr) refuse(kMissing, 4, "A is not there");
+  instance.factored = false;
+  instance.session->set_bound(bound_of(id));
+  if (const int status = instance.session->factorise(id.a); status != 0)
+    refuse_status(status, *instance.session);
+  const espalier_solver_statistics facts = instance.session->statistics();
+  report(id, facts);
   instance.session->read_order(instance.sym_perm);
   id.sym_perm = instance.sym_perm.data();
   if (facts.singular != 0 && id.icntl[23] == 0)

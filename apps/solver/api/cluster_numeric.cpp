@@ -13,6 +13,12 @@
 namespace espalier::solver {
 namespace {
 
+Bytes total(const ByteRanges& ranges) {
+  Bytes sum = 0;
+  for (const auto& [begin, end] : ranges) sum += end - begin;
+  return sum;
+}
+
 template <class T>
 class ClusterNumeric : public TypedNumeric<T> {
  public:
@@ -78,9 +84,7 @@ class ClusterNumeric : public TypedNumeric<T> {
                   Factor<T>& factor) const override {
     for_each_shared(
         {symbolic, tree, factor}, [&](std::int32_t node, const ByteRanges& blocks) {
-          Bytes all = 0;
-          for (const auto& [begin, end] : blocks) all += end - begin;
-          if (all > file.bytes_left()) file.fail("ends inside a shared front");
+          if (total(blocks) > file.bytes_left()) file.fail("ends inside a shared front");
           const std::int32_t front = tree.nodes[node].last_front;
           const std::int32_t delayed = factor.delayed_in(front);
           PageBuffer& panel =

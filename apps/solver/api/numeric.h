@@ -64,11 +64,11 @@ class Numeric {
                     SectionReader& file) = 0;
 
   /// Bytes beside the tree's own, while factorising and while solving.
-  [[nodiscard]] virtual Bytes factor_bytes_beside(const FactorInput& input,
-                                                  std::int32_t workers) const = 0;
-  [[nodiscard]] virtual Bytes solve_bytes_beside(const FactorInput& input,
-                                                 std::int32_t workers,
-                                                 std::int32_t nrhs) const = 0;
+  [[nodiscard]] virtual Bytes factor_workspace_bytes(const FactorInput& input,
+                                                     std::int32_t workers) const = 0;
+  [[nodiscard]] virtual Bytes solve_workspace_bytes(const FactorInput& input,
+                                                    std::int32_t workers,
+                                                    std::int32_t nrhs) const = 0;
   [[nodiscard]] virtual Bytes entry_bytes() const = 0;
   /// Real numbers in an entry.
   [[nodiscard]] virtual std::int32_t parts() const = 0;

@@ -31,18 +31,6 @@ SolverOptions on_runtime(SolverOptions options, const Runtime* runtime) {
   return options;
 }
 
-// Of moduli, of the whole symmetric matrix.
-std::vector<double> row_sums(const SymmetricMatrix& lower) {
-  std::vector<double> sums(static_cast<std::size_t>(lower.size), 0);
-  for (std::int32_t j = 0; j < lower.size; ++j)
-    for (auto p = lower.column_start[j]; p < lower.column_start[j + 1]; ++p) {
-      const double value = std::abs(lower.value[p]);
-      sums[lower.row[p]] += value;
-      if (lower.row[p] != j) sums[j] += value;
-    }
-  return sums;
-}
-
 InvalidInput low_rank_needs_cholesky(double tolerance) {
   return InvalidInput(fmt::format(
       "options.low_rank is {}: L L^T alone is compressed, of symmetric positive definite "
@@ -111,7 +99,7 @@ void Solver::Impl::begin(InputMatrix&& matrix,
   numeric_ = Numeric::create(options_.precision, numbers != nullptr
                                                      ? std::optional(numbers->symmetry)
                                                      : std::nullopt);
-  check(view_of(matrix));
+  if (numbers == nullptr) check(view_of(matrix));  // theirs were, by themselves
   check_given_order(options_.analysis.order, order_of(matrix), "options.analysis.order");
   if (step) step("analysing");
   const MatrixView view = view_of(matrix);
@@ -226,12 +214,16 @@ PivotOptions Solver::Impl::pivot_options() const {
   pivoting.zero = 4 * std::max(2.0, std::sqrt(analysis_.symbolic.size)) *
                   numeric_->epsilon() * largest_entry_;
   pivoting.perturbation = std::sqrt(numeric_->epsilon()) * largest_entry_;
-  if (bound_)
-    pivoting.delay_reserve =
-        tree_.kind == FactorKind::kCholesky ? 0 : options_.delay_reserve;
+  if (bound_) pivoting.delay_reserve = delay_reserve();
   return pivoting;
 }
 
+// What of a bound is for delayed pivots.
+Bytes Solver::Impl::delay_reserve() const {
+  return tree_.kind == FactorKind::kCholesky ? 0 : options_.delay_reserve;
+}
+
+// Without low_rank, which takes a pass over the matrix: sizes do not depend on it.
 FactorInput Solver::Impl::input() const {
   return {analysis_.symbolic,
           analysis_.permuted,
@@ -240,18 +232,19 @@ FactorInput Solver::Impl::input() const {
           file_,
           bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least,
           options_.record_run,
-          lease_ ? &lease_->held() : nullptr,
-          low_rank_options()};
+          lease_ ? &lease_->held() : nullptr};
 }
 
 LowRankOptions Solver::Impl::low_rank_options() const {
   if (options_.low_rank == 0) return {};
-  const std::vector<double> sums = row_sums(analysis_.permuted.lower);
-  const double norm = sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
+  const SquareMatrix& matrix = analysis_.permuted;
+  std::vector<double> sums(static_cast<std::size_t>(matrix.size()));
+  multiply_moduli(matrix, Operation::kPlain, ones(matrix), sums);
+  const double norm = sums.empty() ? 0 : std::ranges::max(sums);
   return {.tolerance = options_.low_rank * std::sqrt(norm)};
 }
 
-void Solver::Impl::forget_factor() {
+void Solver::Impl::release_plan() {
   planned_ = false;
   release_factor();
 }
@@ -321,18 +314,15 @@ Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation o
   check_vectors(vector_size(), nrhs, b);
   check_rows(analysis_.symbolic.size, rows);
   Solution solution;
-  const std::int64_t n = vector_size();
+  const auto n = static_cast<std::size_t>(vector_size());
   const std::vector<std::int32_t> inner_rows = map(operation).inner_rows(rows);
   const std::int32_t block = nrhs_at_once(nrhs);
   const auto start = Clock::now();
   with_open_solve(block, [&] {
     solution.seconds = since(start);
-    for (std::int32_t k = 0; k < nrhs; k += block) {
-      const std::int32_t count = std::min(block, nrhs - k);
-      solve_block(
-          b.subspan(static_cast<std::size_t>(k * n), static_cast<std::size_t>(count * n)),
-          block, operation, inner_rows, solution);
-    }
+    for (std::int32_t k = 0; k < nrhs; k += block)
+      solve_block(b.subspan(k * n, std::min(block, nrhs - k) * n), block, operation,
+                  inner_rows, solution);
   });
   judge(solution);
   return solution;

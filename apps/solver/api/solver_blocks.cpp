@@ -74,8 +74,7 @@ bool Solver::Impl::join_blocks() {
                             : analyse(symmetrised(whole), options_.analysis);
   if (next.symbolic.factor_flops > kMostJoined) return false;
   if (symmetric) prepared_.row_of = {};
-  std::vector<std::int32_t>& order = next.symbolic.permutation;
-  for (std::int32_t& each : order) each = analysis_.symbolic.permutation[each];
+  next.symbolic.permutation = composed(before, next.symbolic.permutation);
   drop_factor();
   analysis_ = std::move(next);
   measure_entries();

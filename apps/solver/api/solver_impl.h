@@ -145,15 +145,16 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] ScaledPermutation map(Operation operation) const;
   /// The matrix, or what of it is at this process.
   [[nodiscard]] MatrixPart matrix() const;
-  /// The factor is given up: by a plan, by new values.
-  void forget_factor();
+  /// Gives up the last plan and its factor.
+  void release_plan();
   /// Takes the one that was given, or starts one.
   void start_runtime();
   void open_spill_file();
   /// Of a number that decides how to go on: the least that any process has.
   [[nodiscard]] std::int32_t agree(std::int32_t value) const;
   [[nodiscard]] NodeOrder node_order() const;
-  [[nodiscard]] Bytes reserve_bytes();
+  [[nodiscard]] Bytes reserve_bytes() const;
+  [[nodiscard]] Bytes delay_reserve() const;
   [[nodiscard]] Bytes solve_bytes(std::int32_t nrhs) const;
   [[nodiscard]] Bytes bare_solve_bytes(std::int32_t nrhs) const;
   [[nodiscard]] Bytes refining_bytes(std::int32_t nrhs, std::int32_t basis) const;

@@ -52,16 +52,16 @@ void Solver::Impl::list_mappings() {
     evaluate(std::move(mapping));
   foresee_baselines();
   free_memory(all.entries_before);
-  const auto least = [&](auto needed) {
-    return std::ranges::min_element(
-               all.candidates, {},
-               [&](const Processes::Candidate& each) { return (each.account.*needed)(); })
-        ->account;
-  };
-  memory_ = least(&MemoryAccount::needed_out_of_core);
+  memory_ = all.least_account(&MemoryAccount::needed_out_of_core);
   all.least_out_of_core = memory_.least_out_of_core();
-  memory_ = least(&MemoryAccount::needed);
+  memory_ = all.least_account(&MemoryAccount::needed);
   all.least = memory_.least();
+}
+
+const MemoryAccount& Solver::Impl::Processes::least_account(
+    Bytes (MemoryAccount::*needed)() const) const {
+  const auto needs = [needed](const Candidate& each) { return (each.account.*needed)(); };
+  return std::ranges::min_element(candidates, {}, needs)->account;
 }
 
 void Solver::Impl::evaluate(TreeMapping&& mapping) {

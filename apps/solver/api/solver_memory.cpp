@@ -47,10 +47,10 @@ Bytes analysis_bytes(std::int64_t order, std::int64_t entries) {
 }
 
 // Beside the fronts while factorising.
-Bytes Solver::Impl::reserve_bytes() {
-  bound_ = 0;  // delays are paid for from the reserve
-  const Bytes beside = numeric_->factor_bytes_beside(input(), workers());
-  bound_.reset();
+Bytes Solver::Impl::reserve_bytes() const {
+  FactorInput given = input();
+  given.pivoting.delay_reserve = delay_reserve();
+  const Bytes beside = numeric_->factor_workspace_bytes(given, workers());
   std::int64_t leaves = 0;
   for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
     leaves += tree_.nodes[i].part > 0 && tree_.tasks.children(task_id(i)).empty();
@@ -114,7 +114,7 @@ Bytes Solver::Impl::bare_solve_bytes(std::int32_t nrhs) const {
       checked_mul(2 * (std::int64_t{nrhs} + 1) * vector_size(), sizeof(double));
   return checked_add(
       checked_add(resident, largest),
-      checked_add(vectors, numeric_->solve_bytes_beside(input(), workers(), nrhs)));
+      checked_add(vectors, numeric_->solve_workspace_bytes(input(), workers(), nrhs)));
 }
 
 Bytes Solver::Impl::refining_bytes(std::int32_t nrhs, std::int32_t basis) const {
@@ -219,7 +219,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
                    .least_bytes = spill ? memory_.least_out_of_core() : memory_.least(),
                    .lower_bound_bytes = memory_.baseline});
   }
-  forget_factor();
+  release_plan();
   if (options_.budget) {
     auto leased = take_lease(bound);
     if (!leased) return tl::make_unexpected(leased.error());

@@ -72,12 +72,10 @@ void Solver::Impl::save_together(const std::string& path) const {
     numeric_->save(analysis_.symbolic, tree_, *file);
     file->complete();
   });
-  together(communicator, [&] {
-    if (communicator.rank() > 0) file->commit();
-  });
-  together(communicator, [&] {
-    if (communicator.rank() == 0) file->commit();
-  });
+  for (const bool head : {false, true})  // which is there when all parts are
+    together(communicator, [&] {
+      if (head == (communicator.rank() == 0)) file->commit();
+    });
 }
 
 std::unique_ptr<Solver::Impl> Solver::Impl::load(Communicator& communicator,

@@ -24,6 +24,18 @@ namespace {
 // Everything at process 0.
 std::vector<ColumnRange> at_first(std::int32_t size) { return {{0, size, 0}}; }
 
+// In a catch block. What goes wrong in the channel's thread cannot be thrown there, and
+// the other processes wait for this one.
+void end_all(Communicator& communicator) {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    communicator.fail(3, error.what());
+  } catch (...) {
+    communicator.fail(3, "unknown error");
+  }
+}
+
 }  // namespace
 
 Solver::Impl::Impl(Communicator& communicator, std::optional<InputMatrix>&& matrix,
@@ -101,22 +113,13 @@ void Solver::Impl::build_together(FactorKind kind) {
                                            .processes = processes});
 }
 
-// What goes wrong in the channel's thread cannot be thrown there, and the other processes
-// wait for this one.
 void Solver::Impl::open_channel() {
   Communicator& communicator = processes_->communicator;
   start_runtime();
   {
     const Awake awake(*runtime_);
-    processes_->channel = communicator.open_channel([&communicator] {
-      try {
-        throw;
-      } catch (const std::exception& error) {
-        communicator.fail(3, error.what());
-      } catch (...) {
-        communicator.fail(3, "unknown error");
-      }
-    });
+    processes_->channel =
+        communicator.open_channel([&communicator] { end_all(communicator); });
     communicator.barrier();
   }
   numeric_ = make_cluster_numeric(
@@ -145,7 +148,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
   if (chosen == nullptr)
     return tl::make_unexpected(
         too_little(*bound, spills() ? all.least_out_of_core : all.least));
-  forget_factor();
+  release_plan();
   file_.reset();
   take(chosen->mapping);
   memory_ = chosen->account;

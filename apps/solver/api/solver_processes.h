@@ -27,6 +27,10 @@ struct Solver::Impl::Processes {
   /// Of those that fit, in core or else out of core, the one of least cost. Null: none.
   [[nodiscard]] const Candidate* choose(std::optional<Bytes> bound, bool spills) const;
 
+  /// Of the candidate that needs least.
+  [[nodiscard]] const MemoryAccount& least_account(Bytes (MemoryAccount::*needed)()
+                                                       const) const;
+
   Communicator& communicator;
   std::unique_ptr<Channel> channel;
   AssemblyTree whole;  ///< of all processes

@@ -205,12 +205,10 @@ std::vector<double> given_basis(const MatrixPart& a, const ScaledPermutation& ma
 }  // namespace
 
 std::vector<double> Solver::Impl::apply_to_ones(Operation operation) const {
-  const auto n = static_cast<std::size_t>(vector_size());
-  std::vector<double> ones(n, 1.0);
-  for (std::size_t k = 1; complex() && k < n; k += 2) ones[k] = 0;
-  std::vector<double> x(n), sums(n);
+  const std::vector<double> given = ones(analysis_.permuted);
+  std::vector<double> x(given.size()), sums(given.size());
   const ScaledPermutation map = this->map(operation);
-  map.solution_to_inner(ones, x);
+  map.solution_to_inner(given, x);
   multiply(matrix(), operation, x, sums);
   map.rhs_to_outer(sums, x);
   return x;

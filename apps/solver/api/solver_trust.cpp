@@ -33,12 +33,10 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 // Whether a row or column has a sum of moduli of less than `size`.
 bool has_less_than(const MatrixPart& a, double size) {
-  // Of a complex matrix real ones: moduli are summed.
-  std::vector<double> ones(static_cast<std::size_t>(a.here().vector_size()), 1.0);
-  for (std::size_t k = 1; a.here().complex && k < ones.size(); k += 2) ones[k] = 0;
-  std::vector<double> sum(ones.size());
+  const std::vector<double> x = ones(a.here());
+  std::vector<double> sum(x.size());
   for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
-    multiply_moduli(a, operation, ones, sum);
+    multiply_moduli(a, operation, x, sum);
     if (std::ranges::any_of(sum, [&](double each) { return each < size; })) return true;
   }
   return false;
@@ -103,6 +101,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
   drop_factor();
   FactorInput given = input();
   given.pivoting.zero = zero;
+  given.low_rank = low_rank_options();
   auto run = numeric_->factorise(given, runtime_, plan_.get(), progress);
   if (!run) return run;
   if (whole_) {
@@ -167,12 +166,12 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
 // along the elimination, over no more than some entries a row.
 double Solver::Impl::doubtful_pivot() const {
   const double epsilon = std::max(numeric_->epsilon(), options_.low_rank);
-  const double part =
-      std::max(std::cbrt(epsilon * epsilon), 16 * epsilon * analysis_.symbolic.size);
-  const double most = epsilon > kEpsilon ? std::max(kMostDoubtfulOfRough,
-                                                    kLossOfTiles * options_.low_rank)
-                                         : kMostDoubtful;
-  return std::min(std::max(part, kLossOfTiles * options_.low_rank), most) *
+  const double loss = kLossOfTiles * options_.low_rank;
+  const double part = std::max(
+      {std::cbrt(epsilon * epsilon), 16 * epsilon * analysis_.symbolic.size, loss});
+  const double most =
+      epsilon > kEpsilon ? std::max(kMostDoubtfulOfRough, loss) : kMostDoubtful;
+  return std::min(part, most) *
          (tree_.kind == FactorKind::kCholesky ? 1 : largest_entry_);
 }
 

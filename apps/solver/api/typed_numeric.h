@@ -53,12 +53,8 @@ class TypedNumeric : public Numeric {
              std::span<const std::int32_t> rows) override {
     std::optional<OneBlasThread> one_thread;
     if (blocks_ || here_) one_thread.emplace();
-    if constexpr (!kIsComplex<T>) {
-      if (blocks_) {
-        blocks_->solve(transposed, block, nrhs);
-        return;
-      }
-    }
+    if constexpr (!kIsComplex<T>)
+      if (blocks_) return blocks_->solve(transposed, block, nrhs);
     // A^H x = b is A^T times the conjugate of x.
     const bool conjugate = transposed && kIsComplex<T> && !kIsHermitian<T>;
     if (conjugate) conjugate_parts(block);
@@ -109,12 +105,12 @@ class TypedNumeric : public Numeric {
     load_parts(symbolic, tree, file, factor_);
   }
 
-  Bytes factor_bytes_beside(const FactorInput& input,
-                            std::int32_t workers) const override {
-    return bytes_beside<T>(input, workers);
+  Bytes factor_workspace_bytes(const FactorInput& input,
+                               std::int32_t workers) const override {
+    return workspace_bytes<T>(input, workers);
   }
-  Bytes solve_bytes_beside(const FactorInput& input, std::int32_t workers,
-                           std::int32_t nrhs) const override {
+  Bytes solve_workspace_bytes(const FactorInput& input, std::int32_t workers,
+                              std::int32_t nrhs) const override {
     return checked_add(
         substitution_bytes(input, workers, nrhs),
         SolveVectors<T>::bytes(input.symbolic.size, input.tree.kind, nrhs));

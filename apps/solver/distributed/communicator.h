@@ -46,7 +46,7 @@ class Communicator {
   [[nodiscard]] double largest(double value);  ///< NaN where any is
   [[nodiscard]] std::int64_t smallest(std::int64_t value);
   /// A channel for what tasks need of other processes; it ends with all of them.
-  /// @param failed  as of Transport
+  /// @param failed  as of StarpuMpiChannel
   [[nodiscard]] virtual std::unique_ptr<Channel> open_channel(
       std::function<void()> failed) = 0;
 

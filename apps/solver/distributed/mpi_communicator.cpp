@@ -9,7 +9,7 @@
 
 #include "espalier/model/error.h"
 #include "solver/distributed/mpi_calls.h"
-#include "solver/distributed/transport.h"
+#include "solver/distributed/starpu_mpi_channel.h"
 
 namespace espalier::solver {
 namespace {
@@ -172,7 +172,7 @@ void MpiCommunicator::receive(std::span<std::byte> bytes, std::int32_t from,
 }
 
 std::unique_ptr<Channel> MpiCommunicator::open_channel(std::function<void()> failed) {
-  return std::make_unique<Transport>(data_communicator(), std::move(failed));
+  return std::make_unique<StarpuMpiChannel>(data_communicator(), std::move(failed));
 }
 
 void MpiCommunicator::fail(int status, std::string_view message) {

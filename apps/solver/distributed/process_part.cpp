@@ -228,7 +228,7 @@ class SharedPart {
   [[nodiscard]] Bytes runtime_bytes() const {
     constexpr Bytes kTask = AssemblyOptions{}.bytes_per_task;
     constexpr Bytes kBlock = AssemblyOptions{}.bytes_per_block;
-    const TileShape shape = tile_shape(whole_, front_, panel_.blocks(), blocks(), true);
+    const TileShape shape = tile_shape(symbolic_, whole_, front_, true);
     Bytes tasks = 2;  // the first, and the one that opens it when it is known what comes
     for (const std::int32_t b : own_) tasks += shape.groups() - shape.group_of(b);
     Bytes sent = 0;

@@ -22,8 +22,7 @@ void Front<T>::solve(std::int32_t block, std::int32_t begin, std::int32_t end) {
   if (kind() == FactorKind::kCholesky) {
     kernels::solve_below(end - begin, column.width, column.data[0], column.leading,
                          rows(0).data, column.leading);
-    if constexpr (!kIsComplex<T>)
-      if (is_low_rank()) compress(block, begin);
+    if (is_low_rank()) compress(block, begin);
     return;
   }
   const PivotRows none;

@@ -208,6 +208,25 @@ class NodeRun {
   PivotStatistics alone_;     // of take_alone() and take_leaf()
 };
 
+// The same operations as on many workers, in an order of their own.
+template <class T>
+void run_tiled_front(const FrontContext<T>& context, std::int32_t node) {
+  Front<T> front(context, context.tree.nodes[node].last_front,
+                 context.factor.storage[node].template as<T>(),
+                 context.contributions[node].template as<T>());
+  const TileShape shape = shape_of(context, front);
+  BlockAssembly<T> assembly(context, front, shape.slices);
+  TileGraph graph(shape);
+  std::vector<TileTask> ready;
+  graph.start(ready);
+  for (std::size_t next = 0; next < ready.size() && !context.log.failed(); ++next) {
+    const TileTask task = ready[next];
+    run_tile(shape, task, front, assembly);
+    graph.end(task, ready);
+  }
+  if (!context.log.failed()) front.compact();
+}
+
 }  // namespace
 
 template <class T>
@@ -224,26 +243,10 @@ void allocate_node(const FrontContext<T>& context, std::int32_t node) {
 template <class T>
 void run_sequential_node(const FrontContext<T>& context, std::int32_t node) {
   allocate_node(context, node);
-  if (!context.tree.nodes[node].tiled) {
+  if (context.tree.nodes[node].tiled)
+    run_tiled_front(context, node);
+  else
     NodeRun<T>(context, node).run();
-    return;
-  }
-  Front<T> front(context, context.tree.nodes[node].last_front,
-                 context.factor.storage[node].template as<T>(),
-                 context.contributions[node].template as<T>());
-  // The same operations as on many workers, in an order of their own.
-  const TileShape shape = shape_of(context, front);
-  BlockAssembly<T> assembly(context, front, shape.slices);
-  TileGraph graph(shape);
-  std::vector<TileTask> ready;
-  graph.start(ready);
-  for (std::size_t next = 0; next < ready.size() && !context.log.failed(); ++next) {
-    const TileTask task = ready[next];
-    run_tile(shape, task, front, assembly);
-    graph.end(task, ready);
-  }
-  if constexpr (!kIsComplex<T>)
-    if (!context.log.failed()) front.compact();
 }
 
 template <class T>
@@ -274,10 +277,9 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
     case Kind::kAccept:
       return front.accept(task.column);
     case Kind::kUpdate:
-      if constexpr (!kIsComplex<T>)
-        if (front.is_low_rank())
-          return front.update_by_tiles(task.column, task.row, task.source,
-                                       shape.sources_end(task.column, task.source));
+      if (front.is_low_rank())
+        return front.update_by_tiles(task.column, task.row, task.source,
+                                     shape.sources_end(task.column, task.source));
       return front.update(task.column, task.source,
                           first_of(std::max(task.row * shape.group, task.column)), end);
     case Kind::kFinish:

@@ -69,12 +69,6 @@ struct LowRankPanel {
     const T* const u = panel + layout.offset(column) + (first(row) - first(column));
     return {u, leading, u + std::int64_t{skipped} * leading, leading, r};
   }
-  /// Entries of a tile by itself.
-  [[nodiscard]] std::int64_t entries(std::int32_t row, std::int32_t column) const {
-    const std::int64_t r = rank[number(row, column)], m = rows(row),
-                       n = layout.width(column);
-    return r == kernels::kFullRank ? m * n : r * (m + n);
-  }
 
   Trapezoid layout;
   std::int32_t blocks;             ///< of the front

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "espalier/model/free_memory.h"
 #include "solver/io/complex_entries.h"
 #include "solver/io/matrix_market_entries.h"
 #include "solver/io/matrix_market_header.h"
@@ -39,16 +38,7 @@ class Reader {
     if (!complex())
       lower_.reserve(symmetry_ == Symmetry::kGeneral ? header_.entries / 2 + size_ / 2
                                                      : header_.entries);
-    std::vector<EntryChunk> chunks;
-    do {
-      read_block(text, chunks);
-      text = text_.next_block();
-    } while (!text.empty());
-    if (read_ < header_.entries) {
-      text_.fail_at(text.data(), fmt::format("the file ends after {} of {} entries",
-                                             read_, header_.entries));
-    }
-    free_memory(chunks);
+    read_entries(text);
     if (complex()) return std::move(complex_).assembled(symmetry_, size_);
     return assembled();
   }
@@ -126,6 +116,17 @@ class Reader {
           size_line,
           fmt::format("order {} with {} entries: most rows are empty", rows, entries));
     }
+  }
+
+  void read_entries(std::string_view text) {
+    std::vector<EntryChunk> chunks;
+    do {
+      read_block(text, chunks);
+      text = text_.next_block();
+    } while (!text.empty());
+    if (read_ < header_.entries)
+      text_.fail_at(text.data(), fmt::format("the file ends after {} of {} entries",
+                                             read_, header_.entries));
   }
 
   void read_block(std::string_view text, std::vector<EntryChunk>& chunks) {

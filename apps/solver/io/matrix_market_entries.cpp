@@ -27,13 +27,12 @@ std::int32_t parse_index(const char*& at, const char* end, std::int32_t size,
   }
   std::string_view rest(at, end - at);
   const std::string_view word = take_word(rest);
-  if (word.empty()) {
+  if (word.empty())
     message = fmt::format("the {} is missing", what);
-  } else if (error == std::errc::invalid_argument || !delimited) {
+  else if (error == std::errc::invalid_argument || !delimited)
     message = fmt::format("malformed {} '{}'", what, word);
-  } else {
+  else
     message = fmt::format("{} {} is outside 1 … {}", what, word, size);
-  }
   return -1;
 }
 

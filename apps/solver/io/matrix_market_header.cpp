@@ -25,14 +25,12 @@ void parse_banner(const TextReader& reader, std::string_view line,
   const char* const at = line.data();
   std::array<std::string, 5> word;
   for (std::string& each : word) each = lower_case(take_word(line));
-  if (word[0] != "%%matrixmarket" || word[4].empty() || !take_word(line).empty()) {
+  if (word[0] != "%%matrixmarket" || word[4].empty() || !take_word(line).empty())
     reader.fail_at(at,
                    "not a Matrix Market file: expected a first line such as "
                    "'%%MatrixMarket matrix coordinate real symmetric'");
-  }
-  if (word[1] != "matrix") {
+  if (word[1] != "matrix")
     reader.fail_at(at, fmt::format("object '{}': expected 'matrix'", word[1]));
-  }
   header.format = word[2];
   header.field = word[3];
   header.symmetry = word[4];

@@ -39,14 +39,10 @@ TextReader::TextReader(const std::string& path) : path_(path) {
   if (!file_) fail(errno ? std::strerror(errno) : "out of memory");
   gzbuffer(file_.get(), 1U << 18);
   buffer_.resize(kBlockBytes);
-  const bool regular = fs::is_regular_file(status);
-  const auto bytes = regular ? static_cast<std::int64_t>(fs::file_size(path, error)) : 0;
-  constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
-  if (gzdirect(file_.get())) {
-    most_bytes_ = regular && !error ? bytes : kUnknown;
-  } else {
-    most_bytes_ = regular && !error ? bytes * kMostDeflateRatio : kUnknown;
-  }
+  most_bytes_ = std::numeric_limits<std::int64_t>::max();  // not known
+  if (!fs::is_regular_file(status)) return;
+  const auto bytes = static_cast<std::int64_t>(fs::file_size(path, error));
+  if (!error) most_bytes_ = gzdirect(file_.get()) ? bytes : bytes * kMostDeflateRatio;
 }
 
 void TextReader::fill() {

@@ -34,19 +34,17 @@ class Reader {
     check_header(text.data() - 1, rows);
     sparse_ = header_.format == "coordinate";
     vectors_ = {parts_ * header_.rows, header_.columns, {}, {}};
-    if (sparse_) {
+    if (sparse_)
       vectors_.values.resize(vectors_.rows * vectors_.columns);
-    } else {
+    else
       vectors_.values.reserve(parts_ * header_.entries);
-    }
     do {
       sparse_ ? read_entries(text) : read_values(text);
       text = text_.next_block();
     } while (!text.empty());
-    if (read_ < header_.entries) {
+    if (read_ < header_.entries)
       text_.fail_at(text.data(), fmt::format("the file ends after {} of {} {}", read_,
                                              header_.entries, what()));
-    }
     vectors_.rows_with_entries = rows_with_entries();
     return std::move(vectors_);
   }

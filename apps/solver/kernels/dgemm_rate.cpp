@@ -1,9 +1,9 @@
 #include "solver/kernels/dgemm_rate.h"
 
 #include <algorithm>
-#include <ctime>
 #include <vector>
 
+#include "espalier/model/processor_time.h"
 #include "solver/kernels/blas.h"
 #include "solver/kernels/dense.h"
 
@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::int32_t kOrder = 512, kCalls = 3;
 constexpr Seconds kLeastSeconds = 0.03;
-
-Seconds thread_time() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 }  // namespace
 
@@ -32,11 +26,11 @@ Flops dgemm_rate() {
   };
   multiply();  // its buffers become resident
   Seconds best = 1e9;
-  const Seconds begin = thread_time();
-  for (int call = 0; call < kCalls || thread_time() - begin < kLeastSeconds; ++call) {
-    const Seconds start = thread_time();
+  const Seconds begin = thread_seconds();
+  for (int call = 0; call < kCalls || thread_seconds() - begin < kLeastSeconds; ++call) {
+    const Seconds start = thread_seconds();
     multiply();
-    best = std::min(best, thread_time() - start);
+    best = std::min(best, thread_seconds() - start);
   }
   return 2.0 * kOrder * kOrder * kOrder / best;
 }

@@ -69,13 +69,13 @@ void check(const MatrixView& matrix) {
   for (std::int32_t j = 0; j < matrix.order; ++j) check_column(matrix, j);
 }
 
-void check_vectors(std::int32_t order, std::int32_t columns,
+void check_vectors(std::int32_t order, std::int32_t nrhs,
                    std::span<const double> vectors) {
-  if (columns < 0) throw InvalidInput(fmt::format("{} right-hand sides", columns));
-  const std::int64_t entries = checked_mul(order, columns);
+  if (nrhs < 0) throw InvalidInput(fmt::format("{} right-hand sides", nrhs));
+  const std::int64_t entries = checked_mul(order, nrhs);
   if (std::ssize(vectors) != entries)
     throw InvalidInput(fmt::format("{} entries for {} right-hand sides of order {}",
-                                   vectors.size(), columns, order));
+                                   vectors.size(), nrhs, order));
   const auto bad = std::find_if_not(vectors.begin(), vectors.end(),
                                     [](double value) { return std::isfinite(value); });
   if (bad != vectors.end())

@@ -30,8 +30,8 @@ void check(const MatrixView& matrix);
 void check_columns(std::int32_t order, std::span<const std::int64_t> column_start);
 
 /// Right-hand sides, one after the other.
-/// @throws InvalidInput when there are not order · columns entries, or one is not finite
-void check_vectors(std::int32_t order, std::int32_t columns,
+/// @throws InvalidInput when there are not order · nrhs entries, or one is not finite
+void check_vectors(std::int32_t order, std::int32_t nrhs,
                    std::span<const double> vectors);
 /// Where right-hand sides may have entries. @throws InvalidInput naming the first that is
 ///         out of range or does not increase

@@ -1,8 +1,9 @@
 #include "solver/matrix/general_matrix.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
+
+#include "solver/matrix/offsets.h"
 
 namespace espalier::solver {
 namespace {
@@ -43,20 +44,18 @@ GeneralMatrix transposed(const GeneralMatrix& matrix) {
   result.size = matrix.size;
   result.column_start.assign(matrix.size + 1LL, 0);
   for (std::int32_t row : matrix.row) ++result.column_start[row + 1];
-  std::partial_sum(result.column_start.begin(), result.column_start.end(),
-                   result.column_start.begin());
-  std::vector<std::int64_t> next(result.column_start.begin(),
-                                 result.column_start.end() - 1);
+  counts_to_starts(result.column_start);
   result.row.resize(matrix.row.size());
   result.value.resize(matrix.value.size());
   for (std::int32_t column = 0; column < matrix.size; ++column) {
     for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
          ++at) {
-      const std::int64_t to = next[matrix.row[at]]++;
+      const std::int64_t to = result.column_start[matrix.row[at]]++;
       result.row[to] = column;
       result.value[to] = matrix.value[at];
     }
   }
+  cursors_to_starts(result.column_start);
   return result;
 }
 
@@ -96,12 +95,11 @@ GeneralMatrix expanded(const SymmetricMatrix& matrix) {
       ++start[column + 1];
       if (matrix.row[at] != column) ++start[matrix.row[at] + 1];
     }
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  std::vector<std::int64_t> next(start.begin(), start.end() - 1);
+  counts_to_starts(start);
   result.row.resize(static_cast<std::size_t>(start.back()));
   result.value.resize(result.row.size());
   const auto put = [&](std::int32_t row, std::int32_t column, double value) {
-    const std::int64_t to = next[column]++;
+    const std::int64_t to = start[column]++;
     result.row[to] = row;
     result.value[to] = value;
   };
@@ -111,6 +109,7 @@ GeneralMatrix expanded(const SymmetricMatrix& matrix) {
       put(matrix.row[at], column, matrix.value[at]);
       if (matrix.row[at] != column) put(column, matrix.row[at], matrix.value[at]);
     }
+  cursors_to_starts(start);
   return result;
 }
 

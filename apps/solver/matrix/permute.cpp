@@ -1,8 +1,9 @@
 #include "solver/matrix/permute.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
+
+#include "solver/matrix/offsets.h"
 
 namespace espalier::solver {
 namespace {
@@ -18,17 +19,6 @@ void for_each_entry(const SymmetricMatrix& matrix, std::span<const std::int32_t>
       visit(low, high, at);
     }
   }
-}
-
-// Offsets from counts that stand one place to the right of their bucket.
-void counts_to_starts(std::vector<std::int64_t>& start) {
-  std::partial_sum(start.begin(), start.end(), start.begin());
-}
-
-// Offsets again that were cursors: each has become the start of the next bucket.
-void cursors_to_starts(std::vector<std::int64_t>& start) {
-  std::copy_backward(start.begin(), start.end() - 1, start.end());
-  start.front() = 0;
 }
 
 struct Entry {
@@ -125,6 +115,13 @@ std::vector<std::int32_t> inverse_permutation(std::span<const std::int32_t> perm
     inverse[permutation[k]] = static_cast<std::int32_t>(k);
   }
   return inverse;
+}
+
+std::vector<std::int32_t> composed(std::span<const std::int32_t> values,
+                                   std::span<const std::int32_t> order) {
+  std::vector<std::int32_t> result(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) result[k] = values[order[k]];
+  return result;
 }
 
 LowerRows permuted_rows(const SymmetricMatrix& matrix,

@@ -25,6 +25,10 @@ struct LowerRows {
 [[nodiscard]] std::vector<std::int32_t> inverse_permutation(
     std::span<const std::int32_t> permutation);
 
+/// result[k] = values[order[k]].
+[[nodiscard]] std::vector<std::int32_t> composed(std::span<const std::int32_t> values,
+                                                 std::span<const std::int32_t> order);
+
 /// Strictly lower pattern of P A P^T by rows; permutation[new] = old.
 ///
 /// @par Cost  O(n + nonzeros)

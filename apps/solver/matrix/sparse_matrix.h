@@ -35,14 +35,20 @@ struct SquareMatrix {
   /// Of vectors that are multiplied with it: real and imaginary parts in turn.
   [[nodiscard]] std::int32_t vector_size() const { return parts() * lower.size; }
 
-  /// The entry number k of `lower`, and of `upper`, as a number of type T.
+  /// The entry number k of `lower`, as a number of type T; then that of `upper`.
   template <class T>
   [[nodiscard]] T entry(std::int64_t k) const {
     return number<T>(lower.value, lower_imaginary, k);
   }
+  /// Of a matrix that is not symmetric only.
+  template <class T>
+  [[nodiscard]] T upper_entry(std::int64_t k) const {
+    return number<T>(upper, upper_imaginary, k);
+  }
+  /// What stands opposite, symmetric or not.
   template <class T>
   [[nodiscard]] T opposite(std::int64_t k) const {
-    if (!symmetric()) return number<T>(upper, upper_imaginary, k);
+    if (!symmetric()) return upper_entry<T>(k);
     const T own = entry<T>(k);
     if constexpr (kIsComplex<T>)
       return hermitian() ? T(own.real(), -own.imag()) : own;

@@ -1,9 +1,9 @@
 #include "solver/matrix/triplets.h"
 
-#include <numeric>
 #include <utility>
 
 #include "espalier/model/free_memory.h"
+#include "solver/matrix/offsets.h"
 #include "solver/matrix/permute.h"
 
 namespace espalier::solver {
@@ -63,22 +63,19 @@ SymmetricMatrix assemble(std::int32_t size, Triplets&& triplets) {
   matrix.size = size;
   matrix.column_start.assign(size + 1LL, 0);
   for (std::int32_t column : triplets.column) ++matrix.column_start[column + 1];
-  std::partial_sum(matrix.column_start.begin(), matrix.column_start.end(),
-                   matrix.column_start.begin());
+  counts_to_starts(matrix.column_start);
   if (triplets.sorted) {
     matrix.row = std::move(triplets.row);
     matrix.value = std::move(triplets.value);
-  } else {
-    const std::vector<std::int64_t>& start = matrix.column_start;
-    matrix.row = grouped(std::move(triplets.row), triplets.column, start);
-    matrix.value = grouped(std::move(triplets.value), triplets.column, start);
+    triplets = {};
+    return matrix;
   }
-  const bool sorted = triplets.sorted;
+  const std::vector<std::int64_t>& start = matrix.column_start;
+  matrix.row = grouped(std::move(triplets.row), triplets.column, start);
+  matrix.value = grouped(std::move(triplets.value), triplets.column, start);
   triplets = {};
-  if (!sorted) {
-    sort_columns(matrix);
-    merge_duplicates(matrix);
-  }
+  sort_columns(matrix);
+  merge_duplicates(matrix);
   return matrix;
 }
 

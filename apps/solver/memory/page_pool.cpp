@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <optional>
 
 #include "espalier/model/error.h"
+#include "espalier/model/processor_time.h"
 #include "solver/memory/page_buffer.h"
 
 namespace espalier::solver {
@@ -35,13 +35,6 @@ void* map(std::byte* at, Bytes bytes, int protection, int flags) {
     throw Error(
         fmt::format("cannot allocate {}: {}", format_size(bytes), std::strerror(errno)));
   return address;
-}
-
-// Of this thread's processor: what others run meanwhile is not the pages' price.
-Seconds processor_time() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 void clear(std::byte* data, Bytes bytes) {
@@ -201,9 +194,10 @@ void PagePool::populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed) 
       const std::scoped_lock lock(mutex_);
       step = choice_.next(bytes);
     }
-    const Seconds start = processor_time();
+    // What others run meanwhile is not the pages' price.
+    const Seconds start = thread_seconds();
     populate_pages(at, step.bytes, step.huge);
-    const Seconds taken = processor_time() - start;
+    const Seconds taken = thread_seconds() - start;
     if (last == step.huge)
       placed.back().bytes += step.bytes;
     else

@@ -148,17 +148,19 @@ void SpillFile::run() noexcept {
       const Request request = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      if (!leave_out) {
-        put(request.offset, request.data);
-        get(request.offset, request.target);
-        if (request.settle) settle();
-      }
+      if (!leave_out) carry_out(request);
       if (request.done) request.done();
     }
     lock.lock();
     busy_ = false;
     if (queue_.empty()) idle_.notify_all();
   }
+}
+
+void SpillFile::carry_out(const Request& request) noexcept {
+  put(request.offset, request.data);
+  get(request.offset, request.target);
+  if (request.sync) sync();
 }
 
 void SpillFile::put(Bytes offset, std::span<const std::byte> data) noexcept {
@@ -181,8 +183,8 @@ void SpillFile::put(Bytes offset, std::span<const std::byte> data) noexcept {
   }
 }
 
-void SpillFile::settle() noexcept {
-  const int lost = write_behind_ ? write_behind_->settle() : 0;
+void SpillFile::sync() noexcept {
+  const int lost = write_behind_ ? write_behind_->sync() : 0;
   if (lost != 0) fail({"write", 0, static_cast<std::size_t>(size_), lost});
 }
 
@@ -215,7 +217,7 @@ void SpillFile::get(Bytes offset, std::span<std::byte> data) noexcept {
 void SpillFile::wait() {
   std::unique_lock lock(mutex_);
   if (write_behind_ && !failed_) {
-    queue_.push_back({.settle = true});
+    queue_.push_back({.sync = true});
     more_.notify_one();
   }
   idle_.wait(lock, [this] { return queue_.empty() && !busy_; });

@@ -97,7 +97,7 @@ class SpillFile {
     std::span<const std::byte> data = {};  // to write
     std::span<std::byte> target = {};      // or to be filled
     std::function<void()> done = {};
-    bool settle = false;  // what was written has to reach the disk
+    bool sync = false;  // what was written has to reach the disk
   };
 
   struct Failure {
@@ -110,9 +110,10 @@ class SpillFile {
   void reserve();
   void queue(Request&& request);
   void run() noexcept;
+  void carry_out(const Request& request) noexcept;
   void get(Bytes offset, std::span<std::byte> data) noexcept;
   void put(Bytes offset, std::span<const std::byte> data) noexcept;
-  void settle() noexcept;
+  void sync() noexcept;
   void fail(const Failure& failure) noexcept;
   [[noreturn]] void rethrow() const;
 

@@ -57,7 +57,7 @@ void WriteBehind::has_read(Bytes offset, Bytes bytes) noexcept {
   read_.add(offset, bytes);
 }
 
-int WriteBehind::settle() noexcept {
+int WriteBehind::sync() noexcept {
   int error = 0;
   if (!written_.empty()) start(file_, written_.last().offset, written_.last().bytes);
   while (!written_.empty()) {

@@ -17,9 +17,9 @@ namespace espalier::solver {
 /// the oldest is waited for and dropped from the cache. What was read is dropped in the
 /// same order, so late that neighbours which the system read ahead are used first. The
 /// cache has about twice kWindow of the file and what the system reads ahead, after
-/// settle() nothing, and the disk always has something to do.
+/// sync() nothing, and the disk always has something to do.
 ///
-/// Writes, and settle(), by one thread. Where the system cannot do it, nothing is done.
+/// Writes, and sync(), by one thread. Where the system cannot do it, nothing is done.
 ///
 /// @par Test  WriteBehind*.*
 class WriteBehind {
@@ -36,7 +36,7 @@ class WriteBehind {
   /// The same after reading. From any thread.
   void has_read(Bytes offset, Bytes bytes) noexcept;
   /// Waits for all that was written, and drops all. @return as wrote()
-  [[nodiscard]] int settle() noexcept;
+  [[nodiscard]] int sync() noexcept;
 
  private:
   struct Piece {

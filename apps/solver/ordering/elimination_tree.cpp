@@ -3,6 +3,8 @@
 #include <numeric>
 #include <utility>
 
+#include "solver/matrix/offsets.h"
+
 namespace espalier::solver {
 namespace {
 
@@ -24,15 +26,13 @@ LowerRows transposed(const LowerRows& rows) {
                     std::vector<std::int32_t>(rows.column.size())};
   std::vector<std::int64_t>& start = columns.row_start;
   for (std::int32_t column : rows.column) ++start[column + 1];
-  std::partial_sum(start.begin(), start.end(), start.begin());
+  counts_to_starts(start);
   for (std::int32_t row = 0; row < rows.size; ++row) {
     for (std::int32_t column : rows.columns_of(row)) {
       columns.column[start[column]++] = row;
     }
   }
-  // start[k] is now the end of column k: shift it back into a start.
-  std::copy_backward(start.begin(), start.end() - 1, start.end());
-  start.front() = 0;
+  cursors_to_starts(start);
   return columns;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "solver/matrix/offsets.h"
 #include "solver/ordering/mixed_bits.h"
 
 namespace espalier::solver {
@@ -61,14 +62,13 @@ Graph adjacency(const SymmetricMatrix& matrix) {
     ++graph.start[a + 1];
     ++graph.start[b + 1];
   });
-  std::partial_sum(graph.start.begin(), graph.start.end(), graph.start.begin());
+  counts_to_starts(graph.start);
   graph.neighbour.resize(graph.start.back());
-  for_each_edge(matrix, [&](auto a, auto b) {  // starts become ends
+  for_each_edge(matrix, [&](auto a, auto b) {
     graph.neighbour[graph.start[a]++] = b;
     graph.neighbour[graph.start[b]++] = a;
   });
-  std::copy_backward(graph.start.begin(), graph.start.end() - 1, graph.start.end());
-  graph.start.front() = 0;
+  cursors_to_starts(graph.start);
   return graph;
 }
 

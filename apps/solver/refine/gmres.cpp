@@ -89,7 +89,12 @@ bool Gmres::expand(const ErrorMeasure& measure, const BlockOperator& solve,
   multiply(measure.matrix(), measure.operation(), direction, next);
   for (std::int32_t i = 0; i < size_; ++i) next[i] /= scale_of(denominator[i]);
   const double before = std::sqrt(dot(next, next));
-  if (!(before > 0) || !std::isfinite(before)) return false;
+  return before > 0 && std::isfinite(before) && orthonormalise(k);
+}
+
+// v_(k + 1), given as A z_k with rows scaled. @return false: not finite
+bool Gmres::orthonormalise(std::int32_t k) {
+  const auto next = v(k + 1);
   for (std::int32_t i = 0; i <= k; ++i) {
     h(i, k) = dot(v(i), next);
     add(-h(i, k), v(i), next);

@@ -40,6 +40,7 @@ class Gmres {
   double& h(std::int32_t i, std::int32_t k);
 
   bool expand(const ErrorMeasure& measure, const BlockOperator& solve, std::int32_t k);
+  bool orthonormalise(std::int32_t k);
   void rotate(std::int32_t k);
   void combine(std::int32_t steps, std::span<double> d);
 

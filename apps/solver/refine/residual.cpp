@@ -138,6 +138,12 @@ void MatrixPart::sum(std::span<std::int32_t> counts) const {
   }
 }
 
+std::vector<double> ones(const SquareMatrix& a) {
+  std::vector<double> result(static_cast<std::size_t>(a.vector_size()), 1.0);
+  for (std::size_t k = 1; a.complex && k < result.size(); k += 2) result[k] = 0;
+  return result;
+}
+
 void multiply(const MatrixPart& a, Operation operation, std::span<const double> x,
               std::span<double> y) {
   std::fill(y.begin(), y.end(), 0.0);

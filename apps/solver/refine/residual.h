@@ -14,6 +14,9 @@ namespace espalier::solver {
 // Of a matrix that is spread over processes everything here is collective; arguments and
 // results are the same bits at each of them.
 
+/// Ones, of a complex matrix real ones: moduli are summed with them.
+[[nodiscard]] std::vector<double> ones(const SquareMatrix& a);
+
 /// y := op(A) x, in double precision.
 /// @par Cost  2 flops an entry; the matrix is read once
 void multiply(const MatrixPart& a, Operation operation, std::span<const double> x,

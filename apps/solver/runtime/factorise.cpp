@@ -112,19 +112,21 @@ class Factorisation {
     group_.wait();
   }
 
+  void end_job(FactorReport& report) {
+    espalier_report run = ESPALIER_REPORT_INIT;
+    meter_.attach(nullptr);
+    check_policy(espalier_job_end(job_, &run));
+    report.booked_peak = run.booked_peak;
+    report.held_seconds = run.held_seconds;
+    report.stolen_tasks = run.stolen_tasks;
+    report.busy_seconds = run.busy_seconds;
+    if (run.overruns > 0 && !error_)
+      throw Error(fmt::format("more was allocated than booked, by up to {}",
+                              format_size(run.overrun_bytes)));
+  }
+
   void finish(FactorReport& report) {
-    if (job_ != nullptr) {
-      espalier_report run = ESPALIER_REPORT_INIT;
-      meter_.attach(nullptr);
-      check_policy(espalier_job_end(job_, &run));
-      report.booked_peak = run.booked_peak;
-      report.held_seconds = run.held_seconds;
-      report.stolen_tasks = run.stolen_tasks;
-      report.busy_seconds = run.busy_seconds;
-      if (run.overruns > 0 && !error_)
-        throw Error(fmt::format("more was allocated than booked, by up to {}",
-                                format_size(run.overrun_bytes)));
-    }
+    if (job_ != nullptr) end_job(report);
     report.allocated_peak = meter_.peak();
     report.tasks = tasks_.load();
     report.pivots = log_.statistics();

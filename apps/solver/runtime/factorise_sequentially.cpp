@@ -77,10 +77,7 @@ Bytes record_bytes(const FactorInput& input) {
   for (const AssemblyTree::Node& node : tree.nodes) {
     ++tasks;
     if (!node.tiled) continue;
-    const std::int32_t panels = tree.panel(input.symbolic, node.last_front).blocks();
-    const std::int32_t blocks =
-        panels + tree.contribution(input.symbolic, node.last_front).blocks();
-    tasks += TileGraph(tile_shape(tree, node.last_front, panels, blocks, true)).tasks();
+    tasks += TileGraph(tile_shape(input.symbolic, tree, node.last_front, true)).tasks();
   }
   return checked_mul(tasks, kBytesPerRecordedTask);
 }
@@ -88,7 +85,7 @@ Bytes record_bytes(const FactorInput& input) {
 }  // namespace
 
 template <class T>
-Bytes bytes_beside(const FactorInput& input, std::int32_t workers) {
+Bytes workspace_bytes(const FactorInput& input, std::int32_t workers) {
   const PivotOptions& pivoting = input.pivoting;
   const Bytes delays = pivoting.delay_reserve == std::numeric_limits<Bytes>::max()
                            ? 0
@@ -103,7 +100,7 @@ Bytes bytes_beside(const FactorInput& input, std::int32_t workers) {
   template tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially<T>( \
       const FactorInput&, std::span<const TaskId>, FactorReport&,                  \
       const std::function<void(double)>&);                                         \
-  template Bytes bytes_beside<T>(const FactorInput&, std::int32_t);
+  template Bytes workspace_bytes<T>(const FactorInput&, std::int32_t);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

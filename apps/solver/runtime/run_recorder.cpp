@@ -1,12 +1,11 @@
 #include "solver/runtime/run_recorder.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <tuple>
 
 #include "espalier/model/error.h"
+#include "espalier/model/processor_time.h"
 #include "solver/runtime/runtime.h"
 
 namespace espalier::solver {
@@ -19,12 +18,6 @@ enum RecordKind : std::int32_t { kSubtree, kFront, kOpen, kAssemble };
 constexpr std::array<const char*, 9> kNames = {"subtree",  "front",  "open",
                                                "assemble", "factor", "solve",
                                                "accept",   "update", "finish"};
-
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 // A place among all tasks of a node; the first one is none.
 using Key = std::tuple<std::int32_t, int, std::int32_t, std::int32_t, std::int32_t>;
@@ -68,7 +61,7 @@ void RunRecorder::begin(std::int32_t node, const TileTask* tile, int priority) n
     entry.first = tile == nullptr;
     if (tile != nullptr) entry.tile = *tile;
     worker.running = true;
-    worker.processor_start = processor_seconds();
+    worker.processor_start = thread_seconds();
     entry.task.start = since(start_);
   } catch (...) {
     worker.failed = true;
@@ -81,7 +74,7 @@ void RunRecorder::end() noexcept {
   Worker& worker = workers_[static_cast<std::size_t>(id)];
   RunRecord::Task& task = worker.entries.back().task;
   task.seconds = since(start_) - task.start;
-  task.processor = processor_seconds() - worker.processor_start;
+  task.processor = thread_seconds() - worker.processor_start;
   worker.running = false;
 }
 

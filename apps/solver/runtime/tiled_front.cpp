@@ -124,8 +124,7 @@ template <class T>
 void TiledFront<T>::end_one() {
   if (--to_run_ > 0) return;
   try {
-    if constexpr (!kIsComplex<T>)
-      if (!stopped()) front_.compact();
+    if (!stopped()) front_.compact();
   } catch (...) {
     context_.stop();
   }

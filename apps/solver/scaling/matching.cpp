@@ -343,7 +343,8 @@ std::optional<Matching> matching_of_largest(const GeneralMatrix& matrix) {
   return matching;
 }
 
-bool has_diagonal(const GeneralMatrix& matrix) {
+template <class Matrix>
+bool has_diagonal(const Matrix& matrix) {
   std::int32_t count = 0;
   for (std::int32_t column = 0; column < matrix.size; ++column)
     for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
@@ -361,6 +362,11 @@ Matching maximum_product_matching(const GeneralMatrix& matrix) {
 
 std::int32_t structural_rank(const GeneralMatrix& matrix) {
   return has_diagonal(matrix) ? matrix.size : maximum_product_matching(matrix).rank;
+}
+
+std::int32_t structural_rank(const SymmetricMatrix& matrix) {
+  return has_diagonal(matrix) ? matrix.size
+                              : maximum_product_matching(expanded(matrix)).rank;
 }
 
 }  // namespace espalier::solver

@@ -41,5 +41,7 @@ struct Matching {
 /// @par Cost  O(n + nonzeros) where no entry of the diagonal is zero, else that of
 ///            maximum_product_matching()
 [[nodiscard]] std::int32_t structural_rank(const GeneralMatrix& matrix);
+/// The same of both triangles, which are put together only where the diagonal has a zero.
+[[nodiscard]] std::int32_t structural_rank(const SymmetricMatrix& matrix);
 
 }  // namespace espalier::solver

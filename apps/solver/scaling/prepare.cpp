@@ -1,13 +1,9 @@
-// What prepares a matrix and what refills it are one another's opposite, and share their
-// tables: over 300 lines.
-
 #include "solver/scaling/prepare.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "espalier/model/error.h"
@@ -15,6 +11,7 @@
 #include "solver/matrix/permute.h"
 #include "solver/matrix/strong_components.h"
 #include "solver/scaling/matching.h"
+#include "solver/scaling/places.h"
 #include "solver/scaling/prepare_singletons.h"
 #include "solver/scaling/scaling.h"
 #include "solver/scaling/symmetric_matching.h"
@@ -97,7 +94,7 @@ void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) 
   std::vector<double> log;
   const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
   if (prepared.kind == FactorKind::kLdlt && scaling != Scaling::kMatching)
-    prepared.structural_rank = structural_rank(expanded(lower));
+    prepared.structural_rank = structural_rank(lower);
   switch (scaling) {
     case Scaling::kEquilibrate:
       log = prepared.kind == FactorKind::kCholesky ? unit_diagonal_logs(lower)
@@ -161,48 +158,6 @@ void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
     if (options.block_triangular) cut_blocks(prepared, matrix);
   }
   prepared.matrix = symmetrised(std::move(matrix));
-}
-
-// Where entries of A stand in the matrix that is factored.
-class Places {
- public:
-  Places(std::int32_t size, const PreparedMatrix& prepared,
-         std::span<const std::int32_t> order)
-      : prepared_(prepared) {
-    place_of_column_ = order.empty() ? identity(size) : inverse_permutation(order);
-    place_of_row_ = place_of_column_;
-    if (!prepared.row_of.empty()) {
-      for (std::int32_t row = 0; row < size; ++row) {
-        place_of_row_[prepared.row_of[row]] = place_of_column_[row];
-      }
-    }
-  }
-
-  [[nodiscard]] PlacedEntry operator()(std::int32_t row, std::int32_t column,
-                                       double value) const {
-    if (!prepared_.row_scale.empty()) {
-      value *= prepared_.row_scale[row] * prepared_.column_scale[column];
-    }
-    return {place_of_row_[row], place_of_column_[column], row, column, value};
-  }
-
- private:
-  [[nodiscard]] static std::vector<std::int32_t> identity(std::int32_t size) {
-    std::vector<std::int32_t> result(size);
-    std::iota(result.begin(), result.end(), 0);
-    return result;
-  }
-
-  const PreparedMatrix& prepared_;
-  std::vector<std::int32_t> place_of_row_, place_of_column_;  // of A's
-};
-
-// Index of an entry of the lower triangle; -1: not in the pattern.
-std::int64_t find(const SymmetricMatrix& lower, std::int32_t row, std::int32_t column) {
-  const auto first = lower.row.begin() + lower.column_start[column];
-  const auto last = lower.row.begin() + lower.column_start[column + 1];
-  const auto found = std::lower_bound(first, last, row);
-  return found == last || *found != row ? -1 : found - lower.row.begin();
 }
 
 bool put_coupling(GeneralMatrix* coupling, const PlacedEntry& entry) {
@@ -287,8 +242,7 @@ void clear_values(SquareMatrix& target) {
 }
 
 bool put_entry(SquareMatrix& target, const PlacedEntry& entry) {
-  const auto [lower, upper] = std::minmax(entry.row, entry.column);
-  const std::int64_t at = find(target.lower, upper, lower);
+  const std::int64_t at = find_entry(target.lower, entry.row, entry.column);
   if (at < 0) return false;
   if (entry.row >= entry.column) target.lower.value[at] = entry.value;
   if (entry.row <= entry.column && !target.symmetric()) target.upper[at] = entry.value;

@@ -69,11 +69,13 @@ void refill(PreparedMatrix& prepared, const InputMatrix& matrix);
 
 /// An entry of A, scaled, where it stands in the matrix that is factored: in the lower
 /// triangle or opposite.
-struct PlacedEntry {
+template <class T>
+struct Placed {
   std::int32_t row, column;
   std::int32_t given_row, given_column;  ///< in A
-  double value;
+  T value;
 };
+using PlacedEntry = Placed<double>;
 
 /// @throws InvalidInput when the matrix is of another order than the pattern or not
 ///         symmetric where the kind asks for it

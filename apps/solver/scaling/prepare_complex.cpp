@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+
+#include "solver/scaling/places.h"
 
 namespace espalier::solver {
 namespace {
@@ -23,23 +24,18 @@ Real moduli_of(const ComplexMatrix& matrix) {
   return result;
 }
 
-// Puts a value at (row, column), and at its place in the other triangle where it has one.
+// Puts a value at its place, and at that in the other triangle where it has one.
 // @return false: the entry is outside the pattern
-bool put(SquareMatrix& target, std::int32_t row, std::int32_t column, Complex value) {
-  const SymmetricMatrix& lower = target.lower;
-  const auto [low, high] = std::minmax(row, column);
-  const auto first = lower.row.begin() + lower.column_start[low];
-  const auto last = lower.row.begin() + lower.column_start[low + 1];
-  const auto found = std::lower_bound(first, last, high);
-  if (found == last || *found != high) return false;
-  const auto at = found - lower.row.begin();
-  if (row >= column) {
-    target.lower.value[at] = value.real();
-    target.lower_imaginary[at] = value.imag();
+bool put_entry(SquareMatrix& target, const Placed<Complex>& entry) {
+  const std::int64_t at = find_entry(target.lower, entry.row, entry.column);
+  if (at < 0) return false;
+  if (entry.row >= entry.column) {
+    target.lower.value[at] = entry.value.real();
+    target.lower_imaginary[at] = entry.value.imag();
   }
-  if (row <= column && !target.symmetric()) {
-    target.upper[at] = value.real();
-    target.upper_imaginary[at] = value.imag();
+  if (entry.row <= entry.column && !target.symmetric()) {
+    target.upper[at] = entry.value.real();
+    target.upper_imaginary[at] = entry.value.imag();
   }
   return true;
 }
@@ -61,17 +57,9 @@ void refill(SquareMatrix& target, const PreparedMatrix& prepared,
   target.complex = matrix.symmetry;
   target.lower_imaginary.assign(target.lower.value.size(), 0.0);
   target.upper_imaginary.assign(target.upper.size(), 0.0);
-  std::vector<std::int32_t> place_of_row(order.size()), place_of_column(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const auto place = static_cast<std::int32_t>(k);
-    place_of_column[order[k]] = place;
-    place_of_row[prepared.row_of.empty() ? order[k] : prepared.row_of[order[k]]] = place;
-  }
+  const Places places(target.size(), prepared, order);
   for_each_entry(matrix, [&](std::int32_t i, std::int32_t j, Complex value) {
-    if (!prepared.row_scale.empty())
-      value *= prepared.row_scale[i] * prepared.column_scale[j];
-    if (!put(target, place_of_row[i], place_of_column[j], value))
-      throw outside_pattern(i, j);
+    if (!put_entry(target, places(i, j, value))) throw outside_pattern(i, j);
   });
 }
 

@@ -33,14 +33,6 @@ bool has_sorted_columns(const SymmetricMatrix& matrix) {
   return true;
 }
 
-// result[k] = values[order[k]]
-std::vector<std::int32_t> composed(const std::vector<std::int32_t>& values,
-                                   const std::vector<std::int32_t>& order) {
-  std::vector<std::int32_t> result(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) result[k] = values[order[k]];
-  return result;
-}
-
 // The same forest when node order[k] is renumbered k.
 std::vector<std::int32_t> renumbered(const std::vector<std::int32_t>& parent,
                                      const std::vector<std::int32_t>& order) {

@@ -141,10 +141,7 @@ void cluster_pivots(const SymmetricMatrix& given, const ClusterOptions& options,
     for (std::int32_t k = 0; k < pivots; ++k) moved[first + k] = first + order[k];
   }
   if (graph.start.empty()) return;
-  std::vector<std::int32_t> permutation(moved.size());
-  for (std::size_t k = 0; k < moved.size(); ++k)
-    permutation[k] = symbolic.permutation[moved[k]];
-  symbolic.permutation = std::move(permutation);
+  symbolic.permutation = composed(symbolic.permutation, moved);
   renumber_rows(inverse_permutation(moved), symbolic);
 }
 

@@ -137,15 +137,13 @@ void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
       checked_mul(tree.sides() * tree.contribution(symbolic, node.last_front).entries(),
                   tree.entry_bytes));
   const std::int32_t last = node.last_front;
-  const std::int32_t panels = tree.panel(symbolic, last).blocks();
-  const std::int32_t blocks = panels + tree.contribution(symbolic, last).blocks();
   // A tile has one task at a time, which is submitted when it is ready.
-  const TileShape shape = tile_shape(tree, last, panels, blocks, true);
+  const TileShape shape = tile_shape(symbolic, tree, last, true);
   const Bytes beside = node.low_rank ? low_rank_bytes(symbolic, tree, last) : 0;
   const std::int64_t tasks = node.tiled ? 1 + shape.window + shape.tiles() : 1;
   node.runtime_bytes =
       PageBuffer::footprint(tasks * options.bytes_per_task + beside +
-                            (node.tiled ? blocks * options.bytes_per_block : 0));
+                            (node.tiled ? shape.blocks * options.bytes_per_block : 0));
 }
 
 // What a front takes that is in memory at once with all of its children.
@@ -192,16 +190,14 @@ std::vector<std::int32_t> cut(const std::vector<std::int32_t>& starts,
 double front_workers(const Symbolic& symbolic, const AssemblyTree& tree,
                      std::int32_t front) {
   const std::vector<std::int32_t> start = block_starts(symbolic, tree, front);
-  const auto blocks = static_cast<std::int32_t>(start.size()) - 1;
-  const TileShape shape =
-      tile_shape(tree, front, tree.panel(symbolic, front).blocks(), blocks, false);
+  const TileShape shape = tile_shape(symbolic, tree, front, false);
   const auto width = [&](std::int32_t block) -> Flops {
     return start[block + 1] - start[block];
   };
   // Rows of a task in its column, and flops of them: front_flops() counts two as one.
   const auto rows = [&](const TileTask& task) -> Flops {
     const std::int32_t begin = std::max(task.row * shape.group, task.column);
-    const std::int32_t end = std::min((task.row + 1) * shape.group, blocks);
+    const std::int32_t end = std::min((task.row + 1) * shape.group, shape.blocks);
     return start[end] - start[begin];
   };
   return parallelism(shape, [&](const TileTask& task) -> Flops {
@@ -209,7 +205,7 @@ double front_workers(const Symbolic& symbolic, const AssemblyTree& tree,
     switch (task.kind) {
       case TileTask::Kind::kAssemble:
         return kFlopsPerAssembledEntry * wide / shape.slices *
-               (start[blocks] - start[task.column]);
+               (start[shape.blocks] - start[task.column]);
       case TileTask::Kind::kFactor:
         return wide * wide * (rows(task) - 2 * wide / 3);
       case TileTask::Kind::kSolve:
@@ -237,8 +233,7 @@ AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& t
   const Trapezoid panel = tree.panel(symbolic, s);
   const Trapezoid contribution = tree.contribution(symbolic, s);
   const std::vector<std::int32_t> start = block_starts(symbolic, tree, s);
-  const TileShape shape = tile_shape(tree, s, panel.blocks(),
-                                     static_cast<std::int32_t>(start.size()) - 1, true);
+  const TileShape shape = tile_shape(symbolic, tree, s, true);
   const std::vector<std::int32_t> first = cut(start, shape.slices);
   const auto slices = static_cast<std::int32_t>(first.size()) - 1;
   const Bytes page = PageBuffer::footprint(1), sides = tree.sides();
@@ -348,6 +343,13 @@ TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t 
           .batch = low_rank ? kBatch : 1,
           .tested = tree.kind != FactorKind::kCholesky,
           .has_tail = may_delay && tree.kind != FactorKind::kCholesky};
+}
+
+TileShape tile_shape(const Symbolic& symbolic, const AssemblyTree& tree,
+                     std::int32_t front, bool may_delay) {
+  const std::int32_t panels = tree.panel(symbolic, front).blocks();
+  return tile_shape(tree, front, panels,
+                    panels + tree.contribution(symbolic, front).blocks(), may_delay);
 }
 
 AssemblyTree build_assembly_tree(const Symbolic& symbolic,

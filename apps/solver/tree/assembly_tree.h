@@ -122,6 +122,9 @@ struct AssemblyTree {
 [[nodiscard]] TileShape tile_shape(const AssemblyTree& tree, std::int32_t front,
                                    std::int32_t panels, std::int32_t blocks,
                                    bool may_delay);
+/// The same, of the block columns that the tree gives the front.
+[[nodiscard]] TileShape tile_shape(const Symbolic& symbolic, const AssemblyTree& tree,
+                                   std::int32_t front, bool may_delay);
 
 /// Fronts of at least so many pivots are compressed, in tiles of so many columns: on
 /// grids of 60^3 and 80^3 tiles of 128 take the least entries, and hardly more than

@@ -48,17 +48,6 @@ std::vector<Run> long_runs(std::span<const std::int32_t> indices, std::int32_t b
   return runs;
 }
 
-// SquareMatrix::opposite() of a matrix with both triangles, which is not asked for each.
-template <class T>
-T upper_entry(const SquareMatrix& matrix, std::int64_t k) {
-  using Real = RealOf<T>;
-  if constexpr (kIsComplex<T>)
-    return T(static_cast<Real>(matrix.upper[k]),
-             static_cast<Real>(matrix.upper_imaginary[k]));
-  else
-    return static_cast<T>(matrix.upper[k]);
-}
-
 }  // namespace
 
 void relative_indices(const Symbolic& symbolic, std::int32_t child, std::int32_t parent,
@@ -129,7 +118,7 @@ void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted
         i = pivots + delayed + static_cast<std::int32_t>(position);
       }
       target[i] += permuted.entry<T>(k);
-      if (both) opposite[i] += upper_entry<T>(permuted, k);
+      if (both) opposite[i] += permuted.upper_entry<T>(k);
     }
   }
 }

@@ -63,7 +63,7 @@ Chain IceSheetChain::chain_of(const IceSheetCase& test, std::int64_t steps) {
           .tasks_per_step = 1};
 }
 
-Bytes IceSheetChain::bytes_beside(const IceSheetCase& test, const IceSheet& sheet) {
+Bytes IceSheetChain::workspace_bytes(const IceSheetCase& test, const IceSheet& sheet) {
   const Bytes adjoint = solver::PageBuffer::footprint(adjoint_bytes(test));
   return checked_add(checked_add(adjoint, sheet.step_bytes()), handle_bytes());
 }

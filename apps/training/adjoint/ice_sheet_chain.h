@@ -35,8 +35,8 @@ class IceSheetChain final : public GradientChain {
 
   [[nodiscard]] static Chain chain_of(const IceSheetCase& test, std::int64_t steps);
   /// Bytes beside the buffers of the chain and the sheet. While StarPU runs.
-  [[nodiscard]] static Bytes bytes_beside(const IceSheetCase& test,
-                                          const IceSheet& sheet);
+  [[nodiscard]] static Bytes workspace_bytes(const IceSheetCase& test,
+                                             const IceSheet& sheet);
 
  private:
   struct Task;

@@ -76,8 +76,8 @@ Chain ShallowWaterChain::chain_of(const Basin& basin, std::int64_t steps,
   return chain;
 }
 
-Bytes ShallowWaterChain::bytes_beside(const Basin& basin, std::int32_t bands,
-                                      std::int32_t workers) {
+Bytes ShallowWaterChain::workspace_bytes(const Basin& basin, std::int32_t bands,
+                                         std::int32_t workers) {
   const Bytes fields =
       checked_add(checked_mul(field_bytes(basin, 3), 4), field_bytes(basin, 1));
   const Bytes lines = checked_mul(static_cast<Bytes>(Lines::bytes(basin.nx)), workers);

@@ -42,8 +42,8 @@ class ShallowWaterChain final : public GradientChain {
   [[nodiscard]] static Chain chain_of(const Basin& basin, std::int64_t steps,
                                       std::int32_t bands);
   /// Bytes beside the buffers of the chain. While StarPU runs. @throws OverflowError
-  [[nodiscard]] static Bytes bytes_beside(const Basin& basin, std::int32_t bands,
-                                          std::int32_t workers);
+  [[nodiscard]] static Bytes workspace_bytes(const Basin& basin, std::int32_t bands,
+                                             std::int32_t workers);
   /// Enough for the workers to overlap one stage with the next, and tall enough that the
   /// rows computed twice at the edges of bands do not matter.
   [[nodiscard]] static std::int32_t default_bands(const Basin& basin,

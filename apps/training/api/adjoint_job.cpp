@@ -21,7 +21,7 @@ double norm(std::span<const double> values) {
 AdjointJob::AdjointJob(AdjointModel model, const AdjointOptions& options)
     : model_(std::move(model)), options_(options), runtime_(options.runtime) {
   if (model_.uses_blas) runtime_.warm_up();
-  budget_ = {.chain = model_.chain, .beside = model_.bytes_beside(), .account = {}};
+  budget_ = {.chain = model_.chain, .beside = model_.workspace_bytes(), .account = {}};
   static_cast<void>(handle_bytes());
   budget_.account =
       solver::measure_process(solver::runtime_reserve(options.runtime.workers));

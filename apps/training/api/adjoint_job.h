@@ -21,7 +21,7 @@ struct AdjointModel {
   std::vector<Nanoseconds> step_costs;
   bool uses_blas = false;
   /// Bytes beside the states of the chain. While StarPU runs.
-  std::function<Bytes()> bytes_beside;
+  std::function<Bytes()> workspace_bytes;
   std::function<std::unique_ptr<GradientChain>(FirstError&)> build;
 };
 

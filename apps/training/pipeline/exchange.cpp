@@ -10,21 +10,21 @@ namespace espalier::training {
 
 using solver::DataRequest;
 
-Exchange::Exchange(solver::Transport& transport) : transport_(transport) {
-  transport_.serve_with(
+Exchange::Exchange(solver::Channel& channel) : channel_(channel) {
+  channel_.serve_with(
       [this](std::int32_t from, const DataRequest& request) { serve(from, request); });
 }
 
-Exchange::~Exchange() { transport_.serve_with({}); }
+Exchange::~Exchange() { channel_.serve_with({}); }
 
 void Exchange::pass(const Message& message, std::span<std::byte> bytes,
                     std::function<void()> done) {
   if (!message.sent) {
-    transport_.fetch(message.process,
-                     {.kind = DataRequest::Kind::kTensor,
-                      .offset = message.number,
-                      .bytes = message.bytes},
-                     {bytes}, std::move(done));
+    channel_.fetch(message.process,
+                   {.kind = DataRequest::Kind::kTensor,
+                    .offset = message.number,
+                    .bytes = message.bytes},
+                   {bytes}, std::move(done));
     return;
   }
   Offer offer{bytes, std::move(done)};
@@ -42,7 +42,7 @@ void Exchange::pass(const Message& message, std::span<std::byte> bytes,
   send(to, offer);
 }
 
-// From the transport's thread.
+// From the channel's thread.
 void Exchange::serve(std::int32_t from, const DataRequest& request) {
   Offer offer;
   {
@@ -63,7 +63,7 @@ void Exchange::send(const Waiting& to, const Offer& offer) {
     throw Error(fmt::format("process {} asks for {} bytes of message {}, which has {}",
                             to.process, to.request.bytes, to.request.offset,
                             offer.bytes.size()));
-  transport_.answer(to.process, to.request, {offer.bytes}, offer.done);
+  channel_.answer(to.process, to.request, {offer.bytes}, offer.done);
 }
 
 }  // namespace espalier::training

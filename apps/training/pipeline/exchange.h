@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "solver/distributed/transport.h"
+#include "solver/distributed/channel.h"
 #include "training/step/messages.h"
 
 namespace espalier::training {
@@ -15,8 +15,8 @@ namespace espalier::training {
 /// unexpected, so nothing is received outside the arena.
 class Exchange final : public Messages {
  public:
-  /// @param transport  between the processes of the job; outlives this
-  explicit Exchange(solver::Transport& transport);
+  /// @param channel  between the processes of the job; outlives this
+  explicit Exchange(solver::Channel& channel);
   ~Exchange() override;
 
   void pass(const Message& message, std::span<std::byte> bytes,
@@ -34,7 +34,7 @@ class Exchange final : public Messages {
   void serve(std::int32_t from, const solver::DataRequest& request);
   void send(const Waiting& to, const Offer& offer);
 
-  solver::Transport& transport_;
+  solver::Channel& channel_;
   std::mutex mutex_;                         // of what follows
   std::map<std::int64_t, Offer> offers_;     // by message: nobody has asked yet
   std::map<std::int64_t, Waiting> waiting_;  // asked for, and not there yet

@@ -10,13 +10,13 @@ namespace espalier::training {
 
 using solver::DataRequest;
 
-PartnerStore::PartnerStore(solver::Transport& transport, std::int32_t partner)
-    : transport_(transport), partner_(partner) {
-  transport_.serve_with(
+PartnerStore::PartnerStore(solver::Channel& channel, std::int32_t partner)
+    : channel_(channel), partner_(partner) {
+  channel_.serve_with(
       [this](std::int32_t /*from*/, const DataRequest& request) { serve(request); });
 }
 
-PartnerStore::~PartnerStore() { transport_.serve_with({}); }
+PartnerStore::~PartnerStore() { channel_.serve_with({}); }
 
 void PartnerStore::write(Bytes offset, std::span<std::byte> data,
                          std::function<void()> done) {
@@ -24,21 +24,21 @@ void PartnerStore::write(Bytes offset, std::span<std::byte> data,
     const std::scoped_lock lock(mutex_);
     writes_.insert_or_assign(offset, Write{data, std::move(done)});
   }
-  transport_.tell_all({.kind = DataRequest::Kind::kStore,
-                       .offset = offset,
-                       .bytes = static_cast<Bytes>(data.size())});
+  channel_.tell_all({.kind = DataRequest::Kind::kStore,
+                     .offset = offset,
+                     .bytes = static_cast<Bytes>(data.size())});
 }
 
 void PartnerStore::fetch(Bytes offset, std::span<std::byte> data,
                          std::function<void()> done) {
-  transport_.fetch(partner_,
-                   {.kind = DataRequest::Kind::kLoad,
-                    .offset = offset,
-                    .bytes = static_cast<Bytes>(data.size())},
-                   {data}, std::move(done));
+  channel_.fetch(partner_,
+                 {.kind = DataRequest::Kind::kLoad,
+                  .offset = offset,
+                  .bytes = static_cast<Bytes>(data.size())},
+                 {data}, std::move(done));
 }
 
-// From the transport's thread. No lock is held where others may be taken.
+// From the channel's thread. No lock is held where others may be taken.
 void PartnerStore::serve(const DataRequest& request) {
   std::span<std::byte> data;
   std::function<void()> done;
@@ -56,7 +56,7 @@ void PartnerStore::serve(const DataRequest& request) {
   if (done)
     done();
   else
-    transport_.answer(partner_, request, {data}, [] {});
+    channel_.answer(partner_, request, {data}, [] {});
 }
 
 std::span<std::byte> LentSlots::place(const DataRequest& request) const {
@@ -67,17 +67,17 @@ std::span<std::byte> LentSlots::place(const DataRequest& request) const {
   return {memory_.data() + request.offset, static_cast<std::size_t>(request.bytes)};
 }
 
-void LentSlots::serve(solver::Transport& transport) {
-  transport.serve_with([this, &transport](std::int32_t from, DataRequest request) {
+void LentSlots::serve(solver::Channel& channel) {
+  channel.serve_with([this, &channel](std::int32_t from, DataRequest request) {
     if (request.kind == DataRequest::Kind::kLoad) {
-      transport.answer(from, request, {place(request)}, [] {});
+      channel.answer(from, request, {place(request)}, [] {});
       return;
     }
     const std::span<std::byte> data = place(request);
     request.kind = DataRequest::Kind::kState;
-    transport.fetch(from, request, {data}, [&transport, request]() mutable {
+    channel.fetch(from, request, {data}, [&channel, request]() mutable {
       request.kind = DataRequest::Kind::kStored;
-      transport.tell_all(request);
+      channel.tell_all(request);
     });
   });
 }

@@ -4,13 +4,13 @@
 #include <mutex>
 #include <span>
 
-#include "solver/distributed/transport.h"
+#include "solver/distributed/channel.h"
 #include "solver/memory/page_buffer.h"
 #include "training/chain/slot_store.h"
 
 namespace espalier::training {
 
-// Slots in the memory of a partner process. Who receives asks, as Transport has it, so
+// Slots in the memory of a partner process. Who receives asks, as Channel has it, so
 // that a receive waits for every message of data:
 //
 //   write   owner: kStore ->   partner: kState ->   owner: data ->   partner: kStored ->
@@ -22,9 +22,9 @@ namespace espalier::training {
 /// The slots as the process sees them that computes.
 class PartnerStore final : public SlotStore {
  public:
-  /// @param transport  between two processes; outlives this
+  /// @param channel  between two processes; outlives this
   /// @param partner    rank of the process that has LentSlots
-  PartnerStore(solver::Transport& transport, std::int32_t partner);
+  PartnerStore(solver::Channel& channel, std::int32_t partner);
   ~PartnerStore() override;
 
   void write(Bytes offset, std::span<std::byte> data,
@@ -40,7 +40,7 @@ class PartnerStore final : public SlotStore {
   };
   void serve(const solver::DataRequest& request);
 
-  solver::Transport& transport_;
+  solver::Channel& channel_;
   std::int32_t partner_;
   std::mutex mutex_;
   std::map<Bytes, Write> writes_;  // under way, by offset
@@ -52,9 +52,9 @@ class LentSlots {
   /// @throws Error when the system refuses
   explicit LentSlots(Bytes bytes) : memory_(bytes) {}
 
-  /// From now on requests are answered, until the transport ends.
-  /// @param transport  ends before this
-  void serve(solver::Transport& transport);
+  /// From now on requests are answered, until the channel ends.
+  /// @param channel  ends before this
+  void serve(solver::Channel& channel);
 
  private:
   [[nodiscard]] std::span<std::byte> place(const solver::DataRequest& request) const;

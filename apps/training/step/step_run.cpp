@@ -4,10 +4,10 @@
 #include <starpu.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "espalier/model/clock.h"
 #include "espalier/model/error.h"
+#include "espalier/model/processor_time.h"
 #include "solver/runtime/starpu_tasks.h"
 #include "training/step/kernel_threads.h"
 
@@ -32,13 +32,6 @@ Bytes end_of(const std::vector<MemoryAccess>& accesses, const std::byte* arena) 
     if (each.bytes > 0)
       end = std::max(end, static_cast<Bytes>(each.begin - first) + each.bytes);
   return (end + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-}
-
-// Processor time of the thread that calls.
-Seconds worker_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<Seconds>(time.tv_sec) + static_cast<Seconds>(time.tv_nsec) * 1e-9;
 }
 
 }  // namespace
@@ -107,7 +100,7 @@ void StepRun::reach(Bytes end) noexcept {
 }
 
 void StepRun::execute(const Task& task) noexcept {
-  const Seconds entry = worker_seconds();
+  const Seconds entry = thread_seconds();
   if (task.message) {
     pass(task);
     return occupied(task, entry);
@@ -157,7 +150,7 @@ void StepRun::occupied(const Task& task, Seconds entry) noexcept {
   for (const std::int32_t each : task.after)
     ready = std::max(ready, ends_[static_cast<std::size_t>(each)]);
   const bool waited = last.at < ready;
-  const Moment now{Clock::now(), worker_seconds()};
+  const Moment now{Clock::now(), thread_seconds()};
   seconds_[index(task.op)] = now.processor - (waited ? entry : last.processor);
   if (!task.message) ends_[position(task)] = now.at;
   last = now;

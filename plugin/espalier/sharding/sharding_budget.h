@@ -1,12 +1,11 @@
 #pragma once
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
 
+#include "espalier/model/processor_time.h"
 #include "espalier/sharding/choose_strategies.h"
 
 namespace espalier {
@@ -46,11 +45,7 @@ class ShardingBudget {
   static constexpr Seconds kReportEvery = 0.1;
 
   [[nodiscard]] Seconds now() const {
-    if (options_->processor_time) {
-      timespec time{};
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-      return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-    }
+    if (options_->processor_time) return thread_seconds();
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration<double>(since).count();
   }

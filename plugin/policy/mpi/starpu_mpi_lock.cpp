@@ -98,16 +98,16 @@ void stop_executing() {
 
 // StarPU-MPI's thread frees what a message held in a call of StarPU's that has returned,
 // and may have nothing to tell the policy for long: others wait for that memory.
-void settle_frees() {
+void end_pending_frees() {
   if (!HandleGate::frees_are_pending()) return;
   if (const std::shared_ptr<Session> session = Session::present())
-    session->settle_frees();
+    session->end_pending_frees();
 }
 
 int lock(pthread_mutex_t* mutex) {
   if (!takes_turns(mutex)) return pthread_mutex_lock(mutex);
   stop_executing();
-  settle_frees();
+  end_pending_frees();
   const int status = turns.lock(mutex, let_go_of_core);
   if (status == 0) ++holder.mutexes;
   return status;

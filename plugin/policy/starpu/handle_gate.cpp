@@ -19,8 +19,8 @@ namespace {
 // Buffers that are filled again for every task, in the thread that submits or executes.
 thread_local std::vector<DataAccess> data;
 
-// Whether this thread has freed blocks that it has not settled. Its address is the
-// thread's name.
+// Whether this thread has freed blocks that are pending. Its address is the thread's
+// name.
 thread_local bool has_pending_frees = false;
 
 // The task that this thread's worker runs, once its data were allocated for it.
@@ -267,13 +267,13 @@ void HandleGate::end_own_frees() {
 // What this thread freed, and what any thread freed before that time. Held tasks cannot
 // be queued here: this can be a thread of the application. @return how many they were
 std::int64_t HandleGate::end_pending_frees(const void* thread, Seconds before) {
-  const auto settled = [&](const PendingFree& block) {
+  const auto gone = [&](const PendingFree& block) {
     return block.thread == thread || block.since < before;
   };
   bool given_back = false;
   for (const PendingFree& block : pending_frees_)
-    if (settled(block)) given_back = gate_.freed(block.token) || given_back;
-  const std::size_t count = std::erase_if(pending_frees_, settled);
+    if (gone(block)) given_back = gate_.freed(block.token) || given_back;
+  const std::size_t count = std::erase_if(pending_frees_, gone);
   if (given_back) {
     changed();
     if (gate_.holds()) room_ = true;

@@ -80,11 +80,11 @@ class HandleGate final : private AllocationObserver {
   /// It is about to give the handle back.
   void message_ended(starpu_data_handle_t handle);
 
-  /// Whether this thread has freed blocks since it last called: see settle_frees().
+  /// Whether this thread has freed blocks since it last called: see end_pending_frees().
   [[nodiscard]] static bool frees_are_pending();
   /// StarPU's call in which this thread freed them has returned: they are gone. Any other
   /// call says so, too; for threads that make none for a while.
-  void settle_frees() { end_pending_frees(); }
+  void end_pending_frees();
 
   /// By a worker that looks for a task: what may start since memory was freed. Without
   /// any, one load.
@@ -120,7 +120,6 @@ class HandleGate final : private AllocationObserver {
   template <class Read>
   [[nodiscard]] std::unique_lock<BriefMutex> lock_with(std::vector<DataAccess>& data,
                                                        Read read);
-  void end_pending_frees();
   void end_own_frees();  // with the lock
   std::int64_t end_pending_frees(const void* thread, Seconds before);
   [[nodiscard]] Admitted admit_held();

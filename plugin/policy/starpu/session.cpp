@@ -249,8 +249,8 @@ void Session::message_ended(starpu_data_handle_t handle) {
   if (bounded()) gate_->message_ended(handle);
 }
 
-void Session::settle_frees() {
-  if (gate_) gate_->settle_frees();
+void Session::end_pending_frees() {
+  if (gate_) gate_->end_pending_frees();
 }
 
 void Session::job_ended(const TreeGateReport& job, Bytes bound) {

@@ -67,8 +67,8 @@ class Session {
   /// StarPU-MPI acquires the handle for a message, and gives it back.
   void message_begins(starpu_data_handle_t handle, bool receives);
   void message_ended(starpu_data_handle_t handle);
-  /// HandleGate::settle_frees().
-  void settle_frees();
+  /// HandleGate::end_pending_frees().
+  void end_pending_frees();
 
   /// A declared tree has ended.
   void job_ended(const TreeGateReport& job, Bytes bound);

@@ -26,7 +26,7 @@
 #include "solver/distributed/distributed_systems.h"
 #include "solver/distributed/own_panels.h"
 #include "solver/distributed/process_part.h"
-#include "solver/distributed/transport.h"
+#include "solver/distributed/starpu_mpi_channel.h"
 #include "solver/matrix/grid.h"
 #include "solver/tree/spill_plan.h"
 #include "solver/tree/tree_plan.h"
@@ -39,7 +39,7 @@ namespace {
 struct Job {
   Cluster& cluster;
   Runtime& runtime;
-  Transport& transport;
+  StarpuMpiChannel& channel;
   std::int32_t workers;
 };
 
@@ -131,7 +131,7 @@ auto factor_part(Job& job, const DistributedSystem<T>& system,
   require(job.cluster, plan != nullptr, "the witness does not fit in its own peak");
   const FactorInput input{system.analysis.symbolic, system.analysis.permuted, part,
                           system.pivoting,          std::move(file),          least};
-  ClusterNodes<T> nodes(job.cluster, job.transport, distribution);
+  ClusterNodes<T> nodes(job.cluster, job.channel, distribution);
   auto factor = factorise<T>(input, job.runtime, plan.get(), report, {}, &nodes);
   job.cluster.barrier();
   require(job.cluster, factor.has_value() == system.factored,
@@ -302,8 +302,8 @@ std::int64_t check_delays(Job& job, std::mt19937& random, FactorKind kind) {
 void run(Cluster& cluster, std::int32_t workers) {
   Runtime runtime({workers, "espalier"});
   runtime.wake();
-  std::optional<Transport> transport(std::in_place, cluster.data_communicator());
-  Job job{cluster, runtime, *transport, workers};
+  std::optional<StarpuMpiChannel> channel(std::in_place, cluster.data_communicator());
+  Job job{cluster, runtime, *channel, workers};
   std::mt19937 random(31);
   for (int instance = 0; instance < 4; ++instance)
     for (const FactorKind kind :
@@ -325,7 +325,7 @@ void run(Cluster& cluster, std::int32_t workers) {
   grid.lower = make_grid({9, 9, 9});
   check_system<double>(job, random, std::move(grid), FactorKind::kCholesky);
   runtime.wake();
-  transport.reset();
+  channel.reset();
   runtime.sleep();
 }
 

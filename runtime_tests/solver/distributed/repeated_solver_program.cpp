@@ -49,7 +49,9 @@ double repeat(MpiCommunicator& communicator, char** arguments) {
   const bool least = std::string_view(arguments[2]) == "min";
   const auto planned = solver.plan(least ? std::optional(solver.least()) : std::nullopt);
   expect(planned.has_value(), "a plan");
-  expect(solver.process_facts().shared_nodes > 0, "a front that processes share");
+  // Within the least bound some graphs need none, by a few kilobytes of the baseline.
+  expect(least || solver.process_facts().shared_nodes > 0,
+         "a front that processes share");
   double longest = 0;
   for (int time = 0; time < std::atoi(arguments[4]); ++time) {
     const auto start = Clock::now();

@@ -4,29 +4,21 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
-#include "solver/matrix/entry.h"
+#include "random_entries.h"
 
 namespace espalier::solver::kernels {
 namespace {
 
 template <class T>
-class BlockSolves : public testing::Test {
+class BlockSolves : public RandomEntries<T> {
  protected:
-  std::int32_t draw(std::int32_t first, std::int32_t last) {
-    return std::uniform_int_distribution<std::int32_t>(first, last)(random);
-  }
-  T value() {
-    std::uniform_real_distribution<RealOf<T>> part(-1, 1);
-    if constexpr (kIsComplex<T>) {
-      const RealOf<T> real = part(random);
-      return T(real, part(random));
-    } else {
-      return part(random);
-    }
-  }
+  BlockSolves() : RandomEntries<T>(11) {}
+  using Base = RandomEntries<T>;
+  using Base::draw;
+  using Base::value;
+
   std::vector<T> fill(std::int64_t size) {
     std::vector<T> entries(size);
     for (T& entry : entries) entry = value();
@@ -71,7 +63,6 @@ class BlockSolves : public testing::Test {
 
   std::int32_t e = 0, ld = 0, nrhs = 0, ldx = 0;
   std::vector<T> a, x, given;
-  std::mt19937 random{11};
 };
 
 using AllEntries =

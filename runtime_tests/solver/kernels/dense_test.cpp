@@ -5,9 +5,9 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <random>
 #include <vector>
 
+#include "random_entries.h"
 #include "solver/kernels/block_solve.h"
 #include "solver/kernels/update.h"
 
@@ -37,17 +37,15 @@ struct Matrix {
   double* data() { return entries.data(); }
 };
 
-class DenseKernels : public testing::Test {
+class DenseKernels : public RandomEntries<double> {
  protected:
+  DenseKernels() : RandomEntries<double>(2) {}
+
   // Mostly within the plain loops' reach, sometimes far beyond it.
   std::int32_t size() {
     const std::int32_t limit = draw(0, 9) == 0 ? 150 : draw(0, 2) == 0 ? 40 : 12;
     return draw(0, limit);
   }
-  std::int32_t draw(std::int32_t first, std::int32_t last) {
-    return std::uniform_int_distribution<std::int32_t>(first, last)(random);
-  }
-  double value() { return std::uniform_real_distribution<>(-1, 1)(random); }
 
   // Lower triangular, with a diagonal that dominates; canaries above.
   Matrix lower(std::int32_t n) {
@@ -65,8 +63,6 @@ class DenseKernels : public testing::Test {
         if (inside(i, j)) a(i, j) = value();
     return a;
   }
-
-  std::mt19937 random{2};
 };
 
 bool always(std::int32_t /*i*/, std::int32_t /*j*/) { return true; }

@@ -7,24 +7,19 @@
 #include <algorithm>
 
 #include "pivot_instances.h"
+#include "random_entries.h"
 
 namespace espalier::solver::kernels {
 
 template <class T>
-class PivotBlocks : public testing::Test {
+class PivotBlocks : public RandomEntries<T> {
  protected:
-  std::int32_t draw(std::int32_t first, std::int32_t last) {
-    return std::uniform_int_distribution<std::int32_t>(first, last)(random);
-  }
-  T value() {
-    std::uniform_real_distribution<RealOf<T>> part(-1, 1);
-    if constexpr (kIsComplex<T>) {
-      const RealOf<T> real = part(random);
-      return T(real, part(random));
-    } else {
-      return part(random);
-    }
-  }
+  PivotBlocks() : RandomEntries<T>(3) {}
+  using Base = RandomEntries<T>;
+  using Base::draw;
+  using Base::random;
+  using Base::value;
+
   // Those that entries of this type are factored by, and those of them that pivot.
   static std::vector<FactorKind> kinds() {
     std::vector<FactorKind> all = pivoted();
@@ -130,8 +125,6 @@ class PivotBlocks : public testing::Test {
     EXPECT_EQ(counts.negative, negative);
     EXPECT_EQ(counts.two_by_two, pairs);
   }
-
-  std::mt19937 random{3};
 };
 
 using Precisions = testing::Types<double, float>;

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <vector>
 
-#include "solver/matrix/entry.h"
+#include "random_entries.h"
 
 namespace espalier::solver::kernels {
 namespace {
@@ -31,20 +30,13 @@ struct Grid {
 };
 
 template <class T>
-class Updates : public testing::Test {
+class Updates : public RandomEntries<T> {
  protected:
-  std::int32_t draw(std::int32_t first, std::int32_t last) {
-    return std::uniform_int_distribution<std::int32_t>(first, last)(random);
-  }
-  T value() {
-    std::uniform_real_distribution<RealOf<T>> part(-1, 1);
-    if constexpr (kIsComplex<T>) {
-      const RealOf<T> real = part(random);
-      return T(real, part(random));
-    } else {
-      return part(random);
-    }
-  }
+  Updates() : RandomEntries<T>(7) {}
+  using Base = RandomEntries<T>;
+  using Base::draw;
+  using Base::value;
+
   // Within the plain loops' reach, in one tile, and over several halves.
   std::int32_t size() { return draw(0, draw(0, 2) == 0 ? 130 : 14); }
   Grid<T> fill(std::int32_t m, std::int32_t n, bool lower = false) {
@@ -92,8 +84,6 @@ class Updates : public testing::Test {
     }
     ASSERT_EQ(actual.entries, before.entries) << "outside";
   }
-
-  std::mt19937 random{7};
 };
 
 using AllEntries =

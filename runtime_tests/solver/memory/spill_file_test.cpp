@@ -19,6 +19,7 @@
 
 #include "espalier/model/error.h"
 #include "support/file_size_limit.h"
+#include "support/temporary_directory.h"
 
 namespace espalier::solver {
 namespace {
@@ -26,22 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 using Block = std::vector<std::byte>;
 
-/// An empty directory of this test program that lives as long as the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(testing::TempDir() + "espalier_XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "no directory " << path_;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() { fs::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 using support::FileSizeLimit;
+using support::TemporaryDirectory;
 
 Block random_block(std::mt19937& random, std::size_t bytes) {
   Block block(bytes);

@@ -74,7 +74,7 @@ TEST_F(WriteBehindOnDisk, HasAWindowOfTheFileInTheCacheAndNothingInTheEnd) {
   }
   EXPECT_GT(most, 0);
   EXPECT_LE(most, WriteBehind::kWindow + 2 * WriteBehind::kPiece);
-  EXPECT_EQ(behind.settle(), 0);
+  EXPECT_EQ(behind.sync(), 0);
   EXPECT_EQ(cached(file_.number), 0);
 }
 
@@ -88,7 +88,7 @@ TEST_F(WriteBehindOnDisk, CountsSmallPiecesToo) {
     if (k % 100 == 0) most = std::max(most, cached(file_.number));
   }
   EXPECT_LE(most, 3 * kMiB);
-  EXPECT_EQ(behind.settle(), 0);
+  EXPECT_EQ(behind.sync(), 0);
   EXPECT_EQ(cached(file_.number), 0);
 }
 
@@ -97,7 +97,7 @@ TEST_F(WriteBehindOnDisk, JoinsNeighbours) {
   WriteBehind behind(file_.number);
   for (Bytes k = 0; k < 200; ++k) write(behind, 4096 * k, data);
   EXPECT_EQ(cached(file_.number), 200 * 4096) << "one piece: none was waited for";
-  EXPECT_EQ(behind.settle(), 0);
+  EXPECT_EQ(behind.sync(), 0);
   EXPECT_EQ(cached(file_.number), 0);
 }
 
@@ -106,8 +106,8 @@ TEST(WriteBehind, DoesNothingWhereItCannot) {
   ASSERT_EQ(pipe(ends), 0);
   WriteBehind behind(ends[1]);
   EXPECT_EQ(behind.wrote(0, 100), 0);
-  EXPECT_EQ(behind.settle(), 0);
-  EXPECT_EQ(behind.settle(), 0) << "nothing is left";
+  EXPECT_EQ(behind.sync(), 0);
+  EXPECT_EQ(behind.sync(), 0) << "nothing is left";
   close(ends[0]);
   close(ends[1]);
 }

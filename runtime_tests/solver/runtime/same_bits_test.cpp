@@ -59,15 +59,10 @@ struct System {
   }
   // Whether a front has tiles under the diagonal one in some block column of its panel.
   [[nodiscard]] bool tiled() const {
-    for (const AssemblyTree::Node& node : tree.nodes) {
-      if (!node.tiled) continue;
-      const std::int32_t s = node.last_front;
-      const std::int32_t panels = tree.panel(analysis.symbolic, s).blocks();
-      const std::int32_t blocks =
-          panels + tree.contribution(analysis.symbolic, s).blocks();
-      if (tile_shape(tree, s, panels, blocks, true).groups() > 2) return true;
-    }
-    return false;
+    return std::ranges::any_of(tree.nodes, [this](const AssemblyTree::Node& node) {
+      return node.tiled &&
+             tile_shape(analysis.symbolic, tree, node.last_front, true).groups() > 2;
+    });
   }
 
   Analysis analysis;

@@ -251,12 +251,10 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
     const char* const file = &need(path, "path");
     handle->processes = processes_of(options);
-    if (handle->processes != nullptr)
-      handle->solver = Solver::load(*handle->processes, file, given);
-    else
-      handle->solver = adopts(options)
-                           ? Solver::load(adopt(*handle, given.workers), file, given)
-                           : Solver::load(file, given);
+    handle->solver =
+        handle->processes != nullptr ? Solver::load(*handle->processes, file, given)
+        : adopts(options) ? Solver::load(adopt(*handle, given.workers), file, given)
+                          : Solver::load(file, given);
     if (handle->solver->complex())
       handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
     handle->factored = true;

@@ -62,6 +62,15 @@ void solve_block(espalier_solver& handle, std::int32_t transposed, std::int32_t 
     std::copy_n(dense + k * n, n, x + k * ldx);
 }
 
+template <class Given>
+void analyse_alone(espalier_solver& handle, const Given& matrix,
+                   const espalier_solver_input& input,
+                   const espalier_solver_options* options) {
+  const SolverOptions chosen = options_from(options, input.order);
+  handle.transposed = matrix.transposed();
+  construct(handle, matrix.with_values(input.values), chosen, options);
+}
+
 }  // namespace
 
 void c_api::check_values(const espalier_solver& handle, const double* values,
@@ -80,20 +89,12 @@ int espalier_solver_analyse(espalier_solver** solver, const espalier_solver_inpu
     const espalier_solver_input& given = need(input, "input");
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
     handle->processes = processes_of(options);
-    if (handle->processes != nullptr) {
+    if (handle->processes != nullptr)
       analyse_together(*handle, given, *options);
-    } else if (given_input(given).scalar == ESPALIER_SOLVER_COMPLEX) {
-      handle->given_complex.emplace(given);
-      const SolverOptions chosen = options_from(options, given.order);
-      handle->transposed = handle->given_complex->transposed();
-      construct(*handle, handle->given_complex->with_values(given.values), chosen,
-                options);
-    } else {
-      handle->given.emplace(given);
-      const SolverOptions chosen = options_from(options, given.order);
-      handle->transposed = handle->given->transposed();
-      construct(*handle, handle->given->with_values(given.values), chosen, options);
-    }
+    else if (given_input(given).scalar == ESPALIER_SOLVER_COMPLEX)
+      analyse_alone(*handle, handle->given_complex.emplace(given), given, options);
+    else
+      analyse_alone(*handle, handle->given.emplace(given), given, options);
     handle->analysed = true;
     *solver = handle.release();
     return 0;

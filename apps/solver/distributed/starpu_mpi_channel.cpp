@@ -1,6 +1,6 @@
 // StarPU-MPI and the channels over it, which know each other: over 300 lines.
 
-#include "solver/distributed/transport.h"
+#include "solver/distributed/starpu_mpi_channel.h"
 
 #include <fmt/format.h>
 #include <starpu_mpi.h>
@@ -43,7 +43,7 @@ starpu_data_handle_t register_bytes(std::span<std::byte> bytes) {
 
 /// StarPU-MPI, as long as a channel uses it: an inbox for each other process, whose
 /// requests go to the channel that they name, or wait for it.
-class Transport::StarpuMpi {
+class StarpuMpiChannel::StarpuMpi {
  public:
   /// That of this process, which starts with the first channel.
   static std::shared_ptr<StarpuMpi> join(MPI_Comm parent) {
@@ -149,7 +149,7 @@ class Transport::StarpuMpi {
   std::vector<std::pair<std::int32_t, DataRequest>> early_;  // for channels not yet here
 };
 
-struct Transport::State {
+struct StarpuMpiChannel::State {
   /// Several messages that belong together: what to do when all have passed.
   struct Batch {
     State* state;
@@ -290,7 +290,7 @@ struct Transport::State {
   std::int32_t farewells = 0;
 };
 
-void Transport::StarpuMpi::enter(State& channel) {
+void StarpuMpiChannel::StarpuMpi::enter(State& channel) {
   const std::scoped_lock lock(mutex_);
   channel.number = next_number_++;
   channels_.emplace(channel.number, &channel);
@@ -301,14 +301,14 @@ void Transport::StarpuMpi::enter(State& channel) {
   });
 }
 
-void Transport::StarpuMpi::leave(const State& channel) {
+void StarpuMpiChannel::StarpuMpi::leave(const State& channel) {
   const std::scoped_lock lock(mutex_);
   channels_.erase(channel.number);
 }
 
 // A channel is there until its own farewells have come: it is called without the lock, as
 // it may ask and answer.
-void Transport::StarpuMpi::arrived(void* argument) noexcept {
+void StarpuMpiChannel::StarpuMpi::arrived(void* argument) noexcept {
   auto& inbox = *static_cast<Inbox*>(argument);
   StarpuMpi& core = *inbox.core;
   const DataRequest request = inbox.request;
@@ -335,10 +335,10 @@ void Transport::StarpuMpi::arrived(void* argument) noexcept {
   if (channel != nullptr) channel->receive(inbox.from, request);
 }
 
-Transport::Transport(void* communicator, std::function<void()> failed)
+StarpuMpiChannel::StarpuMpiChannel(void* communicator, std::function<void()> failed)
     : state_(std::make_unique<State>(communicator, std::move(failed))) {}
 
-Transport::~Transport() {
+StarpuMpiChannel::~StarpuMpiChannel() {
   if (std::uncaught_exceptions() > 0) {
     // The others wait for something else: the job is going to be ended.
     (void)state_.release();
@@ -347,10 +347,12 @@ Transport::~Transport() {
   tell_all({.kind = DataRequest::Kind::kBye});
 }
 
-void Transport::serve_with(Handler handler) { state_->serve_with(std::move(handler)); }
+void StarpuMpiChannel::serve_with(Handler handler) {
+  state_->serve_with(std::move(handler));
+}
 
-void Transport::fetch(std::int32_t from, DataRequest request, const Parts& parts,
-                      std::function<void()> done) {
+void StarpuMpiChannel::fetch(std::int32_t from, DataRequest request, const Parts& parts,
+                             std::function<void()> done) {
   request.tag = state_->core->tags(parts.size());
   state_->post(parts, std::move(done), [&](std::int64_t place, State::Message* message) {
     check(starpu_mpi_irecv_detached(message->handle, from, request.tag + place,
@@ -360,8 +362,8 @@ void Transport::fetch(std::int32_t from, DataRequest request, const Parts& parts
   state_->tell(from, request);
 }
 
-void Transport::answer(std::int32_t to, const DataRequest& request, const Parts& parts,
-                       std::function<void()> done) {
+void StarpuMpiChannel::answer(std::int32_t to, const DataRequest& request,
+                              const Parts& parts, std::function<void()> done) {
   state_->post(parts, std::move(done), [&](std::int64_t place, State::Message* message) {
     ++state_->messages;
     state_->bytes += static_cast<std::int64_t>(parts[place].size());
@@ -371,11 +373,13 @@ void Transport::answer(std::int32_t to, const DataRequest& request, const Parts&
   });
 }
 
-void Transport::tell_all(const DataRequest& request) {
+void StarpuMpiChannel::tell_all(const DataRequest& request) {
   for (std::int32_t to = 0; to < state_->core->size; ++to)
     if (to != state_->core->rank) state_->tell(to, request);
 }
 
-Transport::Counters Transport::sent() const { return {state_->messages, state_->bytes}; }
+StarpuMpiChannel::Counters StarpuMpiChannel::sent() const {
+  return {state_->messages, state_->bytes};
+}
 
 }  // namespace espalier::solver

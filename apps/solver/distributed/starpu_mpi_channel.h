@@ -15,17 +15,17 @@ namespace espalier::solver {
 /// order; their messages may go at the same time.
 ///
 /// The runtime must be awake while messages are under way.
-class Transport final : public Channel {
+class StarpuMpiChannel final : public Channel {
  public:
   /// Collective. @param communicator  a MPI_Comm, of which StarPU-MPI gets a copy
   /// @param failed  called in a catch block when a handler or what is called when parts
   ///                have passed throws: nothing may pass through StarPU-MPI. Without it
   ///                the program is terminated then
   /// @throws Error while there is one between other processes
-  explicit Transport(void* communicator, std::function<void()> failed = {});
+  explicit StarpuMpiChannel(void* communicator, std::function<void()> failed = {});
   /// Collective; says goodbye to the others and waits until they have. Not where an
   /// exception passes.
-  ~Transport() override;
+  ~StarpuMpiChannel() override;
 
   void serve_with(Handler handler) override;
   void fetch(std::int32_t from, DataRequest request, const Parts& parts,

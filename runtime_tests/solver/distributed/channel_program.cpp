@@ -1,7 +1,7 @@
 // Messages between the processes of a job, each asked for and answered under a lock that
 // their ends take, too: many small ones, so that some end before the call returns.
 
-#include "solver/distributed/transport.h"
+#include "solver/distributed/starpu_mpi_channel.h"
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ struct Content {
   Content(std::int32_t process, std::int32_t block) : Content(block) {
     std::iota(values.begin(), values.end(), std::int64_t{process} << 32 | block);
   }
-  [[nodiscard]] Transport::Parts parts() {
+  [[nodiscard]] StarpuMpiChannel::Parts parts() {
     const auto bytes = std::as_writable_bytes(std::span(values));
     const std::size_t first = values.size() / 2 * sizeof(std::int64_t);
     return {bytes.first(first), bytes.subspan(first)};
@@ -37,13 +37,13 @@ struct Content {
 
 class Exchange {
  public:
-  Exchange(Cluster& cluster, Transport& transport)
+  Exchange(Cluster& cluster, StarpuMpiChannel& channel)
       : cluster_(cluster),
-        transport_(transport),
+        channel_(channel),
         other_((cluster.rank() + 1) % cluster.size()) {}
 
   void run() {
-    transport_.serve_with(
+    channel_.serve_with(
         [this](std::int32_t from, const DataRequest& request) { serve(from, request); });
     std::unique_lock lock(mutex_);
     for (std::int32_t block = 0; block < kRequests; ++block) {
@@ -53,27 +53,27 @@ class Exchange {
     changed_.wait(lock, [this] { return fetching_ == 0 && answered_ == kRequests; });
     lock.unlock();
     cluster_.barrier();
-    transport_.serve_with({});
+    channel_.serve_with({});
   }
 
  private:
   void fetch(std::int32_t block) {
     ++fetching_;
     const auto content = std::make_shared<Content>(block);
-    transport_.fetch(other_, {.node = 1, .block = block}, content->parts(),
-                     [this, content, block] {
-                       const std::scoped_lock lock(mutex_);
-                       if (content->values != Content(other_, block).values)
-                         cluster_.fail(3, fmt::format("a wrong answer to {}", block));
-                       --fetching_;
-                       changed_.notify_all();
-                     });
+    channel_.fetch(other_, {.node = 1, .block = block}, content->parts(),
+                   [this, content, block] {
+                     const std::scoped_lock lock(mutex_);
+                     if (content->values != Content(other_, block).values)
+                       cluster_.fail(3, fmt::format("a wrong answer to {}", block));
+                     --fetching_;
+                     changed_.notify_all();
+                   });
   }
 
   void serve(std::int32_t from, const DataRequest& request) {
     const std::scoped_lock lock(mutex_);
     const auto content = std::make_shared<Content>(cluster_.rank(), request.block);
-    transport_.answer(from, request, content->parts(), [this, content] {
+    channel_.answer(from, request, content->parts(), [this, content] {
       const std::scoped_lock again(mutex_);
       ++answered_;
       changed_.notify_all();
@@ -81,7 +81,7 @@ class Exchange {
   }
 
   Cluster& cluster_;
-  Transport& transport_;
+  StarpuMpiChannel& channel_;
   std::int32_t other_;
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
@@ -92,8 +92,8 @@ void run(Cluster& cluster) {
   Runtime runtime({1, "espalier"});
   runtime.wake();
   {
-    Transport transport(cluster.data_communicator());
-    Exchange(cluster, transport).run();
+    StarpuMpiChannel channel(cluster.data_communicator());
+    Exchange(cluster, channel).run();
   }
   runtime.sleep();
 }
