@@ -127,7 +127,7 @@ TEST(TwoTerminal, StepsAreReductions) {
 }
 
 TEST(TwoTerminal, OfNothingAndOfOneTask) {
-  EXPECT_EQ(two_terminal_decomposition(0, {})->all, -1);
+  EXPECT_EQ(two_terminal_decomposition(0, {})->all, kNoArc);
   EXPECT_EQ(two_terminal_decomposition(1, {})->steps.size(), 1U);
 }
 

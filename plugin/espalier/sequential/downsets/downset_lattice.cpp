@@ -1,6 +1,7 @@
 #include "espalier/sequential/downsets/downset_lattice.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace espalier {
@@ -11,9 +12,9 @@ bool holds(std::span<const std::uint64_t> set, BlockTaskId task) {
   return (set[i / 64] >> (i % 64) & 1) != 0;
 }
 
+// Of a task that is not in the set.
 bool is_ready(const BlockIndex& block, std::span<const std::uint64_t> set,
               BlockTaskId task) {
-  if (holds(set, task)) return false;
   const auto before = block.predecessors(task);
   return std::all_of(before.begin(), before.end(),
                      [&](BlockTaskId other) { return holds(set, other); });
@@ -72,16 +73,22 @@ bool DownsetLattice::enumerate(const BlockIndex& block, std::size_t most_downset
 }
 
 void DownsetLattice::expand(const BlockIndex& block, DownsetId downset) {
-  std::vector<std::uint64_t> next(words_);
-  for (const BlockTaskId task : espalier::ids<BlockTaskId>(block.size())) {
-    const auto here = set(downset);
-    if (!is_ready(block, here, task)) continue;
-    const Bytes level = level_[downset];
-    const Bytes after = level + change(block, here, task);
-    std::copy(here.begin(), here.end(), next.begin());
-    next[index(task) / 64] |= std::uint64_t{1} << (index(task) % 64);
-    const DownsetId to = find_or_add(next, after);
-    steps_.push_back({downset, to, task, level + block.cost(task)});
+  const auto here = set(downset);
+  std::vector<std::uint64_t> now(here.begin(), here.end());  // `here` moves
+  const Bytes level = level_[downset];
+  for (std::size_t word = 0; word < words_; ++word) {
+    for (std::uint64_t left = ~now[word]; left != 0; left &= left - 1) {
+      const std::size_t i = 64 * word + static_cast<std::size_t>(std::countr_zero(left));
+      if (i >= block.size()) return;
+      const BlockTaskId task{static_cast<std::int32_t>(i)};
+      if (!is_ready(block, now, task)) continue;
+      const Bytes after = level + change(block, now, task);
+      const std::uint64_t before = now[word];
+      now[word] |= left & (~left + 1);
+      steps_.push_back(
+          {downset, find_or_add(now, after), task, level + block.cost(task)});
+      now[word] = before;
+    }
   }
 }
 

@@ -1,7 +1,5 @@
 #include "espalier/sequential/series_parallel/series_parallel_traversal.h"
 
-#include <cstdint>
-#include <numeric>
 #include <vector>
 
 #include "espalier/sequential/segments/profile_heaps.h"
@@ -16,33 +14,32 @@ class ArcProfiles {
   using Handle = ProfileHeaps::Handle;
 
   ArcProfiles(ProfileHeaps& profiles, std::size_t arcs)
-      : profiles_(profiles), of_(arcs), next_(arcs, -1), last_(arcs) {
-    std::iota(last_.begin(), last_.end(), 0);
+      : profiles_(profiles), of_(arcs), next_(arcs, kNoArc), last_(arcs) {
+    for (const ArcId arc : last_.ids()) last_[arc] = arc;
   }
 
-  void put_beside(std::int32_t arc, std::int32_t other) {
-    next_[at(last_[at(arc)])] = other;
-    last_[at(arc)] = last_[at(other)];
+  void put_beside(ArcId arc, ArcId other) {
+    next_[last_[arc]] = other;
+    last_[arc] = last_[other];
   }
 
-  void assign(std::int32_t arc, Handle profile) {
-    of_[at(arc)] = profile;
-    next_[at(arc)] = -1;
-    last_[at(arc)] = arc;
+  void assign(ArcId arc, Handle profile) {
+    of_[arc] = profile;
+    next_[arc] = kNoArc;
+    last_[arc] = arc;
   }
 
-  Handle merged(std::int32_t arc) {
+  Handle merged(ArcId arc) {
     list_.clear();
-    for (; arc >= 0; arc = next_[at(arc)]) list_.push_back(of_[at(arc)]);
+    for (; arc != kNoArc; arc = next_[arc]) list_.push_back(of_[arc]);
     return profiles_.parallel(list_);
   }
 
  private:
-  static std::size_t at(std::int32_t arc) { return static_cast<std::size_t>(arc); }
-
   ProfileHeaps& profiles_;
-  std::vector<Handle> of_, list_;
-  std::vector<std::int32_t> next_, last_;
+  IdVector<ArcId, Handle> of_;
+  std::vector<Handle> list_;
+  IdVector<ArcId, ArcId> next_, last_;
 };
 
 }  // namespace

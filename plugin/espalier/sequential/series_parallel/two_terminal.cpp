@@ -3,21 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
+
+#include "espalier/model/error.h"
 
 namespace espalier {
 namespace {
-
-constexpr std::int32_t kNone = -1;
 
 // Arcs by their ends: open addressing, no removal, at most half full.
 class ArcTable {
  public:
   // The arc with these ends. If there is none, `arc` is entered and returned.
-  std::int32_t find_or_enter(Arc ends, std::int32_t arc) {
+  ArcId find_or_enter(Arc ends, ArcId arc) {
     if (2 * used_ >= slots_.size()) grow();
     Slot& slot = slot_of(ends);
-    if (slot.arc == kNone) {
+    if (slot.arc == kNoArc) {
       slot = {ends, arc};
       ++used_;
     }
@@ -27,7 +29,7 @@ class ArcTable {
  private:
   struct Slot {
     Arc ends;
-    std::int32_t arc = kNone;
+    ArcId arc = kNoArc;
   };
 
   Slot& slot_of(Arc ends) {
@@ -36,7 +38,7 @@ class ArcTable {
     hash = (hash ^ hash >> 31) * 0x9e3779b97f4a7c15U;
     hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9U;
     std::size_t place = (hash ^ hash >> 32) & (slots_.size() - 1);
-    while (slots_[place].arc != kNone && slots_[place].ends != ends) {
+    while (slots_[place].arc != kNoArc && slots_[place].ends != ends) {
       place = (place + 1) & (slots_.size() - 1);
     }
     return slots_[place];
@@ -46,7 +48,7 @@ class ArcTable {
     std::vector<Slot> old(std::max<std::size_t>(2 * slots_.size(), 64));
     old.swap(slots_);
     for (const Slot& slot : old) {
-      if (slot.arc != kNone) slot_of(slot.ends) = slot;
+      if (slot.arc != kNoArc) slot_of(slot.ends) = slot;
     }
   }
 
@@ -59,11 +61,9 @@ class ArcTable {
 class Reducer {
  public:
   Reducer(std::size_t vertices, std::span<const Arc> arcs)
-      : vertices_(vertices),
-        ends_(arcs.begin(), arcs.end()),
-        in_(vertices + 2),
-        out_(vertices + 2) {
-    for (std::size_t a = 0; a < arcs.size(); ++a) count(static_cast<std::int32_t>(a));
+      : vertices_(vertices), ends_(arcs.size()), in_(vertices + 2), out_(vertices + 2) {
+    std::copy(arcs.begin(), arcs.end(), ends_.begin());
+    for (const ArcId arc : ends_.ids()) count(arc);
     for (std::size_t v = 0; v < vertices; ++v) {
       if (in_[v].number == 0) add({task_id(vertices), task_id(v)});
       if (out_[v].number == 0) add({task_id(v), task_id(vertices + 1)});
@@ -73,7 +73,7 @@ class Reducer {
 
   void reduce() {
     result_.arcs = ends_.size();
-    for (std::size_t a = 0; a < ends_.size(); ++a) merge(static_cast<std::int32_t>(a));
+    for (const ArcId arc : ends_.ids()) merge(arc);
     for (std::size_t v = 0; v < vertices_; ++v) note(task_id(v));
     while (!ready_.empty()) {
       const TaskId vertex = ready_.back();
@@ -85,17 +85,18 @@ class Reducer {
   tl::expected<TwoTerminalDecomposition, NotSeriesParallel> result() && {
     if (result_.steps.size() + 1 == ends_.size()) {
       const auto left = std::find(removed_.begin(), removed_.end(), 0);
-      result_.all = static_cast<std::int32_t>(left - removed_.begin());
+      result_.all = ArcId{static_cast<std::int32_t>(left - removed_.begin())};
     }
     if (result_.steps.size() + 1 >= ends_.size()) return std::move(result_);
     NotSeriesParallel core;
     for (std::size_t v = 0; v < vertices_; ++v) {
       if (in_[v].number > 0) core.tasks.push_back(task_id(v));
     }
-    for (std::size_t a = 0; a < ends_.size(); ++a) {
-      if (removed_[a] == 0 && index(ends_[a].from) < vertices_ &&
-          index(ends_[a].to) < vertices_) {
-        core.arcs.push_back(ends_[a]);
+    for (const ArcId arc : ends_.ids()) {
+      const Arc ends = ends_[arc];
+      if (removed_[arc] == 0 && index(ends.from) < vertices_ &&
+          index(ends.to) < vertices_) {
+        core.arcs.push_back(ends);
       }
     }
     return tl::unexpected(std::move(core));
@@ -103,19 +104,17 @@ class Reducer {
 
  private:
   struct Incidence {
-    std::int32_t number = 0, names = 0;
+    std::int32_t number = 0, names = 0;  // of arcs
   };
 
-  void add(Arc arc) {
-    ends_.push_back(arc);
-    count(static_cast<std::int32_t>(ends_.size() - 1));
-  }
+  static std::int32_t name(ArcId arc) { return static_cast<std::int32_t>(arc); }
+  void add(Arc arc) { count(ends_.push_back(arc)); }
 
-  void count(std::int32_t arc) {
-    const Arc ends = ends_[static_cast<std::size_t>(arc)];
+  void count(ArcId arc) {
+    const Arc ends = ends_[arc];
     for (Incidence* at : {&out_[index(ends.from)], &in_[index(ends.to)]}) {
       ++at->number;
-      at->names ^= arc;
+      at->names ^= name(arc);
     }
   }
 
@@ -128,18 +127,18 @@ class Reducer {
 
   // Removes the arc if there is another with its ends. The only arc that enters or leaves
   // a vertex has none beside it, now and later, and need not be entered in the table.
-  void merge(std::int32_t arc) {
-    const Arc ends = ends_[static_cast<std::size_t>(arc)];
+  void merge(ArcId arc) {
+    const Arc ends = ends_[arc];
     Incidence& out = out_[index(ends.from)];
     Incidence& in = in_[index(ends.to)];
     if (out.number == 1 || in.number == 1) return;
-    const std::int32_t other = table_.find_or_enter(ends, arc);
+    const ArcId other = table_.find_or_enter(ends, arc);
     if (other == arc) return;
     for (Incidence* at : {&out, &in}) {
       --at->number;
-      at->names ^= arc;
+      at->names ^= name(arc);
     }
-    removed_[static_cast<std::size_t>(arc)] = 1;
+    removed_[arc] = 1;
     result_.steps.push_back({Reduction::Kind::kParallel, other, arc, {}, ends});
   }
 
@@ -147,12 +146,12 @@ class Reducer {
   void shorten(TaskId vertex) {
     Incidence& in = in_[index(vertex)];
     Incidence& out = out_[index(vertex)];
-    const std::int32_t kept = in.names, gone = out.names;
-    const TaskId from = ends_[static_cast<std::size_t>(kept)].from;
-    const TaskId to = ends_[static_cast<std::size_t>(gone)].to;
-    ends_[static_cast<std::size_t>(kept)].to = to;
-    in_[index(to)].names ^= gone ^ kept;
-    removed_[static_cast<std::size_t>(gone)] = 1;
+    const ArcId kept{in.names}, gone{out.names};
+    const TaskId from = ends_[kept].from;
+    const TaskId to = ends_[gone].to;
+    ends_[kept].to = to;
+    in_[index(to)].names ^= name(gone) ^ name(kept);
+    removed_[gone] = 1;
     in = out = {};
     result_.steps.push_back({Reduction::Kind::kSeries, kept, gone, vertex, {from, to}});
     const std::size_t before = result_.steps.size();
@@ -163,9 +162,9 @@ class Reducer {
   }
 
   std::size_t vertices_;
-  std::vector<Arc> ends_;
+  IdVector<ArcId, Arc> ends_;
   std::vector<Incidence> in_, out_;
-  std::vector<std::uint8_t> removed_;
+  IdVector<ArcId, std::uint8_t> removed_;
   std::vector<TaskId> ready_;
   ArcTable table_;
   TwoTerminalDecomposition result_;
@@ -189,6 +188,12 @@ std::string NotSeriesParallel::message() const {
 
 tl::expected<TwoTerminalDecomposition, NotSeriesParallel> two_terminal_decomposition(
     std::size_t vertices, std::span<const Arc> arcs) {
+  constexpr auto kMost =
+      static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+  // The two terminals add an arc to or from a vertex at most twice.
+  if (vertices > kMost / 4 || arcs.size() > kMost / 2)
+    throw InvalidInput(
+        fmt::format("{} tasks and {} arcs are too many", vertices, arcs.size()));
   Reducer reducer(vertices, arcs);
   reducer.reduce();
   return std::move(reducer).result();

@@ -7,6 +7,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "espalier/model/id_vector.h"
 #include "espalier/model/task_tree.h"
 
 namespace espalier {
@@ -17,24 +18,28 @@ struct Arc {
   friend bool operator==(const Arc&, const Arc&) = default;
 };
 
-/// One step of reducing a graph to a single arc. Arcs are named by number.
+/// Number of an arc: the caller's first, then those of the two terminals.
+enum class ArcId : std::int32_t {};
+inline constexpr ArcId kNoArc{-1};
+
+/// One step of reducing a graph to a single arc.
 struct Reduction {
   enum class Kind : std::uint8_t {
     kSeries,    ///< `kept` enters `vertex`, `removed` leaves it, nothing else does
     kParallel,  ///< both have the same ends
   };
   Kind kind = Kind::kSeries;
-  std::int32_t kept = 0;     ///< from now on stands for both arcs, and `vertex`
-  std::int32_t removed = 0;  ///< does not come again
-  TaskId vertex{};           ///< of a series
-  Arc ends{};                ///< of `kept`, after the step
+  ArcId kept{};     ///< from now on stands for both arcs, and `vertex`
+  ArcId removed{};  ///< does not come again
+  TaskId vertex{};  ///< of a series
+  Arc ends{};       ///< of `kept`, after the step
 };
 
 /// How a graph is put together from its arcs.
 struct TwoTerminalDecomposition {
-  std::size_t arcs = 0;  ///< the caller's first, then those of the two terminals
+  std::size_t arcs = 0;  ///< those of the two terminals included
   std::vector<Reduction> steps;
-  std::int32_t all = -1;  ///< the arc that is left: the whole graph; -1: of no vertices
+  ArcId all = kNoArc;  ///< the arc that is left: the whole graph; kNoArc: of no vertices
 };
 
 /// The answer "it is not series-parallel", with what could not be reduced: a graph
@@ -60,6 +65,7 @@ struct NotSeriesParallel {
 ///
 /// @param arcs  between vertices 0 … vertices-1, without a cycle; they may also leave the
 ///              source, vertex `vertices`, and enter the sink, vertex `vertices` + 1
+/// @throws InvalidInput for more than 2^29 vertices or 2^30 arcs
 /// @par Cost  O(vertices + arcs) expected time: a hash table finds parallel arcs
 /// @par Test  TwoTerminal.RecognisesWhatRepeatedSearchDoes
 [[nodiscard]] tl::expected<TwoTerminalDecomposition, NotSeriesParallel>
