@@ -158,6 +158,12 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Bytes bare_solve_bytes(std::int32_t nrhs) const;
   [[nodiscard]] Bytes refining_bytes(std::int32_t nrhs, std::int32_t basis) const;
   [[nodiscard]] Bytes estimating_bytes(std::int32_t basis) const;
+  [[nodiscard]] Bytes mapping_bytes() const;
+  /// Whether rows and columns are scaled, and moved, alike.
+  [[nodiscard]] bool has_one_scale() const {
+    return prepared_.kind != FactorKind::kLu && prepared_.row_of.empty();
+  }
+  [[nodiscard]] std::int32_t systems() const;
   [[nodiscard]] AssemblyOptions assembly_options() const;
   [[nodiscard]] FactorInput input() const;
   [[nodiscard]] PivotOptions pivot_options() const;
@@ -195,8 +201,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void solve_block(std::span<double> b, std::int32_t most, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
   [[nodiscard]] bool lost_a_row() const;
-  void estimate(std::span<const double> b, std::span<const double> x, Operation operation,
-                std::int32_t most, Solution& solution);
+  void estimate(std::span<double> b, std::span<double> x, Operation operation,
+                std::int32_t most, const GivenUnknowns& given, Solution& solution);
   [[nodiscard]] bool needs_estimate(std::span<const double> b, std::span<const double> x,
                                     double strict) const;
   void judge(Solution& solution) const;
