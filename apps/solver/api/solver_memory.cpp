@@ -189,6 +189,13 @@ Bytes Solver::Impl::least_for_plan() const {
   return spills() ? std::min(least(), least_out_of_core()) : least();
 }
 
+// A smaller bound is refused. The peak so far is of all that share a budget.
+Bytes Solver::Impl::needed_for_plan() const {
+  if (options_.budget) return checked_add(memory_.baseline, least_inside());
+  return spills() ? std::min(memory_.needed(), memory_.needed_out_of_core())
+                  : memory_.needed();
+}
+
 // What no order of the tree and no solve goes beyond.
 Bytes Solver::Impl::most_inside() const {
   const TaskTree& tasks = tree_.tasks;
@@ -231,13 +238,12 @@ std::unique_ptr<Lease> Solver::Impl::lease_analysis(std::int64_t order,
 
 tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   if (processes_) return plan_together(bound);
-  if (bound) measure();
+  if (bound) {
+    measure();
+    settle_order(bound);
+  }
   const bool spill = !options_.out_of_core.empty();
-  Bytes needed =
-      spill ? std::min(memory_.needed(), memory_.needed_out_of_core()) : memory_.needed();
-  // The peak so far is of all that share a budget.
-  if (options_.budget) needed = checked_add(memory_.baseline, least_inside());
-  if (bound && *bound < needed) {
+  if (bound && *bound < needed_for_plan()) {
     return tl::make_unexpected(
         Infeasible{.reason = Infeasible::Reason::kNoneFound,
                    .bound_bytes = *bound,
