@@ -195,19 +195,21 @@ class OtherOrders : public testing::TestWithParam<System> {};
 // Of every kind, again with other values, and transposed.
 TEST_P(OtherOrders, SolveTheSystem) {
   if (!available(OrderingKind::kAmd)) GTEST_SKIP() << "one order alone";
-  reset_peak_resident();
-  Solver solver(GetParam().make(), {});
-  const Bytes first = solver.memory().inside();
-  solver.settle_order();
-  ASSERT_EQ(solver.orderings_tried().size(), 2);
-  EXPECT_LE(solver.memory().inside(), first);
-  expect_solves(solver, solver.least_for_plan());
   InputMatrix twice = GetParam().make();
   std::visit(
       [](auto& a) {
         for (double& each : a.value) each *= 2;
       },
       twice);
+  InputMatrix once = GetParam().make();  // what the test takes comes before the peak
+  trim_heap();
+  reset_peak_resident();
+  Solver solver(std::move(once), {});
+  const Bytes first = solver.memory().inside();
+  solver.settle_order();
+  ASSERT_EQ(solver.orderings_tried().size(), 2);
+  EXPECT_LE(solver.memory().inside(), first);
+  expect_solves(solver, solver.least_for_plan());
   solver.replace_values(twice);
   expect_solves(solver, solver.least_for_plan());
   std::vector<double> x = solver.apply_to_ones(Operation::kTransposed);
