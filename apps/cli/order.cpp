@@ -85,7 +85,8 @@ std::optional<Expected<GraphPlan>> simulate(const OrderCommand& command,
 Ending run_order(const OrderCommand& command) {
   if (command.step.asked()) {
     if (command.workers != 1)
-      throw InvalidInput("--workers goes with neither --training nor --layout");
+      throw Refused("--workers goes with neither --training nor --layout",
+                    drop_option("--workers"));
     return run_step(command.source, command.step,
                     {command.schedule, command.page, command.timeout, command.json});
   }

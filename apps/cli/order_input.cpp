@@ -96,7 +96,8 @@ std::string title(const GraphSource& source) {
 
 OperatorGraph read_model(const GraphSource& source) {
   if (!source.transformer.empty() && !source.file.empty())
-    throw InvalidInput("--transformer is for no file; there is " + source.file);
+    throw Refused("--transformer is for no file; there is " + source.file,
+                  drop_option("--transformer"));
   if (!source.transformer.empty()) {
     TransformerShape shape = transformer_shape(source.transformer);
     shape.batch = source.batch.value_or(1);
@@ -109,7 +110,7 @@ OperatorGraph read_model(const GraphSource& source) {
 
 TaskGraph read_graph(const GraphSource& source) {
   if (source.file.empty() && source.transformer.empty())
-    throw InvalidInput("GRAPH is required");
+    throw Refused("GRAPH is required", set_option("--transformer", "tiny"));
   const std::string format = ending(source.file);
   if (format == ".onnx" || !source.transformer.empty()) {
     const OperatorGraph model = read_model(source);

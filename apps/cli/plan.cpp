@@ -210,8 +210,10 @@ Ending naming_the_task(const PlanCommand& command, const PlanInput& input, Plan&
 }
 
 ExitStatus replay(const PlanCommand& command) {
-  if (!command.source.file.empty() || !command.source.grid.empty())
+  if (!command.source.file.empty())
     throw InvalidInput("plan: --replay has its own input");
+  if (!command.source.grid.empty())
+    throw Refused("plan: --replay has its own input", drop_option("--grid"));
   return replay_plan({command.replay, command.workers, command.memory,
                       command.processor_time, command.json});
 }

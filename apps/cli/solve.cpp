@@ -1,6 +1,8 @@
 // espalier solve: one sparse system inside a memory bound.
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "cli/solve_steps.h"
 #include "espalier/model/clock.h"
 #include "solver/io/vector_io.h"
+#include "solver/matrix/kind_of.h"
 #include "solver/memory/process_memory.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/cluster.h"
@@ -44,6 +47,16 @@ ExitStatus finish(const SolveOptions& options, Solver& solver, Vectors&& vectors
   return report_run(options, solver, run);
 }
 
+// As far as the matrix tells: a Cholesky that fails goes on without compression.
+void check_compressed(const SolveOptions& options, const solver::InputMatrix& matrix) {
+  if (options.solver.low_rank > 0 &&
+      solver::kind_of(matrix) != solver::FactorKind::kCholesky)
+    throw Refused(fmt::format("--low-rank {}: L L^T alone is compressed, and {} is not "
+                              "positive definite",
+                              options.solver.low_rank, options.input_name()),
+                  drop_option("--low-rank"));
+}
+
 Ending solve_matrix(SolveOptions& options) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
@@ -51,6 +64,7 @@ Ending solve_matrix(SolveOptions& options) {
   if (auto* complex = std::get_if<solver::ComplexMatrix>(&any))
     return solve_complex(options, std::move(*complex), start, progress);
   solver::InputMatrix matrix = std::get<solver::InputMatrix>(std::move(any));
+  check_compressed(options, matrix);
   SolveRun run;
   run.entries = entries_of(matrix);
   Vectors vectors = right_hand_sides(options, solver::order_of(matrix));

@@ -1,5 +1,7 @@
 #include "cli/solve_complex.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -127,6 +129,10 @@ void report_determinant(Report& report, const solver::ComplexDeterminant& found)
 
 Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
                      Clock::time_point start, std::optional<Progress>& progress) {
+  if (options.solver.low_rank > 0)
+    throw Refused(
+        fmt::format("--low-rank {}: not of complex matrices", options.solver.low_rank),
+        drop_option("--low-rank"));
   SolveRun run;
   run.entries = std::ssize(matrix.row);
   ComplexVectors vectors = read_right_hand_sides(options, matrix.size);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "solver/ordering/ordering.h"
+
 namespace espalier::cli {
 
 using solver::Solver;
@@ -44,6 +46,14 @@ void report_processes(Report& report, const ProcessFigures& figures) {
 Bytes SolveRun::peak_resident(const Solver& solver) const {
   if (processes) return std::ranges::max(processes->peak);
   return peak.value_or(solver.peak_resident());
+}
+
+void report_orders(Report& report, const Solver& solver) {
+  std::string tried;
+  for (const solver::TriedOrdering& each : solver.orderings_tried())
+    tried += fmt::format("{}{} {}", tried.empty() ? "" : ", ", solver::name(each.kind),
+                         format_size(each.least));
+  if (!tried.empty()) report.text("ordering_least", "    for its least bound", tried);
 }
 
 void report_memory(Report& report, const SolveOptions& options, const Solver& solver,

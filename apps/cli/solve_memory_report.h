@@ -11,6 +11,9 @@ namespace espalier::cli {
 void report_memory(Report& report, const SolveOptions& options,
                    const solver::Solver& solver, const SolveRun& run);
 
+/// Where several orders of elimination were weighed: the least bound of each.
+void report_orders(Report& report, const solver::Solver& solver);
+
 /// --report: the page on what the figures are made of. @throws FileError
 void write_memory_page(const SolveOptions& options, const solver::Solver& solver,
                        const SolveRun& run);

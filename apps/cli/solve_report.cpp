@@ -30,6 +30,7 @@ void report_choices(Report& report, const SolveOptions& options, const Solver& s
               scaling_name(options.solver.prepare, solver.prepared()));
   report_ordering(report, options.solver.analysis.ordering,
                   solver.analysis().seconds.ordering_taken);
+  report_orders(report, solver);
   report.text("order", "traversal", name(options.solver.order));
   report.text("mapping", "mapping", name(options.solver.mapping));
 }

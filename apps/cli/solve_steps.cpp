@@ -30,8 +30,12 @@ Vectors right_hand_sides(const SolveOptions& options, std::int32_t size) {
   return vectors;
 }
 
-std::optional<Bytes> bound_of(const SolveOptions& options, const Solver& solver) {
+std::optional<Bytes> bound_of(const SolveOptions& options, Solver& solver) {
   if (!options.bounded()) return std::nullopt;
+  if (options.memory.kind == MemoryRequest::Kind::kSize)
+    solver.settle_order(options.memory.resolve(0, 0));
+  else
+    solver.settle_order();
   const Bytes least = solver.least();
   if (options.memory.kind == MemoryRequest::Kind::kLeast &&
       !options.solver.out_of_core.empty())

@@ -28,9 +28,10 @@ struct Vectors {
 /// resident before the factorisation. @throws FileError
 [[nodiscard]] Vectors right_hand_sides(const SolveOptions& options, std::int32_t size);
 
-/// The bound that was asked for; no value: none.
+/// The bound that was asked for; no value: none. The order of elimination is settled
+/// by then.
 [[nodiscard]] std::optional<Bytes> bound_of(const SolveOptions& options,
-                                            const solver::Solver& solver);
+                                            solver::Solver& solver);
 
 /// With --explain: what makes up the least bounds, before the plan.
 void explain_least(const SolveOptions& options, const solver::Solver& solver,

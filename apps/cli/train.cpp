@@ -213,13 +213,16 @@ void choose_threads(TrainCommand& command) {
 
 void check(const TrainCommand& command) {
   if (command.job.steps < 1 || command.job.steps > 1'000'000'000)
-    throw InvalidInput(fmt::format("--steps {}: from 1 to 10^9", command.job.steps));
+    throw Refused(fmt::format("--steps {}: from 1 to 10^9", command.job.steps),
+                  set_option("--steps", command.job.steps < 1 ? "1" : "1000000000"));
   if (!(command.job.update.rate >= 0 && command.job.update.rate < 1e6))
-    throw InvalidInput(fmt::format("--rate {}", command.job.update.rate));
+    throw Refused(fmt::format("--rate {}: from 0 to 10^6", command.job.update.rate),
+                  drop_option("--rate"));
   if (command.job.threads < 1 || command.job.threads > 1024)
-    throw InvalidInput(fmt::format("--threads {}", command.job.threads));
+    throw Refused(fmt::format("--threads {}: from 1 to 1024", command.job.threads),
+                  drop_option("--threads"));
   if (!command.job.planned && command.memory.kind != MemoryRequest::Kind::kUnbounded)
-    throw InvalidInput("--unplanned: needs --memory none");
+    throw Refused("--unplanned: needs --memory none", set_option("--memory", "none"));
   solver::check(command.job.runtime);
 }
 

@@ -87,9 +87,11 @@ OperatorGraph network_of(const TrainCommand& command, const SharedStep& shared) 
   TrainCommand part = command;
   if (command.source.batch || !command.mlp.empty()) {
     const std::int64_t whole = command.source.batch.value_or(32);
-    if (whole % shared.all_micro_batches() != 0)
-      throw InvalidInput(fmt::format("--batch {}: {} micro-batches do not divide it",
-                                     whole, shared.all_micro_batches()));
+    const std::int64_t parts = shared.all_micro_batches();
+    if (whole % parts != 0)
+      throw Refused(
+          fmt::format("--batch {}: {} micro-batches do not divide it", whole, parts),
+          set_option("--batch", std::to_string((whole / parts + 1) * parts)));
     part.source.batch = whole / shared.all_micro_batches();
   }
   return read_network(part);
@@ -230,7 +232,8 @@ void train(const TrainCommand& command, const TrainingPeers& peers,
 
 Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
   if (!command.job.planned)
-    throw InvalidInput("--unplanned: not with micro-batches or several processes");
+    throw Refused("--unplanned: not with micro-batches or several processes",
+                  drop_option("--unplanned"));
   const SharedStep shared = shared_step(command, peers.size);
   const bool first = peers.rank == 0;
   std::optional<TerminationMessage> termination;

@@ -402,13 +402,13 @@ void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
       solver::refine(matrix(), rhs, x, nrhs, factored(transposed), refining_options);
   Refinement& worst = solution.refinement;
   keep_worst(worst, one);
+  // From here on a pair of vectors is room for what is estimated of it.
   for (std::size_t k = 0; k < b.size(); k += n) {
     const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
+    map.solution_to_outer(found, b.subspan(k, n));
     if (needs_estimate(side, found, one.strict))
-      estimate(side, found, operation, most, solution);
+      estimate(side, found, operation, most, refining_options.given, solution);
   }
-  for (std::size_t k = 0; k < b.size(); k += n)
-    map.solution_to_outer(std::span(x).subspan(k, n), b.subspan(k, n));
   // What was measured is the scaled solution; the given one may be beyond all numbers.
   if (!std::ranges::all_of(b, [](double each) { return std::isfinite(each); }))
     worst.backward_error = std::numeric_limits<double>::infinity();

@@ -70,6 +70,10 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Seconds analyse_seconds() const { return analyse_seconds_; }
   [[nodiscard]] bool without_runtime() const { return whole_; }
 
+  void settle_order(std::optional<Bytes> bound);
+  [[nodiscard]] const std::vector<TriedOrdering>& orderings_tried() const {
+    return tried_;
+  }
   [[nodiscard]] tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
 
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise(
@@ -109,6 +113,11 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void analyse_given(InputMatrix&& matrix, bool whole = false);
   void analyse_inner(const InputMatrix& matrix);
   void build(FactorKind kind);
+  [[nodiscard]] bool may_try_another() const;
+  [[nodiscard]] bool has_room_to_analyse(Bytes least) const;
+  [[nodiscard]] Analysis analyse_again(OrderingKind ordering) const;
+  void take_analysis(Analysis&& next);
+  void try_other_order();
   [[nodiscard]] bool may_be_whole() const;
   [[nodiscard]] Flops whole_flops(FactorKind kind) const;
   [[nodiscard]] bool is_small(FactorKind kind) const;
@@ -120,8 +129,11 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                       const std::function<void(std::string_view)>& step);
   void share_analysis(std::optional<InputMatrix>&& matrix);
   void open_channel();
+  [[nodiscard]] AssemblyTree tree_of_all(const Symbolic& symbolic) const;
   void build_together(FactorKind kind);
+  void try_other_order_together();
   void list_mappings();
+  void list_mappings_again();
   void evaluate(TreeMapping&& mapping);
   void foresee_baselines();
   void take(const TreeMapping& mapping);
@@ -159,6 +171,12 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Bytes bare_solve_bytes(std::int32_t nrhs) const;
   [[nodiscard]] Bytes refining_bytes(std::int32_t nrhs, std::int32_t basis) const;
   [[nodiscard]] Bytes estimating_bytes(std::int32_t basis) const;
+  [[nodiscard]] Bytes mapping_bytes() const;
+  /// Whether rows and columns are scaled, and moved, alike.
+  [[nodiscard]] bool has_one_scale() const {
+    return prepared_.kind != FactorKind::kLu && prepared_.row_of.empty();
+  }
+  [[nodiscard]] std::int32_t systems() const;
   [[nodiscard]] AssemblyOptions assembly_options() const;
   [[nodiscard]] FactorInput input() const;
   [[nodiscard]] PivotOptions pivot_options() const;
@@ -179,6 +197,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                                                       std::int64_t entries);
   [[nodiscard]] tl::expected<Bytes, Infeasible> take_lease(std::optional<Bytes> bound);
   [[nodiscard]] Bytes least_inside() const;
+  [[nodiscard]] Bytes needed_for_plan() const;
   [[nodiscard]] Bytes most_inside() const;
   void drop_factor();
   void check_room(std::optional<Bytes> bound) const;
@@ -197,8 +216,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void solve_block(std::span<double> b, std::int32_t most, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
   [[nodiscard]] bool lost_a_row() const;
-  void estimate(std::span<const double> b, std::span<const double> x, Operation operation,
-                std::int32_t most, Solution& solution);
+  void estimate(std::span<double> b, std::span<double> x, Operation operation,
+                std::int32_t most, const GivenUnknowns& given, Solution& solution);
   [[nodiscard]] bool needs_estimate(std::span<const double> b, std::span<const double> x,
                                     double strict) const;
   void judge(Solution& solution) const;
@@ -206,6 +225,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   SolverOptions options_;
   PreparedMatrix prepared_;
   Analysis analysis_;
+  std::vector<TriedOrdering> tried_;  // the first order and another one, or none
   Seconds analyse_seconds_ = 0;
   double largest_entry_ = 0;
   std::int32_t tree_workers_ = 1;  // that the tree was built for

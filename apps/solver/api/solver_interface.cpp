@@ -53,6 +53,10 @@ Precision Solver::precision() const { return impl_->precision(); }
 std::optional<ComplexSymmetry> Solver::complex() const { return impl_->complex(); }
 bool Solver::spills() const { return impl_->spills(); }
 const MemoryAccount& Solver::memory() const { return impl_->memory(); }
+void Solver::settle_order(std::optional<Bytes> bound) { impl_->settle_order(bound); }
+const std::vector<TriedOrdering>& Solver::orderings_tried() const {
+  return impl_->orderings_tried();
+}
 Bytes Solver::least() const { return impl_->least(); }
 Bytes Solver::least_out_of_core() const { return impl_->least_out_of_core(); }
 Bytes Solver::least_for_plan() const { return impl_->least_for_plan(); }

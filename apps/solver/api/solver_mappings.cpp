@@ -64,6 +64,14 @@ const MemoryAccount& Solver::Impl::Processes::least_account(
   return std::ranges::min_element(candidates, {}, needs)->account;
 }
 
+// After an analysis that was not foreseen.
+void Solver::Impl::list_mappings_again() {
+  processes_->candidates.clear();
+  trim_heap();
+  memory_.analysis_peak = peak_resident_bytes();
+  list_mappings();
+}
+
 void Solver::Impl::evaluate(TreeMapping&& mapping) {
   Processes& all = *processes_;
   take(mapping);

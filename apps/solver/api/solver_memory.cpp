@@ -9,6 +9,7 @@
 #include "solver/front/front_tasks.h"
 #include "solver/memory/address_space.h"
 #include "solver/refine/condition.h"
+#include "solver/refine/scaled_permutation.h"
 #include "solver/tree/spill_plan.h"
 #include "solver/tree/tree_plan.h"
 
@@ -109,24 +110,49 @@ Bytes Solver::Impl::bare_solve_bytes(std::int32_t nrhs) const {
   }
   if (analysis_.symbolic.kept() > 0)
     resident = checked_add(resident, tree_.nodes.back().contribution_bytes);
-  // Right-hand sides and solutions, and what maps them to the given system.
+  // Right-hand sides and solutions; in block form substitution has its own beside.
+  const std::int64_t each = analysis_.form.empty() ? 2 : 3;
   const Bytes vectors =
-      checked_mul(2 * (std::int64_t{nrhs} + 1) * vector_size(), sizeof(double));
+      checked_mul(each * nrhs * std::int64_t{vector_size()}, sizeof(double));
   return checked_add(
       checked_add(resident, largest),
-      checked_add(vectors, numeric_->solve_workspace_bytes(input(), workers(), nrhs)));
+      checked_add(checked_add(vectors, mapping_bytes()),
+                  numeric_->solve_workspace_bytes(input(), workers(), nrhs)));
+}
+
+// What maps vectors to the given system: scale factors, the system of each unknown, and
+// the rows where right-hand sides may have entries.
+Bytes Solver::Impl::mapping_bytes() const {
+  const Bytes scale = prepared_.row_scale.empty()
+                          ? 0
+                          : vector_size() * static_cast<Bytes>(sizeof(double));
+  const Bytes size = analysis_.symbolic.size;
+  const auto number = static_cast<Bytes>(sizeof(std::int32_t));
+  // Processes solve for all rows.
+  const Bytes rows = processes_ ? 0 : size * number / ScaledPermutation::kFewRows;
+  return scale + (systems() > 1 ? size * number : 0) + rows;
+}
+
+// Independent ones, at most.
+std::int32_t Solver::Impl::systems() const {
+  const Symbolic& symbolic = analysis_.symbolic;
+  std::int32_t roots = 0;
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
+    roots += symbolic.rows_of(s).empty() || symbolic.parent[s] < 0;
+  return std::max(roots, 1);
 }
 
 Bytes Solver::Impl::refining_bytes(std::int32_t nrhs, std::int32_t basis) const {
-  return refinement_bytes(vector_size(), nrhs, {.gmres_basis = basis});
+  return refinement_bytes(vector_size(), nrhs, {.gmres_basis = basis}, systems());
 }
 
-// Where pivots were perturbed each solve of an estimate is refined, too.
+// Where there is doubt each solve of an estimate is refined, too.
 Bytes Solver::Impl::estimating_bytes(std::int32_t basis) const {
   const std::int32_t n = vector_size();
-  const Bytes own =
-      checked_add(estimate_errors_bytes(n), 3 * static_cast<Bytes>(sizeof(double)) * n);
-  return least_basis() > 0 ? checked_add(own, refining_bytes(1, basis)) : own;
+  const Bytes scale = prepared_.row_scale.empty() || has_one_scale()
+                          ? 0
+                          : n * static_cast<Bytes>(sizeof(double));
+  return checked_add(scale, estimate_errors_bytes(n, refining_bytes(1, basis)));
 }
 
 // Estimates come after refinement, and have GMRES where the bound leaves room for it.
@@ -162,6 +188,13 @@ Bytes Solver::Impl::least_for_plan() const {
   measure();
   if (options_.budget) return checked_add(memory_.baseline, least_inside());
   return spills() ? std::min(least(), least_out_of_core()) : least();
+}
+
+// A smaller bound is refused. The peak so far is of all that share a budget.
+Bytes Solver::Impl::needed_for_plan() const {
+  if (options_.budget) return checked_add(memory_.baseline, least_inside());
+  return spills() ? std::min(memory_.needed(), memory_.needed_out_of_core())
+                  : memory_.needed();
 }
 
 // What no order of the tree and no solve goes beyond.
@@ -206,13 +239,12 @@ std::unique_ptr<Lease> Solver::Impl::lease_analysis(std::int64_t order,
 
 tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   if (processes_) return plan_together(bound);
-  if (bound) measure();
+  if (bound) {
+    measure();
+    settle_order(bound);
+  }
   const bool spill = !options_.out_of_core.empty();
-  Bytes needed =
-      spill ? std::min(memory_.needed(), memory_.needed_out_of_core()) : memory_.needed();
-  // The peak so far is of all that share a budget.
-  if (options_.budget) needed = checked_add(memory_.baseline, least_inside());
-  if (bound && *bound < needed) {
+  if (bound && *bound < needed_for_plan()) {
     return tl::make_unexpected(
         Infeasible{.reason = Infeasible::Reason::kNoneFound,
                    .bound_bytes = *bound,

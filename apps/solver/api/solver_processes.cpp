@@ -103,14 +103,17 @@ void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix) {
   build_together(kind);
 }
 
-void Solver::Impl::build_together(FactorKind kind) {
+AssemblyTree Solver::Impl::tree_of_all(const Symbolic& symbolic) const {
   const std::int32_t processes = processes_->communicator.size();
+  return build_assembly_tree(symbolic, {.kind = tree_.kind,
+                                        .entry_bytes = bytes_of(options_.precision),
+                                        .workers = tree_workers_ * processes,
+                                        .processes = processes});
+}
+
+void Solver::Impl::build_together(FactorKind kind) {
   tree_.kind = kind;
-  processes_->whole = build_assembly_tree(analysis_.symbolic,
-                                          {.kind = kind,
-                                           .entry_bytes = bytes_of(options_.precision),
-                                           .workers = tree_workers_ * processes,
-                                           .processes = processes});
+  processes_->whole = tree_of_all(analysis_.symbolic);
 }
 
 void Solver::Impl::open_channel() {
@@ -144,6 +147,7 @@ Infeasible Solver::Impl::too_little(Bytes bound, Bytes least) const {
 
 tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> bound) {
   Processes& all = *processes_;
+  if (bound) settle_order(bound);
   const Processes::Candidate* const chosen = all.choose(bound, spills());
   if (chosen == nullptr)
     return tl::make_unexpected(

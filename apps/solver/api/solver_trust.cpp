@@ -42,6 +42,10 @@ bool has_less_than(const MatrixPart& a, double size) {
   return false;
 }
 
+Operation other_of(Operation operation) {
+  return operation == Operation::kPlain ? Operation::kTransposed : Operation::kPlain;
+}
+
 // A pair of singletons is (0 a; a d), with one negative eigenvalue, and was factored as
 // a and a. @return what the number of negative pivots lacks
 std::int64_t negative_of_exchanged(const PreparedMatrix& prepared,
@@ -230,28 +234,29 @@ bool Solver::Impl::lost_a_row() const {
 // Where the factor is that of a matrix nearby, every solve is refined: what it knows of
 // the inverse by itself may be too small by orders of magnitude. Where the bound has left
 // no room for GMRES and a solve would have needed it, nothing is known.
-void Solver::Impl::estimate(std::span<const double> b, std::span<const double> x,
-                            Operation operation, std::int32_t most, Solution& solution) {
+// @param b, x   overwritten
+// @param given  of the solution that was refined
+void Solver::Impl::estimate(std::span<double> b, std::span<double> x, Operation operation,
+                            std::int32_t most, const GivenUnknowns& given,
+                            Solution& solution) {
   const bool rough = facts_.perturbed || facts_.doubtful;
   const std::int32_t basis =
       rough && least_basis() > 0 ? agree(estimating_basis(most)) : 0;
-  const std::vector<std::int32_t> systems =
-      independent_systems(analysis_.symbolic, analysis_.form);
   double unrefined = 0;  // the largest error that was left in the estimate's solves
   const auto apply = [&](bool transposed) {
-    return [this, transposed, rough, basis, &systems, &unrefined](std::span<double> block,
-                                                                  std::int32_t count) {
+    return [this, transposed, rough, basis, x, &given, &unrefined](
+               std::span<double> block, std::int32_t count) {
       const std::size_t n = block.size() / static_cast<std::size_t>(count);
       const BlockOperator solve = factored(transposed);
       for (std::size_t k = 0; k < block.size(); k += n) {
         const std::span<double> y = block.subspan(k, n);
-        const std::vector<double> side(rough ? y.begin() : y.end(), y.end());
+        if (rough) std::ranges::copy(y, x.begin());  // nobody needs x itself any more
         solve(y, 1);
         if (!rough) continue;
         const Refinement one =
-            refine(matrix(), side, y, 1, solve,
+            refine(matrix(), x, y, 1, solve,
                    {.operation = transposed ? Operation::kTransposed : Operation::kPlain,
-                    .given = {.scale = {}, .block = systems, .largest_entry = 0},
+                    .given = {.scale = {}, .block = given.block, .largest_entry = 0},
                     .max_steps = 3,
                     .gmres_basis = basis,
                     .gmres_cycles = 1});
@@ -260,12 +265,14 @@ void Solver::Impl::estimate(std::span<const double> b, std::span<const double> x
     };
   };
   const bool transposed = operation == Operation::kTransposed;
-  const ScaledPermutation map = this->map(Operation::kPlain);
-  const std::vector<double> rows = map.inner_row_scale(),
-                            columns = map.inner_column_scale();
-  const ErrorEstimate one = estimate_errors(
-      matrix(), b, x, apply(transposed), apply(!transposed),
-      {.operation = operation, .row_scale = rows, .column_scale = columns});
+  const std::vector<double> other =
+      has_one_scale() ? std::vector<double>() : map(other_of(operation)).solution_scale();
+  const std::span<const double> second = has_one_scale() ? given.scale : other;
+  const ErrorEstimate one =
+      estimate_errors(matrix(), b, x, apply(transposed), apply(!transposed),
+                      {.operation = operation,
+                       .row_scale = transposed ? given.scale : second,
+                       .column_scale = transposed ? second : given.scale});
   const bool blind = lost_a_row() || (basis < least_basis() && unrefined > kUnrefined);
   ErrorEstimate worst = solution.errors.value_or(ErrorEstimate{});
   worst.condition_1norm = std::max(worst.condition_1norm, one.condition_1norm);

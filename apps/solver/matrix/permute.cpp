@@ -162,6 +162,17 @@ SquareMatrix permuted(const SquareMatrix& matrix,
                       std::span<const std::int32_t> permutation) {
   SquareMatrix result;
   result.lower = permuted(matrix.lower, matrix.upper, permutation, result.upper);
+  result.complex = matrix.complex;
+  if (!matrix.complex) return result;
+  // Imaginary parts go where the real ones go; opposite ones may have the other sign.
+  SymmetricMatrix imaginary{matrix.lower.size, matrix.lower.column_start,
+                            matrix.lower.row, matrix.lower_imaginary};
+  std::vector<double> above = matrix.upper_imaginary;
+  if (matrix.hermitian() && matrix.symmetric())
+    for (const double each : matrix.lower_imaginary) above.push_back(-each);
+  result.lower_imaginary =
+      std::move(permuted(imaginary, above, permutation, result.upper_imaginary).value);
+  if (matrix.symmetric()) result.upper_imaginary = {};
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "solver/ordering/graph.h"
 #include "solver/ordering/nested_dissection.h"
 #include "solver/ordering/ordering_libraries.h"
+#include "solver/ordering/other_ordering.h"
 #include "solver/ordering/reduce_graph.h"
 
 namespace espalier::solver {
@@ -140,9 +141,9 @@ bool takes_fewer(const SymmetricMatrix& matrix, Flops flops, double per_entry) {
 
 // Our own of large matrices, where its fill is METIS's and its time half of it on two
 // workers (docs/decisions/0143), and where there is no METIS.
-OrderingKind dissection(const SymmetricMatrix& matrix) {
-  return matrix.size >= kLarge || !available(OrderingKind::kMetis) ? OrderingKind::kNested
-                                                                   : OrderingKind::kMetis;
+OrderingKind dissection(std::int32_t size) {
+  return size >= kLarge || !available(OrderingKind::kMetis) ? OrderingKind::kNested
+                                                            : OrderingKind::kMetis;
 }
 
 // AMD takes a tenth of the time of nested dissection. It stays where its factor costs
@@ -150,7 +151,7 @@ OrderingKind dissection(const SymmetricMatrix& matrix) {
 ChosenOrder best_order(const SymmetricMatrix& matrix,
                        std::span<const std::int32_t> partner, std::int32_t workers) {
   if (!kHaveAmd) {
-    const OrderingKind kind = dissection(matrix);
+    const OrderingKind kind = dissection(matrix.size);
     return {{paired_order(matrix, {kind, workers}, partner), kind}, {}};
   }
   Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, 1}, partner),
@@ -160,7 +161,7 @@ ChosenOrder best_order(const SymmetricMatrix& matrix,
   if (takes_fewer(matrix, flops, matrix.size >= kLarge ? kNestedFlops : kMetisFlops))
     return {std::move(by_degree), std::move(found)};
   found.reset();  // its memory, while the other is computed
-  const OrderingKind kind = dissection(matrix);
+  const OrderingKind kind = dissection(matrix.size);
   Ordering dissected{paired_order(matrix, {kind, workers}, partner), kind};
   found = elimination_order(matrix, dissected.permutation);
   if (found->flops < flops) return {std::move(dissected), std::move(found)};
@@ -196,6 +197,12 @@ OrderingKind parse_ordering(std::string_view text) {
 }
 
 bool available(OrderingKind kind) { return library(kind).available; }
+
+std::optional<OrderingKind> other_ordering(OrderingKind taken, std::int32_t size) {
+  if (taken == OrderingKind::kNatural) return std::nullopt;
+  if (taken == OrderingKind::kAmd) return dissection(size);
+  return kHaveAmd ? std::optional(OrderingKind::kAmd) : std::nullopt;
+}
 
 ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
                          std::span<const std::int32_t> partner, std::int32_t workers) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "espalier/model/error.h"
 #include "solver/refine/norm_estimate.h"
 #include "solver/refine/residual.h"
 
@@ -54,9 +55,18 @@ double norm1(const MatrixPart& part, const ErrorEstimateOptions& options) {
   return sum.empty() ? 0 : std::ranges::max(sum);
 }
 
+// b := |b - op(B) y| + f
+void weigh(const MatrixPart& matrix, Operation operation, std::span<const double> y,
+           std::span<double> b) {
+  std::vector<double> r(b.size());
+  residual(matrix, operation, y, b, r);
+  residual_rounding(matrix, operation, y, b, b);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] += std::abs(r[i]);
+}
+
 }  // namespace
 
-ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<const double> b,
+ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<double> b,
                               std::span<const double> y, const BlockOperator& solve,
                               const BlockOperator& solve_transposed,
                               const ErrorEstimateOptions& options) {
@@ -73,28 +83,25 @@ ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<const double> 
       multiply_rows(last, block);
     };
   };
+  double x_norm = 0;
+  for (std::int32_t i = 0; i < n; ++i)
+    x_norm = std::max(x_norm, std::abs(y[i]) * (right.empty() ? 1 : right[i]));
+  weigh(matrix, options.operation, y, b);
   ErrorEstimate estimate;
   estimate.condition_1norm =
       norm1(matrix, options) * estimate_norm1(n, sandwich(left, solve, right),
                                               sandwich(right, solve_transposed, left));
-  std::vector<double> r(n), weight(n);
-  residual(matrix, options.operation, y, b, r);
-  residual_rounding(matrix, options.operation, y, b, weight);
-  double x_norm = 0;
-  for (std::int32_t i = 0; i < n; ++i) {
-    weight[i] += std::abs(r[i]);
-    x_norm = std::max(x_norm, std::abs(y[i]) * (right.empty() ? 1 : right[i]));
-  }
   // The infinity norm of M = C op(B)^-1 diag(weight) is the 1-norm of its transpose.
-  const double error = estimate_norm1(n, sandwich(right, solve_transposed, weight),
-                                      sandwich(weight, solve, right));
+  const double error =
+      estimate_norm1(n, sandwich(right, solve_transposed, b), sandwich(b, solve, right));
   estimate.forward_error_bound = error == 0 ? 0 : x_norm > 0 ? error / x_norm : kInfinity;
   return estimate;
 }
 
-Bytes estimate_errors_bytes(std::int32_t size) {
-  constexpr Bytes kPerRow = 4 * sizeof(double) + 2;
-  return Bytes{size} * kPerRow + 4096;
+Bytes estimate_errors_bytes(std::int32_t size, Bytes solve) {
+  // A residual, and numbers of entries.
+  constexpr Bytes kPerRow = sizeof(double) + sizeof(std::int32_t);
+  return std::max(Bytes{size} * kPerRow, checked_add(norm_estimate_bytes(size), solve));
 }
 
 }  // namespace espalier::solver

@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace espalier::solver {
@@ -15,7 +17,63 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int32_t kSteps = 5;
 constexpr std::int32_t kExact = 4;  // up to this order all columns are looked at
 
-// Algorithm 2.4 of [HT00] for t = 2.
+/// A block of signs, a bit each.
+class Signs {
+ public:
+  Signs(std::int32_t rows, std::int32_t columns)
+      : column_(static_cast<std::size_t>(columns),
+                std::vector<bool>(static_cast<std::size_t>(rows))) {}
+
+  void set(std::int32_t column, std::int32_t i, bool positive) {
+    column_[column][i] = positive;
+  }
+  [[nodiscard]] double at(std::int32_t column, std::int32_t i) const {
+    return column_[column][i] ? 1 : -1;
+  }
+  /// Whether two columns are the same but for a factor.
+  [[nodiscard]] bool parallel(std::int32_t column, const Signs& other,
+                              std::int32_t other_column) const {
+    const std::vector<bool>& a = column_[column];
+    const std::vector<bool>& b = other.column_[other_column];
+    const auto same = std::ranges::mismatch(a, b).in1 == a.end();
+    return same || std::ranges::equal(a, b, std::not_equal_to<>());
+  }
+
+ private:
+  std::vector<std::vector<bool>> column_;
+};
+
+/// The two largest of numbers that are shown one by one: of equal ones the first.
+class TwoLargest {
+ public:
+  struct Entry {
+    std::int32_t index = -1;  // none
+    double value = 0;
+  };
+  /// A number that is there already stays with the larger of its values.
+  void add(Entry entry) {
+    if (entry.index == first_.index || entry.index == second_.index) {
+      Entry& same = entry.index == first_.index ? first_ : second_;
+      same.value = std::max(same.value, entry.value);
+    } else if (larger(entry, second_)) {
+      second_ = entry;
+    }
+    if (larger(second_, first_)) std::swap(first_, second_);
+  }
+  [[nodiscard]] Entry first() const { return first_; }
+  [[nodiscard]] Entry second() const { return second_; }
+
+ private:
+  static bool larger(const Entry& a, const Entry& b) {
+    if (a.index < 0 || b.index < 0) return a.index >= 0;
+    return a.value > b.value || (a.value == b.value && a.index < b.index);
+  }
+  Entry first_, second_;
+};
+
+// Algorithm 2.4 of [HT00] for t = 2. Of the two columns one is there at a time: of a
+// product by B it is the norm and the signs that count, of one by B^T the rows with the
+// largest entries.
 class NormEstimator {
  public:
   NormEstimator(std::int32_t size, const BlockOperator& apply,
@@ -23,127 +81,125 @@ class NormEstimator {
       : n_(size),
         apply_(apply),
         apply_transposed_(apply_transposed),
-        block_(static_cast<std::size_t>(kColumns) * size),
-        signs_(block_.size()) {}
+        x_(static_cast<std::size_t>(size)),
+        signs_(size, kColumns),
+        last_signs_(size, kColumns) {}
 
   double run() {
-    start();
     double estimate = 0;
     for (std::int32_t step = 1;; ++step) {
-      apply_(block_, kColumns);
-      const std::int32_t column = largest_column();
-      const double norm = norm_of(column);
-      if (!std::isfinite(norm)) return kInfinity;
-      if (norm <= estimate) return estimate;
-      estimate = norm;
-      if (step > kSteps || !take_signs(step > 1)) return estimate;
-      apply_transposed_(block_, kColumns);
+      std::array<double, kColumns> norms{};
+      for (std::int32_t column = 0; column < kColumns; ++column) {
+        step == 1 ? fill_start(column) : fill_unit(column);
+        norms[column] = multiply(column);
+      }
+      const std::int32_t column = largest(norms);
+      if (!std::isfinite(norms[column])) return kInfinity;
+      if (norms[column] <= estimate) return estimate;
+      estimate = norms[column];
+      if (step > kSteps || !renew_signs(step > 1)) return estimate;
       const std::int32_t best = step > 1 ? unit_[column] : -1;
-      if (!choose_units(best)) return estimate;
+      if (!multiply_signs(best)) return kInfinity;
+      if (!choose_units()) return estimate;
     }
   }
 
  private:
   static constexpr std::int32_t kColumns = 2;
 
-  [[nodiscard]] double& at(std::int32_t i, std::int32_t column) {
-    return block_[i + static_cast<std::size_t>(column) * n_];
-  }
-  [[nodiscard]] std::int8_t& sign(std::int32_t i, std::int32_t column) {
-    return signs_[i + static_cast<std::size_t>(column) * n_];
+  // The first block: the mean of all columns, and one of mixed signs.
+  void fill_start(std::int32_t column) {
+    for (double& each : x_) each = (column == 0 || (random_() & 1) != 0 ? 1. : -1.) / n_;
   }
 
-  void start() {
-    draw_signs(1);
+  void fill_unit(std::int32_t column) {
+    std::ranges::fill(x_, 0.0);
+    x_[unit_[column]] = 1;
+  }
+
+  // x := B x, and its signs. @return its norm
+  double multiply(std::int32_t column) {
+    apply_(x_, 1);
+    double norm = 0;
     for (std::int32_t i = 0; i < n_; ++i) {
-      at(i, 0) = 1. / n_;
-      at(i, 1) /= n_;
+      norm += std::abs(x_[i]);
+      signs_.set(column, i, !(x_[i] < 0));
     }
-  }
-
-  void draw_signs(std::int32_t column) {
-    for (std::int32_t i = 0; i < n_; ++i) at(i, column) = random_() & 1 ? 1 : -1;
-  }
-
-  double norm_of(std::int32_t column) {
-    double sum = 0;
-    for (std::int32_t i = 0; i < n_; ++i) sum += std::abs(at(i, column));
-    return sum;
+    return norm;
   }
 
   // One that is not finite, if there is one.
-  std::int32_t largest_column() {
-    return norm_of(1) <= norm_of(0) || !std::isfinite(norm_of(0)) ? 0 : 1;
+  static std::int32_t largest(const std::array<double, kColumns>& norms) {
+    return norms[1] <= norms[0] || !std::isfinite(norms[0]) ? 0 : 1;
   }
 
-  // block := its signs. @return false: they are those of the last step but for a factor
-  bool take_signs(bool have_last) {
-    for (double& each : block_) each = each < 0 ? -1 : 1;
-    if (have_last && repeats_last(0) && repeats_last(1)) return false;
-    const auto stale = [&](std::int32_t column) {
-      return (have_last && repeats_last(column)) || (column == 1 && columns_parallel());
+  // @return false: signs are those of the last step but for a factor
+  bool renew_signs(bool have_last) {
+    const auto repeats = [&](std::int32_t column) {
+      return have_last && (signs_.parallel(column, last_signs_, 0) ||
+                           signs_.parallel(column, last_signs_, 1));
     };
+    if (repeats(0) && repeats(1)) return false;
     for (std::int32_t column = 0; column < kColumns; ++column)
-      for (int attempt = 0; attempt < 10 && stale(column); ++attempt) draw_signs(column);
-    for (std::size_t k = 0; k < block_.size(); ++k)
-      signs_[k] = static_cast<std::int8_t>(block_[k]);
+      for (int attempt = 0; attempt < 10; ++attempt) {
+        if (!repeats(column) && !(column == 1 && signs_.parallel(0, signs_, 1))) break;
+        for (std::int32_t i = 0; i < n_; ++i) signs_.set(column, i, (random_() & 1) != 0);
+      }
     return true;
   }
 
-  bool repeats_last(std::int32_t column) {
-    for (std::int32_t last = 0; last < kColumns; ++last) {
-      std::int64_t product = 0;
-      for (std::int32_t i = 0; i < n_; ++i)
-        product += at(i, column) > 0 ? sign(i, last) : -sign(i, last);
-      if (std::abs(product) == n_) return true;
-    }
-    return false;
-  }
-
-  bool columns_parallel() {
-    std::int32_t equal = 0;
-    for (std::int32_t i = 0; i < n_; ++i) equal += at(i, 0) == at(i, 1);
-    return equal == 0 || equal == n_;
-  }
-
-  // The most that the norm may grow by towards unit vector i.
-  double gain(std::int32_t i) { return std::max(std::abs(at(i, 0)), std::abs(at(i, 1))); }
-
-  [[nodiscard]] bool seen(std::int32_t i) const {
-    return std::ranges::find(seen_, i) != seen_.end();
-  }
-
-  // block := the unit vectors of most gain that have not been tried.
-  // @return false: nothing is to be gained
-  bool choose_units(std::int32_t best) {
+  // The rows of B^T times the signs with the largest entries, and those of the rows that
+  // were tried. @return false: not finite
+  bool multiply_signs(std::int32_t best) {
+    largest_ = {};
+    tried_gain_.assign(tried_.size(), 0);
+    best_gain_ = 0;
+    has_best_ = best >= 0;
     for (std::int32_t column = 0; column < kColumns; ++column) {
-      std::int32_t chosen = -1;
+      for (std::int32_t i = 0; i < n_; ++i) x_[i] = signs_.at(column, i);
+      apply_transposed_(x_, 1);
+      if (!std::ranges::all_of(x_, [](double each) { return std::isfinite(each); }))
+        return false;
+      if (has_best_) best_gain_ = std::max(best_gain_, std::abs(x_[best]));
+      for (std::size_t k = 0; k < tried_.size(); ++k) {
+        tried_gain_[k] = std::max(tried_gain_[k], std::abs(x_[tried_[k]]));
+        x_[tried_[k]] = kInfinity;  // out of the choice
+      }
       for (std::int32_t i = 0; i < n_; ++i)
-        if ((chosen < 0 || gain(i) > gain(chosen)) && !seen(i)) chosen = i;
-      if (chosen < 0) return false;
-      if (column == 0 && !promises_more(chosen, best)) return false;
-      unit_[column] = chosen;
-      seen_.push_back(chosen);
+        if (std::isfinite(x_[i])) largest_.add({i, std::abs(x_[i])});
     }
-    std::ranges::fill(block_, 0.0);
-    for (std::int32_t column = 0; column < kColumns; ++column)
-      at(unit_[column], column) = 1;
+    std::swap(signs_, last_signs_);
     return true;
   }
 
-  bool promises_more(std::int32_t chosen, std::int32_t best) {
-    if (best >= 0 && gain(best) >= gain(chosen)) return false;
-    const auto better = [&](std::int32_t i) { return gain(i) >= gain(chosen); };
-    return std::ranges::count_if(seen_, better) < kColumns;
+  // The unit vectors of most gain that have not been tried.
+  // @return false: nothing is to be gained
+  bool choose_units() {
+    const TwoLargest::Entry first = largest_.first(), second = largest_.second();
+    if (first.index < 0 || !promises_more(first.value) || second.index < 0) return false;
+    unit_ = {first.index, second.index};
+    tried_.insert(tried_.end(), unit_.begin(), unit_.end());
+    return true;
+  }
+
+  [[nodiscard]] bool promises_more(double gain) const {
+    if (has_best_ && best_gain_ >= gain) return false;
+    return std::ranges::count_if(tried_gain_, [&](double each) { return each >= gain; }) <
+           kColumns;
   }
 
   std::int32_t n_;
   const BlockOperator& apply_;
   const BlockOperator& apply_transposed_;
-  std::vector<double> block_;
-  std::vector<std::int8_t> signs_;  // of the last step
+  std::vector<double> x_;
+  Signs signs_, last_signs_;  // of the step before
   std::array<std::int32_t, kColumns> unit_{};
-  std::vector<std::int32_t> seen_;
+  std::vector<std::int32_t> tried_;
+  // Of the last product by B^T: |entries|, over both columns.
+  TwoLargest largest_;
+  std::vector<double> tried_gain_;
+  double best_gain_ = 0;
+  bool has_best_ = false;
   std::minstd_rand random_{1};
 };
 
@@ -167,6 +223,11 @@ double estimate_norm1(std::int32_t size, const BlockOperator& apply,
                       const BlockOperator& apply_transposed) {
   if (size <= kExact) return exact_norm1(size, apply);
   return NormEstimator(size, apply, apply_transposed).run();
+}
+
+Bytes norm_estimate_bytes(std::int32_t size) {
+  // x, and four signs a row in whole words.
+  return Bytes{size} * static_cast<Bytes>(sizeof(double)) + size / 2 + 1024;
 }
 
 }  // namespace espalier::solver

@@ -142,11 +142,12 @@ Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<doub
   return Refiner(a, b, x, nrhs, solve, options).run();
 }
 
-Bytes refinement_bytes(std::int32_t size, std::int32_t nrhs,
-                       const RefineOptions& options) {
+Bytes refinement_bytes(std::int32_t size, std::int32_t nrhs, const RefineOptions& options,
+                       std::int32_t systems) {
   constexpr Bytes kPerVector = sizeof(BackwardError) + sizeof(std::size_t);
-  // The norms of independent systems are two for each row at most.
-  const Bytes vectors = checked_mul(Bytes{nrhs} + 5, size);
+  // Residuals, the best vector so far, row sums and denominators; norms of systems.
+  const Bytes vectors =
+      checked_add(checked_mul(Bytes{nrhs} + 3, size), 2 * Bytes{systems});
   const Bytes gmres =
       options.gmres_basis > 0 ? Gmres::bytes(size, options.gmres_basis) : 0;
   return checked_add(checked_mul(vectors, Bytes{sizeof(double)}),

@@ -46,8 +46,10 @@ Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<doub
                   const RefineOptions& options = {});
 
 /// The most that refine() allocates for itself:
-/// 8 n (nrhs + 5 + 2 gmres_basis + 1) bytes and a little.
+/// 8 n (nrhs + 3 + 2 gmres_basis + 1) bytes and a little.
+/// @param systems  independent ones, of GivenUnknowns
 [[nodiscard]] Bytes refinement_bytes(std::int32_t size, std::int32_t nrhs,
-                                     const RefineOptions& options = {});
+                                     const RefineOptions& options = {},
+                                     std::int32_t systems = 1);
 
 }  // namespace espalier::solver

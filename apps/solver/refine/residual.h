@@ -31,7 +31,8 @@ void residual(const MatrixPart& a, Operation operation, std::span<const double> 
               std::span<const double> b, std::span<double> r);
 
 /// bound_i := (k_i + 1) u (|op(A)| |x| + |b|)_i with k_i the entries of row i: no less
-/// than the rounding error of residual(), to first order [Hig02, section 3.5].
+/// than the rounding error of residual(), to first order [Hig02, section 3.5]. It may
+/// be b.
 void residual_rounding(const MatrixPart& a, Operation operation,
                        std::span<const double> x, std::span<const double> b,
                        std::span<double> bound);

@@ -46,7 +46,9 @@ void ScaledPermutation::solution_to_outer(std::span<const double> y,
 std::vector<std::int32_t> ScaledPermutation::inner_rows(
     std::span<const std::int64_t> rows) const {
   std::vector<std::int32_t> result;
-  if (rows.empty()) return result;
+  if (rows.empty() || kFewRows * std::ssize(rows) > std::ssize(permutation_))
+    return result;
+  result.reserve(rows.size());
   std::vector<std::int8_t> wanted(permutation_.size(), 0);
   for (const std::int64_t r : rows) wanted[static_cast<std::size_t>(r)] = 1;
   for (std::size_t k = 0; k < permutation_.size(); ++k) {
@@ -58,11 +60,11 @@ std::vector<std::int32_t> ScaledPermutation::inner_rows(
 }
 
 std::vector<double> ScaledPermutation::solution_scale() const {
-  if (prepared_.row_scale.empty()) return {};
   return transposed_ ? inner_row_scale() : inner_column_scale();
 }
 
 std::vector<double> ScaledPermutation::inner_row_scale() const {
+  if (prepared_.row_scale.empty()) return {};
   std::vector<double> scale(permutation_.size() * parts_);
   for_each_number(
       [&](std::int32_t k, std::int32_t j, const auto&) { scale[k] = row_scale(row(j)); });
@@ -70,6 +72,7 @@ std::vector<double> ScaledPermutation::inner_row_scale() const {
 }
 
 std::vector<double> ScaledPermutation::inner_column_scale() const {
+  if (prepared_.row_scale.empty()) return {};
   std::vector<double> scale(permutation_.size() * parts_);
   for_each_number([&](std::int32_t k, std::int32_t j, const auto&) {
     scale[k] = column_scale(permutation_[j]);

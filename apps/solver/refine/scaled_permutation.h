@@ -30,7 +30,9 @@ class ScaledPermutation {
   /// y from x; x from y.
   void solution_to_inner(std::span<const double> x, std::span<double> y) const;
   void solution_to_outer(std::span<const double> y, std::span<double> x) const;
-  /// Places in c of the given rows of b, increasing.
+  /// Places in c of the given rows of b, increasing; empty: anywhere, as of more than one
+  /// row in kFewRows, which are no help.
+  static constexpr std::int64_t kFewRows = 8;
   [[nodiscard]] std::vector<std::int32_t> inner_rows(
       std::span<const std::int64_t> rows) const;
   /// What y is multiplied by to become x, in the order of y, for each of its parts;

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <complex>
+#include <map>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "solver/support/random_matrices.h"
@@ -27,6 +30,19 @@ std::vector<double> dense(const SquareMatrix& matrix) {
     }
   }
   return result;
+}
+
+// Both triangles, by row and column.
+std::map<std::pair<std::int32_t, std::int32_t>, std::complex<double>> complex_entries(
+    const SquareMatrix& matrix) {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::complex<double>> entries;
+  for (std::int32_t j = 0; j < matrix.size(); ++j)
+    for (auto k = matrix.lower.column_start[j]; k < matrix.lower.column_start[j + 1];
+         ++k) {
+      entries[{matrix.lower.row[k], j}] = matrix.entry<std::complex<double>>(k);
+      entries[{j, matrix.lower.row[k]}] = matrix.opposite<std::complex<double>>(k);
+    }
+  return entries;
 }
 
 // 1 2 .                    7 . .
@@ -74,6 +90,50 @@ TEST(Permute, EqualsTheDensePermutation) {
                          result.lower.row.begin() + result.lower.column_start[i + 1]));
     }
   }
+}
+
+// A complex matrix is a real one and an imaginary one, moved alike; there and back again
+// it is what it was.
+TEST(Permute, MovesComplexNumbers) {
+  std::mt19937 random(21);
+  for (const ComplexSymmetry symmetry :
+       {ComplexSymmetry::kGeneral, ComplexSymmetry::kSymmetric,
+        ComplexSymmetry::kHermitian})
+    for (int instance = 0; instance < 100; ++instance) {
+      SquareMatrix matrix{random_matrix(random, 20), {}};
+      matrix.complex = symmetry;
+      const auto draw_all = [&](std::size_t count) {
+        std::vector<double> values(count);
+        for (double& each : values) each = static_cast<double>(random() % 19) - 9;
+        return values;
+      };
+      const std::size_t entries = matrix.lower.value.size();
+      matrix.lower_imaginary = draw_all(entries);
+      if (symmetry == ComplexSymmetry::kGeneral) {
+        matrix.upper = draw_all(entries);
+        matrix.upper_imaginary = draw_all(entries);
+      }
+      for (std::int32_t j = 0; j < matrix.size(); ++j)
+        for (auto k = matrix.lower.column_start[j]; k < matrix.lower.column_start[j + 1];
+             ++k) {
+          if (matrix.lower.row[k] != j) continue;
+          if (symmetry == ComplexSymmetry::kHermitian) matrix.lower_imaginary[k] = 0;
+          if (symmetry != ComplexSymmetry::kGeneral) continue;
+          matrix.upper[k] = matrix.lower.value[k];
+          matrix.upper_imaginary[k] = matrix.lower_imaginary[k];
+        }
+      Ints order(matrix.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::shuffle(order.begin(), order.end(), random);
+      const SquareMatrix result = permuted(matrix, order);
+      ASSERT_EQ(result.complex, matrix.complex);
+      const auto before = complex_entries(matrix), after = complex_entries(result);
+      ASSERT_EQ(before.size(), after.size());
+      for (const auto& [place, value] : after)
+        ASSERT_EQ(value, before.at({order[place.first], order[place.second]}));
+      const SquareMatrix back = permuted(result, inverse_permutation(order));
+      ASSERT_EQ(complex_entries(back), before);
+    }
 }
 
 }  // namespace

@@ -169,7 +169,9 @@ int espalier_solver_least(const espalier_solver* solver, int64_t* in_core,
                           int64_t* out_of_core) {
   return guarded([&] {
     const espalier_solver& handle = need(solver, "solver");
-    const Solver& inner = handle.factoring();
+    Solver& inner = handle.factoring();
+    if (handle.processes == nullptr && !handle.planned && !handle.factored)
+      inner.settle_order();
     need(in_core, "in_core") = inner.least();
     if (out_of_core != nullptr)
       *out_of_core = inner.spills() ? inner.least_out_of_core() : std::int64_t{-1};
@@ -187,8 +189,10 @@ int espalier_solver_plan(espalier_solver* solver, int64_t bound) {
     if (bound < 0) return fail(EINVAL, fmt::format("a bound of {} bytes", bound));
     std::optional<Bytes> wanted;
     if (bound != INT64_MAX) wanted = bound;
-    if (bound == ESPALIER_SOLVER_MEMORY_LEAST)
+    if (bound == ESPALIER_SOLVER_MEMORY_LEAST) {
+      handle.factoring().settle_order();
       wanted = handle.factoring().least_for_plan();
+    }
     handle.planned = handle.factored = false;
     const auto planned = handle.factoring().plan(wanted);
     if (!planned) return fail(ENOMEM, planned.error().message());

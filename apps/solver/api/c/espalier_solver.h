@@ -214,14 +214,19 @@ ESPALIER_SOLVER_API int espalier_solver_create(espalier_solver** solver,
 ESPALIER_SOLVER_API void espalier_solver_destroy(espalier_solver* solver);
 
 /**
- * The least bounds in bytes that plan() accepts in this process.
+ * The least bounds in bytes that plan() accepts in this process. Before the first plan(),
+ * where the order of elimination was left to this library and another one may do with
+ * less memory, that one is tried, once: the matrix is analysed again for it. Of a
+ * communicator: in the order at hand.
  * @param out_of_core  if not NULL, with the directory of the options; -1: there is none
  */
 ESPALIER_SOLVER_API int espalier_solver_least(const espalier_solver* solver,
                                               int64_t* in_core, int64_t* out_of_core);
 
 /**
- * Plans the factorisation inside a bound. A factor that there was is given up.
+ * Plans the factorisation inside a bound. A factor that there was is given up. Where the
+ * order of elimination was left to this library and the bound does not suffice for it,
+ * another one is tried, once, as for espalier_solver_least().
  *
  * With a budget, a lease is taken of what the bound leaves beside what was resident when
  * the solver was made, or of all that is left of the budget where that is less; it is

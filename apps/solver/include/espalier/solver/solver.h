@@ -36,6 +36,15 @@ ESPALIER_SOLVER_EXPORT void check(const SolverOptions& options);
 [[nodiscard]] ESPALIER_SOLVER_EXPORT Bytes analysis_bytes(std::int64_t order,
                                                           std::int64_t entries);
 
+/// An order of elimination that was weighed against another one: see
+/// Solver::settle_order().
+struct TriedOrdering {
+  OrderingKind kind = OrderingKind::kAuto;
+  Bytes least =
+      0;  ///< about, of one that was not taken: that of Solver::least_for_plan()
+  bool taken = false;
+};
+
 /// A sparse system, real or complex, from the matrix to solutions, inside a bound on the
 /// resident set of the process. Phases in order: construction analyses; plan();
 /// factorise(); solve() any number of times; plan() and factorise() again within another
@@ -121,7 +130,20 @@ class ESPALIER_SOLVER_EXPORT Solver {
   /// when this is first asked for, or by plan() with a bound: panels that are there by
   /// then are not in the baseline, but they are in the peak.
   [[nodiscard]] const MemoryAccount& memory() const;
-  /// Least bound that suffices, in core.
+  /// Where SolverOptions left the order of elimination to OrderingKind::kAuto, which
+  /// knows times alone, and another order may do with less memory: tries that one too,
+  /// once, and keeps the one of lesser need. The matrix is analysed a second time for it,
+  /// and a factor that there was is given up. Not tried: with a budget, a Schur
+  /// complement, where the system needs little, after the first plan on several
+  /// processes, and where the analysis might need more than it may save.
+  ///
+  /// plan() does so by itself for a bound that does not suffice; who is going to ask for
+  /// least() calls this before. Collective.
+  /// @param bound  only where the order at hand does not fit in it; none: in any case
+  void settle_order(std::optional<Bytes> bound = {});
+  /// The order that kAuto took at first and the other one; empty: none was tried.
+  [[nodiscard]] const std::vector<TriedOrdering>& orderings_tried() const;
+  /// Least bound that suffices, in core, in the order at hand.
   [[nodiscard]] Bytes least() const;
   /// The same out of core, where a directory was given.
   [[nodiscard]] Bytes least_out_of_core() const;
