@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -71,6 +73,19 @@ Entries singular(int n) {
     matrix.add(i, i, i == 0 || i == n - 1 ? 1 : 2);
     if (i + 1 < n) matrix.add(i + 1, i, -1);
   }
+  return matrix;
+}
+
+// That of a tree whose vertices hang on one of the three before them.
+Entries tree_laplacian(int n, std::mt19937& random) {
+  Entries matrix{n, {}};
+  std::vector<int> degree(static_cast<std::size_t>(n), 0);
+  for (int i = 1; i < n; ++i) {
+    const int parent = i - 1 - static_cast<int>(random() % std::min(i, 3));
+    matrix.add(i, parent, -1);
+    ++degree[i], ++degree[parent];
+  }
+  for (int i = 0; i < n; ++i) matrix.add(i, i, degree[i]);
   return matrix;
 }
 
@@ -222,6 +237,29 @@ TEST(SolveKinds, SaysThatAMatrixIsSingular) {
     const Outcome none = solve_for(outside);
     expect_says(none, "the right-hand side seems to be outside the range");
     expect_says(none, "not to be trusted: backward error");
+  }
+}
+
+// Laplacians of random trees: b is in the range where it sums to zero. Rounding in the
+// scaled system leaves of it what has no solution, in a row of small unknowns.
+TEST(SolveKinds, TellsWhetherASingularSystemHasASolution) {
+  std::mt19937 random(1);
+  for (int instance = 0; instance < 12; ++instance) {
+    const auto size = static_cast<std::int32_t>(10 + random() % 60);
+    const TemporaryFile matrix(tree_laplacian(size, random).text("symmetric"));
+    std::vector<double> sides(static_cast<std::size_t>(size), 0.0);
+    sides[random() % 5] = 1;
+    const TemporaryFile outside(array_text(size, sides));
+    sides[5 + random() % 5] = -1;
+    const TemporaryFile inside(array_text(size, sides));
+    for (const char* kind : {"symmetric", "general"}) {
+      SCOPED_TRACE(fmt::format("instance {}, {}", instance, kind));
+      const auto solve_for = [&](const TemporaryFile& rhs) {
+        return solve({matrix.path(), "--kind", kind, "--rhs", rhs.path()});
+      };
+      expect_says(solve_for(inside), "the solution is one of many");
+      expect_says(solve_for(outside), "seems to be outside the range");
+    }
   }
 }
 

@@ -406,6 +406,8 @@ void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
   for (std::size_t k = 0; k < b.size(); k += n) {
     const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
     map.solution_to_outer(found, b.subspan(k, n));
+    if (singular() && leaves_a_part(side, found, operation))
+      solution.doubts.backward_error = true;
     if (needs_estimate(side, found, one.strict))
       estimate(side, found, operation, most, refining_options.given, solution);
   }

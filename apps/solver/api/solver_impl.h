@@ -220,6 +220,9 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                 std::int32_t most, const GivenUnknowns& given, Solution& solution);
   [[nodiscard]] bool needs_estimate(std::span<const double> b, std::span<const double> x,
                                     double strict) const;
+  [[nodiscard]] bool leaves_a_part(std::span<const double> b, std::span<const double> x,
+                                   Operation operation) const;
+  [[nodiscard]] bool is_rough() const;
   void judge(Solution& solution) const;
 
   SolverOptions options_;

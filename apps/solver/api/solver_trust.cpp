@@ -24,6 +24,8 @@ constexpr double kMostDoubtful = 1e-3, kMostDoubtfulOfRough = 0.1;
 // Tiles may lose so much of the norm together, as a multiple of what one may.
 constexpr double kLossOfTiles = 100;
 constexpr double kHugeSolution = 1e10;
+// Part of b that a singular matrix may leave in the norm, of a b in its range.
+constexpr double kLeftByRounding = 1e-6;
 // BackwardError::strict above which the rows that it is of are not solved for certain.
 constexpr double kExcused = 1e-12;
 // Backward error above which a solve says nothing of the inverse.
@@ -44,6 +46,12 @@ bool has_less_than(const MatrixPart& a, double size) {
 
 Operation other_of(Operation operation) {
   return operation == Operation::kPlain ? Operation::kTransposed : Operation::kPlain;
+}
+
+double norm(std::span<const double> v) {
+  double largest = 0;
+  for (const double each : v) largest = std::max(largest, std::abs(each));
+  return largest;
 }
 
 // A pair of singletons is (0 a; a d), with one negative eigenvalue, and was factored as
@@ -217,11 +225,6 @@ bool Solver::Impl::needs_estimate(std::span<const double> b, std::span<const dou
   if (singular()) return false;  // not to be trusted as it is
   if (facts_.perturbed || facts_.doubtful) return true;
   if (options_.precision == Precision::kSingle && !options_.refine) return true;
-  const auto norm = [](std::span<const double> v) {
-    double largest = 0;
-    for (const double each : v) largest = std::max(largest, std::abs(each));
-    return largest;
-  };
   return largest_entry_ * norm(x) > kHugeSolution * norm(b);
 }
 
@@ -281,12 +284,30 @@ void Solver::Impl::estimate(std::span<double> b, std::span<double> x, Operation 
   solution.errors = worst;
 }
 
+// Of a singular matrix: whether b seems to have a part outside of its range. The error
+// row by row does not tell: what rounding leaves of b ends in the row of the pivot that
+// replaced a zero, where the unknown is as small as that.
+bool Solver::Impl::leaves_a_part(std::span<const double> b, std::span<const double> x,
+                                 Operation operation) const {
+  std::vector<double> r(b.size());
+  residual(matrix(), operation, x, b, r);
+  const bool finite =
+      std::ranges::all_of(x, [](double each) { return std::isfinite(each); });
+  return !finite ||
+         norm(r) > std::max(kLeftByRounding, good_backward_error(is_rough())) * norm(b);
+}
+
+// As good as a factor in single precision is, and no better.
+bool Solver::Impl::is_rough() const {
+  return options_.precision == Precision::kSingle && !options_.refine;
+}
+
 void Solver::Impl::judge(Solution& solution) const {
-  const bool rough = options_.precision == Precision::kSingle && !options_.refine;
+  const double error = solution.refinement.backward_error;
+  const bool left = solution.doubts.backward_error || !std::isfinite(error);
   solution.doubts = {
       .singular = singular(),
-      .backward_error =
-          !(solution.refinement.backward_error <= good_backward_error(rough)),
+      .backward_error = singular() ? left : !(error <= good_backward_error(is_rough())),
       .forward_error = solution.errors &&
                        !(solution.errors->forward_error_bound <= kGoodForwardError)};
 }

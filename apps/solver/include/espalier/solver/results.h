@@ -86,7 +86,7 @@ inline constexpr double kGoodForwardError = 0.1;
 struct Doubts {
   /// The matrix is singular to working precision: there are many solutions, or none.
   bool singular = false;
-  bool backward_error = false;  ///< above good_backward_error(), or not a number
+  bool backward_error = false;  ///< above good_backward_error(); singular: b is not met
   bool forward_error = false;   ///< its bound is above kGoodForwardError, likewise
 
   [[nodiscard]] bool any() const { return singular || backward_error || forward_error; }
