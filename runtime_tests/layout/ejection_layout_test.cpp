@@ -12,7 +12,9 @@
 namespace espalier {
 namespace {
 
+using support::above_its_load;
 using support::describe;
+using support::none_empty;
 using support::random_buffers;
 
 constexpr std::int64_t kMoves = 20'000;
@@ -35,16 +37,7 @@ bool finds(const BufferSet& buffers, Bytes capacity_bytes, std::uint64_t seed = 
 }
 
 TEST(EjectionLayout, FindsAnOptimumAboveTheLoad) {
-  const BufferSet buffers({{0, 1, 3},
-                           {0, 2, 4},
-                           {1, 3, 2},
-                           {2, 3, 2},
-                           {1, 4, 1},
-                           {2, 4, 2},
-                           {4, 5, 3},
-                           {0, 6, 2},
-                           {3, 6, 4},
-                           {5, 6, 3}});
+  const BufferSet buffers = above_its_load();
   EXPECT_FALSE(finds(buffers, 8));  // below the load
   EXPECT_FALSE(finds(buffers, 9));
   EXPECT_TRUE(finds(buffers, 10));
@@ -53,10 +46,7 @@ TEST(EjectionLayout, FindsAnOptimumAboveTheLoad) {
 TEST(EjectionLayout, FindsWhatBruteForceFinds) {
   std::mt19937 random(8);
   for (int instance = 0; instance < 500; ++instance) {
-    BufferSet buffers = random_buffers(random, 1 + random() % 7, 8, 6);
-    std::vector<Buffer> positive(buffers.buffers().begin(), buffers.buffers().end());
-    for (Buffer& buffer : positive) ++buffer.size;
-    buffers = BufferSet(positive);
+    const BufferSet buffers = none_empty(random_buffers(random, 1 + random() % 7, 8, 6));
     const Bytes least = support::ExhaustiveLayout(buffers).least();
     ASSERT_TRUE(finds(buffers, least)) << describe(buffers);
     if (instance < 50) {
@@ -81,10 +71,8 @@ TEST(EjectionLayout, FillsColumnsToTheLastByte) {
 
 TEST(EjectionLayout, GoesOnWhereItStopped) {
   std::mt19937 random(10);
-  const BufferSet buffers = random_buffers(random, 40, 20, 50);
-  std::vector<Buffer> positive(buffers.buffers().begin(), buffers.buffers().end());
-  for (Buffer& buffer : positive) ++buffer.size;
-  const Pieces pieces = pieces_of(positive, 1);
+  const BufferSet buffers = none_empty(random_buffers(random, 40, 20, 50));
+  const Pieces pieces = pieces_of(buffers.buffers(), 1);
   const Bytes least = load(pieces);
   const LayoutOptions options;
   LayoutBudget budget(options);

@@ -13,22 +13,9 @@
 namespace espalier {
 namespace {
 
+using support::above_its_load;
 using support::describe;
 using support::random_buffers;
-
-// Ten buffers whose load is 9, and that need 10.
-BufferSet above_its_load() {
-  return BufferSet({{0, 1, 3},
-                    {0, 2, 4},
-                    {1, 3, 2},
-                    {2, 3, 2},
-                    {1, 4, 1},
-                    {2, 4, 2},
-                    {4, 5, 3},
-                    {0, 6, 2},
-                    {3, 6, 4},
-                    {5, 6, 3}});
-}
 
 // Validated, and with the capacity of its evaluation.
 Layout checked(const BufferSet& buffers, const LayoutOptions& options = {}) {

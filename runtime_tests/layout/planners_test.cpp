@@ -188,10 +188,8 @@ TEST(Decompose, PeelsAndCutsAgainAndAgain) {
 TEST(ExactLayout, DecidesWhatBruteForceDecides) {
   std::mt19937 random(4);
   for (int instance = 0; instance < 1000; ++instance) {
-    BufferSet buffers = random_buffers(random, 1 + random() % 7, 8, 6);
-    std::vector<Buffer> positive(buffers.buffers().begin(), buffers.buffers().end());
-    for (Buffer& buffer : positive) ++buffer.size;
-    buffers = BufferSet(positive);
+    const BufferSet buffers =
+        support::none_empty(random_buffers(random, 1 + random() % 7, 8, 6));
     const Bytes least = support::ExhaustiveLayout(buffers).least();
     const Pieces pieces = pieces_of(buffers.buffers(), 1);
     const LayoutOptions options;

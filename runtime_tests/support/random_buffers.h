@@ -4,6 +4,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "espalier/model/buffer_set.h"
@@ -23,6 +24,27 @@ inline BufferSet random_buffers(std::mt19937& random, std::size_t count,
     buffer.size = below(largest + 1);
   }
   return BufferSet(std::move(buffers));
+}
+
+/// The same lifetimes, each size one more: none is empty.
+inline BufferSet none_empty(const BufferSet& buffers) {
+  std::vector<Buffer> larger(buffers.buffers().begin(), buffers.buffers().end());
+  for (Buffer& buffer : larger) ++buffer.size;
+  return BufferSet(std::move(larger));
+}
+
+/// Ten buffers whose load is 9, and that need 10.
+inline BufferSet above_its_load() {
+  return BufferSet({{0, 1, 3},
+                    {0, 2, 4},
+                    {1, 3, 2},
+                    {2, 3, 2},
+                    {1, 4, 1},
+                    {2, 4, 2},
+                    {4, 5, 3},
+                    {0, 6, 2},
+                    {3, 6, 4},
+                    {5, 6, 3}});
 }
 
 /// "[0,2)3 [1,4)1"

@@ -14,6 +14,7 @@
 #include "solver/api/solver_processes.h"
 #include "solver/matrix/check_matrix.h"
 #include "solver/matrix/kind_of.h"
+#include "solver/matrix/largest_modulus.h"
 #include "solver/memory/process_memory.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
@@ -29,18 +30,6 @@ SolverOptions on_runtime(SolverOptions options, const Runtime* runtime) {
   options.workers = runtime->workers();
   options.scheduler = runtime->scheduler();
   return options;
-}
-
-// In lanes that a processor compares side by side.
-double largest_modulus(std::span<const double> values) {
-  constexpr std::size_t kLanes = 8;
-  double lane[kLanes] = {};
-  std::size_t k = 0;
-  for (; k + kLanes <= values.size(); k += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l)
-      lane[l] = std::max(lane[l], std::abs(values[k + l]));
-  for (; k < values.size(); ++k) lane[0] = std::max(lane[0], std::abs(values[k]));
-  return *std::ranges::max_element(lane);
 }
 
 InvalidInput low_rank_needs_cholesky(double tolerance) {

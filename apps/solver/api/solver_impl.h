@@ -133,7 +133,6 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void build_together(FactorKind kind);
   void try_other_order_together();
   void list_mappings();
-  void list_mappings_again();
   void evaluate(TreeMapping&& mapping);
   void foresee_baselines();
   void take(const TreeMapping& mapping);

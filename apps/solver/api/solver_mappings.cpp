@@ -41,9 +41,12 @@ Bytes Solver::Impl::matrix_bytes() const {
   return entries * entry;
 }
 
-// Ways to map the tree, and what each of them needs here.
+// After the analysis: ways to map the tree, and what each of them needs here.
 void Solver::Impl::list_mappings() {
   Processes& all = *processes_;
+  all.candidates.clear();
+  trim_heap();
+  memory_.analysis_peak = peak_resident_bytes();
   all.entries_before = entries_before_columns(all.communicator, analysis_.permuted,
                                               analysis_.symbolic.size);
   all.sequential_least = least_bound(all.whole.tasks, OrderKind::kLiu);
@@ -62,14 +65,6 @@ const MemoryAccount& Solver::Impl::Processes::least_account(
     Bytes (MemoryAccount::*needed)() const) const {
   const auto needs = [needed](const Candidate& each) { return (each.account.*needed)(); };
   return std::ranges::min_element(candidates, {}, needs)->account;
-}
-
-// After an analysis that was not foreseen.
-void Solver::Impl::list_mappings_again() {
-  processes_->candidates.clear();
-  trim_heap();
-  memory_.analysis_peak = peak_resident_bytes();
-  list_mappings();
 }
 
 void Solver::Impl::evaluate(TreeMapping&& mapping) {

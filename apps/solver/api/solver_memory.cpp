@@ -243,13 +243,12 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
     measure();
     settle_order(bound);
   }
-  const bool spill = !options_.out_of_core.empty();
   if (bound && *bound < needed_for_plan()) {
-    return tl::make_unexpected(
-        Infeasible{.reason = Infeasible::Reason::kNoneFound,
-                   .bound_bytes = *bound,
-                   .least_bytes = spill ? memory_.least_out_of_core() : memory_.least(),
-                   .lower_bound_bytes = memory_.baseline});
+    return tl::make_unexpected(Infeasible{
+        .reason = Infeasible::Reason::kNoneFound,
+        .bound_bytes = *bound,
+        .least_bytes = spills() ? memory_.least_out_of_core() : memory_.least(),
+        .lower_bound_bytes = memory_.baseline});
   }
   release_plan();
   if (options_.budget) {
@@ -262,7 +261,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   file_.reset();
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
-  if (spill) spill_to(tree_bound);
+  if (spills()) spill_to(tree_bound);
   planned_ = true;
   if (whole_ || !runtime_->espalier()) return {};
   plan_ =

@@ -18,22 +18,11 @@ namespace {
 // structure that is found, beside the first one.
 constexpr Bytes kOrderingPerEntry = 32, kOrderingPerRow = 64;
 
-// result[k] = of[step[k]]: an order after another one.
-std::vector<std::int32_t> after(const std::vector<std::int32_t>& of,
-                                const std::vector<std::int32_t>& step) {
-  std::vector<std::int32_t> result(step.size());
-  for (std::size_t k = 0; k < step.size(); ++k) result[k] = of[step[k]];
-  return result;
-}
-
 // Partners by their numbers in an order.
 std::vector<std::int32_t> renumbered(const std::vector<std::int32_t>& partner,
                                      const std::vector<std::int32_t>& order) {
   if (partner.empty()) return {};
-  const std::vector<std::int32_t> place = inverse_permutation(order);
-  std::vector<std::int32_t> result(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) result[k] = place[partner[order[k]]];
-  return result;
+  return composed(inverse_permutation(order), composed(partner, order));
 }
 
 }  // namespace
@@ -86,7 +75,7 @@ Analysis Solver::Impl::analyse_again(OrderingKind ordering) const {
 // The matrix follows: `next` is an analysis of it in the order of the one at hand.
 void Solver::Impl::take_analysis(Analysis&& next) {
   const std::vector<std::int32_t> step = next.symbolic.permutation;
-  next.symbolic.permutation = after(analysis_.symbolic.permutation, step);
+  next.symbolic.permutation = composed(analysis_.symbolic.permutation, step);
   next.permuted = permuted(std::exchange(analysis_.permuted, {}), step);
   if (!analysis_.form.empty())
     next.form = block_form(next.symbolic,
@@ -101,11 +90,11 @@ void Solver::Impl::try_other_order() {
   release_plan();
   const OrderingKind first = *analysis_.seconds.ordering_taken;
   tried_.push_back({first, least_for_plan(), true});
+  const Bytes before = least_inside();
   Analysis next = analyse_again(*other_ordering(first, analysis_.symbolic.size));
   std::swap(analysis_.symbolic, next.symbolic);
   AssemblyTree tree = std::exchange(tree_, {});
   const MemoryAccount account_before = memory_;
-  const Bytes before = least_inside();
   build(tree.kind);
   account();
   tried_.push_back({*next.seconds.ordering_taken, least_for_plan(), false});
@@ -131,17 +120,15 @@ void Solver::Impl::try_other_order_together() {
   Communicator& communicator = all.communicator;
   const OrderingKind first = *analysis_.seconds.ordering_taken;
   const OrderingKind other = *other_ordering(first, analysis_.symbolic.size);
-  const auto least = [&] {
-    return spills() ? std::min(all.least, all.least_out_of_core) : all.least;
-  };
-  tried_.push_back({first, least(), true});
+  const Bytes least = least_for_plan();
+  tried_.push_back({first, least, true});
   release_plan();
   bool better = false;
   if (communicator.rank() == 0) {
     Analysis next = analyse_again(other);
     const Bytes there = least_bound(tree_of_all(next.symbolic).tasks, OrderKind::kLiu);
     better = there < all.sequential_least;
-    tried_.push_back({other, least() + there - all.sequential_least, false});
+    tried_.push_back({other, least + there - all.sequential_least, false});
     if (better) take_analysis(std::move(next));
   }
   broadcast_value(communicator, better);
@@ -150,11 +137,11 @@ void Solver::Impl::try_other_order_together() {
     broadcast(communicator, analysis_.symbolic);
     build_together(tree_.kind);
   }
-  list_mappings_again();
+  list_mappings();
   tried_.resize(2, {other, 0, false});
   if (better) {
     std::swap(tried_[0].taken, tried_[1].taken);
-    tried_[1].least = least();
+    tried_[1].least = least_for_plan();
   }
   broadcast_value(communicator, tried_[1].least);
   analyse_seconds_ += since(start);

@@ -127,8 +127,6 @@ void Solver::Impl::open_channel() {
   }
   numeric_ = make_cluster_numeric(
       options_.precision, {communicator, *processes_->channel, processes_->distribution});
-  trim_heap();
-  memory_.analysis_peak = peak_resident_bytes();
 }
 
 void Solver::Impl::close_channel() {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "solver/api/solver_impl.h"
+#include "solver/matrix/largest_modulus.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
 
@@ -41,8 +42,8 @@ void orthonormalise(std::span<double> basis, std::size_t n, std::minstd_rand* ra
   for (std::size_t k = 0; k < basis.size(); k += n) {
     const auto own = basis.subspan(k, n);
     for (int pass = 0; pass < kPasses;) {
-      double largest = 0, before = 0, norm = 0;
-      for (const double each : own) largest = std::max(largest, std::abs(each));
+      const double largest = largest_modulus(own);
+      double before = 0, norm = 0;
       if (largest > 0 && std::isfinite(largest)) {
         for (double& each : own) each /= largest;
         before = std::sqrt(dot(own, own));
@@ -77,8 +78,7 @@ double null_error(const MatrixPart& a, Operation operation, std::span<const doub
     const auto x = basis.subspan(k, n);
     const std::span<double> product = products.subspan(k, n);
     multiply(a, operation, x, product);
-    double largest = 0;
-    for (const double each : x) largest = std::max(largest, std::abs(each));
+    const double largest = largest_modulus(x);
     for (std::size_t i = 0; i < n; ++i)
       if (!(std::abs(product[i]) <= worst * sums[i] * largest))
         worst = std::abs(product[i]) / (sums[i] * largest);

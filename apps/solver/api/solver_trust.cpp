@@ -7,6 +7,7 @@
 
 #include "espalier/machine/blas_kernel.h"
 #include "solver/api/solver_impl.h"
+#include "solver/matrix/largest_modulus.h"
 #include "solver/memory/process_memory.h"
 #include "solver/refine/condition.h"
 #include "solver/refine/residual.h"
@@ -46,12 +47,6 @@ bool has_less_than(const MatrixPart& a, double size) {
 
 Operation other_of(Operation operation) {
   return operation == Operation::kPlain ? Operation::kTransposed : Operation::kPlain;
-}
-
-double norm(std::span<const double> v) {
-  double largest = 0;
-  for (const double each : v) largest = std::max(largest, std::abs(each));
-  return largest;
 }
 
 // A pair of singletons is (0 a; a d), with one negative eigenvalue, and was factored as
@@ -224,8 +219,8 @@ bool Solver::Impl::needs_estimate(std::span<const double> b, std::span<const dou
   if (options_.estimate_errors || strict > kExcused) return true;
   if (singular()) return false;  // not to be trusted as it is
   if (facts_.perturbed || facts_.doubtful) return true;
-  if (options_.precision == Precision::kSingle && !options_.refine) return true;
-  return largest_entry_ * norm(x) > kHugeSolution * norm(b);
+  if (is_rough()) return true;
+  return largest_entry_ * largest_modulus(x) > kHugeSolution * largest_modulus(b);
 }
 
 // What replaced a pivot must not be more than all there was in its row or column: the
@@ -293,8 +288,8 @@ bool Solver::Impl::leaves_a_part(std::span<const double> b, std::span<const doub
   residual(matrix(), operation, x, b, r);
   const bool finite =
       std::ranges::all_of(x, [](double each) { return std::isfinite(each); });
-  return !finite ||
-         norm(r) > std::max(kLeftByRounding, good_backward_error(is_rough())) * norm(b);
+  const double left = std::max(kLeftByRounding, good_backward_error(is_rough()));
+  return !finite || largest_modulus(r) > left * largest_modulus(b);
 }
 
 // As good as a factor in single precision is, and no better.

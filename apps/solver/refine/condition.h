@@ -25,7 +25,7 @@ struct ErrorEstimateOptions {
 ///
 /// @param b  overwritten
 /// @param y  not read any more when the first solve begins
-/// @param solve, solve_transposed  a vector := op(B)^-1, op(B)^-T times it
+/// @param solve, solve_transposed  as estimate_norm1() has them, op(B)^-1 and op(B)^-T
 /// @par Memory  estimate_errors_bytes(), allocated inside
 [[nodiscard]] ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<double> b,
                                             std::span<const double> y,

@@ -12,7 +12,8 @@ namespace espalier::solver {
 /// after the other. The vectors drawn at random are the same in every run. Exact up to
 /// order 4; infinite when a product is not finite.
 ///
-/// @param apply, apply_transposed  a vector := B times it, B^T times it
+/// @param apply, apply_transposed  a vector := B times it, B^T times it; up to order 4
+///        a block of as many
 /// @par Cost    at most 12 products of B and 10 of B^T with a vector; mostly 4 of each
 /// @par Memory  norm_estimate_bytes()
 [[nodiscard]] double estimate_norm1(std::int32_t size, const BlockOperator& apply,

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "solver/matrix/largest_modulus.h"
+
 namespace espalier::solver {
 namespace {
 
@@ -80,8 +82,7 @@ void balance(std::span<double> row_log, std::span<double> column_log) {
 }
 
 double uniform_log(std::span<const double> values) {
-  double largest = 0;
-  for (const double value : values) largest = std::max(largest, std::abs(value));
+  const double largest = largest_modulus(values);
   const bool far = largest > kFarFromOne || largest < 1 / kFarFromOne;
   return far && largest > 0 ? -std::log2(largest) : 0;
 }

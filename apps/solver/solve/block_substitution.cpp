@@ -4,6 +4,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "solver/matrix/largest_modulus.h"
+
 namespace espalier::solver {
 namespace {
 
@@ -71,9 +73,7 @@ Vectors<T> BlockSubstitution<T>::load(Range range, std::span<double> block,
   if constexpr (kConverts<T>) {
     for (std::int32_t v = 0; v < nrhs; ++v) {
       const double* const b = block.data() + v * size_;
-      double largest = 0;
-      for (std::int32_t j = range.begin; j < range.end; ++j)
-        largest = std::max(largest, std::abs(b[j]));
+      const double largest = largest_modulus({b + range.begin, b + range.end});
       exponent_[v] = 0;
       if (largest > 0 && std::isfinite(largest)) std::frexp(largest, &exponent_[v]);
       T* const to = side_.data() + v * size_;
