@@ -340,9 +340,10 @@ class Cases {
     if (cluster_.smallest(holds ? 1 : 0) == 0 && !holds)
       cluster_.fail(3, fmt::format("kind {}: does not hold: {}", int(kind_), what));
   }
-  // With little of what is left for the differences between runs.
+  // With half of what is left for the differences between runs: buffers of MPI that come
+  // with the first large messages have taken over a quarter.
   static Bytes tight(const Solver& solver) {
-    return solver.least_out_of_core() - ProcessAccount::kRunToRun * 3 / 4;
+    return solver.least_out_of_core() - ProcessAccount::kRunToRun / 2;
   }
   static bool same(const std::vector<double>& a, const std::vector<double>& b) {
     return a.size() == b.size() &&
