@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -28,13 +30,16 @@ class Assignment {
         pair_(matrix.size, kNone),
         distance_(matrix.size, kInfinity),
         came_from_(matrix.size, kNone),
-        state_(matrix.size, State::kUnseen) {
+        state_(matrix.size, State::kUnseen),
+        death_(matrix.size, 0) {
     set_costs();
     match_cheaply();
     for (std::int32_t column = 0; column < a_.size; ++column) {
       if (pair_[column] == kNone) augment(column);
     }
+    if (deaths_ == 0) return;
     lower_dead_rows();
+    raise_unmatched();
   }
 
   [[nodiscard]] Matching result() const;
@@ -52,6 +57,7 @@ class Assignment {
   void update_duals(std::int32_t root);
   void follow_back();
   void lower_dead_rows();
+  void raise_unmatched();
 
   [[nodiscard]] std::int64_t begin(std::int32_t column) const {
     return a_.column_start[column];
@@ -80,6 +86,8 @@ class Assignment {
   std::vector<double> distance_;
   std::vector<std::int64_t> came_from_;  // nonzero by which a row was reached
   std::vector<State> state_;
+  std::vector<std::int32_t> death_;            // of a row: the number of its search, or 0
+  std::int32_t deaths_ = 0;                    // searches without a path
   std::vector<std::int32_t> touched_, level_;  // rows; level: at this distance
   struct Far {
     double distance;
@@ -211,9 +219,11 @@ void Assignment::augment(std::int32_t column) {
     follow_back();
   }
   // Without a path all that was reached is done, and stays without one.
-  const State left = path_end_ == kNone ? State::kDead : State::kUnseen;
+  const bool dies = path_end_ == kNone;
+  deaths_ += dies;
   for (std::int32_t row : touched_) {
-    state_[row] = left;
+    state_[row] = dies ? State::kDead : State::kUnseen;
+    if (dies) death_[row] = deaths_;
     distance_[row] = kInfinity;
   }
   touched_.clear();
@@ -238,26 +248,52 @@ void Assignment::follow_back() {
   }
 }
 
-// Searches after a row's death ignored it. Columns matched with dead rows have only dead
-// rows, so all of them can be moved together until no other column's dual is too large.
+// Searches after a row's death ignored it. Columns matched with rows that died together
+// have no rows but these and those that died before, so they can be moved together until
+// no column that died later, or not at all, has too large a dual: from the last death on.
 void Assignment::lower_dead_rows() {
-  double excess = 0;
-  const auto dead = [this](std::int32_t column) {
-    return pair_[column] != kNone && state_[a_.row[pair_[column]]] == State::kDead;
+  std::vector<double> excess(deaths_ + 1, 0.0);  // 0 where nothing died
+  const auto death_of = [this](std::int32_t column) {
+    return pair_[column] == kNone ? 0 : death_[a_.row[pair_[column]]];
   };
-  for (std::int32_t column = 0; column < a_.size; ++column) {
-    if (dead(column)) continue;
+  std::vector<std::int32_t> latest_first(a_.size);
+  std::iota(latest_first.begin(), latest_first.end(), 0);
+  std::ranges::stable_sort(latest_first, std::greater{}, [&](std::int32_t column) {
+    return death_of(column) == 0 ? deaths_ + 1 : death_of(column);
+  });
+  for (const std::int32_t column : latest_first) {
+    const std::int32_t own = death_of(column);
     for (auto at = begin(column); at < end(column); ++at) {
-      if (state_[a_.row[at]] == State::kDead) {
-        excess = std::max(excess, -reduced(at, column));
-      }
+      const std::int32_t death = death_[a_.row[at]];
+      if (death > 0 && death != own)
+        excess[death] = std::max(excess[death], excess[own] - reduced(at, column));
     }
   }
-  for (std::int32_t column = 0; excess > 0 && column < a_.size; ++column) {
-    if (!dead(column)) continue;
-    row_dual_[a_.row[pair_[column]]] -= excess;
-    column_dual_[column] += excess;
+  for (std::int32_t column = 0; column < a_.size; ++column) {
+    if (death_of(column) == 0) continue;
+    row_dual_[a_.row[pair_[column]]] -= excess[death_of(column)];
+    column_dual_[column] += excess[death_of(column)];
   }
+}
+
+// Columns and rows without a pair: as large as the others let them.
+void Assignment::raise_unmatched() {
+  std::vector<double> room(a_.size, kInfinity);
+  const auto raise = [&](std::vector<double>& dual, auto&& is_unmatched) {
+    for (std::int32_t k = 0; k < a_.size; ++k)
+      if (is_unmatched(k) && room[k] < kInfinity) dual[k] += room[k];
+  };
+  const auto look = [&](auto&& line_of) {
+    std::ranges::fill(room, kInfinity);
+    for (std::int32_t column = 0; column < a_.size; ++column)
+      for (auto at = begin(column); at < end(column); ++at)
+        room[line_of(at, column)] =
+            std::min(room[line_of(at, column)], reduced(at, column));
+  };
+  look([](std::int64_t, std::int32_t column) { return column; });
+  raise(column_dual_, [this](std::int32_t column) { return pair_[column] == kNone; });
+  look([this](std::int64_t at, std::int32_t) { return a_.row[at]; });
+  raise(row_dual_, [this](std::int32_t row) { return is_free(row); });
 }
 
 // Pairs the rows and columns that are left: on the diagonal first.

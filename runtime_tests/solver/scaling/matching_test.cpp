@@ -163,6 +163,38 @@ TEST(MaximumProductMatching, EqualsBruteForceOnSmallMatrices) {
   EXPECT_LT(singular, 2500);
 }
 
+// Without a perfect matching searches fail one after the other; entries of 2^-100 to
+// 2^100.
+TEST(MaximumProductMatching, ScalesEveryRowAndColumnToOneWhateverIsLeftUnmatched) {
+  std::mt19937 random(79);
+  std::uniform_real_distribution<double> exponent(-100, 100);
+  int deficient = 0;
+  for (int instance = 0; instance < 300; ++instance) {
+    const std::int32_t size = 20 + static_cast<std::int32_t>(random() % 40);
+    std::vector<double> dense(size * size, 0.0);
+    for (double& entry : dense)
+      if (random() % size < 3) entry = std::exp2(exponent(random));
+    const GeneralMatrix a = from_dense(size, dense);
+    const Matching matching = maximum_product_matching(a);
+    deficient += matching.rank < size;
+    std::vector<double> of_row(size, -std::numeric_limits<double>::infinity());
+    std::vector<double> of_column = of_row;
+    for (std::int32_t i = 0; i < size; ++i)
+      for (std::int32_t j = 0; j < size; ++j) {
+        const double scaled =
+            std::log2(dense[i * size + j]) + matching.row_log[i] + matching.column_log[j];
+        of_row[i] = std::max(of_row[i], scaled);
+        of_column[j] = std::max(of_column[j], scaled);
+      }
+    for (const auto& largest : {of_row, of_column})
+      for (const double each : largest)
+        if (std::isfinite(each)) {
+          ASSERT_NEAR(each, 0, 1e-9) << instance;
+        }
+  }
+  EXPECT_GT(deficient, 250);
+}
+
 TEST(MaximumProductMatching, LeavesALargeDiagonalWhereItIs) {
   const Matching matching = maximum_product_matching(expanded(make_grid({30, 30, 3})));
   for (std::int32_t k = 0; k < 2700; ++k) ASSERT_EQ(matching.row_of_column[k], k);
