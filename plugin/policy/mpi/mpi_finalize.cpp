@@ -107,7 +107,8 @@ extern "C" {
 int MPI_Finalize(void);
 
 ESPALIER_API int MPI_Finalize(void) {
-  static const auto next_one = espalier::policy::next(&MPI_Finalize, "MPI_Finalize");
+  static const auto next_one =
+      espalier::policy::next<decltype(MPI_Finalize)>("MPI_Finalize");
   try {
     espalier::policy::summarise();
   } catch (const std::exception& e) {

@@ -133,8 +133,7 @@ void message_ends(starpu_data_handle_t handle) {
 }  // namespace
 
 int rank_in(Comm comm) {
-  static const auto comm_rank =
-      next(static_cast<int (*)(Comm, int*)>(nullptr), "starpu_mpi_comm_rank");
+  static const auto comm_rank = next<int(Comm, int*)>("starpu_mpi_comm_rank");
   int rank = 0;
   if (comm_rank != nullptr) comm_rank(comm, &rank);
   return rank;
@@ -204,7 +203,7 @@ ESPALIER_API int starpu_mpi_isend_detached_prio(starpu_data_handle_t handle, int
                                                 Callback callback, void* argument) {
   ESPALIER_NEXT(starpu_mpi_isend_detached_prio);
   static const auto synchronous =
-      next(&starpu_mpi_issend_detached_prio, "starpu_mpi_issend_detached_prio");
+      next<decltype(starpu_mpi_issend_detached_prio)>("starpu_mpi_issend_detached_prio");
   return (waits_for_room(handle) ? synchronous : next_one)(
       handle, receiver, tag_to(receiver, tag, comm), priority, comm, callback, argument);
 }
@@ -221,7 +220,8 @@ ESPALIER_API int starpu_mpi_issend_detached_prio(starpu_data_handle_t handle,
 ESPALIER_API int starpu_mpi_isend_prio(starpu_data_handle_t handle, void* request,
                                        int receiver, Tag tag, int priority, Comm comm) {
   ESPALIER_NEXT(starpu_mpi_isend_prio);
-  static const auto synchronous = next(&starpu_mpi_issend_prio, "starpu_mpi_issend_prio");
+  static const auto synchronous =
+      next<decltype(starpu_mpi_issend_prio)>("starpu_mpi_issend_prio");
   return (waits_for_room(handle) ? synchronous : next_one)(
       handle, request, receiver, tag_to(receiver, tag, comm), priority, comm);
 }

@@ -20,7 +20,7 @@ using Tag = std::int64_t;
 
 /// The function of that name behind this library's.
 template <class Function>
-Function* next(Function*, const char* name) {
+Function* next(const char* name) {
   void* const behind = dlsym(RTLD_NEXT, name);
   return reinterpret_cast<Function*>(behind != nullptr ? behind
                                                        : in_opened_starpu_mpi(name));
@@ -46,4 +46,4 @@ inline thread_local bool own_messages = false;
 }  // namespace espalier::policy
 
 #define ESPALIER_NEXT(function) \
-  static const auto next_one = espalier::policy::next(&function, #function)
+  static const auto next_one = espalier::policy::next<decltype(function)>(#function)

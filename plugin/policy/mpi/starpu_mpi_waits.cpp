@@ -51,7 +51,7 @@ void poll(Done done) {
 // What starpu_mpi_test() returns means something only when the message has ended: before
 // that it is 0, or -1 where MPI has been asked (1.3 to master of 2026).
 int wait_by_asking(void** request, void* status) {
-  static const auto test = next(&starpu_mpi_test, "starpu_mpi_test");
+  static const auto test = next<decltype(starpu_mpi_test)>("starpu_mpi_test");
   int ended = 0, error = 0;
   poll([&] {
     error = test(request, &ended, status);
@@ -62,8 +62,9 @@ int wait_by_asking(void** request, void* status) {
 
 // Each process tells those at distances of 1, 2, 4, … behind it.
 void gather_at_barrier(Comm comm) {
-  static const auto send = next(&starpu_mpi_isend, "starpu_mpi_isend");
-  static const auto comm_size = next(&starpu_mpi_comm_size, "starpu_mpi_comm_size");
+  static const auto send = next<decltype(starpu_mpi_isend)>("starpu_mpi_isend");
+  static const auto comm_size =
+      next<decltype(starpu_mpi_comm_size)>("starpu_mpi_comm_size");
   const int rank = rank_in(comm);
   int size = 1;
   comm_size(comm, &size);
@@ -103,7 +104,7 @@ Comm this_process() {
 // Until StarPU-MPI itself counts no message any more: it counts one as ended after it has
 // given its data back, and then does what comes next.
 void wait_for_messages() {
-  static const auto barrier = next(&starpu_mpi_barrier, "starpu_mpi_barrier");
+  static const auto barrier = next<decltype(starpu_mpi_barrier)>("starpu_mpi_barrier");
   do {
     poll([] { return message_counts.under_way == 0; });
     starpu_task_wait_for_all();
