@@ -131,6 +131,20 @@ TEST(NestedDissection, KeepsTheFactorsOfGridsSparse) {
   }
 }
 
+// Whose first pieces are tried several times.
+TEST(NestedDissection, KeepsTheFactorOfALargeCubeSparse) {
+  const SymmetricMatrix cube = make_grid({59, 59, 58});
+  const Graph graph = adjacency(cube);
+  const std::vector<std::int32_t> order = nested_dissection(Graph(graph), 1);
+  ASSERT_TRUE(is_permutation(order, graph.size()));
+  EXPECT_EQ(nested_dissection(Graph(graph), 2), order);
+  if (!available(OrderingKind::kMetis)) return;
+  const auto entries = [&](OrderingKind kind) {
+    return static_cast<double>(analyse_pattern(cube, {kind, {}}).factor_entries);
+  };
+  EXPECT_LT(entries(OrderingKind::kNested), 1.05 * entries(OrderingKind::kMetis));
+}
+
 TEST(Separators, SeparateOnEveryLevelAndRefinementMakesNoneWorse) {
   std::mt19937 random(5);
   TaskPool pool(1);
