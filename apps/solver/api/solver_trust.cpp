@@ -30,7 +30,7 @@ constexpr double kLeftByRounding = 1e-6;
 // BackwardError::strict above which the rows that it is of are not solved for certain.
 constexpr double kExcused = 1e-12;
 // Backward error above which a solve says nothing of the inverse.
-constexpr double kUnrefined = 1e-8;
+constexpr double kUnrefined = 1e-12;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
@@ -229,15 +229,17 @@ bool Solver::Impl::lost_a_row() const {
   return facts_.perturbed && has_less_than(matrix(), 10 * pivot_options().perturbation);
 }
 
-// Where the factor is that of a matrix nearby, every solve is refined: what it knows of
-// the inverse by itself may be too small by orders of magnitude. Where the bound has left
-// no room for GMRES and a solve would have needed it, nothing is known.
+// Where the factor is that of a matrix nearby, as one in single precision is, every solve
+// is refined: what it knows of the inverse by itself may be too small by orders of
+// magnitude. Where a solve stays unrefined, as GMRES may without room in the bound,
+// nothing is known.
 // @param b, x   overwritten
 // @param given  of the solution that was refined
 void Solver::Impl::estimate(std::span<double> b, std::span<double> x, Operation operation,
                             std::int32_t most, const GivenUnknowns& given,
                             Solution& solution) {
-  const bool rough = facts_.perturbed || facts_.doubtful;
+  const bool rough =
+      facts_.perturbed || facts_.doubtful || options_.precision == Precision::kSingle;
   const std::int32_t basis =
       rough && least_basis() > 0 ? agree(estimating_basis(most)) : 0;
   double unrefined = 0;  // the largest error that was left in the estimate's solves
@@ -271,7 +273,7 @@ void Solver::Impl::estimate(std::span<double> b, std::span<double> x, Operation 
                       {.operation = operation,
                        .row_scale = transposed ? given.scale : second,
                        .column_scale = transposed ? second : given.scale});
-  const bool blind = lost_a_row() || (basis < least_basis() && unrefined > kUnrefined);
+  const bool blind = lost_a_row() || unrefined > kUnrefined;
   ErrorEstimate worst = solution.errors.value_or(ErrorEstimate{});
   worst.condition_1norm = std::max(worst.condition_1norm, one.condition_1norm);
   worst.forward_error_bound =
