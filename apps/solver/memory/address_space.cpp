@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "espalier/machine/process_memory.h"
@@ -30,6 +31,13 @@ constexpr std::array kLimits = {
     Limit{RLIMIT_AS, "VmSize", "the limit of address space (ulimit -v)"},
     Limit{RLIMIT_DATA, "VmData", "the limit of data (ulimit -d)"}};
 
+std::optional<Bytes> most_of(const Limit& limit) {
+  rlimit set{};
+  if (getrlimit(limit.resource, &set) != 0 || set.rlim_cur == RLIM_INFINITY) return {};
+  return static_cast<Bytes>(
+      std::min<rlim_t>(set.rlim_cur, std::numeric_limits<Bytes>::max()));
+}
+
 Bytes stack_of_a_thread() {
   pthread_attr_t attributes;
   std::size_t bytes = std::size_t{8} << 20;
@@ -51,16 +59,19 @@ Bytes runtime_address_space(std::int32_t workers) {
   return checked_add(kRuntime + of_blas, checked_mul(workers, of_a_worker));
 }
 
+bool has_address_limit() {
+  return std::ranges::any_of(
+      kLimits, [](const Limit& limit) { return most_of(limit).has_value(); });
+}
+
 void check_address_space(Bytes bytes, const std::function<std::string()>& what) {
   for (const Limit& limit : kLimits) {
-    rlimit set{};
-    if (getrlimit(limit.resource, &set) != 0 || set.rlim_cur == RLIM_INFINITY) continue;
-    const auto most = static_cast<Bytes>(
-        std::min<rlim_t>(set.rlim_cur, std::numeric_limits<Bytes>::max()));
+    const auto most = most_of(limit);
+    if (!most) continue;
     const Bytes used = status_field(process_status(), limit.field).value_or(0);
-    if (bytes <= most - used) continue;
+    if (bytes <= *most - used) continue;
     throw MemoryLimit(fmt::format("{} is {}, of which {} are taken: {}", limit.name,
-                                  format_size(most), format_size(used), what()));
+                                  format_size(*most), format_size(used), what()));
   }
 }
 
