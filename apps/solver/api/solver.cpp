@@ -262,12 +262,39 @@ void Solver::Impl::drop_factor() {
 
 void Solver::Impl::replace_values(const InputMatrix& matrix) {
   if (processes_) return replace_together(matrix);
+  if (put_again(matrix)) return;
+  places_.reset();
   check(view_of(matrix));
   factored_ = has_values_ = false;
   refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,
          &analysis_.form.coupling);
   measure_entries();
   has_values_ = true;
+  keep_places(matrix);
+}
+
+// Values of the pattern that was given the last time. @return false: nothing was changed
+bool Solver::Impl::put_again(const InputMatrix& matrix) {
+  const auto* const given = std::get_if<SymmetricMatrix>(&matrix);
+  if (!places_ || given == nullptr || !places_->are_of(*given)) return false;
+  const auto largest = places_->put(given->value, analysis_.permuted.lower);
+  if (!largest) return false;
+  largest_entry_ = *largest;
+  factored_ = false;
+  has_values_ = true;
+  return true;
+}
+
+// Of systems of their own that are neither scaled nor bounded: nobody has counted them.
+void Solver::Impl::keep_places(const InputMatrix& matrix) {
+  const auto* const given = std::get_if<SymmetricMatrix>(&matrix);
+  const bool few = given != nullptr && std::ssize(given->row) <= ValuePlaces::kMost;
+  if (!few || bound_ || options_.budget || !whole_ || prepared_.kind == FactorKind::kLu ||
+      analysis_.permuted.complex || !prepared_.row_of.empty() ||
+      !prepared_.row_scale.empty() || !analysis_.form.empty() ||
+      analysis_.symbolic.kept() > 0)
+    return;
+  places_.emplace(*given, analysis_.symbolic.permutation, analysis_.permuted.lower);
 }
 
 void Solver::Impl::replace_values(const ComplexMatrix& matrix) {

@@ -15,6 +15,7 @@
 #include "solver/matrix/matrix_part.h"
 #include "solver/refine/refine.h"
 #include "solver/refine/singularity.h"
+#include "solver/scaling/value_places.h"
 
 struct espalier_plan;
 
@@ -181,6 +182,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] PivotOptions pivot_options() const;
   [[nodiscard]] LowRankOptions low_rank_options() const;
   void measure_entries();
+  [[nodiscard]] bool put_again(const InputMatrix& matrix);
+  void keep_places(const InputMatrix& matrix);
   [[nodiscard]] double largest_anywhere() const;
   /// Threads that compute.
   [[nodiscard]] std::int32_t workers() const { return whole_ ? 1 : options_.workers; }
@@ -227,7 +230,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   SolverOptions options_;
   PreparedMatrix prepared_;
   Analysis analysis_;
-  std::vector<TriedOrdering> tried_;  // the first order and another one, or none
+  std::optional<ValuePlaces> places_;  // of the last values, where they are few
+  std::vector<TriedOrdering> tried_;   // the first order and another one, or none
   Seconds analyse_seconds_ = 0;
   double largest_entry_ = 0;
   std::int32_t tree_workers_ = 1;  // that the tree was built for

@@ -240,6 +240,7 @@ std::unique_ptr<Lease> Solver::Impl::lease_analysis(std::int64_t order,
 tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   if (processes_) return plan_together(bound);
   if (bound) {
+    places_.reset();
     measure();
     settle_order(bound);
   }

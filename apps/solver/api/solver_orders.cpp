@@ -74,6 +74,7 @@ Analysis Solver::Impl::analyse_again(OrderingKind ordering) const {
 
 // The matrix follows: `next` is an analysis of it in the order of the one at hand.
 void Solver::Impl::take_analysis(Analysis&& next) {
+  places_.reset();
   const std::vector<std::int32_t> step = next.symbolic.permutation;
   next.symbolic.permutation = composed(analysis_.symbolic.permutation, step);
   next.permuted = permuted(std::exchange(analysis_.permuted, {}), step);

@@ -33,6 +33,9 @@ constexpr double kExcused = 1e-12;
 constexpr double kUnrefined = 1e-12;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+// Of double precision the compiler's: the first call into libm costs a tiny system more
+// than its solution.
+const double kTwoThirdsOfEpsilon = std::cbrt(kEpsilon * kEpsilon);
 
 // Whether a row or column has a sum of moduli of less than `size`.
 bool has_less_than(const MatrixPart& a, double size) {
@@ -174,8 +177,9 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
 double Solver::Impl::doubtful_pivot() const {
   const double epsilon = std::max(numeric_->epsilon(), options_.low_rank);
   const double loss = kLossOfTiles * options_.low_rank;
-  const double part = std::max(
-      {std::cbrt(epsilon * epsilon), 16 * epsilon * analysis_.symbolic.size, loss});
+  const double part =
+      std::max({epsilon == kEpsilon ? kTwoThirdsOfEpsilon : std::cbrt(epsilon * epsilon),
+                16 * epsilon * analysis_.symbolic.size, loss});
   const double most =
       epsilon > kEpsilon ? std::max(kMostDoubtfulOfRough, loss) : kMostDoubtful;
   return std::min(part, most) *

@@ -69,14 +69,20 @@ constexpr std::size_t kWorthThreads = 2'000'000;
 
 template <class Matrix>
 void sort_columns(Matrix& lower, std::vector<double>& upper) {
-#pragma omp parallel if (lower.row.size() > kWorthThreads)
+  const auto sort = [&](std::int32_t column, std::vector<Entry>& entries) {
+    sort_entries(lower, upper, lower.column_start[column], lower.column_start[column + 1],
+                 entries);
+  };
+  if (lower.row.size() <= kWorthThreads) {  // a team of one, too, is made at some cost
+    std::vector<Entry> entries;
+    for (std::int32_t column = 0; column < lower.size; ++column) sort(column, entries);
+    return;
+  }
+#pragma omp parallel
   {
     std::vector<Entry> entries;
 #pragma omp for schedule(dynamic, 1024)
-    for (std::int32_t column = 0; column < lower.size; ++column) {
-      sort_entries(lower, upper, lower.column_start[column],
-                   lower.column_start[column + 1], entries);
-    }
+    for (std::int32_t column = 0; column < lower.size; ++column) sort(column, entries);
   }
 }
 

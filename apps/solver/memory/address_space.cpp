@@ -1,5 +1,6 @@
 #include "solver/memory/address_space.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -7,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "espalier/machine/process_memory.h"
@@ -22,13 +25,36 @@ constexpr Bytes kBesideBlas = Bytes{8} << 20;
 // StarPU's own threads and tables, and heap for what comes before the fronts.
 constexpr Bytes kRuntime = Bytes{32} << 20;
 
+// What is mapped, VmSize: the first number, in pages, of a file that the system writes in
+// a fraction of the time that it takes for the status.
+Bytes mapped_bytes() {
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 256> text;
+  const ssize_t size = read(file, text.data(), text.size());
+  close(file);
+  Bytes pages = 0;
+  std::from_chars(text.data(), text.data() + std::max<ssize_t>(0, size), pages);
+  return checked_mul(pages, sysconf(_SC_PAGESIZE));
+}
+
+Bytes data_bytes() { return status_field(process_status(), "VmData").value_or(0); }
+
 struct Limit {
   int resource;
-  std::string_view field, name;
+  Bytes (*used)();
+  std::string_view name;
 };
 constexpr std::array kLimits = {
-    Limit{RLIMIT_AS, "VmSize", "the limit of address space (ulimit -v)"},
-    Limit{RLIMIT_DATA, "VmData", "the limit of data (ulimit -d)"}};
+    Limit{RLIMIT_AS, mapped_bytes, "the limit of address space (ulimit -v)"},
+    Limit{RLIMIT_DATA, data_bytes, "the limit of data (ulimit -d)"}};
+
+std::optional<Bytes> most_of(const Limit& limit) {
+  rlimit set{};
+  if (getrlimit(limit.resource, &set) != 0 || set.rlim_cur == RLIM_INFINITY) return {};
+  return static_cast<Bytes>(
+      std::min<rlim_t>(set.rlim_cur, std::numeric_limits<Bytes>::max()));
+}
 
 Bytes stack_of_a_thread() {
   pthread_attr_t attributes;
@@ -51,16 +77,19 @@ Bytes runtime_address_space(std::int32_t workers) {
   return checked_add(kRuntime + of_blas, checked_mul(workers, of_a_worker));
 }
 
+bool has_address_limit() {
+  return std::ranges::any_of(
+      kLimits, [](const Limit& limit) { return most_of(limit).has_value(); });
+}
+
 void check_address_space(Bytes bytes, const std::function<std::string()>& what) {
   for (const Limit& limit : kLimits) {
-    rlimit set{};
-    if (getrlimit(limit.resource, &set) != 0 || set.rlim_cur == RLIM_INFINITY) continue;
-    const auto most = static_cast<Bytes>(
-        std::min<rlim_t>(set.rlim_cur, std::numeric_limits<Bytes>::max()));
-    const Bytes used = status_field(process_status(), limit.field).value_or(0);
-    if (bytes <= most - used) continue;
+    const auto most = most_of(limit);
+    if (!most) continue;
+    const Bytes used = limit.used();
+    if (bytes <= *most - used) continue;
     throw MemoryLimit(fmt::format("{} is {}, of which {} are taken: {}", limit.name,
-                                  format_size(most), format_size(used), what()));
+                                  format_size(*most), format_size(used), what()));
   }
 }
 

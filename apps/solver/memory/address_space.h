@@ -18,6 +18,9 @@ namespace espalier::solver {
 /// what StarPU and the heap keep for a thread.
 [[nodiscard]] Bytes runtime_address_space(std::int32_t workers);
 
+/// Whether there is any: where not, nobody needs to find out what is needed.
+[[nodiscard]] bool has_address_limit();
+
 /// @param bytes  that are to be mapped beside what is there
 /// @param what   "2 workers take 290.0 MiB"
 /// @throws MemoryLimit naming the limit, what is left and what is needed; nothing where

@@ -154,6 +154,7 @@ void check(const RuntimeOptions& options) {
     throw InvalidInput(fmt::format("{} workers: this build of StarPU has from 1 to {}",
                                    options.workers, STARPU_MAXCPUS));
   check_scheduler(options.scheduler);
+  if (!has_address_limit()) return;
   {
     const std::scoped_lock lock(shared().mutex);
     if (shared().users > 0) return;  // they have their room

@@ -11,6 +11,12 @@ namespace {
 // so it may hold more zeros where that saves a front.
 constexpr std::int64_t kNarrowPivots = 256, kRowsPerPivot = 4;
 constexpr double kNarrowZeros = 0.15;
+// Zeros that such children may bring beyond that: those whose rows are nearly all of
+// their parent's join it whatever zeros both have already. Links of a chain that took in
+// a leaf or two would all stay apart.
+constexpr double kJoinedZeros = 0.02;
+// Those of fewer rows cost next to nothing.
+constexpr std::int64_t kJoinedRows = 128;
 
 // Fronts grouped by parent: those of parent p are child[start[p]] … child[start[p+1]-1].
 struct Children {
@@ -32,7 +38,10 @@ struct Children {
 class Merger {
  public:
   Merger(SupernodeTree& tree, const AmalgamationOptions& options)
-      : tree_(tree), options_(options), zeros_(tree.parent.size(), 0) {}
+      : tree_(tree),
+        options_(options),
+        zeros_(tree.parent.size(), 0),
+        joined_(tree.parent.size(), 0) {}
 
   // The fronts that each front was merged into; itself when it was not.
   std::vector<std::int32_t> run() {
@@ -70,22 +79,30 @@ class Merger {
   }
 
   bool merge(std::int32_t child, std::int32_t parent) {
-    const std::int64_t added = tree_.pivots[child];
+    const std::int64_t added = tree_.pivots[child], rows = contribution(child);
     const std::int64_t pivots = added + tree_.pivots[parent];
     const std::int64_t order = added + tree_.order[parent];
-    const std::int64_t zeros = zeros_[child] + zeros_[parent] +
-                               added * (tree_.order[parent] - contribution(child));
+    const std::int64_t brought = added * (tree_.order[parent] - rows);
+    const std::int64_t zeros = zeros_[child] + zeros_[parent] + brought;
     const auto panel = static_cast<double>(panel_entries(pivots, order));
-    if (static_cast<double>(zeros) > most_zeros(pivots, order) * panel) return false;
+    std::int64_t joined = joined_[child] + joined_[parent];
+    if (static_cast<double>(zeros) > most_zeros(pivots, order) * panel) {
+      joined += brought;
+      const bool narrow =
+          options_.relaxed && rows >= std::max(kJoinedRows, kRowsPerPivot * added);
+      if (!narrow || static_cast<double>(joined) > kJoinedZeros * panel) return false;
+    }
     tree_.pivots[parent] = static_cast<std::int32_t>(pivots);
     tree_.order[parent] = static_cast<std::int32_t>(order);
     zeros_[parent] = zeros;
+    joined_[parent] = joined;
     return true;
   }
 
   SupernodeTree& tree_;
   const AmalgamationOptions& options_;
-  std::vector<std::int64_t> zeros_;  // explicit zeros in the panel of each front
+  std::vector<std::int64_t> zeros_;   // explicit zeros in the panel of each front
+  std::vector<std::int64_t> joined_;  // of them by kJoinedZeros
 };
 
 // Keeps the fronts that were merged into none and renumbers them in the same order, in

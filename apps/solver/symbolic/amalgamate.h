@@ -15,6 +15,10 @@ namespace espalier::solver {
 /// of k_c + k_p pivots and order k_c + n_p, with k_c (n_p - (n_c - k_c)) more zeros in
 /// the panel. Ties: the child of the lower number first.
 ///
+/// It is merged where the zeros of the result are at most the part of its panel that the
+/// options allow; and where the child is narrow, with a large contribution block to be
+/// added up, as long as what such children bring stays below 2 %.
+///
 /// @par Cost  O(fronts log(fronts))
 /// @par Test  zeros and orders equal those of brute-force symbolic elimination
 [[nodiscard]] SupernodeTree amalgamate(SupernodeTree tree,

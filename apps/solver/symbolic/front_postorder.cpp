@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "espalier/model/error.h"
 #include "espalier/model/free_memory.h"
@@ -36,14 +37,13 @@ Bytes panel_bytes(const SupernodeTree& tree, std::int32_t front) {
   return kDouble * panel_entries(tree.pivots[front], tree.order[front]);
 }
 
-// Whether the numbers of the fronts are as good an order as any: what they need in it
+// Whether an order of the fronts, children first, is as good as any: what they need in it
 // against a lower bound, the most that a front needs with the factor below it.
-bool numbers_will_do(const SupernodeTree& tree) {
-  if (std::ranges::all_of(tree.parent, [](auto above) { return above < 0; })) return true;
+bool will_do(const SupernodeTree& tree, std::span<const std::int32_t> order) {
   std::vector<Bytes> factor(tree.parent.size(), 0);  // of the subtrees
   std::vector<Bytes> inputs(tree.parent.size(), 0);  // contribution blocks of children
   Bytes all = 0, stack = 0, needed = 0, least = 0;
-  for (std::int32_t front = 0; front < tree.fronts(); ++front) {
+  for (const std::int32_t front : order) {
     const Bytes panel = panel_bytes(tree, front), own = contribution_bytes(tree, front);
     all = checked_add(all, panel);
     factor[front] += panel;
@@ -58,17 +58,44 @@ bool numbers_will_do(const SupernodeTree& tree) {
   return needed - least <= std::max(kFew, least / kPart);
 }
 
+// Of siblings leaves last, each kind by its numbers: what thousands of leaves of a hub
+// leave to it does not wait for the subtree of another one.
+std::vector<std::int32_t> leaves_last(const SupernodeTree& tree) {
+  const std::size_t fronts = tree.parent.size();
+  // Of all roots together at the end of `taken`.
+  std::vector<std::int32_t> size(fronts, 1), begin(fronts), taken(fronts + 1, 0);
+  for (std::size_t front = 0; front < fronts; ++front)
+    if (tree.parent[front] >= 0) size[tree.parent[front]] += size[front];
+  for (const bool leaves : {false, true})
+    for (std::size_t front = 0; front < fronts; ++front) {
+      if ((size[front] == 1) != leaves) continue;
+      const std::int32_t parent = tree.parent[front];
+      std::int32_t& before =
+          taken[parent < 0 ? fronts : static_cast<std::size_t>(parent)];
+      begin[front] = before;
+      before += size[front];
+    }
+  std::vector<std::int32_t> order(fronts);
+  for (std::size_t front = fronts; front-- > 0;) {
+    if (tree.parent[front] >= 0) begin[front] += begin[tree.parent[front]];
+    order[begin[front] + size[front] - 1] = static_cast<std::int32_t>(front);
+  }
+  return order;
+}
+
 }  // namespace
 
 std::vector<std::int32_t> front_postorder(const SupernodeTree& tree) {
-  if (numbers_will_do(tree)) {
-    std::vector<std::int32_t> order(tree.parent.size());
-    std::iota(order.begin(), order.end(), 0);
+  std::vector<std::int32_t> order(tree.parent.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (std::ranges::all_of(tree.parent, [](auto above) { return above < 0; }) ||
+      will_do(tree, order))
     return order;
-  }
+  order = leaves_last(tree);
+  if (will_do(tree, order)) return order;
+  order.clear();
   const std::vector<bool> alone = lonely(tree);
-  std::vector<std::int32_t> order, front_of, task_of(tree.parent.size(), -1);
-  order.reserve(tree.parent.size());
+  std::vector<std::int32_t> front_of, task_of(tree.parent.size(), -1);
   for (std::int32_t front = 0; front < tree.fronts(); ++front) {
     if (alone[front]) continue;
     task_of[front] = static_cast<std::int32_t>(front_of.size());

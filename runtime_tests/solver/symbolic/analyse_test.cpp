@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 
@@ -189,6 +190,46 @@ TEST(Amalgamation, JoinsNarrowFrontsWithLargeContributionBlocks) {
   for (const std::int32_t pivots : merged.pivots) EXPECT_LE(pivots, 256);
   // Where the blocks are no larger than the panels, zeros are as few as ever.
   EXPECT_EQ(amalgamate(narrow_chain(6, 100, 200, 60), {}).fronts(), 6);
+}
+
+std::int64_t entries_of(const SupernodeTree& tree) {
+  std::int64_t sum = 0;
+  for (std::int32_t s = 0; s < tree.fronts(); ++s)
+    sum += panel_entries(tree.pivots[s], tree.order[s]);
+  return sum;
+}
+
+// A path of links of two pivots, each with a leaf of two whose rows are few: the leaves
+// fit into small fronts, where half of the panel may be zeros.
+SupernodeTree chain_with_leaves(std::int32_t links, std::int32_t rows) {
+  SupernodeTree tree;
+  for (std::int32_t link = 0; link < links; ++link)
+    for (const bool leaf : {true, false}) {
+      const auto front = static_cast<std::int32_t>(tree.parent.size());
+      tree.front_of_column.insert(tree.front_of_column.end(), 2, front);
+      tree.pivots.push_back(2);
+      tree.order.push_back(leaf ? 8 : 2 * (links - link) + rows);
+      tree.parent.push_back(leaf ? front + 1 : front + 2);
+    }
+  tree.parent.back() = -1;
+  return tree;
+}
+
+TEST(Amalgamation, JoinsLinksOfAChainThatHaveTakenLeavesIn) {
+  const SupernodeTree chain = chain_with_leaves(100, 1000);
+  const SupernodeTree merged = amalgamate(chain, {});
+  EXPECT_LE(std::ranges::count_if(merged.order, [](auto rows) { return rows > 500; }), 5);
+  EXPECT_LE(5 * entries_of(merged), 6 * entries_of(chain));
+}
+
+// Whatever the shape, what comes by the rule for narrow children is two per cent.
+TEST(Amalgamation, BringsFewZerosByNarrowChildren) {
+  for (const std::int32_t missing : {0, 1, 5, 20, 39, 80}) {
+    const SupernodeTree chain = narrow_chain(60, 4, 2000, missing);
+    const SupernodeTree merged = amalgamate(chain, {});
+    const auto before = static_cast<double>(entries_of(chain));
+    EXPECT_LE(static_cast<double>(entries_of(merged)), 1.2 * before) << missing;
+  }
 }
 
 class CheckSymbolic : public testing::Test {

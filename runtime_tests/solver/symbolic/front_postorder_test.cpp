@@ -108,6 +108,33 @@ TEST(FrontPostorder, SwapsSubtreesWhereThatSavesMemory) {
   EXPECT_EQ(front_postorder(large_first), (Ints{0, 1, 2, 3}));
 }
 
+// Front 0 … leaves - 1 hang from the last, as a hub does that has another hub's tree
+// below it: what the leaves leave would wait for that tree.
+TEST(FrontPostorder, PutsLeavesOfAHubAfterTheTreeOfAnother) {
+  constexpr std::int32_t kLeaves = 30'000;
+  SupernodeTree tree;
+  for (std::int32_t leaf = 0; leaf < 2 * kLeaves; ++leaf) {
+    tree.parent.push_back(leaf < kLeaves ? 2 * kLeaves + 1 : 2 * kLeaves);
+    tree.pivots.push_back(1);
+    tree.order.push_back(2);
+  }
+  for (const std::int32_t order : {2, 1}) {  // the inner hub, the outer one
+    tree.parent.push_back(order == 2 ? 2 * kLeaves + 1 : -1);
+    tree.pivots.push_back(1);
+    tree.order.push_back(order);
+  }
+  Ints identity(tree.parent.size());
+  std::iota(identity.begin(), identity.end(), 0);
+  const Bytes best = least_of_postorders(tree);
+  ASSERT_GT(need(tree, identity), best + std::max<Bytes>(65536, best / 1024));
+  const Ints order = front_postorder(tree);
+  EXPECT_EQ(need(tree, order), best);
+  EXPECT_EQ(order[0], kLeaves);
+  EXPECT_EQ(order[kLeaves], 2 * kLeaves);
+  EXPECT_EQ(order[kLeaves + 1], 0);
+  EXPECT_EQ(order.back(), 2 * kLeaves + 1);
+}
+
 TEST(FrontPostorder, KeepsAMillionFrontsOfAChain) {
   SupernodeTree tree;
   tree.parent.resize(1'000'000);
