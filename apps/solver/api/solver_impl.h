@@ -146,9 +146,10 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void load_together(SectionReader& file, std::vector<WorkerRange>&& group);
   void close_channel();
 
-  /// Numbers in a vector, and those of variables that are eliminated.
+  /// Numbers in a vector, and those of variables that are eliminated. A process that has
+  /// none of the matrix has whole vectors, too.
   [[nodiscard]] std::int32_t vector_size() const {
-    return analysis_.permuted.vector_size();
+    return analysis_.permuted.parts() * analysis_.symbolic.size;
   }
   [[nodiscard]] std::int32_t inner_size() const {
     return analysis_.permuted.parts() * analysis_.symbolic.inner();
