@@ -43,17 +43,6 @@ struct Options {
   }
 };
 
-Case run_case(const System& system, const json& facts, const Options& options) {
-  Case c{.name = short_name(system.input),
-         .kind = system.kind,
-         .size = facts.at("size"),
-         .entries = facts.at("entries"),
-         .series = cluster_ways(system, options.counts())};
-  for (int i = 0; i < options.repeat; ++i)
-    for (Series& s : c.series) s.run_again(options.timeout);
-  return c;
-}
-
 void print_legend(const Options& options) {
   fmt::print(
       "P processes, one worker and one BLAS thread each. Seconds: medians of {} runs. "
@@ -74,7 +63,9 @@ int compare(const Options& options) {
   for (const std::string& input : expand_folders(options.inputs)) {
     const json facts = facts_of(input, options.timeout);
     for (const std::string& kind : kinds_of(facts, options.kinds)) {
-      const Case c = run_case({input, kind, 1, options.program}, facts, options);
+      const System system{input, kind, 1, options.program};
+      Case c(system, facts, cluster_ways(system, options.counts()));
+      c.run(options.repeat, options.timeout);
       for (const Row& row : cluster_rows(c, options.counts())) {
         print_cluster_row(row);
         table.push_back(row);

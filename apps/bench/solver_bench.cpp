@@ -58,18 +58,6 @@ std::vector<Series> all_ways(const System& system, const Options& options) {
   return series;
 }
 
-Case run_case(const System& system, const json& facts, const Options& options) {
-  Case c{.name = short_name(system.input),
-         .kind = system.kind,
-         .size = facts.at("size"),
-         .entries = facts.at("entries"),
-         .dgemm_rate = dgemm_rate(options),
-         .series = all_ways(system, options)};
-  for (int i = 0; i < options.repeat; ++i)
-    for (Series& s : c.series) s.run_again(options.timeout);
-  return c;
-}
-
 // With one ordering CHOLMOD counts exactly the flops of ours: a check of the comparison.
 void check_orderings(const Case& c) {
   double cholmod = 0;
@@ -96,11 +84,14 @@ int compare(const Options& options) {
   for (const std::string& input : expand_folders(options.inputs)) {
     const json facts = facts_of(input, options.timeout);
     for (const std::string& kind : kinds_of(facts, options.kinds)) {
-      cases.push_back(run_case({input, kind, options.workers}, facts, options));
-      for (const Row& row : table_rows(cases.back())) print_row(row);
-      check_orderings(cases.back());
-      good = cases.back().good() && good;
-      all.push_back(to_json(cases.back()));
+      const System system{input, kind, options.workers};
+      Case& c = cases.emplace_back(system, facts, all_ways(system, options));
+      c.dgemm_rate = dgemm_rate(options);
+      c.run(options.repeat, options.timeout);
+      for (const Row& row : table_rows(c)) print_row(row);
+      check_orderings(c);
+      good = c.good() && good;
+      all.push_back(to_json(c));
       write_file(options.json_file, all.dump(1));
     }
   }

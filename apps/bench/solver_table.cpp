@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <utility>
+
+#include "solver_inputs.h"
 
 namespace espalier::bench {
 namespace {
@@ -75,6 +78,18 @@ std::optional<double> Case::best_peer_seconds() const {
 
 std::optional<double> Case::best_peer_bytes() const {
   return least_of_peers(*this, [](const Series& s) { return s.peak_bytes(); });
+}
+
+Case::Case(const System& system, const nlohmann::json& facts, std::vector<Series> ways)
+    : name(short_name(system.input)),
+      kind(system.kind),
+      size(facts.at("size")),
+      entries(facts.at("entries")),
+      series(std::move(ways)) {}
+
+void Case::run(int repeat, int timeout_seconds) {
+  for (int i = 0; i < repeat; ++i)
+    for (Series& each : series) each.run_again(timeout_seconds);
 }
 
 bool Case::good() const {

@@ -20,6 +20,11 @@ struct Case {
   double dgemm_rate = 0;               ///< flops a second, measured beside the runs
   std::vector<Series> series;
 
+  /// A system that is to be solved in these ways, with what our own program says of it.
+  Case(const System& system, const nlohmann::json& facts, std::vector<Series> ways);
+  /// Every way so many times, in turns.
+  void run(int repeat, int timeout_seconds);
+
   /// Work of the factorisation as the product counts it, else as a peer does; 0: none
   /// solved. The rates of all ways are for this count.
   [[nodiscard]] double flops() const;

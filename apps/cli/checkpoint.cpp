@@ -156,7 +156,6 @@ Ending run_chain(const CheckpointRequest& request) {
 }
 
 Ending run_checkpoint(const CheckpointRequest& request) {
-  check(request);
   return naming(request.chain.empty() ? request.step_times : request.chain, [&] {
     return request.chain.empty() ? run_steps(request) : run_chain(request);
   });
@@ -169,7 +168,8 @@ Command add_checkpoint(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "checkpoint", "Plan which states of a chain to store so that it can be reversed");
   add_checkpoint_options(*app, *request);
-  return {app, [request] { return run_checkpoint(*request); }};
+  return {app, [request] { return run_checkpoint(*request); }, false,
+          [request] { check(*request); }};
 }
 
 }  // namespace espalier::cli

@@ -178,6 +178,9 @@ void check(const CheckpointRequest& request) {
                   {.edits = {{drop, "--length"}, {drop, "--step"}}});
   if (!request.length && request.step_times.empty())
     throw Refused("a CHAIN or --length is needed", some_length(request));
+  constexpr std::int64_t kMostSteps = std::int64_t{1} << 62;
+  if (request.length && *request.length > kMostSteps)
+    throw Refused("--length: from 1 to 2^62 steps", set_option("--length", "1000000"));
   if (request.slots.has_value() != request.levels.empty()) {
     throw Refused(fmt::format("{} needs either --slots or --levels",
                               request.length ? "--length" : "--step-times"),

@@ -26,13 +26,16 @@ struct Ending {
       : status(ended), remedy(std::move(what_works)) {}
 };
 
-/// A subcommand as main() needs it. `run` is called after a successful parse that named
-/// `app`; it may throw: InvalidInput and OverflowError end as kBadInput, the rest as
-/// kInternal.
+/// A subcommand as main() needs it. After a successful parse that named `app`, `check` is
+/// called, then `run`. They may throw: InvalidInput and OverflowError end as kBadInput,
+/// the rest as kInternal.
 struct Command {
   CLI::App* app = nullptr;
   std::function<Ending()> run;
   bool uses_blas = false;  ///< worth starting again for: see restart.h
+  /// What the options tell without their files. Throws Refused; also called to find out
+  /// whether a command that is to be suggested would pass.
+  std::function<void()> check = [] {};
 };
 
 /// How the exception that is being handled ends the program, and what it says. Only in a

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -69,35 +69,81 @@ struct Program {
                 add_info(app)};
   }
 
-  void parse(const Words& words) {
+  /// @return the subcommand; null: none was named
+  const Command* parse(const Words& words) {
     app.parse(Words(words.rbegin(), words.rend() - 1));  // the last one first
+    refuse_empty(app);
+    const auto named = std::ranges::find_if(
+        commands, [](const auto& each) { return each.app->parsed(); });
+    return named == commands.end() ? nullptr : &*named;
+  }
+
+ private:
+  // No option has a use for a value without a letter.
+  static void refuse_empty(const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options())
+      if (std::ranges::count(option->results(), "") > 0)
+        throw CLI::ValidationError(option->get_name(), "an empty value");
+    for (const CLI::App* inner : app.get_subcommands()) refuse_empty(*inner);
   }
 };
 
-// A line to be pasted: what works in the place of what was asked.
-void suggest(const Words& words, const Remedy& remedy = {}) {
+// What works in the place of what was asked.
+struct Suggestion {
+  Words words;
+  std::string directory;  // to be made before; empty: none
+};
+
+// The words with one mistake after the other mended; nothing where that does not succeed.
+std::optional<Suggestion> mended(Words words, Remedy remedy) {
+  constexpr int kMostMistakes = 10;
+  for (int mistake = 0; mistake <= kMostMistakes; ++mistake) {
+    if (remedy.empty()) return std::nullopt;
+    Program program;
+    words = edited(program.app, words, remedy);
+    if (!remedy.make_directory.empty()) return Suggestion{words, remedy.make_directory};
+    try {
+      if (const Command* command = program.parse(words)) command->check();
+      return Suggestion{words, ""};
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() == 0) return Suggestion{words, ""};  // --help
+      remedy = remedy_of(error, program.app, words);
+    } catch (const Refused& refused) {
+      remedy = refused.remedy();
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+// A line to be pasted.
+void suggest(const Words& refused, const Remedy& remedy) {
   if (!speaks()) return;
+  const std::optional<Suggestion> works = mended(refused, remedy);
+  if (!works) return;
   std::string line;
-  if (!remedy.make_directory.empty())
+  if (!works->directory.empty())
     line = fmt::format("mkdir -p {} && ",
-                       quoted(std::vector<std::string>{remedy.make_directory}));
+                       quoted(std::vector<std::string>{works->directory}));
 #ifdef ESPALIER_WITH_MPI
   if (const int processes = launch().processes; processes > 1)
     line += fmt::format("mpirun -n {} ", processes);
 #endif
-  std::fputs(fmt::format("  {}{}\n", line, quoted(words)).c_str(), stderr);
+  std::fputs(fmt::format("  {}{}\n", line, quoted(works->words)).c_str(), stderr);
 }
 
 // The launcher ends the job with the first process whose answer is no: not before the one
 // that speaks has said what would do.
 int end(const Words& words, ExitStatus status, const Remedy& remedy) {
-  if (!remedy.empty()) suggest(edited(Program().app, words, remedy), remedy);
+  suggest(words, remedy);
   if (status == kNo && !speaks()) std::this_thread::sleep_for(std::chrono::seconds(1));
   return status;
 }
 
 int run(const Command& command, const Words& words) {
   try {
+    command.check();
     const Ending ending = command.run();
     return end(words, ending.status, ending.remedy);
   } catch (...) {
@@ -107,47 +153,29 @@ int run(const Command& command, const Words& words) {
   }
 }
 
-// The words with one mistake after the other mended; nothing where that does not succeed.
-std::optional<Words> readable(Words words) {
-  constexpr int kMostMistakes = 10;
-  for (int mistake = 0; mistake <= kMostMistakes; ++mistake) {
-    Program program;
-    try {
-      program.parse(words);
-      return words;
-    } catch (const CLI::ParseError& error) {
-      const Remedy remedy = remedy_of(error, program.app, words);
-      if (remedy.empty()) return std::nullopt;
-      words = edited(program.app, words, remedy);
-    }
-  }
-  return std::nullopt;
-}
-
-int refuse(const Words& words, std::string_view message) {
-  complain(fmt::format("{} (see espalier --help)", message));
-  if (const std::optional<Words> mended = readable(words)) suggest(*mended);
+int refuse(const Program& program, const Words& words, const CLI::ParseError& error) {
+  complain(fmt::format("{} (see espalier --help)", error.what()));
+  suggest(words, remedy_of(error, program.app, words));
   return kBadInput;
 }
 
-int parse_and_run(int argc, char** argv) {
-  const Words words(argv, argv + argc);
+int parse_and_run(const Words& words, char** argv) {
   Program program;
+  const Command* command = nullptr;
   try {
-    program.app.parse(argc, argv);
+    command = program.parse(words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0)  // --help, --version
       return speaks() ? program.app.exit(error) : kDone;
-    return refuse(words, error.what());
+    return refuse(program, words, error);
   }
-  for (const Command& command : program.commands) {
-    if (!command.app->parsed()) continue;
-    if (command.uses_blas) say(restart_with_suitable_blas(argv));
-    return run(command, words);
+  if (command == nullptr) {
+    complain("a subcommand is required (see espalier --help)");
+    suggest(words, set_flag("--help"));
+    return kBadInput;
   }
-  complain("a subcommand is required (see espalier --help)");
-  suggest({words.front(), "--help"});
-  return kBadInput;
+  if (command->uses_blas) say(restart_with_suitable_blas(argv));
+  return run(*command, words);
 }
 
 }  // namespace
@@ -159,7 +187,7 @@ int main(int argc, char** argv) {
   int status = kInternal;
   try {
     end_by_termination_signal();
-    status = parse_and_run(argc, argv);
+    status = parse_and_run({argv, argv + argc}, argv);
   } catch (...) {
     const Failure failure = current_failure();
     complain(failure.message);

@@ -57,11 +57,8 @@ Remedy one_source(const MatrixSource& source) {
 namespace {
 
 solver::SymmetricMatrix read_grid(const std::string& text) {
-  try {
-    return solver::make_grid(solver::parse_grid(text));
-  } catch (const InvalidInput& error) {
-    throw Refused(error.what(), set_option("--grid", "20x20x20"));
-  }
+  return refusing(set_option("--grid", "20x20x20"),
+                  [&] { return solver::make_grid(solver::parse_grid(text)); });
 }
 
 // What `check` throws becomes a refusal of --kind.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cli/remedy.h"
 #include "espalier/io/output_file.h"
 #include "espalier/machine/memory_limits.h"
 #include "espalier/model/error.h"
@@ -43,7 +44,8 @@ double parse_factor(std::string_view text) {
 
 }  // namespace
 
-Bytes MemoryRequest::resolve(Bytes least, Bytes unbounded) const {
+Bytes MemoryRequest::resolve(Bytes least, Bytes unbounded,
+                             const std::string& option) const {
   switch (kind) {
     case Kind::kUnbounded:
       return unbounded;
@@ -57,7 +59,9 @@ Bytes MemoryRequest::resolve(Bytes least, Bytes unbounded) const {
   if (factor == 1) return least;
   const long double bytes = std::ceil(static_cast<long double>(factor) * least);
   if (bytes >= 0x1p63L) {
-    throw OverflowError(fmt::format("{} times {} B leaves 64 bits", factor, least));
+    throw Refused(fmt::format("{} x{}: {} times {} B leaves 64 bits", option, factor,
+                              factor, least),
+                  set_option(option, "min"));
   }
   return static_cast<Bytes>(bytes);
 }
@@ -173,9 +177,8 @@ void add_json(CLI::App& app, bool& json) {
 
 CLI::Option* add_path(CLI::App& app, const std::string& option, std::string& path,
                       const std::string& help) {
-  const auto check = [option](const std::string& text) {
-    if (text.empty()) throw CLI::ValidationError(option, "an empty name");
-    return std::string();
+  const auto check = [](const std::string& text) -> std::string {
+    return text.empty() ? "an empty name" : "";
   };
   return app.add_option(option, path, help)->check(check);
 }

@@ -35,8 +35,10 @@ struct MemoryRequest {
 
   /// The bound in bytes, given the least that suffices and what no run can exceed.
   /// A fraction of a byte is rounded up.
-  /// @throws OverflowError beyond 2^63 - 1
-  [[nodiscard]] Bytes resolve(Bytes least, Bytes unbounded) const;
+  /// @param option  whose value this is
+  /// @throws Refused beyond 2^63 - 1
+  [[nodiscard]] Bytes resolve(Bytes least, Bytes unbounded,
+                              const std::string& option = "--memory") const;
 };
 
 /// @throws InvalidInput for anything but a size, "min", "auto", "none" or "x" and a

@@ -82,14 +82,21 @@ std::optional<Expected<GraphPlan>> simulate(const OrderCommand& command,
        .memory_bound = command.memory.resolve(best.least_bytes, everything(graph))});
 }
 
+void check(const OrderCommand& command) {
+  check(command.source);
+  if (command.step.trains && !is_model(command.source))
+    throw Refused("--training: " + command.source.file +
+                      " is no ONNX model, whose operators are known",
+                  drop_option("--training"));
+  if (command.step.asked() && command.workers != 1)
+    throw Refused("--workers goes with neither --training nor --layout",
+                  drop_option("--workers"));
+}
+
 Ending run_order(const OrderCommand& command) {
-  if (command.step.asked()) {
-    if (command.workers != 1)
-      throw Refused("--workers goes with neither --training nor --layout",
-                    drop_option("--workers"));
+  if (command.step.asked())
     return run_step(command.source, command.step,
                     {command.schedule, command.page, command.timeout, command.json});
-  }
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
   const TaskGraph graph = read_graph(command.source);
@@ -141,10 +148,12 @@ Command add_order(CLI::App& program) {
   add_step(*app, command->step);
   add_report(*app, command->page);
   add_json(*app, command->json);
-  return {app, [command, app] {
+  return {app,
+          [command, app] {
             if (app->count("--memory") > 0) command->step.memory = command->memory;
             return run_order(*command);
-          }};
+          },
+          false, [command] { check(*command); }};
 }
 
 }  // namespace espalier::cli

@@ -94,37 +94,49 @@ std::string title(const GraphSource& source) {
   return source.transformer.empty() ? source.file : source.transformer;
 }
 
-OperatorGraph read_model(const GraphSource& source) {
+bool is_model(const GraphSource& source) {
+  return !source.transformer.empty() || ending(source.file) == ".onnx";
+}
+
+void check(const GraphSource& source) {
   if (!source.transformer.empty() && !source.file.empty())
-    throw Refused("--transformer is for no file; there is " + source.file,
-                  drop_option("--transformer"));
+    throw Refused(
+        "--transformer is for no file; there is " + source.file,
+        drop_option(std::filesystem::exists(source.file) ? "--transformer" : "GRAPH"));
+  if (!source.transformer.empty())
+    return refusing(set_option("--transformer", "tiny"),
+                    [&] { (void)transformer_shape(source.transformer); });
+  if (source.file.empty())
+    throw Refused("GRAPH is required", set_option("--transformer", "tiny"));
+  if (!is_model(source) &&
+      (!source.dimensions.empty() || source.free_weights || source.batch))
+    throw Refused(source.file + ": --batch, --dim and --free-weights are for ONNX models",
+                  {.edits = {{Edit::Kind::kDrop, "--batch"},
+                             {Edit::Kind::kDrop, "--dim"},
+                             {Edit::Kind::kDrop, "--free-weights"}}});
+}
+
+OperatorGraph read_model(const GraphSource& source) {
   if (!source.transformer.empty()) {
     TransformerShape shape = transformer_shape(source.transformer);
     shape.batch = source.batch.value_or(1);
     return transformer(shape);
   }
-  if (ending(source.file) != ".onnx")
+  if (!is_model(source))
     throw FileError(source.file, 0, "is no ONNX model, whose operators are known");
   return read_onnx(source);
 }
 
 TaskGraph read_graph(const GraphSource& source) {
-  if (source.file.empty() && source.transformer.empty())
-    throw Refused("GRAPH is required", set_option("--transformer", "tiny"));
-  const std::string format = ending(source.file);
-  if (format == ".onnx" || !source.transformer.empty()) {
+  if (is_model(source)) {
     const OperatorGraph model = read_model(source);
     return naming<Error>(title(source), [&] { return task_graph_of(model).graph; });
   }
+  const std::string format = ending(source.file);
   const bool json = format == ".json";
   if (!json && format != ".dot" && format != ".gv")
     throw FileError(source.file, 0,
                     "ends in none of .onnx, .json, .dot and .gv, which tell the format");
-  if (!source.dimensions.empty() || source.free_weights || source.batch)
-    throw Refused(source.file + ": --batch, --dim and --free-weights are for ONNX models",
-                  {.edits = {{Edit::Kind::kDrop, "--batch"},
-                             {Edit::Kind::kDrop, "--dim"},
-                             {Edit::Kind::kDrop, "--free-weights"}}});
   return json ? read_graph_json(source.file) : read_graph_dot(source.file);
 }
 

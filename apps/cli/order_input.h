@@ -24,10 +24,17 @@ struct GraphSource {
 /// The argument GRAPH, --transformer, --batch, --dim and --free-weights.
 void add_graph(CLI::App& app, GraphSource& source);
 
+/// What can be told before anything is read. @throws Refused
+void check(const GraphSource& source);
+
+/// Whether the operators are known, not only sizes: by the name of the file.
+[[nodiscard]] bool is_model(const GraphSource& source);
+
 /// Reads the graph in the format that the name's ending says, in any case: .onnx, .json,
 /// .dot or .gv.
-/// @throws FileError as the readers, for another ending, for options that the format does
-///         not have, and for ONNX where it was not built
+/// @throws FileError as the readers, for another ending, and for ONNX where it was not
+///         built
+/// @pre check() passes
 [[nodiscard]] TaskGraph read_graph(const GraphSource& source);
 
 /// What is read, for people.

@@ -38,12 +38,9 @@ void check_file(const std::string& option, const std::string& path) {
 }
 
 void check_runtime(const solver::RuntimeOptions& options) {
-  try {
-    solver::check(options);
-  } catch (const InvalidInput& error) {
-    const bool workers = options.workers > solver::default_workers();
-    throw Refused(error.what(), drop_option(workers ? "--workers" : "--scheduler"));
-  }
+  const bool workers = options.workers > solver::default_workers();
+  refusing(drop_option(workers ? "--workers" : "--scheduler"),
+           [&] { solver::check(options); });
 }
 
 }  // namespace espalier::cli

@@ -118,14 +118,23 @@ void check_processes(const PlanCommand& command) {
   }
 }
 
-/// @throws InvalidInput for options that do not go together
+/// @throws Refused for options that do not go together
 void check(const PlanCommand& command) {
+  if (!command.replay.empty()) {
+    if (!command.source.file.empty() || !command.source.grid.empty())
+      throw Refused("plan: --replay has its own input",
+                    drop_option(command.source.grid.empty() ? "FILE" : "--grid"));
+    return;
+  }
   if (command.source.file.empty() == command.source.grid.empty())
     throw Refused("plan: give either a file or --grid", one_source(command.source));
   check_processes(command);
   if (command.compare) return;
   if (command.workers.size() > 1)
-    throw Refused("plan: several --workers are for --compare", set_flag("--compare"));
+    throw Refused("plan: several --workers are for --compare",
+                  command.cluster.processes.empty()
+                      ? set_flag("--compare")
+                      : set_option("--workers", std::to_string(command.workers.front())));
   if (command.memory.size() > 1) {
     throw Refused("plan: several bounds in --memory are for --compare",
                   set_flag("--compare"));
@@ -209,18 +218,10 @@ Ending naming_the_task(const PlanCommand& command, const PlanInput& input, Plan&
   }
 }
 
-ExitStatus replay(const PlanCommand& command) {
-  if (!command.source.file.empty())
-    throw InvalidInput("plan: --replay has its own input");
-  if (!command.source.grid.empty())
-    throw Refused("plan: --replay has its own input", drop_option("--grid"));
-  return replay_plan({command.replay, command.workers, command.memory,
-                      command.processor_time, command.json});
-}
-
 Ending run_plan(PlanCommand command) {
-  if (!command.replay.empty()) return replay(command);
-  check(command);
+  if (!command.replay.empty())
+    return replay_plan({command.replay, command.workers, command.memory,
+                        command.processor_time, command.json});
   std::optional<Progress> progress(std::in_place, "reading");
   const PlanInput input = read_plan_input(command);
   command.plan.workers = command.workers.front();
@@ -266,19 +267,22 @@ void add_compare(CLI::App& app, PlanCommand& command) {
   }
 }
 
-void add_replay(CLI::App& app, PlanCommand& command) {
+CLI::Option* add_replay(CLI::App& app, PlanCommand& command) {
   CLI::Option* replay =
       add_path(app, "--replay", command.replay,
                "Instead of a file: run the tasks that solve --trace recorded again,\n"
                "in simulated time, by the policy, on each of --workers and --memory");
-  replay->type_name("FILE");
   app.add_flag("--processor-time", command.processor_time,
                "Take tasks for as long as they had the processor, not by the clock")
       ->needs(replay);
+  return replay->type_name("FILE");
+}
+
+void exclude_from_replay(CLI::App& app, CLI::Option& replay) {
   for (const char* other :
        {"--schedule", "--rate", "--order", "--mapping", "--report", "--compare",
         "--out-of-core", "--processes", "--task-workers", "--kind", "--ordering"}) {
-    replay->excludes(app.get_option(other));
+    replay.excludes(app.get_option(other));
   }
 }
 
@@ -302,6 +306,8 @@ Command add_plan(CLI::App& program) {
            "[retained_size]), Matrix Market or Rutherford-Boeing file");
   app->add_option("--grid", command->source.grid,
                   "Instead of a file: the Laplacian of a grid, as 40x40x40");
+  // Early, so that of what it excludes the other option goes.
+  CLI::Option* const replay = add_replay(*app, *command);
   add_memory_list(*app, command->memory);
   add_worker_list(*app, command->workers);
   app->add_option("--task-workers", command->task_workers,
@@ -323,9 +329,10 @@ Command add_plan(CLI::App& program) {
   add_compare(*app, *command);
   add_out_of_core(*app, *command);
   add_cluster(*app, *command);
-  add_replay(*app, *command);
+  exclude_from_replay(*app, *replay);
   add_json(*app, command->json);
-  return {app, [command] { return run_plan(*command); }};
+  return {app, [command] { return run_plan(*command); }, false,
+          [command] { check(*command); }};
 }
 
 }  // namespace espalier::cli

@@ -259,8 +259,9 @@ Ending plan_processes(const PlanInput& input, const ProcessesRequest& request,
                                                                    : "memory-aware");
   Expected<Distribution> distribution = distribute_least(tree, options);
   const Bytes least = distribution->bound;
-  options.memory_bound = request.memory.value_or(MemoryRequest{})
-                             .resolve(least, std::numeric_limits<Bytes>::max());
+  options.memory_bound =
+      request.memory.value_or(MemoryRequest{})
+          .resolve(least, std::numeric_limits<Bytes>::max(), "--memory-per-process");
   if (options.memory_bound != least) distribution = distribute(tree, options);
   if (!distribution) {
     progress.reset();

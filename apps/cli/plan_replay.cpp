@@ -150,7 +150,7 @@ void print(const Report& report, const std::vector<Row>& rows, bool json) {
 
 }  // namespace
 
-ExitStatus replay_plan(const ReplayRequest& request) {
+Ending replay_plan(const ReplayRequest& request) {
   std::optional<Progress> progress(std::in_place, "reading");
   const RunRecord record = read_run_record(request.file);
   progress->step("replaying");
@@ -164,8 +164,9 @@ ExitStatus replay_plan(const ReplayRequest& request) {
       const auto run = replays.run(workers, bound);
       if (!one || !run) {
         progress.reset();
-        print_infeasible(report, one ? run.error() : one.error(), request.json);
-        return kNo;
+        const Infeasible& no = one ? run.error() : one.error();
+        print_infeasible(report, no, request.json);
+        return {kNo, raise_memory(no.least_bytes)};
       }
       if (!alone) alone = one->makespan;
       const double speedup = run->makespan > 0 ? *alone / run->makespan : 1;

@@ -21,6 +21,6 @@ struct ReplayRequest {
 /// Runs a record of `espalier solve --trace` again on other numbers of workers and prints
 /// what came of it. The answer is no where a bound is below the least.
 /// @throws FileError
-[[nodiscard]] ExitStatus replay_plan(const ReplayRequest& request);
+[[nodiscard]] Ending replay_plan(const ReplayRequest& request);
 
 }  // namespace espalier::cli

@@ -1,9 +1,13 @@
+// A command line, what is wrong with it, and the line that works: over 300 lines.
+
 #include "cli/remedy.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -85,6 +89,11 @@ void apply(Line& line, const Edit& edit) {
   const auto same = [&](const Item& item) {
     return option != nullptr ? item.option == option : item.words.front() == edit.option;
   };
+  if (edit.kind == Edit::Kind::kDrop && option == nullptr) {  // a word, where it is last
+    const auto last = std::find_if(items.rbegin(), items.rend(), same);
+    if (last != items.rend()) items.erase(std::next(last).base());
+    return;
+  }
   const auto found = std::ranges::find_if(items, same);
   const auto place = found - items.begin();
   std::erase_if(items, same);
@@ -134,10 +143,17 @@ std::vector<std::string> literal_values(const CLI::Option& option) {
   return values;
 }
 
-// Of an option whose value cannot be: the value that is closest to it, else the default,
-// of a count 1, else none at all.
+// Of an option that is given twice: the last value. Of one whose value cannot be: the
+// value that is closest to it, else the default, of a count 1, else none at all.
 Remedy other_value(const CLI::Option& option, const Line& line) {
   const std::string name = option.get_name();
+  if (std::ranges::count(line.items, &option, &Item::option) > 1) {
+    const auto last =
+        std::ranges::find(line.items.rbegin(), line.items.rend(), &option, &Item::option);
+    const std::string& word = last->words.back();
+    const std::size_t equals = last->words.size() > 1 ? word.npos : word.find('=');
+    return set_option(name, equals == word.npos ? word : word.substr(equals + 1));
+  }
   const std::vector<std::string> values = literal_values(option);
   const auto item = std::ranges::find(line.items, &option, &Item::option);
   if (!values.empty() && item != line.items.end())
@@ -150,10 +166,13 @@ Remedy other_value(const CLI::Option& option, const Line& line) {
                                                : drop_option(name);
 }
 
-// The options that a message names, in order.
+// The options that a message names, in order; the first may be of a file by its place.
 std::vector<const CLI::Option*> options_in(const std::string& message,
                                            const CLI::App& app) {
   std::vector<const CLI::Option*> found;
+  const CLI::Option* const place = place_of(app);
+  if (place != nullptr && message.starts_with(place->get_name() + ": "))
+    found.push_back(place);
   for (std::size_t at = message.find("--"); at != std::string::npos;
        at = message.find("--", at + 2)) {
     const std::size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at);
@@ -164,32 +183,69 @@ std::vector<const CLI::Option*> options_in(const std::string& message,
   return found;
 }
 
-// Of words that are no options: the option or the subcommand of closest spelling.
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : app.get_subcommands(nullptr))
+    names.push_back(each->get_name());
+  return names;
+}
+
+// Of the first word: the choice of closest spelling, if there is one.
+Remedy known_front(const Line& line, const std::vector<std::string>& choices) {
+  if (line.items.empty() || choices.empty()) return {};
+  const std::string& front = line.items.front().words.front();
+  const std::string word = front.substr(0, front.find('='));
+  const std::string choice = closest(word, choices);
+  if (!is_close(word, choice)) return {};
+  return {.edits = {{Edit::Kind::kRename, word, choice}}};
+}
+
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+// The option of closest spelling; else an option less, with what looks like its value, or
+// a word less where there is a file already.
 Remedy known_words(const Line& line) {
-  std::vector<std::string> options, commands;
-  for (const CLI::Option* option : line.app->get_options())
-    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
-  for (const CLI::App* each : line.app->get_subcommands(nullptr))
-    commands.push_back(each->get_name());
+  const std::vector<std::string> options = option_names(*line.app);
   Remedy remedy;
-  const bool no_command = !commands.empty();  // then all options are unknown
+  bool has_file = place_of(*line.app) == nullptr, unknown = false;
   for (const Item& item : line.items) {
-    // A misspelt subcommand may stand where a file can.
-    if (no_command && &item == &line.items.front()) {
-      const std::string& word = item.words.front();
-      const std::string choice = closest(word, commands);
-      if (is_close(word, choice)) return {.edits = {{Edit::Kind::kRename, word, choice}}};
+    const std::string& front = item.words.front();
+    if (!front.starts_with("--")) {
+      const bool is_value = unknown && !is_there(front);
+      if (is_value || has_file) remedy.edits.push_back({Edit::Kind::kDrop, front});
+      has_file |= !is_value;
+      unknown = false;
+      continue;
     }
+    unknown = false;
     if (item.option != nullptr) continue;
-    if (no_command && &item != &line.items.front()) break;
-    const std::string word = item.words.front().substr(0, item.words.front().find('='));
-    const auto& choices = word.starts_with("--") ? options : commands;
-    if (choices.empty()) return {};
-    const std::string choice = closest(word, choices);
-    if (!is_close(word, choice)) return {};
-    remedy.edits.push_back({Edit::Kind::kRename, word, choice});
+    const std::string word = front.substr(0, front.find('='));
+    const std::string choice = closest(word, options);
+    unknown = !is_close(word, choice) && word.size() == front.size();
+    remedy.edits.push_back(is_close(word, choice)
+                               ? Edit{Edit::Kind::kRename, word, choice}
+                               : Edit{Edit::Kind::kDrop, front});
   }
   return remedy;
+}
+
+// Of words that are not expected. A misspelt subcommand may stand where a file can, and
+// without one the options are all unknown.
+Remedy expected_words(const Line& line) {
+  const Remedy command = known_front(line, subcommand_names(*line.app));
+  if (!command.empty()) return command;
+  return line.names.size() == 1 ? known_front(line, option_names(*line.app))
+                                : known_words(line);
 }
 
 std::string quoted(const std::string& word) {
@@ -245,9 +301,13 @@ std::vector<std::string> edited(const CLI::App& program,
 Remedy remedy_of(const CLI::ParseError& error, const CLI::App& program,
                  std::span<const std::string> words) {
   const Line line = parse(program, words);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
-      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
-    return known_words(line);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+    return expected_words(line);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    const std::vector<std::string> commands = subcommand_names(*line.app);
+    const Remedy known = known_front(line, commands);
+    return known.empty() && !commands.empty() ? set_flag("--help") : known;
+  }
   const auto named = options_in(error.what(), *line.app);
   if (named.empty()) return {};
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)

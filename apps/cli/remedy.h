@@ -15,7 +15,7 @@ namespace espalier::cli {
 struct Edit {
   enum class Kind {
     kSet,     ///< the option with `value`; a flag without one
-    kDrop,    ///< the option, or a file named by its place, goes
+    kDrop,    ///< the option, a file named by its place or a word as it stands goes
     kRename,  ///< the word `option` becomes the word `value`
   };
   Kind kind = Kind::kSet;
@@ -48,6 +48,19 @@ class Refused : public InvalidInput {
  private:
   Remedy remedy_;
 };
+
+/// What `run` answers; bad input in it is refused with what works instead.
+/// @throws Refused; what `run` throws if it is no InvalidInput
+template <class Run>
+auto refusing(const Remedy& remedy, const Run& run) {
+  try {
+    return run();
+  } catch (const Refused&) {
+    throw;
+  } catch (const InvalidInput& error) {
+    throw Refused(error.what(), remedy);
+  }
+}
 
 /// The words of a command line, the program first, with the edits of a remedy. Everything
 /// else stays as it was given, in its place; an option that is set anew stands where it

@@ -25,12 +25,8 @@ ShardedModel model_of(const TransformerRequest& request) {
   setting.flops_a_second = request.rate;
   setting.bytes_a_parameter = optimiser_bytes(request.optimiser, true)->all();
   setting.sequences = request.batch > 0 ? request.batch : setting.mesh.devices();
-  Transformer transformer;
-  try {
-    transformer = transformer_named(request.name);
-  } catch (const InvalidInput& error) {
-    throw Refused(error.what(), set_option("--transformer", "gpt2"));
-  }
+  Transformer transformer = refusing(set_option("--transformer", "gpt2"),
+                                     [&] { return transformer_named(request.name); });
   if (request.layers > 0) transformer.layers = request.layers;
   return sharded_transformer(transformer, setting);
 }

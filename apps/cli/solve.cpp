@@ -69,7 +69,7 @@ Ending solve_matrix(SolveOptions& options) {
   run.entries = entries_of(matrix);
   Vectors vectors = right_hand_sides(options, solver::order_of(matrix));
   if (!options.schur.empty())
-    options.solver.schur = read_variables(options.schur, solver::order_of(matrix));
+    options.solver.schur = kept_variables(options, solver::order_of(matrix));
   run.read_seconds = since(start);
 
   Solver solver(std::move(matrix), options.solver,
@@ -127,11 +127,20 @@ Command add_solve(CLI::App& program) {
 #ifdef ESPALIER_WITH_MPI
             if (Cluster::launched_processes() > 1) return solve_on_cluster(*options);
 #endif
-            check(*options);
             return options->factor.empty() ? solve_matrix(*options)
                                            : Ending(solve_saved(*options));
           },
-          true};
+          true,
+          [options] {
+#ifdef ESPALIER_WITH_MPI
+            // Files are for the processes, which know each other, to complain of.
+            if (Cluster::launched_processes() > 1) {
+              check_for_cluster(*options);
+              return check_combinations(*options);
+            }
+#endif
+            check(*options);
+          }};
 }
 
 }  // namespace espalier::cli

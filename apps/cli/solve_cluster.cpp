@@ -21,17 +21,6 @@ namespace {
 
 using solver::Solver;
 
-void check_for_cluster(const SolveOptions& options) {
-  for (const auto& [option, given] :
-       {std::pair{"--trace", !options.trace.empty()},
-        std::pair{"--schur", !options.schur.empty()},
-        std::pair{"--determinant", options.determinant},
-        std::pair{"--scheduler", options.solver.scheduler != "espalier"}})
-    if (given)
-      throw Refused(fmt::format("{}: not on several processes", option),
-                    drop_option(option));
-}
-
 // What must be the same at every process.
 std::string identity(const SolveOptions& options) {
   const solver::SolverOptions& solver = options.solver;
@@ -265,8 +254,19 @@ Ending run_on(Cluster& cluster, SolveOptions& options, std::optional<Solver>& so
 
 }  // namespace
 
+void check_for_cluster(const SolveOptions& options) {
+  for (const auto& [option, given] :
+       {std::pair{"--trace", !options.trace.empty()},
+        std::pair{"--schur", !options.schur.empty()},
+        std::pair{"--determinant", options.determinant},
+        std::pair{"--low-rank", options.solver.low_rank > 0},
+        std::pair{"--scheduler", options.solver.scheduler != "espalier"}})
+    if (given)
+      throw Refused(fmt::format("{}: not on several processes", option),
+                    drop_option(option));
+}
+
 Ending solve_on_cluster(SolveOptions& options) {
-  check_for_cluster(options);  // before the processes know each other: one says it
   int argc = 0;
   char** argv = nullptr;
   Cluster cluster(argc, argv, identity(options));

@@ -31,7 +31,9 @@ ComplexVectors read_right_hand_sides(const SolveOptions& options, std::int32_t s
   ComplexVectors vectors;
   vectors.values.resize(static_cast<std::size_t>(size));
   if (options.rhs.empty()) return vectors;
-  const solver::DenseVectors read = solver::read_complex_vectors(options.rhs, size);
+  const solver::DenseVectors read = refusing(drop_option("--rhs"), [&] {
+    return solver::read_complex_vectors(options.rhs, size);
+  });
   vectors.nrhs = static_cast<std::int32_t>(read.columns);
   vectors.values.resize(read.values.size() / 2);
   std::ranges::copy(read.values, solver::parts_of(vectors.values).begin());
@@ -136,8 +138,7 @@ Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
   SolveRun run;
   run.entries = std::ssize(matrix.row);
   ComplexVectors vectors = read_right_hand_sides(options, matrix.size);
-  if (!options.schur.empty())
-    options.solver.schur = read_variables(options.schur, matrix.size);
+  if (!options.schur.empty()) options.solver.schur = kept_variables(options, matrix.size);
   run.read_seconds = since(start);
   ComplexSolver solver(std::move(matrix), options.solver,
                        [&](std::string_view step) { progress->step(step); });

@@ -165,50 +165,6 @@ void check_low_rank(const SolveOptions& options) {
           drop_option("--low-rank"));
 }
 
-void check_combinations(const SolveOptions& options) {
-  const bool spd = options.solver.kind == FactorKind::kCholesky;
-  const MatrixSource& source = options.source;
-  if (options.factor.empty() && source.file.empty() == source.grid.empty())
-    throw Refused("solve: give either a matrix file, --grid or --factor",
-                  one_source(source));
-  if (source.shift && source.grid.empty())
-    throw Refused("--shift: belongs to --grid", drop_option("--shift"));
-  if (!options.solver.out_of_core.empty() && !options.bounded())
-    throw Refused(
-        fmt::format("--out-of-core {}: needs a bound, --memory SIZE, min or xFACTOR",
-                    options.solver.out_of_core),
-        set_option("--memory", "min"));
-  if (options.delay_reserve && !options.bounded())
-    throw Refused(
-        fmt::format("--delay-reserve {}: without --memory, delayed pivots have no limit",
-                    format_size(*options.delay_reserve)),
-        set_option("--memory", "min"));
-  if (spd && options.delay_reserve)
-    throw Refused(fmt::format("--delay-reserve {}: --kind spd delays no pivots",
-                              format_size(*options.delay_reserve)),
-                  drop_option("--delay-reserve"));
-  if (spd && options.pivot_threshold)
-    throw Refused(fmt::format("--pivot-threshold {}: --kind spd chooses no pivots",
-                              *options.pivot_threshold),
-                  drop_option("--pivot-threshold"));
-  if (spd && options.solver.prepare.scaling == Scaling::kMatching)
-    throw Refused(
-        "--scaling matching: --kind spd has its pivots on the diagonal; "
-        "take equilibrate or auto",
-        set_option("--scaling", "auto"));
-  check_low_rank(options);
-  if (!options.trace.empty() && !options.solver.out_of_core.empty())
-    throw Refused(
-        fmt::format("--trace {}: not with --out-of-core, where tasks wait for a file",
-                    options.trace),
-        drop_option("--out-of-core"));
-  if (options.solver.scheduler != "espalier" && options.bounded())
-    throw Refused(
-        fmt::format("--memory: scheduler '{}' keeps no bound; leave one of them out",
-                    options.solver.scheduler),
-        drop_option("--scheduler"));
-}
-
 // The file takes the place of what has its name: no device and no result of this run.
 void check_save(const std::string& save, const std::string& out) {
   namespace fs = std::filesystem;
@@ -254,6 +210,50 @@ void add_solve_options(CLI::App& app, SolveOptions& options) {
   add_report(app, options.page);
   add_json(app, options.json);
   refuse_beside_factor(app);
+}
+
+void check_combinations(const SolveOptions& options) {
+  const bool spd = options.solver.kind == FactorKind::kCholesky;
+  const MatrixSource& source = options.source;
+  if (options.factor.empty() && source.file.empty() == source.grid.empty())
+    throw Refused("solve: give either a matrix file, --grid or --factor",
+                  one_source(source));
+  if (source.shift && source.grid.empty())
+    throw Refused("--shift: belongs to --grid", drop_option("--shift"));
+  if (!options.solver.out_of_core.empty() && !options.bounded())
+    throw Refused(
+        fmt::format("--out-of-core {}: needs a bound, --memory SIZE, min or xFACTOR",
+                    options.solver.out_of_core),
+        set_option("--memory", "min"));
+  if (options.delay_reserve && !options.bounded())
+    throw Refused(
+        fmt::format("--delay-reserve {}: without --memory, delayed pivots have no limit",
+                    format_size(*options.delay_reserve)),
+        set_option("--memory", "min"));
+  if (spd && options.delay_reserve)
+    throw Refused(fmt::format("--delay-reserve {}: --kind spd delays no pivots",
+                              format_size(*options.delay_reserve)),
+                  drop_option("--delay-reserve"));
+  if (spd && options.pivot_threshold)
+    throw Refused(fmt::format("--pivot-threshold {}: --kind spd chooses no pivots",
+                              *options.pivot_threshold),
+                  drop_option("--pivot-threshold"));
+  if (spd && options.solver.prepare.scaling == Scaling::kMatching)
+    throw Refused(
+        "--scaling matching: --kind spd has its pivots on the diagonal; "
+        "take equilibrate or auto",
+        set_option("--scaling", "auto"));
+  check_low_rank(options);
+  if (!options.trace.empty() && !options.solver.out_of_core.empty())
+    throw Refused(
+        fmt::format("--trace {}: not with --out-of-core, where tasks wait for a file",
+                    options.trace),
+        drop_option("--out-of-core"));
+  if (options.solver.scheduler != "espalier" && options.bounded())
+    throw Refused(
+        fmt::format("--memory: scheduler '{}' keeps no bound; leave one of them out",
+                    options.solver.scheduler),
+        drop_option("--scheduler"));
 }
 
 void check(SolveOptions& options) {

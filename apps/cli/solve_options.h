@@ -43,6 +43,9 @@ struct SolveOptions {
 
 void add_solve_options(CLI::App& app, SolveOptions& options);
 
+/// Refuses options that do not go together. @throws Refused
+void check_combinations(const SolveOptions& options);
+
 /// Refuses what can be refused before the work, and completes `options.solver`.
 /// @throws InvalidInput, FileError naming the option and the value
 void check(SolveOptions& options);

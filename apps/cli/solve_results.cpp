@@ -60,6 +60,8 @@ void check_results(const SolveOptions& options) {
         drop_option("--save"));
 }
 
+namespace {
+
 std::vector<std::int32_t> read_variables(const std::string& path, std::int32_t order) {
   std::vector<std::int32_t> variables;
   std::vector<bool> named(static_cast<std::size_t>(order), false);
@@ -85,6 +87,14 @@ std::vector<std::int32_t> read_variables(const std::string& path, std::int32_t o
   });
   if (variables.empty()) throw FileError(path, 0, "names no variables");
   return variables;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> kept_variables(const SolveOptions& options,
+                                         std::int32_t order) {
+  return refusing(drop_option("--schur"),
+                  [&] { return read_variables(options.schur, order); });
 }
 
 void write_null_space(const SolveOptions& options, const std::function<void()>& write) {

@@ -18,8 +18,8 @@ void check_results(const SolveOptions& options);
 
 /// The variables of --schur, from 0: numbers from 1 in a text file, apart by white space
 /// or commas; lines that begin with % are comments.
-/// @throws FileError naming the line for anything else
-[[nodiscard]] std::vector<std::int32_t> read_variables(const std::string& path,
+/// @throws Refused naming the line for anything else
+[[nodiscard]] std::vector<std::int32_t> kept_variables(const SolveOptions& options,
                                                        std::int32_t order);
 
 /// Writes what --null-space asks for. Where no basis is found, one line on standard error

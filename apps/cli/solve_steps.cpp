@@ -23,7 +23,8 @@ std::int64_t entries_of(const solver::InputMatrix& matrix) {
 
 Vectors right_hand_sides(const SolveOptions& options, std::int32_t size) {
   if (options.rhs.empty()) return {std::vector<double>(size), 1, {}};
-  solver::DenseVectors read = solver::read_vectors(options.rhs, size);
+  solver::DenseVectors read = refusing(
+      drop_option("--rhs"), [&] { return solver::read_vectors(options.rhs, size); });
   Vectors vectors{std::move(read.values), static_cast<std::int32_t>(read.columns), {}};
   if (std::ssize(read.rows_with_entries) < size)
     vectors.rows.assign(read.rows_with_entries.begin(), read.rows_with_entries.end());

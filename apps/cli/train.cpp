@@ -16,6 +16,7 @@
 #include "cli/naming.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/paths.h"
 #include "cli/termination.h"
 #include "cli/train_data.h"
 #include "cli/train_input.h"
@@ -49,7 +50,7 @@ training::TrainResult train(const TrainCommand& command, training::TrainJob& job
   std::optional<SampleFile> data;
   training::FillInputs fill;
   if (!command.data.empty()) {
-    data.emplace(command.data, job.training());
+    refusing(drop_option("--data"), [&] { data.emplace(command.data, job.training()); });
     fill = [&data](const TrainingGraph&, std::int64_t step, TensorId id,
                    std::span<std::byte> bytes) { data->fill(step, id, bytes); };
   }
@@ -142,8 +143,6 @@ Ending run_train(TrainCommand& command) {
 #ifdef ESPALIER_WITH_MPI
   if (Cluster::launched_processes() > 1) return train_on_cluster(command);
 #endif
-  choose_threads(command);
-  check(command);
   const bool shared = command.micro_batches > 1 || command.stages || command.tensor > 1 ||
                       !command.stages_out.empty();
   return shared ? train_shared(command, {}) : run_alone(command);
@@ -223,7 +222,8 @@ void check(const TrainCommand& command) {
                   drop_option("--threads"));
   if (!command.job.planned && command.memory.kind != MemoryRequest::Kind::kUnbounded)
     throw Refused("--unplanned: needs --memory none", set_option("--memory", "none"));
-  solver::check(command.job.runtime);
+  check_runtime(command.job.runtime);
+  check_network(command);
 }
 
 Command add_train(CLI::App& program) {
@@ -258,10 +258,16 @@ Command add_train(CLI::App& program) {
                   "espalier, or a policy of StarPU's own")
       ->capture_default_str();
   add_json(*app, command->json);
-  return {app, [command, threads]() -> Ending {
+  return {app,
+          [command, threads]() -> Ending {
             solver::keep_heap_small();
-            command->threads_given = threads->count() > 0;
             return run_train(*command);
+          },
+          false,
+          [command, threads] {
+            command->threads_given = threads->count() > 0;
+            choose_threads(*command);
+            check(*command);
           }};
 }
 

@@ -23,12 +23,18 @@ Remedy one_network(const TrainCommand& command) {
 
 }  // namespace
 
-OperatorGraph read_network(const TrainCommand& command) {
+void check_network(const TrainCommand& command) {
   const bool file = !command.source.file.empty();
   const bool transformer = !command.source.transformer.empty();
   if (file + transformer + !command.mlp.empty() != 1)
     throw Refused("one of a MODEL.onnx, --transformer and --mlp is required",
                   one_network(command));
+  if (command.mlp.empty()) return check(command.source);
+  refusing(set_option("--mlp", "784x256x10"),
+           [&] { (void)training::mlp_widths(command.mlp); });
+}
+
+OperatorGraph read_network(const TrainCommand& command) {
   if (!command.mlp.empty())
     return training::mlp(training::mlp_widths(command.mlp),
                          command.source.batch.value_or(32));

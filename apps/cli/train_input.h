@@ -8,8 +8,12 @@
 
 namespace espalier::cli {
 
+/// @throws Refused unless it is one of a file, a transformer and a perceptron
+void check_network(const TrainCommand& command);
+
 /// The network that `espalier train` was given, folded, with the batch it was given.
-/// @throws InvalidInput unless it is one of a file, a transformer and a perceptron
+/// @pre check_network() passes
+/// @throws InvalidInput, FileError
 [[nodiscard]] OperatorGraph read_network(const TrainCommand& command);
 
 /// What it is called, for people.

@@ -215,7 +215,8 @@ void train(const TrainCommand& command, const TrainingPeers& peers,
   std::optional<SampleFile> data;
   training::FillMicroBatch fill;
   if (!command.data.empty()) {
-    data.emplace(command.data, training.micro().step);
+    refusing(drop_option("--data"),
+             [&] { data.emplace(command.data, training.micro().step); });
     fill = [&data](std::int64_t micro_batch, TensorId of, std::span<std::byte> bytes) {
       data->fill(micro_batch, of, bytes);
     };

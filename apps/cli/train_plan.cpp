@@ -233,7 +233,6 @@ Ending refuse(const TrainingModel& model, const TrainPlanReport& report, bool js
 }
 
 Ending run_train_plan(const TrainPlanRequest& request) {
-  check_complete(request);
   TrainPlanReport report;
   const TrainingModel model = training_model(request.model);
   report.model = model.name;
@@ -310,10 +309,15 @@ Command add_train_plan(CLI::App& program) {
   add_json(*app, request->json);
   const Command pipeline = add_train_plan_pipeline(*app);
   const Command zero = add_train_plan_zero(*app);
-  return {app, [request, pipeline, zero]() -> Ending {
+  return {app,
+          [request, pipeline, zero]() -> Ending {
             if (pipeline.app->parsed()) return pipeline.run();
             if (zero.app->parsed()) return zero.run();
             return run_train_plan(*request);
+          },
+          false,
+          [request, app] {
+            if (app->get_subcommands().empty()) check_complete(*request);
           }};
 }
 

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/program.h"
 
@@ -120,18 +119,13 @@ TEST(Checkpoint, WritesTheScheduleAndAPage) {
                     page = directory.path() + "/p.html";
   answer({"--length", "40", "--levels", "ram:2,disk:3:w=1s:r=1s", "--schedule", file,
           "--report", page});
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  EXPECT_TRUE(text.str().starts_with(
+  const std::string text = text_of(file);
+  EXPECT_TRUE(text.starts_with(
       "# steps 40\n# level ram 2\n# level disk 3\n# action first last level slot\n"
       "Forward 0 "))
-      << text.str();
-  EXPECT_TRUE(text.str().ends_with("Reverse 0 1 -1 0\nEndReverse 0 0 -1 0\n"));
-  std::ifstream html(page);
-  std::stringstream drawn;
-  drawn << html.rdbuf();
-  EXPECT_NE(drawn.str().find("\"kind\":\"checkpoint\""), std::string::npos);
+      << text;
+  EXPECT_TRUE(text.ends_with("Reverse 0 1 -1 0\nEndReverse 0 0 -1 0\n"));
+  EXPECT_NE(text_of(page).find("\"kind\":\"checkpoint\""), std::string::npos);
 }
 
 TEST(Checkpoint, AFullDiskLeavesNoScheduleBehind) {

@@ -4,21 +4,12 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
+#include "cli/program.h"
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-}  // namespace
 
 std::vector<std::string> on(int processes, const std::vector<std::string>& arguments,
                             const std::vector<std::string>& more) {

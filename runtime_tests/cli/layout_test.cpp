@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/program.h"
 
@@ -17,13 +15,6 @@ using nlohmann::json;
 constexpr const char* kAboveItsLoad =
     "id,lower,upper,size\na,0,1,3\nb,0,2,4\nc,1,3,2\nd,2,3,2\ne,1,4,1\nf,2,4,2\n"
     "g,4,5,3\nh,0,6,2\ni,3,6,4\nj,5,6,3\n";
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 TEST(Layout, ProvesTheLeastCapacityAndWritesOffsets) {
   const TemporaryFile file(kAboveItsLoad);

@@ -55,10 +55,7 @@ TEST(Order, FindsTheLeastPeakOfAJsonGraph) {
   EXPECT_EQ(report["proved"], true);
   EXPECT_EQ(report["gap"], 0.0);
   EXPECT_EQ(report["interrupted"], false);
-  std::ifstream file(schedule);
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_EQ(text.str(), "a\nb\nc\n");
+  EXPECT_EQ(text_of(schedule), "a\nb\nc\n");
 }
 
 TEST(Order, ReadsDotInWhateverOrderItsNodesCome) {

@@ -14,12 +14,13 @@
 #include <stdexcept>
 
 namespace espalier::cli_test {
-namespace {
 
-std::string slurp(const std::string& path) {
+std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
+
+namespace {
 
 // Between fork() and exec(): only calls that are safe there.
 [[noreturn]] void become(char* const* arguments, const char* out, const char* err,
@@ -124,7 +125,7 @@ TemporaryFile::TemporaryFile(const std::string& text) {
 
 TemporaryFile::~TemporaryFile() { std::filesystem::remove(path_); }
 
-std::string TemporaryFile::text() const { return slurp(path_); }
+std::string TemporaryFile::text() const { return text_of(path_); }
 
 TemporaryDirectory::TemporaryDirectory() {
   path_ = (std::filesystem::temp_directory_path() / "espalier_cli_XXXXXX").string();

@@ -46,6 +46,9 @@ class TemporaryFile {
   std::string path_;
 };
 
+/// What is in a file; of one that is not there, nothing.
+[[nodiscard]] std::string text_of(const std::string& path);
+
 /// A directory of this test's own, removed with what is in it by the destructor.
 class TemporaryDirectory {
  public:

@@ -33,6 +33,23 @@ ShellOutcome run_in_shell(const std::string& command) {
   return outcome;
 }
 
+// A node, and a root that waits for it.
+constexpr const char* kRecord = R"({"format": "espalier run", "version": 1,
+  "input": "two", "operation": "spd", "order": "liu", "mapping": "memory-aware",
+  "workers": 1, "seconds": 0.5, "overhead_seconds": 0.001, "bound_bytes": null,
+  "nodes": [
+    {"parent": 1, "output_bytes": 4096, "execution_bytes": 4096, "retained_bytes": 4096,
+     "work_flops": 10, "max_workers": 1},
+    {"parent": null, "output_bytes": 0, "execution_bytes": 4096, "retained_bytes": 4096,
+     "work_flops": 20, "max_workers": 1}],
+  "tasks": [
+    {"node": 0, "kind": "front", "front": 0, "worker": 0, "priority": 0, "start": 0,
+     "seconds": 0.2, "processor_seconds": 0.2, "taken_bytes": 12288, "kept_bytes": 8192,
+     "after": []},
+    {"node": 1, "kind": "front", "front": 1, "worker": 0, "priority": 0, "start": 0.2,
+     "seconds": 0.2, "processor_seconds": 0.2, "taken_bytes": 8192, "kept_bytes": 0,
+     "after": [0]}]})";
+
 // The last line, which stands indented below what is wrong.
 std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of('\n');
@@ -61,6 +78,10 @@ class Files {
     add("unsymmetric", base + "/u.mtx", matrix("general", "1 1 4\n2 1 1\n2 2 4\n"));
     add("stages", base + "/stages.csv",
         "forward,backward,weight,until_weight\n2ms,2ms,1ms,4\n3ms,3ms,1ms,2\n");
+    add("three", base + "/three.mtx",
+        "%%MatrixMarket matrix array real general\n3 1\n1\n1\n1\n");
+    add("seven", base + "/seven.txt", "7\n");
+    add("record", base + "/record.json", kRecord);
     add("sharding", base + "/sharding.json",
         R"({"problem": {"name": "two", "usage_limit": 7, "nodes":
             {"intervals": [[0, 2], [1, 3]], "costs": [[0, 3], [1, 1]],

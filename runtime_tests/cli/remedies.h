@@ -10,7 +10,9 @@ namespace espalier::cli_test {
 
 /// A command that is refused. Words in braces stand for files that the fixture makes:
 /// {tree}, {graph}, {buffers}, {chain}, {times}, {stages}, {sharding}, {spd},
-/// {indefinite}, {unsymmetric}, {new} (a name that is not there yet) and {directory}.
+/// {indefinite}, {unsymmetric}, {record} (of a run), {three} (right-hand sides of order
+/// 3), {seven} (the number of a variable), {new} (a name that is not there yet) and
+/// {directory}.
 struct Refusal {
   std::string name;  ///< of the case
   std::vector<std::string> command;

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/program.h"
 
@@ -17,13 +15,6 @@ constexpr const char* kTwoNodes =
     R"({"problem": {"name": "two", "nodes": {"intervals": [[0, 2], [1, 3]],
     "costs": [[0, 3], [1, 1]], "usages": [[4, 2], [4, 3]]},
     "edges": {"nodes": [[0, 1]], "costs": [[0, 5, 7, 1]]}, "usage_limit": 7}})";
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 TEST(Shard, ProvesTheLeastCostAndWritesTheChoice) {
   const TemporaryFile file(kTwoNodes);

@@ -42,7 +42,7 @@ PetscErrorCode Rows::read_own_pattern(Mat matrix) {
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "rows of this matrix are not there");
   for (PetscInt i = 0; i < n; ++i) {
     for (PetscInt at = ia[i]; at < ia[i + 1]; ++at) {
-      if (upper_ && ja[at] < i) continue;
+      if (!takes(i, ja[at])) continue;
       columns_.push_back(ja[at]);
       taken_.push_back(at);
     }
@@ -60,7 +60,7 @@ PetscErrorCode Rows::gather_pattern(Mat matrix, Processes& processes) {
                                      const PetscScalar*) {
     const std::size_t before = columns.size();
     for (PetscInt k = 0; k < count; ++k)
-      if (!upper_ || given[k] >= row) columns.push_back(given[k]);
+      if (takes(row, given[k])) columns.push_back(given[k]);
     counts.push_back(static_cast<PetscInt>(columns.size() - before));
   }));
   PetscCall(processes.gather(counts, all_counts));
@@ -117,7 +117,7 @@ PetscErrorCode Rows::read_values(Mat matrix, Processes& processes,
   PetscCall(for_each_row(matrix, [&](PetscInt row, PetscInt count,
                                      const PetscInt* columns, const PetscScalar* given) {
     for (PetscInt k = 0; k < count; ++k)
-      if (!upper_ || columns[k] >= row) own.push_back(given[k]);
+      if (takes(row, columns[k])) own.push_back(given[k]);
   }));
   PetscCall(processes.gather(own, values_));
   *values = values_.data();

@@ -23,6 +23,10 @@ class Rows {
   PetscErrorCode restore_values(Mat matrix, const Processes& processes);
 
  private:
+  /// Whether an entry is of the pattern.
+  [[nodiscard]] bool takes(PetscInt row, PetscInt column) const {
+    return !upper_ || column >= row;
+  }
   PetscErrorCode read_own_pattern(Mat matrix);
   PetscErrorCode read_own_values(Mat matrix, const double** values);
   PetscErrorCode gather_pattern(Mat matrix, Processes& processes);

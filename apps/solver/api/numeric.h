@@ -64,10 +64,13 @@ class Numeric {
                     SectionReader& file) = 0;
 
   /// Bytes beside the tree's own, while factorising and while solving.
+  /// @param kind  as which the factorisation ends: that of the tree, or what it goes on
+  /// as
   [[nodiscard]] virtual Bytes factor_workspace_bytes(const FactorInput& input,
+                                                     FactorKind kind,
                                                      std::int32_t workers) const = 0;
   [[nodiscard]] virtual Bytes solve_workspace_bytes(const FactorInput& input,
-                                                    std::int32_t workers,
+                                                    FactorKind kind, std::int32_t workers,
                                                     std::int32_t nrhs) const = 0;
   [[nodiscard]] virtual Bytes entry_bytes() const = 0;
   /// Real numbers in an entry.

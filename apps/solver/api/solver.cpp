@@ -114,7 +114,7 @@ void Solver::Impl::begin(InputMatrix&& matrix,
   if (numbers != nullptr)
     refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, *numbers);
   measure_entries();
-  whole_ = is_small(prepared_.kind);
+  whole_ = is_small(analysis_.symbolic, prepared_.kind);
   build(prepared_.kind);
   analyse_seconds_ = since(start);
   if (step && !whole_ && given_runtime_ == nullptr) step("starting the runtime");
@@ -172,17 +172,17 @@ void Solver::Impl::analyse_inner(const InputMatrix& matrix) {
 // The runtime runs from here on where there is one, and what is resident is known then.
 void Solver::Impl::prepare_runtime() {
   if (!whole_) start_runtime();
-  account();
+  memory_ = account({analysis_.symbolic, tree_, accounted_kind()});
   measured_ = false;
   if (!whole_ || options_.budget) measure();
 }
 
-AssemblyOptions Solver::Impl::assembly_options() const {
-  return {.kind = tree_.kind,
+AssemblyOptions Solver::Impl::assembly_options(FactorKind kind) const {
+  return {.kind = kind,
           .entry_bytes = numeric_->entry_bytes(),
           .workers = tree_workers_,
           .whole = whole_,
-          .low_rank = options_.low_rank > 0 && tree_.kind == FactorKind::kCholesky};
+          .low_rank = options_.low_rank > 0 && kind == FactorKind::kCholesky};
 }
 
 bool Solver::Impl::may_be_whole() const {
@@ -197,13 +197,12 @@ Flops Solver::Impl::whole_flops(FactorKind kind) const {
   return options_.runtime_flops / (kind == FactorKind::kLu ? 2 * real : real);
 }
 
-bool Solver::Impl::is_small(FactorKind kind) const {
-  return may_be_whole() && analysis_.symbolic.factor_flops < whole_flops(kind);
+bool Solver::Impl::is_small(const Symbolic& symbolic, FactorKind kind) const {
+  return may_be_whole() && symbolic.factor_flops < whole_flops(kind);
 }
 
 void Solver::Impl::build(FactorKind kind) {
-  tree_.kind = kind;
-  tree_ = build_assembly_tree(analysis_.symbolic, assembly_options());
+  tree_ = build_assembly_tree(analysis_.symbolic, assembly_options(kind));
 }
 
 PivotOptions Solver::Impl::pivot_options() const {
@@ -215,20 +214,20 @@ PivotOptions Solver::Impl::pivot_options() const {
   pivoting.zero = 4 * std::max(2.0, std::sqrt(analysis_.symbolic.size)) *
                   numeric_->epsilon() * largest_entry_;
   pivoting.perturbation = std::sqrt(numeric_->epsilon()) * largest_entry_;
-  if (bound_) pivoting.delay_reserve = delay_reserve();
+  if (bound_) pivoting.delay_reserve = delay_reserve(tree_.kind);
   return pivoting;
 }
 
 // What of a bound is for delayed pivots.
-Bytes Solver::Impl::delay_reserve() const {
-  return tree_.kind == FactorKind::kCholesky ? 0 : options_.delay_reserve;
+Bytes Solver::Impl::delay_reserve(FactorKind kind) const {
+  return kind == FactorKind::kCholesky ? 0 : options_.delay_reserve;
 }
 
 // Without low_rank, which takes a pass over the matrix: sizes do not depend on it.
-FactorInput Solver::Impl::input() const {
-  return {analysis_.symbolic,
+FactorInput Solver::Impl::input(const Grouping& of) const {
+  return {of.symbolic,
           analysis_.permuted,
-          tree_,
+          of.tree,
           pivot_options(),
           file_,
           bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least,
@@ -339,7 +338,9 @@ double Solver::Impl::largest_anywhere() const {
 // Right-hand sides of one pass: what the bound leaves.
 std::int32_t Solver::Impl::nrhs_at_once(std::int32_t nrhs) {
   std::int32_t block = std::clamp(nrhs, 1, kBlock);
-  while (bound_ && block > 1 && solve_bytes(block) > memory_.tree_bound(*bound_)) --block;
+  while (bound_ && block > 1 &&
+         solve_bytes(at_hand(), block) > memory_.tree_bound(*bound_))
+    --block;
   return agree(block);
 }
 
@@ -370,7 +371,7 @@ RefineOptions Solver::Impl::refine_options(Operation operation, std::int32_t mos
   RefineOptions options{.operation = operation, .gmres_basis = 0};
   if (!options_.refine)
     options.max_steps = 0;
-  else if (!singular() && least_basis() > 0)
+  else if (!singular() && least_basis(kind()) > 0)
     options.gmres_basis = agree(refining_basis(most));
   return options;
 }

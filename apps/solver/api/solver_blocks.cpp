@@ -78,7 +78,7 @@ bool Solver::Impl::join_blocks() {
   drop_factor();
   analysis_ = std::move(next);
   measure_entries();
-  whole_ = runtime_ == nullptr && is_small(tree_.kind);
+  whole_ = runtime_ == nullptr && is_small(analysis_.symbolic, tree_.kind);
   build(tree_.kind);
   prepare_runtime();
   return plan(std::nullopt).has_value();

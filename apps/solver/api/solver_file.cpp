@@ -58,7 +58,7 @@ std::unique_ptr<Solver::Impl> Solver::Impl::load(Runtime* runtime,
   const FactorKind kind = saved.facts.kind;
   std::unique_ptr<Impl> solver(new Impl(runtime, std::move(saved), options));
   solver->numeric_ = Numeric::create(solver->options_.precision, solver->complex());
-  solver->whole_ = solver->is_small(kind);
+  solver->whole_ = solver->is_small(solver->analysis_.symbolic, kind);
   solver->build(kind);
   if (solver->whole_ && solver->tree_.block_width != block_width) {
     solver->whole_ = false;  // it was factored on the runtime

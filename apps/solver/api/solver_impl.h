@@ -121,7 +121,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void try_other_order();
   [[nodiscard]] bool may_be_whole() const;
   [[nodiscard]] Flops whole_flops(FactorKind kind) const;
-  [[nodiscard]] bool is_small(FactorKind kind) const;
+  [[nodiscard]] bool is_small(const Symbolic& symbolic, FactorKind kind) const;
   [[nodiscard]] bool join_blocks();
 
   // On several processes.
@@ -147,9 +147,10 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void load_together(SectionReader& file, std::vector<WorkerRange>&& group);
   void close_channel();
 
-  /// Numbers in a vector, and those of variables that are eliminated.
+  /// Numbers in a vector, and those of variables that are eliminated. A process that has
+  /// none of the matrix has whole vectors, too.
   [[nodiscard]] std::int32_t vector_size() const {
-    return analysis_.permuted.vector_size();
+    return analysis_.permuted.parts() * analysis_.symbolic.size;
   }
   [[nodiscard]] std::int32_t inner_size() const {
     return analysis_.permuted.parts() * analysis_.symbolic.inner();
@@ -165,20 +166,33 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   /// Of a number that decides how to go on: the least that any process has.
   [[nodiscard]] std::int32_t agree(std::int32_t value) const;
   [[nodiscard]] NodeOrder node_order() const;
-  [[nodiscard]] Bytes reserve_bytes() const;
-  [[nodiscard]] Bytes delay_reserve() const;
-  [[nodiscard]] Bytes solve_bytes(std::int32_t nrhs) const;
-  [[nodiscard]] Bytes bare_solve_bytes(std::int32_t nrhs) const;
-  [[nodiscard]] Bytes refining_bytes(std::int32_t nrhs, std::int32_t basis) const;
-  [[nodiscard]] Bytes estimating_bytes(std::int32_t basis) const;
-  [[nodiscard]] Bytes mapping_bytes() const;
+  /// What is factored, and as what: accounts of memory are of this, whatever is at hand.
+  struct Grouping {
+    const Symbolic& symbolic;
+    const AssemblyTree& tree;
+    FactorKind kind;  ///< as which the factorisation may end
+  };
+  [[nodiscard]] Grouping at_hand() const {
+    return {analysis_.symbolic, tree_, tree_.kind};
+  }
+  [[nodiscard]] FactorKind accounted_kind() const;
+  [[nodiscard]] MemoryAccount account(const Grouping& of) const;
+  [[nodiscard]] Bytes reserve_bytes(const Grouping& of) const;
+  [[nodiscard]] Bytes delay_reserve(FactorKind kind) const;
+  [[nodiscard]] Bytes solve_bytes(const Grouping& of, std::int32_t nrhs) const;
+  [[nodiscard]] Bytes bare_solve_bytes(const Grouping& of, std::int32_t nrhs) const;
+  [[nodiscard]] Bytes refining_bytes(const Symbolic& symbolic, std::int32_t nrhs,
+                                     std::int32_t basis) const;
+  [[nodiscard]] Bytes estimating_bytes(const Symbolic& symbolic,
+                                       std::int32_t basis) const;
+  [[nodiscard]] Bytes mapping_bytes(const Symbolic& symbolic) const;
   /// Whether rows and columns are scaled, and moved, alike.
   [[nodiscard]] bool has_one_scale() const {
     return prepared_.kind != FactorKind::kLu && prepared_.row_of.empty();
   }
-  [[nodiscard]] std::int32_t systems() const;
-  [[nodiscard]] AssemblyOptions assembly_options() const;
-  [[nodiscard]] FactorInput input() const;
+  [[nodiscard]] std::int32_t systems(const Symbolic& symbolic) const;
+  [[nodiscard]] AssemblyOptions assembly_options(FactorKind kind) const;
+  [[nodiscard]] FactorInput input(const Grouping& of) const;
   [[nodiscard]] PivotOptions pivot_options() const;
   [[nodiscard]] LowRankOptions low_rank_options() const;
   void measure_entries();
@@ -187,13 +201,12 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] double largest_anywhere() const;
   /// Threads that compute.
   [[nodiscard]] std::int32_t workers() const { return whole_ ? 1 : options_.workers; }
-  [[nodiscard]] std::int32_t least_basis() const;
+  [[nodiscard]] std::int32_t least_basis(FactorKind kind) const;
   [[nodiscard]] std::int32_t basis_within_bound(
       std::int32_t nrhs, const std::function<Bytes(std::int32_t)>& bytes) const;
   [[nodiscard]] std::int32_t refining_basis(std::int32_t nrhs) const;
   [[nodiscard]] std::int32_t estimating_basis(std::int32_t nrhs) const;
 
-  void account();
   void measure() const;
   [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
                                                       std::int64_t entries);

@@ -74,13 +74,10 @@ void Solver::Impl::evaluate(TreeMapping&& mapping) {
   candidate.seconds =
       all.communicator.largest(estimated_seconds(tree_, all.received, options_.workers));
   candidate.largest_peak = all.communicator.largest(all.predicted_peak);
-  const Bytes analysis_peak = memory_.analysis_peak, matrix = matrix_bytes();
-  account();
-  memory_.analysis_peak = analysis_peak;
-  memory_.reserve += kReservePerPeer * all.communicator.size();
-  memory_.baseline = matrix;  // and what foresee_baselines() adds
-  memory_.elsewhere = memory_.elsewhere_out_of_core = 0;
-  candidate.account = memory_;
+  candidate.account = account({analysis_.symbolic, tree_, accounted_kind()});
+  candidate.account.analysis_peak = memory_.analysis_peak;
+  candidate.account.reserve += kReservePerPeer * all.communicator.size();
+  candidate.account.baseline = matrix_bytes();  // and what foresee_baselines() adds
   all.candidates.push_back(std::move(candidate));
 }
 

@@ -48,38 +48,37 @@ Bytes analysis_bytes(std::int64_t order, std::int64_t entries) {
 }
 
 // Beside the fronts while factorising.
-Bytes Solver::Impl::reserve_bytes() const {
-  FactorInput given = input();
-  given.pivoting.delay_reserve = delay_reserve();
-  const Bytes beside = numeric_->factor_workspace_bytes(given, workers());
+Bytes Solver::Impl::reserve_bytes(const Grouping& of) const {
+  FactorInput given = input(of);
+  given.pivoting.delay_reserve = delay_reserve(of.kind);
+  const Bytes beside = numeric_->factor_workspace_bytes(given, of.kind, workers());
   std::int64_t leaves = 0;
-  for (std::size_t i = 0; i < tree_.nodes.size(); ++i)
-    leaves += tree_.nodes[i].part > 0 && tree_.tasks.children(task_id(i)).empty();
+  for (std::size_t i = 0; i < of.tree.nodes.size(); ++i)
+    leaves += of.tree.nodes[i].part > 0 && of.tree.tasks.children(task_id(i)).empty();
   const Bytes tasks =
       kReservePerLeaf * std::max<std::int64_t>(0, leaves - kReservedLeaves);
   return checked_add(runtime_reserve(workers()), checked_add(tasks, beside));
 }
 
-// What is needed beside the fronts, and the least that they can do with.
-void Solver::Impl::account() {
-  // A Cholesky that fails goes on as L D L^T inside the same bound.
-  const FactorKind kind = tree_.kind;
-  if (!options_.kind && kind == FactorKind::kCholesky) tree_.kind = FactorKind::kLdlt;
-  memory_.reserve = reserve_bytes();
-  memory_.tree_least = least_bound(tree_.tasks, node_order());
-  memory_.solve = solve_bytes(1);
-  if (options_.out_of_core.empty()) {
-    tree_.kind = kind;
-    return;
-  }
-  AssemblyTree in_core = tree_;
-  memory_.tree_least_out_of_core =
-      spill_everything(analysis_.symbolic, tree_, node_order());
-  memory_.solve_out_of_core = solve_bytes(1);
-  memory_.reserve +=
-      options_.workers * PageBuffer::footprint(scratch_bytes(analysis_.symbolic, tree_));
-  tree_ = std::move(in_core);
-  tree_.kind = kind;
+// A Cholesky that fails goes on as L D L^T inside the same bound.
+FactorKind Solver::Impl::accounted_kind() const {
+  const bool may_go_on = !options_.kind && tree_.kind == FactorKind::kCholesky;
+  return may_go_on ? FactorKind::kLdlt : tree_.kind;
+}
+
+// What is needed beside the fronts, and the least that they can do with. What is resident
+// before them is for measure() to find out.
+MemoryAccount Solver::Impl::account(const Grouping& of) const {
+  MemoryAccount needs{.reserve = reserve_bytes(of),
+                      .tree_least = least_bound(of.tree.tasks, node_order()),
+                      .solve = solve_bytes(of, 1)};
+  if (!spills()) return needs;
+  AssemblyTree spilled = of.tree;
+  needs.tree_least_out_of_core = spill_everything(of.symbolic, spilled, node_order());
+  needs.solve_out_of_core = solve_bytes({of.symbolic, spilled, of.kind}, 1);
+  needs.reserve += options_.workers *
+                   PageBuffer::footprint(scratch_bytes(of.symbolic, spilled, of.kind));
+  return needs;
 }
 
 const MemoryAccount& Solver::Impl::memory() const {
@@ -100,72 +99,73 @@ void Solver::Impl::measure() const {
 
 // Resident while solving, with the panels that stay and the largest of those that do not,
 // apart from what refinement and estimates take in turn.
-Bytes Solver::Impl::bare_solve_bytes(std::int32_t nrhs) const {
+Bytes Solver::Impl::bare_solve_bytes(const Grouping& of, std::int32_t nrhs) const {
   Bytes resident = 0, largest = 0;
-  for (const AssemblyTree::Node& node : tree_.nodes) {
+  for (const AssemblyTree::Node& node : of.tree.nodes) {
     if (node.factor_at < 0)
       resident = checked_add(resident, node.factor_bytes);
     else
       largest = std::max(largest, node.factor_bytes);
   }
-  if (analysis_.symbolic.kept() > 0)
-    resident = checked_add(resident, tree_.nodes.back().contribution_bytes);
+  if (of.symbolic.kept() > 0)
+    resident = checked_add(resident, of.tree.nodes.back().contribution_bytes);
   // Right-hand sides and solutions; in block form substitution has its own beside.
   const std::int64_t each = analysis_.form.empty() ? 2 : 3;
   const Bytes vectors =
       checked_mul(each * nrhs * std::int64_t{vector_size()}, sizeof(double));
   return checked_add(
       checked_add(resident, largest),
-      checked_add(checked_add(vectors, mapping_bytes()),
-                  numeric_->solve_workspace_bytes(input(), workers(), nrhs)));
+      checked_add(checked_add(vectors, mapping_bytes(of.symbolic)),
+                  numeric_->solve_workspace_bytes(input(of), of.kind, workers(), nrhs)));
 }
 
 // What maps vectors to the given system: scale factors, the system of each unknown, and
 // the rows where right-hand sides may have entries.
-Bytes Solver::Impl::mapping_bytes() const {
+Bytes Solver::Impl::mapping_bytes(const Symbolic& symbolic) const {
   const Bytes scale = prepared_.row_scale.empty()
                           ? 0
                           : vector_size() * static_cast<Bytes>(sizeof(double));
-  const Bytes size = analysis_.symbolic.size;
+  const Bytes size = symbolic.size;
   const auto number = static_cast<Bytes>(sizeof(std::int32_t));
   // Processes solve for all rows.
   const Bytes rows = processes_ ? 0 : size * number / ScaledPermutation::kFewRows;
-  return scale + (systems() > 1 ? size * number : 0) + rows;
+  return scale + (systems(symbolic) > 1 ? size * number : 0) + rows;
 }
 
 // Independent ones, at most.
-std::int32_t Solver::Impl::systems() const {
-  const Symbolic& symbolic = analysis_.symbolic;
+std::int32_t Solver::Impl::systems(const Symbolic& symbolic) const {
   std::int32_t roots = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
     roots += symbolic.rows_of(s).empty() || symbolic.parent[s] < 0;
   return std::max(roots, 1);
 }
 
-Bytes Solver::Impl::refining_bytes(std::int32_t nrhs, std::int32_t basis) const {
-  return refinement_bytes(vector_size(), nrhs, {.gmres_basis = basis}, systems());
+Bytes Solver::Impl::refining_bytes(const Symbolic& symbolic, std::int32_t nrhs,
+                                   std::int32_t basis) const {
+  return refinement_bytes(vector_size(), nrhs, {.gmres_basis = basis}, systems(symbolic));
 }
 
 // Where there is doubt each solve of an estimate is refined, too.
-Bytes Solver::Impl::estimating_bytes(std::int32_t basis) const {
+Bytes Solver::Impl::estimating_bytes(const Symbolic& symbolic, std::int32_t basis) const {
   const std::int32_t n = vector_size();
   const Bytes scale = prepared_.row_scale.empty() || has_one_scale()
                           ? 0
                           : n * static_cast<Bytes>(sizeof(double));
-  return checked_add(scale, estimate_errors_bytes(n, refining_bytes(1, basis)));
+  return checked_add(scale, estimate_errors_bytes(n, refining_bytes(symbolic, 1, basis)));
 }
 
 // Estimates come after refinement, and have GMRES where the bound leaves room for it.
-Bytes Solver::Impl::solve_bytes(std::int32_t nrhs) const {
-  return checked_add(bare_solve_bytes(nrhs),
-                     std::max(refining_bytes(nrhs, least_basis()), estimating_bytes(0)));
+Bytes Solver::Impl::solve_bytes(const Grouping& of, std::int32_t nrhs) const {
+  return checked_add(bare_solve_bytes(of, nrhs),
+                     std::max(refining_bytes(of.symbolic, nrhs, least_basis(of.kind)),
+                              estimating_bytes(of.symbolic, 0)));
 }
 
 void Solver::Impl::spill_to(Bytes tree_bound) {
   Bytes target = tree_bound;
   for (;;) {
     spill_bytes_ = plan_spill(analysis_.symbolic, tree_, node_order(), target);
-    const Bytes over = solve_bytes(1) - tree_bound;
+    const Bytes over = solve_bytes(at_hand(), 1) - tree_bound;
     if (over <= 0 || target <= 0) return;
     target -= over;
   }
@@ -206,7 +206,7 @@ Bytes Solver::Impl::most_inside() const {
          {tasks.output_size(task_id(i)), tasks.execution_size(task_id(i)),
           tasks.retained_size(task_id(i))})
       all = checked_add(all, std::max<Bytes>(0, bytes));
-  return checked_add(std::max({all, solve_bytes(kBlock), least_inside()}),
+  return checked_add(std::max({all, solve_bytes(at_hand(), kBlock), least_inside()}),
                      memory_.reserve);
 }
 
@@ -274,8 +274,8 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
 }
 
 // Those of a Cholesky factor in double precision need none.
-std::int32_t Solver::Impl::least_basis() const {
-  const bool exact = kind() == FactorKind::kCholesky &&
+std::int32_t Solver::Impl::least_basis(FactorKind kind) const {
+  const bool exact = kind == FactorKind::kCholesky &&
                      options_.precision == Precision::kDouble && options_.low_rank == 0;
   return exact ? 0 : kLeastBasis;
 }
@@ -285,19 +285,21 @@ std::int32_t Solver::Impl::basis_within_bound(
     std::int32_t nrhs, const std::function<Bytes(std::int32_t)>& bytes) const {
   std::int32_t basis = RefineOptions{}.gmres_basis;
   if (!bound_) return basis;
-  const Bytes left = memory_.tree_bound(*bound_) - bare_solve_bytes(nrhs);
+  const Bytes left = memory_.tree_bound(*bound_) - bare_solve_bytes(at_hand(), nrhs);
   while (basis > 0 && bytes(basis) > left) --basis;
   return basis;
 }
 
 std::int32_t Solver::Impl::refining_basis(std::int32_t nrhs) const {
-  return basis_within_bound(
-      nrhs, [&](std::int32_t basis) { return refining_bytes(nrhs, basis); });
+  return basis_within_bound(nrhs, [&](std::int32_t basis) {
+    return refining_bytes(analysis_.symbolic, nrhs, basis);
+  });
 }
 
 std::int32_t Solver::Impl::estimating_basis(std::int32_t nrhs) const {
-  return basis_within_bound(nrhs,
-                            [&](std::int32_t basis) { return estimating_bytes(basis); });
+  return basis_within_bound(nrhs, [&](std::int32_t basis) {
+    return estimating_bytes(analysis_.symbolic, basis);
+  });
 }
 
 }  // namespace espalier::solver

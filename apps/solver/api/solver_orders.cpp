@@ -85,32 +85,29 @@ void Solver::Impl::take_analysis(Analysis&& next) {
   analysis_ = std::move(next);
 }
 
-// What is known of memory is of the order at hand, but for what has been resident.
 void Solver::Impl::try_other_order() {
   const auto start = Clock::now();
   release_plan();
   const OrderingKind first = *analysis_.seconds.ordering_taken;
   tried_.push_back({first, least_for_plan(), true});
-  const Bytes before = least_inside();
   Analysis next = analyse_again(*other_ordering(first, analysis_.symbolic.size));
-  std::swap(analysis_.symbolic, next.symbolic);
-  AssemblyTree tree = std::exchange(tree_, {});
-  const MemoryAccount account_before = memory_;
-  build(tree.kind);
-  account();
-  tried_.push_back({*next.seconds.ordering_taken, least_for_plan(), false});
-  const bool better = least_inside() < before && !(whole_ && !is_small(tree_.kind));
-  std::swap(analysis_.symbolic, next.symbolic);
+  const OrderingKind other = *next.seconds.ordering_taken;
+  const FactorKind kind = tree_.kind;
+  AssemblyTree tree = build_assembly_tree(next.symbolic, assembly_options(kind));
+  const MemoryAccount there = account({next.symbolic, tree, accounted_kind()});
+  const Bytes needs =
+      spills() ? std::min(there.inside(), there.inside_out_of_core()) : there.inside();
+  const Bytes more = needs - least_inside();
+  const bool better = more < 0 && !(whole_ && !is_small(next.symbolic, kind));
   if (better) {
     take_analysis(std::move(next));
-    std::swap(tried_[0].taken, tried_[1].taken);
-  } else {
     tree_ = std::move(tree);
-    memory_ = account_before;
+    memory_ = there;
+    tried_[0].taken = false;
   }
   measured_ = false;
   measure();
-  if (better) tried_[1].least = least_for_plan();
+  tried_.push_back({other, better ? least_for_plan() : tried_[0].least + more, better});
   analyse_seconds_ += since(start);
 }
 

@@ -171,8 +171,8 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
   if (spills()) spill_to(tree_bound);
   all.predicted_peak = least_bound(tree_.tasks, node_order());
   // More is resident than was foreseen; never seen where least() was asked for.
-  const Bytes missing =
-      all.communicator.largest(std::max(all.predicted_peak, solve_bytes(1)) - tree_bound);
+  const Bytes missing = all.communicator.largest(
+      std::max(all.predicted_peak, solve_bytes(at_hand(), 1)) - tree_bound);
   if (missing > 0) return tl::make_unexpected(too_little(*bound, *bound + missing));
   plan_ = make_tree_plan(tree_.tasks, tree_.max_workers,
                          {options_.workers, options_.order, options_.mapping}, tree_bound,

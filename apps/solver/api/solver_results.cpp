@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "solver/api/solver_impl.h"
+#include "solver/api/solver_processes.h"
 #include "solver/matrix/largest_modulus.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
@@ -205,6 +206,8 @@ std::vector<double> given_basis(const MatrixPart& a, const ScaledPermutation& ma
 }  // namespace
 
 std::vector<double> Solver::Impl::apply_to_ones(Operation operation) const {
+  if (processes_ && processes_->columns.empty())
+    throw InvalidInput("apply_to_ones: on several processes plan first");
   const std::vector<double> given = ones(analysis_.permuted);
   std::vector<double> x(given.size()), sums(given.size());
   const ScaledPermutation map = this->map(operation);

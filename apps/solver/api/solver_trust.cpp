@@ -109,7 +109,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise(
 tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
     double zero, const std::function<void(double)>& progress) {
   drop_factor();
-  FactorInput given = input();
+  FactorInput given = input(at_hand());
   given.pivoting.zero = zero;
   given.low_rank = low_rank_options();
   auto run = numeric_->factorise(given, runtime_, plan_.get(), progress);
@@ -199,8 +199,9 @@ NullQuotient Solver::Impl::null_vector_quotient() {
 
 void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()>& body) {
   const Bytes limit =
-      bound_ ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(nrhs))
-             : Bytes{1} << 62;
+      bound_
+          ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(at_hand(), nrhs))
+          : Bytes{1} << 62;
   numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime_, nrhs, limit);
   try {
     std::optional<Awake> awake;
@@ -245,7 +246,7 @@ void Solver::Impl::estimate(std::span<double> b, std::span<double> x, Operation 
   const bool rough =
       facts_.perturbed || facts_.doubtful || options_.precision == Precision::kSingle;
   const std::int32_t basis =
-      rough && least_basis() > 0 ? agree(estimating_basis(most)) : 0;
+      rough && least_basis(kind()) > 0 ? agree(estimating_basis(most)) : 0;
   double unrefined = 0;  // the largest error that was left in the estimate's solves
   const auto apply = [&](bool transposed) {
     return [this, transposed, rough, basis, x, &given, &unrefined](

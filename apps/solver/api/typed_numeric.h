@@ -105,15 +105,14 @@ class TypedNumeric : public Numeric {
     load_parts(symbolic, tree, file, factor_);
   }
 
-  Bytes factor_workspace_bytes(const FactorInput& input,
+  Bytes factor_workspace_bytes(const FactorInput& input, FactorKind kind,
                                std::int32_t workers) const override {
-    return workspace_bytes<T>(input, workers);
+    return workspace_bytes<T>(input, kind, workers);
   }
-  Bytes solve_workspace_bytes(const FactorInput& input, std::int32_t workers,
-                              std::int32_t nrhs) const override {
-    return checked_add(
-        substitution_bytes(input, workers, nrhs),
-        SolveVectors<T>::bytes(input.symbolic.size, input.tree.kind, nrhs));
+  Bytes solve_workspace_bytes(const FactorInput& input, FactorKind kind,
+                              std::int32_t workers, std::int32_t nrhs) const override {
+    return checked_add(substitution_bytes(input, workers, nrhs),
+                       SolveVectors<T>::bytes(input.symbolic.size, kind, nrhs));
   }
   Bytes entry_bytes() const override { return sizeof(T); }
   std::int32_t parts() const override { return kParts<T>; }

@@ -392,13 +392,13 @@ void spill_node(const FrontContext<T>& context, std::int32_t node, bool written,
   });
 }
 
-Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree) {
+Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree, FactorKind kind) {
   if (tree.block_width.empty()) return 0;
   const std::int64_t width =
       *std::max_element(tree.block_width.begin(), tree.block_width.end());
   std::int64_t entries =
-      std::max(kernels::pivot_scratch(tree.kind, static_cast<std::int32_t>(width)),
-               tree.kind == FactorKind::kLdlt ? width * width : 0);
+      std::max(kernels::pivot_scratch(kind, static_cast<std::int32_t>(width)),
+               kind == FactorKind::kLdlt ? width * width : 0);
   for (const AssemblyTree::Node& node : tree.nodes)
     if (node.low_rank) {
       const std::int64_t own = tree.block_width[node.last_front];

@@ -45,6 +45,8 @@ void spill_node(const FrontContext<T>& context, std::int32_t node, bool written,
                 const std::function<void()>& done);
 
 /// Bytes that each worker needs in FrontContext::scratch.
-[[nodiscard]] Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree);
+/// @param kind  of the factorisation, which may go on as another one than the tree's
+[[nodiscard]] Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree,
+                                  FactorKind kind);
 
 }  // namespace espalier::solver

@@ -72,7 +72,9 @@ template <class T>
 
 /// Bytes beside the tree's own while a factorisation runs: the factor's lists, what each
 /// worker needs to compute, and what may be spent on delays.
+/// @param kind  as scratch_bytes()
 template <class T>
-[[nodiscard]] Bytes workspace_bytes(const FactorInput& input, std::int32_t workers);
+[[nodiscard]] Bytes workspace_bytes(const FactorInput& input, FactorKind kind,
+                                    std::int32_t workers);
 
 }  // namespace espalier::solver

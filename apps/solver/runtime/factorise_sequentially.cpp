@@ -28,7 +28,7 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
   ForwardingMeter meter(input.resident);
   PivotLog log;
   DelayReserve reserve(input.pivoting.delay_reserve, input.symbolic.parent.size());
-  const WorkerScratch scratch(1, scratch_bytes(input.symbolic, tree));
+  const WorkerScratch scratch(1, scratch_bytes(input.symbolic, tree, tree.kind));
   Factor<T> factor(input.symbolic, tree);
   std::vector<PageBuffer> contributions(tree.nodes.size());
   const FrontContext<T> context{.symbolic = input.symbolic,
@@ -85,22 +85,22 @@ Bytes record_bytes(const FactorInput& input) {
 }  // namespace
 
 template <class T>
-Bytes workspace_bytes(const FactorInput& input, std::int32_t workers) {
+Bytes workspace_bytes(const FactorInput& input, FactorKind kind, std::int32_t workers) {
   const PivotOptions& pivoting = input.pivoting;
   const Bytes delays = pivoting.delay_reserve == std::numeric_limits<Bytes>::max()
                            ? 0
                            : pivoting.delay_reserve;
-  return checked_add(checked_add(Factor<T>::footprint(input.symbolic, input.tree.kind),
-                                 record_bytes(input)),
-                     checked_add(delays, workers * PageBuffer::footprint(scratch_bytes(
-                                                       input.symbolic, input.tree))));
+  return checked_add(
+      checked_add(Factor<T>::footprint(input.symbolic, kind), record_bytes(input)),
+      checked_add(delays, workers * PageBuffer::footprint(scratch_bytes(
+                                        input.symbolic, input.tree, kind))));
 }
 
 #define ESPALIER_INSTANTIATE(T)                                                    \
   template tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially<T>( \
       const FactorInput&, std::span<const TaskId>, FactorReport&,                  \
       const std::function<void(double)>&);                                         \
-  template Bytes workspace_bytes<T>(const FactorInput&, std::int32_t);
+  template Bytes workspace_bytes<T>(const FactorInput&, FactorKind, std::int32_t);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

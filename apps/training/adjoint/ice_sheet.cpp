@@ -88,8 +88,9 @@ Bytes IceSheet::step_bytes() const {
   // The matrix in elimination order, what putting it there takes, and two vectors.
   const Bytes entries = std::ssize(matrix_.row);
   const Bytes matrix = checked_mul(3 * entries, 16) + 64 * Bytes{matrix_.size};
-  return checked_add(checked_add(peak_, solver::workspace_bytes<double>(input, 1)),
-                     matrix);
+  return checked_add(
+      checked_add(peak_, solver::workspace_bytes<double>(input, input.tree.kind, 1)),
+      matrix);
 }
 
 // D = rate Hm^5 (sx² + sy² + e²) at the corner north-east of a cell, with the mean
