@@ -66,7 +66,12 @@ template <class Given>
 void analyse_alone(espalier_solver& handle, const Given& matrix,
                    const espalier_solver_input& input,
                    const espalier_solver_options* options) {
-  const SolverOptions chosen = options_from(options, input.order);
+  SolverOptions chosen = options_from(options, input.order);
+  // The next values need not have the symmetry of these.
+  const espalier_solver_input given = given_input(input);
+  if (given.scalar == ESPALIER_SOLVER_COMPLEX && !chosen.kind &&
+      given.symmetry == ESPALIER_SOLVER_GENERAL)
+    chosen.kind = FactorKind::kLu;
   handle.transposed = matrix.transposed();
   construct(handle, matrix.with_values(input.values), chosen, options);
 }
