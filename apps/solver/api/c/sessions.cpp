@@ -87,6 +87,10 @@ void c_api::check_values(const espalier_solver& handle, const double* values,
   if (entries > 0) need(values, "values");
 }
 
+void c_api::make_room_for_values(espalier_solver& handle) {
+  if (handle.bounded) handle.factoring().release_factor();
+}
+
 int espalier_solver_analyse(espalier_solver** solver, const espalier_solver_input* input,
                             const espalier_solver_options* options) {
   return guarded([&] {
@@ -116,7 +120,7 @@ int espalier_solver_factorise_values(espalier_solver* solver, const double* valu
     if (handle.processes != nullptr) return factorise_together(handle, values, entries);
     check_values(handle, values, entries);
     handle.factored = handle.has_values = false;
-    handle.factoring().release_factor();
+    make_room_for_values(handle);
     if (handle.complex)
       return factorise_with(handle, handle.given_complex->with_values(values));
     return factorise_with(handle, handle.given->with_values(values));
