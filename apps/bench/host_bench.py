@@ -3,7 +3,8 @@
 
   Ipopt   five problems of 20 000 variables and more, with MA97 (ours) and MUMPS
   PETSc   Newton's method on a nonlinear system in a cube, with espalier and MUMPS
-  SciPy   a 7-point operator on a cube: espalier.spsolve beside splu and solve
+  SciPy   a 7-point operator on a cube: espalier.spsolve beside splu and solve, with its
+          usual ordering and with the one for symmetric patterns, MMD_AT_PLUS_A
 
 Runs ours and the peer in turns and prints for each the best and the median seconds by the
 clock and of processor time, the ratio of ours to the peer's, and the most memory that the
@@ -44,7 +45,10 @@ if who == "ours":
 else:
     from scipy.sparse.linalg import splu
 start, worked = time.perf_counter(), time.process_time()
-x = espalier.spsolve(A, b, workers=workers) if who == "ours" else splu(A).solve(b)
+if who == "ours":
+    x = espalier.spsolve(A, b, workers=workers)
+else:
+    x = splu(A, permc_spec=who).solve(b)
 end, processor = time.perf_counter(), time.process_time()
 assert abs(x - 1).max() < 1e-8
 print(f"{end - start:.3f} s, {processor - worked:.3f} cpu s")
@@ -70,7 +74,8 @@ def commands(what, build, points):
     else:
         for n in points or (30, 40):
             given = [SYSTEM_PYTHON, "-c", CUBE, str(n)]
-            yield f"SciPy {n}^3", [*given, "ours"], [*given, "splu"]
+            for ordering in ("COLAMD", "MMD_AT_PLUS_A"):
+                yield (f"SciPy {n}^3, {ordering}", [*given, "ours"], [*given, ordering])
 
 
 def run(command, environment):
@@ -111,7 +116,7 @@ def main():
     if options.workers:
         for variable in ("ESPALIER_SOLVER_WORKERS", "OPENBLAS_NUM_THREADS"):
             environment[variable] = str(options.workers)
-    print(f"{'best (median)':<26} {'ours, s':>16} {'peer, s':>16} ratio "
+    print(f"{'best (median)':<28} {'ours, s':>16} {'peer, s':>16} ratio "
           f"{'ours, cpu s':>16} {'peer, cpu s':>16} ratio  MiB: ours, peer")
     for what in options.what or ("ipopt", "petsc", "scipy"):
         for name, ours, peer in commands(what, build, options.points):
@@ -119,7 +124,7 @@ def main():
             for _ in range(options.repeat):
                 mine.append(run(ours, environment))
                 theirs.append(run(peer, environment))
-            print(f"{name:<26} {columns(mine, theirs, 0)} {columns(mine, theirs, 1)}  "
+            print(f"{name:<28} {columns(mine, theirs, 0)} {columns(mine, theirs, 1)}  "
                   f"{max(each[2] for each in mine):.0f}, "
                   f"{max(each[2] for each in theirs):.0f}", flush=True)
 

@@ -27,10 +27,15 @@ class Numeric {
       const FactorInput& input, const Runtime* runtime, const espalier_plan* plan,
       const std::function<void(double)>& progress) = 0;
 
-  /// Gives the factor up.
+  /// Gives the factor up, and all pages.
   virtual void release_factor() = 0;
   /// What its panels have of memory, in this process.
   [[nodiscard]] virtual Bytes held_bytes() const = 0;
+  /// Pages beside, that wait for the next factorisation.
+  [[nodiscard]] virtual Bytes waiting_bytes() const = 0;
+  /// Gives back those, where there are any, that with `bytes` more beside the panels
+  /// would be more than factorisations had.
+  virtual void make_room(Bytes bytes) = 0;
 
   /// Prepares for blocks of `nrhs` right-hand sides at most.
   /// @throws InvalidInput when there is no factor

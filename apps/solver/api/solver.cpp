@@ -232,7 +232,9 @@ FactorInput Solver::Impl::input(const Grouping& of) const {
           file_,
           bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least,
           options_.record_run,
-          lease_ ? &lease_->held() : nullptr};
+          lease_ ? &lease_->held() : nullptr,
+          {},
+          !bound_ && !processes_};
 }
 
 LowRankOptions Solver::Impl::low_rank_options() const {

@@ -108,7 +108,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise(
 
 tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
     double zero, const std::function<void(double)>& progress) {
-  drop_factor();
+  if (options_.budget) drop_factor();
   FactorInput given = input(at_hand());
   given.pivoting.zero = zero;
   given.low_rank = low_rank_options();
@@ -202,6 +202,8 @@ void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()
       bound_
           ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(at_hand(), nrhs))
           : Bytes{1} << 62;
+  if (numeric_->waiting_bytes() > 0)
+    numeric_->make_room(solve_bytes(at_hand(), nrhs) - numeric_->held_bytes());
   numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime_, nrhs, limit);
   try {
     std::optional<Awake> awake;

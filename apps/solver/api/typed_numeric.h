@@ -21,12 +21,24 @@ class TypedNumeric : public Numeric {
   tl::expected<FactorReport, NotPositiveDefinite> factorise(
       const FactorInput& input, const Runtime* runtime, const espalier_plan* plan,
       const std::function<void(double)>& progress) override {
+    std::vector<PageBuffer> former;
+    if (input.keeps_pages && factor_.storage.size() == input.tree.nodes.size())
+      former = std::move(factor_.storage);
     factor_ = {};
+    FactorInput given = input;
+    given.former = former;
     FactorReport report;
-    auto factor = runtime != nullptr ? compute(input, *runtime, plan, report, progress)
-                                     : compute_here(input, report, progress);
-    if (!factor) return tl::make_unexpected(factor.error());
-    factor_ = std::move(*factor);
+    try {
+      auto factor = runtime != nullptr
+                        ? compute_in_pool(given, *runtime, plan, report, progress)
+                        : compute_here(given, report, progress);
+      if (!factor) return tl::make_unexpected(factor.error());
+      factor_ = std::move(*factor);
+    } catch (...) {
+      former.clear();  // before the pool of its pages
+      release_factor();
+      throw;
+    }
     return report;
   }
 
@@ -67,11 +79,18 @@ class TypedNumeric : public Numeric {
     if (conjugate) conjugate_parts(block);
   }
 
-  void release_factor() override { factor_ = {}; }
+  void release_factor() override {
+    factor_ = {};
+    pool_.reset();
+  }
   Bytes held_bytes() const override {
     Bytes bytes = factor_.kept.resident();
     for (const PageBuffer& panels : factor_.storage) bytes += panels.resident();
     return bytes;
+  }
+  Bytes waiting_bytes() const override { return pool_ ? pool_->kept() : 0; }
+  void make_room(Bytes bytes) override {
+    pool_->keep_at_most(pool_->most() - pool_->used() - bytes);
   }
 
   void close_solve() override {
@@ -147,6 +166,20 @@ class TypedNumeric : public Numeric {
   }
 
  private:
+  // The last factor's pages serve this one. From the second on, which says that there may
+  // be a third, others wait for the next, too, where they may.
+  [[nodiscard]] tl::expected<Factor<T>, NotPositiveDefinite> compute_in_pool(
+      FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+      FactorReport& report, const std::function<void(double)>& progress) {
+    const bool keeps = pool_ != nullptr && input.keeps_pages;
+    if (!pool_) pool_ = std::make_unique<PagePool>(input.pool_limit, input.resident);
+    if (keeps) pool_->lift_limit();
+    input.pool = pool_.get();
+    auto factor = compute(input, runtime, plan, report, progress);
+    if (!keeps) pool_->keep_at_most(0);
+    return factor;
+  }
+
   static void conjugate_parts(std::span<double> block) {
     for (std::size_t k = 1; k < block.size(); k += 2) block[k] = -block[k];
   }
@@ -168,6 +201,7 @@ class TypedNumeric : public Numeric {
       throw InvalidInput("nothing has been factored under this plan");
   }
 
+  std::unique_ptr<PagePool> pool_;  // of the factor's pages; null: of none
   Factor<T> factor_;
   std::optional<FactorView<T>> view_;  // while solves are open
   bool here_ = false;                  // in the calling thread

@@ -111,6 +111,11 @@ struct Factor {
     for (PageBuffer& buffer : storage) buffer.forget_meter();
     kept.forget_meter();
   }
+  /// And the pool of its pages.
+  void forget_pool() noexcept {
+    for (PageBuffer& buffer : storage) buffer.forget_pool();
+    kept.forget_pool();
+  }
 
   /// One for each node of the assembly tree; empty where it is in the file, at
   /// AssemblyTree::Node::factor_at.

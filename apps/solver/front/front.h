@@ -35,9 +35,12 @@ struct FrontContext {
   PivotLog& log;
   DelayReserve& reserve;
   const WorkerScratch& scratch;
-  SpillFile* file;                     ///< for what AssemblyTree::Node sends there
-  MemoryMeter* meter;                  ///< counts every buffer; may be null
-  PagePool* pool;                      ///< of every buffer; may be null
+  SpillFile* file;     ///< for what AssemblyTree::Node sends there
+  MemoryMeter* meter;  ///< counts every buffer; may be null
+  PagePool* pool;      ///< of every buffer; may be null
+  /// Panels of an earlier factor, by nodes, whose pages these take over; empty, or not
+  /// the same: none.
+  std::span<PageBuffer> former;
   std::atomic<Flops>* done = nullptr;  ///< work of what has ended, for progress
   /// Called in a catch block of a task: keeps the exception and ends the job.
   std::function<void()> stop{};

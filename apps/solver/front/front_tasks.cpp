@@ -310,7 +310,15 @@ void allocate_node(const FrontContext<T>& context, std::int32_t node) {
     return sizes.by_blocks ? PageBuffer::reserve(bytes, context.meter, context.pool)
                            : PageBuffer(bytes, context.meter, context.pool);
   };
-  context.factor.storage[node] = allocate(sizes.factor_bytes);
+  PageBuffer& panels = context.factor.storage[node];
+  PageBuffer former;
+  if (!context.former.empty()) former = std::move(context.former[node]);
+  if (former.same_as(sizes.factor_bytes, sizes.by_blocks)) {
+    panels = PageBuffer::renew(std::move(former), context.meter);
+  } else {
+    former.release();
+    panels = allocate(sizes.factor_bytes);
+  }
   context.contributions[node] = allocate(sizes.contribution_bytes);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "espalier/model/error.h"
 
@@ -68,6 +69,25 @@ PageBuffer PageBuffer::reserve(Bytes bytes, MemoryMeter* meter, PagePool* pool) 
   return buffer;
 }
 
+bool PageBuffer::same_as(Bytes bytes, bool reserved) const {
+  return bytes_ == footprint(bytes) && pages_.empty() == (!reserved || bytes_ == 0) &&
+         std::ranges::count(pages_, Page::kGone) == 0;
+}
+
+PageBuffer PageBuffer::renew(PageBuffer&& former, MemoryMeter* meter) noexcept {
+  PageBuffer buffer = std::move(former);
+  buffer.meter_ = meter;
+  std::ranges::replace(buffer.pages_, Page::kFilled, Page::kHeld);
+  if (buffer.pages_.empty()) buffer.clear(0, buffer.bytes_);
+  return buffer;
+}
+
+// Of memory that is there already.
+void PageBuffer::clear(Bytes begin, Bytes end) noexcept {
+  std::fill(data_ + begin, data_ + end, std::byte{0});
+  if (meter_ != nullptr) meter_->add(end - begin);
+}
+
 void PageBuffer::take(Bytes begin, Bytes end) {
   if (pool_ != nullptr)
     pool_->take_at(data_ + begin, end - begin);
@@ -102,8 +122,11 @@ void PageBuffer::change_runs(Bytes page, Bytes last, Page before, Page after,
 
 void PageBuffer::fill(Bytes begin, Bytes end) {
   if (pages_.empty() || begin >= end) return;
-  change_runs(begin / page_size(), (end + page_size() - 1) / page_size(), Page::kReserved,
-              Page::kFilled, [this](Bytes first, Bytes last) { take(first, last); });
+  const Bytes page = begin / page_size(), last = (end + page_size() - 1) / page_size();
+  change_runs(page, last, Page::kHeld, Page::kFilled,
+              [this](Bytes from, Bytes to) { clear(from, to); });
+  change_runs(page, last, Page::kReserved, Page::kFilled,
+              [this](Bytes from, Bytes to) { take(from, to); });
 }
 
 void PageBuffer::drain(Bytes begin, Bytes end) noexcept {
@@ -116,12 +139,19 @@ void PageBuffer::drain(Bytes begin, Bytes end) noexcept {
 
 Bytes PageBuffer::resident() const {
   if (pages_.empty()) return bytes_;
-  return std::ranges::count(pages_, Page::kFilled) * page_size();
+  const auto here = [](Page page) {
+    return page == Page::kFilled || page == Page::kHeld;
+  };
+  return std::ranges::count_if(pages_, here) * page_size();
 }
 
 void PageBuffer::release() noexcept {
   if (data_ != nullptr && pages_.empty()) give(0, bytes_);
   const auto pages = static_cast<Bytes>(pages_.size());
+  MemoryMeter* const meter = std::exchange(meter_, nullptr);  // which knows of none held
+  change_runs(0, pages, Page::kHeld, Page::kGone,
+              [this](Bytes first, Bytes last) { give(first, last); });
+  meter_ = meter;
   change_runs(0, pages, Page::kFilled, Page::kGone,
               [this](Bytes first, Bytes last) { give(first, last); });
   change_runs(0, pages, Page::kReserved, Page::kGone, [this](Bytes first, Bytes last) {

@@ -55,6 +55,12 @@ class PageBuffer {
   /// Address space only.
   [[nodiscard]] static PageBuffer reserve(Bytes bytes, MemoryMeter* meter,
                                           PagePool* pool);
+  /// A buffer in the place of one that is done with: what has memory keeps it, and is
+  /// zeroed, if it was reserved when it is filled. Without memory that was drained.
+  /// @param former  same_as() what is asked for
+  [[nodiscard]] static PageBuffer renew(PageBuffer&& former, MemoryMeter* meter) noexcept;
+  /// Whether renew() makes of it what the constructor, or reserve(), would make.
+  [[nodiscard]] bool same_as(Bytes bytes, bool reserved) const;
   ~PageBuffer() { release(); }
   PageBuffer(PageBuffer&& other) noexcept { *this = std::move(other); }
   PageBuffer& operator=(PageBuffer&& other) noexcept {
@@ -91,25 +97,25 @@ class PageBuffer {
   [[nodiscard]] Bytes size() const { return bytes_; }  ///< a multiple of the page size
   /// Of the heap without a pool, in pages.
   static constexpr Bytes kSmall = Bytes{512} << 10;
-  /// Bytes that were filled and are not drained.
+  /// Bytes that were filled and are not drained, also before it was renewed.
   [[nodiscard]] Bytes resident() const;
   void release() noexcept;
-  /// For a buffer that outlives its meter and its pool.
-  void forget_meter() noexcept {
-    meter_ = nullptr;
-    pool_ = nullptr;
-  }
+  /// For a buffer that outlives its meter.
+  void forget_meter() noexcept { meter_ = nullptr; }
+  /// And its pool: its pages go back to the system.
+  void forget_pool() noexcept { pool_ = nullptr; }
 
   /// What a buffer of so many bytes takes: rounded up to whole pages.
   [[nodiscard]] static Bytes footprint(Bytes bytes);
 
  private:
-  enum class Page : std::int8_t { kReserved, kFilled, kGone };
+  enum class Page : std::int8_t { kReserved, kHeld, kFilled, kGone };
   template <class Change>
   void change_runs(Bytes page, Bytes last, Page before, Page after, Change change);
   [[nodiscard]] bool take_heap();
   void take(Bytes begin, Bytes end);
   void give(Bytes begin, Bytes end) noexcept;
+  void clear(Bytes begin, Bytes end) noexcept;
 
   std::byte* data_ = nullptr;
   Bytes bytes_ = 0;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "espalier/model/error.h"
@@ -72,8 +73,9 @@ PagePool::~PagePool() {
 
 // Under the lock, when pages have come or gone.
 void PagePool::tell() noexcept {
-  if (resident_ == nullptr) return;
   const Bytes resident = used_ + kept_ - coming_;
+  most_ = std::max(most_, resident);
+  if (resident_ == nullptr) return;
   if (resident != told_) resident_->add(resident - told_);
   told_ = resident;
 }
@@ -123,7 +125,7 @@ bool PagePool::add_chunk(Bytes wanted) {
   const std::scoped_lock lock(mutex_);
   kept_ -= chunk_;
   coming_ -= chunk_;
-  chunks_[data] = chunk_;
+  chunks_[data] = {chunk_, chunk_};
   keep({data, chunk_});
   trim();
   tell();
@@ -134,7 +136,7 @@ bool PagePool::in_chunk(const std::byte* data) const {
   const auto after = chunks_.upper_bound(data);
   if (after == chunks_.begin()) return false;
   const auto chunk = std::prev(after);
-  return data < chunk->first + chunk->second;
+  return data < chunk->first + chunk->second.bytes;
 }
 
 void PagePool::take_at(std::byte* at, Bytes bytes) {
@@ -272,7 +274,7 @@ void PagePool::merge_with_neighbours(Piece& piece) {
   const auto chunk = std::prev(chunks_.upper_bound(piece.data));
   auto next = free_at_.lower_bound(piece.data + piece.bytes);
   if (next != free_at_.end() && next->first == piece.data + piece.bytes &&
-      next->first < chunk->first + chunk->second)
+      next->first < chunk->first + chunk->second.bytes)
     piece.bytes += remove_free(free_.find({next->second, next->first})).bytes;
   next = free_at_.lower_bound(piece.data);
   if (next == free_at_.begin()) return;
@@ -286,16 +288,35 @@ void PagePool::merge_with_neighbours(Piece& piece) {
 // What goes beyond the limit leaves the process: small pieces first.
 void PagePool::trim() noexcept {
   while (!free_.empty() &&
-         (used_ + kept_ + beside_ > limit_ || free_.size() > kMostPieces)) {
-    const Bytes over = used_ + kept_ + beside_ - limit_;
-    const bool too_many = free_.size() > kMostPieces;
-    const Piece piece = remove_free(free_.begin());
-    const Bytes page = kLeastPiece;  // cut in multiples of it
-    const Bytes cut =
-        too_many ? piece.bytes : std::min(piece.bytes, (over + page - 1) / page * page);
-    unmap_pages(piece.data, cut);
-    if (piece.bytes > cut) keep({piece.data + cut, piece.bytes - cut});
+         (used_ + kept_ + beside_ > limit_ || free_.size() > kMostPieces))
+    trim_by(used_ + kept_ + beside_ - limit_, free_.size() > kMostPieces);
+}
+
+// The smallest piece: all of it, or as much as is over.
+void PagePool::trim_by(Bytes over, bool whole) noexcept {
+  const Piece piece = remove_free(free_.begin());
+  const Bytes page = kLeastPiece;  // cut in multiples of it
+  const Bytes cut =
+      whole ? piece.bytes : std::min(piece.bytes, (over + page - 1) / page * page);
+  unmap({piece.data, cut});
+  if (piece.bytes > cut) keep({piece.data + cut, piece.bytes - cut});
+}
+
+// A chunk that has gone altogether is forgotten. Where the system has given addresses of
+// it away again, what lies there counts as its own.
+void PagePool::unmap(Piece piece) noexcept {
+  if (in_chunk(piece.data)) {
+    const auto chunk = std::prev(chunks_.upper_bound(piece.data));
+    chunk->second.left -= piece.bytes;
+    if (chunk->second.left <= 0) chunks_.erase(chunk);
   }
+  unmap_pages(piece.data, piece.bytes);
+}
+
+void PagePool::keep_at_most(Bytes most) noexcept {
+  const std::scoped_lock lock(mutex_);
+  while (!free_.empty() && kept_ > most) trim_by(kept_ - most, most <= 0);
+  tell();
 }
 
 void PagePool::give(std::byte* data, Bytes bytes) noexcept {
@@ -322,6 +343,21 @@ void PagePool::use_beside(Bytes delta) noexcept {
   beside_ += delta;
   trim();
   tell();
+}
+
+void PagePool::lift_limit() noexcept {
+  const std::scoped_lock lock(mutex_);
+  limit_ = std::numeric_limits<Bytes>::max();
+}
+
+Bytes PagePool::most() const {
+  const std::scoped_lock lock(mutex_);
+  return most_;
+}
+
+Bytes PagePool::used() const {
+  const std::scoped_lock lock(mutex_);
+  return used_;
 }
 
 Bytes PagePool::kept() const {

@@ -47,6 +47,15 @@ class PagePool {
   /// Bytes that something else uses of the limit: `delta` more.
   void use_beside(Bytes delta) noexcept;
 
+  /// Gives back what is kept beyond `most` bytes.
+  void keep_at_most(Bytes most) noexcept;
+
+  /// Everything is kept from now on.
+  void lift_limit() noexcept;
+
+  [[nodiscard]] Bytes used() const;
+  /// In use and kept together, at most so far.
+  [[nodiscard]] Bytes most() const;
   [[nodiscard]] Bytes kept() const;
   /// Bytes taken that were kept before.
   [[nodiscard]] Bytes reused() const;
@@ -63,11 +72,13 @@ class PagePool {
   void insert_free(Piece piece);
   Piece remove_free(Free::iterator piece);
   void merge_with_neighbours(Piece& piece);
+  void unmap(Piece piece) noexcept;
   std::vector<Piece> take_pieces(Bytes bytes);
   void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces);
   void populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed);
   void keep(Piece piece);
   void trim() noexcept;
+  void trim_by(Bytes over, bool whole) noexcept;
   void tell() noexcept;
 
   mutable std::mutex mutex_;
@@ -76,10 +87,15 @@ class PagePool {
   MemoryMeter* resident_;
   Bytes coming_ = 0;  // of the bytes in use and kept, those that are not there yet
   Bytes told_ = 0;    // to the meter
-  Free free_;         // by size; outside chunks, inside one mapping
+  Bytes most_ = 0;
+  Free free_;                            // by size; outside chunks, inside one mapping
   std::map<std::byte*, Bytes> free_at_;  // the same by address
   std::map<std::byte*, Bytes> taken_;    // by address; each inside one mapping or chunk
-  std::map<const std::byte*, Bytes> chunks_;
+  struct Chunk {
+    Bytes bytes;
+    Bytes left;  // that have not gone back to the system
+  };
+  std::map<const std::byte*, Chunk> chunks_;
 };
 
 /// Address space of whole pages without memory. @throws Error when the system refuses

@@ -55,7 +55,9 @@ class Factorisation {
         scratch_(runtime.workers(), scratch_bytes(input.symbolic, tree_, tree_.kind),
                  worker_rank),
         file_(input.file),
-        pool_(input.pool_limit, input.resident),
+        pool_(input.pool != nullptr
+                  ? *input.pool
+                  : own_pool_.emplace(input.pool_limit, input.resident)),
         factor_(input.symbolic, tree_),
         contributions_(tree_.nodes.size()),
         told_(shared == nullptr ? 0 : input.symbolic.parent.size()),
@@ -71,6 +73,7 @@ class Factorisation {
                  .file = file_.get(),
                  .meter = &meter_,
                  .pool = &pool_,
+                 .former = input.former,
                  .done = &done_,
                  .stop = [this] { stop(); },
                  .told = told_,
@@ -141,6 +144,7 @@ class Factorisation {
     if (const auto bad = log_.failure()) return tl::make_unexpected(*bad);
     if (context_.symbolic.kept() > 0) factor_.kept = std::move(contributions_.back());
     factor_.forget_meter();
+    if (own_pool_) factor_.forget_pool();
     factor_.file = file_;
     return std::move(factor_);
   }
@@ -296,7 +300,8 @@ class Factorisation {
   DelayReserve reserve_;
   WorkerScratch scratch_;
   std::shared_ptr<SpillFile> file_;
-  PagePool pool_;
+  std::optional<PagePool> own_pool_;
+  PagePool& pool_;
   Factor<T> factor_;
   std::vector<PageBuffer> contributions_;
   std::vector<std::unique_ptr<FrontDelays<T>>> told_;

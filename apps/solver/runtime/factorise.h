@@ -40,6 +40,13 @@ struct FactorInput {
   MemoryMeter* resident = nullptr;
   /// How panels of nodes are compressed that the tree says may be.
   LowRankOptions low_rank{};
+  /// Whether pages of fronts may wait for the next factorisation: nobody bounds them.
+  bool keeps_pages = false;
+  /// Where pages come from and the factor's go to, with the limit and the meter above; it
+  /// outlives the factor. Null: one for this factorisation alone.
+  PagePool* pool = nullptr;
+  /// Panels of an earlier factor under the same tree, by nodes, for keeps_pages.
+  std::span<PageBuffer> former{};
 };
 
 /// Numerical factorisation on StarPU: P A P^T = L L^T, L D L^T or L U up to the pivoting

@@ -43,6 +43,7 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
                                 .file = input.file.get(),
                                 .meter = &meter,
                                 .pool = nullptr,
+                                .former = input.former,
                                 .low_rank = input.low_rank};
   Flops done = 0, work = 0;
   for (const TaskId task : order) work += tree.tasks.work(task);

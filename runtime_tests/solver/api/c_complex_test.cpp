@@ -164,6 +164,27 @@ TEST(ComplexInC, FactorsOtherValuesAndFindsTheSymmetry) {
   expect_solution(b);
 }
 
+// Said to be general, it is so whatever the first values are; and so are real ones.
+TEST(ComplexInC, TakesAnyValuesOfAGeneralMatrix) {
+  const Given other = given(ESPALIER_SOLVER_GENERAL);
+  Given hermitian = other, symmetric = other, real = other;
+  hermitian.values = {2, 1.0 + kI, 1.0 - kI, 3, -kI, kI, 4};
+  symmetric.values = {2, 1.0 + kI, 1.0 + kI, 3, -kI, -kI, 4};
+  real.values = {2, 1, 1, 3, -1, -1, 4};
+  for (const Given& first : {hermitian, symmetric, real}) {
+    const Handle solver = factored(first.input());
+    EXPECT_EQ(statistics(solver).kind, ESPALIER_SOLVER_KIND_LU);
+    for (const Given& next : {other, first, other}) {
+      std::vector<Complex> values = next.values;
+      ASSERT_EQ(espalier_solver_factorise_values(solver.get(), doubles(values), 7), 0)
+          << espalier_solver_last_error();
+      std::vector<Complex> b = product(dense(next), 0);
+      ASSERT_EQ(espalier_solver_solve(solver.get(), 0, 1, doubles(b)), 0);
+      expect_solution(b);
+    }
+  }
+}
+
 TEST(ComplexInC, IsSavedAndLoaded) {
   const Given a = given(ESPALIER_SOLVER_SYMMETRIC);
   const TemporaryFile file(".factor");

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <thread>
@@ -163,6 +164,44 @@ TEST(MemoryMeter, CountsFromManyThreads) {
   EXPECT_EQ(meter.now(), 0);
   EXPECT_GE(meter.peak(), 3);
   EXPECT_LE(meter.peak(), 12);
+}
+
+TEST(PageBuffer, TakesTheMemoryOfAnotherOverAndZeroesIt) {
+  const Bytes bytes = 3 * PageBuffer::kSmall;
+  MemoryMeter first, second;
+  PageBuffer whole(bytes, &first);
+  std::memset(whole.data(), 7, static_cast<std::size_t>(bytes));
+  std::byte* const data = whole.data();
+  ASSERT_TRUE(whole.same_as(bytes - 1, false));
+  EXPECT_FALSE(whole.same_as(bytes, true));
+  EXPECT_FALSE(whole.same_as(bytes + 1, false));
+  whole.forget_meter();
+  PageBuffer again = PageBuffer::renew(std::move(whole), &second);
+  EXPECT_EQ(again.data(), data);
+  EXPECT_EQ(std::count(data, data + bytes, std::byte{0}), bytes);
+  EXPECT_EQ(second.now(), bytes);
+  again.drain(0, bytes / 2);
+  EXPECT_FALSE(again.same_as(bytes, false));
+}
+
+// It counts as filled where it is filled, and what never is goes uncounted.
+TEST(PageBuffer, FillsWhatItTookOverPartByPart) {
+  const Bytes bytes = Bytes{1} << 20;
+  MemoryMeter meter;
+  PageBuffer former = PageBuffer::reserve(bytes, nullptr, nullptr);
+  former.fill(0, bytes / 2);
+  std::memset(former.data(), 7, static_cast<std::size_t>(bytes / 2));
+  ASSERT_TRUE(former.same_as(bytes, true));
+  PageBuffer buffer = PageBuffer::renew(std::move(former), &meter);
+  EXPECT_EQ(meter.now(), 0);
+  EXPECT_EQ(buffer.resident(), bytes / 2);
+  buffer.fill(bytes / 4, bytes * 3 / 4);
+  EXPECT_EQ(meter.now(), bytes / 2);
+  EXPECT_EQ(buffer.resident(), bytes * 3 / 4);
+  const std::byte* const filled = buffer.data() + bytes / 4;
+  EXPECT_EQ(std::count(filled, filled + bytes / 2, std::byte{0}), bytes / 2);
+  buffer.release();
+  EXPECT_EQ(meter.now(), 0);
 }
 
 }  // namespace

@@ -98,6 +98,29 @@ TEST(PagePool, KeepsNothingBeyondItsLimit) {
   EXPECT_EQ(none.kept(), 0);
 }
 
+TEST(PagePool, KeepsNoMoreThanItIsTold) {
+  MemoryMeter resident;
+  PagePool pool(64 * kLarge, &resident);
+  std::vector<std::byte*> small;
+  std::byte* const large = pool.take(5 * kLarge);
+  for (int i = 0; i < 40; ++i) small.push_back(pool.take(kLarge / 8));  // five chunks
+  pool.give(large, 5 * kLarge);
+  for (std::byte* const each : small) pool.give(each, kLarge / 8);
+  EXPECT_EQ(pool.used(), 0);
+  EXPECT_EQ(pool.kept(), 10 * kLarge);
+  pool.keep_at_most(20 * kLarge);
+  EXPECT_EQ(pool.kept(), 10 * kLarge);
+  pool.keep_at_most(3 * kLarge);
+  EXPECT_LE(pool.kept(), 3 * kLarge);
+  EXPECT_GT(pool.kept(), 2 * kLarge);
+  pool.keep_at_most(-kLarge);
+  EXPECT_EQ(pool.kept(), 0);
+  EXPECT_EQ(resident.now(), 0);
+  std::byte* const again = pool.take(kLarge / 8);  // of a new chunk
+  EXPECT_EQ(pool.kept(), kLarge - kLarge / 8);
+  pool.give(again, kLarge / 8);
+}
+
 // What is in use and kept never exceeds the larger of the limit and what is in use, and
 // nobody's bytes change under him.
 TEST(PagePool, ServesRandomBuffersOfSeveralThreadsInsideItsLimit) {
@@ -162,7 +185,7 @@ TEST(PageBuffer, OutlivesItsPool) {
     PagePool pool(Bytes{1} << 30);
     { PageBuffer before(kLarge, nullptr, &pool); }
     buffer = PageBuffer(4 * kLarge, nullptr, &pool);
-    buffer.forget_meter();
+    buffer.forget_pool();
   }
   std::memset(buffer.data(), 1, static_cast<std::size_t>(buffer.size()));
   buffer.release();
@@ -196,7 +219,7 @@ TEST(PagePool, TellsWhatIsResident) {
       pool.use_beside(step % 50 == 0 ? 6 * kLarge : step % 50 == 25 ? -6 * kLarge : 0);
       ASSERT_EQ(resident.now(), used + pool.kept()) << "step " << step;
     }
-    for (PageBuffer& buffer : buffers) buffer.forget_meter();
+    for (PageBuffer& buffer : buffers) buffer.forget_pool();
   }
   EXPECT_EQ(resident.now(), used);
 }

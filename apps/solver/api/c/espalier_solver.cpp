@@ -197,6 +197,7 @@ int espalier_solver_plan(espalier_solver* solver, int64_t bound) {
     const auto planned = handle.factoring().plan(wanted);
     if (!planned) return fail(ENOMEM, planned.error().message());
     handle.planned = true;
+    handle.bounded = wanted || handle.factoring().lease() != nullptr;
     return 0;
   });
 }

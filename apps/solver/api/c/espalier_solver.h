@@ -79,8 +79,9 @@ enum {
   ESPALIER_SOLVER_TRIPLETS = 2
 };
 
-/** Beside ESPALIER_SOLVER_GENERAL and ESPALIER_SOLVER_SYMMETRIC, which in
- *  espalier_solver_input stands for either triangle. Of a complex matrix
+/** Beside ESPALIER_SOLVER_GENERAL, of which no symmetry is looked for, and
+ *  ESPALIER_SOLVER_SYMMETRIC, which in espalier_solver_input stands for either triangle.
+ *  Of a complex matrix
  *  ESPALIER_SOLVER_WHOLE is Hermitian or symmetric. */
 enum {
   ESPALIER_SOLVER_WHOLE = 2,            /**< symmetric, both triangles given */

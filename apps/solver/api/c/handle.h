@@ -35,6 +35,7 @@ struct espalier_solver {
   bool transposed = false;
   bool analysed = false;  ///< by espalier_solver_analyse()
   bool planned = false, factored = false;
+  bool bounded = false;    ///< by the plan or by a budget
   bool has_values = true;  ///< false: those that were given did not fit
   espalier::solver::FactorReport run;
   espalier::solver::Solution solution;
@@ -80,6 +81,10 @@ void need_one_process(const espalier_solver& handle, const char* what);
 /// @throws InvalidInput for another number of values than were analysed
 void check_values(const espalier_solver& handle, const double* values,
                   std::int64_t entries);
+
+/// Inside a bound values are read where the factor was. Without one its pages wait for
+/// the next factor.
+void make_room_for_values(espalier_solver& handle);
 
 /// @throws InvalidInput naming the function that was called too early
 void need_plan(const espalier_solver& handle, const char* function);

@@ -53,7 +53,7 @@ int c_api::factorise_together(espalier_solver& handle, const double* values,
     if (first) check_values(handle, values, entries);
   });
   handle.factored = handle.has_values = false;
-  handle.solver->release_factor();
+  make_room_for_values(handle);
   together(*handle.processes, [&] {
     if (first) matrix = handle.given->with_values(values);
   });

@@ -66,7 +66,12 @@ template <class Given>
 void analyse_alone(espalier_solver& handle, const Given& matrix,
                    const espalier_solver_input& input,
                    const espalier_solver_options* options) {
-  const SolverOptions chosen = options_from(options, input.order);
+  SolverOptions chosen = options_from(options, input.order);
+  // The next values need not have the symmetry of these.
+  const espalier_solver_input given = given_input(input);
+  if (given.scalar == ESPALIER_SOLVER_COMPLEX && !chosen.kind &&
+      given.symmetry == ESPALIER_SOLVER_GENERAL)
+    chosen.kind = FactorKind::kLu;
   handle.transposed = matrix.transposed();
   construct(handle, matrix.with_values(input.values), chosen, options);
 }
@@ -80,6 +85,10 @@ void c_api::check_values(const espalier_solver& handle, const double* values,
   if (entries != analysed)
     throw InvalidInput(fmt::format("entries is {}: {} were analysed", entries, analysed));
   if (entries > 0) need(values, "values");
+}
+
+void c_api::make_room_for_values(espalier_solver& handle) {
+  if (handle.bounded) handle.factoring().release_factor();
 }
 
 int espalier_solver_analyse(espalier_solver** solver, const espalier_solver_input* input,
@@ -111,7 +120,7 @@ int espalier_solver_factorise_values(espalier_solver* solver, const double* valu
     if (handle.processes != nullptr) return factorise_together(handle, values, entries);
     check_values(handle, values, entries);
     handle.factored = handle.has_values = false;
-    handle.factoring().release_factor();
+    make_room_for_values(handle);
     if (handle.complex)
       return factorise_with(handle, handle.given_complex->with_values(values));
     return factorise_with(handle, handle.given->with_values(values));

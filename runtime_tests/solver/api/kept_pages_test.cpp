@@ -1,0 +1,121 @@
+// Pages of one factorisation in the next ones.
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <optional>
+#include <vector>
+
+#include "solver/api/solver.h"
+#include "solver/matrix/general_matrix.h"
+#include "solver/matrix/grid.h"
+#include "solver/memory/process_memory.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr Bytes kMiB = Bytes{1} << 20;
+
+// Not symmetric, by the fronts of tiles and by those of one task.
+Solver drifting_grid() {
+  keep_heap_small();
+  GeneralMatrix matrix = expanded(make_grid(parse_grid("24x24x24")));
+  for (std::size_t k = 0; k < matrix.value.size(); ++k)
+    matrix.value[k] += 0.01 * static_cast<double>(k % 7);
+  SolverOptions options;
+  options.kind = FactorKind::kLu;
+  options.workers = 1;
+  options.runtime_flops = 0;
+  return Solver(std::move(matrix), options);
+}
+
+struct Step {
+  std::int64_t new_pages;  // by the system's count: also what is taken beside fronts
+  std::vector<double> x;
+};
+
+Step factor_and_solve(Solver& solver) {
+  const auto faults = [] {
+    rusage usage{};
+    EXPECT_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt;
+  };
+  const std::int64_t before = faults();
+  EXPECT_TRUE(solver.factorise());
+  Step step{faults() - before, solver.apply_to_ones()};
+  EXPECT_LE(solver.solve(step.x).refinement.backward_error, 1e-15);
+  return step;
+}
+
+TEST(KeptPages, ServeTheNextFactorisations) {
+  Solver solver = drifting_grid();
+  ASSERT_TRUE(solver.plan(std::nullopt));
+  const Bytes before = resident_bytes();
+  const Step first = factor_and_solve(solver);
+  const Bytes least = solver.memory().tree_least;
+  for (int round = 0; round < 3; ++round) {
+    const Step next = factor_and_solve(solver);
+    EXPECT_LT(next.new_pages, first.new_pages * 2 / 3);
+    EXPECT_EQ(next.x, first.x);
+    // Panels that wait are there early; solving takes its vectors from what was kept.
+    EXPECT_LE(resident_bytes() - before, least * 5 / 4);
+  }
+  EXPECT_GT(resident_bytes() - before, least / 2);
+  solver.release_factor();
+  EXPECT_LT(resident_bytes() - before, 4 * kMiB);
+  EXPECT_EQ(factor_and_solve(solver).x, first.x);
+}
+
+// What is kept beside the factor would be beyond what was asked for.
+TEST(KeptPages, AreTheFactorsAloneWithinABound) {
+  Solver solver = drifting_grid();
+  const Bytes bound = solver.least();
+  ASSERT_TRUE(solver.plan(bound));
+  const Step first = factor_and_solve(solver);
+  const Bytes resident = resident_bytes();
+  for (int round = 0; round < 3; ++round) {
+    const Step next = factor_and_solve(solver);
+    EXPECT_LT(next.new_pages, first.new_pages * 2 / 3);
+    EXPECT_EQ(next.x, first.x);
+    EXPECT_LE(resident_bytes(), resident + kMiB);
+    EXPECT_LE(solver.peak_resident(), bound);
+  }
+}
+
+// What ends a factorisation in its middle takes all pages with it, and the next one is as
+// if nothing had been.
+TEST(KeptPages, GoWithAFactorisationThatIsEnded) {
+  Solver solver = drifting_grid();
+  ASSERT_TRUE(solver.plan(std::nullopt));
+  const Bytes before = resident_bytes();
+  const Step first = factor_and_solve(solver);
+  for (int round = 0; round < 2; ++round) {
+    factor_and_solve(solver);
+    const auto end = [](double) { throw InvalidInput("ended"); };
+    bool ended = false;  // unless this thread slept through all of it
+    for (int tries = 0; tries < 20 && !ended; ++tries) try {
+        (void)solver.factorise(end);
+      } catch (const InvalidInput&) {
+        ended = true;
+      }
+    ASSERT_TRUE(ended);
+    EXPECT_LT(resident_bytes() - before, 8 * kMiB);
+    EXPECT_EQ(factor_and_solve(solver).x, first.x);
+  }
+}
+
+TEST(KeptPages, GoWithTheSolver) {
+  keep_heap_small();
+  Bytes before = 0;
+  {
+    Solver solver = drifting_grid();
+    ASSERT_TRUE(solver.plan(std::nullopt));
+    before = resident_bytes();
+    for (int round = 0; round < 3; ++round) factor_and_solve(solver);
+  }
+  trim_heap();
+  EXPECT_LT(resident_bytes(), before);
+}
+
+}  // namespace
+}  // namespace espalier::solver
