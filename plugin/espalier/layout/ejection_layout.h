@@ -52,6 +52,7 @@ class EjectionLayout {
   void put(std::size_t piece, Bytes offset);
   void take(std::size_t piece);
   std::optional<Bytes> gap(std::size_t piece);
+  void find_way(std::size_t piece);
   Bytes least_weight_place(std::size_t piece);
   void eject(std::size_t piece, Bytes offset);
 
@@ -70,8 +71,13 @@ class EjectionLayout {
   std::vector<char> placed_;
   std::vector<double> weight_;
   std::vector<std::int32_t> waiting_;
-  std::vector<std::int32_t> by_offset_, by_end_;  // of those placed
-  // Of those placed that the piece meets: where they begin and end, and their weights.
+  struct Placed {
+    Bytes begin, end;
+    std::int32_t piece;
+  };
+  std::vector<Placed> by_begin_, by_end_;
+  // Room for those placed that a piece meets: where they begin and end, and their
+  // weights.
   std::vector<std::pair<Bytes, double>> begins_, ends_;
 };
 
