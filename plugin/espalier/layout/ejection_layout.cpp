@@ -40,7 +40,7 @@ void EjectionLayout::start(Bytes capacity) {
   by_begin_.clear();
   by_end_.clear();
   for (const std::int32_t p : order_by_extent(*pieces_, 1, 0, 0)) {
-    if (const auto place = gap(at(p)))
+    if (const auto place = gap(at(p), Gap::kAny))
       put(at(p), *place);
     else
       waiting_.push_back(p);
@@ -65,7 +65,7 @@ void EjectionLayout::move() {
   const std::size_t piece = at(waiting_[chosen]);
   waiting_[chosen] = waiting_.back();
   waiting_.pop_back();
-  if (const auto place = gap(piece)) {
+  if (const auto place = gap(piece, Gap::kTightest)) {
     put(piece, *place);
   } else {
     weight_[piece] += static_cast<double>(size(piece));
@@ -80,7 +80,7 @@ void EjectionLayout::move() {
 void EjectionLayout::shift() {
   const std::size_t piece = random_.below(pieces_->size());
   if (!placed_[piece]) return;
-  const auto place = gap(piece);
+  const auto place = gap(piece, Gap::kAny);
   if (!place || *place == offset_[piece]) return;
   take(piece);
   put(piece, *place);
@@ -106,16 +106,21 @@ void EjectionLayout::take(std::size_t piece) {
 }
 
 // One of the places at the lower and the upper end of gaps that hold the piece, at
-// random.
-std::optional<Bytes> EjectionLayout::gap(std::size_t piece) {
+// random: of all of them or of the smallest.
+std::optional<Bytes> EjectionLayout::gap(std::size_t piece, Gap which) {
   const Bytes own = size(piece);
   std::optional<Bytes> place;
   std::uint64_t places = 0;
+  Bytes least = std::numeric_limits<Bytes>::max();
   const auto offer = [&](Bytes offset) {
     if (random_.below(++places) == 0) place = offset;
   };
   const auto look = [&](Bytes from, Bytes to) {
-    if (to - from < own) return;
+    if (to - from < own || to - from > least) return;
+    if (which == Gap::kTightest && to - from < least) {
+      least = to - from;
+      places = 0;
+    }
     offer(from);
     if (to - from > own) offer(to - own);
   };
@@ -146,8 +151,8 @@ void EjectionLayout::find_way(std::size_t piece) {
 }
 
 // On or below one of those that the piece meets, at the bottom or at the top; of equal
-// ones one at random. Upwards, an end takes its weight out of the way, and a begin adds
-// its own above the place where it touches.
+// ones one at random, the likelier the more of them it touches. Upwards, an end takes its
+// weight out of the way, and a begin adds its own above the place where it touches.
 Bytes EjectionLayout::least_weight_place(std::size_t piece) {
   find_way(piece);
   const Bytes own = size(piece), highest = capacity_ - own;
@@ -158,24 +163,34 @@ Bytes EjectionLayout::least_weight_place(std::size_t piece) {
   Bytes best = 0;
   double least = weight;
   std::uint64_t equal = 1;
-  const auto offer = [&](Bytes offset, double in_way) {
+  const auto offer = [&](Bytes offset, double in_way, std::uint64_t times) {
     if (in_way > least) return;
     if (in_way < least) equal = 0;
     least = in_way;
-    if (random_.below(++equal) == 0) best = offset;
+    equal += times;
+    if (random_.below(equal) < times) best = offset;
   };
+  // Of the events at one offset: ends so far, and what is in the way before its begins.
+  Bytes last = -1, last_begin = -1;
+  std::uint64_t ended = 0;
+  double before = 0;
   for (;;) {
     const Bytes touches = begin->first - own;
     const bool ends = end->first <= touches;  // a sum, not a branch to be guessed
     const Bytes offset = std::min(end->first, touches);
     if (offset > highest) break;
     const std::array<double, 2> changes = {begin->second, -end->second};
-    offer(offset, weight + changes[1] * (ends ? 1 : 0));
+    ended = offset == last ? ended + 1 : 1;
+    before = offset == last_begin ? before : weight;
+    last = offset;
+    last_begin = ends ? last_begin : offset;
     weight += changes[ends ? 1 : 0];
+    const std::array<double, 2> offered = {before, weight};
+    offer(offset, offered[ends ? 1 : 0], ends ? ended : 1);
     begin += ends ? 0 : 1;
     end += ends ? 1 : 0;
   }
-  offer(highest, weight);
+  offer(highest, weight, 1);
   return best;
 }
 

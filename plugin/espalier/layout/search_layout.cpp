@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostExact = 1500;    // pieces of an exact search
 constexpr std::size_t kMostFit = 100'000;   // pieces that are put one by one
 constexpr std::int64_t kFirstSteps = 4000;  // of an exact search, doubled every round
-constexpr std::int64_t kEjectionSteps = 12'000'000;  // at least, some seconds
+constexpr std::int64_t kEjectionSteps = 18'000'000;  // at least, some seconds
 
 // Exact searches of joined pieces, of those of equal lifetimes stacked, and of the pieces
 // as they are: the fewer there are the sooner a layout is found, but one may be missed.
