@@ -1,43 +1,27 @@
 #include "espalier/layout/ejection_layout.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "espalier/layout/fit_layout.h"
 
 namespace espalier {
 namespace {
 
-constexpr int kShifts = 1;  // after a move
+constexpr int kShifts = 2;  // after a move
 
 std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
-// Sums the weights of what lies in the way of a piece, for places from below.
-class WayMeter {
- public:
-  WayMeter(std::span<const std::pair<Bytes, double>> begins,
-           std::span<const std::pair<Bytes, double>> ends, Bytes size)
-      : begins_(begins), ends_(ends), size_(size) {}
-  /// Of those that begin below the end of the piece less those that end below it.
-  double at(Bytes offset) {
-    for (; next_ < begins_.size() && begins_[next_].first < offset + size_; ++next_)
-      begun_ += begins_[next_].second;
-    for (; last_ < ends_.size() && ends_[last_].first <= offset; ++last_)
-      ended_ += ends_[last_].second;
-    return begun_ - ended_;
-  }
-
- private:
-  std::span<const std::pair<Bytes, double>> begins_, ends_;
-  Bytes size_;
-  std::size_t next_ = 0, last_ = 0;
-  double begun_ = 0, ended_ = 0;
-};
+constexpr std::pair<Bytes, double> kNoneAbove = {std::numeric_limits<Bytes>::max(), 0};
 
 }  // namespace
 
 EjectionLayout::EjectionLayout(const Pieces& pieces, std::uint64_t seed)
     : pieces_(&pieces), random_(seed) {
   const std::size_t n = pieces.size();
+  begins_.resize(n + 1);
+  ends_.resize(n + 1);
   meets_.resize(n * n);
   for (std::size_t p = 0; p < n; ++p)
     for (std::size_t q = 0; q < n; ++q)
@@ -53,10 +37,10 @@ void EjectionLayout::start(Bytes capacity) {
   weight_.clear();
   for (std::size_t p = 0; p < n; ++p) weight_.push_back(static_cast<double>(size(p)));
   waiting_.clear();
-  by_offset_.clear();
+  by_begin_.clear();
   by_end_.clear();
   for (const std::int32_t p : order_by_extent(*pieces_, 1, 0, 0)) {
-    if (const auto place = gap(at(p)))
+    if (const auto place = gap(at(p), Gap::kAny))
       put(at(p), *place);
     else
       waiting_.push_back(p);
@@ -81,7 +65,7 @@ void EjectionLayout::move() {
   const std::size_t piece = at(waiting_[chosen]);
   waiting_[chosen] = waiting_.back();
   waiting_.pop_back();
-  if (const auto place = gap(piece)) {
+  if (const auto place = gap(piece, Gap::kTightest)) {
     put(piece, *place);
   } else {
     weight_[piece] += static_cast<double>(size(piece));
@@ -96,101 +80,125 @@ void EjectionLayout::move() {
 void EjectionLayout::shift() {
   const std::size_t piece = random_.below(pieces_->size());
   if (!placed_[piece]) return;
-  const auto place = gap(piece);
+  const auto place = gap(piece, Gap::kAny);
   if (!place || *place == offset_[piece]) return;
   take(piece);
   put(piece, *place);
 }
 
 void EjectionLayout::put(std::size_t piece, Bytes offset) {
-  const auto number = static_cast<std::int32_t>(piece);
   offset_[piece] = offset;
   placed_[piece] = 1;
-  const auto begin = [&](std::int32_t p) { return offset_[at(p)]; };
-  const auto ends = [&](std::int32_t p) { return end(at(p)); };
-  by_offset_.insert(std::ranges::upper_bound(by_offset_, offset, {}, begin), number);
-  by_end_.insert(std::ranges::upper_bound(by_end_, end(piece), {}, ends), number);
+  const Placed own{offset, end(piece), static_cast<std::int32_t>(piece)};
+  by_begin_.insert(std::ranges::upper_bound(by_begin_, own.begin, {}, &Placed::begin),
+                   own);
+  by_end_.insert(std::ranges::upper_bound(by_end_, own.end, {}, &Placed::end), own);
 }
 
 void EjectionLayout::take(std::size_t piece) {
   const auto number = static_cast<std::int32_t>(piece);
-  const auto begin = [&](std::int32_t p) { return offset_[at(p)]; };
-  const auto ends = [&](std::int32_t p) { return end(at(p)); };
-  const auto first = std::ranges::lower_bound(by_offset_, offset_[piece], {}, begin);
-  by_offset_.erase(std::find(first, by_offset_.end(), number));
-  const auto last = std::ranges::lower_bound(by_end_, end(piece), {}, ends);
-  by_end_.erase(std::find(last, by_end_.end(), number));
+  const auto first =
+      std::ranges::lower_bound(by_begin_, offset_[piece], {}, &Placed::begin);
+  by_begin_.erase(std::ranges::find(first, by_begin_.end(), number, &Placed::piece));
+  const auto last = std::ranges::lower_bound(by_end_, end(piece), {}, &Placed::end);
+  by_end_.erase(std::ranges::find(last, by_end_.end(), number, &Placed::piece));
   placed_[piece] = 0;
 }
 
 // One of the places at the lower and the upper end of gaps that hold the piece, at
-// random.
-std::optional<Bytes> EjectionLayout::gap(std::size_t piece) {
+// random: of all of them or of the smallest.
+std::optional<Bytes> EjectionLayout::gap(std::size_t piece, Gap which) {
   const Bytes own = size(piece);
   std::optional<Bytes> place;
   std::uint64_t places = 0;
+  Bytes least = std::numeric_limits<Bytes>::max();
   const auto offer = [&](Bytes offset) {
     if (random_.below(++places) == 0) place = offset;
   };
   const auto look = [&](Bytes from, Bytes to) {
-    if (to - from < own) return;
+    if (to - from < own || to - from > least) return;
+    if (which == Gap::kTightest && to - from < least) {
+      least = to - from;
+      places = 0;
+    }
     offer(from);
     if (to - from > own) offer(to - own);
   };
   // What the piece does not meet counts as lying at 0 and empty: no branch to be guessed.
   Bytes top = 0;
-  for (const std::int32_t other : by_offset_) {
-    const Bytes counts = meets(piece, at(other));
-    const Bytes begin = counts * offset_[at(other)];
+  for (const Placed& other : by_begin_) {
+    const Bytes counts = -Bytes{meets(piece, at(other.piece))};
+    const Bytes begin = counts & other.begin;
     if (begin - top >= own) look(top, begin);
-    top = std::max(top, begin + counts * size(at(other)));
+    top = std::max(top, counts & other.end);
   }
   look(top, capacity_);
   return place;
 }
 
-// On or below one of those that the piece meets, at the bottom or at the top; of equal
-// ones one at random.
-Bytes EjectionLayout::least_weight_place(std::size_t piece) {
-  begins_.resize(by_offset_.size());
-  ends_.resize(by_end_.size());
+// What the piece meets, from below, by begins and by ends; none above ends each list.
+void EjectionLayout::find_way(std::size_t piece) {
   std::size_t count = 0, count_ends = 0;  // each is written; those it meets stay
-  for (const std::int32_t p : by_offset_) {
-    begins_[count] = {offset_[at(p)], weight_[at(p)]};
-    count += meets(piece, at(p));
+  for (const Placed& p : by_begin_) {
+    begins_[count] = {p.begin, weight_[at(p.piece)]};
+    count += meets(piece, at(p.piece));
   }
-  for (const std::int32_t p : by_end_) {
-    ends_[count_ends] = {end(at(p)), weight_[at(p)]};
-    count_ends += meets(piece, at(p));
+  for (const Placed& p : by_end_) {
+    ends_[count_ends] = {p.end, weight_[at(p.piece)]};
+    count_ends += meets(piece, at(p.piece));
   }
-  begins_.resize(count);
-  ends_.resize(count_ends);
-  const Bytes highest = capacity_ - size(piece);
+  begins_[count] = ends_[count_ends] = kNoneAbove;
+}
+
+// On or below one of those that the piece meets, at the bottom or at the top; of equal
+// ones one at random, the likelier the more of them it touches. Upwards, an end takes its
+// weight out of the way, and a begin adds its own above the place where it touches.
+Bytes EjectionLayout::least_weight_place(std::size_t piece) {
+  find_way(piece);
+  const Bytes own = size(piece), highest = capacity_ - own;
+  auto begin = begins_.begin();
+  auto end = ends_.begin();
+  double weight = 0;
+  for (; begin->first < own; ++begin) weight += begin->second;
   Bytes best = 0;
-  double least = 0;
-  std::uint64_t equal = 0;
-  const auto offer = [&](WayMeter& meter, Bytes offset) {
-    if (offset < 0 || offset > highest) return;
-    const double weight = meter.at(offset);
-    if (equal == 0 || weight < least) {
-      best = offset, least = weight, equal = 1;
-    } else if (weight == least && random_.below(++equal) == 0) {
-      best = offset;
-    }
+  double least = weight;
+  std::uint64_t equal = 1;
+  const auto offer = [&](Bytes offset, double in_way, std::uint64_t times) {
+    if (in_way > least) return;
+    if (in_way < least) equal = 0;
+    least = in_way;
+    equal += times;
+    if (random_.below(equal) < times) best = offset;
   };
-  WayMeter above(begins_, ends_, size(piece)), below(begins_, ends_, size(piece));
-  offer(above, 0);
-  for (const auto& [end, weight] : ends_) offer(above, end);
-  for (const auto& [begin, weight] : begins_) offer(below, begin - size(piece));
-  offer(below, highest);
+  // Of the events at one offset: ends so far, and what is in the way before its begins.
+  Bytes last = -1, last_begin = -1;
+  std::uint64_t ended = 0;
+  double before = 0;
+  for (;;) {
+    const Bytes touches = begin->first - own;
+    const bool ends = end->first <= touches;  // a sum, not a branch to be guessed
+    const Bytes offset = std::min(end->first, touches);
+    if (offset > highest) break;
+    const std::array<double, 2> changes = {begin->second, -end->second};
+    ended = offset == last ? ended + 1 : 1;
+    before = offset == last_begin ? before : weight;
+    last = offset;
+    last_begin = ends ? last_begin : offset;
+    weight += changes[ends ? 1 : 0];
+    const std::array<double, 2> offered = {before, weight};
+    offer(offset, offered[ends ? 1 : 0], ends ? ended : 1);
+    begin += ends ? 0 : 1;
+    end += ends ? 1 : 0;
+  }
+  offer(highest, weight, 1);
   return best;
 }
 
 void EjectionLayout::eject(std::size_t piece, Bytes offset) {
   const std::size_t before = waiting_.size();
-  for (const std::int32_t p : by_offset_) {
-    if (offset_[at(p)] >= offset + size(piece)) break;
-    if (meets(piece, at(p)) && end(at(p)) > offset) waiting_.push_back(p);
+  for (const Placed& p : by_begin_) {
+    if (p.begin >= offset + size(piece)) break;
+    if (meets(piece, at(p.piece)) != 0 && p.end > offset) waiting_.push_back(p.piece);
   }
   for (std::size_t k = before; k < waiting_.size(); ++k) take(at(waiting_[k]));
 }

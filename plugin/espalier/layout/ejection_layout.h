@@ -16,11 +16,11 @@ namespace espalier {
 /// Looks for a layout inside a capacity by guided ejections [NB09].
 ///
 /// Pieces that have no place yet wait. In each move one of them, of two at random the
-/// heavier, is put into a gap that holds it; where there is none, at the end of a piece
-/// it meets, and all that is in its way there has to wait again: where the weights of
-/// these add up to the least. A piece that had to push others aside gets heavier by its
-/// size, so that what is hard to place stays where it is at last. After a move some other
-/// pieces go to gaps at random.
+/// heavier, is put into the smallest gap that holds it; where there is none, at the end
+/// of a piece it meets, and all that is in its way there has to wait again: where the
+/// weights of these add up to the least. A piece that had to push others aside gets
+/// heavier by its size, so that what is hard to place stays where it is at last. After a
+/// move some other pieces go to gaps at random.
 ///
 /// Finds layouts that a depth-first search misses where few bytes are to spare; proves
 /// nothing.
@@ -51,7 +51,9 @@ class EjectionLayout {
   void shift();
   void put(std::size_t piece, Bytes offset);
   void take(std::size_t piece);
-  std::optional<Bytes> gap(std::size_t piece);
+  enum class Gap : std::uint8_t { kAny, kTightest };
+  std::optional<Bytes> gap(std::size_t piece, Gap which);
+  void find_way(std::size_t piece);
   Bytes least_weight_place(std::size_t piece);
   void eject(std::size_t piece, Bytes offset);
 
@@ -70,8 +72,13 @@ class EjectionLayout {
   std::vector<char> placed_;
   std::vector<double> weight_;
   std::vector<std::int32_t> waiting_;
-  std::vector<std::int32_t> by_offset_, by_end_;  // of those placed
-  // Of those placed that the piece meets: where they begin and end, and their weights.
+  struct Placed {
+    Bytes begin, end;
+    std::int32_t piece;
+  };
+  std::vector<Placed> by_begin_, by_end_;
+  // Room for those placed that a piece meets: where they begin and end, and their
+  // weights.
   std::vector<std::pair<Bytes, double>> begins_, ends_;
 };
 

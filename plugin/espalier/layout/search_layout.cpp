@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kMostExact = 1500;    // pieces of an exact search
 constexpr std::size_t kMostFit = 100'000;   // pieces that are put one by one
 constexpr std::int64_t kFirstSteps = 4000;  // of an exact search, doubled every round
+constexpr std::int64_t kEjectionSteps = 18'000'000;  // at least, some seconds
 
 // Exact searches of joined pieces, of those of equal lifetimes stacked, and of the pieces
 // as they are: the fewer there are the sooner a layout is found, but one may be missed.
@@ -100,14 +101,15 @@ void SearchLayout::try_joined(LayoutBudget& budget) {
 }
 
 // Of joined pieces, every third round of the pieces as they are: halfway down from the
-// best so far while that is found, each time for half of what all before took; then at
-// the least, for three times that.
+// best so far while that is found, each time for a quarter of what all before took; then
+// at the least, for three times that, as most layouts are found within a few million
+// moves.
 void SearchLayout::try_ejections(std::uint64_t round, LayoutBudget& budget) {
   const JoinedPieces joined = round % 3 == 2
                                   ? JoinedPieces::stacked(pieces_)
                                   : JoinedPieces::stacked_and_in_rows(pieces_, &budget);
-  const std::int64_t moves =
-      budget.steps() / EjectionLayout::steps_a_move(joined.pieces().size());
+  const std::int64_t steps = EjectionLayout::steps_a_move(joined.pieces().size());
+  const std::int64_t moves = budget.steps() / steps;
   EjectionLayout ejection(joined.pieces(), seed_ + round);
   const auto found = [&](Bytes target, std::int64_t most) {
     return ejection.search(target, most, budget) &&
@@ -117,8 +119,9 @@ void SearchLayout::try_ejections(std::uint64_t round, LayoutBudget& budget) {
   do {
     least = std::max(lower_bound_, goal_);
     target = least + (capacity_ - least) / 2 / unit_ * unit_;
-  } while (found(target, moves / 2) && !done() && !budget.was_spent());
-  if (!done() && target > least) found(least, 3 * moves);
+  } while (found(target, moves / 4) && !done() && !budget.was_spent());
+  if (!done() && target > least)
+    found(least, std::max(3 * moves, kEjectionSteps / steps));
 }
 
 // All ways, for the joined pieces alone: more would be too slow.

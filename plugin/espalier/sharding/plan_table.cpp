@@ -23,12 +23,16 @@ struct PlanTables::Pair {
 class PlanTables::PairFront {
  public:
   /// Where a pair of that cost stands; nothing when another one beats it.
-  [[nodiscard]] std::optional<std::size_t> place(Cost cost, Bytes memory) const {
+  [[nodiscard]] std::optional<std::size_t> place(const PlanPoint& both) const {
     const auto after = std::ranges::upper_bound(
-        pairs_, cost, {}, [](const Pair& pair) { return pair.both.cost; });
-    if (after != pairs_.begin() && std::prev(after)->both.memory <= memory)
-      return std::nullopt;
-    return static_cast<std::size_t>(after - pairs_.begin());
+        pairs_, both.cost, {}, [](const Pair& pair) { return pair.both.cost; });
+    const auto place = static_cast<std::size_t>(after - pairs_.begin());
+    if (place == 0) return place;
+    const PlanPoint& before = pairs_[place - 1].both;
+    if (before.memory > both.memory) return place;
+    const bool equal = before.cost == both.cost && before.memory == both.memory;
+    if (equal && both.ends.order < before.ends.order) return place - 1;
+    return std::nullopt;
   }
   /// In its place, for those that it beats.
   void insert(std::size_t place, const Pair& pair) {
@@ -116,65 +120,72 @@ std::int32_t PlanTables::joined(std::int32_t a, std::int32_t b) {
 }
 
 PlanPoint PlanTables::sum_of(const PlanPoint& first, const PlanPoint& second) {
-  return {checked_add(first.cost, second.cost), checked_add(first.memory, second.memory),
-          -1};
+  return {
+      checked_add(first.cost, second.cost),
+      checked_add(first.memory, second.memory),
+      -1,
+      {first.ends.first, second.ends.last, first.ends.order << 32 | second.ends.order}};
 }
 
 PlanTable PlanTables::join(const PlanTable& a, const PlanTable& b) {
   PlanTable table = begin({a.number, b.number});
   for (std::size_t entry = 0; entry < table.fronts.size(); ++entry) {
     PlanFront& front = table.fronts[entry];
-    for (const Pair& pair : price_ ? best_pair(a, b, entry) : pairs(table, a, b, entry)) {
+    const auto keep = [&](const Pair& pair) {
       front.push_back(pair.both);
       front.back().origin = joined(pair.first, pair.second);
+    };
+    if (price_) {
+      if (const auto best = best_pair(a, b, entry)) keep(*best);
+      continue;
     }
+    for (const Pair& pair : pairs(table, a, b, entry)) keep(pair);
     prune(table, entry, front);
   }
+  if (!price_) renumber(table);
   end(table);
   return table;
 }
 
-std::vector<PlanTables::Pair> PlanTables::best_pair(const PlanTable& a,
-                                                    const PlanTable& b,
-                                                    std::size_t entry) const {
-  std::vector<Pair> best;
+// With a price there is one plan at most in each entry.
+std::optional<PlanTables::Pair> PlanTables::best_pair(const PlanTable& a,
+                                                      const PlanTable& b,
+                                                      std::size_t entry) const {
+  std::optional<Pair> best;
+  double least = kMemoryAlone;
   const std::size_t s = entry / states_, t = entry % states_;
   for (std::size_t m = 0; m < states_; ++m) {
-    for (const PlanPoint& first : a.fronts[s * states_ + m]) {
-      for (const PlanPoint& second : b.fronts[m * states_ + t]) {
-        const Pair pair{sum_of(first, second), first.origin, second.origin};
-        const auto rank = [&](const PlanPoint& point) {
-          return std::pair(key(point), point.cost);
-        };
-        if (best.empty()) best.push_back(pair);
-        if (rank(pair.both) < rank(best.front().both)) best.front() = pair;
-      }
-    }
+    const PlanFront& firsts = a.fronts[s * states_ + m];
+    const PlanFront& seconds = b.fronts[m * states_ + t];
+    if (firsts.empty() || seconds.empty()) continue;
+    const PlanPoint both = sum_of(firsts.front(), seconds.front());
+    const double own = key(both);
+    if (best && (own > least || (own == least && both.cost >= best->both.cost))) continue;
+    best = Pair{both, firsts.front().origin, seconds.front().origin};
+    least = own;
   }
   return best;
 }
 
 // Fronts lie by their keys at the filter's first price, so that a plan meets only those
-// that go with it at that price. Of two stretches that are the same the order is nothing.
-// Most pairs are as good as another one: whether they are beaten is asked first.
+// that go with it at that price. Most pairs are as good as another one: whether they are
+// beaten is asked first.
 std::vector<PlanTables::Pair> PlanTables::pairs(const PlanTable& table,
                                                 const PlanTable& a, const PlanTable& b,
                                                 std::size_t entry) {
   PairFront front;
   const std::size_t s = entry / states_, t = entry % states_;
   for (std::size_t m = 0; m < states_; ++m) {
-    const bool same = a.number == b.number && s == m && m == t;
     const PlanFront& firsts = a.fronts[s * states_ + m];
     const PlanFront& seconds = b.fronts[m * states_ + t];
-    for (std::size_t k = 0; k < firsts.size(); ++k) {
-      const PlanPoint& first = firsts[k];
+    for (const PlanPoint& first : firsts) {
       const double room = filter_->room(table, entry, first);
-      for (std::size_t n = same ? k : 0; n < seconds.size(); ++n) {
-        const PlanPoint& second = seconds[n];
+      for (const PlanPoint& second : seconds) {
         if (filter_->first_key(second) > room) break;
+        if (second.ends.first >= 0 && first.ends.last > second.ends.first) continue;
         ++pairs_;
         const PlanPoint both = sum_of(first, second);
-        const auto place = front.place(both.cost, both.memory);
+        const auto place = front.place(both);
         if (place && filter_->worth(table, entry, both))
           front.insert(*place, {both, first.origin, second.origin});
       }
@@ -200,6 +211,28 @@ PlanTable PlanTables::add_input(const PlanTable& a, std::int64_t width) {
   return table;
 }
 
+// Of a part to be repeated; those that change the state can change places with none.
+void PlanTables::number(PlanTable& table, std::size_t states) {
+  std::int32_t number = 0;
+  for (std::size_t entry = 0; entry < table.fronts.size(); ++entry) {
+    const bool stays = entry / states == entry % states;
+    for (PlanPoint& point : table.fronts[entry]) {
+      point.ends = {stays ? number : -1, stays ? number : -1, number};
+      ++number;
+    }
+  }
+}
+
+// Orders of pairs become places among them.
+void PlanTables::renumber(PlanTable& table) {
+  std::vector<PlanPoint*> points;
+  for (PlanFront& front : table.fronts)
+    for (PlanPoint& point : front) points.push_back(&point);
+  std::ranges::sort(points, {}, [](const PlanPoint* point) { return point->ends.order; });
+  for (std::size_t k = 0; k < points.size(); ++k)
+    points[k]->ends.order = static_cast<std::int64_t>(k);
+}
+
 // Powers of two with digits 1 and 2, the largest first: what few plans of long stretches
 // leave between them, the plans of the short ones at the end fill.
 PlanTable PlanTables::repeat(const PlanTable& a, std::int64_t count) {
@@ -208,6 +241,7 @@ PlanTable PlanTables::repeat(const PlanTable& a, std::int64_t count) {
   std::vector<std::int64_t> digits;
   for (; count > 0; count = (count - digits.back()) / 2) {
     powers.push_back(powers.empty() ? a : join(powers.back(), powers.back()));
+    if (powers.size() == 1) number(powers.back(), states_);
     digits.push_back(2 - count % 2);
   }
   PlanTable all = powers.back();
@@ -215,6 +249,8 @@ PlanTable PlanTables::repeat(const PlanTable& a, std::int64_t count) {
     const bool longest = k + 1 == powers.size();
     for (std::int64_t n = longest ? 1 : 0; n < digits[k]; ++n) all = join(all, powers[k]);
   }
+  for (PlanFront& front : all.fronts)
+    for (PlanPoint& point : front) point.ends = {};
   return all;
 }
 

@@ -10,12 +10,20 @@
 
 namespace espalier {
 
+/// What a plan of a part that is repeated begins and ends with: numbers of plans of the
+/// part that leave the state as it is, or -1; and its place among the plans of its table.
+struct PlanEnds {
+  std::int32_t first = -1, last = -1;
+  std::int64_t order = 0;
+};
+
 /// A plan of a stretch of operators: what it costs, what it holds, and where it was put
 /// together from (a number in PlanTables).
 struct PlanPoint {
   Cost cost = 0;
   Bytes memory = 0;
   std::int32_t origin = -1;
+  PlanEnds ends = {};
 };
 
 /// Plans none of which is better than another in both cost and memory.
@@ -53,7 +61,10 @@ class PlanTables {
   [[nodiscard]] PlanTable join(const PlanTable& a, const PlanTable& b);
   /// Input and output of a are added: both are brought to the state of the sum.
   [[nodiscard]] PlanTable add_input(const PlanTable& a, std::int64_t width);
-  /// a, `count` times.
+  /// a, `count` times. Plans of a that leave the state as it is can change places with
+  /// those beside them: of all orders only that by number is looked at, and of plans as
+  /// good as each other the first in lexicographic order is kept. Some plan that is best
+  /// in all of this has no part that is left out.
   [[nodiscard]] PlanTable repeat(const PlanTable& a, std::int64_t count);
 
   [[nodiscard]] bool thinned() const { return lost_ < kMemoryAlone; }
@@ -93,13 +104,15 @@ class PlanTables {
   struct Pair;
   class PairFront;
   [[nodiscard]] static PlanPoint sum_of(const PlanPoint& first, const PlanPoint& second);
-  [[nodiscard]] std::vector<Pair> best_pair(const PlanTable& a, const PlanTable& b,
-                                            std::size_t entry) const;
+  [[nodiscard]] std::optional<Pair> best_pair(const PlanTable& a, const PlanTable& b,
+                                              std::size_t entry) const;
   [[nodiscard]] std::vector<Pair> pairs(const PlanTable& table, const PlanTable& a,
                                         const PlanTable& b, std::size_t entry);
   [[nodiscard]] PlanTable begin(Making making);
   void end(const PlanTable& table);
   std::int32_t joined(std::int32_t a, std::int32_t b);
+  static void number(PlanTable& table, std::size_t states);
+  static void renumber(PlanTable& table);
   void prune(const PlanTable& table, std::size_t entry, PlanFront& front);
   void thin(const PlanTable& table, std::size_t entry, PlanFront& front);
   [[nodiscard]] double key(const PlanPoint& point) const {

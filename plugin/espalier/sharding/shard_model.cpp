@@ -15,12 +15,11 @@ std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t kLongestPeriod = 16;
 constexpr std::int32_t kOperatorsAPart = 1 << 10;
 constexpr int kPriceSteps = 60;
-// Kept in a front, at first and at last.
-constexpr std::size_t kFewPlans = 8, kMostPlans = 512;
-constexpr double kMostPairs = 3e7;  // that one pass may compare before the last
+constexpr std::size_t kMostPlans = 512;  // kept in a front
+constexpr double kMostPairs = 3e7;       // that one pass may compare before the last
 // How far above the bound plans are looked for first, of the way to the best one known,
 // and how much farther every time.
-constexpr double kFirstReach = 1.0 / 256, kFarther = 1.6;
+constexpr double kFirstReach = 1.0 / 256, kFarther = 1.4;
 // Prices that a filter takes, as multiples of the best one.
 constexpr std::array<double, 7> kFilterPrices = {1, 1.4, 0.7, 4, 0.25, 64, 0};
 
@@ -168,31 +167,24 @@ class Search {
       answer_.lower_bound = std::max(answer_.lower_bound, static_cast<Cost>(low));
   }
 
-  // Fronts of the plans that can still be part of a better one, at first few of each and
-  // those near the bound; from the first that fits on, all better ones, at last with
-  // fronts from which nothing had to go.
+  // Fronts of the plans that can still be part of one near the bound, and farther from it
+  // until one fits: it is the best, unless plans were lost; then all better ones.
   void fronts(double price) {
     PlanFilter filter = filter_of(price);
     const double above = static_cast<double>(answer_.cost - answer_.lower_bound);
     const double begin = static_cast<double>(answer_.lower_bound);
     double reach = kFirstReach;
-    bool near = false;
-    for (std::size_t most = kFewPlans; !answer_.proved();) {
+    while (!answer_.proved()) {
       const double known = static_cast<double>(answer_.cost - 1);
-      const double goal =
-          near ? known : std::min(known, std::floor(begin + reach * above));
+      const double goal = std::min(known, std::floor(begin + reach * above));
       const Cost before = answer_.cost;
-      if (try_fronts(filter, goal, most) > kMostPairs) return;
-      if (answer_.cost < before) {
-        near = true;
-      } else if (goal < known) {
+      if (try_fronts(filter, goal) > kMostPairs) return;
+      if (answer_.cost < before)
+        reach = 1;
+      else if (goal < known)
         reach *= kFarther;
-      } else if (most >= kMostPlans) {
+      else
         return;
-      } else {
-        near = true;
-        most = kMostPlans;
-      }
     }
   }
 
@@ -205,10 +197,11 @@ class Search {
     return filter;
   }
 
-  // Plans of at most that cost, with at most so many in a front. @return pairs looked at
-  double try_fronts(PlanFilter& filter, double goal, std::size_t most) {
+  // Plans of at most that cost. @return pairs looked at
+  double try_fronts(PlanFilter& filter, double goal) {
     filter.set_goal(goal);
-    const Assembly assembly(model_, fold_, PlanTables(model_.setting, filter, most));
+    const Assembly assembly(model_, fold_,
+                            PlanTables(model_.setting, filter, kMostPlans));
     take(assembly, cheapest(assembly.plans(), limit_));
     // No plan costs less than the best one, what lies above the goal, or what was lost.
     raise(std::min(

@@ -22,9 +22,10 @@ def text(value, default):
 class Model:
     """A model without the softmax that ends it: the loss has it.
 
-    step(values, masks) runs it. values: tensors by name, those of parameters, inputs and
+    step(values, masks, noise) runs it. values: tensors by name, those of parameters, inputs and
     constants; a node all of whose outputs are given is not run (it was folded).
     masks: of dropouts, by the name of their result; without one nothing is dropped.
+    noise: what is done to every result.
     """
 
     def __init__(self, path, in_place=True):
@@ -44,7 +45,7 @@ class Model:
             for name in node.input:
                 self.uses[name] = self.uses.get(name, 0) + 1
 
-    def __call__(self, values, masks=None):
+    def __call__(self, values, masks=None, noise=None):
         left, env = dict(self.uses), {}
         given = {**self.initializers, **values}
         for node in self.nodes:
@@ -64,7 +65,7 @@ class Model:
             result = rule(inputs, attributes(node), node=node, mine=mine, masks=masks or {})
             results = result if isinstance(result, (list, tuple)) else [result]
             for name, value in zip(node.output, results):
-                env[name] = value
+                env[name] = noise(value) if noise else value
             del inputs, result, results
         return env[self.result]
 
