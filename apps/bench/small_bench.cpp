@@ -1,13 +1,14 @@
 // What a small system costs from call to return, without a runtime: ours beside CHOLMOD,
 // MUMPS and UMFPACK, call after call in one process and one thread.
 //
-//   small_bench [--calls N] [--order N…] [--kind spd|symmetric|general…]
+//   small_bench [--calls N] [--order N…] [--kind spd|symmetric|general…] [--no-residual]
 //
 // Processor time of the calling thread, BLAS on one thread, in microseconds: the least
 // mean of the batches in the second half of all calls. The solvers take turns batch by
 // batch. "fresh": analysis, factorisation and solve, everything made and given back;
 // "values": factorisation and solve under an analysis that is kept. Ours measures the
-// error of each solution and UMFPACK refines, as they do unless told otherwise.
+// error of each solution and UMFPACK refines, as they do unless told otherwise; with
+// --no-residual ours does neither.
 //
 // Exit status 1 when a solution is wrong. Ratios above 1.2 are marked; they are a
 // measurement, never a failure.
@@ -34,6 +35,7 @@ constexpr double kBatchSeconds = 0.1;  // at most
 
 struct Options {
   int calls = 10'000;
+  bool no_residual = false;
   std::vector<std::int32_t> orders = {10, 30, 100, 300, 1000, 2000};
   std::vector<std::string> kinds = {"spd", "symmetric", "general"};
 };
@@ -107,7 +109,7 @@ bool compare(const Options& options) {
   for (const std::string& kind : options.kinds)
     for (const std::int32_t order : options.orders) {
       System system{small_system(kind, order)};
-      auto solvers = small_solvers(system.matrix, kind);
+      auto solvers = small_solvers(system.matrix, kind, !options.no_residual);
       print_row(system, kind, "fresh", solvers,
                 measure(system, solvers, &SmallSolver::solve_fresh, options.calls));
       for (auto& each : solvers) each->keep_analysis();
@@ -128,6 +130,8 @@ int main(int argc, char** argv) {
   app.add_option("--order", options.orders, "Orders")->check(CLI::Range(10, 100'000));
   app.add_option("--kind", options.kinds, "Kinds")
       ->check(CLI::IsMember({"spd", "symmetric", "general"}));
+  app.add_flag("--no-residual", options.no_residual,
+               "Ours: neither error nor refinement");
   CLI11_PARSE(app, argc, argv);
   try {
     set_blas_threads(1);

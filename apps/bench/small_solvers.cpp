@@ -25,7 +25,7 @@ std::vector<int> as_int(const std::vector<std::int64_t>& offsets) {
 
 class Ours : public SmallSolver {
  public:
-  Ours(const PeerMatrix& a, std::string_view kind) {
+  Ours(const PeerMatrix& a, std::string_view kind, bool residual) {
     if (a.symmetric)
       matrix_ = solver::SymmetricMatrix{a.size, a.column_start, a.row, a.value};
     else
@@ -33,6 +33,7 @@ class Ours : public SmallSolver {
     options_.kind = kind == "spd"         ? solver::FactorKind::kCholesky
                     : kind == "symmetric" ? solver::FactorKind::kLdlt
                                           : solver::FactorKind::kLu;
+    options_.no_residual = !residual;
   }
   [[nodiscard]] std::string_view name() const override { return "ours"; }
   void solve_fresh(std::vector<double>& x) override {
@@ -197,9 +198,10 @@ class Mumps : public SmallSolver {
 }  // namespace
 
 std::vector<std::unique_ptr<SmallSolver>> small_solvers(const PeerMatrix& matrix,
-                                                        std::string_view kind) {
+                                                        std::string_view kind,
+                                                        bool residual) {
   std::vector<std::unique_ptr<SmallSolver>> all;
-  all.push_back(std::make_unique<Ours>(matrix, kind));
+  all.push_back(std::make_unique<Ours>(matrix, kind, residual));
   if (kind == "spd") all.push_back(std::make_unique<Cholmod>(matrix));
   all.push_back(
       std::make_unique<Mumps>(kind == "general" ? expand(matrix) : matrix, kind));

@@ -28,8 +28,9 @@ class SmallSolver {
 };
 
 /// Ours first; then those of CHOLMOD, MUMPS and UMFPACK that are for the kind.
-/// @param matrix  outlives them
+/// @param matrix    outlives them
+/// @param residual  whether ours measures the error of each solution and refines it
 [[nodiscard]] std::vector<std::unique_ptr<SmallSolver>> small_solvers(
-    const PeerMatrix& matrix, std::string_view kind);
+    const PeerMatrix& matrix, std::string_view kind, bool residual);
 
 }  // namespace espalier::bench

@@ -114,8 +114,8 @@ TEST_P(ReplaceValues, GoOnUnderABound) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ReplaceValues,
                          testing::Values(FactorKind::kCholesky, FactorKind::kLdlt),
-                         [](const auto& info) {
-                           return info.param == FactorKind::kCholesky ? "cholesky"
+                         [](const auto& kind) {
+                           return kind.param == FactorKind::kCholesky ? "cholesky"
                                                                       : "ldlt";
                          });
 
