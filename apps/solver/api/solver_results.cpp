@@ -206,7 +206,7 @@ std::vector<double> given_basis(const MatrixPart& a, const ScaledPermutation& ma
 }  // namespace
 
 std::vector<double> Solver::Impl::apply_to_ones(Operation operation) const {
-  if (processes_ && processes_->columns.empty())
+  if (processes_ && processes_->columns.empty() && vector_size() > 0)
     throw InvalidInput("apply_to_ones: on several processes plan first");
   const std::vector<double> given = ones(analysis_.permuted);
   std::vector<double> x(given.size()), sums(given.size());

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,6 +58,25 @@ std::optional<Bytes> most_of(const Limit& limit) {
       std::min<rlim_t>(set.rlim_cur, std::numeric_limits<Bytes>::max()));
 }
 
+// Those that this process may run on, as OpenBLAS counts them.
+Bytes cores_here() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+  return sysconf(_SC_NPROCESSORS_ONLN);  // more than there is room for in the set
+}
+
+// Whether the system maps so much, which is then given back untouched: where it does,
+// nobody needs to read what is mapped.
+bool can_be_mapped(Bytes bytes) {
+  if (bytes <= 0) return true;
+  const auto size = static_cast<std::size_t>(bytes);
+  void* const at = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return false;
+  munmap(at, size);
+  return true;
+}
+
 Bytes stack_of_a_thread() {
   pthread_attr_t attributes;
   std::size_t bytes = std::size_t{8} << 20;
@@ -71,8 +92,7 @@ Bytes stack_of_a_thread() {
 Bytes runtime_address_space(std::int32_t workers) {
   // OpenBLAS's own threads, one a further core, take a buffer some time after loading:
   // whether VmSize has it already is not known.
-  static const Bytes cores = sysconf(_SC_NPROCESSORS_ONLN);  // read from a file
-  const Bytes of_blas = checked_mul(cores - 1, kBlasBuffer);
+  const Bytes of_blas = checked_mul(cores_here() - 1, kBlasBuffer);
   const Bytes of_a_worker = kBlasBuffer + stack_of_a_thread() + kBesideBlas;
   return checked_add(kRuntime + of_blas, checked_mul(workers, of_a_worker));
 }
@@ -83,6 +103,7 @@ bool has_address_limit() {
 }
 
 void check_address_space(Bytes bytes, const std::function<std::string()>& what) {
+  if (!has_address_limit() || can_be_mapped(bytes)) return;
   for (const Limit& limit : kLimits) {
     const auto most = most_of(limit);
     if (!most) continue;
