@@ -161,6 +161,15 @@ TEST(SolveOnCluster, KeepsTheBoundOfVeryManySmallLeaves) {
                                                        "--workers", "1", "--json"}));
 }
 
+// A path: thousands of fronts of four columns in a row, none of which is a leaf.
+TEST(SolveOnCluster, KeepsTheBoundOfVeryManySmallNodes) {
+  for (const int processes : {2, 3})
+    expect_solved_by(
+        processes,
+        solve_with(processes, {"--grid", "60000x1", "--kind", "spd", "--ordering", "amd",
+                               "--memory", "min", "--workers", "1", "--json"}));
+}
+
 TEST(SolveOnCluster, SolvesWhereNoProcessOrOneHasWork) {
   for (const int size : {0, 1}) {
     Entries matrix{size, {}};

@@ -17,6 +17,17 @@ namespace {
 // Memory of MPI and StarPU-MPI that comes with the first messages to another process.
 constexpr Bytes kReservePerPeer = Bytes{128} << 10;
 
+// What the runtime keeps for each node that this process takes part in, however small,
+// and for how many of them the reserve does.
+constexpr Bytes kReservePerNode = 768;
+constexpr std::int64_t kReservedNodes = 1024;
+
+Bytes reserve_of_nodes(const AssemblyTree& tree) {
+  const std::int64_t here = std::ranges::count_if(
+      tree.nodes, [](const AssemblyTree::Node& node) { return node.part > 0; });
+  return kReservePerNode * std::max<std::int64_t>(0, here - kReservedNodes);
+}
+
 // Part of the memory of program and libraries that counts in the choice among mappings.
 constexpr Bytes kOfAnyProcess = Bytes{8} << 20;
 
@@ -28,17 +39,18 @@ double cost(Seconds seconds, Bytes largest_peak) {
 
 }  // namespace
 
-// Entries here under the mapping at hand.
+// Entries here under the mapping at hand, and the list of whose columns are where.
 Bytes Solver::Impl::matrix_bytes() const {
   const Processes& all = *processes_;
   const std::size_t values = all.whole.kind == FactorKind::kLu ? 2 : 1;
   const auto entry = static_cast<Bytes>(values * sizeof(double) + sizeof(std::int32_t));
   std::int64_t entries = 0;
-  for (const ColumnRange& range :
-       column_ranges(analysis_.symbolic, all.whole, all.distribution))
+  const std::vector<ColumnRange> ranges =
+      column_ranges(analysis_.symbolic, all.whole, all.distribution);
+  for (const ColumnRange& range : ranges)
     if (range.owner == all.communicator.rank())
       entries += all.entries_before[range.end] - all.entries_before[range.begin];
-  return entries * entry;
+  return entries * entry + static_cast<Bytes>(ranges.capacity() * sizeof(ColumnRange));
 }
 
 // After the analysis: ways to map the tree, and what each of them needs here.
@@ -76,7 +88,8 @@ void Solver::Impl::evaluate(TreeMapping&& mapping) {
   candidate.largest_peak = all.communicator.largest(all.predicted_peak);
   candidate.account = account({analysis_.symbolic, tree_, accounted_kind()});
   candidate.account.analysis_peak = memory_.analysis_peak;
-  candidate.account.reserve += kReservePerPeer * all.communicator.size();
+  candidate.account.reserve +=
+      kReservePerPeer * all.communicator.size() + reserve_of_nodes(tree_);
   candidate.account.baseline = matrix_bytes();  // and what foresee_baselines() adds
   all.candidates.push_back(std::move(candidate));
 }

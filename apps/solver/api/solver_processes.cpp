@@ -170,10 +170,15 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
   if (spills()) spill_to(tree_bound);
   all.predicted_peak = least_bound(tree_.tasks, node_order());
-  // More is resident than was foreseen; never seen where least() was asked for.
+  // More is resident than was foreseen, as with ten thousand shared nodes and more.
   const Bytes missing = all.communicator.largest(
       std::max(all.predicted_peak, solve_bytes(at_hand(), 1)) - tree_bound);
-  if (missing > 0) return tl::make_unexpected(too_little(*bound, *bound + missing));
+  if (missing > 0) {
+    const Bytes enough = checked_add(*bound, missing);
+    for (Bytes* told : {&all.least, &all.least_out_of_core})
+      *told = std::max(*told, enough);
+    return tl::make_unexpected(too_little(*bound, enough));
+  }
   plan_ = make_tree_plan(tree_.tasks, tree_.max_workers,
                          {options_.workers, options_.order, options_.mapping}, tree_bound,
                          all.witness);
