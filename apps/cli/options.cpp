@@ -175,14 +175,6 @@ void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "One JSON object on standard output, nothing else");
 }
 
-CLI::Option* add_path(CLI::App& app, const std::string& option, std::string& path,
-                      const std::string& help) {
-  const auto check = [](const std::string& text) -> std::string {
-    return text.empty() ? "an empty name" : "";
-  };
-  return app.add_option(option, path, help)->check(check);
-}
-
 CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
                         const std::string& help) {
   const auto check = [](const std::string& text) -> std::string {
@@ -196,7 +188,7 @@ CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& p
     }
     return {};
   };
-  return add_path(app, option, path, help)->check(check)->type_name("FILE");
+  return app.add_option(option, path, help)->check(check)->type_name("FILE");
 }
 
 namespace {

@@ -63,12 +63,12 @@ OperatorGraph read_onnx(const GraphSource& source) {
 }  // namespace
 
 void add_graph(CLI::App& app, GraphSource& source) {
-  add_path(app, "GRAPH", source.file,
-           "Computation graph: an ONNX model (.onnx), JSON (.json) or DOT\n"
-           "(.dot, .gv) with sizes; docs/manual/planning.md has the formats");
-  add_path(app, "--transformer", source.transformer,
-           "Instead of a file: gpt2, gpt2-medium, gpt2-large, gpt2-xl, tiny,\n"
-           "or layers=6,width=512,heads=8,sequence=128,vocabulary=1000")
+  app.add_option("GRAPH", source.file,
+                 "Computation graph: an ONNX model (.onnx), JSON (.json) or DOT\n"
+                 "(.dot, .gv) with sizes; docs/manual/planning.md has the formats");
+  app.add_option("--transformer", source.transformer,
+                 "Instead of a file: gpt2, gpt2-medium, gpt2-large, gpt2-xl, tiny,\n"
+                 "or layers=6,width=512,heads=8,sequence=128,vocabulary=1000")
       ->type_name("SHAPE");
   above_zero(
       app.add_option("--batch", source.batch,

@@ -268,10 +268,10 @@ void add_compare(CLI::App& app, PlanCommand& command) {
 }
 
 CLI::Option* add_replay(CLI::App& app, PlanCommand& command) {
-  CLI::Option* replay =
-      add_path(app, "--replay", command.replay,
-               "Instead of a file: run the tasks that solve --trace recorded again,\n"
-               "in simulated time, by the policy, on each of --workers and --memory");
+  CLI::Option* replay = app.add_option(
+      "--replay", command.replay,
+      "Instead of a file: run the tasks that solve --trace recorded again,\n"
+      "in simulated time, by the policy, on each of --workers and --memory");
   app.add_flag("--processor-time", command.processor_time,
                "Take tasks for as long as they had the processor, not by the clock")
       ->needs(replay);
@@ -301,9 +301,9 @@ Command add_plan(CLI::App& program) {
   command->workers = {core_share().own};
   CLI::App* app = program.add_subcommand(
       "plan", "Plan a task tree, or the assembly tree of a matrix, in a memory bound");
-  add_path(*app, "FILE", command->source.file,
-           "Tree (lines: id parent output_size execution_size work\n"
-           "[retained_size]), Matrix Market or Rutherford-Boeing file");
+  app->add_option("FILE", command->source.file,
+                  "Tree (lines: id parent output_size execution_size work\n"
+                  "[retained_size]), Matrix Market or Rutherford-Boeing file");
   app->add_option("--grid", command->source.grid,
                   "Instead of a file: the Laplacian of a grid, as 40x40x40");
   // Early, so that of what it excludes the other option goes.

@@ -247,10 +247,10 @@ Command add_shard(CLI::App& program) {
   auto command = std::make_shared<ShardCommand>();
   CLI::App* app = program.add_subcommand(
       "shard", "A sharding of each operator, at least cost within a limit of memory");
-  add_path(*app, "INSTANCE", command->file,
-           "An ONNX model (.onnx), or operators with strategies and their\n"
-           "costs, JSON of the IOPDDL contest, plain or gzip\n"
-           "(docs/manual/sharding.md)");
+  app->add_option("INSTANCE", command->file,
+                  "An ONNX model (.onnx), or operators with strategies and their\n"
+                  "costs, JSON of the IOPDDL contest, plain or gzip\n"
+                  "(docs/manual/sharding.md)");
   add_transformer(*app, command->transformer);
   add_limits(*app, *command);
   add_output(*app, "--solution", command->solution,

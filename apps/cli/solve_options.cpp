@@ -49,24 +49,24 @@ void add_shift(CLI::App& app, MatrixSource& source) {
 }
 
 void add_input(CLI::App& app, SolveOptions& options) {
-  add_path(app, "MATRIX", options.source.file,
-           "Matrix Market or Rutherford-Boeing file, plain or gzip");
+  app.add_option("MATRIX", options.source.file,
+                 "Matrix Market or Rutherford-Boeing file, plain or gzip");
   app.add_option("--grid", options.source.grid,
                  "Instead of a file: the Laplacian of a grid, as 40x40x40");
   add_shift(app, options.source);
-  add_path(app, "--factor", options.factor,
-           "Instead of a matrix: a factorisation that --save wrote")
+  app.add_option("--factor", options.factor,
+                 "Instead of a matrix: a factorisation that --save wrote")
       ->type_name("FILE");
-  add_path(app, "--rhs", options.rhs,
-           "Right-hand sides: a Matrix Market array, or coordinate\n"
-           "for sparse ones (default: A times ones)");
-  add_path(app, "--out", options.out, "Write the solutions to this file");
-  add_path(app, "--save", options.save,
-           "Write the factorisation to this file, for --factor")
+  app.add_option("--rhs", options.rhs,
+                 "Right-hand sides: a Matrix Market array, or coordinate\n"
+                 "for sparse ones (default: A times ones)");
+  app.add_option("--out", options.out, "Write the solutions to this file");
+  app.add_option("--save", options.save,
+                 "Write the factorisation to this file, for --factor")
       ->type_name("FILE");
-  add_path(app, "--trace", options.trace,
-           "Write every task of the factorisation to this file, for\n"
-           "plan --replay; in core, in one process")
+  app.add_option("--trace", options.trace,
+                 "Write every task of the factorisation to this file, for\n"
+                 "plan --replay; in core, in one process")
       ->type_name("FILE");
   app.add_flag("--transposed", options.transposed,
                "Solve with the transposed matrix: A^T x = b");
@@ -121,10 +121,10 @@ void add_bound(CLI::App& app, SolveOptions& options) {
          "Part of the bound kept for pivots that have to be delayed;\n"
          "beyond it they are taken as they are (static pivoting)")
       ->type_name("SIZE");
-  add_path(app, "--out-of-core", options.solver.out_of_core,
-           "Directory for what does not fit in the bound; with it,\n"
-           "--memory min is the least out of core, xFACTOR is of the\n"
-           "least in core")
+  app.add_option("--out-of-core", options.solver.out_of_core,
+                 "Directory for what does not fit in the bound; with it,\n"
+                 "--memory min is the least out of core, xFACTOR is of the\n"
+                 "least in core")
       ->type_name("DIR");
 }
 

@@ -33,14 +33,14 @@ std::int32_t variable(const std::string& path, std::int64_t line, std::string_vi
 void add_results(CLI::App& app, SolveOptions& options) {
   app.add_flag("--determinant", options.determinant,
                "Tell the determinant: sign and logarithm");
-  add_path(app, "--null-space", options.null_space,
-           "Write an orthonormal basis of the null space that the\n"
-           "factorisation finds to this file; of none, no file")
+  app.add_option("--null-space", options.null_space,
+                 "Write an orthonormal basis of the null space that the\n"
+                 "factorisation finds to this file; of none, no file")
       ->type_name("FILE");
-  add_path(app, "--schur", options.schur,
-           "Numbers of variables, from 1: they are not eliminated, and\n"
-           "the dense Schur complement on them is written to --out;\n"
-           "nothing is solved")
+  app.add_option("--schur", options.schur,
+                 "Numbers of variables, from 1: they are not eliminated, and\n"
+                 "the dense Schur complement on them is written to --out;\n"
+                 "nothing is solved")
       ->type_name("FILE");
 }
 

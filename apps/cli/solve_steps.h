@@ -48,11 +48,11 @@ void write_trace(const SolveOptions& options, const solver::Solver& solver,
 void solve(const SolveOptions& options, solver::Solver& solver, Vectors& vectors,
            SolveRun& run);
 
-/// The whole of `espalier solve` on the processes that an MPI launcher started; does not
-/// return where the job fails. @throws nothing of the work's own
 /// What cannot be on several processes. @throws Refused
 void check_for_cluster(const SolveOptions& options);
 
+/// The whole of `espalier solve` on the processes that an MPI launcher started; does not
+/// return where the job fails. @throws nothing of the work's own
 [[nodiscard]] Ending solve_on_cluster(SolveOptions& options);
 
 }  // namespace espalier::cli

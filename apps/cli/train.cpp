@@ -237,9 +237,9 @@ Command add_train(CLI::App& program) {
   add_update(*app, *command);
   add_sharing(*app, *command);
   add_memory(*app, command->memory, "none");
-  add_path(*app, "--data", command->data,
-           "Samples: the inputs and labels of each, one after the other\n"
-           "(default: one random batch, the same in each step)")
+  app->add_option("--data", command->data,
+                  "Samples: the inputs and labels of each, one after the other\n"
+                  "(default: one random batch, the same in each step)")
       ->type_name("FILE");
   add_output(*app, "--loss-out", command->loss_out, "Write the losses here, a line each")
       ->type_name("FILE");

@@ -83,13 +83,13 @@ void add_cluster(CLI::App& app, Cluster& cluster) {
 }  // namespace
 
 void add_model_options(CLI::App& app, ModelRequest& request) {
-  add_path(app, "MODEL", request.source.file,
-           "ONNX model (.onnx), divided among data and pipeline alone; or:")
+  app.add_option("MODEL", request.source.file,
+                 "ONNX model (.onnx), divided among data and pipeline alone; or:")
       ->required(false);
-  add_path(app, "--transformer", request.source.transformer,
-           "gpt2, gpt2-medium, gpt2-large, gpt2-xl, tiny, or what differs\n"
-           "from gpt2: layers=24,width=1024,heads=16,vocabulary=50257,\n"
-           "sequence=1024")
+  app.add_option("--transformer", request.source.transformer,
+                 "gpt2, gpt2-medium, gpt2-large, gpt2-xl, tiny, or what differs\n"
+                 "from gpt2: layers=24,width=1024,heads=16,vocabulary=50257,\n"
+                 "sequence=1024")
       ->type_name("NAME|SIZES");
   app.add_flag("--fused-attention", request.fused_attention,
                "Attention as one operator without a matrix of sequence x\n"

@@ -196,9 +196,9 @@ CLI::App* add_pipeline_options(CLI::App& train_plan, PipelineRequest& request) {
   CLI::App* app = train_plan.add_subcommand(
       "pipeline", "Schedules of a pipeline: how long, how idle, how much memory");
   add_stages(*app, request);
-  add_path(*app, "--chain", request.chain,
-           "Cut this chain into --stages parts, each of which recomputes\n"
-           "what --memory asks for; the file is that of espalier checkpoint")
+  app->add_option("--chain", request.chain,
+                  "Cut this chain into --stages parts, each of which recomputes\n"
+                  "what --memory asks for; the file is that of espalier checkpoint")
       ->type_name("FILE");
   add_list(*app, "--weights", request.weights, parse_size, "SIZE",
            "Of a chain's stages, all the time: one for all, or one each");

@@ -211,7 +211,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
                                                       std::int64_t entries);
   [[nodiscard]] tl::expected<Bytes, Infeasible> take_lease(std::optional<Bytes> bound);
-  [[nodiscard]] Bytes least_inside() const;
+  [[nodiscard]] Bytes least_inside(const MemoryAccount& account) const;
   [[nodiscard]] Bytes needed_for_plan() const;
   [[nodiscard]] Bytes most_inside() const;
   void drop_factor();

@@ -179,20 +179,20 @@ void Solver::Impl::check_room(std::optional<Bytes> bound) const {
   });
 }
 
-Bytes Solver::Impl::least_inside() const {
-  return spills() ? std::min(memory_.inside(), memory_.inside_out_of_core())
-                  : memory_.inside();
+Bytes Solver::Impl::least_inside(const MemoryAccount& account) const {
+  return spills() ? std::min(account.inside(), account.inside_out_of_core())
+                  : account.inside();
 }
 
 Bytes Solver::Impl::least_for_plan() const {
   measure();
-  if (options_.budget) return checked_add(memory_.baseline, least_inside());
+  if (options_.budget) return checked_add(memory_.baseline, least_inside(memory_));
   return spills() ? std::min(least(), least_out_of_core()) : least();
 }
 
 // A smaller bound is refused. The peak so far is of all that share a budget.
 Bytes Solver::Impl::needed_for_plan() const {
-  if (options_.budget) return checked_add(memory_.baseline, least_inside());
+  if (options_.budget) return checked_add(memory_.baseline, least_inside(memory_));
   return spills() ? std::min(memory_.needed(), memory_.needed_out_of_core())
                   : memory_.needed();
 }
@@ -206,15 +206,17 @@ Bytes Solver::Impl::most_inside() const {
          {tasks.output_size(task_id(i)), tasks.execution_size(task_id(i)),
           tasks.retained_size(task_id(i))})
       all = checked_add(all, std::max<Bytes>(0, bytes));
-  return checked_add(std::max({all, solve_bytes(at_hand(), kBlock), least_inside()}),
-                     memory_.reserve);
+  return checked_add(
+      std::max({all, solve_bytes(at_hand(), kBlock), least_inside(memory_)}),
+      memory_.reserve);
 }
 
 // The bound that the lease stands for.
 tl::expected<Bytes, Infeasible> Solver::Impl::take_lease(std::optional<Bytes> bound) {
   lease_.reset();
   const Bytes most = bound ? *bound - memory_.baseline : most_inside();
-  auto lease = options_.budget->take(least_inside(), most, options_.lease_patience);
+  auto lease =
+      options_.budget->take(least_inside(memory_), most, options_.lease_patience);
   if (!lease)
     return tl::make_unexpected(
         Infeasible{.reason = Infeasible::Reason::kNoneFound,

@@ -95,9 +95,7 @@ void Solver::Impl::try_other_order() {
   const FactorKind kind = tree_.kind;
   AssemblyTree tree = build_assembly_tree(next.symbolic, assembly_options(kind));
   const MemoryAccount there = account({next.symbolic, tree, accounted_kind()});
-  const Bytes needs =
-      spills() ? std::min(there.inside(), there.inside_out_of_core()) : there.inside();
-  const Bytes more = needs - least_inside();
+  const Bytes more = least_inside(there) - least_inside(memory_);
   const bool better = more < 0 && !(whole_ && !is_small(next.symbolic, kind));
   if (better) {
     take_analysis(std::move(next));

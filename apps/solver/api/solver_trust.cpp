@@ -35,7 +35,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // Of double precision the compiler's: the first call into libm costs a tiny system more
 // than its solution.
-const double kTwoThirdsOfEpsilon = std::cbrt(kEpsilon * kEpsilon);
+const double kEpsilonToTwoThirds = std::cbrt(kEpsilon * kEpsilon);
 
 // Whether a row or column has a sum of moduli of less than `size`.
 bool has_less_than(const MatrixPart& a, double size) {
@@ -178,7 +178,7 @@ double Solver::Impl::doubtful_pivot() const {
   const double epsilon = std::max(numeric_->epsilon(), options_.low_rank);
   const double loss = kLossOfTiles * options_.low_rank;
   const double part =
-      std::max({epsilon == kEpsilon ? kTwoThirdsOfEpsilon : std::cbrt(epsilon * epsilon),
+      std::max({epsilon == kEpsilon ? kEpsilonToTwoThirds : std::cbrt(epsilon * epsilon),
                 16 * epsilon * analysis_.symbolic.size, loss});
   const double most =
       epsilon > kEpsilon ? std::max(kMostDoubtfulOfRough, loss) : kMostDoubtful;

@@ -1,6 +1,5 @@
 #include "solver/memory/address_space.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
@@ -10,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -27,29 +25,14 @@ constexpr Bytes kBesideBlas = Bytes{8} << 20;
 // StarPU's own threads and tables, and heap for what comes before the fronts.
 constexpr Bytes kRuntime = Bytes{32} << 20;
 
-// What is mapped, VmSize: the first number, in pages, of a file that the system writes in
-// a fraction of the time that it takes for the status.
-Bytes mapped_bytes() {
-  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  std::array<char, 256> text;
-  const ssize_t size = read(file, text.data(), text.size());
-  close(file);
-  Bytes pages = 0;
-  std::from_chars(text.data(), text.data() + std::max<ssize_t>(0, size), pages);
-  return checked_mul(pages, sysconf(_SC_PAGESIZE));
-}
-
-Bytes data_bytes() { return status_field(process_status(), "VmData").value_or(0); }
-
 struct Limit {
   int resource;
-  Bytes (*used)();
+  std::string_view field;  // of the process's status: what counts
   std::string_view name;
 };
 constexpr std::array kLimits = {
-    Limit{RLIMIT_AS, mapped_bytes, "the limit of address space (ulimit -v)"},
-    Limit{RLIMIT_DATA, data_bytes, "the limit of data (ulimit -d)"}};
+    Limit{RLIMIT_AS, "VmSize", "the limit of address space (ulimit -v)"},
+    Limit{RLIMIT_DATA, "VmData", "the limit of data (ulimit -d)"}};
 
 std::optional<Bytes> most_of(const Limit& limit) {
   rlimit set{};
@@ -103,11 +86,10 @@ bool has_address_limit() {
 }
 
 void check_address_space(Bytes bytes, const std::function<std::string()>& what) {
-  if (!has_address_limit() || can_be_mapped(bytes)) return;
   for (const Limit& limit : kLimits) {
     const auto most = most_of(limit);
-    if (!most) continue;
-    const Bytes used = limit.used();
+    if (!most || can_be_mapped(bytes)) continue;
+    const Bytes used = status_field(process_status(), limit.field).value_or(0);
     if (bytes <= *most - used) continue;
     throw MemoryLimit(fmt::format("{} is {}, of which {} are taken: {}", limit.name,
                                   format_size(*most), format_size(used), what()));

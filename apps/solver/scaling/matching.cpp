@@ -45,8 +45,8 @@ class Assignment {
   [[nodiscard]] Matching result() const;
 
  private:
-  // Dead: no path from it leads to a free row, nor ever will.
-  enum class State : std::int8_t { kUnseen, kReached, kDone, kDead };
+  // Done for ever where no path from it leads to a free row.
+  enum class State : std::int8_t { kUnseen, kReached, kDone };
 
   void set_costs();
   void match_cheaply();
@@ -168,7 +168,7 @@ void Assignment::shift_neighbour(std::int32_t column) {
 void Assignment::scan(std::int32_t column, double so_far) {
   for (auto at = begin(column); at < end(column); ++at) {
     const std::int32_t row = a_.row[at];
-    if (state_[row] >= State::kDone) continue;
+    if (state_[row] == State::kDone) continue;
     const double distance = so_far + std::max(0.0, reduced(at, column));
     if (distance >= shortest_ || distance >= distance_[row]) continue;
     came_from_[row] = at;
@@ -218,12 +218,14 @@ void Assignment::augment(std::int32_t column) {
     update_duals(column);
     follow_back();
   }
-  // Without a path all that was reached is done, and stays without one.
+  // Without a path all that was reached is done, and stays so.
   const bool dies = path_end_ == kNone;
   deaths_ += dies;
   for (std::int32_t row : touched_) {
-    state_[row] = dies ? State::kDead : State::kUnseen;
-    if (dies) death_[row] = deaths_;
+    if (dies)
+      death_[row] = deaths_;
+    else
+      state_[row] = State::kUnseen;
     distance_[row] = kInfinity;
   }
   touched_.clear();
