@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
 
 #include "espalier/model/processor_time.h"
 #include "solver/memory/process_memory.h"
@@ -24,6 +28,39 @@ std::int64_t bytes_written() {
   return 0;
 }
 
+// All from reading on is done again where it takes less than the clock and the first
+// touch of a program's pages let compare: the last result, with the median of processor
+// time.
+PeerResult solve_often(const std::function<PeerResult(PeerOptions)>& solve,
+                       const PeerOptions& options) {
+  constexpr double kTiny = 1e-3;
+  PeerResult result = solve(options);
+  result.first_processor_seconds = result.processor_seconds;
+  std::vector<double> seconds = {result.processor_seconds};
+  while (result.failure.empty() && result.processor_seconds < kTiny &&
+         std::ssize(seconds) < options.repeat) {
+    const double first = result.first_processor_seconds;
+    result = solve(options);
+    result.first_processor_seconds = first;
+    seconds.push_back(result.processor_seconds);
+  }
+  const auto middle = seconds.begin() + std::ssize(seconds) / 2;
+  std::ranges::nth_element(seconds, middle);
+  result.processor_seconds = *middle;
+  return result;
+}
+
+// The threads that BLAS makes when it is loaded turn until they find nothing to do, which
+// is no work of the solver's: until they sleep, a second at most.
+void let_blas_sleep() {
+  constexpr auto kLook = std::chrono::milliseconds(5);
+  for (int look = 0; look < 200; ++look) {
+    const double before = process_seconds();
+    std::this_thread::sleep_for(kLook);
+    if (process_seconds() - before < 1e-4) return;
+  }
+}
+
 nlohmann::json to_json(const PeerResult& result) {
   if (!result.failure.empty())
     return {{"failure", result.failure}, {"note", result.note}};
@@ -33,6 +70,7 @@ nlohmann::json to_json(const PeerResult& result) {
           {"solve_seconds", result.solve_seconds},
           {"refine_seconds", result.refine_seconds},
           {"processor_seconds", result.processor_seconds},
+          {"first_processor_seconds", result.first_processor_seconds},
           {"factor_rss_bytes", result.factor_rss_bytes},
           {"factor_rss_sum_bytes", result.factor_rss_sum_bytes},
           {"counted_peak_bytes", result.counted_peak_bytes},
@@ -62,17 +100,21 @@ void set_blas_threads(int threads) {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
 }
 
-Measured measure(const std::function<void()>& call) {
+Measured measure(ProcessorTimer& timer, const std::function<void()>& call) {
+  timer.pause();
   solver::trim_heap();
   const espalier::Bytes baseline = solver::resident_bytes();
   solver::reset_peak_resident();
   const std::int64_t written = bytes_written();
   const auto start = Clock::now();
+  timer.resume();
   call();
+  timer.pause();
   Measured result;
   result.seconds = since(start);
   result.growth = solver::peak_resident_bytes() - baseline;
   result.written = bytes_written() - written;
+  timer.resume();
   return result;
 }
 
@@ -97,10 +139,14 @@ int peer_main(int argc, char** argv, const std::function<PeerResult(PeerOptions)
       ->check(CLI::PositiveNumber);
   app.add_option("--relax", options.relax, "MUMPS: per cent added to its workspace")
       ->check(CLI::PositiveNumber);
+  app.add_option("--repeat", options.repeat,
+                 "Solve what takes less than a millisecond so often: the median")
+      ->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
   try {
     if (options.heap == "small") solver::keep_heap_small();
-    const PeerResult result = solve(options);
+    let_blas_sleep();
+    const PeerResult result = solve_often(solve, options);
     if (prints) fmt::print("{}\n", to_json(result).dump());
     return result.failure.empty() ? 0 : 1;
   } catch (const std::exception& error) {

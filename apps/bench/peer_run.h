@@ -19,6 +19,7 @@ struct PeerOptions {
   int threads = 1;
   std::int32_t memory_mib = 0;  ///< bound on working memory of a process; 0: none
   std::int32_t relax = 0;       ///< MUMPS: per cent added to its workspace; 0: default
+  int repeat = 1;  ///< times that a system of less than a millisecond is solved
 };
 
 /// What every peer prints, as one JSON object. Times of a run over several processes are
@@ -28,6 +29,8 @@ struct PeerResult {
   double ordering_seconds = 0, analyse_seconds = 0, factor_seconds = 0, solve_seconds = 0;
   /// Of all threads, from the start of the analysis to the solution, refined if it is.
   double processor_seconds = 0;
+  /// Of the first time, whose program has yet to come into memory.
+  double first_processor_seconds = 0;
   double refine_seconds = 0;  ///< what the library's own refinement adds to the solve
   std::int64_t factor_rss_bytes = 0;      ///< growth of VmHWM while factorising
   std::int64_t factor_rss_sum_bytes = 0;  ///< the same of all processes
@@ -59,7 +62,8 @@ struct Measured {
   std::int64_t growth = 0, written = 0;
 };
 /// Freed heap is given back beforehand, so that growth is what the call needs.
-[[nodiscard]] Measured measure(const std::function<void()>& call);
+/// @param timer  runs before and afterwards; of what measures memory it counts nothing
+[[nodiscard]] Measured measure(ProcessorTimer& timer, const std::function<void()>& call);
 
 /// Parses the command line, runs `solve` and prints its result, unless another process
 /// prints it.

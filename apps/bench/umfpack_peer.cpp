@@ -90,9 +90,9 @@ double solve_once(Umfpack& umfpack, const System& a, const std::vector<double>& 
 // The solve, then again with UMFPACK's own refinement.
 void add_solves(Umfpack& umfpack, const System& a, const PeerMatrix& matrix,
                 ProcessorTimer& timer, PeerResult& result) {
+  timer.pause();
   const std::vector<double> b = apply_to_ones(matrix);
   std::vector<double> x(b.size());
-  timer.pause();
   result.solve_seconds = solve_once(umfpack, a, b, x, 0);
   timer.resume();
   const double refined = solve_once(umfpack, a, b, x, UMFPACK_DEFAULT_IRSTEP);
@@ -123,7 +123,7 @@ PeerResult solve(const PeerOptions& options) {
   result.analyse_seconds = since(start);
   if (status < 0) return failed(std::to_string(status));
 
-  const Measured run = measure([&] {
+  const Measured run = measure(timer, [&] {
     status = umfpack_dl_numeric(a.column_start.data(), a.row.data(), a.value.data(),
                                 umfpack.symbolic, &umfpack.numeric,
                                 umfpack.control.data(), umfpack.info.data());

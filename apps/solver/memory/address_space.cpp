@@ -22,6 +22,8 @@ namespace {
 constexpr Bytes kBlasBuffer = Bytes{128} << 20;
 // Operands of the warm-up, guard pages, and what StarPU keeps for a worker.
 constexpr Bytes kBesideBlas = Bytes{8} << 20;
+// What the heap gives from what it has mapped, or refuses by an exception.
+constexpr Bytes kOfTheHeap = Bytes{1} << 20;
 // StarPU's own threads and tables, and heap for what comes before the fronts.
 constexpr Bytes kRuntime = Bytes{32} << 20;
 
@@ -86,6 +88,7 @@ bool has_address_limit() {
 }
 
 void check_address_space(Bytes bytes, const std::function<std::string()>& what) {
+  if (bytes < kOfTheHeap) return;
   for (const Limit& limit : kLimits) {
     const auto most = most_of(limit);
     if (!most || can_be_mapped(bytes)) continue;

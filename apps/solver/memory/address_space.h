@@ -21,7 +21,8 @@ namespace espalier::solver {
 /// Whether there is any: where not, nobody needs to find out what is needed.
 [[nodiscard]] bool has_address_limit();
 
-/// @param bytes  that are to be mapped beside what is there
+/// @param bytes  that are to be mapped beside what is there; less than 1 MiB is not asked
+///               for, since the heap says by itself when it has no more
 /// @param what   "2 workers take 290.0 MiB"
 /// @throws MemoryLimit naming the limit, what is left and what is needed; nothing where
 ///         no limit is set
