@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace espalier::solver {
 namespace {
@@ -53,9 +54,9 @@ class Merger {
       const auto end = children.child.begin() + children.start[front + 1];
       // Each merge adds as many rows to all later ones, so one sort is enough.
       const auto larger = [this](std::int32_t a, std::int32_t b) {
-        return contribution(a) > contribution(b);
+        return std::pair(contribution(b), a) < std::pair(contribution(a), b);
       };
-      if (!std::is_sorted(begin, end, larger)) std::stable_sort(begin, end, larger);
+      if (!std::is_sorted(begin, end, larger)) std::sort(begin, end, larger);
       for (auto child = begin; child != end; ++child) {
         if (merge(*child, front)) merged_into[*child] = front;
       }
