@@ -75,7 +75,8 @@ PeerResult solve(const PeerOptions& options) {
       cholmod_analyze_p(a, given ? permutation.data() : nullptr, nullptr, 0, &common);
   result.analyse_seconds = since(start);
 
-  const Measured run = measure(timer, [&] { cholmod_factorize(a, factor, &common); });
+  const Measured run =
+      measure(options, timer, [&] { cholmod_factorize(a, factor, &common); });
   if (common.status != CHOLMOD_OK) {
     result.failure =
         common.status == CHOLMOD_NOT_POSDEF ? "not SPD" : std::to_string(common.status);

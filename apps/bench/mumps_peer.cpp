@@ -89,10 +89,10 @@ struct Mumps {
   bool is_host_ = false;
 };
 
-void factor(Mumps& mumps, const Processes& processes, ProcessorTimer& timer,
-            PeerResult& result) {
+void factor(Mumps& mumps, const Processes& processes, const PeerOptions& options,
+            ProcessorTimer& timer, PeerResult& result) {
   processes.wait_for_all();
-  const Measured run = measure(timer, [&] { mumps.run(2); });
+  const Measured run = measure(options, timer, [&] { mumps.run(2); });
   result.factor_seconds = run.seconds;
   result.factor_rss_bytes = processes.largest(run.growth);
   result.factor_rss_sum_bytes = processes.sum(run.growth);
@@ -131,7 +131,7 @@ PeerResult solve(const PeerOptions& options, const Processes& processes) {
   mumps.run(1);
   result.analyse_seconds = since(start);
   if (result.failure = mumps.failure(); !result.failure.empty()) return result;
-  factor(mumps, processes, timer, result);
+  factor(mumps, processes, options, timer, result);
   if (result.failure = mumps.failure(); !result.failure.empty()) return result;
   result.counted_peak_bytes = mumps.infog(21) * std::int64_t{1'000'000};
   result.note = "delayed pivots " + std::to_string(mumps.infog(13));

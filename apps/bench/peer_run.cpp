@@ -100,9 +100,10 @@ void set_blas_threads(int threads) {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
 }
 
-Measured measure(ProcessorTimer& timer, const std::function<void()>& call) {
+Measured measure(const PeerOptions& options, ProcessorTimer& timer,
+                 const std::function<void()>& call) {
   timer.pause();
-  solver::trim_heap();
+  if (options.heap == "small") solver::trim_heap();
   const espalier::Bytes baseline = solver::resident_bytes();
   solver::reset_peak_resident();
   const std::int64_t written = bytes_written();

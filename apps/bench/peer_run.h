@@ -61,9 +61,11 @@ struct Measured {
   double seconds = 0;
   std::int64_t growth = 0, written = 0;
 };
-/// Freed heap is given back beforehand, so that growth is what the call needs.
+/// With a small heap what is freed is given back beforehand, so that growth is what the
+/// call needs; else a call finds what those before it left, as it does at its users'.
 /// @param timer  runs before and afterwards; of what measures memory it counts nothing
-[[nodiscard]] Measured measure(ProcessorTimer& timer, const std::function<void()>& call);
+[[nodiscard]] Measured measure(const PeerOptions& options, ProcessorTimer& timer,
+                               const std::function<void()>& call);
 
 /// Parses the command line, runs `solve` and prints its result, unless another process
 /// prints it.

@@ -76,7 +76,7 @@ PeerResult solve(const PeerOptions& given) {
   PeerResult result;
   ProcessorTimer timer;
   timer.resume();
-  const Measured run = measure(timer, [&] {
+  const Measured run = measure(given, timer, [&] {
     dgssvx(&options, &a, column_order.data(), row_order.data(), tree.data(), &equed,
            row_scale.data(), column_scale.data(), &l, &u, nullptr, 0, &right, &unknown,
            &growth, &condition, &forward, &backward, &workspace, &memory, &statistics,

@@ -123,7 +123,7 @@ PeerResult solve(const PeerOptions& options) {
   result.analyse_seconds = since(start);
   if (status < 0) return failed(std::to_string(status));
 
-  const Measured run = measure(timer, [&] {
+  const Measured run = measure(options, timer, [&] {
     status = umfpack_dl_numeric(a.column_start.data(), a.row.data(), a.value.data(),
                                 umfpack.symbolic, &umfpack.numeric,
                                 umfpack.control.data(), umfpack.info.data());
