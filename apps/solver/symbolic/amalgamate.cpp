@@ -57,8 +57,12 @@ class Merger {
         return std::pair(contribution(b), a) < std::pair(contribution(a), b);
       };
       if (!std::is_sorted(begin, end, larger)) std::sort(begin, end, larger);
+      auto refused = end;
       for (auto child = begin; child != end; ++child) {
-        if (merge(*child, front)) merged_into[*child] = front;
+        if (refused != end && are_alike(*child, *refused)) continue;
+        const bool merged = merge(*child, front);
+        if (merged) merged_into[*child] = front;
+        refused = merged ? end : child;
       }
     }
     return merged_into;
@@ -67,6 +71,12 @@ class Merger {
  private:
   [[nodiscard]] std::int32_t contribution(std::int32_t front) const {
     return tree_.order[front] - tree_.pivots[front];
+  }
+
+  // Whether a front would be merged where the other is: stars have thousands of these.
+  [[nodiscard]] bool are_alike(std::int32_t a, std::int32_t b) const {
+    return tree_.pivots[a] == tree_.pivots[b] && tree_.order[a] == tree_.order[b] &&
+           zeros_[a] == zeros_[b] && joined_[a] == joined_[b];
   }
 
   [[nodiscard]] double most_zeros(std::int64_t pivots, std::int64_t order) const {
