@@ -53,6 +53,6 @@ void solve(const SolveOptions& options, solver::Solver& solver, Vectors& vectors
 /// What cannot be on several processes. @throws Refused
 void check_for_cluster(const SolveOptions& options);
 
-[[nodiscard]] Ending solve_on_cluster(SolveOptions& options);
+[[nodiscard]] Ending solve_on_cluster(SolveOptions& options, const Suggest& suggest);
 
 }  // namespace espalier::cli
