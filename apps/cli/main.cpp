@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -44,6 +45,15 @@ void say(std::string_view message) {
     std::fputs(fmt::format("espalier: {}\n", printable(message, true)).c_str(), stderr);
 }
 
+// Processes of the job that this one belongs to; 0: nobody started one.
+int launched_processes() {
+#ifdef ESPALIER_WITH_MPI
+  return launch().processes;
+#else
+  return 0;
+#endif
+}
+
 // What ends the program. A launcher ends the job with the first process that fails, and
 // the one that speaks may not have come so far: the others wait to be ended with it.
 void complain(std::string_view message) {
@@ -53,20 +63,43 @@ void complain(std::string_view message) {
 
 using Words = std::vector<std::string>;
 
+struct NamedCommand {
+  std::string_view name;
+  Command (*add)(CLI::App& program);
+};
+
+constexpr std::array kCommands = {NamedCommand{"solve", add_solve},
+                                  NamedCommand{"plan", add_plan},
+                                  NamedCommand{"order", add_order},
+                                  NamedCommand{"layout", add_layout},
+                                  NamedCommand{"checkpoint", add_checkpoint},
+                                  NamedCommand{"adjoint", add_adjoint},
+                                  NamedCommand{"train", add_train},
+                                  NamedCommand{"train-plan", add_train_plan},
+                                  NamedCommand{"shard", add_shard},
+                                  NamedCommand{"info", add_info}};
+
+// Whose name stands first; empty: none's.
+std::string_view named_first(const Words& words) {
+  for (const NamedCommand& each : kCommands)
+    if (words.size() > 1 && words[1] == each.name) return each.name;
+  return {};
+}
+
 /// The program's options and what they are for. CLI::App stays where it is.
 struct Program {
   CLI::App app{"Task trees run inside a memory bound.", "espalier"};
   std::vector<Command> commands;
 
-  Program() {
+  /// @param only  the one subcommand that there is: the options of all the others would
+  ///              stay resident, and the code that makes them. Empty: all
+  explicit Program(std::string_view only = {}) {
     app.set_version_flag("--version", "espalier " ESPALIER_VERSION);
     app.require_subcommand(0, 1);  // none: below, so that an unknown name is named
     app.footer(
         "Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 internal.");
-    commands = {add_solve(app),  add_plan(app),       add_order(app),
-                add_layout(app), add_checkpoint(app), add_adjoint(app),
-                add_train(app),  add_train_plan(app), add_shard(app),
-                add_info(app)};
+    for (const NamedCommand& each : kCommands)
+      if (only.empty() || only == each.name) commands.push_back(each.add(app));
   }
 
   /// @return the subcommand; null: none was named
@@ -92,24 +125,30 @@ struct Program {
 struct Suggestion {
   Words words;
   std::string directory;  // to be made before; empty: none
+  std::string unset;      // of the environment; empty: nothing
+  int processes = 0;      // that a launcher starts; 0: none
 };
 
 // The words with one mistake after the other mended; nothing where that does not succeed.
-std::optional<Suggestion> mended(Words words, Remedy remedy) {
+std::optional<Suggestion> mended(const Words& refused, Remedy remedy) {
   constexpr int kMostMistakes = 10;
+  Suggestion works{refused, "", "", launched_processes()};
   for (int mistake = 0; mistake <= kMostMistakes; ++mistake) {
     if (remedy.empty()) return std::nullopt;
     Program program;
-    words = edited(program.app, words, remedy);
-    if (!remedy.make_directory.empty()) return Suggestion{words, remedy.make_directory};
+    works.words = edited(program.app, works.words, remedy);
+    works.directory = remedy.make_directory;
+    if (!remedy.unset.empty()) works.unset = remedy.unset;
+    if (remedy.processes > 0) works.processes = remedy.processes;
+    if (!works.directory.empty()) return works;
     try {
-      if (const Command* command = program.parse(words)) command->check();
-      return Suggestion{words, ""};
+      if (const Command* command = program.parse(works.words)) command->check();
+      return works;
     } catch (const CLI::ParseError& error) {
-      if (error.get_exit_code() == 0) return Suggestion{words, ""};  // --help
-      remedy = remedy_of(error, program.app, words);
-    } catch (const Refused& refused) {
-      remedy = refused.remedy();
+      if (error.get_exit_code() == 0) return works;  // --help
+      remedy = remedy_of(error, program.app, works.words);
+    } catch (const Refused& next) {
+      remedy = next.remedy();
     } catch (const Error&) {
       return std::nullopt;
     }
@@ -117,20 +156,21 @@ std::optional<Suggestion> mended(Words words, Remedy remedy) {
   return std::nullopt;
 }
 
-// A line to be pasted.
-void suggest(const Words& refused, const Remedy& remedy) {
-  if (!speaks()) return;
+// A line to be pasted, or none.
+std::string line_that_works(const Words& refused, const Remedy& remedy) {
   const std::optional<Suggestion> works = mended(refused, remedy);
-  if (!works) return;
-  std::string line;
+  if (!works) return "";
+  std::string line = "  ";
   if (!works->directory.empty())
-    line = fmt::format("mkdir -p {} && ",
-                       quoted(std::vector<std::string>{works->directory}));
-#ifdef ESPALIER_WITH_MPI
-  if (const int processes = launch().processes; processes > 1)
-    line += fmt::format("mpirun -n {} ", processes);
-#endif
-  std::fputs(fmt::format("  {}{}\n", line, quoted(works->words)).c_str(), stderr);
+    line += fmt::format("mkdir -p {} && ",
+                        quoted(std::vector<std::string>{works->directory}));
+  if (!works->unset.empty()) line += fmt::format("env -u {} ", works->unset);
+  if (works->processes > 1) line += fmt::format("mpirun -n {} ", works->processes);
+  return line + quoted(works->words) + '\n';
+}
+
+void suggest(const Words& refused, const Remedy& remedy) {
+  if (speaks()) std::fputs(line_that_works(refused, remedy).c_str(), stderr);
 }
 
 // The launcher ends the job with the first process whose answer is no: not before the one
@@ -141,10 +181,19 @@ int end(const Words& words, ExitStatus status, const Remedy& remedy) {
   return status;
 }
 
+Ending run_together(const Command& command, const Words& words) {
+#ifdef ESPALIER_WITH_MPI
+  static_cast<void>(refusing({.unset = "ESPALIER_CLUSTER_TIMEOUT"}, cluster_timeout));
+#endif
+  return command.run_together(
+      [&words](const Remedy& remedy) { return line_that_works(words, remedy); });
+}
+
 int run(const Command& command, const Words& words) {
   try {
     command.check();
-    const Ending ending = command.run();
+    const bool together = command.run_together && launched_processes() > 1;
+    const Ending ending = together ? run_together(command, words) : command.run();
     return end(words, ending.status, ending.remedy);
   } catch (...) {
     const Failure failure = current_failure();
@@ -159,12 +208,14 @@ int refuse(const Program& program, const Words& words, const CLI::ParseError& er
   return kBadInput;
 }
 
-int parse_and_run(const Words& words, char** argv) {
-  Program program;
+int parse_and_run(const Words& words, char** argv, std::string_view only) {
+  Program program(only);
   const Command* command = nullptr;
   try {
     command = program.parse(words);
   } catch (const CLI::ParseError& error) {
+    // What is wrong is told, and mended, by who knows all subcommands.
+    if (!only.empty()) return parse_and_run(words, argv, {});
     if (error.get_exit_code() == 0)  // --help, --version
       return speaks() ? program.app.exit(error) : kDone;
     return refuse(program, words, error);
@@ -187,7 +238,8 @@ int main(int argc, char** argv) {
   int status = kInternal;
   try {
     end_by_termination_signal();
-    status = parse_and_run({argv, argv + argc}, argv);
+    const Words words(argv, argv + argc);
+    status = parse_and_run(words, argv, named_first(words));
   } catch (...) {
     const Failure failure = current_failure();
     complain(failure.message);

@@ -140,9 +140,6 @@ Ending run_alone(TrainCommand& command) {
 }
 
 Ending run_train(TrainCommand& command) {
-#ifdef ESPALIER_WITH_MPI
-  if (Cluster::launched_processes() > 1) return train_on_cluster(command);
-#endif
   const bool shared = command.micro_batches > 1 || command.stages || command.tensor > 1 ||
                       !command.stages_out.empty();
   return shared ? train_shared(command, {}) : run_alone(command);
@@ -226,10 +223,10 @@ void check(const TrainCommand& command) {
   check_network(command);
 }
 
-Command add_train(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "train", "Train a network, each step run from one planned arena");
-  const auto command = std::make_shared<TrainCommand>();
+namespace {
+
+// @return --threads
+CLI::Option* add_options(CLI::App* app, TrainCommand* command) {
   add_graph(*app, command->source);
   app->add_option("--mlp", command->mlp,
                   "Widths of a perceptron instead of a file, as 784x256x10")
@@ -258,17 +255,34 @@ Command add_train(CLI::App& program) {
                   "espalier, or a policy of StarPU's own")
       ->capture_default_str();
   add_json(*app, command->json);
-  return {app,
-          [command, threads]() -> Ending {
-            solver::keep_heap_small();
-            return run_train(*command);
-          },
-          false,
-          [command, threads] {
-            command->threads_given = threads->count() > 0;
-            choose_threads(*command);
-            check(*command);
-          }};
+  return threads;
+}
+
+}  // namespace
+
+Command add_train(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "train", "Train a network, each step run from one planned arena");
+  const auto command = std::make_shared<TrainCommand>();
+  const CLI::Option* const threads = add_options(app, command.get());
+  Command result{app,
+                 [command]() -> Ending {
+                   solver::keep_heap_small();
+                   return run_train(*command);
+                 },
+                 false,
+                 [command, threads] {
+                   command->threads_given = threads->count() > 0;
+                   choose_threads(*command);
+                   check(*command);
+                 }};
+#ifdef ESPALIER_WITH_MPI
+  result.run_together = [command](const Suggest& suggest) {
+    solver::keep_heap_small();
+    return train_on_cluster(*command, suggest);
+  };
+#endif
+  return result;
 }
 
 }  // namespace espalier::cli
