@@ -1,4 +1,5 @@
 #include <utility>
+#include <vector>
 
 #include "espalier/model/error.h"
 #include "training/operators/dnnl_program.h"
@@ -39,6 +40,25 @@ class BatchNorm : public Kernel {
   std::int64_t channels_;
 };
 
+// x, scale, mean, variance and the gradient to those of x, scale and shift.
+// @param shift  is asked for, but not read
+std::vector<DnnlProgram::Argument> arguments_backward(const memory::desc& x,
+                                                      const memory::desc& affine,
+                                                      const memory::desc& statistics,
+                                                      bool shift) {
+  std::vector<DnnlProgram::Argument> arguments = {
+      {DNNL_ARG_SRC, x, Operand::input(0)},
+      {DNNL_ARG_SCALE, affine, Operand::input(1)},
+      {DNNL_ARG_MEAN, statistics, Operand::input(2)},
+      {DNNL_ARG_VARIANCE, statistics, Operand::input(3)},
+      {DNNL_ARG_DIFF_DST, x, Operand::input(4)},
+      {DNNL_ARG_DIFF_SRC, x, Operand::output(0)},
+      {DNNL_ARG_DIFF_SCALE, affine, Operand::output(1)},
+      {DNNL_ARG_DIFF_SHIFT, affine, Operand::output(2)}};
+  if (shift) arguments.push_back({DNNL_ARG_SHIFT, affine, Operand::input(1)});
+  return arguments;
+}
+
 dnnl::batch_normalization_forward::primitive_desc batch_forward(const OperatorSpec& spec,
                                                                 const memory::desc& x) {
   return describe<dnnl::batch_normalization_forward>(
@@ -70,16 +90,9 @@ std::unique_ptr<Kernel> batch_norm_backward(const OperatorSpec& spec,
       forward, prop_kind::backward, Alike{x}, x, static_cast<float>(spec.epsilon),
       kAffine);
   auto program = std::make_unique<DnnlProgram>();
-  program->add(description, dnnl::batch_normalization_backward(description),
-               {{DNNL_ARG_SRC, x, Operand::input(0)},
-                {DNNL_ARG_SCALE, channels, Operand::input(1)},
-                {DNNL_ARG_SHIFT, channels, Operand::input(1)},  // asked for, not read
-                {DNNL_ARG_MEAN, description.mean_desc(), Operand::input(2)},
-                {DNNL_ARG_VARIANCE, description.variance_desc(), Operand::input(3)},
-                {DNNL_ARG_DIFF_DST, x, Operand::input(4)},
-                {DNNL_ARG_DIFF_SRC, x, Operand::output(0)},
-                {DNNL_ARG_DIFF_SCALE, channels, Operand::output(1)},
-                {DNNL_ARG_DIFF_SHIFT, channels, Operand::output(2)}});
+  program->add(
+      description, dnnl::batch_normalization_backward(description),
+      arguments_backward(x, channels, description.mean_desc(), kBatchShiftBackward));
   return program;
 }
 
@@ -125,15 +138,7 @@ std::unique_ptr<Kernel> layer_norm_backward(const OperatorSpec& spec,
       static_cast<float>(spec.epsilon), kAffine);
   auto program = std::make_unique<DnnlProgram>();
   program->add(description, dnnl::layer_normalization_backward(description),
-               {{DNNL_ARG_SRC, rows.x, Operand::input(0)},
-                {DNNL_ARG_SCALE, rows.affine, Operand::input(1)},
-                {DNNL_ARG_SHIFT, rows.affine, Operand::input(1)},  // asked for, not read
-                {DNNL_ARG_MEAN, rows.statistics, Operand::input(2)},
-                {DNNL_ARG_VARIANCE, rows.statistics, Operand::input(3)},
-                {DNNL_ARG_DIFF_DST, rows.x, Operand::input(4)},
-                {DNNL_ARG_DIFF_SRC, rows.x, Operand::output(0)},
-                {DNNL_ARG_DIFF_SCALE, rows.affine, Operand::output(1)},
-                {DNNL_ARG_DIFF_SHIFT, rows.affine, Operand::output(2)}});
+               arguments_backward(rows.x, rows.affine, rows.statistics, true));
   return program;
 }
 

@@ -20,6 +20,9 @@ struct Alike {
   const dnnl::memory::desc& memory;
 };
 
+/// Whether batch normalisation backward wants the shift, which it does not read.
+inline constexpr bool kBatchShiftBackward = DNNL_VERSION_MAJOR < 3;
+
 #if DNNL_VERSION_MAJOR < 3
 
 using PoolingForward = dnnl::pooling_v2_forward;
