@@ -43,8 +43,8 @@ if(TARGET ONNX::onnx AND NOT TARGET onnx)  # its name since 1.16 or so
   target_link_libraries(onnx INTERFACE ONNX::onnx)
 endif()
 find_package(dnnl CONFIG QUIET)
-if(dnnl_VERSION VERSION_GREATER_EQUAL 3)  # another interface
-  message(STATUS "oneDNN ${dnnl_VERSION} is not known: training steps need version 2")
+if(dnnl_VERSION VERSION_GREATER_EQUAL 4)  # another interface, perhaps
+  message(STATUS "oneDNN ${dnnl_VERSION} is not known: training steps need version 2 or 3")
   set(dnnl_FOUND FALSE)
 endif()
 find_package(BLAS)

@@ -1,6 +1,7 @@
 """Training steps in PyTorch: the peer of train_bench.py.
 
-    torch_step.py MODEL.onnx | layers=6,width=512,heads=8,sequence=128,vocabulary=1000
+    torch_step.py MODEL.onnx
+    torch_step.py layers=6,width=512,heads=8,sequence=128,vocabulary=1000[,dropout=0.1]
 
 prints a line of JSON: growth_bytes (VmHWM at the end less what was resident when the
 library was loaded and had run one small step), and of each step but the first seconds
@@ -84,9 +85,11 @@ def onnx_network(path, batch, channels_last):
 
 
 def shape_of(spec):
-    """Layers, width, heads, sequence and vocabulary: GPT-2's but for what is named."""
-    shape = {"layers": 12, "width": 768, "heads": 12, "sequence": 1024, "vocabulary": 50257}
-    shape.update((key, int(value)) for key, value in (item.split("=")
+    """Layers, width, heads, sequence, vocabulary and the rate of dropout: GPT-2's but for
+    what is named."""
+    shape = {"layers": 12, "width": 768, "heads": 12, "sequence": 1024, "vocabulary": 50257,
+             "dropout": 0.1}
+    shape.update((key, type(shape[key])(value)) for key, value in (item.split("=")
                                                       for item in spec.split(",")))
     return shape.values()
 
@@ -97,7 +100,7 @@ def normalise(x, scale, bias):
 
 def transformer(spec, batch):
     """The network of `espalier train --transformer`: GPT-2's, embedding and head tied."""
-    layers, d, heads, length, words = shape_of(spec)
+    layers, d, heads, length, words, rate = shape_of(spec)
     parameters = []
 
     def weight(*extents, scale=0.02):
@@ -124,18 +127,21 @@ def transformer(spec, batch):
         return x.view(batch, length, heads, each).transpose(1, 2).reshape(
             batch * heads, length, each)
 
+    def drop(x):
+        return F.dropout(x, rate) if rate else x
+
     def attend(x, qkv, project):
         q, k, v = (apart(part) for part in torch.addmm(qkv[1], x, qkv[0]).split(d, 1))
         p = F.softmax(torch.baddbmm(hidden, q, k.transpose(1, 2), alpha=each**-0.5), -1)
-        y = torch.bmm(p, v).view(batch, heads, length, each).transpose(1, 2)
+        y = torch.bmm(drop(p), v).view(batch, heads, length, each).transpose(1, 2)
         return torch.addmm(project[1], y.reshape(rows, d), project[0])
 
     def scores():
         x = (F.embedding(tokens, embedding) + places).view(rows, d)
         for norm1, qkv, project, norm2, widen, narrow in blocks:
-            x = x + attend(normalise(x, *norm1), qkv, project)
+            x = x + drop(attend(normalise(x, *norm1), qkv, project))
             y = F.gelu(torch.addmm(widen[1], normalise(x, *norm2), widen[0]))
-            x = x + torch.addmm(narrow[1], y, narrow[0])
+            x = x + drop(torch.addmm(narrow[1], y, narrow[0]))
         return normalise(x, *last) @ embedding.t()
 
     return scores, parameters, torch.randint(words, (rows,))

@@ -68,7 +68,8 @@ void add_graph(CLI::App& app, GraphSource& source) {
                  "(.dot, .gv) with sizes; docs/manual/planning.md has the formats");
   app.add_option("--transformer", source.transformer,
                  "Instead of a file: gpt2, gpt2-medium, gpt2-large, gpt2-xl, tiny,\n"
-                 "or layers=6,width=512,heads=8,sequence=128,vocabulary=1000")
+                 "or layers=6,width=512,heads=8,sequence=128,vocabulary=1000,\n"
+                 "dropout=0.1")
       ->type_name("SHAPE");
   above_zero(
       app.add_option("--batch", source.batch,

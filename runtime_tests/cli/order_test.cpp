@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/onnx_bytes.h"
 #include "cli/program.h"
 
 namespace espalier::cli_test {
@@ -136,26 +137,12 @@ TEST(Order, NamesFileLineAndValueOfBadInput) {
   expect_refused({"order"}, "GRAPH");
 }
 
-// Parts of an ONNX file: a number and a text under the number of their field.
-std::string number_field(int field, char value) {
-  return {static_cast<char>(field << 3), value};
-}
-std::string bytes_field(int field, const std::string& bytes) {
-  return std::string{static_cast<char>(field << 3 | 2), static_cast<char>(bytes.size())} +
-         bytes;
-}
-
 // x[n, 4] -> Relu -> y, in floats.
 std::string onnx_model() {
-  const std::string shape =
-      bytes_field(1, bytes_field(2, "n")) + bytes_field(1, number_field(1, 4));
-  const std::string type = bytes_field(1, number_field(1, 1) + bytes_field(2, shape));
-  const std::string node =
-      bytes_field(1, "x") + bytes_field(2, "y") + bytes_field(4, "Relu");
-  const std::string graph = bytes_field(1, node) + bytes_field(2, "g") +
-                            bytes_field(11, bytes_field(1, "x") + bytes_field(2, type)) +
-                            bytes_field(12, bytes_field(1, "y") + bytes_field(2, type));
-  return number_field(1, 8) + bytes_field(7, graph) + bytes_field(8, number_field(2, 16));
+  return onnx_bytes({.nodes = {{"Relu", "", {"x"}, {"y"}}},
+                     .inputs = {{"x", {"n", "4"}}},
+                     .weights = {},
+                     .outputs = {{"y", {"n", "4"}}}});
 }
 
 TEST(Order, ReadsOnnxModelsWithTheirOpenDimensionsSet) {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "cli/onnx_bytes.h"
 #include "cli/program.h"
 #include "cli/solving.h"
 
@@ -91,6 +92,56 @@ TEST(Train, SaysWhatItCannotDo) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.status, 2) << testing::PrintToString(arguments);
     EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+  }
+}
+
+// x[2, 4] -> MatMul with w -> p -> an operator `odd` -> y.
+OnnxModel odd_model(const std::string& type) {
+  return {.nodes = {{"MatMul", "first", {"x", "w"}, {"p"}}, {type, "odd", {"p"}, {"y"}}},
+          .inputs = {{"x", {"2", "4"}}},
+          .weights = {{"w", {"4", "3"}}},
+          .outputs = {{"y", {"2", "3"}}}};
+}
+
+Outcome train(const OnnxModel& model) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/m.onnx";
+  std::ofstream(path, std::ios::binary) << onnx_bytes(model);
+  return run({"train", path, "--steps", "2", "--threads", "1", "--rate", "1e-3"});
+}
+
+TEST(Train, NamesWhatIsWrongWithAModel) {
+  const Outcome good = train(odd_model("Relu"));
+  if (good.err.find("built without ONNX") != std::string::npos)
+    GTEST_SKIP() << "needs ONNX";
+  EXPECT_EQ(good.status, 0) << good.err;
+
+  OnnxModel unknown = odd_model("Frobnicate"), shapeless = unknown;
+  unknown.others = {{"p", {"2", "3"}}};
+  shapeless.nodes.push_back({"Relu", "last", {"y"}, {"z"}});
+  shapeless.outputs = {{"z", {"2", "3"}}};
+  OnnxModel cycle = odd_model("Relu");
+  cycle.nodes[0] = {"Add", "first", {"x", "y"}, {"p"}};
+  cycle.inputs = {{"x", {"2", "3"}}};
+  cycle.others = {{"p", {"2", "3"}}};
+  OnnxModel open = odd_model("Relu");
+  open.inputs = {{"x", {"n", "4"}}};
+  open.outputs = {{"y", {"n", "3"}}};
+  OnnxModel wrong = odd_model("Relu");
+  wrong.weights = {{"w", {"5", "3"}}};
+  OnnxModel nan = odd_model("Log");
+  for (const auto& [model, parts] :
+       std::vector<std::pair<OnnxModel, std::vector<std::string>>>{
+           {unknown, {"'odd' (Frobnicate)", "tensor 'p'"}},
+           {shapeless, {"'odd' (Frobnicate)", "'y'", "shape is not known"}},
+           {cycle, {"'first' (Add)", "tensor 'y'", "'odd' (Relu)", "cycle"}},
+           {open, {"input 'x'", "dimension 0, 'n'", "--dim n=N"}},
+           {wrong, {"'first' (MatMul)", "'p'"}},
+           {nan, {"'odd' (Log)", "inf into tensor 'y'", "nan into tensor 'loss'"}}}) {
+    const Outcome outcome = train(model);
+    EXPECT_EQ(outcome.status, 2) << parts.front() << outcome.out;
+    for (const std::string& part : parts)
+      EXPECT_NE(outcome.err.find(part), std::string::npos) << part << '\n' << outcome.err;
   }
 }
 

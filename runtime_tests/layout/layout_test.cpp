@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -44,9 +45,13 @@ TEST(Layout, LaysOutTheExampleOfTheHeader) {
   EXPECT_TRUE(answer.proved());
 }
 
+// ESPALIER_LAYOUT_INSTANCES: how many.
 TEST(Layout, MatchesBruteForceOnSmallInstances) {
+  const char* const wanted = std::getenv("ESPALIER_LAYOUT_INSTANCES");
+  const int instances = wanted != nullptr ? std::atoi(wanted) : 3000;
+  ASSERT_GT(instances, 0) << "ESPALIER_LAYOUT_INSTANCES";
   std::mt19937 random(1);
-  for (int instance = 0; instance < 3000; ++instance) {
+  for (int instance = 0; instance < instances; ++instance) {
     const BufferSet buffers =
         random_buffers(random, random() % 8, 1 + random() % 8, 1 + random() % 9);
     const Layout answer = checked(buffers);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "espalier/model/error.h"
 #include "espalier/training/training_graph.h"
@@ -61,9 +63,20 @@ TEST(Transformer, KeepsOfABlockWhatIsPublished) {
   EXPECT_EQ(kept() - two, 34 * sbd + 5 * 4 * 16 * 16 * 3);
 }
 
+TEST(Transformer, DropsWhatIsAsked) {
+  const auto dropouts = [](std::string_view text) {
+    const OperatorGraph graph = transformer(transformer_shape(text));
+    return std::ranges::count(graph.operators(), "Dropout", &Operator::type);
+  };
+  EXPECT_EQ(dropouts("layers=2,width=32,heads=4"), 6);
+  EXPECT_EQ(dropouts("layers=2,width=32,heads=4,dropout=0"), 0);
+  EXPECT_EQ(transformer_shape("dropout=0.25").dropout, 0.25);
+}
+
 TEST(Transformer, RefusesShapesThatAreNone) {
   for (const char* text : {"gpt5", "layers=0", "layers=2,depth=3", "width=10,heads=3",
-                           "layers=", "layers=x"})
+                           "layers=", "layers=x", "dropout=1", "dropout=-0.1",
+                           "dropout=x", "dropout=", "layers=2.5"})
     EXPECT_THROW((void)transformer_shape(text), InvalidInput) << text;
 }
 

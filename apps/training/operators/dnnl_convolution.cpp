@@ -19,8 +19,8 @@ struct Convolution {
 
   Convolution(const Window& window, const memory::desc& x_memory,
               const memory::desc& y_memory, const memory::desc& w, bool bias)
-      : x(x_memory), y(y_memory), w_any(any_memory(w.dims())) {
-    b = plain_memory({y.dims()[1]});
+      : x(x_memory), y(y_memory), w_any(any_memory(dims_of(w))) {
+    b = plain_memory({dims_of(y)[1]});
     strides = window.strides;
     for (const std::int64_t each : window.dilations) dilations.push_back(each - 1);
     begin = window.pads_begin;
@@ -32,12 +32,11 @@ struct Convolution {
       bool bias) const {
     const auto prop = prop_kind::forward_training;
     const auto method = algorithm::convolution_direct;
-    const dnnl::convolution_forward::desc description =
-        bias ? dnnl::convolution_forward::desc(prop, method, x, w_any, b, y, strides,
-                                               dilations, begin, end)
-             : dnnl::convolution_forward::desc(prop, method, x, w_any, y, strides,
-                                               dilations, begin, end);
-    return {description, dnnl_attributes(), dnnl_engine()};
+    using Forward = dnnl::convolution_forward;
+    return bias ? describe<Forward>(prop, method, x, w_any, b, y, strides, dilations,
+                                    begin, end)
+                : describe<Forward>(prop, method, x, w_any, y, strides, dilations, begin,
+                                    end);
   }
 };
 
@@ -70,8 +69,8 @@ auto fastest(const Tensors& given, const Window& window, bool bias,
              const Describe& describe) {
   const auto as_given = describe(Convolution(window, given.x, given.y, given.w, bias));
   if (!is_slow(as_given)) return as_given;
-  const auto free = describe(Convolution(window, any_memory(given.x.dims()),
-                                         any_memory(given.y.dims()), given.w, bias));
+  const auto free = describe(Convolution(window, any_memory(dims_of(given.x)),
+                                         any_memory(dims_of(given.y)), given.w, bias));
   return is_slow(free) ? as_given : free;
 }
 
@@ -122,9 +121,9 @@ std::unique_ptr<Kernel> backward_data(const OperatorSpec& spec,
   using Backward = dnnl::convolution_backward_data;
   const Tensors given(spec.window, tensors.output(0), tensors.input(1), tensors.input(0));
   const auto description = fastest(given, spec.window, false, [](const Convolution& c) {
-    return Backward::primitive_desc({algorithm::convolution_direct, c.x, c.w_any, c.y,
-                                     c.strides, c.dilations, c.begin, c.end},
-                                    dnnl_attributes(), dnnl_engine(), c.forward);
+    return describe_backward<Backward>(c.forward, algorithm::convolution_direct, c.x,
+                                       c.w_any, c.y, c.strides, c.dilations, c.begin,
+                                       c.end);
   });
   auto program = std::make_unique<DnnlProgram>();
   const memory::desc g = description.diff_dst_desc(), w = description.weights_desc();
@@ -147,13 +146,11 @@ std::unique_ptr<Kernel> backward_weights(const OperatorSpec& spec,
   const auto description =
       fastest(given, spec.window, bias, [bias](const Convolution& c) {
         const auto method = algorithm::convolution_direct;
-        const Backward::desc wanted =
-            bias ? Backward::desc(method, c.x, c.w_any, c.b, c.y, c.strides, c.dilations,
-                                  c.begin, c.end)
-                 : Backward::desc(method, c.x, c.w_any, c.y, c.strides, c.dilations,
-                                  c.begin, c.end);
-        return Backward::primitive_desc(wanted, dnnl_attributes(), dnnl_engine(),
-                                        c.forward);
+        return bias ? describe_backward<Backward>(c.forward, method, c.x, c.w_any, c.b,
+                                                  c.y, c.strides, c.dilations, c.begin,
+                                                  c.end)
+                    : describe_backward<Backward>(c.forward, method, c.x, c.w_any, c.y,
+                                                  c.strides, c.dilations, c.begin, c.end);
       });
   auto program = std::make_unique<DnnlProgram>();
   const memory::desc x = description.src_desc(), g = description.diff_dst_desc();

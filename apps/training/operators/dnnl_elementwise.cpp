@@ -36,7 +36,7 @@ Eltwise eltwise_of(const OperatorSpec& spec) {
     case UnaryFunction::kSwish:
       return {algorithm::eltwise_swish, 1, 0};
     case UnaryFunction::kHardSwish:
-      return {algorithm::eltwise_hardswish, 0, 0};
+      return {algorithm::eltwise_hardswish, 1.0F / 6, 0.5F};  // read by version 3
     case UnaryFunction::kExp:
       return {algorithm::eltwise_exp_use_dst_for_bwd, 0, 0};
     case UnaryFunction::kLog:
@@ -57,11 +57,15 @@ Eltwise eltwise_of(const OperatorSpec& spec) {
   return {algorithm::eltwise_linear, alpha, beta};
 }
 
+dnnl::eltwise_forward::primitive_desc describe_eltwise(const Eltwise& eltwise,
+                                                       const memory::desc& memory) {
+  return describe<dnnl::eltwise_forward>(prop_kind::forward_training, eltwise.method,
+                                         Alike{memory}, eltwise.alpha, eltwise.beta);
+}
+
 void add_eltwise(DnnlProgram& program, const Eltwise& eltwise, const memory::desc& memory,
                  Operand from, Operand to) {
-  const dnnl::eltwise_forward::primitive_desc description(
-      {prop_kind::forward_training, eltwise.method, memory, eltwise.alpha, eltwise.beta},
-      dnnl_attributes(), dnnl_engine());
+  const auto description = describe_eltwise(eltwise, memory);
   program.add(description, dnnl::eltwise_forward(description),
               {{DNNL_ARG_SRC, memory, from}, {DNNL_ARG_DST, memory, to}});
 }
@@ -77,12 +81,9 @@ std::unique_ptr<Kernel> unary_backward(const OperatorSpec& spec,
                                        const KernelTensors& tensors) {
   const memory::desc memory = describe_memory(tensors.input(0));
   const Eltwise eltwise = eltwise_of(spec);
-  const dnnl::eltwise_forward::primitive_desc forward(
-      {prop_kind::forward_training, eltwise.method, memory, eltwise.alpha, eltwise.beta},
-      dnnl_attributes(), dnnl_engine());
-  const dnnl::eltwise_backward::primitive_desc description(
-      {eltwise.method, memory, memory, eltwise.alpha, eltwise.beta}, dnnl_attributes(),
-      dnnl_engine(), forward);
+  const auto description = describe_backward<dnnl::eltwise_backward>(
+      describe_eltwise(eltwise, memory), eltwise.method, Alike{memory}, memory,
+      eltwise.alpha, eltwise.beta);
   auto program = std::make_unique<DnnlProgram>();
   program->add(
       description, dnnl::eltwise_backward(description),
@@ -112,10 +113,9 @@ std::unique_ptr<Kernel> binary(const OperatorSpec& spec, const KernelTensors& te
     dims.insert(dims.begin(), static_cast<std::size_t>(y.rank() - b.rank()), 1);
     b_memory = plain_memory(dims);
   }
-  const dnnl::binary::primitive_desc description(
-      {kMethods[static_cast<std::size_t>(spec.binary)], describe_memory(a), b_memory,
-       describe_memory(y)},
-      dnnl_attributes(), dnnl_engine());
+  const auto description =
+      describe<dnnl::binary>(kMethods[static_cast<std::size_t>(spec.binary)],
+                             describe_memory(a), b_memory, describe_memory(y));
   auto program = std::make_unique<DnnlProgram>();
   program->add(description, dnnl::binary(description),
                {{DNNL_ARG_SRC_0, describe_memory(a), Operand::input(first)},
@@ -135,9 +135,8 @@ std::unique_ptr<Kernel> sum(const KernelTensors& tensors) {
   }
   const memory::desc y = describe_memory(tensors.output(0));
   arguments.push_back({DNNL_ARG_DST, y, Operand::output(0)});
-  const dnnl::sum::primitive_desc description(y,
-                                              std::vector<float>(memories.size(), 1.0F),
-                                              memories, dnnl_engine(), dnnl_attributes());
+  const auto description =
+      describe_joined<dnnl::sum>(y, std::vector<float>(memories.size(), 1.0F), memories);
   auto program = std::make_unique<DnnlProgram>();
   program->add(description, dnnl::sum(description), arguments);
   return program;
@@ -152,9 +151,8 @@ std::unique_ptr<Kernel> reduce(const OperatorSpec& spec, const KernelTensors& te
   if (dims == x.dims) {
     program->add_reorder(Operand::input(0), describe_memory(x), Operand::output(0), to);
   } else {
-    const dnnl::reduction::primitive_desc description(
-        {algorithm::reduction_sum, describe_memory(x), to, 0.0F, 0.0F}, dnnl_attributes(),
-        dnnl_engine());
+    const auto description = describe<dnnl::reduction>(
+        algorithm::reduction_sum, describe_memory(x), to, 0.0F, 0.0F);
     program->add(description, dnnl::reduction(description),
                  {{DNNL_ARG_SRC, describe_memory(x), Operand::input(0)},
                   {DNNL_ARG_DST, to, Operand::output(0)}});

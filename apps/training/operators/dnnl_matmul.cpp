@@ -47,17 +47,14 @@ std::unique_ptr<Kernel> make_dnnl_matmul(const OperatorSpec& spec,
   const bool addend = !shape.c_dims.empty();
   const bool bias = addend && spec.alpha == 1 && is_row(shape);
   dnnl::primitive_attr attributes = dnnl_attributes();
-  if (spec.alpha != 1) attributes.set_output_scales(0, {static_cast<float>(spec.alpha)});
+  dnnl::post_ops after;
+  if (spec.alpha != 1) scale_results(attributes, after, static_cast<float>(spec.alpha));
   memory::desc c;
   if (addend) c = plain_memory(shape.c_dims);
-  if (addend && !bias) {
-    dnnl::post_ops after;
-    after.append_binary(dnnl::algorithm::binary_add, c);
-    attributes.set_post_ops(after);
-  }
-  const dnnl::matmul::primitive_desc description(
-      bias ? dnnl::matmul::desc(a, b, c, y) : dnnl::matmul::desc(a, b, y), attributes,
-      dnnl_engine());
+  if (addend && !bias) after.append_binary(dnnl::algorithm::binary_add, c);
+  attributes.set_post_ops(after);
+  const auto description = bias ? describe_with<dnnl::matmul>(attributes, a, b, c, y)
+                                : describe_with<dnnl::matmul>(attributes, a, b, y);
   auto program = std::make_unique<DnnlProgram>();
   std::vector<DnnlProgram::Argument> arguments = {
       {DNNL_ARG_SRC, a, Operand::input(0)},
@@ -65,8 +62,8 @@ std::unique_ptr<Kernel> make_dnnl_matmul(const OperatorSpec& spec,
       {DNNL_ARG_DST, y, Operand::output(0)}};
   if (bias) arguments.push_back({DNNL_ARG_BIAS, c, Operand::input(2)});
   if (addend && !bias)
-    arguments.push_back(
-        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c, Operand::input(2)});
+    arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(after.len() - 1) | DNNL_ARG_SRC_1,
+                         c, Operand::input(2)});
   program->add(description, dnnl::matmul(description), arguments);
   return program;
 }

@@ -52,8 +52,8 @@ std::unique_ptr<Kernel> concat(const OperatorSpec& spec, const KernelTensors& te
                          Operand::input(static_cast<std::int64_t>(i))});
   }
   const auto axis = static_cast<int>(spec.axis < 0 ? spec.axis + y.rank() : spec.axis);
-  const dnnl::concat::primitive_desc description(describe_memory(y), axis, memories,
-                                                 dnnl_engine(), dnnl_attributes());
+  const auto description =
+      describe_joined<dnnl::concat>(describe_memory(y), axis, memories);
   auto program = std::make_unique<DnnlProgram>();
   program->add(description, dnnl::concat(description), arguments);
   return program;

@@ -1,4 +1,5 @@
 #include <utility>
+#include <vector>
 
 #include "espalier/model/error.h"
 #include "training/operators/dnnl_program.h"
@@ -39,11 +40,29 @@ class BatchNorm : public Kernel {
   std::int64_t channels_;
 };
 
+// x, scale, mean, variance and the gradient to those of x, scale and shift.
+// @param shift  is asked for, but not read
+std::vector<DnnlProgram::Argument> arguments_backward(const memory::desc& x,
+                                                      const memory::desc& affine,
+                                                      const memory::desc& statistics,
+                                                      bool shift) {
+  std::vector<DnnlProgram::Argument> arguments = {
+      {DNNL_ARG_SRC, x, Operand::input(0)},
+      {DNNL_ARG_SCALE, affine, Operand::input(1)},
+      {DNNL_ARG_MEAN, statistics, Operand::input(2)},
+      {DNNL_ARG_VARIANCE, statistics, Operand::input(3)},
+      {DNNL_ARG_DIFF_DST, x, Operand::input(4)},
+      {DNNL_ARG_DIFF_SRC, x, Operand::output(0)},
+      {DNNL_ARG_DIFF_SCALE, affine, Operand::output(1)},
+      {DNNL_ARG_DIFF_SHIFT, affine, Operand::output(2)}};
+  if (shift) arguments.push_back({DNNL_ARG_SHIFT, affine, Operand::input(1)});
+  return arguments;
+}
+
 dnnl::batch_normalization_forward::primitive_desc batch_forward(const OperatorSpec& spec,
                                                                 const memory::desc& x) {
-  return {{prop_kind::forward_training, x, static_cast<float>(spec.epsilon), kAffine},
-          dnnl_attributes(),
-          dnnl_engine()};
+  return describe<dnnl::batch_normalization_forward>(
+      prop_kind::forward_training, Alike{x}, static_cast<float>(spec.epsilon), kAffine);
 }
 
 std::unique_ptr<Kernel> batch_norm(const OperatorSpec& spec,
@@ -67,20 +86,13 @@ std::unique_ptr<Kernel> batch_norm_backward(const OperatorSpec& spec,
   const memory::desc x = describe_memory(tensors.input(0));
   const memory::desc channels = plain_memory({tensors.input(0).dim(1)});
   const auto forward = batch_forward(spec, x);
-  const dnnl::batch_normalization_backward::primitive_desc description(
-      {prop_kind::backward, x, x, static_cast<float>(spec.epsilon), kAffine},
-      dnnl_attributes(), dnnl_engine(), forward);
+  const auto description = describe_backward<dnnl::batch_normalization_backward>(
+      forward, prop_kind::backward, Alike{x}, x, static_cast<float>(spec.epsilon),
+      kAffine);
   auto program = std::make_unique<DnnlProgram>();
-  program->add(description, dnnl::batch_normalization_backward(description),
-               {{DNNL_ARG_SRC, x, Operand::input(0)},
-                {DNNL_ARG_SCALE, channels, Operand::input(1)},
-                {DNNL_ARG_SHIFT, channels, Operand::input(1)},  // asked for, not read
-                {DNNL_ARG_MEAN, description.mean_desc(), Operand::input(2)},
-                {DNNL_ARG_VARIANCE, description.variance_desc(), Operand::input(3)},
-                {DNNL_ARG_DIFF_DST, x, Operand::input(4)},
-                {DNNL_ARG_DIFF_SRC, x, Operand::output(0)},
-                {DNNL_ARG_DIFF_SCALE, channels, Operand::output(1)},
-                {DNNL_ARG_DIFF_SHIFT, channels, Operand::output(2)}});
+  program->add(
+      description, dnnl::batch_normalization_backward(description),
+      arguments_backward(x, channels, description.mean_desc(), kBatchShiftBackward));
   return program;
 }
 
@@ -97,10 +109,9 @@ Rows rows_of(const OperatorSpec& spec, const TensorShape& x) {
 
 dnnl::layer_normalization_forward::primitive_desc layer_forward(const OperatorSpec& spec,
                                                                 const Rows& rows) {
-  return {{prop_kind::forward_training, rows.x, rows.statistics,
-           static_cast<float>(spec.epsilon), kAffine},
-          dnnl_attributes(),
-          dnnl_engine()};
+  return describe<dnnl::layer_normalization_forward>(
+      prop_kind::forward_training, Alike{rows.x}, rows.statistics,
+      static_cast<float>(spec.epsilon), kAffine);
 }
 
 std::unique_ptr<Kernel> layer_norm(const OperatorSpec& spec,
@@ -122,31 +133,21 @@ std::unique_ptr<Kernel> layer_norm_backward(const OperatorSpec& spec,
                                             const KernelTensors& tensors) {
   const Rows rows = rows_of(spec, tensors.input(0));
   const auto forward = layer_forward(spec, rows);
-  const dnnl::layer_normalization_backward::primitive_desc description(
-      {prop_kind::backward, rows.x, rows.x, rows.statistics,
-       static_cast<float>(spec.epsilon), kAffine},
-      dnnl_attributes(), dnnl_engine(), forward);
+  const auto description = describe_backward<dnnl::layer_normalization_backward>(
+      forward, prop_kind::backward, Alike{rows.x}, rows.x, rows.statistics,
+      static_cast<float>(spec.epsilon), kAffine);
   auto program = std::make_unique<DnnlProgram>();
   program->add(description, dnnl::layer_normalization_backward(description),
-               {{DNNL_ARG_SRC, rows.x, Operand::input(0)},
-                {DNNL_ARG_SCALE, rows.affine, Operand::input(1)},
-                {DNNL_ARG_SHIFT, rows.affine, Operand::input(1)},  // asked for, not read
-                {DNNL_ARG_MEAN, rows.statistics, Operand::input(2)},
-                {DNNL_ARG_VARIANCE, rows.statistics, Operand::input(3)},
-                {DNNL_ARG_DIFF_DST, rows.x, Operand::input(4)},
-                {DNNL_ARG_DIFF_SRC, rows.x, Operand::output(0)},
-                {DNNL_ARG_DIFF_SCALE, rows.affine, Operand::output(1)},
-                {DNNL_ARG_DIFF_SHIFT, rows.affine, Operand::output(2)}});
+               arguments_backward(rows.x, rows.affine, rows.statistics, true));
   return program;
 }
 
 dnnl::lrn_forward::primitive_desc local_forward(const OperatorSpec& spec,
                                                 const memory::desc& x, prop_kind prop) {
-  return {{prop, dnnl::algorithm::lrn_across_channels, x, spec.size,
-           static_cast<float>(spec.alpha), static_cast<float>(spec.beta),
-           static_cast<float>(spec.bias)},
-          dnnl_attributes(),
-          dnnl_engine()};
+  return describe<dnnl::lrn_forward>(prop, dnnl::algorithm::lrn_across_channels, Alike{x},
+                                     spec.size, static_cast<float>(spec.alpha),
+                                     static_cast<float>(spec.beta),
+                                     static_cast<float>(spec.bias));
 }
 
 std::unique_ptr<Kernel> local_norm(const OperatorSpec& spec,
@@ -165,11 +166,10 @@ std::unique_ptr<Kernel> local_norm_backward(const OperatorSpec& spec,
                                             const KernelTensors& tensors) {
   const memory::desc x = describe_memory(tensors.input(0));
   const auto forward = local_forward(spec, x, prop_kind::forward_training);
-  const dnnl::lrn_backward::primitive_desc description(
-      {dnnl::algorithm::lrn_across_channels, x, x, spec.size,
-       static_cast<float>(spec.alpha), static_cast<float>(spec.beta),
-       static_cast<float>(spec.bias)},
-      dnnl_attributes(), dnnl_engine(), forward);
+  const auto description = describe_backward<dnnl::lrn_backward>(
+      forward, dnnl::algorithm::lrn_across_channels, Alike{x}, x, spec.size,
+      static_cast<float>(spec.alpha), static_cast<float>(spec.beta),
+      static_cast<float>(spec.bias));
   auto program = std::make_unique<DnnlProgram>();
   const memory::desc kept = forward.workspace_desc();
   std::vector<DnnlProgram::Argument> backward = {
@@ -188,41 +188,41 @@ std::unique_ptr<Kernel> local_norm_backward(const OperatorSpec& spec,
   return program;
 }
 
-// Softmax and its logarithm, which oneDNN keeps apart.
-template <class Forward>
-typename Forward::primitive_desc softmax_forward(const OperatorSpec& spec,
-                                                 const TensorShape& x) {
-  const auto axis = static_cast<int>(spec.axis < 0 ? spec.axis + x.rank() : spec.axis);
-  return {{prop_kind::forward_training, describe_memory(x), axis},
-          dnnl_attributes(),
-          dnnl_engine()};
-}
+// Softmax or its logarithm.
+struct Softmax {
+  memory::desc x;
+  dnnl::algorithm method;
+  int axis;
+  SoftmaxForward::primitive_desc forward;
 
-template <class Forward>
+  Softmax(const OperatorSpec& spec, const TensorShape& shape)
+      : x(describe_memory(shape)),
+        method(spec.logarithm ? dnnl::algorithm::softmax_log
+                              : dnnl::algorithm::softmax_accurate),
+        axis(static_cast<int>(spec.axis < 0 ? spec.axis + shape.rank() : spec.axis)),
+        forward(
+            describe<SoftmaxForward>(prop_kind::forward_training, method, x, x, axis)) {}
+};
+
 std::unique_ptr<Kernel> softmax(const OperatorSpec& spec, const KernelTensors& tensors) {
-  const auto description = softmax_forward<Forward>(spec, tensors.input(0));
-  const memory::desc x = describe_memory(tensors.input(0));
+  const Softmax of(spec, tensors.input(0));
   auto program = std::make_unique<DnnlProgram>();
-  program->add(
-      description, Forward(description),
-      {{DNNL_ARG_SRC, x, Operand::input(0)}, {DNNL_ARG_DST, x, Operand::output(0)}});
+  program->add(of.forward, SoftmaxForward(of.forward),
+               {{DNNL_ARG_SRC, of.x, Operand::input(0)},
+                {DNNL_ARG_DST, of.x, Operand::output(0)}});
   return program;
 }
 
-template <class Forward, class Backward>
 std::unique_ptr<Kernel> softmax_backward(const OperatorSpec& spec,
                                          const KernelTensors& tensors) {
-  const auto forward = softmax_forward<Forward>(spec, tensors.input(0));
-  const memory::desc x = describe_memory(tensors.input(0));
-  const auto axis =
-      static_cast<int>(spec.axis < 0 ? spec.axis + tensors.input(0).rank() : spec.axis);
-  const typename Backward::primitive_desc description({x, x, axis}, dnnl_attributes(),
-                                                      dnnl_engine(), forward);
+  const Softmax of(spec, tensors.input(0));
+  const auto description = describe_backward<SoftmaxBackward>(of.forward, of.method, of.x,
+                                                              of.x, of.x, of.axis);
   auto program = std::make_unique<DnnlProgram>();
-  program->add(description, Backward(description),
-               {{DNNL_ARG_DST, x, Operand::input(0)},
-                {DNNL_ARG_DIFF_DST, x, Operand::input(1)},
-                {DNNL_ARG_DIFF_SRC, x, Operand::output(0)}});
+  program->add(description, SoftmaxBackward(description),
+               {{DNNL_ARG_DST, of.x, Operand::input(0)},
+                {DNNL_ARG_DIFF_DST, of.x, Operand::input(1)},
+                {DNNL_ARG_DIFF_SRC, of.x, Operand::output(0)}});
   return program;
 }
 
@@ -230,8 +230,6 @@ std::unique_ptr<Kernel> softmax_backward(const OperatorSpec& spec,
 
 std::unique_ptr<Kernel> make_dnnl_normalization(const OperatorSpec& spec,
                                                 const KernelTensors& tensors) {
-  using dnnl::logsoftmax_backward;
-  using dnnl::logsoftmax_forward;
   switch (spec.kind) {
     case OperatorKind::kBatchNorm:
       return batch_norm(spec, tensors);
@@ -246,14 +244,9 @@ std::unique_ptr<Kernel> make_dnnl_normalization(const OperatorSpec& spec,
     case OperatorKind::kLocalNormBackward:
       return local_norm_backward(spec, tensors);
     case OperatorKind::kSoftmax:
-      return spec.logarithm ? softmax<logsoftmax_forward>(spec, tensors)
-                            : softmax<dnnl::softmax_forward>(spec, tensors);
+      return softmax(spec, tensors);
     case OperatorKind::kSoftmaxBackward:
-      return spec.logarithm
-                 ? softmax_backward<logsoftmax_forward, logsoftmax_backward>(spec,
-                                                                             tensors)
-                 : softmax_backward<dnnl::softmax_forward, dnnl::softmax_backward>(
-                       spec, tensors);
+      return softmax_backward(spec, tensors);
     default:
       return nullptr;
   }

@@ -10,8 +10,6 @@ namespace {
 
 using dnnl::algorithm;
 using dnnl::memory;
-using Forward = dnnl::pooling_v2_forward;
-using Backward = dnnl::pooling_v2_backward;
 
 algorithm method_of(const OperatorSpec& spec) {
   if (spec.kind == OperatorKind::kMaxPool || spec.kind == OperatorKind::kMaxPoolBackward)
@@ -39,7 +37,7 @@ struct Pooling {
   memory::desc x, y;
   memory::dims strides, kernel, dilations, begin, end;
   algorithm method;
-  Forward::primitive_desc forward;
+  PoolingForward::primitive_desc forward;
 
   Pooling(const OperatorSpec& spec, const TensorShape& x_shape,
           const TensorShape& y_shape)
@@ -51,10 +49,8 @@ struct Pooling {
         end(reached_end(spec.window, x_shape, y_shape)),
         method(method_of(spec)) {
     for (const std::int64_t each : spec.window.dilations) dilations.push_back(each - 1);
-    forward = {{dnnl::prop_kind::forward_training, method, x, y, strides, kernel,
-                dilations, begin, end},
-               dnnl_attributes(),
-               dnnl_engine()};
+    forward = describe<PoolingForward>(dnnl::prop_kind::forward_training, method, x, y,
+                                       strides, kernel, dilations, begin, end);
   }
 };
 
@@ -75,7 +71,7 @@ std::unique_ptr<Kernel> pool(const OperatorSpec& spec, const KernelTensors& tens
   if (spec.kind == OperatorKind::kMaxPool)
     arguments.push_back(
         {DNNL_ARG_WORKSPACE, indices_of(pooling, tensors.output(1)), Operand::output(1)});
-  program->add(pooling.forward, Forward(pooling.forward), arguments);
+  program->add(pooling.forward, PoolingForward(pooling.forward), arguments);
   return program;
 }
 
@@ -84,10 +80,9 @@ std::unique_ptr<Kernel> pool_backward(const OperatorSpec& spec,
   const bool max = spec.kind == OperatorKind::kMaxPoolBackward;
   const std::size_t g = max ? 1 : 0;
   const Pooling pooling(spec, tensors.output(0), tensors.input(g));
-  const Backward::primitive_desc description(
-      {pooling.method, pooling.x, pooling.y, pooling.strides, pooling.kernel,
-       pooling.dilations, pooling.begin, pooling.end},
-      dnnl_attributes(), dnnl_engine(), pooling.forward);
+  const auto description = describe_backward<PoolingBackward>(
+      pooling.forward, pooling.method, pooling.x, pooling.y, pooling.strides,
+      pooling.kernel, pooling.dilations, pooling.begin, pooling.end);
   auto program = std::make_unique<DnnlProgram>();
   std::vector<DnnlProgram::Argument> arguments = {
       {DNNL_ARG_DIFF_DST, pooling.y, Operand::input(static_cast<std::int64_t>(g))},
@@ -95,7 +90,7 @@ std::unique_ptr<Kernel> pool_backward(const OperatorSpec& spec,
   if (max)
     arguments.push_back(
         {DNNL_ARG_WORKSPACE, indices_of(pooling, tensors.input(0)), Operand::input(0)});
-  program->add(description, Backward(description), arguments);
+  program->add(description, PoolingBackward(description), arguments);
   return program;
 }
 

@@ -127,8 +127,7 @@ void DnnlProgram::run(const KernelCall& call) {
     return call.scratch + (operand.at < 0 ? kept_ : operand.at);
   };
   for (Step& step : steps_) {
-    for (Bound& bound : step.bound)
-      bound.memory.set_data_handle(address(bound.operand), stream_);
+    for (Bound& bound : step.bound) place(bound.memory, address(bound.operand), stream_);
     step.primitive.execute(stream_, step.arguments);
   }
   stream_.wait();

@@ -1,18 +1,12 @@
 #pragma once
 
-#include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 #include <vector>
 
+#include "training/operators/dnnl_versions.h"
 #include "training/operators/kernel.h"
 
 namespace espalier::training {
-
-/// The engine of this process.
-[[nodiscard]] const dnnl::engine& dnnl_engine();
-
-/// All scratchpads are the caller's.
-[[nodiscard]] dnnl::primitive_attr dnnl_attributes();
 
 /// A tensor as oneDNN describes it. Element types that it does not know are bytes.
 [[nodiscard]] dnnl::memory::desc describe_memory(const TensorShape& shape);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "training/operators/function_kernel.h"
 #include "training/operators/matmul_shape.h"
@@ -16,16 +17,21 @@ void for_each_product(const Window& window, const TensorShape& x, const TensorSh
   const std::int64_t in_group = in / window.groups, out_group = out / window.groups;
   const std::int64_t x_points = points_of(x), y_points = points_of(y);
   const std::int64_t w_points = points_of(w);
+  struct Places {
+    std::int64_t w, x, y;
+  };
+  std::vector<Places> places;  // of one channel of each: the same for all
+  for_each_window_point(window, x, y,
+                        [&](std::int64_t k, std::int64_t at, std::int64_t place) {
+                          places.push_back({k, at, place});
+                        });
   for (std::int64_t n = 0; n < x.dim(0); ++n)
     for (std::int64_t o = 0; o < out; ++o)
       for (std::int64_t i = 0; i < in_group; ++i) {
         const std::int64_t from = (n * in + o / out_group * in_group + i) * x_points;
         const std::int64_t to = (n * out + o) * y_points;
         const std::int64_t weights = (o * in_group + i) * w_points;
-        for_each_window_point(window, x, y,
-                              [&](std::int64_t k, std::int64_t at, std::int64_t place) {
-                                visit(weights + k, from + at, to + place);
-                              });
+        for (const Places& at : places) visit(weights + at.w, from + at.x, to + at.y);
       }
 }
 

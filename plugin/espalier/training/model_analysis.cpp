@@ -105,8 +105,10 @@ void check_place(const OperatorGraph& model, OperatorId id) {
     if (!input) continue;
     const auto producer = model.producer(*input);
     if (!producer || *producer < id) continue;
-    throw InvalidInput(fmt::format("{} stands before {}, whose result it reads",
-                                   label(op), label(model.op(*producer))));
+    throw InvalidInput(fmt::format(
+        "{} reads {}, which {} behind it writes: the graph has a cycle, or its "
+        "operators stand in no order",
+        label(op), label(model.tensor(*input)), label(model.op(*producer))));
   }
   if (gradient_rule(op.type) && !op.output(0))
     throw InvalidInput(fmt::format("{} has no first result", label(op)));

@@ -185,7 +185,29 @@ class Builder {
   OperatorGraphBuilder out_;
 };
 
-void set(TransformerShape& shape, std::string_view name, std::int64_t value) {
+template <class Number>
+bool parse(std::string_view text, Number& number) {
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && at == end;
+}
+
+[[noreturn]] void refuse(std::string_view item) {
+  throw InvalidInput(
+      fmt::format("'{}' is neither the name of a transformer (gpt2, gpt2-medium, "
+                  "gpt2-large, gpt2-xl, tiny) nor NAME=N",
+                  item));
+}
+
+// item: NAME=N
+void set(TransformerShape& shape, std::string_view item) {
+  const std::size_t equals = item.find('=');
+  if (equals == std::string_view::npos) refuse(item);
+  const std::string_view name = item.substr(0, equals), value = item.substr(equals + 1);
+  if (name == "dropout") {
+    if (!parse(value, shape.dropout)) refuse(item);
+    return;
+  }
   for (const auto& [known, member] :
        {std::pair("layers", &TransformerShape::layers),
         std::pair("width", &TransformerShape::width),
@@ -193,12 +215,12 @@ void set(TransformerShape& shape, std::string_view name, std::int64_t value) {
         std::pair("sequence", &TransformerShape::sequence),
         std::pair("vocabulary", &TransformerShape::vocabulary)}) {
     if (name != known) continue;
-    shape.*member = value;
+    if (!parse(value, shape.*member) || shape.*member < 1) refuse(item);
     return;
   }
   throw InvalidInput(
       fmt::format("a transformer has no '{}'; it has layers, width, "
-                  "heads, sequence and vocabulary",
+                  "heads, sequence, vocabulary and dropout",
                   name));
 }
 
@@ -215,16 +237,7 @@ TransformerShape transformer_shape(std::string_view text) {
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
-    const std::size_t equals = item.find('=');
-    std::int64_t value = 0;
-    const char* end = item.data() + item.size();
-    if (equals == std::string_view::npos ||
-        std::from_chars(item.data() + equals + 1, end, value).ptr != end || value < 1)
-      throw InvalidInput(
-          fmt::format("'{}' is neither the name of a transformer (gpt2, gpt2-medium, "
-                      "gpt2-large, gpt2-xl, tiny) nor NAME=N",
-                      item));
-    set(shape, item.substr(0, equals), value);
+    set(shape, item);
   }
   check(shape);
   return shape;

@@ -19,7 +19,8 @@ struct TransformerShape {
 };
 
 /// A shape by name: "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tiny"; or a list, of
-/// what differs from gpt2, "layers=6,width=512,heads=8,sequence=128,vocabulary=1000".
+/// what differs from gpt2, "layers=6,width=512,heads=8,sequence=128,vocabulary=1000", or
+/// from what there is to drop: "dropout=0".
 /// @throws InvalidInput for anything else
 [[nodiscard]] TransformerShape transformer_shape(std::string_view text);
 

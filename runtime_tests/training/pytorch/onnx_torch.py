@@ -22,10 +22,11 @@ def text(value, default):
 class Model:
     """A model without the softmax that ends it: the loss has it.
 
-    step(values, masks, noise) runs it. values: tensors by name, those of parameters, inputs and
+    step(values, masks, sides) runs it. values: tensors by name, those of parameters, inputs and
     constants; a node all of whose outputs are given is not run (it was folded).
     masks: of dropouts, by the name of their result; without one nothing is dropped.
-    noise: what is done to every result.
+    sides: by name of the result, under "open" where each Relu lets through, under "pooled"
+    what each MaxPool chooses from; without them it follows from the values.
     """
 
     def __init__(self, path, in_place=True):
@@ -45,7 +46,7 @@ class Model:
             for name in node.input:
                 self.uses[name] = self.uses.get(name, 0) + 1
 
-    def __call__(self, values, masks=None, noise=None):
+    def __call__(self, values, masks=None, sides=None):
         left, env = dict(self.uses), {}
         given = {**self.initializers, **values}
         for node in self.nodes:
@@ -62,10 +63,11 @@ class Model:
             if rule is None:
                 raise NotImplementedError(node.op_type)
             mine = self.in_place and last and node.input[0] not in given
-            result = rule(inputs, attributes(node), node=node, mine=mine, masks=masks or {})
+            result = rule(inputs, attributes(node), node=node, mine=mine, masks=masks or {},
+                          sides=sides)
             results = result if isinstance(result, (list, tuple)) else [result]
             for name, value in zip(node.output, results):
-                env[name] = noise(value) if noise else value
+                env[name] = value
             del inputs, result, results
         return env[self.result]
 
@@ -102,13 +104,22 @@ class Model:
         return F.conv_transpose2d(x[0], x[1], x[2] if len(x) > 2 else None, strides, pads,
                                   a.get("output_padding", 0), a.get("group", 1), dilations)
 
-    def MaxPool(self, x, a, **_):
+    def MaxPool(self, x, a, node, sides, **_):
         kernel = a["kernel_shape"]
         strides, dilations, pads, even, around = self.window(x[0], a, kernel)
-        if even and all(2 * p <= k for p, k in zip(pads, kernel)):
-            return F.max_pool2d(x[0], kernel, strides, pads, dilations)
-        return F.max_pool2d(F.pad(x[0], around, value=-float("inf")), kernel, strides, 0,
-                            dilations)
+        even = even and all(2 * p <= k for p, k in zip(pads, kernel))
+
+        def padded(image):
+            return image if even else F.pad(image, around, value=-float("inf"))
+
+        def pool(image, **more):
+            return F.max_pool2d(padded(image), kernel, strides, pads if even else 0, dilations,
+                                **more)
+
+        if sides is None:
+            return pool(x[0])
+        chosen = pool(sides["pooled"][node.output[0]], return_indices=True)[1]
+        return padded(x[0]).flatten(2).gather(2, chosen.flatten(2)).reshape(chosen.shape)
 
     def AveragePool(self, x, a, **_):
         kernel = a["kernel_shape"]
@@ -144,7 +155,9 @@ class Model:
         return F.local_response_norm(x[0], a["size"], a.get("alpha", 1e-4),
                                      a.get("beta", 0.75), a.get("bias", 1.0))
 
-    def Relu(self, x, a, mine, **_):
+    def Relu(self, x, a, mine, node, sides, **_):
+        if sides is not None:
+            return x[0] * sides["open"][node.output[0]].to(x[0].dtype)
         return F.relu(x[0], inplace=mine)
 
     def Dropout(self, x, a, node, masks, **_):
@@ -228,8 +241,9 @@ class Model:
     def HardSigmoid(self, x, a, **_):
         return torch.clamp(a.get("alpha", 0.2) * x[0] + a.get("beta", 0.5), 0, 1)
 
-    def Selu(self, x, a, **_):
-        return F.selu(x[0])
+    def Selu(self, x, a, **_):  # F.selu has digits that the defaults of ONNX have not
+        below = a.get("alpha", 1.67326319217681884765625) * (torch.exp(x[0].clamp(max=0)) - 1)
+        return a.get("gamma", 1.05070102214813232421875) * torch.where(x[0] > 0, x[0], below)
 
 
 def simple(function):
