@@ -94,6 +94,10 @@ def shape_of(spec):
     return shape.values()
 
 
+def drop(x, rate):
+    return F.dropout(x, rate) if rate else x
+
+
 def normalise(x, scale, bias):
     return F.layer_norm(x, scale.shape, scale, bias)
 
@@ -127,21 +131,18 @@ def transformer(spec, batch):
         return x.view(batch, length, heads, each).transpose(1, 2).reshape(
             batch * heads, length, each)
 
-    def drop(x):
-        return F.dropout(x, rate) if rate else x
-
     def attend(x, qkv, project):
         q, k, v = (apart(part) for part in torch.addmm(qkv[1], x, qkv[0]).split(d, 1))
         p = F.softmax(torch.baddbmm(hidden, q, k.transpose(1, 2), alpha=each**-0.5), -1)
-        y = torch.bmm(drop(p), v).view(batch, heads, length, each).transpose(1, 2)
+        y = torch.bmm(drop(p, rate), v).view(batch, heads, length, each).transpose(1, 2)
         return torch.addmm(project[1], y.reshape(rows, d), project[0])
 
     def scores():
         x = (F.embedding(tokens, embedding) + places).view(rows, d)
         for norm1, qkv, project, norm2, widen, narrow in blocks:
-            x = x + drop(attend(normalise(x, *norm1), qkv, project))
+            x = x + drop(attend(normalise(x, *norm1), qkv, project), rate)
             y = F.gelu(torch.addmm(widen[1], normalise(x, *norm2), widen[0]))
-            x = x + drop(torch.addmm(narrow[1], y, narrow[0]))
+            x = x + drop(torch.addmm(narrow[1], y, narrow[0]), rate)
         return normalise(x, *last) @ embedding.t()
 
     return scores, parameters, torch.randint(words, (rows,))
