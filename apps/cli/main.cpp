@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -53,20 +54,43 @@ void complain(std::string_view message) {
 
 using Words = std::vector<std::string>;
 
+struct NamedCommand {
+  std::string_view name;
+  Command (*add)(CLI::App& program);
+};
+
+constexpr std::array kCommands = {NamedCommand{"solve", add_solve},
+                                  NamedCommand{"plan", add_plan},
+                                  NamedCommand{"order", add_order},
+                                  NamedCommand{"layout", add_layout},
+                                  NamedCommand{"checkpoint", add_checkpoint},
+                                  NamedCommand{"adjoint", add_adjoint},
+                                  NamedCommand{"train", add_train},
+                                  NamedCommand{"train-plan", add_train_plan},
+                                  NamedCommand{"shard", add_shard},
+                                  NamedCommand{"info", add_info}};
+
+// Whose name stands first; empty: none's.
+std::string_view named_first(const Words& words) {
+  for (const NamedCommand& each : kCommands)
+    if (words.size() > 1 && words[1] == each.name) return each.name;
+  return {};
+}
+
 /// The program's options and what they are for. CLI::App stays where it is.
 struct Program {
   CLI::App app{"Task trees run inside a memory bound.", "espalier"};
   std::vector<Command> commands;
 
-  Program() {
+  /// @param only  the one subcommand that there is: the options of all the others would
+  ///              stay resident, and the code that makes them. Empty: all
+  explicit Program(std::string_view only = {}) {
     app.set_version_flag("--version", "espalier " ESPALIER_VERSION);
     app.require_subcommand(0, 1);  // none: below, so that an unknown name is named
     app.footer(
         "Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 internal.");
-    commands = {add_solve(app),  add_plan(app),       add_order(app),
-                add_layout(app), add_checkpoint(app), add_adjoint(app),
-                add_train(app),  add_train_plan(app), add_shard(app),
-                add_info(app)};
+    for (const NamedCommand& each : kCommands)
+      if (only.empty() || only == each.name) commands.push_back(each.add(app));
   }
 
   /// @return the subcommand; null: none was named
@@ -159,12 +183,14 @@ int refuse(const Program& program, const Words& words, const CLI::ParseError& er
   return kBadInput;
 }
 
-int parse_and_run(const Words& words, char** argv) {
-  Program program;
+int parse_and_run(const Words& words, char** argv, std::string_view only) {
+  Program program(only);
   const Command* command = nullptr;
   try {
     command = program.parse(words);
   } catch (const CLI::ParseError& error) {
+    // What is wrong is told, and mended, by who knows all subcommands.
+    if (!only.empty()) return parse_and_run(words, argv, {});
     if (error.get_exit_code() == 0)  // --help, --version
       return speaks() ? program.app.exit(error) : kDone;
     return refuse(program, words, error);
@@ -187,7 +213,8 @@ int main(int argc, char** argv) {
   int status = kInternal;
   try {
     end_by_termination_signal();
-    status = parse_and_run({argv, argv + argc}, argv);
+    const Words words(argv, argv + argc);
+    status = parse_and_run(words, argv, named_first(words));
   } catch (...) {
     const Failure failure = current_failure();
     complain(failure.message);

@@ -21,6 +21,8 @@ struct BlockOptions {
   std::size_t shared = 1;      // data
 };
 
+RunId run_id(std::size_t k) { return RunId{static_cast<std::int32_t>(k)}; }
+
 SharedFork random_block(std::mt19937& random, const BlockOptions& options) {
   SharedFork block;
   const std::size_t n = options.runs;
@@ -30,7 +32,7 @@ SharedFork random_block(std::mt19937& random, const BlockOptions& options) {
   for (std::size_t k = 0; k < n; ++k) {
     std::size_t follower = k + 1 + draw(random, reach);
     if (options.single_chains && follower < n && has_predecessor[follower]) follower = n;
-    block.follower.push_back(follower < n ? static_cast<std::int32_t>(follower) : -1);
+    block.follower.push_back(follower < n ? run_id(follower) : kNoRun);
     output[k] = draw(random, 2) == 0 ? 0 : static_cast<Bytes>(draw(random, 9));
     if (follower < n) {
       has_predecessor[follower] = true;
@@ -45,11 +47,11 @@ SharedFork random_block(std::mt19937& random, const BlockOptions& options) {
     block.runs.push_back({peak, net, task_id(k), task_id(k)});
   }
   for (std::size_t d = 0; d < options.shared; ++d) {
-    SharedFork::Shared datum{static_cast<Bytes>(draw(random, 12)), {}};
+    SharedDatum<RunId> datum{static_cast<Bytes>(draw(random, 12)), {}};
     for (std::size_t k = 0; k < n; ++k) {
       const bool likely = !has_predecessor[k];
       if (draw(random, likely ? 5 : 7) < (likely ? 5U : 1U)) {
-        datum.readers.push_back(static_cast<std::int32_t>(k));
+        datum.readers.push_back(run_id(k));
       }
     }
     if (!datum.readers.empty()) block.shared.push_back(datum);
@@ -59,13 +61,14 @@ SharedFork random_block(std::mt19937& random, const BlockOptions& options) {
 
 std::string describe(const SharedFork& block) {
   std::string text;
-  for (std::size_t k = 0; k < block.runs.size(); ++k) {
-    text += fmt::format("{} -> {}: peak {} net {}\n", k, block.follower[k],
-                        block.runs[k].peak, block.runs[k].net);
+  for (const RunId run : block.runs.ids()) {
+    text += fmt::format("{} -> {}: peak {} net {}\n", index(run),
+                        static_cast<std::int32_t>(block.follower[run]),
+                        block.runs[run].peak, block.runs[run].net);
   }
-  for (const SharedFork::Shared& datum : block.shared) {
+  for (const SharedDatum<RunId>& datum : block.shared) {
     text += fmt::format("shared {}:", datum.size);
-    for (const std::int32_t run : datum.readers) text += fmt::format(" {}", run);
+    for (const RunId run : datum.readers) text += fmt::format(" {}", index(run));
     text += "\n";
   }
   return text;
@@ -74,13 +77,13 @@ std::string describe(const SharedFork& block) {
 // Bytes above the start when the runs of `done` have run.
 Bytes level(const SharedFork& block, std::uint32_t done) {
   Bytes bytes = 0;
-  for (std::size_t k = 0; k < block.runs.size(); ++k) {
-    if ((done >> k & 1) != 0) bytes += block.runs[k].net;
+  for (const RunId run : block.runs.ids()) {
+    if ((done >> index(run) & 1) != 0) bytes += block.runs[run].net;
   }
-  for (const SharedFork::Shared& datum : block.shared) {
+  for (const SharedDatum<RunId>& datum : block.shared) {
     const bool is_read =
         std::all_of(datum.readers.begin(), datum.readers.end(),
-                    [done](std::int32_t run) { return (done >> run & 1) != 0; });
+                    [done](RunId run) { return (done >> index(run) & 1) != 0; });
     if (is_read) bytes -= datum.size;
   }
   return bytes;
@@ -91,10 +94,9 @@ Bytes exact_peak(const SharedFork& block) {
   constexpr Bytes kUnreachable = std::numeric_limits<Bytes>::max();
   const std::size_t n = block.runs.size();
   std::vector<std::uint32_t> before(n, 0);
-  for (std::size_t k = 0; k < n; ++k) {
-    if (block.follower[k] >= 0) {
-      before[static_cast<std::size_t>(block.follower[k])] |= std::uint32_t{1} << k;
-    }
+  for (const RunId run : block.follower.ids()) {
+    const RunId follower = block.follower[run];
+    if (follower != kNoRun) before[index(follower)] |= std::uint32_t{1} << index(run);
   }
   const std::uint32_t all = (std::uint32_t{1} << n) - 1;
   std::vector<Bytes> peak(std::size_t{all} + 1, kUnreachable);
@@ -104,19 +106,19 @@ Bytes exact_peak(const SharedFork& block) {
     for (std::size_t k = 0; k < n; ++k) {
       if ((done >> k & 1) != 0 || (before[k] & ~done) != 0) continue;
       Bytes& after = peak[done | std::uint32_t{1} << k];
-      after =
-          std::min(after, std::max(peak[done], level(block, done) + block.runs[k].peak));
+      after = std::min(
+          after, std::max(peak[done], level(block, done) + block.runs[run_id(k)].peak));
     }
   }
   return peak[all];
 }
 
-std::vector<std::int32_t> dominant_order(const FoldedBlock& folded) {
-  std::vector<std::int32_t> order;
+std::vector<ForkNodeId> dominant_order(const FoldedBlock& folded) {
+  std::vector<ForkNodeId> order;
   const auto segments = dominant_schedule(downset_block_of(folded));
   for (const BlockSegment& s : *segments) {
     for (const BlockTaskId task : s.tasks) {
-      order.push_back(static_cast<std::int32_t>(task));
+      order.push_back(ForkNodeId{static_cast<std::int32_t>(task)});
     }
   }
   return order;
@@ -153,7 +155,7 @@ TEST(SharedFork, CountsDownsets) {
     const FoldedBlock folded = fold(block, profiles);
     std::vector<std::uint32_t> before(folded.nodes.size(), 0);
     for (const auto& [a, b] : folded.before) {
-      before[static_cast<std::size_t>(b)] |= std::uint32_t{1} << a;
+      before[index(b)] |= std::uint32_t{1} << index(a);
     }
     std::size_t count = 0;
     for (std::uint32_t set = 0; set >> folded.nodes.size() == 0; ++set) {

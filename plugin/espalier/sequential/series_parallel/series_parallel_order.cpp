@@ -75,7 +75,7 @@ class Contraction {
         follower_(graph.size() + 1),
         first_(graph.size() + 2),
         leaving_(graph.size() + 1),
-        number_(graph.size(), -1),
+        number_(graph.size(), kNoRun),
         has_least_peak_(graph.size(), false) {
     for (const Arc& arc : arcs) ++first_[index(arc.from) + 1];
     for (std::size_t v = 0; v <= graph.size(); ++v) {
@@ -136,12 +136,11 @@ class Contraction {
 
   SharedFork block_between(TaskId u, TaskId t) {
     SharedFork block;
-    std::vector<TaskId> inside;
+    IdVector<RunId, TaskId> inside;
     for (std::size_t k = first_[index(u)]; k < first_[index(u) + 1]; ++k) {
-      for (TaskId v = successors_[k]; v != t && number_[index(v)] < 0;
+      for (TaskId v = successors_[k]; v != t && number_[index(v)] == kNoRun;
            v = follower_[index(v)]) {
-        number_[index(v)] = static_cast<std::int32_t>(inside.size());
-        inside.push_back(v);
+        number_[index(v)] = inside.push_back(v);
       }
     }
     for (const TaskId v : inside) {
@@ -150,10 +149,10 @@ class Contraction {
       if (has_least_peak_[index(v)]) is_exact_ = false;
       const TaskId follower = follower_[index(v)];
       block.runs.push_back(segment_[index(v)]);
-      block.follower.push_back(follower == t ? -1 : number_[index(follower)]);
+      block.follower.push_back(follower == t ? kNoRun : number_[index(follower)]);
     }
     share(index(u) < graph_.size() ? graph_.outputs(u) : std::span(initial_), t, block);
-    for (const TaskId v : inside) number_[index(v)] = -1;
+    for (const TaskId v : inside) number_[index(v)] = kNoRun;
     return block;
   }
 
@@ -176,7 +175,7 @@ class Contraction {
   Profile linearise(SharedFork block) {
     FoldedBlock folded = fold(std::move(block), profiles_);
     if (folded.is_chain()) return std::move(folded.nodes);
-    std::vector<std::int32_t> order;
+    std::vector<ForkNodeId> order;
     if (limits_.stop && limits_.stop())
       limits_.most_downsets_in_all = limits_.most_checks = 0;
     const std::size_t most =
@@ -187,7 +186,7 @@ class Contraction {
       ESPALIER_ASSERT(segments.has_value(), "they have been counted");
       for (const BlockSegment& segment : *segments) {
         for (const BlockTaskId task : segment.tasks) {
-          order.push_back(static_cast<std::int32_t>(task));
+          order.push_back(ForkNodeId{static_cast<std::int32_t>(task)});
         }
       }
     } else {
@@ -210,7 +209,7 @@ class Contraction {
   std::vector<std::size_t> first_;  // of successors_, by vertex
   std::vector<TaskId> successors_;
   std::vector<std::size_t> leaving_;  // arcs that leave a vertex, by now
-  std::vector<std::int32_t> number_;  // in the block at hand; -1: not in it
+  std::vector<RunId> number_;         // in the block at hand; kNoRun: not in it
   std::vector<DatumId> initial_;      // without a producer, with several readers
   std::vector<bool> has_least_peak_;  // by the first operator of a block's chain
   bool is_least_peak_ = false;        // the block at hand

@@ -6,10 +6,25 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/model/id_vector.h"
 #include "espalier/sequential/downsets/downset_block.h"
 #include "espalier/sequential/segments/profile_heaps.h"
 
 namespace espalier {
+
+/// A run of a shared fork, and a node of a folded one.
+enum class RunId : std::int32_t {};
+enum class ForkNodeId : std::int32_t {};
+
+inline constexpr RunId kNoRun{-1};
+inline constexpr ForkNodeId kNoForkNode{-1};
+
+/// Data in memory when a block starts, which nothing outside reads or keeps.
+template <IdType Reader>
+struct SharedDatum {
+  Bytes size = 0;
+  std::vector<Reader> readers;  ///< each once
+};
 
 /// What lies between a task u and the task t where all that follows u meets again, when
 /// everything further inside is in order already: an in-forest of runs. Every run has one
@@ -23,15 +38,9 @@ namespace espalier {
 /// The rest touches the block at u and t only, so the block may be replaced by the one
 /// order of its runs that dominates all others (dominant_schedule.h).
 struct SharedFork {
-  /// Data in memory when the block starts, which nothing outside reads or keeps.
-  struct Shared {
-    Bytes size = 0;
-    std::vector<std::int32_t> readers;  ///< runs, each once
-  };
-
-  std::vector<Segment> runs;           ///< net without the shared data
-  std::vector<std::int32_t> follower;  ///< by run; -1: t
-  std::vector<Shared> shared;
+  IdVector<RunId, Segment> runs;    ///< net without the shared data
+  IdVector<RunId, RunId> follower;  ///< kNoRun: t
+  std::vector<SharedDatum<RunId>> shared;
 };
 
 /// A shared fork made smaller, to the same dominant order: the net of what is read last
@@ -39,9 +48,9 @@ struct SharedFork {
 /// are put into order by profiles, and chains of runs between readers joined. What is
 /// left are nodes, and either a profile (no data with an open last reader) or a search.
 struct FoldedBlock {
-  std::vector<Segment> nodes;
-  std::vector<std::pair<std::int32_t, std::int32_t>> before;  ///< (a, b): a before b
-  std::vector<SharedFork::Shared> shared;                     ///< readers are nodes
+  Profile nodes;                                          ///< by ForkNodeId
+  std::vector<std::pair<ForkNodeId, ForkNodeId>> before;  ///< (a, b): a before b
+  std::vector<SharedDatum<ForkNodeId>> shared;
   [[nodiscard]] bool is_chain() const { return shared.empty(); }
 };
 
@@ -56,12 +65,12 @@ struct FoldedBlock {
 /// The nodes in an order that respects `before`, by a rule that need not find the best:
 /// all shared data are charged to the readers that come last in the order found before,
 /// which makes the block a forest with a known best order, and so on while that helps.
-[[nodiscard]] std::vector<std::int32_t> last_reader_order(const FoldedBlock& block);
+[[nodiscard]] std::vector<ForkNodeId> last_reader_order(const FoldedBlock& block);
 
 /// The nodes in an order that respects `before`, as a canonical profile: each datum goes
 /// with its last reader.
 [[nodiscard]] Profile profile_of(const FoldedBlock& block,
-                                 std::span<const std::int32_t> order,
+                                 std::span<const ForkNodeId> order,
                                  std::span<TaskId> next);
 
 /// The folded block as downset_block.h has it: levels differ by a constant.

@@ -26,8 +26,8 @@ class StartOrders {
   // Whether some order fits; if none does, next_bound() is the least that is worth a try.
   bool search(Bytes bound) {
     next_bound_ = std::numeric_limits<Bytes>::max();
-    const std::span<const std::int32_t> starts = phases_.starts();
-    std::vector<std::int32_t> order;
+    const std::span<const ForkChainId> starts = phases_.starts();
+    std::vector<ForkChainId> order;
     std::vector<std::size_t> choice{0};  // by depth: the next of `starts` to try
     std::uint32_t set = 0;               // of `order`, a bit a start
     while (!choice.empty()) {
@@ -37,7 +37,7 @@ class StartOrders {
         if (!choice.empty()) set &= ~bit(choice.back() - 1);
         continue;
       }
-      const std::int32_t chain = starts[choice.back()++];
+      const ForkChainId chain = starts[choice.back()++];
       if (!phases_.may_follow(order, chain)) continue;
       const Bytes need = needs_[set | bit(choice.back() - 1)];
       if (need > bound) {
@@ -60,7 +60,7 @@ class StartOrders {
     return false;
   }
 
-  [[nodiscard]] std::vector<std::int32_t> nodes() const { return phases_.nodes(); }
+  [[nodiscard]] std::vector<ForkNodeId> nodes() const { return phases_.nodes(); }
   [[nodiscard]] Bytes next_bound() const { return next_bound_; }
   [[nodiscard]] std::size_t checks_left() const { return checks_left_; }
 
@@ -88,7 +88,7 @@ SharedForkOrder shared_fork_order(const FoldedBlock& block, std::size_t most_che
   ESPALIER_ASSERT(!block.is_chain(), "a chain has one order");
   const FoldedBlock local = renumbered(block);
   std::vector<TaskId> next(block.nodes.size());
-  const auto peak_of = [&](const std::vector<std::int32_t>& order) {
+  const auto peak_of = [&](const std::vector<ForkNodeId>& order) {
     return whole(profile_of(local, order, next), next).peak;
   };
   SharedForkOrder best{last_reader_order(block), 0, 0, 0};

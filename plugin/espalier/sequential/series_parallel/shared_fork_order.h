@@ -11,7 +11,7 @@ namespace espalier {
 /// The nodes of a folded block in an order, and what is known of its peak, both relative
 /// to the level at which the block starts (shared data included in that level).
 struct SharedForkOrder {
-  std::vector<std::int32_t> order;
+  std::vector<ForkNodeId> order;
   Bytes peak = 0;
   Bytes lower_bound = 0;   ///< no order of the block has a lower peak
   std::size_t checks = 0;  ///< that were made

@@ -5,69 +5,71 @@
 
 namespace espalier {
 
-SharedForkPhases::SharedForkPhases(const FoldedBlock& block)
-    : nodes_(block.nodes), shared_(block.shared) {
+SharedForkPhases::SharedForkPhases(const FoldedBlock& block) : nodes_(block.nodes) {
   cut_into_chains(block);
   list_starts();
 }
 
 // Nodes are numbered predecessors first, and `before` is sorted by the later node.
 void SharedForkPhases::cut_into_chains(const FoldedBlock& block) {
-  std::vector<bool> is_reader(nodes_.size(), false);
-  for (const SharedFork::Shared& datum : shared_) {
-    for (const std::int32_t node : datum.readers) is_reader[at(node)] = true;
+  IdVector<ForkNodeId, bool> is_reader(nodes_.size(), false);
+  for (const SharedDatum<ForkNodeId>& datum : block.shared) {
+    for (const ForkNodeId node : datum.readers) is_reader[node] = true;
   }
-  std::vector<std::int32_t> chain_of(nodes_.size());
+  IdVector<ForkNodeId, ForkChainId> chain_of(nodes_.size());
   auto first = block.before.begin();
-  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+  for (const ForkNodeId node : chain_of.ids()) {
     const auto last = std::find_if(first, block.before.end(), [node](const auto& pair) {
-      return at(pair.second) != node;
+      return pair.second != node;
     });
     if (last - first == 1 && !is_reader[node]) {
-      chain_of[node] = chain_of[at(first->first)];
+      chain_of[node] = chain_of[first->first];
     } else {
-      chain_of[node] = static_cast<std::int32_t>(chains_.size());
+      chain_of[node] =
+          chains_.push_back({{}, {0}, kNoForkChain, 0, last != first || is_reader[node]});
       for (auto pair = first; pair != last; ++pair) {
-        chains_[at(chain_of[at(pair->first)])].parent = chain_of[node];
+        chains_[chain_of[pair->first]].parent = chain_of[node];
       }
-      chains_.push_back({{}, {0}, -1, 0, last != first || is_reader[node]});
     }
-    Chain& chain = chains_[at(chain_of[node])];
-    chain.nodes.push_back(static_cast<std::int32_t>(node));
-    chain.level.push_back(chain.level.back() + nodes_[node].net);
+    Chain& chain = chains_[chain_of[node]];
+    chain.nodes.push_back(node);
+    chain.level.push_back(chain.level.back() + nodes_[index(node)].net);
     first = last;
   }
   for (Chain& chain : chains_) {
     const auto from = chain.level.begin() + (chain.has_start ? 1 : 0);
-    chain.lowest =
-        static_cast<int>(std::min_element(from, chain.level.end()) - chain.level.begin());
+    chain.lowest = static_cast<std::size_t>(std::min_element(from, chain.level.end()) -
+                                            chain.level.begin());
   }
-  for (SharedFork::Shared& datum : shared_) {
-    for (std::int32_t& reader : datum.readers) reader = chain_of[at(reader)];
+  for (const SharedDatum<ForkNodeId>& datum : block.shared) {
+    shared_.push_back({datum.size, {}});
+    for (const ForkNodeId node : datum.readers) {
+      shared_.back().readers.push_back(chain_of[node]);
+    }
   }
 }
 
 // Chains are numbered in an order in which they may start.
 void SharedForkPhases::list_starts() {
-  for (std::size_t c = 0; c < chains_.size(); ++c) {
-    if (chains_[c].has_start) starts_.push_back(static_cast<std::int32_t>(c));
+  for (const ForkChainId c : chains_.ids()) {
+    if (chains_[c].has_start) starts_.push_back(c);
   }
 }
 
-bool SharedForkPhases::may_follow(std::span<const std::int32_t> order,
-                                  std::int32_t chain) const {
-  const auto is_there = [order](std::int32_t c) {
+bool SharedForkPhases::may_follow(std::span<const ForkChainId> order,
+                                  ForkChainId chain) const {
+  const auto is_there = [order](ForkChainId c) {
     return std::find(order.begin(), order.end(), c) != order.end();
   };
   if (is_there(chain)) return false;
-  return std::all_of(starts_.begin(), starts_.end(), [&](std::int32_t c) {
-    return chains_[at(c)].parent != chain || is_there(c);
+  return std::all_of(starts_.begin(), starts_.end(), [&](ForkChainId c) {
+    return chains_[c].parent != chain || is_there(c);
   });
 }
 
 // In which phases each chain runs, what is required of it at their end, and what is left
 // of the shared data in each phase.
-void SharedForkPhases::set_windows(std::span<const std::int32_t> order, bool is_whole) {
+void SharedForkPhases::set_windows(std::span<const ForkChainId> order, bool is_whole) {
   const std::size_t last = order.size();
   order_.assign(order.begin(), order.end());
   states_.assign((last + 1) * chains_.size(), {});
@@ -75,27 +77,28 @@ void SharedForkPhases::set_windows(std::span<const std::int32_t> order, bool is_
   ups_.assign(last + 1, {});
   first_phase_.assign(chains_.size(), last + 1);
   last_phase_.assign(chains_.size(), last);
-  for (std::size_t k = 0; k < last; ++k) first_phase_[at(order[k])] = k + 1;
-  for (std::size_t c = 0; c < chains_.size(); ++c) {
+  for (std::size_t k = 0; k < last; ++k) first_phase_[order[k]] = k + 1;
+  for (const ForkChainId c : chains_.ids()) {
     const Chain& chain = chains_[c];
     if (!chain.has_start) first_phase_[c] = 0;
-    const bool is_needed = chain.parent >= 0 && first_phase_[at(chain.parent)] <= last;
-    if (is_needed) last_phase_[c] = first_phase_[at(chain.parent)] - 1;
-    if (is_needed || (is_whole && chain.parent < 0)) {
+    const bool is_needed =
+        chain.parent != kNoForkChain && first_phase_[chain.parent] <= last;
+    if (is_needed) last_phase_[c] = first_phase_[chain.parent] - 1;
+    if (is_needed || (is_whole && chain.parent == kNoForkChain)) {
       state(last_phase_[c], c).up = chain.length();
     }
   }
   base_.assign(last + 1, 0);
-  for (const SharedFork::Shared& datum : shared_) {
+  for (const SharedDatum<ForkChainId>& datum : shared_) {
     std::size_t freed = 0;
-    for (const std::int32_t c : datum.readers) {
-      freed = std::max(freed, first_phase_[at(c)]);
+    for (const ForkChainId c : datum.readers) {
+      freed = std::max(freed, first_phase_[c]);
     }
     for (std::size_t phase = freed; phase <= last; ++phase) base_[phase] -= datum.size;
   }
 }
 
-bool SharedForkPhases::fits(std::span<const std::int32_t> order, Bytes bound) {
+bool SharedForkPhases::fits(std::span<const ForkChainId> order, Bytes bound) {
   bound_ = bound;
   next_bound_ = std::numeric_limits<Bytes>::max();
   set_windows(order, order.size() == starts_.size());
@@ -108,20 +111,17 @@ bool SharedForkPhases::fits(std::span<const std::int32_t> order, Bytes bound) {
 
 // Whether there is room for the node that follows place `from` of a chain when the others
 // are at their places; the chain itself is at `from` or one further.
-bool SharedForkPhases::has_room(std::size_t chain, int from) {
-  const auto here = static_cast<std::size_t>(from);
-  const Bytes others =
-      level_ - chains_[chain].level[static_cast<std::size_t>(place_[chain])];
-  const Bytes hill =
-      others + chains_[chain].level[here] + nodes_[at(chains_[chain].nodes[here])].peak;
+bool SharedForkPhases::has_room(ForkChainId chain, std::size_t from) {
+  const Bytes others = level_ - chains_[chain].level[place_[chain]];
+  const Bytes hill = others + chains_[chain].level[from] +
+                     nodes_[index(chains_[chain].nodes[from])].peak;
   if (hill > bound_) next_bound_ = std::min(next_bound_, hill);
   return hill <= bound_;
 }
 
-void SharedForkPhases::move(std::size_t chain, int place) {
+void SharedForkPhases::move(ForkChainId chain, std::size_t place) {
   const std::vector<Bytes>& level = chains_[chain].level;
-  level_ += level[static_cast<std::size_t>(place)] -
-            level[static_cast<std::size_t>(place_[chain])];
+  level_ += level[place] - level[place_[chain]];
   place_[chain] = place;
 }
 
@@ -132,13 +132,13 @@ bool SharedForkPhases::run_forwards() {
   level_ = base_[0];
   for (std::size_t phase = 0; phase < downs_.size(); ++phase) {
     if (phase > 0) {
-      const std::size_t chain = at(order_[phase - 1]);
+      const ForkChainId chain = order_[phase - 1];
       if (!has_room(chain, 0)) return false;
       move(chain, 1);
       level_ += base_[phase] - base_[phase - 1];
     }
     come_down(phase);
-    for (std::size_t c = 0; c < chains_.size(); ++c) {
+    for (const ForkChainId c : chains_.ids()) {
       if (!is_active(phase, c)) continue;
       State& s = state(phase, c);
       s.down = std::min(place_[c], chains_[c].lowest);
@@ -154,10 +154,10 @@ void SharedForkPhases::come_down(std::size_t phase) {
   downs_[phase].clear();
   for (bool moved = true; moved;) {
     moved = false;
-    for (std::size_t c = 0; c < chains_.size(); ++c) {
+    for (const ForkChainId c : chains_.ids()) {
       if (!is_active(phase, c)) continue;
       while (place_[c] < chains_[c].lowest && has_room(c, place_[c])) {
-        downs_[phase].push_back(chains_[c].nodes[static_cast<std::size_t>(place_[c])]);
+        downs_[phase].push_back(chains_[c].nodes[place_[c]]);
         move(c, place_[c] + 1);
         moved = true;
       }
@@ -169,14 +169,14 @@ void SharedForkPhases::come_down(std::size_t phase) {
 bool SharedForkPhases::run_backwards(bool& changed) {
   for (std::size_t phase = downs_.size(); phase-- > 0;) {
     level_ = base_[phase];
-    for (std::size_t c = 0; c < chains_.size(); ++c) {
+    for (const ForkChainId c : chains_.ids()) {
       const State& s = state(phase, c);
       place_[c] = 0;
       if (phase > last_phase_[c]) move(c, chains_[c].length());
       if (is_active(phase, c)) move(c, std::max(s.down, s.up));
     }
     go_back(phase);
-    for (std::size_t c = 0; c < chains_.size(); ++c) {
+    for (const ForkChainId c : chains_.ids()) {
       if (!is_active(phase, c) || place_[c] <= chains_[c].lowest) continue;
       if (phase == first_phase_[c]) return false;
       State& before = state(phase - 1, c);
@@ -191,13 +191,13 @@ void SharedForkPhases::go_back(std::size_t phase) {
   ups_[phase].clear();
   for (bool moved = true; moved;) {
     moved = false;
-    for (std::size_t c = 0; c < chains_.size(); ++c) {
+    for (const ForkChainId c : chains_.ids()) {
       if (!is_active(phase, c) || state(phase, c).up == 0) continue;
-      const int already = phase > first_phase_[c] ? state(phase - 1, c).up : 0;
+      const std::size_t already = phase > first_phase_[c] ? state(phase - 1, c).up : 0;
       while (place_[c] > std::max(chains_[c].lowest, already) &&
              has_room(c, place_[c] - 1)) {
         move(c, place_[c] - 1);
-        ups_[phase].push_back(chains_[c].nodes[static_cast<std::size_t>(place_[c])]);
+        ups_[phase].push_back(chains_[c].nodes[place_[c]]);
         moved = true;
       }
     }
@@ -205,20 +205,19 @@ void SharedForkPhases::go_back(std::size_t phase) {
 }
 
 // Chains in `set` have started, and those that a started chain follows have ended.
-Bytes SharedForkPhases::least_level(std::uint32_t set,
-                                    std::span<const std::int32_t> bit_of) const {
-  const auto is_started = [&](std::int32_t chain) {
-    return (set >> bit_of[at(chain)] & 1) != 0;
+Bytes SharedForkPhases::least_level(
+    std::uint32_t set, const IdVector<ForkChainId, std::size_t>& bit_of) const {
+  const auto is_started = [&](ForkChainId chain) {
+    return (set >> bit_of[chain] & 1) != 0;
   };
   Bytes level = 0;
-  for (std::size_t c = 0; c < chains_.size(); ++c) {
+  for (const ForkChainId c : chains_.ids()) {
     const Chain& chain = chains_[c];
-    if (chain.has_start && !is_started(static_cast<std::int32_t>(c))) continue;
-    const bool has_ended = chain.parent >= 0 && is_started(chain.parent);
-    level += has_ended ? chain.level.back()
-                       : chain.level[static_cast<std::size_t>(chain.lowest)];
+    if (chain.has_start && !is_started(c)) continue;
+    const bool has_ended = chain.parent != kNoForkChain && is_started(chain.parent);
+    level += has_ended ? chain.level.back() : chain.level[chain.lowest];
   }
-  for (const SharedFork::Shared& datum : shared_) {
+  for (const SharedDatum<ForkChainId>& datum : shared_) {
     if (std::all_of(datum.readers.begin(), datum.readers.end(), is_started)) {
       level -= datum.size;
     }
@@ -228,14 +227,14 @@ Bytes SharedForkPhases::least_level(std::uint32_t set,
 
 std::vector<Bytes> SharedForkPhases::needs_by_set() const {
   const std::size_t number = starts_.size();
-  std::vector<std::int32_t> bit_of(chains_.size(), 0);
+  IdVector<ForkChainId, std::size_t> bit_of(chains_.size(), 0);
   std::vector<std::uint32_t> before(number, 0);  // starts that a start comes after
   for (std::size_t k = 0; k < number; ++k) {
-    bit_of[at(starts_[k])] = static_cast<std::int32_t>(k);
+    bit_of[starts_[k]] = k;
   }
   for (std::size_t k = 0; k < number; ++k) {
-    const std::int32_t parent = chains_[at(starts_[k])].parent;
-    if (parent >= 0) before[at(bit_of[at(parent)])] |= std::uint32_t{1} << k;
+    const ForkChainId parent = chains_[starts_[k]].parent;
+    if (parent != kNoForkChain) before[bit_of[parent]] |= std::uint32_t{1} << k;
   }
   const std::uint32_t all = (std::uint32_t{1} << number) - 1;
   std::vector<Bytes> needs(std::size_t{all} + 1, std::numeric_limits<Bytes>::max());
@@ -244,7 +243,7 @@ std::vector<Bytes> SharedForkPhases::needs_by_set() const {
     const Bytes level = least_level(set, bit_of);
     for (std::size_t k = 0; k < number; ++k) {
       if ((set >> k & 1) != 0 || (before[k] & ~set) != 0) continue;
-      const Bytes hill = level + nodes_[at(chains_[at(starts_[k])].nodes.front())].peak;
+      const Bytes hill = level + nodes_[index(chains_[starts_[k]].nodes.front())].peak;
       needs[set] =
           std::min(needs[set], std::max(hill, needs[set | std::uint32_t{1} << k]));
     }
@@ -252,10 +251,10 @@ std::vector<Bytes> SharedForkPhases::needs_by_set() const {
   return needs;
 }
 
-std::vector<std::int32_t> SharedForkPhases::nodes() const {
-  std::vector<std::int32_t> all;
+std::vector<ForkNodeId> SharedForkPhases::nodes() const {
+  std::vector<ForkNodeId> all;
   for (std::size_t phase = 0; phase < downs_.size(); ++phase) {
-    if (phase > 0) all.push_back(chains_[at(order_[phase - 1])].nodes.front());
+    if (phase > 0) all.push_back(chains_[order_[phase - 1]].nodes.front());
     all.insert(all.end(), downs_[phase].begin(), downs_[phase].end());
     all.insert(all.end(), ups_[phase].rbegin(), ups_[phase].rend());
   }
