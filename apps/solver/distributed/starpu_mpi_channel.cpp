@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <exception>
@@ -23,6 +24,9 @@ namespace {
 // Requests have this tag, data the following ones. Tags of data count up at the asking
 // process: what it receives from another one with a tag is unique.
 constexpr std::int64_t kRequestTag = 0;
+
+// How long after the first process an exception that all have reaches the last one.
+constexpr std::chrono::seconds kUnwinding{5};
 
 void check(int status, const char* what) {
   if (status != 0)
@@ -175,10 +179,20 @@ struct StarpuMpiChannel::State {
 
   ~State() {
     std::unique_lock lock(mutex);
-    idle.wait(lock, [&] { return under_way == 0 && farewells == core->size - 1; });
+    idle.wait(lock, [&] { return is_left(); });
     lock.unlock();
     core->leave(*this);
     StarpuMpi::part(core);
+  }
+
+  // Nothing is under way, and all others have said that they leave.
+  [[nodiscard]] bool is_left() const {
+    return under_way == 0 && farewells == core->size - 1;
+  }
+  /// Whether that comes in time.
+  [[nodiscard]] bool is_left_within(std::chrono::seconds patience) {
+    std::unique_lock lock(mutex);
+    return idle.wait_for(lock, patience, [&] { return is_left(); });
   }
 
   // From the thread of StarPU-MPI.
@@ -338,13 +352,12 @@ void StarpuMpiChannel::StarpuMpi::arrived(void* argument) noexcept {
 StarpuMpiChannel::StarpuMpiChannel(void* communicator, std::function<void()> failed)
     : state_(std::make_unique<State>(communicator, std::move(failed))) {}
 
+// An exception may be that of all processes, which then part as ever; or the others wait
+// for something else, and the job is going to be ended.
 StarpuMpiChannel::~StarpuMpiChannel() {
-  if (std::uncaught_exceptions() > 0) {
-    // The others wait for something else: the job is going to be ended.
-    (void)state_.release();
-    return;
-  }
   tell_all({.kind = DataRequest::Kind::kBye});
+  if (std::uncaught_exceptions() > 0 && !state_->is_left_within(kUnwinding))
+    (void)state_.release();
 }
 
 void StarpuMpiChannel::serve_with(Handler handler) {

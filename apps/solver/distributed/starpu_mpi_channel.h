@@ -23,8 +23,9 @@ class StarpuMpiChannel final : public Channel {
   ///                the program is terminated then
   /// @throws Error while there is one between other processes
   explicit StarpuMpiChannel(void* communicator, std::function<void()> failed = {});
-  /// Collective; says goodbye to the others and waits until they have. Not where an
-  /// exception passes.
+  /// Collective; says goodbye to the others and waits until they have. Where an exception
+  /// passes it waits five seconds: if that is not the exception of all processes, it goes
+  /// without them, and the job has to be ended.
   ~StarpuMpiChannel() override;
 
   void serve_with(Handler handler) override;

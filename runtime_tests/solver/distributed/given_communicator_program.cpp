@@ -1,5 +1,6 @@
 // A program that has started MPI itself, on two halves of its processes: each solves a
-// system of its own, and MPI goes on.
+// system of its own, an exception at all of them destroys a solver, each solves its system
+// once more, and MPI goes on and ends.
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -46,6 +47,22 @@ void solve_on(MPI_Comm half, int which) {
     expect(std::abs(each - 1) <= 1e-10, fmt::format("x is {}", each));
 }
 
+// Every process leaves its solver by an exception, as where a bound is too small.
+void leave_by_exception(MPI_Comm half) {
+  MpiCommunicator communicator(half);
+  std::optional<InputMatrix> matrix;
+  if (communicator.rank() == 0) matrix = make_grid(parse_grid("9x9x9"));
+  const SolverOptions options;
+  bool left = false;
+  try {
+    Solver solver(communicator, std::move(matrix), options);
+    if (!solver.plan(1)) throw Error("the bound is too small");
+  } catch (const Error& error) {
+    left = std::string(error.what()) == "the bound is too small";
+  }
+  expect(left, "the exception that was thrown");
+}
+
 int run(int& argc, char**& argv) {
   int level = 0, rank = 0, status = 0, all = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
@@ -53,6 +70,8 @@ int run(int& argc, char**& argv) {
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   try {
+    solve_on(half, rank % 2);
+    leave_by_exception(half);
     solve_on(half, rank % 2);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
