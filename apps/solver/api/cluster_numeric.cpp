@@ -100,8 +100,9 @@ class ClusterNumeric : public TypedNumeric<T> {
         });
   }
   Bytes substitution_bytes(const FactorInput& input, std::int32_t workers,
-                           std::int32_t nrhs) const override {
-    return ClusterSolve<T>::footprint(input.symbolic, input.tree, site_.distribution,
+                           std::int32_t nrhs,
+                           const FrontDistribution* distribution) const override {
+    return ClusterSolve<T>::footprint(input.symbolic, input.tree, *distribution,
                                       site_.communicator.rank(), workers, nrhs);
   }
 

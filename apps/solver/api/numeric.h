@@ -13,6 +13,7 @@ namespace espalier::solver {
 
 class SectionReader;
 class SectionWriter;
+struct FrontDistribution;
 
 /// A factorisation in either precision; right-hand sides are in double precision. Those
 /// of complex matrices are real and imaginary parts in turn, and A^T stands for the
@@ -71,12 +72,13 @@ class Numeric {
   /// Bytes beside the tree's own, while factorising and while solving.
   /// @param kind  as which the factorisation ends: that of the tree, or what it goes on
   /// as
+  /// @param distribution  of several processes: under which `input` has the tree
   [[nodiscard]] virtual Bytes factor_workspace_bytes(const FactorInput& input,
                                                      FactorKind kind,
                                                      std::int32_t workers) const = 0;
-  [[nodiscard]] virtual Bytes solve_workspace_bytes(const FactorInput& input,
-                                                    FactorKind kind, std::int32_t workers,
-                                                    std::int32_t nrhs) const = 0;
+  [[nodiscard]] virtual Bytes solve_workspace_bytes(
+      const FactorInput& input, FactorKind kind, std::int32_t workers, std::int32_t nrhs,
+      const FrontDistribution* distribution) const = 0;
   [[nodiscard]] virtual Bytes entry_bytes() const = 0;
   /// Real numbers in an entry.
   [[nodiscard]] virtual std::int32_t parts() const = 0;

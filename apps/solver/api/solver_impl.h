@@ -16,15 +16,16 @@
 #include "solver/refine/refine.h"
 #include "solver/refine/singularity.h"
 #include "solver/scaling/value_places.h"
+#include "solver/tree/spill_plan.h"
 
 struct espalier_plan;
 
 namespace espalier::solver {
 
-class NodeOrder;
 class ScaledPermutation;
 class SectionReader;
 
+struct FrontDistribution;
 struct SavedSystem;
 struct SystemFacts;
 struct TreeMapping;
@@ -134,10 +135,17 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void build_together(FactorKind kind);
   void try_other_order_together();
   void list_mappings();
-  void evaluate(TreeMapping&& mapping);
+  /// What this process has under a mapping, and what that takes: both in
+  /// solver_processes.h.
+  struct ProcessPart;
+  struct MappingNeeds;
+  [[nodiscard]] ProcessPart part_under(const TreeMapping& mapping) const;
+  [[nodiscard]] MappingNeeds needs_of(TreeMapping&& mapping) const;
   void foresee_baselines();
-  void take(const TreeMapping& mapping);
-  [[nodiscard]] Bytes matrix_bytes() const;
+  void hold(ProcessPart&& part);
+  void let_go_of_part();
+  void hold_under(const TreeMapping& mapping);
+  [[nodiscard]] Bytes matrix_bytes(const FrontDistribution& distribution) const;
   [[nodiscard]] Bytes matrix_bytes_now() const;
   [[nodiscard]] tl::expected<void, Infeasible> plan_together(std::optional<Bytes> bound);
   [[nodiscard]] Infeasible too_little(Bytes bound, Bytes least) const;
@@ -171,10 +179,10 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
     const Symbolic& symbolic;
     const AssemblyTree& tree;
     FactorKind kind;  ///< as which the factorisation may end
+    NodeOrder order;
+    const FrontDistribution* distribution = nullptr;  ///< null: of one process
   };
-  [[nodiscard]] Grouping at_hand() const {
-    return {analysis_.symbolic, tree_, tree_.kind};
-  }
+  [[nodiscard]] Grouping at_hand() const;
   [[nodiscard]] FactorKind accounted_kind() const;
   [[nodiscard]] MemoryAccount account(const Grouping& of) const;
   [[nodiscard]] Bytes reserve_bytes(const Grouping& of) const;

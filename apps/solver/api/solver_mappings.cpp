@@ -39,14 +39,14 @@ double cost(Seconds seconds, Bytes largest_peak) {
 
 }  // namespace
 
-// Entries here under the mapping at hand, and the list of whose columns are where.
-Bytes Solver::Impl::matrix_bytes() const {
+// Entries here, and the list of whose columns are where.
+Bytes Solver::Impl::matrix_bytes(const FrontDistribution& distribution) const {
   const Processes& all = *processes_;
   const std::size_t values = all.whole.kind == FactorKind::kLu ? 2 : 1;
   const auto entry = static_cast<Bytes>(values * sizeof(double) + sizeof(std::int32_t));
   std::int64_t entries = 0;
   const std::vector<ColumnRange> ranges =
-      column_ranges(analysis_.symbolic, all.whole, all.distribution);
+      column_ranges(analysis_.symbolic, all.whole, distribution);
   for (const ColumnRange& range : ranges)
     if (range.owner == all.communicator.rank())
       entries += all.entries_before[range.end] - all.entries_before[range.begin];
@@ -57,6 +57,7 @@ Bytes Solver::Impl::matrix_bytes() const {
 void Solver::Impl::list_mappings() {
   Processes& all = *processes_;
   all.candidates.clear();
+  let_go_of_part();
   trim_heap();
   memory_.analysis_peak = peak_resident_bytes();
   all.entries_before = entries_before_columns(all.communicator, analysis_.permuted,
@@ -64,34 +65,41 @@ void Solver::Impl::list_mappings() {
   all.sequential_least = least_bound(all.whole.tasks, OrderKind::kLiu);
   for (TreeMapping& mapping : tree_mappings(analysis_.symbolic, all.whole,
                                             all.communicator.size(), options_.workers))
-    evaluate(std::move(mapping));
+    all.candidates.push_back(needs_of(std::move(mapping)));
   foresee_baselines();
   free_memory(all.entries_before);
-  memory_ = all.least_account(&MemoryAccount::needed_out_of_core);
+  memory_ = all.least_candidate(&MemoryAccount::needed_out_of_core).account;
   all.least_out_of_core = memory_.least_out_of_core();
-  memory_ = all.least_account(&MemoryAccount::needed);
+  const Processes::Candidate& least = all.least_candidate(&MemoryAccount::needed);
+  memory_ = least.account;
   all.least = memory_.least();
+  hold_under(least.mapping);
 }
 
-const MemoryAccount& Solver::Impl::Processes::least_account(
+const Solver::Impl::MappingNeeds& Solver::Impl::Processes::least_candidate(
     Bytes (MemoryAccount::*needed)() const) const {
-  const auto needs = [needed](const Candidate& each) { return (each.account.*needed)(); };
-  return std::ranges::min_element(candidates, {}, needs)->account;
+  return *std::ranges::min_element(candidates, {}, [needed](const Candidate& each) {
+    return (each.account.*needed)();
+  });
 }
 
-void Solver::Impl::evaluate(TreeMapping&& mapping) {
-  Processes& all = *processes_;
-  take(mapping);
-  Processes::Candidate candidate{std::move(mapping)};
-  candidate.seconds =
-      all.communicator.largest(estimated_seconds(tree_, all.received, options_.workers));
-  candidate.largest_peak = all.communicator.largest(all.predicted_peak);
-  candidate.account = account({analysis_.symbolic, tree_, accounted_kind()});
-  candidate.account.analysis_peak = memory_.analysis_peak;
-  candidate.account.reserve +=
-      kReservePerPeer * all.communicator.size() + reserve_of_nodes(tree_);
-  candidate.account.baseline = matrix_bytes();  // and what foresee_baselines() adds
-  all.candidates.push_back(std::move(candidate));
+// Lists of owners, block by block, and trees of thousands of shared fronts are megabytes
+// that another mapping has not: the heap says what they are.
+Solver::Impl::MappingNeeds Solver::Impl::needs_of(TreeMapping&& mapping) const {
+  Communicator& communicator = processes_->communicator;
+  const Bytes heap = heap_bytes();
+  const ProcessPart part = part_under(mapping);
+  MappingNeeds needs{.mapping = std::move(mapping),
+                     .held = heap_bytes() - heap + matrix_bytes(part.distribution),
+                     .account = account({analysis_.symbolic, part.tree, accounted_kind(),
+                                         NodeOrder(part.witness), &part.distribution})};
+  needs.seconds =
+      communicator.largest(estimated_seconds(part.tree, part.received, options_.workers));
+  needs.largest_peak = communicator.largest(needs.account.tree_least);
+  needs.account.analysis_peak = memory_.analysis_peak;
+  needs.account.reserve +=
+      kReservePerPeer * communicator.size() + reserve_of_nodes(part.tree);
+  return needs;
 }
 
 // What the matrix takes here as it is.
@@ -104,32 +112,54 @@ Bytes Solver::Impl::matrix_bytes_now() const {
          bytes(lower.column_start);
 }
 
-// What will be resident before the first front: all that is now, but for the matrix and
-// the starts of its columns, which then take the place of `entries_before`.
+// What will be resident before the first front: all that is now, while no mapping is at
+// hand, but for the matrix and the starts of its columns, which then take the place of
+// `entries_before`.
 void Solver::Impl::foresee_baselines() {
   trim_heap();
   Processes& all = *processes_;
   const Bytes beside = resident_bytes() - matrix_bytes_now();
   for (Processes::Candidate& candidate : all.candidates) {
     MemoryAccount& account = candidate.account;
-    account.baseline += beside;
+    account.baseline = beside + candidate.held;
     account.elsewhere = all.communicator.largest(account.needed());
     account.elsewhere_out_of_core =
         all.communicator.largest(account.needed_out_of_core());
   }
 }
 
-void Solver::Impl::take(const TreeMapping& mapping) {
+Solver::Impl::ProcessPart Solver::Impl::part_under(const TreeMapping& mapping) const {
+  const Processes& all = *processes_;
+  ProcessPart part{
+      .distribution = distribute_fronts(analysis_.symbolic, all.whole,
+                                        all.communicator.size(), mapping.group),
+      .witness = mapping.witness};
+  part.tree = part_of(analysis_.symbolic, all.whole, part.distribution,
+                      all.communicator.rank(), &part.received);
+  part.tree.kind = tree_.kind;
+  return part;
+}
+
+void Solver::Impl::hold(ProcessPart&& part) {
   Processes& all = *processes_;
-  const std::int32_t rank = all.communicator.rank();
-  all.distribution = distribute_fronts(analysis_.symbolic, all.whole,
-                                       all.communicator.size(), mapping.group);
-  all.witness = mapping.witness;
-  all.received = {};
-  const FactorKind kind = tree_.kind;
-  tree_ = part_of(analysis_.symbolic, all.whole, all.distribution, rank, &all.received);
-  tree_.kind = kind;
+  all.distribution = std::move(part.distribution);
+  all.witness = std::move(part.witness);
+  tree_ = std::move(part.tree);
   all.predicted_peak = least_bound(tree_.tasks, node_order());
+}
+
+void Solver::Impl::let_go_of_part() {
+  const FactorKind kind = tree_.kind;
+  processes_->distribution = {};
+  processes_->witness = {};
+  tree_ = {};
+  tree_.kind = kind;
+}
+
+// Two of them are not here at once.
+void Solver::Impl::hold_under(const TreeMapping& mapping) {
+  let_go_of_part();
+  hold(part_under(mapping));
 }
 
 // Baselines are foreseen here: a mapping that would just fit is the last resort.

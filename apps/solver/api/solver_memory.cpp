@@ -70,12 +70,13 @@ FactorKind Solver::Impl::accounted_kind() const {
 // before them is for measure() to find out.
 MemoryAccount Solver::Impl::account(const Grouping& of) const {
   MemoryAccount needs{.reserve = reserve_bytes(of),
-                      .tree_least = least_bound(of.tree.tasks, node_order()),
+                      .tree_least = least_bound(of.tree.tasks, of.order),
                       .solve = solve_bytes(of, 1)};
   if (!spills()) return needs;
   AssemblyTree spilled = of.tree;
-  needs.tree_least_out_of_core = spill_everything(of.symbolic, spilled, node_order());
-  needs.solve_out_of_core = solve_bytes({of.symbolic, spilled, of.kind}, 1);
+  needs.tree_least_out_of_core = spill_everything(of.symbolic, spilled, of.order);
+  needs.solve_out_of_core =
+      solve_bytes({of.symbolic, spilled, of.kind, of.order, of.distribution}, 1);
   needs.reserve += options_.workers *
                    PageBuffer::footprint(scratch_bytes(of.symbolic, spilled, of.kind));
   return needs;
@@ -116,7 +117,8 @@ Bytes Solver::Impl::bare_solve_bytes(const Grouping& of, std::int32_t nrhs) cons
   return checked_add(
       checked_add(resident, largest),
       checked_add(checked_add(vectors, mapping_bytes(of.symbolic)),
-                  numeric_->solve_workspace_bytes(input(of), of.kind, workers(), nrhs)));
+                  numeric_->solve_workspace_bytes(input(of), of.kind, workers(), nrhs,
+                                                  of.distribution)));
 }
 
 // What maps vectors to the given system: scale factors, the system of each unknown, and

@@ -94,7 +94,8 @@ void Solver::Impl::try_other_order() {
   const OrderingKind other = *next.seconds.ordering_taken;
   const FactorKind kind = tree_.kind;
   AssemblyTree tree = build_assembly_tree(next.symbolic, assembly_options(kind));
-  const MemoryAccount there = account({next.symbolic, tree, accounted_kind()});
+  const MemoryAccount there =
+      account({next.symbolic, tree, accounted_kind(), node_order()});
   const Bytes more = least_inside(there) - least_inside(memory_);
   const bool better = more < 0 && !(whole_ && !is_small(next.symbolic, kind));
   if (better) {

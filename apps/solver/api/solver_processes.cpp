@@ -152,7 +152,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
         too_little(*bound, spills() ? all.least_out_of_core : all.least));
   release_plan();
   file_.reset();
-  take(chosen->mapping);
+  hold_under(chosen->mapping);
   memory_ = chosen->account;
   std::vector<ColumnRange> columns =
       column_ranges(analysis_.symbolic, all.whole, all.distribution);
@@ -220,6 +220,11 @@ std::int32_t Solver::Impl::agree(std::int32_t value) const {
 
 NodeOrder Solver::Impl::node_order() const {
   return processes_ ? NodeOrder(processes_->witness) : NodeOrder(options_.order);
+}
+
+Solver::Impl::Grouping Solver::Impl::at_hand() const {
+  return {analysis_.symbolic, tree_, tree_.kind, node_order(),
+          processes_ ? &processes_->distribution : nullptr};
 }
 
 // Of several processes each has a file of its own: where one cannot, none goes on.

@@ -13,23 +13,31 @@
 
 namespace espalier::solver {
 
+struct Solver::Impl::ProcessPart {
+  FrontDistribution distribution = {};
+  std::vector<TaskId> witness = {};
+  AssemblyTree tree = {};
+  Traffic received = {};
+};
+
+struct Solver::Impl::MappingNeeds {
+  TreeMapping mapping;
+  Bytes held = 0;              ///< by part and matrix here, once they are there
+  MemoryAccount account = {};  ///< of this process; what is `elsewhere` is of all
+  Seconds seconds = 0;         ///< about: of the process that takes longest
+  Bytes largest_peak = 0;      ///< of fronts, of the process that needs most
+};
+
 struct Solver::Impl::Processes {
-  /// A way to map the tree, and what it needs.
-  struct Candidate {
-    TreeMapping mapping;
-    MemoryAccount account = {};  ///< of this process; what is `elsewhere` is of all
-    Seconds seconds = 0;         ///< about: of the process that takes longest
-    Bytes largest_peak = 0;      ///< of fronts, of the process that needs most
-  };
+  using Candidate = MappingNeeds;
 
   explicit Processes(Communicator& processes) : communicator(processes) {}
 
   /// Of those that fit, in core or else out of core, the one of least cost. Null: none.
   [[nodiscard]] const Candidate* choose(std::optional<Bytes> bound, bool spills) const;
 
-  /// Of the candidate that needs least.
-  [[nodiscard]] const MemoryAccount& least_account(Bytes (MemoryAccount::*needed)()
-                                                       const) const;
+  [[nodiscard]] const Candidate& least_candidate(Bytes (MemoryAccount::*needed)()
+                                                     const) const;
 
   Communicator& communicator;
   std::unique_ptr<Channel> channel;
@@ -37,10 +45,9 @@ struct Solver::Impl::Processes {
   std::vector<Candidate> candidates;
   Bytes least = 0, least_out_of_core = 0, sequential_least = 0;
 
-  // Under the mapping at hand.
+  // Of the mapping at hand; its tree is the solver's.
   FrontDistribution distribution;
   std::vector<TaskId> witness;
-  Traffic received;
   Bytes predicted_peak = 0;
 
   /// Where the matrix is; empty: at process 0, as it was analysed.

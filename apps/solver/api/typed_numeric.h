@@ -129,8 +129,9 @@ class TypedNumeric : public Numeric {
     return workspace_bytes<T>(input, kind, workers);
   }
   Bytes solve_workspace_bytes(const FactorInput& input, FactorKind kind,
-                              std::int32_t workers, std::int32_t nrhs) const override {
-    return checked_add(substitution_bytes(input, workers, nrhs),
+                              std::int32_t workers, std::int32_t nrhs,
+                              const FrontDistribution* distribution) const override {
+    return checked_add(substitution_bytes(input, workers, nrhs, distribution),
                        SolveVectors<T>::bytes(input.symbolic.size, kind, nrhs));
   }
   Bytes entry_bytes() const override { return sizeof(T); }
@@ -159,9 +160,9 @@ class TypedNumeric : public Numeric {
   virtual void save_parts(const FactorView<T>& /*view*/, SectionWriter& /*file*/) const {}
   virtual void load_parts(const Symbolic& /*symbolic*/, const AssemblyTree& /*tree*/,
                           SectionReader& /*file*/, Factor<T>& /*factor*/) const {}
-  [[nodiscard]] virtual Bytes substitution_bytes(const FactorInput& input,
-                                                 std::int32_t workers,
-                                                 std::int32_t nrhs) const {
+  [[nodiscard]] virtual Bytes substitution_bytes(
+      const FactorInput& input, std::int32_t workers, std::int32_t nrhs,
+      const FrontDistribution* /*distribution*/) const {
     return TreeSolve<T>::footprint(input.symbolic, input.tree, workers, nrhs);
   }
 

@@ -40,6 +40,9 @@ class Assignment {
   // The block columns of a shared node; its children's have been given.
   void give(std::int32_t node) {
     const std::int32_t front = tree_.nodes[node].last_front;
+    distribution_.owner[node].reserve(
+        static_cast<std::size_t>(tree_.panel(symbolic_, front).blocks() +
+                                 tree_.contribution(symbolic_, front).blocks()));
     std::vector<double> load = kept_;
     deal_out(node, tree_.panel(symbolic_, front), load, kept_);
     load = kept_;

@@ -26,6 +26,11 @@ ResidentSet resident_set() {
 Bytes resident_bytes() { return told(process_memory().vm_rss, "VmRSS"); }
 Bytes peak_resident_bytes() { return told(process_memory().vm_hwm, "VmHWM"); }
 
+Bytes heap_bytes() {
+  const struct mallinfo2 heap = mallinfo2();
+  return static_cast<Bytes>(heap.uordblks + heap.hblkhd);
+}
+
 bool reset_peak_resident() {
   std::ofstream clear("/proc/self/clear_refs");
   clear << "5" << std::flush;

@@ -14,6 +14,9 @@ struct ResidentSet {
 };
 [[nodiscard]] ResidentSet resident_set();
 
+/// Bytes that the heap has given out and not taken back, with what it keeps for each.
+[[nodiscard]] Bytes heap_bytes();
+
 /// Makes VmHWM start over from the present resident set. @return whether it could be done
 bool reset_peak_resident();
 
