@@ -98,6 +98,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise(
   if (measures)
     factor_growth_ = std::max<Bytes>(0, peak_resident_bytes() - memory_.baseline);
   if (!reset) peak_resident_ = 0;
+  if (processes_) trim_heap();  // of tasks and messages, which solving has none of
   if (!run)
     return tl::make_unexpected(
         NotPositiveDefinite{analysis_.symbolic.permutation[run.error().column]});
