@@ -127,9 +127,6 @@ ExitStatus interrupted(const Reached& reached) {
 }
 
 Ending run_model(AdjointOptions& options, MakeModel make) {
-#ifdef ESPALIER_WITH_MPI
-  if (Cluster::launched_processes() > 1) return adjoint_on_cluster(options, make);
-#endif
   check(options);
   if (options.remote_slots)
     throw Refused(fmt::format("--remote-slots {}: needs a second process (mpirun -n 2)",
@@ -198,14 +195,23 @@ Command add_adjoint(CLI::App& program) {
       "ice-sheet",
       "Shallow ice with implicit steps, by the initial thickness and the rate factor");
   add_adjoint_options(*ice_app, *ice, "64x64", 100);
-  return {app, [water, ice, ice_app, water_app]() -> Ending {
-            for (const auto& [options, model] :
-                 {std::pair(water, water_app), std::pair(ice, ice_app)})
-              options->workers_given = model->count("--workers") > 0;
-            solver::keep_heap_small();
-            return ice_app->parsed() ? run_model(*ice, ice_sheet)
-                                     : run_model(*water, shallow_water);
-          }};
+  // The one that was named, by `run`.
+  const auto with_model = [water, ice, ice_app, water_app](const auto& run) -> Ending {
+    for (const auto& [options, model] :
+         {std::pair(water, water_app), std::pair(ice, ice_app)})
+      options->workers_given = model->count("--workers") > 0;
+    solver::keep_heap_small();
+    return ice_app->parsed() ? run(*ice, ice_sheet) : run(*water, shallow_water);
+  };
+  Command command{app, [with_model] { return with_model(run_model); }};
+#ifdef ESPALIER_WITH_MPI
+  command.run_together = [with_model](const Suggest& suggest) {
+    return with_model([&](AdjointOptions& options, MakeModel make) {
+      return adjoint_on_cluster(options, make, suggest);
+    });
+  };
+#endif
+  return command;
 }
 
 }  // namespace espalier::cli

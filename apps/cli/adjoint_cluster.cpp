@@ -35,9 +35,9 @@ std::string identity(const AdjointOptions& options) {
 }
 
 // In a catch block of the channel's thread: the other process waits for this one.
-void end_the_job(Cluster& cluster) noexcept {
+void end_the_job(Cluster& cluster, const Suggest& suggest) noexcept {
   const Failure failure = current_failure();
-  cluster.fail(failure.status, failure.message);
+  cluster.fail(failure.status, last_words(failure, suggest));
 }
 
 // What process 0 asks process 1 for.
@@ -49,15 +49,15 @@ struct Loan {
 
 class Borrowed final : public AdjointPartner {
  public:
-  Borrowed(Cluster& cluster, const AdjointOptions& options)
-      : cluster_(cluster), options_(options) {}
+  Borrowed(Cluster& cluster, const AdjointOptions& options, const Suggest& suggest)
+      : cluster_(cluster), options_(options), suggest_(suggest) {}
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
 
   void start(AdjointJob& job) override {
     const solver::Awake awake(job.runtime());
-    channel_ = std::make_unique<StarpuMpiChannel>(cluster_.data_communicator(),
-                                                  [this] { end_the_job(cluster_); });
+    channel_ = std::make_unique<StarpuMpiChannel>(
+        cluster_.data_communicator(), [this] { end_the_job(cluster_, suggest_); });
     cluster_.barrier();
     job.measure_again(kMessages);
   }
@@ -89,18 +89,19 @@ class Borrowed final : public AdjointPartner {
  private:
   Cluster& cluster_;
   const AdjointOptions& options_;
+  const Suggest& suggest_;
   std::unique_ptr<StarpuMpiChannel> channel_;
   std::unique_ptr<training::PartnerStore> store_;
 };
 
 // The calls of Borrowed, from the other side.
-void lend(Cluster& cluster, const AdjointOptions& options) {
+void lend(Cluster& cluster, const AdjointOptions& options, const Suggest& suggest) {
   const solver::Runtime runtime(
       {.workers = 1, .scheduler = options.job.runtime.scheduler});
   std::optional<training::LentSlots> slots;  // later than the channel ends
   const solver::Awake awake(runtime);
   StarpuMpiChannel channel(cluster.data_communicator(),
-                           [&cluster] { end_the_job(cluster); });
+                           [&] { end_the_job(cluster, suggest); });
   cluster.barrier();
   const solver::ProcessAccount account =
       solver::measure_process(checked_add(solver::runtime_reserve(1), kMessages));
@@ -109,10 +110,15 @@ void lend(Cluster& cluster, const AdjointOptions& options) {
   cluster.broadcast(std::as_writable_bytes(std::span(&loan, 1)));
   if (loan.bound >= 0) {
     if (account.needed(0) > loan.bound)
-      cluster.fail(kNo, fmt::format("--memory {}: this process, which lends slots, needs "
-                                    "{} ({} bytes) without any",
-                                    format_size(loan.bound),
-                                    format_size(account.least(0)), account.least(0)));
+      cluster.fail(
+          kNo,
+          last_words({kNo,
+                      fmt::format("--memory {}: this process, which lends slots, needs "
+                                  "{} ({} bytes) without any",
+                                  format_size(loan.bound), format_size(account.least(0)),
+                                  account.least(0)),
+                      raise_memory(account.least(0))},
+                     suggest));
     // A page is what rounding up can take.
     const Bytes left = account.left(loan.bound) - PageBuffer::footprint(1);
     loan.slots = std::clamp<std::int64_t>(left / loan.state_bytes, 0, loan.slots);
@@ -126,18 +132,15 @@ void lend(Cluster& cluster, const AdjointOptions& options) {
 }
 
 Ending run_on(Cluster& cluster, AdjointOptions& options, MakeModel make,
-              std::optional<AdjointJob>& job, std::optional<Borrowed>& partner) {
-  if (cluster.size() != 2)
-    throw InvalidInput(fmt::format(
-        "adjoint on {} processes: one, or two, of which the second lends its memory",
-        cluster.size()));
+              std::optional<AdjointJob>& job, std::optional<Borrowed>& partner,
+              const Suggest& suggest) {
   check(options);
   Ending ending = kDone;
   if (cluster.rank() == 0) {
     if (!options.workers_given) options.job.runtime.workers = solver::default_workers();
-    ending = run_adjoint(options, make, job, &partner.emplace(cluster, options));
+    ending = run_adjoint(options, make, job, &partner.emplace(cluster, options, suggest));
   } else {
-    lend(cluster, options);
+    lend(cluster, options, suggest);
   }
   ending.status = static_cast<ExitStatus>(cluster.largest(std::int64_t{ending.status}));
   return ending;
@@ -145,8 +148,15 @@ Ending run_on(Cluster& cluster, AdjointOptions& options, MakeModel make,
 
 }  // namespace
 
-Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make) {
+Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make,
+                          const Suggest& suggest) {
   // Before the processes know each other, so that one of them says it.
+  if (const int processes = Cluster::launched_processes(); processes != 2)
+    throw Refused(
+        fmt::format(
+            "adjoint on {} processes: one, or two, of which the second lends its memory",
+            processes),
+        {.processes = 2});
   if (options.on_disk())
     throw Refused("--out-of-core: not on several processes",
                   {.edits = {{Edit::Kind::kDrop, "--out-of-core"},
@@ -159,10 +169,10 @@ Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make) {
   std::optional<AdjointJob> job;
   std::optional<Borrowed> partner;
   try {
-    return run_on(cluster, options, make, job, partner);
+    return run_on(cluster, options, make, job, partner, suggest);
   } catch (...) {
     const Failure failure = current_failure();
-    cluster.fail(failure.status, failure.message);
+    cluster.fail(failure.status, last_words(failure, suggest));
   }
 }
 

@@ -37,6 +37,7 @@ class AdjointPartner {
                                  AdjointPartner* partner);
 
 /// The same on the two processes of a job of MPI: rank 0 computes, rank 1 lends.
-[[nodiscard]] Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make);
+[[nodiscard]] Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make,
+                                        const Suggest& suggest);
 
 }  // namespace espalier::cli

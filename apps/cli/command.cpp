@@ -54,4 +54,11 @@ Failure current_failure() {
   }
 }
 
+std::string last_words(const Failure& failure, const Suggest& suggest) {
+  std::string text = failure.message;
+  const std::string line = suggest(failure.remedy);
+  if (!line.empty()) text += '\n' + line.substr(0, line.size() - 1);
+  return text;
+}
+
 }  // namespace espalier::cli

@@ -26,6 +26,9 @@ struct Ending {
       : status(ended), remedy(std::move(what_works)) {}
 };
 
+/// The line of the command that works, with its line end; empty: none is known.
+using Suggest = std::function<std::string(const Remedy& remedy)>;
+
 /// A subcommand as main() needs it. After a successful parse that named `app`, `check` is
 /// called, then `run`. They may throw: InvalidInput and OverflowError end as kBadInput,
 /// the rest as kInternal.
@@ -36,6 +39,10 @@ struct Command {
   /// What the options tell without their files. Throws Refused; also called to find out
   /// whether a command that is to be suggested would pass.
   std::function<void()> check = [] {};
+  /// In the place of `run`, by each of several processes that a launcher started; null:
+  /// each does the same by itself. What ends the job there ends with the command that
+  /// works.
+  std::function<Ending(const Suggest& suggest)> run_together = {};
 };
 
 /// How the exception that is being handled ends the program, and what it says. Only in a
@@ -46,6 +53,8 @@ struct Failure {
   Remedy remedy = {};
 };
 [[nodiscard]] Failure current_failure();
+/// What the process says that ends the job of all by it.
+[[nodiscard]] std::string last_words(const Failure& failure, const Suggest& suggest);
 
 // One per file of the same name. Options live as long as the returned `run`.
 [[nodiscard]] Command add_solve(CLI::App& program);

@@ -45,6 +45,15 @@ void say(std::string_view message) {
     std::fputs(fmt::format("espalier: {}\n", printable(message, true)).c_str(), stderr);
 }
 
+// Processes of the job that this one belongs to; 0: nobody started one.
+int launched_processes() {
+#ifdef ESPALIER_WITH_MPI
+  return launch().processes;
+#else
+  return 0;
+#endif
+}
+
 // What ends the program. A launcher ends the job with the first process that fails, and
 // the one that speaks may not have come so far: the others wait to be ended with it.
 void complain(std::string_view message) {
@@ -116,24 +125,30 @@ struct Program {
 struct Suggestion {
   Words words;
   std::string directory;  // to be made before; empty: none
+  std::string unset;      // of the environment; empty: nothing
+  int processes = 0;      // that a launcher starts; 0: none
 };
 
 // The words with one mistake after the other mended; nothing where that does not succeed.
-std::optional<Suggestion> mended(Words words, Remedy remedy) {
+std::optional<Suggestion> mended(const Words& refused, Remedy remedy) {
   constexpr int kMostMistakes = 10;
+  Suggestion works{refused, "", "", launched_processes()};
   for (int mistake = 0; mistake <= kMostMistakes; ++mistake) {
     if (remedy.empty()) return std::nullopt;
     Program program;
-    words = edited(program.app, words, remedy);
-    if (!remedy.make_directory.empty()) return Suggestion{words, remedy.make_directory};
+    works.words = edited(program.app, works.words, remedy);
+    works.directory = remedy.make_directory;
+    if (!remedy.unset.empty()) works.unset = remedy.unset;
+    if (remedy.processes > 0) works.processes = remedy.processes;
+    if (!works.directory.empty()) return works;
     try {
-      if (const Command* command = program.parse(words)) command->check();
-      return Suggestion{words, ""};
+      if (const Command* command = program.parse(works.words)) command->check();
+      return works;
     } catch (const CLI::ParseError& error) {
-      if (error.get_exit_code() == 0) return Suggestion{words, ""};  // --help
-      remedy = remedy_of(error, program.app, words);
-    } catch (const Refused& refused) {
-      remedy = refused.remedy();
+      if (error.get_exit_code() == 0) return works;  // --help
+      remedy = remedy_of(error, program.app, works.words);
+    } catch (const Refused& next) {
+      remedy = next.remedy();
     } catch (const Error&) {
       return std::nullopt;
     }
@@ -141,20 +156,21 @@ std::optional<Suggestion> mended(Words words, Remedy remedy) {
   return std::nullopt;
 }
 
-// A line to be pasted.
-void suggest(const Words& refused, const Remedy& remedy) {
-  if (!speaks()) return;
+// A line to be pasted, or none.
+std::string line_that_works(const Words& refused, const Remedy& remedy) {
   const std::optional<Suggestion> works = mended(refused, remedy);
-  if (!works) return;
-  std::string line;
+  if (!works) return "";
+  std::string line = "  ";
   if (!works->directory.empty())
-    line = fmt::format("mkdir -p {} && ",
-                       quoted(std::vector<std::string>{works->directory}));
-#ifdef ESPALIER_WITH_MPI
-  if (const int processes = launch().processes; processes > 1)
-    line += fmt::format("mpirun -n {} ", processes);
-#endif
-  std::fputs(fmt::format("  {}{}\n", line, quoted(works->words)).c_str(), stderr);
+    line += fmt::format("mkdir -p {} && ",
+                        quoted(std::vector<std::string>{works->directory}));
+  if (!works->unset.empty()) line += fmt::format("env -u {} ", works->unset);
+  if (works->processes > 1) line += fmt::format("mpirun -n {} ", works->processes);
+  return line + quoted(works->words) + '\n';
+}
+
+void suggest(const Words& refused, const Remedy& remedy) {
+  if (speaks()) std::fputs(line_that_works(refused, remedy).c_str(), stderr);
 }
 
 // The launcher ends the job with the first process whose answer is no: not before the one
@@ -165,10 +181,19 @@ int end(const Words& words, ExitStatus status, const Remedy& remedy) {
   return status;
 }
 
+Ending run_together(const Command& command, const Words& words) {
+#ifdef ESPALIER_WITH_MPI
+  static_cast<void>(refusing({.unset = "ESPALIER_CLUSTER_TIMEOUT"}, cluster_timeout));
+#endif
+  return command.run_together(
+      [&words](const Remedy& remedy) { return line_that_works(words, remedy); });
+}
+
 int run(const Command& command, const Words& words) {
   try {
     command.check();
-    const Ending ending = command.run();
+    const bool together = command.run_together && launched_processes() > 1;
+    const Ending ending = together ? run_together(command, words) : command.run();
     return end(words, ending.status, ending.remedy);
   } catch (...) {
     const Failure failure = current_failure();

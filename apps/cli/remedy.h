@@ -25,9 +25,13 @@ struct Edit {
 
 /// What makes a command that was refused work; empty: nothing is known to.
 struct Remedy {
-  std::vector<Edit> edits;
+  std::vector<Edit> edits = {};
   std::string make_directory = {};  ///< to be there before; empty: none
-  [[nodiscard]] bool empty() const { return edits.empty() && make_directory.empty(); }
+  std::string unset = {};           ///< of the environment, for mpirun; empty: nothing
+  int processes = 0;                ///< that mpirun starts; 0: as many as now
+  [[nodiscard]] bool empty() const {
+    return edits.empty() && make_directory.empty() && unset.empty() && processes == 0;
+  }
 };
 
 [[nodiscard]] Remedy set_option(std::string option, std::string value);

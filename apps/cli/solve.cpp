@@ -120,27 +120,34 @@ Command add_solve(CLI::App& program) {
       "then each process's.\n" +
       app->get_footer());
 #endif
-  return {app,
-          [options, app]() -> Ending {
-            options->workers_given = app->count("--workers") > 0;
-            solver::keep_heap_small();
+  const auto begin = [options, app] {
+    options->workers_given = app->count("--workers") > 0;
+    solver::keep_heap_small();
+  };
+  Command command{app,
+                  [options, begin]() -> Ending {
+                    begin();
+                    return options->factor.empty() ? solve_matrix(*options)
+                                                   : Ending(solve_saved(*options));
+                  },
+                  true,
+                  [options] {
 #ifdef ESPALIER_WITH_MPI
-            if (Cluster::launched_processes() > 1) return solve_on_cluster(*options);
+                    // Files are for the processes, which know each other, to complain of.
+                    if (Cluster::launched_processes() > 1) {
+                      check_for_cluster(*options);
+                      return check_combinations(*options);
+                    }
 #endif
-            return options->factor.empty() ? solve_matrix(*options)
-                                           : Ending(solve_saved(*options));
-          },
-          true,
-          [options] {
+                    check(*options);
+                  }};
 #ifdef ESPALIER_WITH_MPI
-            // Files are for the processes, which know each other, to complain of.
-            if (Cluster::launched_processes() > 1) {
-              check_for_cluster(*options);
-              return check_combinations(*options);
-            }
+  command.run_together = [options, begin](const Suggest& suggest) {
+    begin();
+    return solve_on_cluster(*options, suggest);
+  };
 #endif
-            check(*options);
-          }};
+  return command;
 }
 
 }  // namespace espalier::cli

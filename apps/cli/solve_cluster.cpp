@@ -266,7 +266,7 @@ void check_for_cluster(const SolveOptions& options) {
                     drop_option(option));
 }
 
-Ending solve_on_cluster(SolveOptions& options) {
+Ending solve_on_cluster(SolveOptions& options, const Suggest& suggest) {
   int argc = 0;
   char** argv = nullptr;
   Cluster cluster(argc, argv, identity(options));
@@ -276,7 +276,7 @@ Ending solve_on_cluster(SolveOptions& options) {
     return run_on(cluster, options, solver, loaded);
   } catch (...) {
     const Failure failure = current_failure();
-    cluster.fail(failure.status, failure.message);
+    cluster.fail(failure.status, last_words(failure, suggest));
   }
 }
 

@@ -53,6 +53,6 @@ void check_for_cluster(const SolveOptions& options);
 
 /// The whole of `espalier solve` on the processes that an MPI launcher started; does not
 /// return where the job fails. @throws nothing of the work's own
-[[nodiscard]] Ending solve_on_cluster(SolveOptions& options);
+[[nodiscard]] Ending solve_on_cluster(SolveOptions& options, const Suggest& suggest);
 
 }  // namespace espalier::cli

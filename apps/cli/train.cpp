@@ -140,9 +140,6 @@ Ending run_alone(TrainCommand& command) {
 }
 
 Ending run_train(TrainCommand& command) {
-#ifdef ESPALIER_WITH_MPI
-  if (Cluster::launched_processes() > 1) return train_on_cluster(command);
-#endif
   const bool shared = command.micro_batches > 1 || command.stages || command.tensor > 1 ||
                       !command.stages_out.empty();
   return shared ? train_shared(command, {}) : run_alone(command);
@@ -258,17 +255,24 @@ Command add_train(CLI::App& program) {
                   "espalier, or a policy of StarPU's own")
       ->capture_default_str();
   add_json(*app, command->json);
-  return {app,
-          [command, threads]() -> Ending {
-            solver::keep_heap_small();
-            return run_train(*command);
-          },
-          false,
-          [command, threads] {
-            command->threads_given = threads->count() > 0;
-            choose_threads(*command);
-            check(*command);
-          }};
+  Command result{app,
+                 [command]() -> Ending {
+                   solver::keep_heap_small();
+                   return run_train(*command);
+                 },
+                 false,
+                 [command, threads] {
+                   command->threads_given = threads->count() > 0;
+                   choose_threads(*command);
+                   check(*command);
+                 }};
+#ifdef ESPALIER_WITH_MPI
+  result.run_together = [command](const Suggest& suggest) {
+    solver::keep_heap_small();
+    return train_on_cluster(*command, suggest);
+  };
+#endif
+  return result;
 }
 
 }  // namespace espalier::cli

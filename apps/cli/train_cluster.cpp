@@ -31,16 +31,16 @@ std::string identity(const TrainCommand& command) {
       static_cast<int>(command.zero), command.tensor);
 }
 
-Ending run_on(Cluster& cluster, TrainCommand& command) {
+Ending run_on(Cluster& cluster, TrainCommand& command, const Suggest& suggest) {
   choose_threads(command);  // the processes have divided the cores
   if (!command.memory.source.empty())
     command.memory.size = cluster.smallest_share(command.memory.size);
   check(command);
   const solver::Runtime runtime(command.job.runtime);
   const solver::Awake awake(runtime);
-  solver::StarpuMpiChannel channel(cluster.data_communicator(), [&cluster] {
+  solver::StarpuMpiChannel channel(cluster.data_communicator(), [&cluster, &suggest] {
     const Failure failure = current_failure();
-    cluster.fail(failure.status, failure.message);
+    cluster.fail(failure.status, last_words(failure, suggest));
   });
   training::Exchange exchange(channel);
   TrainingPeers peers{
@@ -56,15 +56,15 @@ Ending run_on(Cluster& cluster, TrainCommand& command) {
 
 }  // namespace
 
-Ending train_on_cluster(TrainCommand& command) {
+Ending train_on_cluster(TrainCommand& command, const Suggest& suggest) {
   int argc = 0;
   char** argv = nullptr;
   Cluster cluster(argc, argv, identity(command));
   try {
-    return run_on(cluster, command);
+    return run_on(cluster, command, suggest);
   } catch (...) {
     const Failure failure = current_failure();
-    cluster.fail(failure.status, failure.message);
+    cluster.fail(failure.status, last_words(failure, suggest));
   }
 }
 

@@ -26,7 +26,7 @@ struct TrainingPeers {
 [[nodiscard]] Ending train_shared(TrainCommand& command, const TrainingPeers& peers);
 
 /// The same on the processes of a job of MPI.
-[[nodiscard]] Ending train_on_cluster(TrainCommand& command);
+[[nodiscard]] Ending train_on_cluster(TrainCommand& command, const Suggest& suggest);
 
 /// What is known of a run that has ended well, by process.
 struct SharedRun {

@@ -7,8 +7,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "cli/program.h"
+#ifdef ESPALIER
+#include "cli/cluster_processes.h"
+#endif
 
 namespace espalier::cli_test {
 namespace {
@@ -21,8 +25,11 @@ struct ShellOutcome {
 ShellOutcome run_in_shell(const std::string& command) {
   ShellOutcome outcome{-1, ""};
   // The refused command was called "espalier", and so is the one that works.
-  const std::string place = std::filesystem::path(ESPALIER_PROGRAM).parent_path();
-  const std::string line = "PATH='" + place + "':$PATH; ( " + command + " ) 2>&1";
+  std::string places = std::filesystem::path(ESPALIER_PROGRAM).parent_path();
+#ifdef ESPALIER
+  places += ":" + std::filesystem::path(ESPALIER).parent_path().string();
+#endif
+  const std::string line = "PATH='" + places + "':$PATH; ( " + command + " ) 2>&1";
   FILE* const pipe = popen(line.c_str(), "r");
   if (pipe == nullptr) return outcome;
   char buffer[4096];
@@ -58,6 +65,16 @@ std::string last_line(const std::string& text) {
   const std::string line =
       begin == std::string::npos ? "" : text.substr(begin + 1, end - begin);
   return line.starts_with("  ") ? line.substr(2) : "";
+}
+
+// The last one that is a command of ours.
+[[maybe_unused]] std::string last_command(const std::string& text) {
+  std::istringstream lines(text);
+  std::string command;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("  ") && line.find("espalier ") != std::string::npos)
+      command = line.substr(2);
+  return command;
 }
 
 // The files that commands name, in a directory whose name has to be quoted.
@@ -109,12 +126,30 @@ class Files {
   std::map<std::string, std::string> place_;
 };
 
+std::vector<std::string> words_of(const Refusal& refusal, const Files& files) {
+  std::vector<std::string> words;
+  for (const std::string& word : refusal.command) words.push_back(files.named(word));
+  return words;
+}
+
 }  // namespace
+
+#ifdef ESPALIER
+void expect_remedy_of_job(const Refusal& refusal) {
+  const Files files;
+  const Outcome refused = run(on(refusal.processes, words_of(refusal, files)));
+  EXPECT_EQ(refused.status, refusal.status) << refused.err;
+  std::string command = last_command(refused.err);
+  ASSERT_FALSE(command.empty()) << refused.err;
+  EXPECT_NE(command.find("mpirun -n "), std::string::npos) << command;
+  const ShellOutcome outcome = run_in_shell(command);
+  EXPECT_EQ(outcome.status, 0) << refused.err << outcome.text;
+}
+#endif
 
 void expect_remedy(const Refusal& refusal) {
   const Files files;
-  std::vector<std::string> words;
-  for (const std::string& word : refusal.command) words.push_back(files.named(word));
+  const std::vector<std::string> words = words_of(refusal, files);
   const Outcome refused = run(words);
   EXPECT_EQ(refused.status, refusal.status) << refused.err;
   const std::string command = last_line(refused.err);

@@ -17,6 +17,7 @@ struct Refusal {
   std::string name;  ///< of the case
   std::vector<std::string> command;
   int status = 2;
+  int processes = 0;  ///< of a job
 };
 inline void PrintTo(const Refusal& refusal, std::ostream* out) {
   for (const std::string& word : refusal.command) *out << word << ' ';
@@ -25,5 +26,8 @@ inline void PrintTo(const Refusal& refusal, std::ostream* out) {
 /// Runs it, takes the last line of standard error, runs that in a shell: status 0. The
 /// command that works keeps every word of the refused one in which nothing was wrong.
 void expect_remedy(const Refusal& refusal);
+
+/// The same of the processes of a job, for tests on a cluster: mpirun says more behind.
+void expect_remedy_of_job(const Refusal& refusal);
 
 }  // namespace espalier::cli_test

@@ -14,7 +14,7 @@
 namespace espalier::solver {
 namespace {
 
-constexpr std::size_t kMostSummed = std::size_t{1} << 19;  // bytes at once
+constexpr std::size_t kMostSummed = std::size_t{1} << 16;  // bytes at once
 
 // Calls f(start, length) for consecutive pieces of `length` elements, and once for none.
 template <class F>

@@ -50,7 +50,8 @@ class NodeRun {
                  context.meter, context.pool),
         positions_(reinterpret_cast<std::int32_t*>(scratch_.template as<T>() +
                                                    node_.stack_entries)),
-        panel_(context.factor.storage[node].template as<T>()),
+        storage_(context.factor.storage[node]),
+        panel_(storage_.template as<T>()),
         output_(context.contributions[node].template as<T>()),
         written_(context.pool != nullptr ? node_.stack_entries : 0) {}
 
@@ -58,6 +59,7 @@ class NodeRun {
     const FlushSubnormals flush;
     for (std::int32_t s = node_.first_front; s <= node_.last_front; ++s) {
       if (context_.log.failed()) return;
+      if (node_.early_last >= 0 && s == node_.early_last + 1) turn();
       if (take_alone(s) || take_leaf(s) || take_small(s)) continue;
       const bool joins = joins_previous(symbolic_, tree_, node_, s);
       T* const contribution = s == node_.last_front ? output_
@@ -209,6 +211,13 @@ class NodeRun {
     return true;
   }
 
+  // What the stack has no more use for goes, and the last panels come.
+  void turn() {
+    constexpr auto kEntry = static_cast<Bytes>(sizeof(T));
+    scratch_.drain(node_.late_stack_entries * kEntry, node_.stack_entries * kEntry);
+    storage_.fill(node_.early_factor_bytes, storage_.size());
+  }
+
   // What a front's children in this node have of the stack.
   [[nodiscard]] std::int64_t entries_of_children(std::int32_t s) const {
     std::int64_t entries = 0;
@@ -275,6 +284,7 @@ class NodeRun {
   const AssemblyTree::Node& node_;
   PageBuffer scratch_;
   std::int32_t* positions_;
+  PageBuffer& storage_;
   T* panel_;
   T* output_;
   std::int64_t top_ = 0;      // entries on the stack
@@ -306,20 +316,22 @@ void run_tiled_front(const FrontContext<T>& context, std::int32_t node) {
 template <class T>
 void allocate_node(const FrontContext<T>& context, std::int32_t node) {
   const AssemblyTree::Node& sizes = context.tree.nodes[node];
-  const auto allocate = [&](Bytes bytes) {
-    return sizes.by_blocks ? PageBuffer::reserve(bytes, context.meter, context.pool)
-                           : PageBuffer(bytes, context.meter, context.pool);
+  const auto allocate = [&](Bytes bytes, bool reserved) {
+    return reserved ? PageBuffer::reserve(bytes, context.meter, context.pool)
+                    : PageBuffer(bytes, context.meter, context.pool);
   };
+  const bool in_turn = sizes.early_last >= 0;
   PageBuffer& panels = context.factor.storage[node];
   PageBuffer former;
   if (!context.former.empty()) former = std::move(context.former[node]);
-  if (former.same_as(sizes.factor_bytes, sizes.by_blocks)) {
+  if (former.same_as(sizes.factor_bytes, sizes.by_blocks || in_turn)) {
     panels = PageBuffer::renew(std::move(former), context.meter);
   } else {
     former.release();
-    panels = allocate(sizes.factor_bytes);
+    panels = allocate(sizes.factor_bytes, sizes.by_blocks || in_turn);
   }
-  context.contributions[node] = allocate(sizes.contribution_bytes);
+  if (in_turn) panels.fill(0, sizes.early_factor_bytes);
+  context.contributions[node] = allocate(sizes.contribution_bytes, sizes.by_blocks);
 }
 
 template <class T>

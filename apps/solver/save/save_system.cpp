@@ -287,7 +287,7 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   file.put("coupcol", analysis.form.coupling.column_start);
   file.put("couprow", analysis.form.coupling.row);
   file.put("coupval", analysis.form.coupling.value);
-  file.put("widths", tree.block_width);
+  file.put("widths", std::span<const std::int32_t>(tree.block_width));
   save_groups(group, file);
 }
 

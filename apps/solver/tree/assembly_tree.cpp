@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "espalier/model/error.h"
 #include "solver/memory/page_buffer.h"
@@ -31,21 +32,24 @@ std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
 }
 
 void link_children(const Symbolic& symbolic, AssemblyTree& tree) {
-  tree.first_child.assign(symbolic.fronts(), -1);
-  tree.next_sibling.assign(symbolic.fronts(), -1);
+  const auto fronts = static_cast<std::size_t>(symbolic.fronts());
+  std::vector<std::int32_t> first_child(fronts, -1), next_sibling(fronts, -1);
   for (std::int32_t s = symbolic.fronts() - 1; s >= 0; --s) {
     const std::int32_t parent = symbolic.parent[s];
     if (parent < 0) continue;
-    tree.next_sibling[s] = tree.first_child[parent];
-    tree.first_child[parent] = s;
+    next_sibling[s] = first_child[parent];
+    first_child[parent] = s;
   }
+  tree.first_child = std::move(first_child);
+  tree.next_sibling = std::move(next_sibling);
 }
 
 // One node of all, which takes no costs.
 void group_all(const Symbolic& symbolic, const AssemblyOptions& options,
                AssemblyTree& tree) {
-  tree.node_of_front.assign(symbolic.fronts(), 0);
-  tree.block_width.assign(symbolic.fronts(), options.block_width);
+  const auto fronts = static_cast<std::size_t>(symbolic.fronts());
+  tree.node_of_front = std::vector<std::int32_t>(fronts, 0);
+  tree.block_width = std::vector<std::int32_t>(fronts, options.block_width);
   if (symbolic.fronts() > 0)
     tree.nodes.push_back({.first_front = 0, .last_front = symbolic.fronts() - 1});
 }
@@ -69,12 +73,12 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
                                ? until.back()
                                : options.chain_most * until.back() / options.processes;
 
-  tree.node_of_front.resize(symbolic.fronts());
-  tree.block_width.assign(symbolic.fronts(), options.block_width);
+  const auto fronts = static_cast<std::size_t>(symbolic.fronts());
+  std::vector<std::int32_t> node_of_front(fronts), width(fronts, options.block_width);
   std::int32_t first = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t parent = symbolic.parent[s];
-    tree.node_of_front[s] = static_cast<std::int32_t>(tree.nodes.size());
+    node_of_front[s] = static_cast<std::int32_t>(tree.nodes.size());
     if (parent >= 0 &&
         (cost[parent] <= small ||
          (until[parent + 1] - until[first] <= tiny && cost[parent] <= most_below)))
@@ -85,19 +89,22 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
     node.low_rank =
         options.low_rank && node.tiled && symbolic.pivots(s) >= kLowRankPivots;
     if (node.low_rank)
-      tree.block_width[s] = kLowRankWidth;
+      width[s] = kLowRankWidth;
     else if (node.tiled)
-      tree.block_width[s] = tile_width(symbolic.front_order(s), options);
+      width[s] = tile_width(symbolic.front_order(s), options);
     tree.nodes.push_back(node);
     first = s + 1;
   }
+  tree.node_of_front = std::move(node_of_front);
+  tree.block_width = std::move(width);
 }
 
 // Stack of contribution blocks: a front's own goes on top of its children's, which are
 // then taken away; leaves that join have one together. The last front's goes to a buffer
 // of its own, and so does whatever comes from other nodes.
-void measure_stack(const Symbolic& symbolic, AssemblyTree& tree,
-                   AssemblyTree::Node& node) {
+// @param tops  receives its entries at each front, if not null
+void measure_stack(const Symbolic& symbolic, const AssemblyTree& tree,
+                   AssemblyTree::Node& node, std::vector<std::int64_t>* tops) {
   std::int64_t top = 0;
   for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
     std::int64_t children = 0, indices = 0;
@@ -110,6 +117,7 @@ void measure_stack(const Symbolic& symbolic, AssemblyTree& tree,
     }
     if (s < node.last_front && !joins_previous(symbolic, tree, node, s))
       top += tree.sides() * tree.contribution(symbolic, s).entries();
+    if (tops != nullptr) tops->push_back(top);
     node.stack_entries = std::max(node.stack_entries, top);
     node.index_entries = std::max(node.index_entries, indices);
     top -= children;
@@ -153,6 +161,42 @@ Bytes whole_need(const AssemblyTree& tree, const AssemblyTree::Node& node) {
     if (c < node.first_front)
       need = checked_add(need, tree.nodes[tree.node_of_front[c]].contribution_bytes);
   return need;
+}
+
+Bytes scratch_bytes(const AssemblyTree& tree, const AssemblyTree::Node& node) {
+  return PageBuffer::footprint(
+      checked_add(checked_mul(node.stack_entries, tree.entry_bytes),
+                  checked_mul(node.index_entries, sizeof(std::int32_t))));
+}
+
+// Whole pages of the stack that what is left of it does not touch.
+Bytes beyond(const AssemblyTree& tree, const AssemblyTree::Node& node,
+             std::int64_t left) {
+  const Bytes page = PageBuffer::footprint(1);
+  return std::max<Bytes>(0, node.stack_entries * tree.entry_bytes / page * page -
+                                PageBuffer::footprint(left * tree.entry_bytes));
+}
+
+// Where in a node of all fronts the stack gives way to the panels: where that saves most,
+// if it is worth the calls to the system.
+void choose_turn(const Symbolic& symbolic, AssemblyTree& tree, AssemblyTree::Node& node) {
+  constexpr Bytes kWorthIt = Bytes{1} << 20;
+  const Bytes page = PageBuffer::footprint(1);
+  if (std::min(node.factor_bytes, scratch_bytes(tree, node)) < kWorthIt) return;
+  std::vector<std::int64_t> tops;
+  measure_stack(symbolic, tree, node, &tops);
+  std::int64_t left = 0, panels = 0;  // at most, and of the fronts, after front s
+  for (std::int32_t s = node.last_front; s-- > node.first_front;) {
+    left = std::max(left, tops[s + 1 - node.first_front]);
+    panels += tree.sides() * tree.panel(symbolic, s + 1).entries();
+    const Bytes early = node.factor_bytes - panels * tree.entry_bytes / page * page;
+    const Bytes saved = std::min(node.factor_bytes - early, beyond(tree, node, left));
+    if (saved < kWorthIt || saved <= node.saved_bytes) continue;
+    node.early_last = s;
+    node.late_stack_entries = left;
+    node.early_factor_bytes = early;
+    node.saved_bytes = saved;
+  }
 }
 
 void choose_by_blocks(const AssemblyOptions& options, AssemblyTree& tree) {
@@ -282,10 +326,8 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
   for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
     task.work += node.part * front_cost(symbolic, s, tree.sides());
   const std::int32_t last = node.last_front;
-  const Bytes scratch =
-      checked_add(checked_mul(node.stack_entries, tree.entry_bytes),
-                  checked_mul(node.index_entries, sizeof(std::int32_t)));
-  task.execution_size = checked_add(PageBuffer::footprint(scratch), node.runtime_bytes);
+  task.execution_size =
+      checked_add(scratch_bytes(tree, node), node.runtime_bytes) - node.saved_bytes;
   if (node.tiled) {
     // All of it less what the task is charged for by its sizes and those of its children.
     task.execution_size = tiled_need(tree, node, profile, task.execution_size) -
@@ -363,8 +405,9 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   options.whole ? group_all(symbolic, options, tree)
                 : group_fronts(symbolic, options, tree);
   for (AssemblyTree::Node& node : tree.nodes) {
-    measure_stack(symbolic, tree, node);
+    measure_stack(symbolic, tree, node, nullptr);
     measure_blocks(symbolic, options, tree, node);
+    if (options.whole) choose_turn(symbolic, tree, node);
     tree.max_workers.push_back(node.tiled ? front_workers(symbolic, tree, node.last_front)
                                           : 1);
   }

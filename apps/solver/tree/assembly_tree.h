@@ -7,6 +7,7 @@
 #include "espalier/model/task_tree.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/symbolic/symbolic.h"
+#include "solver/tree/shared_list.h"
 #include "solver/tree/tile_graph.h"
 #include "solver/tree/trapezoid.h"
 
@@ -87,6 +88,14 @@ struct AssemblyTree {
     Bytes factor_bytes = 0;          ///< of the panels, in whole pages
     Bytes contribution_bytes = 0;    ///< of the last front's contribution block, likewise
     Bytes runtime_bytes = 0;         ///< the runtime's own structures for its tasks
+    /// Of a node of all fronts whose stack is highest before its last panels come: after
+    /// front `early_last` that never has more than `late_stack_entries`, and what is
+    /// beyond goes; only then the panels beyond the first `early_factor_bytes` get their
+    /// memory. What that saves of both together is not booked. -1: all is there from the
+    /// start
+    std::int32_t early_last = -1;
+    std::int64_t late_stack_entries = 0;
+    Bytes early_factor_bytes = 0, saved_bytes = 0;
     /// Where they go when the node is done, in the spill file; -1: they stay in memory.
     Bytes factor_at = -1, contribution_at = -1;
   };
@@ -97,9 +106,10 @@ struct AssemblyTree {
   std::int32_t window = 1;       ///< block columns of a shared front, likewise
   std::vector<Node> nodes;       ///< children before parents
   std::vector<Profile> profile;  ///< of each node; empty unless tiled
-  std::vector<std::int32_t> node_of_front;
-  std::vector<std::int32_t> block_width;  ///< of each front, for both its Trapezoids
-  std::vector<std::int32_t> first_child, next_sibling;  ///< of fronts; -1: none
+  // Of fronts, the same in every part of one tree.
+  SharedList<std::int32_t> node_of_front;
+  SharedList<std::int32_t> block_width;                ///< for both its Trapezoids
+  SharedList<std::int32_t> first_child, next_sibling;  ///< -1: none
   TaskTree tasks;
   std::vector<double> max_workers;  ///< that a node can use, for the simulation
 

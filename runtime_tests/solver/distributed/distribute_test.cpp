@@ -25,8 +25,8 @@ TEST(ColumnRanges, OfTwoSubtreesUnderASharedFront) {
   tree.nodes.resize(3);
   for (std::int32_t i = 0; i < 3; ++i) {
     tree.nodes[i].first_front = tree.nodes[i].last_front = i;
-    tree.block_width.push_back(1);
   }
+  tree.block_width = {1, 1, 1};
   FrontDistribution distribution{2, {{0, 1}, {1, 1}, {0, 2}}, {{}, {}, {1, 0}}};
   const auto ranges = column_ranges(symbolic, tree, distribution);
   EXPECT_EQ(ranges, (std::vector<ColumnRange>{{0, 3, 0}, {3, 7, 1}, {7, 8, 0}}));
