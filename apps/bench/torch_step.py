@@ -83,13 +83,21 @@ def onnx_network(path, batch, channels_last):
     return scores, parameters, torch.randint(classes, (batch,))
 
 
-def transformer(spec, batch):
-    """The network of `espalier train --transformer`: GPT-2's, embedding and head tied."""
+def shape_of(spec):
+    """Layers, width, heads, sequence and vocabulary: GPT-2's but for what is named."""
     shape = {"layers": 12, "width": 768, "heads": 12, "sequence": 1024, "vocabulary": 50257}
     shape.update((key, int(value)) for key, value in (item.split("=")
                                                       for item in spec.split(",")))
-    d, heads, length, words = (shape[k] for k in ("width", "heads", "sequence",
-                                                  "vocabulary"))
+    return shape.values()
+
+
+def normalise(x, scale, bias):
+    return F.layer_norm(x, scale.shape, scale, bias)
+
+
+def transformer(spec, batch):
+    """The network of `espalier train --transformer`: GPT-2's, embedding and head tied."""
+    layers, d, heads, length, words = shape_of(spec)
     parameters = []
 
     def weight(*extents, scale=0.02):
@@ -106,7 +114,7 @@ def transformer(spec, batch):
 
     embedding, places = weight(words, d), weight(length, d)
     blocks = [(norm(), linear(d, 3 * d), linear(d, d), norm(), linear(d, 4 * d),
-               linear(4 * d, d)) for _ in range(shape["layers"])]
+               linear(4 * d, d)) for _ in range(layers)]
     last = norm()
     tokens = torch.randint(words, (batch, length))
     hidden = torch.full((length, length), -float("inf")).triu(1)
@@ -115,9 +123,6 @@ def transformer(spec, batch):
     def apart(x):
         return x.view(batch, length, heads, each).transpose(1, 2).reshape(
             batch * heads, length, each)
-
-    def normalise(x, scale, bias):
-        return F.layer_norm(x, (d,), scale, bias)
 
     def attend(x, qkv, project):
         q, k, v = (apart(part) for part in torch.addmm(qkv[1], x, qkv[0]).split(d, 1))

@@ -182,6 +182,13 @@ void write_groups(const std::string& path, const PlanInput& input,
   });
 }
 
+void print_distribution(Report report, const Distribution& distribution, bool as_json) {
+  if (!as_json) return report.print(false);
+  Json object = report.json();
+  object["predicted_peaks_bytes"] = distribution.peak;
+  print(dump(object));
+}
+
 }  // namespace
 
 void parse_network(std::string_view text, Network& network) {
@@ -276,13 +283,7 @@ Ending plan_processes(const PlanInput& input, const ProcessesRequest& request,
   report_memory(report, *distribution, least);
   report_run(report, run.blocks, run.columns, request.network.flop_rate);
   report_shared(report, tree, *distribution, run.blocks);
-  if (!request.json) {
-    report.print(false);
-    return kDone;
-  }
-  Json object = report.json();
-  object["predicted_peaks_bytes"] = distribution->peak;
-  print(dump(object));
+  print_distribution(std::move(report), *distribution, request.json);
   return kDone;
 }
 

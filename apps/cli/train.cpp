@@ -223,10 +223,10 @@ void check(const TrainCommand& command) {
   check_network(command);
 }
 
-Command add_train(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "train", "Train a network, each step run from one planned arena");
-  const auto command = std::make_shared<TrainCommand>();
+namespace {
+
+// @return --threads
+CLI::Option* add_options(CLI::App* app, TrainCommand* command) {
   add_graph(*app, command->source);
   app->add_option("--mlp", command->mlp,
                   "Widths of a perceptron instead of a file, as 784x256x10")
@@ -255,6 +255,16 @@ Command add_train(CLI::App& program) {
                   "espalier, or a policy of StarPU's own")
       ->capture_default_str();
   add_json(*app, command->json);
+  return threads;
+}
+
+}  // namespace
+
+Command add_train(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "train", "Train a network, each step run from one planned arena");
+  const auto command = std::make_shared<TrainCommand>();
+  const CLI::Option* const threads = add_options(app, command.get());
   Command result{app,
                  [command]() -> Ending {
                    solver::keep_heap_small();

@@ -389,6 +389,20 @@ void keep_worst(Refinement& worst, const Refinement& one) {
 
 }  // namespace
 
+// Right-hand sides in the order of elimination, nothing where variables are kept.
+std::vector<double> Solver::Impl::to_inner(std::span<const double> b,
+                                           const ScaledPermutation& map) const {
+  const auto n = static_cast<std::size_t>(vector_size());
+  const auto inner = static_cast<std::size_t>(inner_size());
+  std::vector<double> rhs(b.size());
+  for (std::size_t k = 0; k < b.size(); k += n) {
+    const std::span<double> one = std::span(rhs).subspan(k, n);
+    map.rhs_to_inner(b.subspan(k, n), one);
+    std::ranges::fill(one.subspan(inner), 0.0);
+  }
+  return rhs;
+}
+
 void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
                                Operation operation, std::span<const std::int32_t> rows,
                                Solution& solution) {
@@ -397,13 +411,7 @@ void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
   const bool transposed = operation == Operation::kTransposed;
   const auto n = static_cast<std::size_t>(vector_size());
   const auto nrhs = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
-  std::vector<double> rhs(b.size());
-  for (std::size_t k = 0; k < b.size(); k += n)
-    map.rhs_to_inner(b.subspan(k, n), std::span(rhs).subspan(k, n));
-  const auto inner = static_cast<std::size_t>(inner_size());
-  for (std::size_t k = 0; inner < n && k < b.size(); k += n)
-    std::ranges::fill(std::span(rhs).subspan(k + inner, n - inner), 0.0);
-  std::vector<double> x = rhs;
+  std::vector<double> rhs = to_inner(b, map), x = rhs;
   numeric_->solve(transposed, x, nrhs, rows);
   solution.seconds += since(start);
   if (options_.no_residual) {

@@ -236,6 +236,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] BlockOperator factored(bool transposed);
   /// @param most  right-hand sides that there is memory for; b may hold fewer
   [[nodiscard]] RefineOptions refine_options(Operation operation, std::int32_t most);
+  [[nodiscard]] std::vector<double> to_inner(std::span<const double> b,
+                                             const ScaledPermutation& map) const;
   void solve_block(std::span<double> b, std::int32_t most, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
   [[nodiscard]] bool lost_a_row() const;

@@ -1,6 +1,6 @@
 // A program that has started MPI itself, on two halves of its processes: each solves a
-// system of its own, an exception at all of them destroys a solver, each solves its system
-// once more, and MPI goes on and ends.
+// system of its own, an exception at all of them destroys a solver, each solves its
+// system once more, and MPI goes on and ends.
 
 #include <fmt/format.h>
 #include <mpi.h>
