@@ -1,3 +1,5 @@
+// One report, part by part: over 300 lines.
+
 #include "cli/solve_report.h"
 
 #include <fmt/format.h>

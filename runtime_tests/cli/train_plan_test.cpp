@@ -1,4 +1,5 @@
 // espalier train-plan: its forms, what it writes and what it refuses.
+// The cases of one subject, which share their instances: over 300 lines.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// What a solver needs of its bound, and what it sends out of core to stay inside it.
+// What a solver needs of its bound, and what it sends out of core to stay inside it: one
+// account, over 300 lines.
 
 #include <fmt/format.h>
 

@@ -1,3 +1,5 @@
+// One table, and the search that fills it row by row: over 300 lines.
+
 #include "espalier/sharding/plan_table.h"
 
 #include <algorithm>

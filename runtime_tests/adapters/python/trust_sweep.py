@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Random linear systems, regular and singular, judged in exact arithmetic.
+"""Random linear systems, regular and singular, judged in exact arithmetic. One program
+with its oracle: over 300 lines.
 
 Entries are whole numbers times powers of two, so that ranks, products and residuals are
 known without rounding: ranks modulo a prime, residuals in fractions. A complex system is

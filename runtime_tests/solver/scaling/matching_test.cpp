@@ -1,3 +1,5 @@
+// The cases of one subject, which share their instances: over 300 lines.
+
 #include "solver/scaling/matching.h"
 
 #include <gtest/gtest.h>
