@@ -4,11 +4,11 @@
 
 #include <array>
 #include <atomic>
-#include <numeric>
 #include <thread>
 #include <vector>
 
 #include "policy/living.h"
+#include "policy/vector_in_parts.h"
 
 namespace espalier::policy {
 namespace {
@@ -153,54 +153,7 @@ TEST_P(DataModes, EachWorkerHasScratchOfItsOwn) {
   starpu_data_unregister(handle);
 }
 
-// Codelets on a vector of int: fills it, adds 1 to each entry, adds up its entries.
-starpu_codelet on_vector(starpu_cpu_func_t function, starpu_data_access_mode mode) {
-  return on_variable(function, mode);
-}
-int* entries(void* buffer) {
-  return reinterpret_cast<int*>(STARPU_VECTOR_GET_PTR(buffer));
-}
-
-class Vector {
- public:
-  static constexpr std::size_t kLength = kMiB / sizeof(int);
-  static constexpr unsigned kParts = 8;
-
-  explicit Vector(int home) : own_(home >= 0 ? kLength : 0) {
-    starpu_vector_data_register(&handle, home,
-                                reinterpret_cast<std::uintptr_t>(own_.data()), kLength,
-                                sizeof(int));
-    filter.filter_func = starpu_vector_filter_block;
-    filter.nchildren = kParts;
-  }
-  Vector(const Vector&) = delete;
-  Vector& operator=(const Vector&) = delete;
-
-  [[nodiscard]] long sum() const {
-    EXPECT_EQ(starpu_data_acquire(handle, STARPU_R), 0);
-    const auto* const first = static_cast<int*>(starpu_data_get_local_ptr(handle));
-    const long total = std::accumulate(first, first + kLength, 0L);
-    starpu_data_release(handle);
-    return total;
-  }
-
-  starpu_data_handle_t handle = nullptr;
-  starpu_data_filter filter{};
-  starpu_codelet fill = on_vector(
-      [](void** buffers, void*) {
-        std::fill_n(entries(buffers[0]), STARPU_VECTOR_GET_NX(buffers[0]), 1);
-      },
-      STARPU_W);
-  starpu_codelet increment = on_vector(
-      [](void** buffers, void*) {
-        for (std::size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); ++i)
-          ++entries(buffers[0])[i];
-      },
-      STARPU_RW);
-
- private:
-  std::vector<int> own_;
-};
+using Vector = VectorInParts<kMiB / sizeof(int), 8>;
 
 TEST_P(DataModes, PartitionedDataComeTogetherAgain) {
   const StarPuRun starpu(2);

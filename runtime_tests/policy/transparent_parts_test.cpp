@@ -2,53 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
-#include <numeric>
+#include <vector>
 
 #include "policy/bounded_run.h"
+#include "policy/vector_in_parts.h"
 
 namespace espalier::policy {
 namespace {
 
 const std::string kBound = "8MiB";
 
-// Codelets on a vector of int: fills it with 1, adds 1 to each entry.
-class Vector {
- public:
-  static constexpr std::size_t kLength = 4 * kMiB / sizeof(int);
-  static constexpr unsigned kParts = 4;
-
-  Vector() {
-    starpu_vector_data_register(&handle, -1, 0, kLength, sizeof(int));
-    filter.filter_func = starpu_vector_filter_block;
-    filter.nchildren = kParts;
-  }
-  [[nodiscard]] long sum() const {
-    EXPECT_EQ(starpu_data_acquire(handle, STARPU_R), 0);
-    const auto* const first = static_cast<int*>(starpu_data_get_local_ptr(handle));
-    const long total = std::accumulate(first, first + kLength, 0L);
-    starpu_data_release(handle);
-    return total;
-  }
-  static int* entries(void* buffer) {
-    return reinterpret_cast<int*>(STARPU_VECTOR_GET_PTR(buffer));
-  }
-
-  starpu_data_handle_t handle = nullptr;
-  starpu_data_filter filter{};
-  starpu_codelet fill = on_variable(
-      [](void** buffers, void*) {
-        std::fill_n(entries(buffers[0]), STARPU_VECTOR_GET_NX(buffers[0]), 1);
-      },
-      STARPU_W);
-  starpu_codelet increment = on_variable(
-      [](void** buffers, void*) {
-        for (std::size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); ++i)
-          ++entries(buffers[0])[i];
-      },
-      STARPU_RW);
-};
+using Vector = VectorInParts<4 * kMiB / sizeof(int), 4>;
 
 TEST(HandleGate, PartsOfAllocatedDataCountWithTheWhole) {
   Pressure chains;

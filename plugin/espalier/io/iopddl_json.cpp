@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/io/json_error.h"
 #include "espalier/io/text_input.h"
 #include "espalier/model/error.h"
 
@@ -133,19 +134,10 @@ class Events {
     return true;
   }
 
-  // "[json.exception…] parse error at line 3, column 7: syntax error while parsing …"
   bool parse_error(std::size_t position, const std::string&,
                    const Json::exception& error) {
-    std::string_view what = error.what();
-    for (const std::string_view start :
-         {std::string_view("syntax error"), std::string_view("number overflow")}) {
-      if (const auto found = what.find(start); found != std::string_view::npos)
-        what = what.substr(found);
-    }
-    constexpr std::size_t kMost = 300;
     const std::string_view before = text_.substr(0, position == 0 ? 0 : position - 1);
-    throw FileError(name_, 1 + std::ranges::count(before, '\n'),
-                    std::string(what.substr(0, kMost)));
+    throw FileError(name_, 1 + std::ranges::count(before, '\n'), what_is_wrong(error));
   }
 
  private:

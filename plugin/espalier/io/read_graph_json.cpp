@@ -10,6 +10,7 @@
 
 #include "espalier/io/graph_draft.h"
 #include "espalier/io/graph_io.h"
+#include "espalier/io/json_error.h"
 #include "espalier/io/text_file.h"
 #include "espalier/io/text_iterator.h"
 #include "espalier/model/error.h"
@@ -163,16 +164,8 @@ class GraphEvents {
     return true;
   }
 
-  // "[json.exception…] parse error at line 3, column 7: syntax error while parsing …"
   bool parse_error(std::size_t, const std::string&, const Json::exception& error) {
-    std::string_view what = error.what();
-    for (const std::string_view start :
-         {std::string_view("syntax error"), std::string_view("number overflow")}) {
-      if (const auto found = what.find(start); found != std::string_view::npos)
-        what = what.substr(found);
-    }
-    constexpr std::size_t kMost = 300;
-    text_.fail(std::string(what.substr(0, kMost)));
+    text_.fail(what_is_wrong(error));
   }
 
  private:

@@ -11,15 +11,11 @@
 #include <thread>
 #include <vector>
 
+#include "solver/support/c_interface.h"
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
 namespace {
-
-struct Destroy {
-  void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
-};
-using Handle = std::unique_ptr<espalier_solver, Destroy>;
 
 /// 2 -1 on the diagonals, order 4; general: the upper one is -0.5.
 struct Tridiagonal {
@@ -52,13 +48,6 @@ Handle create(const espalier_solver_matrix& matrix,
   EXPECT_EQ(espalier_solver_create(&solver, &matrix, options), 0)
       << espalier_solver_last_error();
   return Handle(solver);
-}
-
-// A code, and a word of its explanation.
-void expect_error(int status, int code, const char* word) {
-  EXPECT_EQ(status, -code) << espalier_solver_last_error();
-  EXPECT_NE(std::string(espalier_solver_last_error()).find(word), std::string::npos)
-      << espalier_solver_last_error();
 }
 
 void refuse_matrix(const espalier_solver_matrix& matrix, const char* word) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "espalier_solver.h"
+#include "solver/support/c_interface.h"
 #include "solver/support/temporary_file.h"
 
 namespace {
@@ -19,11 +20,6 @@ namespace {
 using Complex = std::complex<double>;
 using espalier::solver::TemporaryFile;
 constexpr Complex kI(0, 1);
-
-struct Destroy {
-  void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
-};
-using Handle = std::unique_ptr<espalier_solver, Destroy>;
 
 // A matrix of order 3 by triplets: all its entries or one triangle.
 struct Given {

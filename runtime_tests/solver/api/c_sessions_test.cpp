@@ -16,13 +16,10 @@
 #include <random>
 #include <vector>
 
+#include "solver/support/c_interface.h"
+
 namespace espalier::solver {
 namespace {
-
-struct Destroy {
-  void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
-};
-using Handle = std::unique_ptr<espalier_solver, Destroy>;
 
 /// A unsymmetric matrix by compressed rows, diagonally dominant.
 struct Rows {
@@ -68,12 +65,6 @@ Handle analyse(const espalier_solver_input& input,
   EXPECT_EQ(espalier_solver_analyse(&solver, &input, options), 0)
       << espalier_solver_last_error();
   return Handle(solver);
-}
-
-void expect_error(int status, int code, const char* word) {
-  EXPECT_EQ(status, -code) << espalier_solver_last_error();
-  EXPECT_NE(std::string(espalier_solver_last_error()).find(word), std::string::npos)
-      << espalier_solver_last_error();
 }
 
 espalier_solver_statistics statistics_of(const Handle& solver) {
