@@ -68,11 +68,11 @@ void Solver::Impl::list_mappings() {
     all.candidates.push_back(needs_of(std::move(mapping)));
   foresee_baselines();
   free_memory(all.entries_before);
-  memory_ = all.least_candidate(&MemoryAccount::needed_out_of_core).account;
-  all.least_out_of_core = memory_.least_out_of_core();
+  all.least_out_of_core =
+      all.least_candidate(&MemoryAccount::needed_out_of_core).account.least_out_of_core();
   const Processes::Candidate& least = all.least_candidate(&MemoryAccount::needed);
+  all.least = least.account.least();
   memory_ = least.account;
-  all.least = memory_.least();
   hold_under(least.mapping);
 }
 
