@@ -6,7 +6,7 @@ job the least count: seconds of processor time, seconds by the clock, bytes. A t
 for each benchmark and measure the geometric mean of AFTER / BEFORE and the worst jobs.
 
   two_builds_bench.py BEFORE AFTER [--benches NAME,…] [--repeat N] [--seconds S]
-                      [--inputs FOLDER] [--json FILE] [--markdown FILE]
+                      [--inputs FOLDER] [--json FILE] [--markdown FILE] [--every FILE]
 
 BEFORE and AFTER are build folders with the benchmarks (`cmake --preset bench`). --seconds
 is for each benchmark: no job begins after it; jobs are shuffled, so that what is left out
@@ -187,6 +187,20 @@ def rows(bench, least):
         yield f"| {bench} | {key} | {len(found)} | {mean:.3f} | {worst} |"
 
 
+def every_job(least):
+    """A row for each job: its bytes in both builds, in MiB, and their ratio."""
+    measures = ["peak", "least bound"]
+    yield "| job |" + "".join(f" {m}, before | after | ratio |" for m in measures)
+    yield "|---|" + "---:|---:|---:|" * len(measures)
+    for name, (before, after) in sorted(least.items()):
+        row = f"| {name} |"
+        for key in measures:
+            a, b = before.get(key), after.get(key)
+            row += (f" {a / 2**20:.2f} | {b / 2**20:.2f} | {b / a:.3f} |" if a and b
+                    else " | | |")
+        yield row
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("before")
@@ -197,6 +211,7 @@ def main():
     parser.add_argument("--inputs", help="folder of matrix files for the solver, too")
     parser.add_argument("--json", help="also write every figure to this file")
     parser.add_argument("--markdown", help="also write the table to this file")
+    parser.add_argument("--every", help="also write the bytes of every job to this file")
     options = parser.parse_args()
     builds = [os.path.abspath(options.before), os.path.abspath(options.after)]
     table = ["| benchmark | measure | jobs | after / before, geometric mean | worst |",
@@ -215,6 +230,10 @@ def main():
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(everything, file, indent=1)
+    if options.every:
+        with open(options.every, "w", encoding="utf-8") as file:
+            for bench, least in everything.items():
+                file.write("\n".join([f"{bench}:", "", *every_job(least)]) + "\n\n")
     if options.markdown:
         with open(options.markdown, "w", encoding="utf-8") as file:
             file.write("\n".join(table) + "\n")
