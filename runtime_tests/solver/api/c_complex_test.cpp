@@ -18,6 +18,7 @@
 namespace {
 
 using Complex = std::complex<double>;
+using espalier::solver::Handle;
 using espalier::solver::TemporaryFile;
 constexpr Complex kI(0, 1);
 
