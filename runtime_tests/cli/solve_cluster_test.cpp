@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -173,11 +174,9 @@ TEST(SolveOnCluster, KeepsTheBoundOfVeryManySmallNodes) {
 // Twenty thousand shared fronts: the lists of who has what of them differ by megabytes
 // between mappings, and what is measured while one is at hand is not what another takes.
 TEST(SolveOnCluster, KeepsTheBoundOfVeryManySharedFronts) {
-  for (const int processes : {2, 3})
-    expect_solved_by(
-        processes,
-        solve_with(processes, {"--grid", "200000x1", "--kind", "spd", "--ordering", "amd",
-                               "--memory", "min", "--workers", "1", "--json"}));
+  expect_solved_by(
+      3, solve_with(3, {"--grid", "200000x1", "--kind", "spd", "--ordering", "amd",
+                        "--memory", "min", "--workers", "1", "--json"}));
 }
 
 TEST(SolveOnCluster, SolvesWhereNoProcessOrOneHasWork) {
@@ -265,6 +264,15 @@ TEST(SolveOnCluster, KeepsOutOfCoreWhatDoesNotFit) {
 }
 
 // What goes wrong at one process or at all of them is said once.
+// Of what is said: the command that works stands indented.
+std::int64_t lines_with(const std::string& text, const std::string& words) {
+  std::istringstream lines(text);
+  std::int64_t count = 0;
+  for (std::string line; std::getline(lines, line);)
+    count += !line.starts_with("  ") && line.find(words) != std::string::npos;
+  return count;
+}
+
 TEST(SolveOnCluster, SaysOnceWhatIsWrong) {
   const TemporaryFile broken(
       "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 x 1\n");
@@ -281,11 +289,7 @@ TEST(SolveOnCluster, SaysOnceWhatIsWrong) {
     const Outcome outcome = solve_with(3, arguments);
     EXPECT_NE(outcome.status, 0);
     EXPECT_EQ(outcome.out, "");
-    const std::size_t first = outcome.err.find(words);
-    EXPECT_NE(first, std::string::npos) << outcome.err;
-    if (first == std::string::npos) continue;
-    EXPECT_EQ(outcome.err.find(words, first + words.size()), std::string::npos)
-        << outcome.err;
+    EXPECT_EQ(lines_with(outcome.err, words), 1) << outcome.err;
   }
 }
 
