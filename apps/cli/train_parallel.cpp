@@ -1,4 +1,5 @@
-// espalier train with micro-batches, alone or as one of several processes.
+// espalier train with micro-batches, alone or as one of several processes. Over 300
+// lines: what is checked, planned and run is one conversation among the processes.
 
 #include "cli/train_parallel.h"
 
@@ -97,8 +98,8 @@ OperatorGraph network_of(const TrainCommand& command, const SharedStep& shared) 
   return read_network(part);
 }
 
-std::optional<PipelineFile> stage_times(const TrainCommand& command,
-                                        const SharedStep& shared) {
+std::optional<training::StageTimes> stage_times(const TrainCommand& command,
+                                                const SharedStep& shared) {
   if (command.stage_times.empty()) return std::nullopt;
   PipelineFile file = read_pipeline_file(command.stage_times);
   if (std::ssize(file.stages) != shared.devices)
@@ -106,7 +107,7 @@ std::optional<PipelineFile> stage_times(const TrainCommand& command,
                               command.stage_times, file.stages.size(),
                               file.stages.size() == 1 ? "" : "s", shared.devices),
                   drop_option("--stage-times"));
-  return file;
+  return training::StageTimes{std::move(file.stages), file.transfer};
 }
 
 // A process of the job: its plan, and how it agrees with the others.
@@ -293,7 +294,7 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
   Clock::time_point start = Clock::now();
   const OperatorGraph model = network_of(command, shared);
   check_division(command, model, shared);
-  const std::optional<PipelineFile> times = stage_times(command, shared);
+  const std::optional<training::StageTimes> times = stage_times(command, shared);
   const auto training = naming<InvalidInput>(command.source.file, [&] {
     return std::make_unique<SharedTraining>(model, command.optimiser, shared,
                                             command.form, times);

@@ -37,7 +37,7 @@ Pipeline counted(const MicroStep& micro, const SharedStep& shared,
 
 // The same with times that were measured.
 Pipeline timed(const Pipeline& counted, const SharedStep& shared,
-               const PipelineForm& form, const PipelineFile& file) {
+               const PipelineForm& form, const StageTimes& file) {
   if (std::ssize(file.stages) != shared.devices)
     throw InvalidInput(fmt::format("times of {} stages, but {} processes in the pipeline",
                                    file.stages.size(), shared.devices));
@@ -64,7 +64,7 @@ std::vector<Bytes> peaks(const PipelineRun& run, const Pipeline& pipeline) {
 
 SharedTraining::SharedTraining(const OperatorGraph& model, Optimiser optimiser,
                                const SharedStep& shared, const PipelineForm& form,
-                               const std::optional<PipelineFile>& measured)
+                               const std::optional<StageTimes>& measured)
     : shared_(shared), form_(form) {
   const TrainingOptions options = step_options(model, optimiser);
   const std::int32_t chunks = shared.devices * form.per_device;

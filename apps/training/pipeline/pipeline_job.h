@@ -8,13 +8,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "espalier/io/pipeline_file.h"
 #include "espalier/sharding/plan_pipeline.h"
 #include "training/pipeline/divide_layers.h"
 #include "training/pipeline/process_step.h"
 #include "training/step/train_job.h"
 
 namespace espalier::training {
+
+/// Times of the stages of a pipeline that were measured.
+struct StageTimes {
+  std::vector<PipelineStage> stages;
+  Nanoseconds transfer = 0;  ///< from a stage to the next
+};
 
 /// The order of each device's operations, and what SharedTraining::pipeline() says of it.
 struct SharedSchedule {
@@ -35,7 +40,7 @@ class SharedTraining {
   ///         stages; as micro_step() and divide_layers()
   SharedTraining(const OperatorGraph& model, Optimiser optimiser,
                  const SharedStep& shared, const PipelineForm& form,
-                 const std::optional<PipelineFile>& measured = {});
+                 const std::optional<StageTimes>& measured = {});
 
   /// The schedule of the form, the same at every process. One that is searched for keeps
   /// inside bounds on what micro-batches keep, where there are any.
