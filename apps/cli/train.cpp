@@ -141,7 +141,7 @@ Ending run_alone(TrainCommand& command) {
 
 Ending run_train(TrainCommand& command) {
   const bool shared = command.micro_batches > 1 || command.stages || command.tensor > 1 ||
-                      !command.stages_out.empty();
+                      !command.stages_out.empty() || !command.form.scheme;
   return shared ? train_shared(command, {}) : run_alone(command);
 }
 
@@ -168,13 +168,20 @@ void add_sharing(CLI::App& app, TrainCommand& command) {
       app, "--schedule",
       [&command](const std::string& text) {
         const auto form = parse_pipeline_form(text);
-        if (!form || !form->scheme)
-          throw InvalidInput(fmt::format(
-              "'{}' is none of gpipe, 1f1b, interleaved[:V], zb-h1, zb-h2, zb-v", text));
+        if (!form)
+          throw InvalidInput(
+              fmt::format("'{}' is none of gpipe, 1f1b, interleaved[:V], zb-h1, zb-h2, "
+                          "zb-v, search, search:2",
+                          text));
         command.form = *form;
       },
-      "Of the pipeline (default: 1f1b)")
+      "Of the pipeline (default: 1f1b); search, search:2: the shortest\n"
+      "that is found inside --memory, with one chunk a process or two")
       ->type_name("NAME");
+  add_path(app, "--stage-times", command.stage_times,
+           "Times of the stages that --schedule search plans with, as\n"
+           "--stages-out writes them (default: by operations)")
+      ->type_name("FILE");
   add_choice<ZeroStage>(app, "--zero", command.zero,
                         {{"0", ZeroStage::kNone},
                          {"1", ZeroStage::kStates},
@@ -219,6 +226,9 @@ void check(const TrainCommand& command) {
                   drop_option("--threads"));
   if (!command.job.planned && command.memory.kind != MemoryRequest::Kind::kUnbounded)
     throw Refused("--unplanned: needs --memory none", set_option("--memory", "none"));
+  if (!command.stage_times.empty() && command.form.scheme)
+    throw Refused("--stage-times: only a schedule that is searched for needs times",
+                  set_option("--schedule", "search"));
   check_runtime(command.job.runtime);
   check_network(command);
 }

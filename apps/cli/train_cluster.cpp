@@ -22,13 +22,13 @@ std::string identity(const TrainCommand& command) {
   return fmt::format(
       "version={}\nmodel={}\nbatch={}\ntraining={}\nrate={}\nsteps={}\nseed={}\n"
       "memory={} {} {}\ndata={}\nmicro-batches={}\npipeline={}\nschedule={}\nzero={}\n"
-      "tensor={}",
+      "tensor={}\nstage-times={}",
       ESPALIER_VERSION, network_title(command), command.source.batch.value_or(-1),
       name(command.optimiser), command.job.update.rate, command.job.steps,
       command.job.seed, static_cast<int>(command.memory.kind),
       command.memory.common_size(), command.memory.factor, command.data,
       command.micro_batches, command.stages.value_or(-1), describe(command.form),
-      static_cast<int>(command.zero), command.tensor);
+      static_cast<int>(command.zero), command.tensor, command.stage_times);
 }
 
 Ending run_on(Cluster& cluster, TrainCommand& command, const Suggest& suggest) {

@@ -1,4 +1,5 @@
-// espalier train with micro-batches, alone or as one of several processes.
+// espalier train with micro-batches, alone or as one of several processes. Over 300
+// lines: what is checked, planned and run is one conversation among the processes.
 
 #include "cli/train_parallel.h"
 
@@ -97,6 +98,18 @@ OperatorGraph network_of(const TrainCommand& command, const SharedStep& shared) 
   return read_network(part);
 }
 
+std::optional<training::StageTimes> stage_times(const TrainCommand& command,
+                                                const SharedStep& shared) {
+  if (command.stage_times.empty()) return std::nullopt;
+  PipelineFile file = read_pipeline_file(command.stage_times);
+  if (std::ssize(file.stages) != shared.devices)
+    throw Refused(fmt::format("--stage-times {}: it has {} stage{}, the pipeline {}",
+                              command.stage_times, file.stages.size(),
+                              file.stages.size() == 1 ? "" : "s", shared.devices),
+                  drop_option("--stage-times"));
+  return training::StageTimes{std::move(file.stages), file.transfer};
+}
+
 // A process of the job: its plan, and how it agrees with the others.
 class Participant {
  public:
@@ -113,17 +126,27 @@ class Participant {
     run_.bounded = command.memory.kind != MemoryRequest::Kind::kUnbounded;
   }
 
-  // Where a process does not fit, its device runs more forwards again.
+  // A least that was asked for is that of the schedule with one micro-batch under way.
+  // Where a process does not fit, a schedule that is searched for keeps less on its
+  // device; where that is not possible, the device runs more forwards again.
   Expected<void> plan() {
-    for (;;) {
+    using enum MemoryRequest::Kind;
+    const MemoryRequest::Kind asked = command_.memory.kind;
+    if (searched() && (asked == kLeast || asked == kFactor))
+      room_ = training_.least_held();
+    make_job();
+    if (!run_.bounded) return {};
+    run_.bound = peers_.gather_all(command_.memory.resolve(job_->job().least(), 0));
+    if (searched() && asked == kFactor) {
+      room_.clear();
       make_job();
-      if (!run_.bounded) return {};
-      if (run_.bound.empty())
-        run_.bound = peers_.gather_all(command_.memory.resolve(job_->job().least(), 0));
+    }
+    for (;;) {
       fits_ = job_->job().fits(run_.bound[static_cast<std::size_t>(peers_.rank)]);
       const auto fitting = peers_.gather_all(fits_ ? 1 : 0);
       if (std::ranges::count(fitting, 0) == 0) return {};
-      if (!recompute_more(fitting)) return first_refusal(fitting);
+      if (!keep_less(fitting) && !recompute_more(fitting)) return first_refusal(fitting);
+      make_job();
     }
   }
 
@@ -162,11 +185,36 @@ class Participant {
   [[nodiscard]] std::int32_t refused() const { return refused_; }
 
  private:
+  // @pre each device has room for a micro-batch
   void make_job() {
     job_.reset();
-    job_ =
-        std::make_unique<PipelineJob>(training_, peers_.rank, run_.recomputed, options_);
+    auto schedule = training_.schedule(room_);
+    ESPALIER_ASSERT(schedule.has_value(), "one micro-batch has room");
+    run_.schedule = std::move(*schedule);
+    job_ = std::make_unique<PipelineJob>(training_, run_.schedule.schedule, peers_.rank,
+                                         run_.recomputed, options_);
     job_->job().plan();
+  }
+
+  [[nodiscard]] bool searched() const { return !command_.form.scheme; }
+
+  // Takes from the room of devices what their processes are above their bounds.
+  bool keep_less(const std::vector<std::int64_t>& fitting) {
+    const auto needed = peers_.gather_all(job_->job().least());
+    if (!searched()) return false;
+    const std::vector<Bytes>& held = run_.schedule.held;
+    const std::vector<Bytes> least = training_.least_held();
+    if (room_.empty()) room_ = held;
+    const std::size_t each = needed.size() / held.size();
+    bool less = false;
+    for (std::size_t p = 0; p < needed.size(); ++p) {
+      const std::size_t d = p / each;
+      if (fitting[p] != 0 || held[d] <= least[d]) continue;
+      const Bytes over = std::max(Bytes{1}, needed[p] - run_.bound[p]);
+      room_[d] = std::min(room_[d], std::max(least[d], held[d] - over));
+      less = true;
+    }
+    return less;
   }
 
   bool recompute_more(const std::vector<std::int64_t>& fitting) {
@@ -207,6 +255,7 @@ class Participant {
   std::unique_ptr<PipelineJob> job_;
   Expected<void> fits_;
   std::int32_t refused_ = 0;
+  std::vector<Bytes> room_;  // by device, for what micro-batches keep; empty: no bound
   SharedRun run_;
 };
 
@@ -245,9 +294,10 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
   Clock::time_point start = Clock::now();
   const OperatorGraph model = network_of(command, shared);
   check_division(command, model, shared);
+  const std::optional<training::StageTimes> times = stage_times(command, shared);
   const auto training = naming<InvalidInput>(command.source.file, [&] {
     return std::make_unique<SharedTraining>(model, command.optimiser, shared,
-                                            command.form);
+                                            command.form, times);
   });
   Participant participant(command, peers, *training);
   participant.state().prepare_seconds = since(start);

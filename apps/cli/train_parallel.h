@@ -33,6 +33,7 @@ struct SharedRun {
   training::SharedStep shared;
   std::int64_t products = 0, divided_products = 0;  // linear layers
   std::vector<double> recomputed;                   // by chunk
+  training::SharedSchedule schedule;
   bool bounded = false;
   std::vector<Bytes> bound, least, planned, arena_peak, peak, baseline;
   std::vector<Bytes> parameters, gradients, states;

@@ -33,6 +33,13 @@ void add_seconds(Report& report, const char* key, const char* label,
   report.numbers(key, label, seconds);
 }
 
+void report_schedule(Report& report, const SharedRun& run) {
+  report.text("schedule_origin", "  found by", run.schedule.origin);
+  const auto length = static_cast<double>(run.schedule.makespan);
+  report.number("schedule_gap", "  longer than its bound by",
+                length / static_cast<double>(run.schedule.lower_bound) - 1);
+}
+
 void report_memory(Report& report, const SharedRun& run) {
   report.heading("Memory of each process");
   report.bytes("process_parameter_bytes", "parameters", run.parameters);
@@ -73,6 +80,7 @@ void report_time(Report& report, const SharedRun& run) {
 ExitStatus report_shared(const TrainCommand& command, const SharedRun& run) {
   Report report;
   report_problem(report, command, run.shared);
+  if (!command.form.scheme) report_schedule(report, run);
   if (run.shared.tensor > 1) {
     report.count("linear_layers", "linear layers", run.products);
     report.count("divided_layers", "  of them divided", run.divided_products);

@@ -29,6 +29,7 @@ struct TrainCommand {
   std::optional<std::int32_t> stages;
   std::int32_t tensor = 1;
   PipelineForm form{.scheme = PipelineScheme::kOneForwardOneBackward};
+  std::string stage_times;  ///< a file, for a schedule that is searched for
   ZeroStage zero = ZeroStage::kNone;
 };
 

@@ -76,6 +76,20 @@ TEST(TrainOnCluster, PipelinesLoseWhatOneProcessLosesInTheirLeast) {
   }
 }
 
+TEST(TrainOnCluster, SearchedSchedulesLoseTheSameInTheirBounds) {
+  const json alone = answer(run(on(1, kPerceptron, {"--micro-batches", "4"})));
+  for (const std::string schedule : {"search", "search:2"})
+    for (const std::string memory : {"min", "x1.1", "none"}) {
+      SCOPED_TRACE(schedule + " " + memory);
+      const json ran = answer(
+          run(on(2, kPerceptron,
+                 {"--micro-batches", "4", "--schedule", schedule, "--memory", memory})));
+      EXPECT_EQ(ran["schedule"], schedule);
+      EXPECT_GE(ran["schedule_gap"], 0.0);
+      expect_losses(ran, alone, true);
+    }
+}
+
 TEST(TrainOnCluster, ATransformerOfFourBlocksLosesTheSame) {
   const json alone = answer(run(on(1, kTransformer, {"--micro-batches", "4"})));
   for (const auto& [processes, more] : std::vector<std::pair<int, Arguments>>{

@@ -94,6 +94,7 @@ class Divider {
     cut_forward();
     place_backward();
     for (std::size_t i = 0; i < graph_.size(); ++i) add_work(operator_id(i));
+    for (std::size_t t = 0; t < graph_.tensors().size(); ++t) add_held(tensor_id(t));
   }
 
  private:
@@ -170,6 +171,29 @@ class Divider {
     if (micro_.part[index(id)] == PipelineKind::kForward) work.forward += flops;
     if (micro_.part[index(id)] == PipelineKind::kBackward) work.backward += flops;
     if (micro_.part[index(id)] == PipelineKind::kWeight) work.weight += flops;
+  }
+
+  // A tensor that F or B has written counts once in each chunk that reads it later.
+  void add_held(TensorId id) {
+    const auto producer = graph_.producer(id);
+    if (!producer || micro_.part[index(*producer)] == PipelineKind::kBoth) return;
+    const bool forward = micro_.part[index(*producer)] == PipelineKind::kForward;
+    std::set<std::int32_t> until_weight, until_backward;
+    for (const OperatorId reader : graph_.readers(id)) {
+      const PipelineKind part = micro_.part[index(reader)];
+      if (part == PipelineKind::kWeight)
+        until_weight.insert(micro_.chunk[index(reader)]);
+      else if (part == PipelineKind::kBackward && forward)
+        until_backward.insert(micro_.chunk[index(reader)]);
+    }
+    const Bytes bytes = graph_.tensor(id).bytes;
+    for (const std::int32_t c : until_weight) work(c).until_weight += bytes;
+    for (const std::int32_t c : until_backward)
+      if (!until_weight.contains(c)) work(c).until_backward += bytes;
+  }
+
+  MicroStep::Work& work(std::int32_t chunk) {
+    return micro_.work[static_cast<std::size_t>(chunk)];
   }
 
   MicroStep& micro_;

@@ -26,9 +26,12 @@ struct MicroStep {
   };
   std::vector<Trained> trained;
 
-  /// Operations by chunk: of F, B and W.
+  /// By chunk: operations of F, B and W, and the bytes of results that a micro-batch
+  /// keeps from F to the end of B and of W, as PipelineChunk has them. What B writes for
+  /// W counts as if F had written it.
   struct Work {
     Flops forward = 0, backward = 0, weight = 0;
+    Bytes until_backward = 0, until_weight = 0;
   };
   std::vector<Work> work;
 };

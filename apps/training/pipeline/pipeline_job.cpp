@@ -1,5 +1,7 @@
 #include "training/pipeline/pipeline_job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,52 +11,106 @@
 namespace espalier::training {
 namespace {
 
-// Whether a schedule has W by itself.
-bool splits(PipelineScheme scheme) {
-  return scheme == PipelineScheme::kZeroBubbleH1 ||
-         scheme == PipelineScheme::kZeroBubbleH2 ||
-         scheme == PipelineScheme::kZeroBubbleV;
-}
+using enum PipelineScheme;
 
-PipelineScheme scheme_of(const PipelineForm& form) {
-  if (!form.scheme)
-    throw InvalidInput("a schedule that is searched for: not for runs, only for plans");
-  return *form.scheme;
+// Whether a schedule has W by itself.
+bool splits(const PipelineForm& form) {
+  return !form.scheme || *form.scheme == kZeroBubbleH1 || *form.scheme == kZeroBubbleH2 ||
+         *form.scheme == kZeroBubbleV;
 }
 
 Nanoseconds as_time(Flops work) {
   return std::max(Nanoseconds{1}, static_cast<Nanoseconds>(work));
 }
 
-Pipeline pipeline_of(const MicroStep& micro, const SharedStep& shared,
-                     const PipelineForm& form) {
-  const auto devices = chunk_devices(*form.scheme, shared.devices, form.per_device);
+Pipeline counted(const MicroStep& micro, const SharedStep& shared,
+                 const PipelineForm& form) {
+  const auto devices = chunk_devices(lies_as(form), shared.devices, form.per_device);
   std::vector<PipelineChunk> chunks;
-  for (std::size_t c = 0; c < micro.work.size(); ++c)
-    chunks.push_back({.device = devices.at(c),
-                      .forward = as_time(micro.work[c].forward),
-                      .backward = as_time(micro.work[c].backward),
-                      .weight = as_time(micro.work[c].weight)});
+  for (std::size_t c = 0; c < micro.work.size(); ++c) {
+    const MicroStep::Work& work = micro.work[c];
+    chunks.push_back({devices.at(c), as_time(work.forward), as_time(work.backward),
+                      as_time(work.weight), work.until_backward, work.until_weight});
+  }
   return {std::move(chunks), shared.micro_batches};
+}
+
+// The same with times that were measured.
+Pipeline timed(const Pipeline& counted, const SharedStep& shared,
+               const PipelineForm& form, const StageTimes& file) {
+  if (std::ssize(file.stages) != shared.devices)
+    throw InvalidInput(fmt::format("times of {} stages, but {} processes in the pipeline",
+                                   file.stages.size(), shared.devices));
+  const Pipeline times =
+      pipeline_of(file.stages, form, shared.micro_batches, file.transfer);
+  std::vector<PipelineChunk> chunks;
+  for (std::int32_t c = 0; c < counted.chunks(); ++c) {
+    chunks.push_back(times.chunk(c));
+    chunks.back().until_backward = counted.chunk(c).until_backward;
+    chunks.back().until_weight = counted.chunk(c).until_weight;
+  }
+  return {std::move(chunks), shared.micro_batches, file.transfer};
+}
+
+std::vector<Bytes> peaks(const PipelineRun& run, const Pipeline& pipeline) {
+  std::vector<Bytes> held;
+  for (std::int32_t d = 0; d < pipeline.devices(); ++d)
+    held.push_back(run.devices[static_cast<std::size_t>(d)].peak_bytes -
+                   pipeline.persistent(d));
+  return held;
 }
 
 }  // namespace
 
 SharedTraining::SharedTraining(const OperatorGraph& model, Optimiser optimiser,
-                               const SharedStep& shared, const PipelineForm& form)
-    : shared_(shared) {
+                               const SharedStep& shared, const PipelineForm& form,
+                               const std::optional<StageTimes>& measured)
+    : shared_(shared), form_(form) {
   const TrainingOptions options = step_options(model, optimiser);
   const std::int32_t chunks = shared.devices * form.per_device;
-  const bool split = splits(scheme_of(form));
   if (shared.tensor == 1) {
-    micro_ = micro_step(model, options, chunks, split);
+    micro_ = micro_step(model, options, chunks, splits(form));
   } else {
     divided_ = divide_layers(model, shared.tensor);
     whole_ = training_graph(model, options).graph;
-    micro_ = micro_step(divided_.model, options, chunks, split);
+    micro_ = micro_step(divided_.model, options, chunks, splits(form));
   }
-  pipeline_.emplace(pipeline_of(micro_, shared_, form));
-  schedule_ = named_pipeline(*pipeline_, *form.scheme);
+  pipeline_.emplace(counted(micro_, shared_, form));
+  if (measured) pipeline_.emplace(timed(*pipeline_, shared_, form, *measured));
+  if (form.scheme) (void)named_pipeline(*pipeline_, *form.scheme);  // it is allowed
+}
+
+std::vector<Bytes> SharedTraining::least_held() const {
+  std::vector<Bytes> least(static_cast<std::size_t>(shared_.devices));
+  for (std::int32_t c = 0; c < pipeline_->chunks(); ++c) {
+    const PipelineChunk& chunk = pipeline_->chunk(c);
+    least[static_cast<std::size_t>(chunk.device)] +=
+        chunk.until_backward + chunk.until_weight;
+  }
+  return least;
+}
+
+// What a device has less room than the one with most counts as held all the time.
+Pipeline SharedTraining::with_room(std::span<const Bytes> bounds) const {
+  if (bounds.empty()) return *pipeline_;
+  const Bytes most = *std::ranges::max_element(bounds);
+  std::vector<Bytes> taken;
+  for (const Bytes bound : bounds) taken.push_back(most - bound);
+  std::vector<PipelineChunk> chunks;
+  for (std::int32_t c = 0; c < pipeline_->chunks(); ++c)
+    chunks.push_back(pipeline_->chunk(c));
+  return {std::move(chunks), shared_.micro_batches, pipeline_->transfer(),
+          std::move(taken)};
+}
+
+Expected<SharedSchedule> SharedTraining::schedule(std::span<const Bytes> bounds) const {
+  const Pipeline pipeline = with_room(form_.scheme ? std::span<const Bytes>{} : bounds);
+  PipelineSearchOptions options;
+  if (!bounds.empty()) options.memory_bound = *std::ranges::max_element(bounds);
+  auto plan = plan_pipeline(pipeline, form_, options);
+  if (!plan) return tl::unexpected(plan.error());
+  return SharedSchedule{std::move(plan->schedule), std::move(plan->origin),
+                        peaks(plan->run, pipeline), plan->value, plan->lower_bound};
 }
 
 // By the whole model, which reads a parameter perhaps in another way.
@@ -73,19 +129,21 @@ void SharedTraining::fill_known(const ProcessStep::Known& known, std::int32_t pr
 }
 
 ProcessStep SharedTraining::step_of(std::int32_t process,
+                                    const PipelineSchedule& schedule,
                                     std::vector<double> recomputed) const {
   SharedStep shared = shared_;
   shared.recomputed = std::move(recomputed);
   return std::move(process_steps(micro_, shared, *pipeline_,
-                                 schedule_)[static_cast<std::size_t>(process)]);
+                                 schedule)[static_cast<std::size_t>(process)]);
 }
 
-PipelineJob::PipelineJob(const SharedTraining& training, std::int32_t process,
-                         std::vector<double> recomputed, const TrainOptions& options)
+PipelineJob::PipelineJob(const SharedTraining& training, const PipelineSchedule& schedule,
+                         std::int32_t process, std::vector<double> recomputed,
+                         const TrainOptions& options)
     : training_(training),
       process_(process),
       seed_(options.seed),
-      step_(training.step_of(process, std::move(recomputed))) {
+      step_(training.step_of(process, schedule, std::move(recomputed))) {
   for (const ProcessStep::Input& each : step_.inputs) inputs_.emplace(each.tensor, each);
   for (const ProcessStep::Known& each : step_.known) known_.emplace(each.tensor, each);
   job_ = std::make_unique<TrainJob>(step_.training, options_for(options));

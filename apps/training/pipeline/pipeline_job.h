@@ -3,6 +3,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -13,16 +15,41 @@
 
 namespace espalier::training {
 
+/// Times of the stages of a pipeline that were measured.
+struct StageTimes {
+  std::vector<PipelineStage> stages;
+  Nanoseconds transfer = 0;  ///< from a stage to the next
+};
+
+/// The order of each device's operations, and what SharedTraining::pipeline() says of it.
+struct SharedSchedule {
+  PipelineSchedule schedule;
+  std::string origin;           ///< its name, or how a search found it
+  std::vector<Bytes> held;      ///< by device: results that micro-batches keep, at most
+  Nanoseconds makespan = 0;     ///< as long as it is
+  Nanoseconds lower_bound = 0;  ///< no schedule of the same chunks and bounds is shorter
+};
+
 /// A training step that processes share, as all of them see it: the micro-batch's step,
-/// its chunks on devices, and a schedule.
+/// and its chunks on devices.
 class SharedTraining {
  public:
-  /// @param model  for one micro-batch; whole, though a tensor group divides it
-  /// @param form   a schedule with a name
-  /// @throws InvalidInput for a search, and for what the schedule does not allow; as
-  ///         micro_step() and divide_layers()
+  /// @param model     for one micro-batch; whole, though a tensor group divides it
+  /// @param measured  times of the stages; nothing: as many nanoseconds as operations
+  /// @throws InvalidInput for what the form does not allow, another number of measured
+  ///         stages; as micro_step() and divide_layers()
   SharedTraining(const OperatorGraph& model, Optimiser optimiser,
-                 const SharedStep& shared, const PipelineForm& form);
+                 const SharedStep& shared, const PipelineForm& form,
+                 const std::optional<StageTimes>& measured = {});
+
+  /// The schedule of the form, the same at every process. One that is searched for keeps
+  /// inside bounds on what micro-batches keep, where there are any.
+  /// @param bounds  by device; empty: none. Of no meaning to a schedule with a name
+  /// @return Infeasible where a bound does not hold one micro-batch
+  [[nodiscard]] Expected<SharedSchedule> schedule(
+      std::span<const Bytes> bounds = {}) const;
+  /// By device: the least such bound.
+  [[nodiscard]] std::vector<Bytes> least_held() const;
 
   [[nodiscard]] const MicroStep& micro() const { return micro_; }
   [[nodiscard]] const SharedStep& shared() const { return shared_; }
@@ -31,11 +58,12 @@ class SharedTraining {
   [[nodiscard]] std::int64_t divided_products() const {
     return divided_.divided_products;
   }
-  /// Times of operations: their number, a nanosecond each.
+  /// Without what is held all the time.
   [[nodiscard]] const Pipeline& pipeline() const { return *pipeline_; }
 
   /// What a process runs. @param recomputed  SharedStep::recomputed
   [[nodiscard]] ProcessStep step_of(std::int32_t process,
+                                    const PipelineSchedule& schedule,
                                     std::vector<double> recomputed) const;
 
   /// What a tensor of the micro-batch's step holds before the first step, at a process.
@@ -43,12 +71,14 @@ class SharedTraining {
                   std::uint64_t seed, std::span<std::byte> bytes) const;
 
  private:
+  [[nodiscard]] Pipeline with_room(std::span<const Bytes> bounds) const;
+
   SharedStep shared_;
+  PipelineForm form_;
   DividedModel divided_;  // empty unless a tensor group divides the model
   OperatorGraph whole_;   // then: of the undivided step
   MicroStep micro_;
   std::optional<Pipeline> pipeline_;
-  PipelineSchedule schedule_;
 };
 
 /// Values for an input of the micro-batch's step. @param micro_batch  counted over all
@@ -61,10 +91,12 @@ using FillMicroBatch =
 class PipelineJob {
  public:
   /// @param training  outlives this
+  /// @param schedule  of the training
   /// @param options  of one process; what is said of its part and of the gradients' scale
   ///                 is set here
-  PipelineJob(const SharedTraining& training, std::int32_t process,
-              std::vector<double> recomputed, const TrainOptions& options);
+  PipelineJob(const SharedTraining& training, const PipelineSchedule& schedule,
+              std::int32_t process, std::vector<double> recomputed,
+              const TrainOptions& options);
 
   [[nodiscard]] const ProcessStep& step() const { return step_; }
   [[nodiscard]] TrainJob& job() { return *job_; }

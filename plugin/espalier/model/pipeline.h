@@ -56,6 +56,7 @@ class Pipeline {
   [[nodiscard]] Bytes persistent(std::int32_t device) const {
     return persistent_[static_cast<std::size_t>(device)];
   }
+  [[nodiscard]] Nanoseconds transfer() const { return transfer_; }
   /// How much later than its end what chunk `from` makes can be used by chunk `to`.
   [[nodiscard]] Nanoseconds transfer(std::int32_t from, std::int32_t to) const {
     return chunk(from).device == chunk(to).device ? 0 : transfer_;

@@ -19,12 +19,6 @@ std::int64_t part(std::int64_t whole, std::int32_t k, std::int32_t n) {
   return whole / n + (whole % n * (k + 1) / n - whole % n * k / n);
 }
 
-// The scheme as which the chunks lie.
-PipelineScheme lies_as(const PipelineForm& form) {
-  if (form.scheme) return *form.scheme;
-  return form.per_device == 2 ? kZeroBubbleV : kZeroBubbleH1;
-}
-
 Nanoseconds value_of(const PipelineRun& run, PipelineObjective objective) {
   if (objective == PipelineObjective::kMakespan) return run.makespan;
   Nanoseconds longest = 0;
@@ -58,6 +52,11 @@ PipelinePlan named(const PipelineForm& form, Pipeline pipeline,
 }
 
 }  // namespace
+
+PipelineScheme lies_as(const PipelineForm& form) {
+  if (form.scheme) return *form.scheme;
+  return form.per_device == 2 ? kZeroBubbleV : kZeroBubbleH1;
+}
 
 std::string describe(const PipelineForm& form) {
   if (!form.scheme)
@@ -124,7 +123,11 @@ Expected<PipelinePlan> plan_pipeline(std::span<const PipelineStage> stages,
                                      const PipelineForm& form, std::int32_t micro_batches,
                                      Nanoseconds transfer,
                                      const PipelineSearchOptions& options) {
-  Pipeline pipeline = pipeline_of(stages, form, micro_batches, transfer);
+  return plan_pipeline(pipeline_of(stages, form, micro_batches, transfer), form, options);
+}
+
+Expected<PipelinePlan> plan_pipeline(Pipeline pipeline, const PipelineForm& form,
+                                     const PipelineSearchOptions& options) {
   const auto checked = [](PipelinePlan plan) {
     const Violations wrong = validate_pipeline(plan.pipeline, plan.schedule, plan.run);
     if (!wrong.empty())

@@ -30,6 +30,9 @@ struct PipelineForm {
 /// "interleaved" alone has two chunks a device. Nothing for another name.
 [[nodiscard]] std::optional<PipelineForm> parse_pipeline_form(std::string_view text);
 
+/// The scheme as which the chunks of a form lie (chunk_devices()).
+[[nodiscard]] PipelineScheme lies_as(const PipelineForm& form);
+
 /// The stages as a pipeline whose chunks lie as the form says. Times and sizes of a stage
 /// are divided evenly over its chunks, to the last nanosecond and byte.
 /// @throws InvalidInput for no stage, a negative value, no micro-batch
@@ -61,6 +64,11 @@ struct PipelinePlan {
                                                    const PipelineForm& form,
                                                    std::int32_t micro_batches,
                                                    Nanoseconds transfer,
+                                                   const PipelineSearchOptions& options);
+
+/// The same for chunks that lie as the form says.
+[[nodiscard]] Expected<PipelinePlan> plan_pipeline(Pipeline pipeline,
+                                                   const PipelineForm& form,
                                                    const PipelineSearchOptions& options);
 
 /// Every form that p devices and m micro-batches allow: the named ones, `interleaved`

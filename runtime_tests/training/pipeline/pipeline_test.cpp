@@ -48,6 +48,27 @@ TEST(PipelineStep, SeveralChunksOnADeviceLoseTheSame) {
   }
 }
 
+TEST(PipelineStep, SearchedSchedulesLoseTheSameInsideTheirRoom) {
+  const solver::Runtime kept({.workers = 1});
+  const OperatorGraph model = mlp({12, 64, 64, 64, 64, 6}, 16);
+  const Ran alone = train(model, {.shared = {.micro_batches = 6}}, 3);
+  for (const std::int32_t per_device : {1, 2}) {
+    Bytes most = 0;
+    for (const double room : {1.0, 2.0, 0.0}) {
+      SCOPED_TRACE(fmt::format("{} a device, room {}", per_device, room));
+      const Ran ran = train(model,
+                            {.shared = {.devices = 2, .micro_batches = 6},
+                             .scheme = std::nullopt,
+                             .per_device = per_device,
+                             .room = room},
+                            3);
+      expect_losses(ran.losses.front(), alone.losses.front(), true);
+      EXPECT_GE(ran.planned.front(), most);
+      most = ran.planned.front();
+    }
+  }
+}
+
 TEST(PipelineStep, RunningForwardsAgainChangesMemoryAlone) {
   const solver::Runtime kept({.workers = 1});
   for (const Network& network :

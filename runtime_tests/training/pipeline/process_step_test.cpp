@@ -113,6 +113,41 @@ bool meets(const std::vector<ProcessStep>& steps) {
   return true;
 }
 
+TEST(ProcessStep, MessagesMeetInSchedulesThatWereSearchedFor) {
+  const OperatorGraph model = small_transformer();
+  for (const std::int32_t per_device : {1, 2})
+    for (const int room : {0, 1, 2, 3}) {
+      SCOPED_TRACE(fmt::format("{} a device, room {}", per_device, room));
+      const SharedStep shared{.devices = 3, .micro_batches = 5};
+      const SharedTraining training(model, Optimiser::kAdam, shared,
+                                    {std::nullopt, per_device});
+      std::vector<Bytes> bounds;
+      if (room > 0) bounds = training.least_held();
+      for (Bytes& each : bounds) each *= room;
+      const auto found = training.schedule(bounds);
+      ASSERT_TRUE(found);
+      for (std::size_t d = 0; d < bounds.size(); ++d)
+        EXPECT_LE(found->held[d], bounds[d]);
+      EXPECT_TRUE(meets(
+          process_steps(training.micro(), shared, training.pipeline(), found->schedule)));
+    }
+}
+
+// What a micro-batch keeps: of the first stage x1 = relu(gemm1) until W of gemm2, and
+// gemm2's result, which is passed on and read by relu2 alone; of the second the scores'
+// probabilities, and what relu2, relu3 gave.
+TEST(MicroStep, CountsWhatAMicroBatchKeeps) {
+  const MicroStep micro = perceptron(2, true);
+  for (const MicroStep::Work& work : micro.work) {
+    EXPECT_GT(work.until_weight, 0);
+    EXPECT_GE(work.until_backward, 0);
+  }
+  // Two samples of 16: relu1's result (read by W of gemm2 and B of relu1), and gradients
+  // of gemm2's and gemm1's results.
+  EXPECT_EQ(micro.work[0].until_weight, 3 * 2 * 16 * 4);
+  EXPECT_EQ(micro.work[0].until_backward, 0);
+}
+
 TEST(ProcessStep, MessagesMeetInEveryScheduleAndStageOfZero) {
   const OperatorGraph model = small_transformer();
   for (const PipelineScheme scheme :
@@ -144,7 +179,7 @@ TEST(ProcessStep, APerceptronPassesActivationsAndTheirGradients) {
   const SharedStep shared{.devices = 2, .micro_batches = 3};
   const SharedTraining training(mlp({8, 16, 16, 16, 4}, 2), Optimiser::kSgd, shared,
                                 {PipelineScheme::kOneForwardOneBackward, 1});
-  const ProcessStep first = training.step_of(0, {});
+  const ProcessStep first = training.step_of(0, training.schedule()->schedule, {});
   std::map<bool, std::vector<Bytes>> bytes;
   for (const Operator& op : first.training.graph.operators())
     if (const auto message = message_of(op))

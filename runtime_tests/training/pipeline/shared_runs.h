@@ -24,9 +24,10 @@ struct Ran {
 
 struct Setting {
   SharedStep shared;
-  PipelineScheme scheme = PipelineScheme::kOneForwardOneBackward;
+  std::optional<PipelineScheme> scheme = PipelineScheme::kOneForwardOneBackward;
   Optimiser optimiser = Optimiser::kAdam;
   std::int32_t per_device = 1;
+  double room = 0;  // for results that are kept, in multiples of the least; 0: any
 };
 
 inline Ran train(const OperatorGraph& model, const Setting& setting, int steps) {
@@ -36,6 +37,11 @@ inline Ran train(const OperatorGraph& model, const Setting& setting, int steps) 
   const std::vector<double> recomputed = std::exchange(shared.recomputed, {});
   const SharedTraining training(model, setting.optimiser, shared,
                                 {setting.scheme, setting.per_device});
+  std::vector<Bytes> bounds;
+  if (setting.room > 0) bounds = training.least_held();
+  for (Bytes& each : bounds)
+    each = static_cast<Bytes>(static_cast<double>(each) * setting.room);
+  const PipelineSchedule schedule = training.schedule(bounds)->schedule;
   TrainOptions options;
   options.steps = steps;
   options.seed = 5;
@@ -43,7 +49,8 @@ inline Ran train(const OperatorGraph& model, const Setting& setting, int steps) 
   options.messages = &loopback;
   std::vector<std::unique_ptr<PipelineJob>> jobs;
   for (std::int32_t p = 0; p < shared.processes(); ++p) {
-    jobs.push_back(std::make_unique<PipelineJob>(training, p, recomputed, options));
+    jobs.push_back(
+        std::make_unique<PipelineJob>(training, schedule, p, recomputed, options));
     jobs.back()->job().plan();
   }
   Ran ran;
