@@ -13,7 +13,9 @@
 #include <espalier_solver.h>
 
 #include <Eigen/SparseCore>
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
@@ -61,7 +63,11 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   using Scalar = typename MatrixType::Scalar;
   using RealScalar = typename MatrixType::RealScalar;
   using StorageIndex = typename MatrixType::StorageIndex;
-  enum { ColsAtCompileTime = Eigen::Dynamic, MaxColsAtCompileTime = Eigen::Dynamic };
+  enum {
+    ColsAtCompileTime = Eigen::Dynamic,
+    MaxColsAtCompileTime = Eigen::Dynamic,
+    UpLo = Traits::kUpLo  ///< 0: the whole matrix is read
+  };
   static constexpr bool kComplex = std::is_same_v<Scalar, std::complex<double>>;
   static_assert(kComplex || std::is_same_v<Scalar, double>,
                 "matrices of double or std::complex<double>");
@@ -129,6 +135,25 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
                    Eigen::SparseMatrixBase<Dest>& x) const {
     Eigen::internal::solve_sparse_through_dense_panels(derived(), b.derived(),
                                                        x.derived());
+  }
+
+  /// The determinant, after factorize(). Infinite or 0 beyond the range of Scalar.
+  [[nodiscard]] Scalar determinant() const {
+    eigen_assert(isFactored_ && "factorize() comes first and must succeed");
+    RealScalar mantissa = 0, argument = 0;
+    std::int64_t exponent = 0;
+    if constexpr (kComplex)
+      note(espalier_solver_read_complex_determinant(solver_.get(), &mantissa, &exponent,
+                                                    &argument));
+    else
+      note(espalier_solver_read_determinant(solver_.get(), &mantissa, &exponent));
+    constexpr std::int64_t kMost = 5000;  // beyond all numbers
+    const RealScalar value = std::ldexp(
+        mantissa, static_cast<int>(std::clamp<std::int64_t>(exponent, -kMost, kMost)));
+    if constexpr (kComplex)
+      return std::polar(value, argument);
+    else
+      return value;
   }
 
   /// What is known of the factorisation and of the last solve.
@@ -245,6 +270,10 @@ class EspalierLU : public EspalierBase<EspalierLU<Matrix>> {
  public:
   EspalierLU() = default;
   explicit EspalierLU(const Matrix& matrix) { this->compute(matrix); }
+  /// The modulus of determinant().
+  [[nodiscard]] typename Matrix::RealScalar absDeterminant() const {
+    return std::abs(this->determinant());
+  }
   /// x of A^T x = b, for dense b.
   template <class Rhs>
   [[nodiscard]] auto solveTransposed(const Eigen::MatrixBase<Rhs>& b) const {

@@ -89,6 +89,57 @@ TYPED_TEST(EigenSolvers, SolveAsEigensOwn) {
   }
 }
 
+// Maps, expressions and vectors of every storage stand for what they are of.
+template <class Solver, class Matrix>
+void check_what_may_be_given(const Matrix& matrix) {
+  const Eigen::Index n = matrix.rows();
+  const Eigen::VectorXd known = Eigen::VectorXd::Random(n), b = matrix * known;
+  Solver constructed(0.5 * (matrix + matrix));
+  ASSERT_EQ(constructed.info(), Eigen::Success);
+  EXPECT_LT((constructed.solve(b) - known).norm(), 1e-11);
+  Solver mapped;
+  mapped.compute(Eigen::Map<const Matrix>(n, n, matrix.nonZeros(), matrix.outerIndexPtr(),
+                                          matrix.innerIndexPtr(), matrix.valuePtr()));
+  ASSERT_EQ(mapped.info(), Eigen::Success);
+  Eigen::VectorXd wide = Eigen::VectorXd::Zero(2 * n);
+  Eigen::Map<Eigen::VectorXd, 0, Eigen::InnerStride<2>> every(wide.data(), n);
+  every = mapped.solve(Eigen::Map<const Eigen::VectorXd>(b.data(), n));
+  EXPECT_LT((every - known).norm(), 1e-11);
+  const Eigen::SparseVector<double> sparse = b.sparseView();
+  const Eigen::SparseVector<double> x = mapped.solve(sparse);
+  EXPECT_LT((Eigen::VectorXd(x) - known).norm(), 1e-11);
+  EXPECT_EQ(mapped.solve(Eigen::VectorXd::Zero(n)).eval(), Eigen::VectorXd::Zero(n));
+}
+
+TYPED_TEST(EigenSolvers, TakeWhatStandsForAMatrix) {
+  const auto symmetric = random_matrix<TypeParam>(60, 5, true);
+  check_what_may_be_given<EspalierLLT<TypeParam>>(symmetric);
+  check_what_may_be_given<EspalierLDLT<TypeParam, Eigen::Upper>>(symmetric);
+  check_what_may_be_given<EspalierLU<TypeParam>>(random_matrix<TypeParam>(60, 6, false));
+}
+
+TYPED_TEST(EigenSolvers, HaveDeterminants) {
+  const auto symmetric = random_matrix<TypeParam>(9, 7, true, true);
+  const auto general = random_matrix<TypeParam>(9, 8, false, true);
+  const double one = Eigen::MatrixXd(symmetric).determinant();
+  const double other = Eigen::MatrixXd(general).determinant();
+  EXPECT_NEAR(EspalierLDLT<TypeParam>(symmetric).determinant() / one, 1, 1e-11);
+  EXPECT_NEAR(EspalierLU<TypeParam>(general).determinant() / other, 1, 1e-11);
+  EXPECT_NEAR(EspalierLU<TypeParam>(general).absDeterminant() / std::abs(other), 1,
+              1e-11);
+}
+
+TYPED_TEST(EigenSolvers, TellOfAColumnWithoutEntries) {
+  auto matrix = random_matrix<TypeParam>(30, 9, false);
+  matrix.prune([](auto, auto column, double) { return column != 4; });
+  EspalierLU<TypeParam> solver;
+  solver.compute(matrix);
+  EXPECT_EQ(solver.info(), Eigen::NumericalIssue);
+  solver.compute(random_matrix<TypeParam>(30, 9, false));
+  EXPECT_EQ(solver.info(), Eigen::Success);
+  EXPECT_EQ(solver.lastErrorMessage(), "");
+}
+
 TYPED_TEST(EigenSolvers, ReadTheTriangleThatIsAskedFor) {
   const TypeParam matrix = random_matrix<TypeParam>(40, 1, true);
   const Eigen::VectorXd b = Eigen::VectorXd::Random(40);
