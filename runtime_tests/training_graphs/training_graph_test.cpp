@@ -236,10 +236,11 @@ TEST(TrainingGraph, NamesWhatCannotBeTrained) {
   const TensorId b = backwards.add_tensor({.name = "b", .shape = {2, 2}, .kept = true});
   (void)backwards.add_operator({.type = "Relu", .inputs = {a}, .outputs = {b}});
   (void)backwards.add_operator({.type = "Relu", .inputs = {b}, .outputs = {a}});
-  EXPECT_EQ(error_of(std::move(backwards).build()),
-            "operator 'Relu_0' (Relu) reads tensor 'a' (2x2), which operator 'Relu_1' "
-            "(Relu) behind it writes: the graph has a cycle, or its operators stand in no "
-            "order");
+  EXPECT_EQ(
+      error_of(std::move(backwards).build()),
+      "operator 'Relu_0' (Relu) reads tensor 'a' (2x2), which operator 'Relu_1' "
+      "(Relu) behind it writes: the graph has a cycle, or its operators stand in no "
+      "order");
   ModelBuilder model;
   const TensorId y = model.op("Relu", {model.input("x", {2, 2})}, {2, 2});
   EXPECT_EQ(error_of(model.build(y)),

@@ -12,8 +12,6 @@ namespace espalier::solver {
 namespace {
 
 constexpr double kTarget = std::numeric_limits<double>::epsilon() / 2;
-// Of a first solution: a correction takes another solve and brings next to nothing.
-constexpr double kEnough = 2 * kTarget;
 // Rows whose r_i / w_i is small by itself need no excuse.
 constexpr double kGoodStrict = 1e-12;
 
@@ -67,7 +65,7 @@ class Refiner {
     const auto residual = r(active_.size());
     errors_[c] = measure_(x(c), b(c), residual);
     if (!std::isfinite(errors_[c].total())) try_zero(c, residual);
-    if (errors_[c].total() > kEnough || errors_[c].strict > kGoodStrict)
+    if (errors_[c].total() > kEnoughToBegin || errors_[c].strict > kGoodStrict)
       active_.push_back(c);
   }
 

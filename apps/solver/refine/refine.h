@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "espalier/model/units.h"
@@ -22,9 +23,15 @@ struct RefineOptions {
   std::int32_t gmres_cycles = 4;  ///< most starts
 };
 
+/// Backward error up to which a first solution stays as it is: eight times the epsilon of
+/// double precision, the rounding of a residual whose rows have some ten entries. Another
+/// solve takes as long as a third of a small factorisation, and gains nothing that the
+/// residual could tell (docs/decisions/0171).
+constexpr double kEnoughToBegin = 8 * std::numeric_limits<double>::epsilon();
+
 /// Iterative refinement [ADD89] of op(A) x = b for a block of right-hand sides: x is
 /// corrected by solve(b - op(A) x) until its componentwise backward error is at most the
-/// unit roundoff, to begin with twice that, or does not halve any more, or for
+/// unit roundoff, to begin with kEnoughToBegin, or does not halve any more, or for
 /// `max_steps` times; then in the same way by the rows whose r_i / w_i is large although
 /// they do not count (BackwardError::strict), for as long as that helps. A vector that
 /// has ended takes no part in the solves of the others. A vector that ended above

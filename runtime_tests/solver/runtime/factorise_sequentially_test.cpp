@@ -97,7 +97,7 @@ void expect_solutions(std::mt19937& random, const Instance& instance,
   for (std::size_t i = 0; i < n; ++i)
     ASSERT_LE(scaled(i, x[i] - exact[i]), 1e-12 * largest) << "x" << i;
   ASSERT_LE(refine(instance.analysis.permuted, b, x, 1, solve).backward_error,
-            2 * kEpsilon);
+            kEnoughToBegin);
 }
 
 void check(std::mt19937& random, Instance& instance) {
