@@ -178,9 +178,9 @@ void add_sharing(CLI::App& app, TrainCommand& command) {
       "Of the pipeline (default: 1f1b); search, search:2: the shortest\n"
       "that is found inside --memory, with one chunk a process or two")
       ->type_name("NAME");
-  add_path(app, "--stage-times", command.stage_times,
-           "Times of the stages that --schedule search plans with, as\n"
-           "--stages-out writes them (default: by operations)")
+  app.add_option("--stage-times", command.stage_times,
+                 "Times of the stages that --schedule search plans with, as\n"
+                 "--stages-out writes them (default: by operations)")
       ->type_name("FILE");
   add_choice<ZeroStage>(app, "--zero", command.zero,
                         {{"0", ZeroStage::kNone},

@@ -1,5 +1,5 @@
 // espalier train with micro-batches, alone or as one of several processes.
-// Over 300 lines: what is checked, planned and run is one conversation among the processes.
+// Over 300 lines: what is checked, planned and run is one conversation of processes.
 
 #include "cli/train_parallel.h"
 

@@ -2,8 +2,8 @@
 
 // Espalier's solver for Eigen's sparse matrices, of double or std::complex<double>, with
 // the interface of Eigen's own direct solvers: analyzePattern(), factorize(), compute(),
-// solve(). Needs Eigen 3.4 and libespalier_solver.so; nothing else of Espalier: over 300
-// lines, so that one file is all that a program includes.
+// solve(). Needs Eigen 3.4 and libespalier_solver.so; nothing else of Espalier.
+// Over 300 lines, so that one file is all that a program includes.
 //
 //     espalier::EspalierLDLT<Eigen::SparseMatrix<double>> solver;
 //     solver.setMemory("2GiB");
