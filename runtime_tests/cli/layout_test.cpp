@@ -1,9 +1,14 @@
 // espalier layout: answers, files and refusals.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <string>
 
+#include "cli/interrupt_search.h"
 #include "cli/program.h"
 
 namespace espalier::cli_test {
@@ -61,6 +66,37 @@ TEST(Layout, AlignsAndDrawsAPage) {
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out)["capacity_bytes"], 192);
   EXPECT_NE(text_of(page).find("\"kind\":\"layout\""), std::string::npos);
+}
+
+// A thousand buffers whose optimum no search finds in minutes.
+std::string hard_buffers() {
+  std::mt19937 random(5);
+  std::string text = "id,lower,upper,size\n";
+  for (int id = 0; id < 1000; ++id) {
+    const auto lower = random() % 300;
+    text += fmt::format("{},{},{},{}\n", id, lower, lower + 1 + random() % 100,
+                        1 + random() % 999);
+  }
+  return text;
+}
+
+TEST(Layout, GivesTheBestSoFarWhenInterrupted) {
+  const TemporaryFile file(hard_buffers());
+  const TemporaryDirectory directory;
+  const std::string out = directory.path() + "/offsets.csv";
+  const auto outcome =
+      run_disturbed({"layout", file.path(), "--timeout", "100", "--json", "--out", out},
+                    interrupt_search);
+  ASSERT_TRUE(outcome.has_value()) << "it was over before it was seen to search";
+  ASSERT_EQ(outcome->status, 0) << outcome->err << outcome->signal;
+  const json report = json::parse(outcome->out);
+  EXPECT_EQ(report["interrupted"], true);
+  EXPECT_EQ(report["stopped"], false);
+  EXPECT_EQ(report["proved"], false);
+  EXPECT_GT(report["capacity_bytes"], report["lower_bound_bytes"]);
+  EXPECT_LT(report["seconds"], 60.0);
+  const std::string written = text_of(out);
+  EXPECT_EQ(std::ranges::count(written, '\n'), 1001);
 }
 
 TEST(Layout, RefusesWhatItCannotRead) {

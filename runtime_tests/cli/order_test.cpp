@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "cli/interrupt_search.h"
 #include "cli/onnx_bytes.h"
 #include "cli/program.h"
 
@@ -193,26 +191,13 @@ TEST(Order, GivesTheBestSoFarWhenTimeIsOver) {
   EXPECT_GT(report["least_bytes"], report["lower_bound_bytes"]);
 }
 
-// Whether the process has computed for so long that it can only be searching.
-bool searches(int process) {
-  std::ifstream status(fmt::format("/proc/{}/stat", process));
-  std::string line;
-  std::getline(status, line);
-  // Behind the name in brackets, the 12th and 13th value are ticks of processor time.
-  std::istringstream fields(line.substr(std::min(line.rfind(')') + 1, line.size())));
-  std::string skipped;
-  for (int field = 0; field < 11; ++field) fields >> skipped;
-  std::int64_t user = 0, system = 0;
-  return (fields >> user >> system) && 2 * (user + system) >= sysconf(_SC_CLK_TCK);
-}
-
 TEST(Order, GivesTheBestSoFarWhenInterrupted) {
   const TemporaryDirectory directory;
   const std::string schedule = directory.path() + "/order";
-  const auto outcome = run_disturbed(
-      {"order", write(directory, "hard.dot", hard_graph()), "--timeout", "100", "--json",
-       "--schedule", schedule},
-      [](int process) { return searches(process) && kill(process, SIGINT) == 0; });
+  const auto outcome =
+      run_disturbed({"order", write(directory, "hard.dot", hard_graph()), "--timeout",
+                     "100", "--json", "--schedule", schedule},
+                    interrupt_search);
   ASSERT_TRUE(outcome.has_value()) << "it was over before it was seen to search";
   ASSERT_EQ(outcome->status, 0) << outcome->err << outcome->signal;
   const json report = json::parse(outcome->out);

@@ -14,7 +14,6 @@
 #include "solver/kernels/single_pivot.h"
 #include "solver/kernels/update.h"
 #include "solver/tree/extend_add.h"
-#include "solver/tree/joined_leaves.h"
 
 namespace espalier::solver {
 namespace {
@@ -61,7 +60,7 @@ class NodeRun {
       if (context_.log.failed()) return;
       if (node_.early_last >= 0 && s == node_.early_last + 1) turn();
       if (take_alone(s) || take_leaf(s) || take_small(s)) continue;
-      const bool joins = joins_previous(symbolic_, tree_, node_, s);
+      const bool joins = tree_.joins_previous[s];
       T* const contribution = s == node_.last_front ? output_
                               : joins               ? top_block(s)
                                                     : push(s);
@@ -135,7 +134,7 @@ class NodeRun {
     const RealOf<T> pivot = real_part(context_.permuted.template entry<T>(at));
     const RealOf<T> root = std::sqrt(pivot), inverse = 1 / root;
     if (!(pivot > 0) || !std::isfinite(pivot)) return false;
-    const bool joins = joins_previous(symbolic_, tree_, node_, s);
+    const bool joins = tree_.joins_previous[s];
     T* const contribution = joins ? top_block(s) : push(s);
     panel_[0] = root;
     for (std::int32_t i = 1; i < order; ++i)
@@ -156,7 +155,7 @@ class NodeRun {
     if (tree_.kind != FactorKind::kCholesky || order > kFewRows || pivots == 0 ||
         pivots > width || below > width || has_children_outside(s))
       return false;
-    const bool joins = joins_previous(symbolic_, tree_, node_, s);
+    const bool joins = tree_.joins_previous[s];
     FrontStorage<T> storage{.panel_layout = {order, pivots, width},
                             .contribution_layout = {below, below, width}};
     storage.panel[0] = panel_;
@@ -182,7 +181,7 @@ class NodeRun {
     const std::int64_t on_stack = entries_of_children(s);
     const T* block = scratch_.template as<T>() + top_ - on_stack;
     for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c]) {
-      if (is_joined(symbolic_, tree_, node_, c)) continue;
+      if (tree_.is_joined(c)) continue;
       const Trapezoid layout = tree_.contribution(symbolic_, c);
       const std::span positions(positions_, symbolic_.rows_of(c).size());
       relative_indices(symbolic_, c, s, positions);
@@ -222,7 +221,7 @@ class NodeRun {
   [[nodiscard]] std::int64_t entries_of_children(std::int32_t s) const {
     std::int64_t entries = 0;
     for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c])
-      if (c >= node_.first_front && !is_joined(symbolic_, tree_, node_, c))
+      if (c >= node_.first_front && !tree_.is_joined(c))
         entries += contribution_entries(c);
     return entries;
   }
@@ -255,7 +254,7 @@ class NodeRun {
     const T* block = scratch_.template as<T>() + top_ - on_stack;
     for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c]) {
       const bool inside = c >= node_.first_front;
-      const bool joined = is_joined(symbolic_, tree_, node_, c);
+      const bool joined = tree_.is_joined(c);
       if (joined && !front.has_delayed()) continue;
       const T* const source = inside ? block : nullptr;
       if (inside && !joined) block += contribution_entries(c);

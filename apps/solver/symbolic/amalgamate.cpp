@@ -26,12 +26,13 @@ struct Children {
   explicit Children(const SupernodeTree& tree)
       : start(tree.parent.size() + 1, 0), child(tree.parent.size()) {
     for (std::int32_t parent : tree.parent) {
-      if (parent >= 0) ++start[parent + 1];
+      if (parent >= 0) ++start[parent];
     }
     std::partial_sum(start.begin(), start.end(), start.begin());
-    std::vector<std::int32_t> next(start.begin(), start.end() - 1);
-    for (std::int32_t front = 0; front < tree.fronts(); ++front) {
-      if (tree.parent[front] >= 0) child[next[tree.parent[front]]++] = front;
+    // From the last one on: what begins as the end of a list ends as its beginning.
+    for (std::int32_t front = tree.fronts(); front-- > 0;) {
+      const std::int32_t parent = tree.parent[front];
+      if (parent >= 0) child[--start[parent]] = front;
     }
   }
 };

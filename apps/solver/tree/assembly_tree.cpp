@@ -11,7 +11,6 @@
 #include "solver/symbolic/front_cost.h"
 #include "solver/tree/extend_add.h"
 #include "solver/tree/front_storage.h"
-#include "solver/tree/joined_leaves.h"
 
 namespace espalier::solver {
 namespace {
@@ -99,6 +98,23 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   tree.block_width = std::move(width);
 }
 
+bool joins(const Symbolic& symbolic, const AssemblyTree& tree, std::int32_t s) {
+  const AssemblyTree::Node& node = tree.nodes[tree.node_of_front[s]];
+  if (s <= node.first_front || s == node.last_front || tree.first_child[s] >= 0 ||
+      symbolic.parent[s] < 0 || symbolic.parent[s] != symbolic.parent[s - 1])
+    return false;
+  const auto rows = symbolic.rows_of(s), before = symbolic.rows_of(s - 1);
+  // Few rows mostly: a loop, not a call that compares bytes.
+  const auto same = [](std::int32_t a, std::int32_t b) { return a == b; };
+  return !rows.empty() && std::ranges::equal(rows, before, same);
+}
+
+void find_joined(const Symbolic& symbolic, AssemblyTree& tree) {
+  tree.joins_previous.resize(symbolic.parent.size());
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
+    tree.joins_previous[s] = joins(symbolic, tree, s);
+}
+
 // Stack of contribution blocks: a front's own goes on top of its children's, which are
 // then taken away; leaves that join have one together. The last front's goes to a buffer
 // of its own, and so does whatever comes from other nodes.
@@ -110,12 +126,12 @@ void measure_stack(const Symbolic& symbolic, const AssemblyTree& tree,
     std::int64_t children = 0, indices = 0;
     for (std::int32_t c = tree.first_child[s]; c >= 0; c = tree.next_sibling[c]) {
       const Trapezoid block = tree.contribution(symbolic, c);
-      if (c >= node.first_front && !is_joined(symbolic, tree, node, c))
+      if (c >= node.first_front && !tree.is_joined(c))
         children += tree.sides() * block.entries();
       indices = node.tiled ? indices + block.rows()
                            : std::max<std::int64_t>(indices, block.rows());
     }
-    if (s < node.last_front && !joins_previous(symbolic, tree, node, s))
+    if (s < node.last_front && !tree.joins_previous[s])
       top += tree.sides() * tree.contribution(symbolic, s).entries();
     if (tops != nullptr) tops->push_back(top);
     node.stack_entries = std::max(node.stack_entries, top);
@@ -404,6 +420,7 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   link_children(symbolic, tree);
   options.whole ? group_all(symbolic, options, tree)
                 : group_fronts(symbolic, options, tree);
+  find_joined(symbolic, tree);
   for (AssemblyTree::Node& node : tree.nodes) {
     measure_stack(symbolic, tree, node, nullptr);
     measure_blocks(symbolic, options, tree, node);

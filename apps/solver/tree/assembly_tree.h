@@ -110,11 +110,21 @@ struct AssemblyTree {
   SharedList<std::int32_t> node_of_front;
   SharedList<std::int32_t> block_width;                ///< for both its Trapezoids
   SharedList<std::int32_t> first_child, next_sibling;  ///< -1: none
+  /// Whether a front, a leaf, adds to the contribution block of the sibling right before
+  /// it, which is inside the same node, has the same rows and is on top of the node's
+  /// stack then: their parent takes the sum of both. Leaves of hubs and of borders of
+  /// dense rows are many of these. Never a node's last front, whose block is by itself.
+  std::vector<bool> joins_previous;
   TaskTree tasks;
   std::vector<double> max_workers;  ///< that a node can use, for the simulation
 
   /// Sides of panels and contribution blocks: FrontStorage.
   [[nodiscard]] std::int32_t sides() const { return kind == FactorKind::kLu ? 2 : 1; }
+  /// Whether the next sibling joins a front.
+  [[nodiscard]] bool is_joined(std::int32_t front) const {
+    const std::int32_t next = next_sibling[front];
+    return next == front + 1 && joins_previous[static_cast<std::size_t>(next)];
+  }
   /// As planned: no delayed columns.
   [[nodiscard]] Trapezoid panel(const Symbolic& symbolic, std::int32_t front) const {
     return {symbolic.front_order(front), symbolic.pivots(front), block_width[front]};
