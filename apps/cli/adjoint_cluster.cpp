@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/adjoint_partner.h"
+#include "cli/end_the_job.h"
 #include "cli/job/cluster.h"
 #include "solver/distributed/starpu_mpi_channel.h"
 #include "solver/memory/process_memory.h"
@@ -32,12 +33,6 @@ std::string identity(const AdjointOptions& options) {
       static_cast<int>(options.memory.kind), options.memory.common_size(),
       options.memory.factor, options.job.wish.memory_slots.value_or(-1),
       options.remote_slots.value_or(-1));
-}
-
-// In a catch block of the channel's thread: the other process waits for this one.
-void end_the_job(Cluster& cluster, const Suggest& suggest) noexcept {
-  const Failure failure = current_failure();
-  cluster.fail(failure.status, last_words(failure, suggest));
 }
 
 // What process 0 asks process 1 for.
@@ -171,8 +166,7 @@ Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make,
   try {
     return run_on(cluster, options, make, job, partner, suggest);
   } catch (...) {
-    const Failure failure = current_failure();
-    cluster.fail(failure.status, last_words(failure, suggest));
+    end_the_job(cluster, suggest);
   }
 }
 

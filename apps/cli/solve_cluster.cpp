@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/end_the_job.h"
 #include "cli/job/cluster.h"
 #include "cli/output.h"
 #include "cli/solve_report.h"
@@ -275,8 +276,7 @@ Ending solve_on_cluster(SolveOptions& options, const Suggest& suggest) {
   try {
     return run_on(cluster, options, solver, loaded);
   } catch (...) {
-    const Failure failure = current_failure();
-    cluster.fail(failure.status, last_words(failure, suggest));
+    end_the_job(cluster, suggest);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/end_the_job.h"
 #include "cli/job/cluster.h"
 #include "cli/train_input.h"
 #include "cli/train_parallel.h"
@@ -38,10 +39,8 @@ Ending run_on(Cluster& cluster, TrainCommand& command, const Suggest& suggest) {
   check(command);
   const solver::Runtime runtime(command.job.runtime);
   const solver::Awake awake(runtime);
-  solver::StarpuMpiChannel channel(cluster.data_communicator(), [&cluster, &suggest] {
-    const Failure failure = current_failure();
-    cluster.fail(failure.status, last_words(failure, suggest));
-  });
+  solver::StarpuMpiChannel channel(cluster.data_communicator(),
+                                   [&] { end_the_job(cluster, suggest); });
   training::Exchange exchange(channel);
   TrainingPeers peers{
       .rank = cluster.rank(),
@@ -63,8 +62,7 @@ Ending train_on_cluster(TrainCommand& command, const Suggest& suggest) {
   try {
     return run_on(cluster, command, suggest);
   } catch (...) {
-    const Failure failure = current_failure();
-    cluster.fail(failure.status, last_words(failure, suggest));
+    end_the_job(cluster, suggest);
   }
 }
 

@@ -315,19 +315,19 @@ void run_tiled_front(const FrontContext<T>& context, std::int32_t node) {
 template <class T>
 void allocate_node(const FrontContext<T>& context, std::int32_t node) {
   const AssemblyTree::Node& sizes = context.tree.nodes[node];
-  const auto allocate = [&](Bytes bytes, bool reserved) {
-    return reserved ? PageBuffer::reserve(bytes, context.meter, context.pool)
-                    : PageBuffer(bytes, context.meter, context.pool);
+  const auto allocate = [&](Bytes bytes, bool later) {
+    return later ? PageBuffer::reserve(bytes, context.meter, context.pool)
+                 : PageBuffer(bytes, context.meter, context.pool);
   };
-  const bool in_turn = sizes.early_last >= 0;
+  const bool in_turn = sizes.early_last >= 0, reserved = sizes.by_blocks || in_turn;
   PageBuffer& panels = context.factor.storage[node];
   PageBuffer former;
   if (!context.former.empty()) former = std::move(context.former[node]);
-  if (former.same_as(sizes.factor_bytes, sizes.by_blocks || in_turn)) {
+  if (former.same_as(sizes.factor_bytes, reserved)) {
     panels = PageBuffer::renew(std::move(former), context.meter);
   } else {
     former.release();
-    panels = allocate(sizes.factor_bytes, sizes.by_blocks || in_turn);
+    panels = allocate(sizes.factor_bytes, reserved);
   }
   if (in_turn) panels.fill(0, sizes.early_factor_bytes);
   context.contributions[node] = allocate(sizes.contribution_bytes, sizes.by_blocks);

@@ -44,14 +44,6 @@ inline void scale_results(dnnl::primitive_attr& attributes, dnnl::post_ops& /*af
   attributes.set_output_scales(0, {alpha});
 }
 
-/// A concatenation or a sum.
-template <class Primitive, class How>
-[[nodiscard]] typename Primitive::primitive_desc describe_joined(
-    const dnnl::memory::desc& result, const How& how,
-    const std::vector<dnnl::memory::desc>& parts) {
-  return {result, how, parts, dnnl_engine(), dnnl_attributes()};
-}
-
 #else
 
 using PoolingForward = dnnl::pooling_forward;
@@ -72,14 +64,19 @@ inline void scale_results(dnnl::primitive_attr& /*attributes*/, dnnl::post_ops& 
   after.append_eltwise(dnnl::algorithm::eltwise_linear, alpha, 0);
 }
 
+#endif
+
+/// A concatenation or a sum.
 template <class Primitive, class How>
 [[nodiscard]] typename Primitive::primitive_desc describe_joined(
     const dnnl::memory::desc& result, const How& how,
     const std::vector<dnnl::memory::desc>& parts) {
+#if DNNL_VERSION_MAJOR < 3
+  return {result, how, parts, dnnl_engine(), dnnl_attributes()};
+#else
   return {dnnl_engine(), result, how, parts, dnnl_attributes()};
-}
-
 #endif
+}
 
 /// What a constructor takes for an argument.
 template <class Argument>
