@@ -351,6 +351,8 @@ Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation o
   if (!factored_) throw InvalidInput("solve: factorise first");
   check_vectors(vector_size(), nrhs, b);
   check_rows(analysis_.symbolic.size, rows);
+  if (may_solve_plainly(b, nrhs))
+    if (const auto found = solve_plainly(b)) return *found;
   Solution solution;
   const auto n = static_cast<std::size_t>(vector_size());
   const std::vector<std::int32_t> inner_rows = map(operation).inner_rows(rows);

@@ -238,6 +238,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] RefineOptions refine_options(Operation operation, std::int32_t most);
   [[nodiscard]] std::vector<double> to_inner(std::span<const double> b,
                                              const ScaledPermutation& map) const;
+  [[nodiscard]] bool may_solve_plainly(std::span<double> b, std::int32_t nrhs) const;
+  [[nodiscard]] std::optional<Solution> solve_plainly(std::span<double> b);
   void solve_block(std::span<double> b, std::int32_t most, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
   [[nodiscard]] bool lost_a_row() const;
@@ -245,6 +247,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                 std::int32_t most, const GivenUnknowns& given, Solution& solution);
   [[nodiscard]] bool needs_estimate(std::span<const double> b, std::span<const double> x,
                                     double strict) const;
+  [[nodiscard]] bool is_huge(double x, double b) const;
   [[nodiscard]] bool leaves_a_part(std::span<const double> b, std::span<const double> x,
                                    Operation operation) const;
   [[nodiscard]] bool is_rough() const;
@@ -254,6 +257,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   PreparedMatrix prepared_;
   Analysis analysis_;
   std::optional<ValuePlaces> places_;  // of the last values, where they are few
+  std::vector<double> plain_;          // of solve_plainly(), to be used again
   std::vector<TriedOrdering> tried_;   // the first order and another one, or none
   Seconds analyse_seconds_ = 0;
   double largest_entry_ = 0;

@@ -229,7 +229,12 @@ bool Solver::Impl::needs_estimate(std::span<const double> b, std::span<const dou
   if (singular()) return false;  // not to be trusted as it is
   if (facts_.perturbed || facts_.doubtful) return true;
   if (is_rough()) return true;
-  return largest_entry_ * largest_modulus(x) > kHugeSolution * largest_modulus(b);
+  return is_huge(largest_modulus(x), largest_modulus(b));
+}
+
+// By the norms of a solution and its right-hand side.
+bool Solver::Impl::is_huge(double x, double b) const {
+  return largest_entry_ * x > kHugeSolution * b;
 }
 
 // What replaced a pivot must not be more than all there was in its row or column: the

@@ -2,9 +2,12 @@
 
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
+#include "espalier/model/clock.h"
 #include "solver/api/numeric.h"
+#include "solver/front/fan_out_cholesky.h"
 #include "solver/refine/scaled_permutation.h"
 #include "solver/runtime/tree_solve.h"
 #include "solver/save/save_factor.h"
@@ -21,6 +24,9 @@ class TypedNumeric : public Numeric {
   tl::expected<FactorReport, NotPositiveDefinite> factorise(
       const FactorInput& input, const Runtime* runtime, const espalier_plan* plan,
       const std::function<void(double)>& progress) override {
+    if constexpr (std::is_same_v<T, double>)
+      if (runtime == nullptr && may_fan_out(input)) return fan_out(input, progress);
+    fan_out_.reset();
     std::vector<PageBuffer> former;
     if (input.keeps_pages && factor_.storage.size() == input.tree.nodes.size())
       former = std::move(factor_.storage);
@@ -79,7 +85,14 @@ class TypedNumeric : public Numeric {
     if (conjugate) conjugate_parts(block);
   }
 
+  bool solve_by_fan_out(std::span<double> x) const override {
+    if constexpr (std::is_same_v<T, double>)
+      if (fan_out_) fan_out_->solve(factor_, x);
+    return fan_out_.has_value();
+  }
+
   void release_factor() override {
+    fan_out_.reset();
     factor_ = {};
     pool_.reset();
   }
@@ -120,6 +133,7 @@ class TypedNumeric : public Numeric {
 
   void load(const Symbolic& symbolic, const AssemblyTree& tree,
             SectionReader& file) override {
+    fan_out_.reset();
     factor_ = load_factor<T>(symbolic, tree, file, not_whole());
     load_parts(symbolic, tree, file, factor_);
   }
@@ -181,6 +195,40 @@ class TypedNumeric : public Numeric {
     return factor;
   }
 
+  // Unbounded and alone: nobody counts what a method has beside the factor.
+  [[nodiscard]] bool may_fan_out(const FactorInput& input) const {
+    return input.keeps_pages && input.resident == nullptr &&
+           input.low_rank.tolerance == 0 &&
+           (fan_out_ ? input.tree.kind == FactorKind::kCholesky
+                     : FanOutCholesky::suits(input.symbolic, input.tree));
+  }
+
+  // The first factorisation under an analysis prepares those after it.
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> fan_out(
+      const FactorInput& input, const std::function<void(double)>& progress) {
+    const auto start = Clock::now();
+    if (progress) progress(0);
+    const SymmetricMatrix& a = input.permuted.lower;
+    if (!fan_out_) {
+      release_factor();
+      FanOutCholesky method(input.symbolic, input.tree, a);
+      factor_ = method.make_factor(input.symbolic, input.tree);
+      fan_out_ = std::move(method);
+    }
+    const auto outcome = fan_out_->factorise(a, input.pivoting.least_part, factor_);
+    if (outcome.failed) {
+      release_factor();
+      return tl::make_unexpected(*outcome.failed);
+    }
+    if (progress) progress(1);
+    FactorReport report;
+    report.seconds = since(start);
+    report.allocated_peak = factor_.storage[0].size();
+    report.tasks = 1;
+    report.pivots.smallest = outcome.smallest;
+    return report;
+  }
+
   static void conjugate_parts(std::span<double> block) {
     for (std::size_t k = 1; k < block.size(); k += 2) block[k] = -block[k];
   }
@@ -204,8 +252,9 @@ class TypedNumeric : public Numeric {
 
   std::unique_ptr<PagePool> pool_;  // of the factor's pages; null: of none
   Factor<T> factor_;
-  std::optional<FactorView<T>> view_;  // while solves are open
-  bool here_ = false;                  // in the calling thread
+  std::optional<FanOutCholesky> fan_out_;  // that the factor is of; none: of the fronts
+  std::optional<FactorView<T>> view_;      // while solves are open
+  bool here_ = false;                      // in the calling thread
   std::optional<BlockSubstitution<T>> blocks_;
   std::optional<TreeSolve<T>> solve_;
   SolveVectors<T> vectors_;

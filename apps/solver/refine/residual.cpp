@@ -258,6 +258,61 @@ void residual_rounding(const MatrixPart& a, Operation operation,
     bound[i] *= product * (entries[i / parts] + 1) * kRoundoff;
 }
 
+namespace {
+
+// r := b - A x, w := |A| |x| + |b|.
+void residual_and_moduli(const SymmetricMatrix& a, const double* x, const double* b,
+                         double* r, double* w) {
+  for (std::int32_t i = 0; i < a.size; ++i) r[i] = b[i], w[i] = std::abs(b[i]);
+  const std::int32_t* const row = a.row.data();
+  const double* const value = a.value.data();
+  for (std::int32_t j = 0; j < a.size; ++j) {
+    const double own = x[j];
+    double sum = 0, moduli = 0;
+    std::int64_t k = a.column_start[j];
+    const std::int64_t end = a.column_start[j + 1];
+    if (k < end && row[k] == j) {
+      sum = value[k++] * own;
+      moduli = std::abs(sum);
+    }
+    for (; k < end; ++k) {
+      const double across = value[k] * x[row[k]], below = value[k] * own;
+      sum += across;
+      moduli += std::abs(across);
+      r[row[k]] -= below;
+      w[row[k]] += std::abs(below);
+    }
+    r[j] -= sum;
+    w[j] += moduli;
+  }
+}
+
+}  // namespace
+
+std::optional<CleanError> clean_error(const SymmetricMatrix& a, double largest,
+                                      std::span<const double> x,
+                                      std::span<const double> b, std::span<double> work) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const std::size_t n = x.size();
+  double* const r = work.data();
+  double* const w = r + n;
+  residual_and_moduli(a, x.data(), b.data(), r, w);
+  CleanError result{0, 0, 0};
+  for (std::size_t i = 0; i < n; ++i) {
+    result.x_norm = std::max(result.x_norm, std::abs(x[i]));
+    result.b_norm = std::max(result.b_norm, std::abs(b[i]));
+  }
+  const double count = static_cast<double>(n), small = 1000 * count * kRoundoff;
+  const double row = 2 * largest * count * result.x_norm;
+  bool clean = row <= kMost;
+  for (std::size_t i = 0; i < n; ++i) {
+    clean &= w[i] > small * (row + std::abs(b[i])) && w[i] <= kMost;
+    result.error = std::max(result.error, std::abs(r[i]) / w[i]);
+  }
+  if (!clean) return std::nullopt;
+  return result;
+}
+
 ErrorMeasure::ErrorMeasure(const MatrixPart& a, Operation operation,
                            const GivenUnknowns& given)
     : a_(a), operation_(operation), given_(given), denominator_(a.here().vector_size()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -71,6 +72,29 @@ struct BackwardError {
   double strict = 0;
   [[nodiscard]] double total() const { return omega1 + omega2; }
 };
+
+/// A backward error that takes one look at the matrix.
+struct CleanError {
+  double error;   ///< BackwardError::total(); strict is 0
+  double x_norm;  ///< largest moduli
+  double b_norm;
+};
+
+/// The error of an x of a real symmetric system that is given as it is worked on, where
+/// every row is of class 1 even by the largest entry in place of the sum of its moduli.
+/// Independent systems need not be told apart: what is of class 1 among all unknowns is
+/// among its own.
+///
+/// @param largest  entry of A, by modulus
+/// @param work     two vectors of room
+/// @return none: a row is not of class 1, or something is not finite
+/// @par Cost  4 flops an entry; nothing is allocated
+/// @par Test  CleanError.IsThatOfErrorMeasureOrNone
+[[nodiscard]] std::optional<CleanError> clean_error(const SymmetricMatrix& a,
+                                                    double largest,
+                                                    std::span<const double> x,
+                                                    std::span<const double> b,
+                                                    std::span<double> work);
 
 /// Measures solutions of op(A) x = b. Keeps two vectors as long as x, and a norm for each
 /// independent system. The sums of rows tell which class a row is of; they are added up

@@ -1,0 +1,51 @@
+// One right-hand side of a small system about which there is no doubt: what all others
+// need is left out, since it takes longer than such a system does.
+
+#include <algorithm>
+#include <cmath>
+
+#include "espalier/model/clock.h"
+#include "solver/api/solver_impl.h"
+#include "solver/refine/refine.h"
+#include "solver/refine/residual.h"
+
+namespace espalier::solver {
+
+// Neither scaled nor in blocks, by a factor of FanOutCholesky without doubtful pivots.
+bool Solver::Impl::may_solve_plainly(std::span<double> b, std::int32_t nrhs) const {
+  return nrhs == 1 && whole_ && !b.empty() && tree_.kind == FactorKind::kCholesky &&
+         !options_.estimate_errors && prepared_.row_of.empty() &&
+         prepared_.row_scale.empty() && analysis_.form.empty() &&
+         !analysis_.permuted.complex && facts_.null_space == 0 && !facts_.perturbed &&
+         !facts_.doubtful && !facts_.null_vector &&
+         prepared_.structural_rank == analysis_.symbolic.size;
+}
+
+// @return none: it is not such a factor, or the solution is one to be refined or
+// estimated; b is as it was
+std::optional<Solution> Solver::Impl::solve_plainly(std::span<double> b) {
+  const auto start = Clock::now();
+  const std::size_t n = b.size();
+  plain_.resize(4 * n);
+  const std::span<double> side(plain_.data(), n), x(plain_.data() + n, n);
+  const std::int32_t* const order = analysis_.symbolic.permutation.data();
+  for (std::size_t k = 0; k < n; ++k) side[k] = x[k] = b[order[k]];
+  if (!numeric_->solve_by_fan_out(x)) return std::nullopt;
+  Solution solution;
+  const auto refining = Clock::now();
+  solution.seconds = std::chrono::duration<Seconds>(refining - start).count();
+  if (!options_.no_residual) {
+    const auto measured = clean_error(analysis_.permuted.lower, largest_entry_, x, side,
+                                      std::span(plain_).last(2 * n));
+    if (!measured || (options_.refine && measured->error > kEnoughToBegin) ||
+        is_huge(measured->x_norm, measured->b_norm))
+      return std::nullopt;
+    solution.refinement.backward_error = measured->error;
+  }
+  for (std::size_t k = 0; k < n; ++k) b[order[k]] = x[k];
+  if (!options_.no_residual) solution.refine_seconds = since(refining);
+  judge(solution);
+  return solution;
+}
+
+}  // namespace espalier::solver
