@@ -232,5 +232,33 @@ TEST(BackwardError, ExcusesARowByUnknownsOfItsOwnSystemAlone) {
             1.5 / 4.5);
 }
 
+TEST(CleanError, IsThatOfErrorMeasureOrNone) {
+  std::mt19937 random(21);
+  int clean = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const std::int32_t n = draw(random, 1, 20);
+    SquareMatrix a = random_square(random, n);
+    a.upper.clear();
+    Vector x = random_vector(random, n);
+    if (round % 3 == 0) x[draw(random, 0, n - 1)] *= 1e14;
+    if (round % 50 == 0) x[draw(random, 0, n - 1)] = round % 100 == 0 ? kNaN : kInfinity;
+    const Vector b = random_vector(random, n);
+    double largest = 0;
+    for (const double value : a.lower.value) largest = std::max(largest, std::abs(value));
+    Vector work(2 * n), r(n);
+    const auto one = clean_error(a.lower, largest, x, b, work);
+    const BackwardError whole =
+        ErrorMeasure(a, Operation::kPlain,
+                     {.scale = {}, .block = {}, .largest_entry = largest})(x, b, r);
+    if (!one) continue;
+    ++clean;
+    EXPECT_NEAR(one->error, whole.total(), 1e-15) << "round " << round;
+    EXPECT_EQ(whole.omega2, 0);
+    EXPECT_EQ(whole.strict, 0);
+  }
+  EXPECT_GT(clean, 500);
+  EXPECT_LT(clean, 1900);
+}
+
 }  // namespace
 }  // namespace espalier::solver
