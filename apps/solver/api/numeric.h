@@ -53,9 +53,12 @@ class Numeric {
   virtual void solve(bool transposed, std::span<double> block, std::int32_t nrhs,
                      std::span<const std::int32_t> rows) = 0;
   virtual void close_solve() = 0;
-  /// x := A^-1 x of one vector, in elimination order, by a factor of FanOutCholesky; needs
-  /// no open_solve(). @return false: it is another one, and x is as it was
-  [[nodiscard]] virtual bool solve_by_fan_out(std::span<double> x) const = 0;
+  /// Work space of solve_alone(), in numbers; 0: there is no such way with this factor.
+  [[nodiscard]] virtual std::int64_t alone_entries(const Symbolic& symbolic,
+                                                   const AssemblyTree& tree) const = 0;
+  /// x := A^-1 x of one vector, as solve(), by the calling thread and without open_solve().
+  virtual void solve_alone(const Symbolic& symbolic, const AssemblyTree& tree,
+                           std::span<double> x, std::span<double> work) const = 0;
 
   /// See solve/determinant.h. @throws InvalidInput when there is no factor
   [[nodiscard]] virtual Determinant determinant(const Symbolic& symbolic,

@@ -203,6 +203,7 @@ bool Solver::Impl::is_small(const Symbolic& symbolic, FactorKind kind) const {
 
 void Solver::Impl::build(FactorKind kind) {
   tree_ = build_assembly_tree(analysis_.symbolic, assembly_options(kind));
+  plain_ = {};
 }
 
 PivotOptions Solver::Impl::pivot_options() const {

@@ -11,32 +11,38 @@
 
 namespace espalier::solver {
 
-// Neither scaled nor in blocks, by a factor of FanOutCholesky without doubtful pivots.
+// Neither scaled nor in blocks, by a definite factor without doubtful pivots.
 bool Solver::Impl::may_solve_plainly(std::span<double> b, std::int32_t nrhs) const {
   return nrhs == 1 && whole_ && !b.empty() && tree_.kind == FactorKind::kCholesky &&
-         !options_.estimate_errors && prepared_.row_of.empty() &&
-         prepared_.row_scale.empty() && analysis_.form.empty() &&
-         !analysis_.permuted.complex && facts_.null_space == 0 && !facts_.perturbed &&
-         !facts_.doubtful && !facts_.null_vector &&
-         prepared_.structural_rank == analysis_.symbolic.size;
+         !options_.estimate_errors && analysis_.symbolic.kept() == 0 &&
+         prepared_.row_of.empty() && prepared_.row_scale.empty() &&
+         analysis_.form.empty() && !analysis_.permuted.complex &&
+         facts_.null_space == 0 && !facts_.perturbed && !facts_.doubtful &&
+         !facts_.null_vector && prepared_.structural_rank == analysis_.symbolic.size;
 }
 
-// @return none: it is not such a factor, or the solution is one to be refined or
-// estimated; b is as it was
+// Room that nobody counts stays for the next time.
+// @return none: the solution is one to be refined or estimated, and b is as it was
 std::optional<Solution> Solver::Impl::solve_plainly(std::span<double> b) {
   const auto start = Clock::now();
   const std::size_t n = b.size();
-  plain_.resize(4 * n);
-  const std::span<double> side(plain_.data(), n), x(plain_.data() + n, n);
+  std::vector<double> room = std::move(plain_);
+  if (room.empty()) {
+    const std::int64_t local = numeric_->alone_entries(analysis_.symbolic, tree_);
+    if (local == 0) return std::nullopt;
+    room.resize(4 * n + static_cast<std::size_t>(local));
+  }
+  const std::span<double> side(room.data(), n), x(room.data() + n, n);
+  const std::span<double> work = std::span(room).subspan(2 * n);
   const std::int32_t* const order = analysis_.symbolic.permutation.data();
   for (std::size_t k = 0; k < n; ++k) side[k] = x[k] = b[order[k]];
-  if (!numeric_->solve_by_fan_out(x)) return std::nullopt;
+  numeric_->solve_alone(analysis_.symbolic, tree_, x, work.subspan(2 * n));
   Solution solution;
   const auto refining = Clock::now();
   solution.seconds = std::chrono::duration<Seconds>(refining - start).count();
   if (!options_.no_residual) {
-    const auto measured = clean_error(analysis_.permuted.lower, largest_entry_, x, side,
-                                      std::span(plain_).last(2 * n));
+    const auto measured =
+        clean_error(analysis_.permuted.lower, largest_entry_, x, side, work.first(2 * n));
     if (!measured || (options_.refine && measured->error > kEnoughToBegin) ||
         is_huge(measured->x_norm, measured->b_norm))
       return std::nullopt;
@@ -45,6 +51,7 @@ std::optional<Solution> Solver::Impl::solve_plainly(std::span<double> b) {
   for (std::size_t k = 0; k < n; ++k) b[order[k]] = x[k];
   if (!options_.no_residual) solution.refine_seconds = since(refining);
   judge(solution);
+  if (!bound_ && !options_.budget) plain_ = std::move(room);
   return solution;
 }
 

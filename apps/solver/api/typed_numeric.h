@@ -7,7 +7,7 @@
 
 #include "espalier/model/clock.h"
 #include "solver/api/numeric.h"
-#include "solver/front/fan_out_cholesky.h"
+#include "solver/front/repeated_cholesky.h"
 #include "solver/refine/scaled_permutation.h"
 #include "solver/runtime/tree_solve.h"
 #include "solver/save/save_factor.h"
@@ -25,8 +25,8 @@ class TypedNumeric : public Numeric {
       const FactorInput& input, const Runtime* runtime, const espalier_plan* plan,
       const std::function<void(double)>& progress) override {
     if constexpr (std::is_same_v<T, double>)
-      if (runtime == nullptr && may_fan_out(input)) return fan_out(input, progress);
-    fan_out_.reset();
+      if (runtime == nullptr && may_repeat(input)) return repeat(input, progress);
+    repeated_.reset();
     std::vector<PageBuffer> former;
     if (input.keeps_pages && factor_.storage.size() == input.tree.nodes.size())
       former = std::move(factor_.storage);
@@ -85,14 +85,23 @@ class TypedNumeric : public Numeric {
     if (conjugate) conjugate_parts(block);
   }
 
-  bool solve_by_fan_out(std::span<double> x) const override {
-    if constexpr (std::is_same_v<T, double>)
-      if (fan_out_) fan_out_->solve(factor_, x);
-    return fan_out_.has_value();
+  std::int64_t alone_entries(const Symbolic& symbolic,
+                             const AssemblyTree& tree) const override {
+    if (!std::is_same_v<T, double> || tree.kind == FactorKind::kLu) return 0;
+    return FrontSolve<T>({symbolic, tree, factor_}, false).local_entries();
+  }
+  void solve_alone(const Symbolic& symbolic, const AssemblyTree& tree,
+                   std::span<double> x, std::span<double> work) const override {
+    if constexpr (std::is_same_v<T, double>) {
+      std::optional<OneBlasThread> one_thread;
+      if (!repeated_ || repeated_->calls_blas()) one_thread.emplace();
+      const Vectors<T> vector{x.data(), std::ssize(x), 1};
+      solve_sequentially<T>({symbolic, tree, factor_}, false, vector, vector, work);
+    }
   }
 
   void release_factor() override {
-    fan_out_.reset();
+    repeated_.reset();
     factor_ = {};
     pool_.reset();
   }
@@ -133,7 +142,7 @@ class TypedNumeric : public Numeric {
 
   void load(const Symbolic& symbolic, const AssemblyTree& tree,
             SectionReader& file) override {
-    fan_out_.reset();
+    repeated_.reset();
     factor_ = load_factor<T>(symbolic, tree, file, not_whole());
     load_parts(symbolic, tree, file, factor_);
   }
@@ -195,27 +204,30 @@ class TypedNumeric : public Numeric {
     return factor;
   }
 
-  // Unbounded and alone: nobody counts what a method has beside the factor.
-  [[nodiscard]] bool may_fan_out(const FactorInput& input) const {
-    return input.keeps_pages && input.resident == nullptr &&
-           input.low_rank.tolerance == 0 &&
-           (fan_out_ ? input.tree.kind == FactorKind::kCholesky
-                     : FanOutCholesky::suits(input.symbolic, input.tree));
+  // From the second factorisation on, which says that there may be a third. Unbounded and
+  // alone: nobody counts what the method has beside the factor.
+  [[nodiscard]] bool may_repeat(const FactorInput& input) const {
+    if (!input.keeps_pages || input.resident != nullptr || input.low_rank.tolerance != 0)
+      return false;
+    if (repeated_) return input.tree.kind == FactorKind::kCholesky;
+    return factor_.storage.size() == 1 &&
+           RepeatedCholesky::suits(input.symbolic, input.tree);
   }
 
-  // The first factorisation under an analysis prepares those after it.
-  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> fan_out(
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> repeat(
       const FactorInput& input, const std::function<void(double)>& progress) {
     const auto start = Clock::now();
     if (progress) progress(0);
     const SymmetricMatrix& a = input.permuted.lower;
-    if (!fan_out_) {
+    if (!repeated_) {
       release_factor();
-      FanOutCholesky method(input.symbolic, input.tree, a);
+      RepeatedCholesky method(input.symbolic, input.tree, a);
       factor_ = method.make_factor(input.symbolic, input.tree);
-      fan_out_ = std::move(method);
+      repeated_ = std::move(method);
     }
-    const auto outcome = fan_out_->factorise(a, input.pivoting.least_part, factor_);
+    std::optional<OneBlasThread> one_thread;
+    if (repeated_->calls_blas()) one_thread.emplace();
+    const auto outcome = repeated_->factorise(a, input.pivoting.least_part, factor_);
     if (outcome.failed) {
       release_factor();
       return tl::make_unexpected(*outcome.failed);
@@ -252,8 +264,8 @@ class TypedNumeric : public Numeric {
 
   std::unique_ptr<PagePool> pool_;  // of the factor's pages; null: of none
   Factor<T> factor_;
-  std::optional<FanOutCholesky> fan_out_;  // that the factor is of; none: of the fronts
-  std::optional<FactorView<T>> view_;      // while solves are open
+  std::optional<RepeatedCholesky> repeated_;  // that the factor is of, where it may be
+  std::optional<FactorView<T>> view_;         // while solves are open
   bool here_ = false;                      // in the calling thread
   std::optional<BlockSubstitution<T>> blocks_;
   std::optional<TreeSolve<T>> solve_;

@@ -139,11 +139,9 @@ void Front<T>::add_from_file(Bytes at, const Trapezoid& layout, std::int32_t sid
 }
 
 template <class T>
-std::int32_t clear_pivots(const FrontContext<T>& context, std::int32_t column,
+std::int32_t clear_pivots(const SymmetricMatrix& a, double least, std::int32_t column,
                           const T* diagonal, std::int32_t leading, std::int32_t factored,
                           double& smallest) {
-  const double least = context.pivoting.least_part;
-  const SymmetricMatrix& a = context.permuted.lower;
   for (std::int32_t k = 0; k < factored; ++k) {
     const double root = real_part(diagonal[k * (std::int64_t{leading} + 1)]);
     const std::int64_t given = a.column_start[column + k];
@@ -175,8 +173,9 @@ bool Front<T>::factor(std::int32_t block, std::int32_t end) {
                                   context_.scratch.template as<T>());
   const std::int32_t first = context_.symbolic.first_column[front_] + column.first;
   PivotStatistics statistics;
-  const std::int32_t good = clear_pivots(context_, first, column.data[0], column.leading,
-                                         counts.eliminated, statistics.smallest);
+  const std::int32_t good = clear_pivots(
+      context_.permuted.lower, context_.pivoting.least_part, first, column.data[0],
+      column.leading, counts.eliminated, statistics.smallest);
   context_.log.add(statistics);
   if (good == column.width) return true;
   context_.log.fail(first + good);
@@ -261,10 +260,10 @@ void Front<T>::update_rows(const BlockColumn<T>& to, const Factored& by,
   }
 }
 
-#define ESPALIER_INSTANTIATE(T)                                                      \
-  template class Front<T>;                                                           \
-  template std::int32_t clear_pivots(const FrontContext<T>&, std::int32_t, const T*, \
-                                     std::int32_t, std::int32_t, double&);
+#define ESPALIER_INSTANTIATE(T)                                                    \
+  template class Front<T>;                                                         \
+  template std::int32_t clear_pivots(const SymmetricMatrix&, double, std::int32_t, \
+                                     const T*, std::int32_t, std::int32_t, double&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

@@ -62,9 +62,11 @@ struct FrontContext {
 
 /// Cholesky: columns before the first whose pivot is rounding, out of the first
 /// `factored` ones of a block whose first column in the matrix is `column`.
+/// @param a         the permuted matrix
+/// @param least     PivotOptions::least_part
 /// @param smallest  receives the least part that is left of a pivot, where it is less
 template <class T>
-[[nodiscard]] std::int32_t clear_pivots(const FrontContext<T>& context,
+[[nodiscard]] std::int32_t clear_pivots(const SymmetricMatrix& a, double least,
                                         std::int32_t column, const T* diagonal,
                                         std::int32_t leading, std::int32_t factored,
                                         double& smallest);

@@ -146,15 +146,12 @@ class NodeRun {
     return true;
   }
 
-  // A front of few rows, of Cholesky, whose panel and contribution block are one block
-  // each: the operations of a Front, one after the other, without what it keeps for
-  // larger ones. @return false: it takes the way of all fronts
+  // is_small_front(): the operations of a Front, one after the other, without what it
+  // keeps for larger ones. @return false: it takes the way of all fronts
   bool take_small(std::int32_t s) {
     const std::int32_t order = symbolic_.front_order(s), pivots = symbolic_.pivots(s);
     const std::int32_t below = order - pivots, width = tree_.block_width[s];
-    if (tree_.kind != FactorKind::kCholesky || order > kFewRows || pivots == 0 ||
-        pivots > width || below > width || has_children_outside(s))
-      return false;
+    if (!is_small_front(symbolic_, tree_, s) || has_children_outside(s)) return false;
     const bool joins = tree_.joins_previous[s];
     FrontStorage<T> storage{.panel_layout = {order, pivots, width},
                             .contribution_layout = {below, below, width}};
@@ -196,15 +193,15 @@ class NodeRun {
     const std::int32_t order = storage.panel_layout.rows();
     const std::int32_t pivots = storage.panel_layout.columns(), below = order - pivots;
     const std::int32_t column = symbolic_.first_column[s];
-    const std::int32_t failed = kernels::cholesky(pivots, panel_, order);
+    const std::int32_t failed = kernels::cholesky_panel(pivots, order, panel_);
     const std::int32_t good =
-        clear_pivots(context_, column, static_cast<const T*>(panel_), order,
+        clear_pivots(context_.permuted.lower, context_.pivoting.least_part, column,
+                     static_cast<const T*>(panel_), order,
                      failed != 0 ? failed - 1 : pivots, alone_.smallest);
     if (good < pivots) {
       context_.log.fail(column + good);
       return false;
     }
-    kernels::solve_below(below, pivots, panel_, order, panel_ + pivots, order);
     kernels::update_lower(below, below, pivots, panel_ + pivots, order,
                           storage.contribution[0], below);
     return true;
@@ -311,6 +308,14 @@ void run_tiled_front(const FrontContext<T>& context, std::int32_t node) {
 }
 
 }  // namespace
+
+bool is_small_front(const Symbolic& symbolic, const AssemblyTree& tree,
+                    std::int32_t front) {
+  const std::int32_t order = symbolic.front_order(front), pivots = symbolic.pivots(front);
+  const std::int32_t width = tree.block_width[front];
+  return tree.kind == FactorKind::kCholesky && order <= kFewRows && pivots > 0 &&
+         pivots <= width && order - pivots <= width;
+}
 
 template <class T>
 void allocate_node(const FrontContext<T>& context, std::int32_t node) {

@@ -11,6 +11,11 @@
 
 namespace espalier::solver {
 
+/// Whether a front is one of few rows, of Cholesky, whose panel and contribution block are
+/// one block each.
+[[nodiscard]] bool is_small_front(const Symbolic& symbolic, const AssemblyTree& tree,
+                                  std::int32_t front);
+
 /// Allocates a node's factor storage and contribution block, zeroed; for a tiled front
 /// address space only, which its blocks fill.
 /// @throws Error when the system has no memory

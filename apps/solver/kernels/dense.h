@@ -23,6 +23,13 @@ template <class T>
 void solve_below(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T* b,
                  std::int32_t ldb);
 
+/// cholesky() of the pivots of an order x n panel, then solve_below() of the rows below
+/// them, bit for bit: small panels column by column, in one pass.
+///
+/// @return as cholesky(); what stands below is not to be used then
+template <class T>
+std::int32_t cholesky_panel(std::int32_t n, std::int32_t order, T* panel);
+
 /// As solve_below(), L with ones on its diagonal, which is not read.
 template <class T>
 void solve_below_unit(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T* b,

@@ -3,6 +3,7 @@
 #include "espalier/model/error.h"
 #include "solver/kernels/blas.h"
 #include "solver/kernels/multiversion.h"
+#include "solver/kernels/unroll.h"
 
 namespace espalier::solver::kernels {
 namespace {
@@ -10,33 +11,43 @@ namespace {
 constexpr std::int64_t kLoopUpdate = 4096;  // m n k up to which loops beat calls
 constexpr std::int32_t kTile = 32;          // order of diagonal tiles computed in full
 
+// So many columns of A and B: column[i] for i >= from loses a[i] times their entries in
+// row 0 of b.
+template <int kCount, class T>
+[[gnu::always_inline]] inline void subtract_columns(std::int32_t from, std::int32_t m,
+                                                    const T* a, std::int64_t lda,
+                                                    const T* b, std::int64_t ldb,
+                                                    T* column) {
+  T factor[kCount];
+  for (int q = 0; q < kCount; ++q) factor[q] = across(b[q * ldb]);
+#pragma GCC ivdep
+  for (std::int32_t i = from; i < m; ++i) {
+    T value = column[i];
+    for (int q = 0; q < kCount; ++q) value -= factor[q] * a[i + q * lda];
+    column[i] = value;
+  }
+}
+
 // C -= A B^T where j <= i, or everywhere. Few rows mostly: whether C overlaps A, which it
 // does not, would cost as much to find out as the rest.
 template <class T, bool kLower>
 ESPALIER_MULTIVERSION void product_loops(std::int32_t m, std::int32_t n, std::int32_t k,
                                          const T* a, std::int32_t lda, const T* b,
                                          std::int32_t ldb, T* c, std::int32_t ldc) {
-  for (std::int32_t j = 0; j < n; ++j) {
-    T* const column = c + std::int64_t{j} * ldc;
-    std::int32_t q = 0;
-    for (; q + 4 <= k; q += 4) {
-      const T* const s0 = a + std::int64_t{q} * lda;
-      const T *const s1 = s0 + lda, *const s2 = s1 + lda, *const s3 = s2 + lda;
-      const T* const row = b + j + std::int64_t{q} * ldb;
-      const T f0 = across(row[0]), f1 = across(row[ldb]),
-              f2 = across(row[2 * std::int64_t{ldb}]),
-              f3 = across(row[3 * std::int64_t{ldb}]);
-#pragma GCC ivdep
-      for (std::int32_t i = kLower ? j : 0; i < m; ++i)
-        column[i] = column[i] - f0 * s0[i] - f1 * s1[i] - f2 * s2[i] - f3 * s3[i];
-    }
-    for (; q < k; ++q) {
-      const T* const source = a + std::int64_t{q} * lda;
-      const T factor = across(b[j + std::int64_t{q} * ldb]);
-#pragma GCC ivdep
-      for (std::int32_t i = kLower ? j : 0; i < m; ++i) column[i] -= factor * source[i];
-    }
+  constexpr std::int32_t kAtOnce = 4;
+  for (; k > kUnrolled; k -= kAtOnce) {
+    for (std::int32_t j = 0; j < n; ++j)
+      subtract_columns<kAtOnce>(kLower ? j : 0, m, a, lda, b + j, ldb,
+                                c + std::int64_t{j} * ldc);
+    a += kAtOnce * std::int64_t{lda};
+    b += kAtOnce * std::int64_t{ldb};
   }
+  unroll(
+      k, [&]<int kCount>() __attribute__((always_inline)) {
+        for (std::int32_t j = 0; j < n; ++j)
+          subtract_columns<kCount>(kLower ? j : 0, m, a, lda, b + j, ldb,
+                                   c + std::int64_t{j} * ldc);
+      });
 }
 
 template <class T>

@@ -23,8 +23,15 @@ Bytes NodeStorage<T>::bytes_to_read(const FactorView<T>& view, std::int32_t node
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
                         const Vectors<T>& x) {
+  const std::int64_t entries = FrontSolve<T>(view, transposed).local_entries();
+  std::vector<T> local(static_cast<std::size_t>(entries * b.count));
+  solve_sequentially<T>(view, transposed, b, x, local);
+}
+
+template <class T>
+void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
+                        const Vectors<T>& x, std::span<T> local) {
   const FrontSolve<T> solve(view, transposed);
-  std::vector<T> local(static_cast<std::size_t>(solve.local_entries() * b.count));
   const auto nodes = static_cast<std::int32_t>(view.tree.nodes.size());
   for (std::int32_t node = 0; node < nodes; ++node) {
     const NodeStorage<T> storage(view, node);
@@ -43,7 +50,9 @@ void solve_sequentially(const FactorView<T>& view, bool transposed, const Vector
 #define ESPALIER_INSTANTIATE(T)                                                   \
   template class NodeStorage<T>;                                                  \
   template void solve_sequentially(const FactorView<T>&, bool, const Vectors<T>&, \
-                                   const Vectors<T>&);
+                                   const Vectors<T>&);                            \
+  template void solve_sequentially(const FactorView<T>&, bool, const Vectors<T>&, \
+                                   const Vectors<T>&, std::span<T>);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

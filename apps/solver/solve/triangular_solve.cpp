@@ -249,6 +249,17 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
     divide_alone(front, storage, b, b);
     return;
   }
+  if (has_few_pivots(front, b.count)) {
+    const kernels::FewPivots<T> few = few_pivots(front, storage);
+    const std::int32_t column = view_.symbolic.first_column[front];
+    for (std::int32_t v = 0; v < b.count; ++v) {
+      T* const inside = b.data + v * b.stride;
+      T* const outside = ancestors.out.data + v * ancestors.out.stride;
+      kernels::forward_few<T>(few, inside + column, inside,
+                              {ancestors.limit, outside, ancestors.place});
+    }
+    return;
+  }
   if (is_single(front)) return forward_single(front, storage, b, ancestors);
   if (const auto few = narrow(front, b.count, storage)) {
     forward_narrow(*few, view_.symbolic.rows_of(front).data(), b, ancestors, memory);
@@ -366,6 +377,16 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
   }
   if (is_alone(front)) {
     divide_alone(front, storage, z, x);
+    return;
+  }
+  if (has_few_pivots(front, x.count)) {
+    const kernels::FewPivots<T> few = few_pivots(front, storage);
+    const std::int32_t column = view_.symbolic.first_column[front];
+    for (std::int32_t v = 0; v < x.count; ++v) {
+      T* const known = x.data + v * x.stride;
+      kernels::backward_few<T>(few, z.data + v * z.stride + column, known,
+                               known + column);
+    }
     return;
   }
   if (is_single(front)) return backward_single(front, storage, z, x);

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "solver/front/factor.h"
+#include "solver/kernels/front_solve.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
 
@@ -126,7 +128,20 @@ class FrontSolve {
   // Its entry of `to` becomes that of `from` over the pivot.
   void divide_alone(std::int32_t front, const T* storage, const Vectors<T>& from,
                     const Vectors<T>& to) const;
-  // A front of one pivot, without delays.
+  // A front of few pivots, of Cholesky: in the places of the vectors themselves.
+  [[nodiscard]] bool has_few_pivots(std::int32_t front, std::int32_t count) const {
+    const std::int32_t pivots = view_.symbolic.pivots(front);
+    return view_.tree.kind == FactorKind::kCholesky && pivots <= kernels::kFewPivots &&
+           (count <= kFewVectors || pivots == 1) &&
+           pivots <= view_.tree.block_width[front] && !view_.factor.front[front].low_rank;
+  }
+  [[nodiscard]] kernels::FewPivots<T> few_pivots(std::int32_t front,
+                                                 const T* storage) const {
+    return {view_.symbolic.pivots(front), view_.symbolic.front_order(front),
+            view_.factor.panel_data(front, storage),
+            view_.symbolic.rows_of(front).data()};
+  }
+  // A front of one pivot, not of Cholesky, without delays.
   [[nodiscard]] bool is_single(std::int32_t front) const {
     return view_.symbolic.pivots(front) == 1 && !view_.factor.front[front].delays;
   }
@@ -135,9 +150,9 @@ class FrontSolve {
   void backward_single(std::int32_t front, const T* storage, const Vectors<T>& z,
                        const Vectors<T>& x) const;
   // A front of few pivots, without delays: its part of the vectors stays where it is.
-  static constexpr std::int32_t kNarrow = 32;      // as many as are solved for by loops,
-  static constexpr std::int32_t kNarrowOfTwo = 7;  // of two vectors,
-  static constexpr std::int32_t kFewVectors = 2;   // for more of them BLAS does better
+  static constexpr std::int32_t kNarrow = 32;  // as many as are solved for by loops,
+  static constexpr std::int32_t kNarrowOfTwo = kernels::kFewPivots;  // of two vectors,
+  static constexpr std::int32_t kFewVectors = 2;  // for more of them BLAS does better
   struct Narrow {
     std::int32_t column, pivots, below, leading;  // first column; rows below the pivots
     const T* diagonal;
@@ -177,5 +192,9 @@ class FrontSolve {
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
                         const Vectors<T>& x);
+/// @param local  FrontSolve::local_entries() of work space for each vector
+template <class T>
+void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
+                        const Vectors<T>& x, std::span<T> local);
 
 }  // namespace espalier::solver

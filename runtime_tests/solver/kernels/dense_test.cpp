@@ -188,6 +188,34 @@ TEST_F(DenseKernels, SolveBelowMatchesPlainLoops) {
   }
 }
 
+// One pass over a panel is a factorisation and a solve, to the bit.
+TEST_F(DenseKernels, CholeskyPanelHasTheBitsOfBothSteps) {
+  for (int instance = 0; instance < 2000; ++instance) {
+    const std::int32_t n = size(), m = size(), order = n + m;
+    Matrix panel(order, n, 0);
+    for (std::int32_t j = 0; j < n; ++j)
+      for (std::int32_t i = j; i < order; ++i) panel(i, j) = i == j ? 2 + order : value();
+    Matrix steps = panel;
+    ASSERT_EQ(cholesky_panel(n, order, panel.data()), 0);
+    ASSERT_EQ(cholesky(n, steps.data(), std::max(order, 1)), 0);
+    solve_below(m, n, steps.data(), order, steps.data() + n, order);
+    ASSERT_EQ(panel.entries, steps.entries) << "n " << n << ", m " << m;
+  }
+}
+
+TEST_F(DenseKernels, CholeskyPanelNamesTheColumnOfABadPivot) {
+  for (const std::int32_t n : {1, 2, 3, 4, 5, 6, 7, 8, 20, 40}) {
+    for (std::int32_t column = 0; column < n; ++column) {
+      Matrix panel(n + 3, n, 0);
+      for (std::int32_t j = 0; j < n; ++j)
+        for (std::int32_t i = j; i < n + 3; ++i) panel(i, j) = i == j ? 4 : 0;
+      panel(column, column) = 0;
+      ASSERT_EQ(cholesky_panel(n, n + 3, panel.data()), column + 1) << "n " << n;
+      for (std::int32_t j = 0; j < column; ++j) ASSERT_EQ(panel(j, j), 2);
+    }
+  }
+}
+
 TEST_F(DenseKernels, UpdateMatchesPlainLoopsOnTheTrapezoid) {
   for (int instance = 0; instance < 1500; ++instance) {
     const std::int32_t n = size(), m = n + size(), k = size();
