@@ -10,15 +10,23 @@
 #include "solver/refine/residual.h"
 
 namespace espalier::solver {
+namespace {
+
+// Unknowns up to which the surroundings of a solve count, and rows are of class 1 by the
+// largest entry alone.
+constexpr std::size_t kSmall = 4096;
+
+}  // namespace
 
 // Neither scaled nor in blocks, by a definite factor without doubtful pivots.
 bool Solver::Impl::may_solve_plainly(std::span<double> b, std::int32_t nrhs) const {
-  return nrhs == 1 && whole_ && !b.empty() && tree_.kind == FactorKind::kCholesky &&
-         !options_.estimate_errors && analysis_.symbolic.kept() == 0 &&
-         prepared_.row_of.empty() && prepared_.row_scale.empty() &&
-         analysis_.form.empty() && !analysis_.permuted.complex &&
-         facts_.null_space == 0 && !facts_.perturbed && !facts_.doubtful &&
-         !facts_.null_vector && prepared_.structural_rank == analysis_.symbolic.size;
+  return nrhs == 1 && whole_ && !b.empty() && b.size() <= kSmall &&
+         tree_.kind == FactorKind::kCholesky && !options_.estimate_errors &&
+         analysis_.symbolic.kept() == 0 && prepared_.row_of.empty() &&
+         prepared_.row_scale.empty() && analysis_.form.empty() &&
+         !analysis_.permuted.complex && facts_.null_space == 0 && !facts_.perturbed &&
+         !facts_.doubtful && !facts_.null_vector &&
+         prepared_.structural_rank == analysis_.symbolic.size;
 }
 
 // Room that nobody counts stays for the next time.

@@ -114,7 +114,7 @@ void FrontSolve<T>::backward_narrow(const Narrow& front, const std::int32_t* row
   }
 }
 
-// As forward_narrow(), of L D L^T or LU; by ones on the diagonal nothing is divided.
+// As forward_narrow(); of a factor with ones on its diagonal nothing is divided.
 template <class T>
 void FrontSolve<T>::forward_single(std::int32_t front, const T* storage,
                                    const Vectors<T>& b,
@@ -127,7 +127,7 @@ void FrontSolve<T>::forward_single(std::int32_t front, const T* storage,
   for (std::int32_t v = 0; v < b.count; ++v) {
     T* const inside = b.data + v * b.stride;
     T& own = inside[view_.symbolic.first_column[front]];
-    if (upper) own = kernels::quotient(own, *panel);
+    if (kind == FactorKind::kCholesky || upper) own = kernels::quotient(own, *panel);
     const T x = own;
     T* const outside = ancestors.out.data + v * ancestors.out.stride;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -153,7 +153,8 @@ void FrontSolve<T>::backward_single(std::int32_t front, const T* storage,
     if (kind == FactorKind::kLdlt)
       y /= view_.factor.d[2 * static_cast<std::size_t>(column)];
     for (std::size_t i = 0; i < rows.size(); ++i) y -= across(below[i]) * known[rows[i]];
-    known[column] = upper ? kernels::quotient(y, *panel) : y;
+    known[column] =
+        kind == FactorKind::kCholesky || upper ? kernels::quotient(y, *panel) : y;
   }
 }
 

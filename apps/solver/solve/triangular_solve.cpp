@@ -249,6 +249,7 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
     divide_alone(front, storage, b, b);
     return;
   }
+  if (is_single(front)) return forward_single(front, storage, b, ancestors);
   if (has_few_pivots(front, b.count)) {
     const kernels::FewPivots<T> few = few_pivots(front, storage);
     const std::int32_t column = view_.symbolic.first_column[front];
@@ -260,7 +261,6 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
     }
     return;
   }
-  if (is_single(front)) return forward_single(front, storage, b, ancestors);
   if (const auto few = narrow(front, b.count, storage)) {
     forward_narrow(*few, view_.symbolic.rows_of(front).data(), b, ancestors, memory);
     return;
@@ -379,6 +379,7 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
     divide_alone(front, storage, z, x);
     return;
   }
+  if (is_single(front)) return backward_single(front, storage, z, x);
   if (has_few_pivots(front, x.count)) {
     const kernels::FewPivots<T> few = few_pivots(front, storage);
     const std::int32_t column = view_.symbolic.first_column[front];
@@ -389,7 +390,6 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
     }
     return;
   }
-  if (is_single(front)) return backward_single(front, storage, z, x);
   if (const auto few = narrow(front, x.count, storage)) {
     backward_narrow(*few, view_.symbolic.rows_of(front).data(), z, x, memory);
     return;

@@ -128,11 +128,12 @@ class FrontSolve {
   // Its entry of `to` becomes that of `from` over the pivot.
   void divide_alone(std::int32_t front, const T* storage, const Vectors<T>& from,
                     const Vectors<T>& to) const;
-  // A front of few pivots, of Cholesky: in the places of the vectors themselves.
+  // A front of few pivots, but not of one, of Cholesky: in the places of the vectors
+  // themselves.
   [[nodiscard]] bool has_few_pivots(std::int32_t front, std::int32_t count) const {
     const std::int32_t pivots = view_.symbolic.pivots(front);
-    return view_.tree.kind == FactorKind::kCholesky && pivots <= kernels::kFewPivots &&
-           (count <= kFewVectors || pivots == 1) &&
+    return view_.tree.kind == FactorKind::kCholesky && pivots > 1 &&
+           pivots <= kernels::kFewPivots && count <= kFewVectors &&
            pivots <= view_.tree.block_width[front] && !view_.factor.front[front].low_rank;
   }
   [[nodiscard]] kernels::FewPivots<T> few_pivots(std::int32_t front,
@@ -141,7 +142,7 @@ class FrontSolve {
             view_.factor.panel_data(front, storage),
             view_.symbolic.rows_of(front).data()};
   }
-  // A front of one pivot, not of Cholesky, without delays.
+  // A front of one pivot, without delays.
   [[nodiscard]] bool is_single(std::int32_t front) const {
     return view_.symbolic.pivots(front) == 1 && !view_.factor.front[front].delays;
   }
