@@ -9,8 +9,8 @@
 #include "solver/front/front.h"
 #include "solver/front/front_tasks.h"
 #include "solver/kernels/dense.h"
-#include "solver/kernels/multiversion.h"
 #include "solver/kernels/update.h"
+#include "solver/matrix/multiversion.h"
 #include "solver/tree/extend_add.h"
 
 namespace espalier::solver {

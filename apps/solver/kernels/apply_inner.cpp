@@ -4,7 +4,7 @@
 
 #include "solver/kernels/blas.h"
 #include "solver/kernels/inner_factor.h"
-#include "solver/kernels/multiversion.h"
+#include "solver/matrix/multiversion.h"
 
 namespace espalier::solver::kernels {
 namespace {

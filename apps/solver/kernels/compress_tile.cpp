@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "espalier/model/error.h"
-#include "solver/kernels/multiversion.h"
+#include "solver/matrix/multiversion.h"
 
 namespace espalier::solver::kernels {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "solver/kernels/blas.h"
 #include "solver/kernels/block_solve.h"
-#include "solver/kernels/multiversion.h"
 #include "solver/kernels/unroll.h"
+#include "solver/matrix/multiversion.h"
 
 // OpenBLAS has it, other libraries do not: null then.
 extern "C" __attribute__((weak)) void openblas_set_num_threads(int threads);

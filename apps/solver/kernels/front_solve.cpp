@@ -1,9 +1,9 @@
 #include "solver/kernels/front_solve.h"
 
 #include "solver/kernels/block_solve.h"
-#include "solver/kernels/multiversion.h"
 #include "solver/kernels/unroll.h"
 #include "solver/matrix/entry.h"
+#include "solver/matrix/multiversion.h"
 
 namespace espalier::solver::kernels {
 namespace {

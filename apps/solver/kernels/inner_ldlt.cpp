@@ -5,7 +5,7 @@
 
 #include "solver/kernels/inner_factor.h"
 #include "solver/kernels/magnitude.h"
-#include "solver/kernels/multiversion.h"
+#include "solver/matrix/multiversion.h"
 
 namespace espalier::solver::kernels {
 

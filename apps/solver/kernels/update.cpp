@@ -2,8 +2,8 @@
 
 #include "espalier/model/error.h"
 #include "solver/kernels/blas.h"
-#include "solver/kernels/multiversion.h"
 #include "solver/kernels/unroll.h"
+#include "solver/matrix/multiversion.h"
 
 namespace espalier::solver::kernels {
 namespace {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "solver/ordering/eliminate_few.h"
 #include "solver/ordering/elimination_order.h"
 #include "solver/ordering/graph.h"
 #include "solver/ordering/nested_dissection.h"
@@ -135,6 +136,13 @@ ChosenOrder order_of_diagonal(std::int32_t size) {
                            .flops = static_cast<Flops>(size)}};
 }
 
+// By degree, as AMD would, and found out on the way.
+ChosenOrder order_of_few(const SymmetricMatrix& matrix) {
+  EliminationOrder eliminated = eliminate_few(matrix);
+  std::vector<std::int32_t> permutation = eliminated.permutation;
+  return {{std::move(permutation), OrderingKind::kAmd}, std::move(eliminated)};
+}
+
 bool takes_fewer(const SymmetricMatrix& matrix, Flops flops, double per_entry) {
   return flops < per_entry * static_cast<double>(matrix.row.size());
 }
@@ -211,6 +219,8 @@ ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
                                    library(kind).package));
   }
   if (is_diagonal(matrix) && partner.empty()) return order_of_diagonal(matrix.size);
+  if (kind == OrderingKind::kAuto && partner.empty() && matrix.size <= kFewColumns)
+    return order_of_few(matrix);
   if (kind == OrderingKind::kAuto) return best_order(matrix, partner, workers);
   return checked_order(matrix, {kind, workers}, partner);
 }

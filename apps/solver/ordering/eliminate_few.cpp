@@ -1,0 +1,187 @@
+#include "solver/ordering/eliminate_few.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "espalier/model/error.h"
+#include "solver/matrix/multiversion.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr int kBits = 64;
+using Degree = std::uint16_t;
+
+// A set of vertices.
+template <int kWords>
+struct Bits {
+  std::array<std::uint64_t, kWords> word{};
+
+  void add(std::int32_t v) { word[v / kBits] |= std::uint64_t{1} << v % kBits; }
+  void remove(std::int32_t v) { word[v / kBits] &= ~(std::uint64_t{1} << v % kBits); }
+  [[nodiscard]] Bits without(const Bits& other) const {
+    Bits result;
+    for (int w = 0; w < kWords; ++w) result.word[w] = word[w] & ~other.word[w];
+    return result;
+  }
+  [[nodiscard]] Bits both(const Bits& other) const {
+    Bits result;
+    for (int w = 0; w < kWords; ++w) result.word[w] = word[w] & other.word[w];
+    return result;
+  }
+  [[nodiscard]] Bits with(const Bits& other) const {
+    Bits result;
+    for (int w = 0; w < kWords; ++w) result.word[w] = word[w] | other.word[w];
+    return result;
+  }
+  [[nodiscard, gnu::always_inline]] std::int32_t count() const {
+    std::int32_t sum = 0;
+    for (const std::uint64_t each : word) sum += std::popcount(each);
+    return sum;
+  }
+  template <class Visit>
+  [[gnu::always_inline]] void each(const Visit& visit) const {
+    for (int w = 0; w < kWords; ++w)
+      for (std::uint64_t left = word[w]; left != 0; left &= left - 1)
+        visit(kBits * w + std::countr_zero(left));
+  }
+  friend bool operator==(const Bits&, const Bits&) = default;
+};
+
+// What is left to eliminate. A vertex that has the same neighbours as an earlier one is
+// that one's twin and no more looked at.
+template <int kWords>
+class EliminationGraph {
+ public:
+  using Set = Bits<kWords>;
+
+  [[gnu::always_inline]] explicit EliminationGraph(const SymmetricMatrix& matrix)
+      : size_(matrix.size) {
+    degree_.fill(kGone);
+    for (std::int32_t v = 0; v < size_; ++v) {
+      closed_[v].add(v);
+      twins_[v].add(v);
+      first_.add(v);
+    }
+    for (std::int32_t j = 0; j < size_; ++j)
+      for (auto k = matrix.column_start[j]; k < matrix.column_start[j + 1]; ++k) {
+        closed_[j].add(matrix.row[k]);
+        closed_[matrix.row[k]].add(j);
+      }
+    for (std::int32_t v = 0; v < size_; ++v)
+      degree_[v] = static_cast<Degree>(closed_[v].count() - 1);
+  }
+
+  [[nodiscard, gnu::always_inline]] std::int32_t least() const {
+    Degree least = kGone;
+    for (const Degree each : degree_) least = std::min(least, each);
+    std::int32_t first = 0;
+    while (degree_[first] != least) ++first;
+    return first;
+  }
+  [[nodiscard]] const Set& twins(std::int32_t v) const { return twins_[v]; }
+
+  // @return the neighbours of v and its twins, which go
+  [[gnu::always_inline]] Set eliminate(std::int32_t v) {
+    const Set gone = twins_[v], neighbours = closed_[v].without(gone);
+    first_ = first_.without(gone);
+    degree_[v] = kGone;
+    std::array<std::int32_t, kFewColumns> changed;
+    int count = 0;
+    neighbours.both(first_).each([&](std::int32_t u) {
+      closed_[u] = closed_[u].with(neighbours).without(gone);
+      for (int k = 0; k < count; ++k)
+        if (closed_[changed[k]] == closed_[u]) return join(changed[k], u);
+      changed[count++] = u;
+    });
+    for (int k = 0; k < count; ++k) {
+      const std::int32_t u = changed[k];
+      degree_[u] = static_cast<Degree>(closed_[u].without(twins_[u]).count());
+    }
+    return neighbours;
+  }
+
+ private:
+  static constexpr Degree kGone = std::numeric_limits<Degree>::max();
+
+  void join(std::int32_t first, std::int32_t twin) {
+    twins_[first] = twins_[first].with(twins_[twin]);
+    first_.remove(twin);
+    degree_[twin] = kGone;
+  }
+
+  std::int32_t size_;
+  std::array<Set, kWords * kBits> closed_{};  // a vertex and its neighbours
+  std::array<Set, kWords * kBits> twins_{};   // of one that is no twin: itself and those
+  Set first_{};                               // neither gone nor twins
+  std::array<Degree, kWords * kBits> degree_{};  // external; kGone: not in first_
+};
+
+// The elimination tree in the order of elimination, not yet in postorder.
+struct Elimination {
+  std::vector<std::int32_t> order, parent, counts;
+};
+
+template <int kWords>
+[[gnu::always_inline]] inline Elimination eliminate_all(const SymmetricMatrix& matrix) {
+  EliminationGraph<kWords> graph(matrix);
+  Elimination result;
+  const auto n = static_cast<std::size_t>(matrix.size);
+  result.order.reserve(n);
+  result.parent.reserve(n);
+  result.counts.reserve(n);
+  std::array<Bits<kWords>, kWords * kBits> rows;  // below, of a column that ends a group
+  std::array<std::int32_t, kWords * kBits> position;
+  while (result.order.size() < n) {
+    const std::int32_t v = graph.least();
+    const Bits<kWords> group = graph.twins(v), below = graph.eliminate(v);
+    std::int32_t count = group.count() + below.count();
+    group.each([&](std::int32_t u) {
+      const auto k = static_cast<std::int32_t>(result.order.size());
+      position[u] = k;
+      result.order.push_back(u);
+      result.parent.push_back(k + 1);
+      result.counts.push_back(count--);
+    });
+    result.parent.back() = -1;
+    rows[result.order.size() - 1] = below;
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    if (result.parent[k] >= 0) continue;
+    std::int32_t first = matrix.size;
+    rows[k].each([&](std::int32_t u) { first = std::min(first, position[u]); });
+    result.parent[k] = first < matrix.size ? first : -1;
+  }
+  return result;
+}
+
+// To count bits is one instruction on all but the oldest processors.
+ESPALIER_MULTIVERSION Elimination eliminate_any(const SymmetricMatrix& matrix) {
+  return matrix.size <= kBits       ? eliminate_all<1>(matrix)
+         : matrix.size <= 2 * kBits ? eliminate_all<2>(matrix)
+         : matrix.size <= 4 * kBits ? eliminate_all<4>(matrix)
+                                    : eliminate_all<8>(matrix);
+}
+
+}  // namespace
+
+EliminationOrder eliminate_few(const SymmetricMatrix& matrix) {
+  ESPALIER_ASSERT(matrix.size <= kFewColumns, "few columns");
+  const Elimination found = eliminate_any(matrix);
+  const std::vector<std::int32_t> postorder = forest_postorder(found.parent);
+  const std::vector<std::int32_t> number = inverse_permutation(postorder);
+  EliminationOrder result;
+  result.permutation = composed(found.order, postorder);
+  result.counts = composed(found.counts, postorder);
+  result.parent = composed(found.parent, postorder);
+  for (std::int32_t& above : result.parent)
+    if (above >= 0) above = number[above];
+  for (const double count : result.counts) result.flops += count * count;
+  result.rows = permuted_rows(matrix, result.permutation);
+  return result;
+}
+
+}  // namespace espalier::solver
