@@ -95,11 +95,14 @@ void Solver::Impl::begin(InputMatrix&& matrix,
                          const std::function<void(std::string_view)>& step,
                          const ComplexMatrix* numbers) {
   check(options_);
-  if (given_runtime_ == nullptr)
-    check(RuntimeOptions{options_.workers, options_.scheduler});
   numeric_ = Numeric::create(options_.precision, numbers != nullptr
                                                      ? std::optional(numbers->symmetry)
                                                      : std::nullopt);
+  if (given_runtime_ == nullptr) {
+    const RuntimeOptions own{options_.workers, options_.scheduler};
+    check(own);
+    if (!is_surely_small(order_of(matrix))) solver::check_room(own);
+  }
   if (numbers == nullptr) check(view_of(matrix));  // theirs were, by themselves
   check_given_order(options_.analysis.order, order_of(matrix), "options.analysis.order");
   if (step) step("analysing");
@@ -195,6 +198,12 @@ bool Solver::Impl::may_be_whole() const {
 Flops Solver::Impl::whole_flops(FactorKind kind) const {
   const int real = numeric_->parts() * numeric_->parts();
   return options_.runtime_flops / (kind == FactorKind::kLu ? 2 * real : real);
+}
+
+// Before anything is known but the order: whatever its factor is like.
+bool Solver::Impl::is_surely_small(std::int64_t order) const {
+  const auto n = static_cast<Flops>(order);
+  return may_be_whole() && n * n * n < whole_flops(FactorKind::kLu);
 }
 
 bool Solver::Impl::is_small(const Symbolic& symbolic, FactorKind kind) const {

@@ -122,6 +122,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void try_other_order();
   [[nodiscard]] bool may_be_whole() const;
   [[nodiscard]] Flops whole_flops(FactorKind kind) const;
+  [[nodiscard]] bool is_surely_small(std::int64_t order) const;
   [[nodiscard]] bool is_small(const Symbolic& symbolic, FactorKind kind) const;
   [[nodiscard]] bool join_blocks();
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "espalier/model/error.h"
@@ -20,19 +21,23 @@ template <int kWords>
 struct Bits {
   std::array<std::uint64_t, kWords> word{};
 
-  void add(std::int32_t v) { word[v / kBits] |= std::uint64_t{1} << v % kBits; }
-  void remove(std::int32_t v) { word[v / kBits] &= ~(std::uint64_t{1} << v % kBits); }
-  [[nodiscard]] Bits without(const Bits& other) const {
+  [[gnu::always_inline]] void add(std::int32_t v) {
+    word[v / kBits] |= std::uint64_t{1} << v % kBits;
+  }
+  [[gnu::always_inline]] void remove(std::int32_t v) {
+    word[v / kBits] &= ~(std::uint64_t{1} << v % kBits);
+  }
+  [[nodiscard, gnu::always_inline]] Bits without(const Bits& other) const {
     Bits result;
     for (int w = 0; w < kWords; ++w) result.word[w] = word[w] & ~other.word[w];
     return result;
   }
-  [[nodiscard]] Bits both(const Bits& other) const {
+  [[nodiscard, gnu::always_inline]] Bits both(const Bits& other) const {
     Bits result;
     for (int w = 0; w < kWords; ++w) result.word[w] = word[w] & other.word[w];
     return result;
   }
-  [[nodiscard]] Bits with(const Bits& other) const {
+  [[nodiscard, gnu::always_inline]] Bits with(const Bits& other) const {
     Bits result;
     for (int w = 0; w < kWords; ++w) result.word[w] = word[w] | other.word[w];
     return result;
@@ -107,7 +112,7 @@ class EliminationGraph {
  private:
   static constexpr Degree kGone = std::numeric_limits<Degree>::max();
 
-  void join(std::int32_t first, std::int32_t twin) {
+  [[gnu::always_inline]] void join(std::int32_t first, std::int32_t twin) {
     twins_[first] = twins_[first].with(twins_[twin]);
     first_.remove(twin);
     degree_[twin] = kGone;
@@ -126,15 +131,23 @@ struct Elimination {
 };
 
 template <int kWords>
-[[gnu::always_inline]] inline Elimination eliminate_all(const SymmetricMatrix& matrix) {
-  EliminationGraph<kWords> graph(matrix);
+struct Room {
+  explicit Room(const SymmetricMatrix& matrix) : graph(matrix) {}
+
+  EliminationGraph<kWords> graph;
+  std::array<Bits<kWords>, kWords * kBits> rows;  // below, of a column that ends a group
+  std::array<std::int32_t, kWords * kBits> position;
+};
+
+template <int kWords>
+[[gnu::always_inline]] inline Elimination eliminate_all(const SymmetricMatrix& matrix,
+                                                        Room<kWords>& room) {
+  auto& [graph, rows, position] = room;
   Elimination result;
   const auto n = static_cast<std::size_t>(matrix.size);
   result.order.reserve(n);
   result.parent.reserve(n);
   result.counts.reserve(n);
-  std::array<Bits<kWords>, kWords * kBits> rows;  // below, of a column that ends a group
-  std::array<std::int32_t, kWords * kBits> position;
   while (result.order.size() < n) {
     const std::int32_t v = graph.least();
     const Bits<kWords> group = graph.twins(v), below = graph.eliminate(v);
@@ -158,12 +171,27 @@ template <int kWords>
   return result;
 }
 
+template <int kWords>
+[[gnu::always_inline]] inline Elimination eliminate_here(const SymmetricMatrix& matrix) {
+  Room<kWords> room(matrix);
+  return eliminate_all<kWords>(matrix, room);
+}
+
+// Too much room for the stack of any thread.
+template <int kWords>
+[[gnu::always_inline]] inline Elimination eliminate_apart(const SymmetricMatrix& matrix) {
+  const auto room = std::make_unique<Room<kWords>>(matrix);
+  return eliminate_all<kWords>(matrix, *room);
+}
+
 // To count bits is one instruction on all but the oldest processors.
 ESPALIER_MULTIVERSION Elimination eliminate_any(const SymmetricMatrix& matrix) {
-  return matrix.size <= kBits       ? eliminate_all<1>(matrix)
-         : matrix.size <= 2 * kBits ? eliminate_all<2>(matrix)
-         : matrix.size <= 4 * kBits ? eliminate_all<4>(matrix)
-                                    : eliminate_all<8>(matrix);
+  const std::int32_t words = (matrix.size + kBits - 1) / kBits;
+  return words <= 1   ? eliminate_here<1>(matrix)
+         : words <= 2 ? eliminate_here<2>(matrix)
+         : words <= 4 ? eliminate_apart<4>(matrix)
+         : words <= 8 ? eliminate_apart<8>(matrix)
+                      : eliminate_apart<16>(matrix);
 }
 
 }  // namespace

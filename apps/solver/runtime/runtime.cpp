@@ -154,6 +154,9 @@ void check(const RuntimeOptions& options) {
     throw InvalidInput(fmt::format("{} workers: this build of StarPU has from 1 to {}",
                                    options.workers, STARPU_MAXCPUS));
   check_scheduler(options.scheduler);
+}
+
+void check_room(const RuntimeOptions& options) {
   if (!has_address_limit()) return;
   {
     const std::scoped_lock lock(shared().mutex);
@@ -168,6 +171,7 @@ void check(const RuntimeOptions& options) {
 
 Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
   check(options);
+  check_room(options);
   const std::scoped_lock lock(shared().mutex);
   if (shared().users > 0 && shared().adopted)
     throw Busy("StarPU is the program's, and adopted by another solver");

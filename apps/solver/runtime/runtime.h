@@ -14,8 +14,9 @@ namespace espalier::solver {
 /// @throws InvalidInput for workers that are not between 1 and what this build of StarPU
 ///         has, and for an unknown scheduler: the message lists those there are; StarPU
 ///         itself would silently take another
-/// @throws MemoryLimit where a limit of the process leaves no room for the workers
 void check(const RuntimeOptions& options);
+/// @throws MemoryLimit where a limit of the process leaves no room for the workers
+void check_room(const RuntimeOptions& options);
 
 /// What starting a Runtime adds to the resident set, BLAS warmed up: rather too much. 0
 /// where one runs already.
