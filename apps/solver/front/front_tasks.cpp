@@ -418,8 +418,9 @@ void spill_node(const FrontContext<T>& context, std::int32_t node, bool written,
 
 Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree, FactorKind kind) {
   if (tree.block_width.empty()) return 0;
-  const std::int64_t width =
-      *std::max_element(tree.block_width.begin(), tree.block_width.end());
+  // Delayed columns make a front wider than planned, but not than the matrix.
+  const std::int64_t width = std::min(
+      *std::max_element(tree.block_width.begin(), tree.block_width.end()), symbolic.size);
   std::int64_t entries =
       std::max(kernels::pivot_scratch(kind, static_cast<std::int32_t>(width)),
                kind == FactorKind::kLdlt ? width * width : 0);

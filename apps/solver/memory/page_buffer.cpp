@@ -44,16 +44,20 @@ PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool)
 }
 
 // Not aligned_alloc(): of what is large enough to be mapped, that maps anew each time,
-// where malloc() soon keeps as much in the heap. What is fresh is zero already.
+// where malloc() soon keeps as much in the heap. Of many pages what is fresh is zero
+// already; few ones have been used before.
 bool PageBuffer::take_heap() {
+  constexpr Bytes kFewPages = 4;
   if (bytes_ > kSmall) return false;
+  const bool few = bytes_ <= kFewPages * page_size();
   const auto page = static_cast<std::size_t>(page_size());
   auto space = static_cast<std::size_t>(bytes_) + page;
-  heap_ = std::calloc(1, space);
+  heap_ = few ? std::malloc(space) : std::calloc(1, space);
   if (heap_ == nullptr) return false;
   void* place = heap_;
   data_ = static_cast<std::byte*>(
       std::align(page, static_cast<std::size_t>(bytes_), place, space));
+  if (few) std::fill_n(data_, bytes_, std::byte{0});
   return true;
 }
 
