@@ -6,8 +6,10 @@
 #include <random>
 #include <utility>
 
+#include "espalier/sharding/improve_pipeline.h"
 #include "espalier/sharding/list_pipeline.h"
 #include "espalier/sharding/named_pipelines.h"
+#include "espalier/sharding/round_pipeline.h"
 
 namespace espalier {
 
@@ -66,13 +68,10 @@ Ways ways_of(const Pipeline& pipeline) {
 using Value = std::pair<Nanoseconds, Nanoseconds>;
 
 Value value_of(const PipelineRun& run, PipelineObjective objective) {
-  Nanoseconds longest = 0, sum = 0;
-  for (const PipelineRun::Device& device : run.devices) {
-    const Nanoseconds span = device.last - device.first;
-    longest = std::max(longest, span);
-    sum += objective == PipelineObjective::kSpan ? span : device.last;
-  }
-  return {objective == PipelineObjective::kSpan ? longest : run.makespan, sum};
+  Nanoseconds sum = 0;
+  for (const PipelineRun::Device& device : run.devices)
+    sum += objective_value(device, objective);
+  return {objective_value(run, objective), sum};
 }
 
 class Search {
@@ -86,6 +85,7 @@ class Search {
   PipelineAnswer run() {
     try_named();
     try_lists();
+    try_rounds();
     climb();
     answer_.value = best_.first;
     return std::move(answer_);
@@ -114,6 +114,7 @@ class Search {
     std::optional<PipelineRun> run = replay_pipeline(pipeline_, schedule);
     if (!run || !fits(*run)) return false;
     const Value value = value_of(*run, options_.objective);
+    keep(value, schedule);
     if (value > best_) return false;
     if (value < best_) answer_.origin = origin;
     best_ = value;
@@ -122,7 +123,16 @@ class Search {
     return true;
   }
 
+  // Among the best ones so far, each value once.
+  void keep(const Value& value, const PipelineSchedule& schedule) {
+    if (std::ranges::find(starts_, value, &Start::first) != starts_.end()) return;
+    starts_.emplace_back(value, schedule);
+    if (starts_.size() <= kStarts) return;
+    starts_.erase(std::ranges::max_element(starts_, {}, &Start::first));
+  }
+
   void try_named() {
+    if (!options_.named) return;
     for (const PipelineScheme scheme :
          {PipelineScheme::kZeroBubbleH1, PipelineScheme::kZeroBubbleH2,
           PipelineScheme::kZeroBubbleV}) {
@@ -170,35 +180,66 @@ class Search {
     return schedule.has_value();
   }
 
-  // Moves of one operation by a few places in the order of its device.
-  void climb() {
-    std::mt19937_64 random(options_.seed);
-    PipelineSchedule schedule = answer_.schedule;
-    const auto below = [&](std::size_t n) {
-      return static_cast<std::size_t>(random() % static_cast<std::uint64_t>(n));
-    };
-    for (std::int64_t k = 0; k < options_.replays && !ended(); ++k) {
-      auto& order = schedule.orders[below(schedule.orders.size())];
-      if (order.size() < 2) continue;
-      const std::size_t first = below(order.size() - 1);
-      const std::size_t last =
-          std::min(first + 1 + below(kFarthestMove), order.size() - 1);
-      const bool later = below(2) == 0;
-      const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto end = order.begin() + static_cast<std::ptrdiff_t>(last) + 1;
-      std::rotate(begin, later ? begin + 1 : end - 1, end);
-      if (!take(schedule, "local search"))
-        std::rotate(begin, later ? end - 1 : begin + 1, end);
+  void try_rounds() {
+    PipelineRoundRule rule;
+    rule.memory.assign(static_cast<std::size_t>(pipeline_.devices()),
+                       options_.memory_bound.value_or(std::numeric_limits<Bytes>::max()));
+    for (const bool backward_first : {false, true}) {
+      for (const WarmUp warm_up :
+           {WarmUp::kWhileItLasts, WarmUp::kOneMore, WarmUp::kStaircase}) {
+        for (const PartlyFilled before_forward : kFillings) {
+          for (const PartlyFilled before_backward : kFillings) {
+            rule.backward_first = backward_first;
+            rule.warm_up = warm_up;
+            rule.before_forward = before_forward;
+            rule.before_backward = before_backward;
+            if (!try_round(rule)) return;
+          }
+        }
+      }
     }
   }
 
-  static constexpr std::size_t kFarthestMove = 6;
+  /// Once more where what devices wait in the end is known.
+  /// @return false when the search has ended
+  bool try_round(PipelineRoundRule& rule) {
+    rule.waits.clear();
+    for (int turn = 0; turn < 2 && !ended(); ++turn) {
+      std::optional<PipelineRounds> rounds = round_pipeline(pipeline_, rule);
+      if (!rounds) break;
+      take(rounds->schedule, "rounds");
+      rule.waits = std::move(rounds->waits);
+    }
+    return !ended();
+  }
+
+  // Each of the best starts with its share of the replays.
+  void climb() {
+    std::ranges::sort(starts_, {}, &Start::first);
+    const auto count = static_cast<std::int64_t>(starts_.size());
+    for (std::size_t k = 0; k < starts_.size() && !ended(); ++k) {
+      PipelineSchedule schedule = improve_pipeline(pipeline_, starts_[k].second,
+                                                   {.memory_bound = options_.memory_bound,
+                                                    .objective = options_.objective,
+                                                    .replays = options_.replays / count,
+                                                    .lower_bound = answer_.lower_bound,
+                                                    .seed = options_.seed,
+                                                    .stop = options_.stop});
+      take(schedule, "local search");
+    }
+  }
+
+  using Start = std::pair<Value, PipelineSchedule>;
+  static constexpr std::size_t kStarts = 4;
+  static constexpr std::array<PartlyFilled, 3> kFillings = {
+      PartlyFilled::kAlways, PartlyFilled::kAgainstTheMost, PartlyFilled::kNever};
   static constexpr std::array<double, 4> kPatience = {1, 0, 0.5, 0.8};
 
   const Pipeline& pipeline_;
   const PipelineSearchOptions& options_;
   Value best_ = {std::numeric_limits<Nanoseconds>::max(),
                  std::numeric_limits<Nanoseconds>::max()};
+  std::vector<Start> starts_;  // of the local search
   PipelineAnswer answer_;
 };
 
