@@ -74,8 +74,9 @@ def one_chunk_runs(zb, instance):
             _, ends, _ = graph.manual_order(*switches)
         except (AssertionError, ValueError, IndexError):
             continue
-        yield [{(kind, 0, i): ends[graph.get_id(kind, d, i)]
-                for kind in range(3) for i in range(m)} for d in range(p)]
+        if all(ends):  # some leave forwards out
+            yield [{(kind, 0, i): ends[graph.get_id(kind, d, i)]
+                    for kind in range(3) for i in range(m)} for d in range(p)]
 
 
 def two_chunk_runs(zbv, instance):

@@ -126,6 +126,7 @@ TEST(RoundPipeline, FindsSchedulesInsideTheBound) {
     rule.memory.assign(static_cast<std::size_t>(pipeline.devices()),
                        instance.bound.value_or(std::numeric_limits<Bytes>::max()));
     rule.backward_first = random() % 2 == 0;
+    rule.leave_forwards = random() % 2 == 0;
     rule.warm_up = static_cast<WarmUp>(random() % 3);
     rule.before_forward = static_cast<PartlyFilled>(random() % 3);
     rule.before_backward = static_cast<PartlyFilled>(random() % 3);

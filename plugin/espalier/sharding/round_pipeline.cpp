@@ -236,14 +236,57 @@ class RoundScheduler {
     return chunks.front();
   }
 
+  /// When the gradient of the next device could be there, if that runs F and B first.
+  Nanoseconds next_gradient(std::int32_t c) {
+    const PipelineChunk& next = pipeline_.chunk(c + 1);
+    return device_of(c + 1).free + next.forward + next.backward +
+           pipeline_.transfer(c + 1, c);
+  }
+
+  /// How long W take that memory asks for before a forward of chunk c.
+  Nanoseconds weights_before(std::int32_t c) {
+    const PipelineChunk& sizes = pipeline_.chunk(c);
+    const Device& device = device_of(c);
+    Bytes over = device.held + sizes.until_backward + sizes.until_weight -
+                 rule_.memory[static_cast<std::size_t>(sizes.device)];
+    Nanoseconds time = 0;
+    for (std::size_t k = 0; over > 0 && k < device.pending.size(); ++k) {
+      over -= sizes.until_weight;
+      time += sizes.weight;
+    }
+    return time;
+  }
+
+  bool leaves_forward(std::int32_t c) {
+    const std::size_t made = at(c).forwards.size();
+    if (made == static_cast<std::size_t>(pipeline_.micro_batches())) return false;
+    if (c + 1 >= pipeline_.chunks() || made < at(c + 1).forwards.size() + 2) return false;
+    const Device& device = device_of(c);
+    const Nanoseconds gradient = next_gradient(c);
+    if (device.free >= gradient) return true;
+    if (device.free + weights_before(c) + pipeline_.chunk(c).forward <= gradient)
+      return false;
+    return gradient - device.free <= slack(device);
+  }
+
+  // Chunks from which on a round has forwards: none before one that leaves its own.
+  std::int32_t first_forward() {
+    if (!rule_.leave_forwards || pipeline_.chunks() != pipeline_.devices()) return 0;
+    std::int32_t first = 0;
+    for (std::int32_t c = 0; c < pipeline_.chunks(); ++c)
+      if (leaves_forward(c)) first = c + 1;
+    return first;
+  }
+
   // Each device at most one operation.
   void half_round(PipelineKind kind) {
     std::vector<std::int32_t> choices;
     for (const Device& device : devices_) choices.push_back(choice(device, kind));
+    const std::int32_t first = kind == kForward ? first_forward() : 0;
     for (std::int32_t k = 0; k < pipeline_.chunks(); ++k) {
       const std::int32_t c = kind == kForward ? k : pipeline_.chunks() - 1 - k;
       const auto d = static_cast<std::size_t>(pipeline_.chunk(c).device);
-      if (choices[d] == c && arrival(kind, c)) turn(kind, c);
+      if (c >= first && choices[d] == c && arrival(kind, c)) turn(kind, c);
     }
   }
 

@@ -27,6 +27,9 @@ struct PipelineRoundRule {
   std::vector<Bytes> memory;    ///< by device, persistent bytes included
   bool backward_first = false;  ///< in a round; else the forward
   WarmUp warm_up = WarmUp::kWhileItLasts;
+  /// With one chunk a device: no forward in a round where the next device has two to run
+  /// and its gradient comes before the forward has ended.
+  bool leave_forwards = false;
   PartlyFilled before_forward = PartlyFilled::kAlways;
   PartlyFilled before_backward = PartlyFilled::kAlways;
   /// What each device waits in the end, from a run before; empty: not known.

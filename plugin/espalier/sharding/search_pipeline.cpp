@@ -185,19 +185,28 @@ class Search {
     rule.memory.assign(static_cast<std::size_t>(pipeline_.devices()),
                        options_.memory_bound.value_or(std::numeric_limits<Bytes>::max()));
     for (const bool backward_first : {false, true}) {
-      for (const WarmUp warm_up :
-           {WarmUp::kWhileItLasts, WarmUp::kOneMore, WarmUp::kStaircase}) {
-        for (const PartlyFilled before_forward : kFillings) {
-          for (const PartlyFilled before_backward : kFillings) {
-            rule.backward_first = backward_first;
-            rule.warm_up = warm_up;
-            rule.before_forward = before_forward;
-            rule.before_backward = before_backward;
-            if (!try_round(rule)) return;
-          }
+      for (const bool leave_forwards : {false, true}) {
+        for (const WarmUp warm_up :
+             {WarmUp::kWhileItLasts, WarmUp::kOneMore, WarmUp::kStaircase}) {
+          rule.backward_first = backward_first;
+          rule.leave_forwards = leave_forwards;
+          rule.warm_up = warm_up;
+          if (!try_fillings(rule)) return;
         }
       }
     }
+  }
+
+  /// @return false when the search has ended
+  bool try_fillings(PipelineRoundRule& rule) {
+    for (const PartlyFilled before_forward : kFillings) {
+      for (const PartlyFilled before_backward : kFillings) {
+        rule.before_forward = before_forward;
+        rule.before_backward = before_backward;
+        if (!try_round(rule)) return false;
+      }
+    }
+    return true;
   }
 
   /// Once more where what devices wait in the end is known.
