@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <utility>
 
 #include "espalier/model/error.h"
@@ -154,12 +155,11 @@ class RoundScheduler {
     return true;
   }
 
-  // Further forwards of chunk c while the device waits until a time.
-  void fill_with_forwards(std::int32_t c, Nanoseconds until) {
-    for (;;) {
-      const Nanoseconds own =
-          rule_.warm_up == WarmUp::kOneMore ? 1 : pipeline_.chunk(c).forward;
-      if (device_of(c).free + own > until || !pull(c)) return;
+  // Further forwards of chunk c while the device waits until a time, up to so many.
+  void fill_with_forwards(std::int32_t c, Nanoseconds until, std::size_t most) {
+    const Nanoseconds own =
+        rule_.warm_up == WarmUp::kOneMore ? 1 : pipeline_.chunk(c).forward;
+    while (at(c).forwards.size() < most && device_of(c).free + own <= until && pull(c)) {
     }
   }
 
@@ -167,7 +167,7 @@ class RoundScheduler {
     for (std::int32_t c = 0; c < pipeline_.chunks(); ++c) {
       const std::int32_t earlier = device_of(c).chunks.front();
       if (earlier < c && rule_.warm_up != WarmUp::kStaircase)
-        fill_with_forwards(earlier, *arrival(kForward, c));
+        fill_with_forwards(earlier, *arrival(kForward, c), kAny);
       put(kForward, c);
     }
   }
@@ -200,15 +200,33 @@ class RoundScheduler {
     return sum;
   }
 
+  /// What a device has room for, and one less than the one before it: of more the last
+  /// would only wait.
+  std::vector<std::size_t> most_forwards() {
+    std::vector<std::size_t> most;
+    for (std::int32_t c = 0; c < pipeline_.chunks(); ++c) {
+      const PipelineChunk& sizes = pipeline_.chunk(c);
+      const Bytes each = sizes.until_backward + sizes.until_weight;
+      const Bytes room = rule_.memory[static_cast<std::size_t>(sizes.device)] -
+                         pipeline_.persistent(sizes.device);
+      const auto all = static_cast<std::size_t>(pipeline_.micro_batches());
+      std::size_t own = all;
+      if (each > 0) own = std::min(own, static_cast<std::size_t>(room / each));
+      if (c > 0 && own < all)
+        own = std::min(own, std::max<std::size_t>(most.back(), 2) - 1);
+      most.push_back(own);
+    }
+    return most;
+  }
+
   void first_backwards() {
+    const std::vector<std::size_t> most = most_forwards();
     for (std::int32_t c = pipeline_.chunks(); c-- > 0;) {
-      if (rule_.warm_up == WarmUp::kStaircase) {
-        const auto steps = static_cast<std::size_t>(pipeline_.chunks() - c);
-        while (at(c).forwards.size() < steps && pull(c)) {
-        }
-      } else if (c + 1 < pipeline_.chunks()) {
-        fill_with_forwards(c, *arrival(kBackward, c));
-      }
+      const bool last = c + 1 == pipeline_.chunks();
+      if (rule_.warm_up == WarmUp::kStaircase)
+        fill_with_forwards(c, kAnyTime, static_cast<std::size_t>(pipeline_.chunks() - c));
+      else if (!last)
+        fill_with_forwards(c, *arrival(kBackward, c), most[static_cast<std::size_t>(c)]);
       put(kBackward, c);
     }
   }
@@ -302,6 +320,8 @@ class RoundScheduler {
   }
 
   static constexpr std::size_t kMostIdle = 2;
+  static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+  static constexpr Nanoseconds kAnyTime = std::numeric_limits<Nanoseconds>::max();
 
   const Pipeline& pipeline_;
   const PipelineRoundRule& rule_;
