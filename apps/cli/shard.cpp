@@ -106,7 +106,7 @@ ShardAnswer search(const ShardInput& input, const ShardCommand& command,
   };
   ShardAnswer answer;
   if (input.model) {
-    BlockedChoice blocked = choose_by_blocks(problem, options);
+    BlockedChoice blocked = choose_by_blocks(problem, input.model->kinds, options);
     answer.choice = std::move(blocked.choice);
     answer.blocks = blocked.blocks;
     answer.distinct_blocks = blocked.distinct_blocks;

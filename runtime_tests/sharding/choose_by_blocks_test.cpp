@@ -96,7 +96,8 @@ TEST(ChooseByBlocks, EqualsEnumerationWithAndWithoutFolding) {
         chains.chain(1 + chains.upto(1), 1 + chains.upto(3), limit);
     const std::optional<Cost> least = enumerate(problem);
     for (const bool fold : {true, false}) {
-      const BlockedChoice answer = choose_by_blocks(problem, {.time = 5}, fold);
+      const BlockedChoice answer =
+          choose_by_blocks(problem, kinds_of(problem), {.time = 5}, fold);
       ASSERT_TRUE(answer.choice.proved()) << text_of(problem) << limit;
       ASSERT_EQ(answer.choice.found, least.has_value()) << text_of(problem) << limit;
       if (!least) continue;
@@ -111,8 +112,8 @@ TEST(ChooseByBlocks, EqualsEnumerationWithAndWithoutFolding) {
 TEST(ChooseByBlocks, SearchesEachBlockOnce) {
   Chains chains(8);
   const ShardingProblem problem = chains.chain(2, 40, kPlenty);
-  const BlockedChoice folded = choose_by_blocks(problem);
-  const BlockedChoice whole = choose_by_blocks(problem, {}, false);
+  const BlockedChoice folded = choose_by_blocks(problem, kinds_of(problem));
+  const BlockedChoice whole = choose_by_blocks(problem, kinds_of(problem), {}, false);
   EXPECT_GE(folded.blocks, 41u);
   EXPECT_LE(folded.distinct_blocks, 7u);  // the first node, and at most three of a kind
   EXPECT_EQ(whole.distinct_blocks, whole.blocks);
@@ -124,7 +125,7 @@ TEST(ChooseByBlocks, LeavesOtherProblemsToTheGeneralSearch) {
   // An edge from a later node to an earlier one.
   const ShardingProblem problem({{0, 1, {3, 1}, {1, 1}}, {0, 1, {2, 5}, {1, 1}}},
                                 {{1, 0, {0, 9, 4, 0}}}, kPlenty);
-  const BlockedChoice answer = choose_by_blocks(problem);
+  const BlockedChoice answer = choose_by_blocks(problem, kinds_of(problem));
   EXPECT_EQ(answer.blocks, 0u);
   EXPECT_TRUE(answer.choice.proved());
   EXPECT_EQ(answer.choice.cost, *enumerate(problem));
@@ -136,11 +137,13 @@ TEST(BlockChain, CutsWhereOneNodeIsAllThatIsRead) {
   const std::vector<Cost> free(4, 0);
   const ShardingProblem problem(
       nodes, {{0, 1, free}, {1, 2, free}, {0, 2, free}, {2, 3, free}}, kPlenty);
-  const auto chain = BlockChain::of(problem);
+  const ProblemKinds kinds = kinds_of(problem);
+  EXPECT_EQ(kinds.nodes, (std::vector<std::int32_t>{0, 0, 0, 0}));
+  const auto chain = BlockChain::of(problem, kinds);
   ASSERT_TRUE(chain);
   EXPECT_EQ(chain->size(), 3u);
-  EXPECT_EQ(*chain->best(0), (std::vector<std::int32_t>{0, 0, 0, 0}));
-  EXPECT_EQ(*chain->best(BlockChain::kUsageAlone),
+  EXPECT_EQ(chain->best(0)->strategies, (std::vector<std::int32_t>{0, 0, 0, 0}));
+  EXPECT_EQ(chain->best(BlockChain::kUsageAlone)->strategies,
             (std::vector<std::int32_t>{1, 1, 1, 1}));
 }
 

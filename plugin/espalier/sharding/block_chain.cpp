@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
+#include "espalier/model/error.h"
 #include "espalier/sharding/eliminate.h"
 
 namespace espalier {
@@ -12,22 +15,6 @@ namespace espalier {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-class Hash {
- public:
-  template <class T>
-  void add(const T& values) {
-    for (const auto value : values) add_one(static_cast<std::uint64_t>(value));
-  }
-  void add_one(std::uint64_t value) {
-    state_ = (state_ ^ value) * 0x9E3779B97F4A7C15u;
-    state_ ^= state_ >> 29;
-  }
-  [[nodiscard]] std::uint64_t value() const { return state_; }
-
- private:
-  std::uint64_t state_ = 0x243F6A8885A308D3u;
-};
 
 double key(Cost cost, Bytes usage, double price) {
   if (cost >= kForbidden) return kNever;
@@ -52,47 +39,54 @@ std::vector<std::size_t> cuts_of(const ShardingProblem& problem) {
   return cuts;
 }
 
-/// Best states of a block's own nodes for each pair of strategies of the cuts round it.
-class BlockTable {
+Cost plus(Cost a, Cost b) {
+  return a >= kForbidden || b >= kForbidden ? kForbidden : a + b;
+}
+
+}  // namespace
+
+/// The best states of a block's own nodes for each pair of strategies of the cuts round
+/// it. Variable 0 is the cut before, k the block's k-th node.
+class BlockChain::Table {
  public:
-  BlockTable(std::size_t entries, std::span<const ShardingNode> nodes, double price)
-      : states_(states(entries, nodes)), elimination_(states_) {
-    for (std::size_t k = 0; k < nodes.size(); ++k) {
+  Table(const BlockChain& chain, const Block& block, double price)
+      : nodes_(chain.problem_->nodes().subspan(block.first_node, block.nodes)),
+        edges_(chain.problem_->edges().subspan(block.first_edge, block.edges)),
+        before_(static_cast<std::int32_t>(block.first_node) - 1),
+        states_(states(chain.entries(block), nodes_)),
+        elimination_(states_) {
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
       std::vector<double> values;
-      for (std::size_t s = 0; s < nodes[k].costs.size(); ++s)
-        values.push_back(key(nodes[k].costs[s], nodes[k].usages[s], price));
+      for (std::size_t s = 0; s < nodes_[k].costs.size(); ++s)
+        values.push_back(key(nodes_[k].costs[s], nodes_[k].usages[s], price));
       elimination_.add({k + 1}, std::move(values));
     }
-  }
-
-  void add_edge(std::size_t first, std::size_t second, std::span<const Cost> costs,
-                double price) {
-    std::vector<double> values;
-    for (const Cost cost : costs) values.push_back(key(cost, 0, price));
-    elimination_.add({first, second}, std::move(values));
+    for (const ShardingEdge& edge : edges_) {
+      std::vector<double> values;
+      for (const Cost cost : edge.costs) values.push_back(key(cost, 0, price));
+      elimination_.add({at(edge.first), at(edge.second)}, std::move(values));
+    }
   }
 
   /// @return false where it would be too large
   [[nodiscard]] bool solve() {
     std::vector<std::size_t> inner(states_.size() - 2);
     std::iota(inner.begin(), inner.end(), std::size_t{1});
-    if (!elimination_.eliminate(std::move(inner), BlockChain::kMostEntries)) return false;
-    table_ = elimination_.rest({0, states_.size() - 1});
+    if (!elimination_.eliminate(std::move(inner), kMostEntries)) return false;
+    keys_ = elimination_.rest({0, states_.size() - 1});
     return true;
   }
 
   [[nodiscard]] std::size_t exits() const { return states_.back(); }
-  [[nodiscard]] double at(std::size_t entry, std::size_t exit) const {
-    return table_[entry * exits() + exit];
+  [[nodiscard]] double key_of(std::size_t entry, std::size_t exit) const {
+    return keys_[entry * exits() + exit];
   }
-  /// Strategies of the block's nodes.
-  [[nodiscard]] std::vector<std::int32_t> strategies(std::int32_t entry,
-                                                     std::int32_t exit) const {
-    std::vector<std::int32_t> chosen(states_.size(), 0);
-    chosen.front() = entry;
-    chosen.back() = exit;
-    elimination_.complete(chosen);
-    return {chosen.begin() + 1, chosen.end()};
+
+  /// Of the block's nodes, with the edges to them. Found once for each pair.
+  const BlockWay& way(std::int32_t entry, std::int32_t exit) {
+    const auto [found, made] = ways_.try_emplace({entry, exit});
+    if (made) found->second = find_way(entry, exit);
+    return found->second;
   }
 
  private:
@@ -102,118 +96,141 @@ class BlockTable {
     for (const ShardingNode& node : nodes) counts.push_back(node.costs.size());
     return counts;
   }
+  [[nodiscard]] std::size_t at(std::int32_t node) const {
+    return static_cast<std::size_t>(node - before_);
+  }
 
+  [[nodiscard]] BlockWay find_way(std::int32_t entry, std::int32_t exit) const {
+    std::vector<std::int32_t> chosen(states_.size(), 0);
+    chosen.front() = entry;
+    chosen.back() = exit;
+    elimination_.complete(chosen);
+    BlockWay way{{chosen.begin() + 1, chosen.end()}};
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      const auto s = static_cast<std::size_t>(way.strategies[k]);
+      way.cost = plus(way.cost, nodes_[k].costs[s]);
+      way.usage += nodes_[k].usages[s];
+    }
+    for (const ShardingEdge& edge : edges_) {
+      const std::size_t columns = states_[at(edge.second)];
+      way.cost =
+          plus(way.cost,
+               edge.costs[static_cast<std::size_t>(chosen[at(edge.first)]) * columns +
+                          static_cast<std::size_t>(chosen[at(edge.second)])]);
+    }
+    return way;
+  }
+
+  std::span<const ShardingNode> nodes_;
+  std::span<const ShardingEdge> edges_;
+  std::int32_t before_;
   std::vector<std::size_t> states_;
   Elimination elimination_;
-  std::vector<double> table_;
+  std::vector<double> keys_;
+  std::map<std::pair<std::int32_t, std::int32_t>, BlockWay> ways_;
 };
 
-// The least way through the cuts: for each place in the chain the strategy of its cut.
-std::vector<std::int32_t> way_through(const std::vector<const BlockTable*>& chain) {
-  std::vector<double> best = {0};
-  std::vector<std::vector<std::int32_t>> from;
-  for (const BlockTable* table : chain) {
-    std::vector<double> next(table->exits(), kNever);
-    std::vector<std::int32_t>& origin = from.emplace_back(table->exits(), 0);
-    for (std::size_t a = 0; a < best.size(); ++a)
-      for (std::size_t b = 0; b < next.size(); ++b)
-        if (best[a] + table->at(a, b) < next[b]) {
-          next[b] = best[a] + table->at(a, b);
-          origin[b] = static_cast<std::int32_t>(a);
-        }
-    best = std::move(next);
+std::size_t BlockChain::entries(const Block& block) const {
+  return block.first_node == 0 ? 1 : problem_->nodes()[block.first_node - 1].costs.size();
+}
+
+bool BlockChain::are_equal(const Block& a, const Block& b) const {
+  if (a.nodes != b.nodes || a.edges != b.edges || entries(a) != entries(b)) return false;
+  const auto node = [&](const Block& of, std::size_t k) {
+    return kinds_->nodes[of.first_node + k];
+  };
+  for (std::size_t k = 0; k < a.nodes; ++k)
+    if (node(a, k) != node(b, k)) return false;
+  const auto apart = static_cast<std::int32_t>(b.first_node - a.first_node);
+  for (std::size_t k = 0; k < a.edges; ++k) {
+    const ShardingEdge& one = problem_->edges()[a.first_edge + k];
+    const ShardingEdge& other = problem_->edges()[b.first_edge + k];
+    if (one.first + apart != other.first || one.second + apart != other.second ||
+        kinds_->edges[a.first_edge + k] != kinds_->edges[b.first_edge + k])
+      return false;
   }
-  std::vector<std::int32_t> way(chain.size() + 1, 0);
-  way.back() = static_cast<std::int32_t>(std::ranges::min_element(best) - best.begin());
-  for (std::size_t k = chain.size(); k-- > 0;)
-    way[k] = from[k][static_cast<std::size_t>(way[k + 1])];
-  return way;
+  return true;
 }
 
-}  // namespace
-
-bool BlockChain::Edge::equals(const Edge& other) const {
-  return first == other.first && second == other.second &&
-         std::ranges::equal(costs, other.costs);
+std::uint64_t BlockChain::hash(const Block& block) const {
+  std::uint64_t state = block.nodes;
+  const auto add = [&state](std::int32_t kind) {
+    state = (state ^ static_cast<std::uint64_t>(kind)) * 0x9E3779B97F4A7C15u;
+    state ^= state >> 29;
+  };
+  for (std::size_t k = 0; k < block.nodes; ++k) add(kinds_->nodes[block.first_node + k]);
+  for (std::size_t k = 0; k < block.edges; ++k) add(kinds_->edges[block.first_edge + k]);
+  return state;
 }
 
-bool BlockChain::Block::equals(const Block& other) const {
-  const auto same = [](const ShardingNode& a, const ShardingNode& b) { return a == b; };
-  const auto alike = [](const Edge& a, const Edge& b) { return a.equals(b); };
-  return entries == other.entries && std::ranges::equal(nodes, other.nodes, same) &&
-         std::ranges::equal(edges, other.edges, alike);
-}
-
-std::uint64_t BlockChain::Block::hash() const {
-  Hash hash;
-  hash.add_one(entries);
-  for (const ShardingNode& node : nodes) {
-    hash.add(node.costs);
-    hash.add(node.usages);
-  }
-  for (const Edge& edge : edges) {
-    hash.add_one(edge.first);
-    hash.add_one(edge.second);
-    hash.add(edge.costs);
-  }
-  return hash.value();
-}
-
-void BlockChain::add(Block block, bool fold) {
-  const std::uint64_t hash = fold ? block.hash() : 0;
+void BlockChain::add(const Block& block, bool fold) {
+  const std::uint64_t own = fold ? hash(block) : 0;
   for (std::size_t k = 0; fold && k < blocks_.size(); ++k) {
-    if (hashes_[k] != hash || !blocks_[k].equals(block)) continue;
+    if (hashes_[k] != own || !are_equal(blocks_[k], block)) continue;
     number_.push_back(k);
     return;
   }
   number_.push_back(blocks_.size());
-  blocks_.push_back(std::move(block));
-  hashes_.push_back(hash);
+  blocks_.push_back(block);
+  hashes_.push_back(own);
 }
 
-std::optional<BlockChain> BlockChain::of(const ShardingProblem& problem, bool fold) {
-  for (const ShardingEdge& edge : problem.edges())
-    if (edge.first > edge.second) return std::nullopt;
-  const std::vector<std::size_t> cuts = cuts_of(problem);
-  std::vector<std::vector<Edge>> edges(cuts.size());
+std::optional<BlockChain> BlockChain::of(const ShardingProblem& problem,
+                                         const ProblemKinds& kinds, bool fold) {
+  std::int32_t second = 0;
   for (const ShardingEdge& edge : problem.edges()) {
-    const auto second = static_cast<std::size_t>(edge.second);
-    const auto block =
-        static_cast<std::size_t>(std::ranges::lower_bound(cuts, second) - cuts.begin());
-    // Nodes of a block count from the one after the cut before it, which is 0.
-    const std::size_t before = block == 0 ? 0 : cuts[block - 1] + 1;
-    edges[block].push_back({static_cast<std::size_t>(edge.first) + 1 - before,
-                            second + 1 - before, edge.costs});
+    if (edge.first > edge.second || edge.second < second) return std::nullopt;
+    second = edge.second;
   }
-  BlockChain chain;
-  for (std::size_t k = 0; k < cuts.size(); ++k) {
-    const std::size_t first = k == 0 ? 0 : cuts[k - 1] + 1;
-    const std::size_t entries = k == 0 ? 1 : problem.nodes()[first - 1].costs.size();
-    chain.add({entries, problem.nodes().subspan(first, cuts[k] + 1 - first),
-               std::move(edges[k])},
-              fold);
+  BlockChain chain(problem, kinds);
+  Block block;
+  for (const std::size_t cut : cuts_of(problem)) {
+    block = {block.first_node + block.nodes, 0, block.first_edge + block.edges, 0};
+    block.nodes = cut + 1 - block.first_node;
+    while (block.first_edge + block.edges < problem.edges().size() &&
+           static_cast<std::size_t>(
+               problem.edges()[block.first_edge + block.edges].second) <= cut)
+      ++block.edges;
+    chain.add(block, fold);
   }
   return chain;
 }
 
-std::optional<std::vector<std::int32_t>> BlockChain::best(double price) const {
-  std::vector<BlockTable> tables;
+std::optional<BlockWay> BlockChain::best(double price) const {
+  std::vector<Table> tables;
   tables.reserve(blocks_.size());
-  for (const Block& block : blocks_) {
-    BlockTable& table = tables.emplace_back(block.entries, block.nodes, price);
-    for (const Edge& edge : block.edges)
-      table.add_edge(edge.first, edge.second, edge.costs, price);
-    if (!table.solve()) return std::nullopt;
+  for (const Block& block : blocks_)
+    if (!tables.emplace_back(*this, block, price).solve()) return std::nullopt;
+  // The least way through the cuts.
+  std::vector<double> least = {0}, next;
+  std::vector<std::vector<std::int32_t>> from;
+  for (const std::size_t number : number_) {
+    const Table& table = tables[number];
+    next.assign(table.exits(), kNever);
+    std::vector<std::int32_t>& origin = from.emplace_back(table.exits(), 0);
+    for (std::size_t a = 0; a < least.size(); ++a)
+      for (std::size_t b = 0; b < next.size(); ++b)
+        if (least[a] + table.key_of(a, b) < next[b]) {
+          next[b] = least[a] + table.key_of(a, b);
+          origin[b] = static_cast<std::int32_t>(a);
+        }
+    std::swap(least, next);
   }
-  std::vector<const BlockTable*> chain;
-  for (const std::size_t number : number_) chain.push_back(&tables[number]);
-  const std::vector<std::int32_t> way = way_through(chain);
-  std::vector<std::int32_t> strategies;
-  for (std::size_t k = 0; k < chain.size(); ++k) {
-    const auto own = chain[k]->strategies(way[k], way[k + 1]);
-    strategies.insert(strategies.end(), own.begin(), own.end());
+  std::vector<std::int32_t> cuts(number_.size() + 1, 0);
+  cuts.back() =
+      static_cast<std::int32_t>(std::ranges::min_element(least) - least.begin());
+  for (std::size_t k = number_.size(); k-- > 0;)
+    cuts[k] = from[k][static_cast<std::size_t>(cuts[k + 1])];
+  BlockWay whole;
+  whole.strategies.reserve(problem_->nodes().size());
+  for (std::size_t k = 0; k < number_.size(); ++k) {
+    const BlockWay& own = tables[number_[k]].way(cuts[k], cuts[k + 1]);
+    whole.strategies.insert(whole.strategies.end(), own.strategies.begin(),
+                            own.strategies.end());
+    whole.cost = plus(whole.cost, own.cost);
+    whole.usage += own.usage;
   }
-  return strategies;
+  return whole;
 }
 
 }  // namespace espalier

@@ -17,37 +17,17 @@ constexpr int kPriceSteps = 40;
 // Keys are sums of whole numbers below this: exact in doubles.
 constexpr double kExact = 0x1p53;
 
-bool held_together(const ShardingProblem& problem) {
-  const auto nodes = problem.nodes();
-  return std::ranges::all_of(nodes, [&](const ShardingNode& node) {
-    return node.from == nodes.front().from && node.to == nodes.front().to;
-  });
-}
-
-double most_cost(const ShardingProblem& problem) {
-  double sum = 0;
-  const auto add = [&sum](const std::vector<Cost>& costs) {
-    double most = 0;
-    for (const Cost cost : costs)
-      if (cost < kForbidden) most = std::max(most, static_cast<double>(cost));
-    sum += most;
-  };
-  for (const ShardingNode& node : problem.nodes()) add(node.costs);
-  for (const ShardingEdge& edge : problem.edges()) add(edge.costs);
-  return sum;
-}
-
 class Search {
  public:
-  Search(const ShardingProblem& problem, const BlockChain& chain)
-      : problem_(problem), chain_(chain) {}
+  Search(const ShardingProblem& problem, const BlockChain& chain, bool held_together)
+      : problem_(problem), chain_(chain), held_together_(held_together) {}
 
   /// @return whether the choice is decided
   bool run() {
     const std::optional<ShardingFigures> fastest = try_price(0);
     if (!fastest || fastest->cost >= kForbidden) return false;
     if (choice_.found) return true;
-    if (!held_together(problem_)) return false;
+    if (!held_together_) return false;
     const std::optional<ShardingFigures> lightest = try_price(BlockChain::kUsageAlone);
     if (!lightest) return false;
     choice_.lower_bound_bytes =
@@ -79,19 +59,25 @@ class Search {
   }
 
   std::optional<ShardingFigures> try_price(double price) {
-    auto strategies = chain_.best(price);
-    if (!strategies) return std::nullopt;
-    const ShardingFigures figures = replay_sharding(problem_, *strategies);
+    std::optional<BlockWay> way = chain_.best(price);
+    if (!way) return std::nullopt;
+    const ShardingFigures figures =
+        held_together_ ? held(*way) : replay_sharding(problem_, way->strategies);
     if (price != BlockChain::kUsageAlone) raise(figures, price);
     const bool fits =
         figures.cost < kForbidden && figures.memory_bytes <= problem_.limit();
     if (fits && (!choice_.found || figures.cost < choice_.cost)) {
       choice_.found = true;
-      choice_.strategies = std::move(*strategies);
+      choice_.strategies = std::move(way->strategies);
       choice_.cost = figures.cost;
       choice_.memory_bytes = figures.memory_bytes;
     }
     return figures;
+  }
+
+  [[nodiscard]] ShardingFigures held(const BlockWay& way) const {
+    const ShardingNode& first = problem_.nodes().front();
+    return {way.cost, first.from < first.to ? way.usage : 0};
   }
 
   // Without a price the sums are exact, else a few roundings may be in them.
@@ -110,6 +96,7 @@ class Search {
 
   const ShardingProblem& problem_;
   const BlockChain& chain_;
+  bool held_together_;
   ShardingChoice choice_;
 };
 
@@ -128,18 +115,18 @@ ShardingChoice both(const ShardingChoice& chain, ShardingChoice other) {
 
 }  // namespace
 
-BlockedChoice choose_by_blocks(const ShardingProblem& problem,
+BlockedChoice choose_by_blocks(const ShardingProblem& problem, const ProblemKinds& kinds,
                                const ShardingOptions& options, bool fold) {
   BlockedChoice answer;
   const std::optional<BlockChain> chain =
-      problem.nodes().empty() ? std::nullopt : BlockChain::of(problem, fold);
-  if (!chain || most_cost(problem) >= kExact) {
+      problem.nodes().empty() ? std::nullopt : BlockChain::of(problem, kinds, fold);
+  if (!chain || kinds.most_cost >= kExact) {
     answer.choice = choose_strategies(problem, options);
     return answer;
   }
   answer.blocks = chain->size();
   answer.distinct_blocks = chain->distinct();
-  Search search(problem, *chain);
+  Search search(problem, *chain, kinds.held_together);
   answer.choice = search.run()
                       ? search.choice()
                       : both(search.choice(), choose_strategies(problem, options));

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "espalier/sharding/choose_strategies.h"
+#include "espalier/sharding/problem_kinds.h"
 
 namespace espalier {
 
@@ -18,10 +19,12 @@ struct BlockedChoice {
 /// prices of memory give a bound and choices that fit, and what is left between them is a
 /// matter of choose_strategies(), as is all that is no chain.
 ///
+/// @param kinds  of the problem
 /// @param fold  false: blocks that are equal are searched one by one, for tests
-/// @pre all nodes are held at the same time, or the limit does not bind
+/// @par Cost  as BlockChain::best() for each of some twenty prices at most
 /// @par Test  ChooseByBlocks.EqualsEnumerationWithAndWithoutFolding
 [[nodiscard]] BlockedChoice choose_by_blocks(const ShardingProblem& problem,
+                                             const ProblemKinds& kinds,
                                              const ShardingOptions& options = {},
                                              bool fold = true);
 
