@@ -80,7 +80,7 @@ def write_model(path, layers, width, batch, tokens):
 
 def plan(options, path, memory=None):
     command = [options.espalier, "shard", str(path), "--mesh", options.mesh, "--json",
-               "--timeout", "20"]
+               "--timeout", "5"]
     if memory is not None:
         command += ["--memory", str(memory)]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout)

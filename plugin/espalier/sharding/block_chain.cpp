@@ -105,7 +105,7 @@ class BlockChain::Table {
     chosen.front() = entry;
     chosen.back() = exit;
     elimination_.complete(chosen);
-    BlockWay way{{chosen.begin() + 1, chosen.end()}};
+    BlockWay way{{chosen.begin() + 1, chosen.end()}, {}};
     for (std::size_t k = 0; k < nodes_.size(); ++k) {
       const auto s = static_cast<std::size_t>(way.strategies[k]);
       way.cost = plus(way.cost, nodes_[k].costs[s]);
@@ -196,16 +196,36 @@ std::optional<BlockChain> BlockChain::of(const ShardingProblem& problem,
   return chain;
 }
 
-std::optional<BlockWay> BlockChain::best(double price) const {
+std::optional<std::vector<BlockChain::Table>> BlockChain::tables(double price) const {
   std::vector<Table> tables;
   tables.reserve(blocks_.size());
   for (const Block& block : blocks_)
     if (!tables.emplace_back(*this, block, price).solve()) return std::nullopt;
-  // The least way through the cuts.
+  return tables;
+}
+
+BlockWay BlockChain::whole(std::vector<Table>& tables,
+                           std::vector<std::int32_t> cuts) const {
+  BlockWay whole;
+  whole.strategies.reserve(problem_->nodes().size());
+  for (std::size_t k = 0; k < number_.size(); ++k) {
+    const BlockWay& own = tables[number_[k]].way(cuts[k], cuts[k + 1]);
+    whole.strategies.insert(whole.strategies.end(), own.strategies.begin(),
+                            own.strategies.end());
+    whole.cost = plus(whole.cost, own.cost);
+    whole.usage += own.usage;
+  }
+  whole.cuts = std::move(cuts);
+  return whole;
+}
+
+std::optional<BlockWay> BlockChain::best(double price) const {
+  std::optional<std::vector<Table>> made = tables(price);
+  if (!made) return std::nullopt;
   std::vector<double> least = {0}, next;
   std::vector<std::vector<std::int32_t>> from;
   for (const std::size_t number : number_) {
-    const Table& table = tables[number];
+    const Table& table = (*made)[number];
     next.assign(table.exits(), kNever);
     std::vector<std::int32_t>& origin = from.emplace_back(table.exits(), 0);
     for (std::size_t a = 0; a < least.size(); ++a)
@@ -221,16 +241,41 @@ std::optional<BlockWay> BlockChain::best(double price) const {
       static_cast<std::int32_t>(std::ranges::min_element(least) - least.begin());
   for (std::size_t k = number_.size(); k-- > 0;)
     cuts[k] = from[k][static_cast<std::size_t>(cuts[k + 1])];
-  BlockWay whole;
-  whole.strategies.reserve(problem_->nodes().size());
-  for (std::size_t k = 0; k < number_.size(); ++k) {
-    const BlockWay& own = tables[number_[k]].way(cuts[k], cuts[k + 1]);
-    whole.strategies.insert(whole.strategies.end(), own.strategies.begin(),
-                            own.strategies.end());
-    whole.cost = plus(whole.cost, own.cost);
-    whole.usage += own.usage;
+  return whole(*made, std::move(cuts));
+}
+
+std::optional<BlockWay> BlockChain::cross(const BlockWay& one, const BlockWay& other,
+                                          double price, Bytes limit) const {
+  std::optional<std::vector<Table>> made = tables(price);
+  if (!made) return std::nullopt;
+  const auto way = [&](std::size_t k, std::int32_t entry, std::int32_t exit) {
+    const BlockWay& own = (*made)[number_[k]].way(entry, exit);
+    return std::pair{own.cost, own.usage};
+  };
+  // What is left of the other way behind each block.
+  std::vector<std::pair<Cost, Bytes>> behind(number_.size() + 1);
+  for (std::size_t k = number_.size(); k-- > 0;) {
+    const auto [cost, usage] = way(k, other.cuts[k], other.cuts[k + 1]);
+    behind[k] = {plus(behind[k + 1].first, cost), behind[k + 1].second + usage};
   }
-  return whole;
+  Cost cost = 0, best = kForbidden;
+  Bytes usage = 0;
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < number_.size(); ++k) {
+    const auto between = way(k, one.cuts[k], other.cuts[k + 1]);
+    const Cost all = plus(plus(cost, between.first), behind[k + 1].first);
+    if (usage + between.second + behind[k + 1].second <= limit && all < best) {
+      best = all;
+      at = k;
+    }
+    const auto own = way(k, one.cuts[k], one.cuts[k + 1]);
+    cost = plus(cost, own.first);
+    usage += own.second;
+  }
+  if (best == kForbidden) return std::nullopt;
+  std::vector<std::int32_t> cuts(other.cuts);
+  std::copy_n(one.cuts.begin(), at + 1, cuts.begin());
+  return whole(*made, std::move(cuts));
 }
 
 }  // namespace espalier

@@ -13,6 +13,8 @@ namespace espalier {
 /// A strategy for each node, with the sums over all nodes and edges.
 struct BlockWay {
   std::vector<std::int32_t> strategies;
+  std::vector<std::int32_t>
+      cuts;       ///< strategies of the cuts, behind a 0, of a whole chain
   Cost cost = 0;  ///< kForbidden where something chosen is not allowed
   Bytes usage = 0;
 };
@@ -42,6 +44,14 @@ class BlockChain {
   /// @par Cost  O(states^2) a place in the chain beside the blocks that are distinct
   [[nodiscard]] std::optional<BlockWay> best(double price) const;
 
+  /// Of two ways through the whole chain the one up to some block and the other from
+  /// there on: the cheapest such way of at most that usage. Where both are best for a
+  /// price, they are what lies between them, block by block.
+  /// @param price  for which the inside of the block between them is chosen
+  /// @return nothing as best(), or where none is within the limit
+  [[nodiscard]] std::optional<BlockWay> cross(const BlockWay& one, const BlockWay& other,
+                                              double price, Bytes limit) const;
+
   [[nodiscard]] std::size_t size() const { return number_.size(); }
   [[nodiscard]] std::size_t distinct() const { return blocks_.size(); }
 
@@ -61,6 +71,9 @@ class BlockChain {
   [[nodiscard]] std::uint64_t hash(const Block& block) const;
   void add(const Block& block, bool fold);
   class Table;
+  [[nodiscard]] std::optional<std::vector<Table>> tables(double price) const;
+  [[nodiscard]] BlockWay whole(std::vector<Table>& tables,
+                               std::vector<std::int32_t> cuts) const;
 
   const ShardingProblem* problem_;
   const ProblemKinds* kinds_;

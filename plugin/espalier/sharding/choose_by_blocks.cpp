@@ -24,14 +24,13 @@ class Search {
 
   /// @return whether the choice is decided
   bool run() {
-    const std::optional<ShardingFigures> fastest = try_price(0);
+    const std::optional<BlockWay> fastest = try_price(0);
     if (!fastest || fastest->cost >= kForbidden) return false;
     if (choice_.found) return true;
     if (!held_together_) return false;
-    const std::optional<ShardingFigures> lightest = try_price(BlockChain::kUsageAlone);
+    const std::optional<BlockWay> lightest = try_price(BlockChain::kUsageAlone);
     if (!lightest) return false;
-    choice_.lower_bound_bytes =
-        choice_.least_memory_bytes.emplace(lightest->memory_bytes);
+    choice_.lower_bound_bytes = choice_.least_memory_bytes.emplace(lightest->usage);
     choice_.impossible = !choice_.found;
     if (choice_.found) close_in(*fastest, *lightest);
     return choice_.proved();
@@ -42,53 +41,60 @@ class Search {
  private:
   // Cost + price * (memory - limit) of a choice is a line over prices; of the two choices
   // known on both sides of the top of the least of all, the price of their crossing is
-  // next.
-  void close_in(ShardingFigures over, ShardingFigures fits) {
+  // next. What lies between the last two is looked at in the end.
+  void close_in(BlockWay over, BlockWay fits) {
+    double price = 0;
     for (int k = 0; k < kPriceSteps && !choice_.proved(); ++k) {
-      const double price = static_cast<double>(fits.cost - over.cost) /
-                           static_cast<double>(over.memory_bytes - fits.memory_bytes);
-      const std::optional<ShardingFigures> next = try_price(price);
-      if (!next || key(*next, price) >= key(over, price) * (1 - 0x1p-40)) return;
-      (next->memory_bytes > problem_.limit() ? over : fits) = *next;
+      price = static_cast<double>(fits.cost - over.cost) /
+              static_cast<double>(over.usage - fits.usage);
+      std::optional<BlockWay> next = try_price(price);
+      if (!next) return;
+      if (key(*next, price) >= key(over, price) * (1 - 0x1p-40)) break;
+      (next->usage > problem_.limit() ? over : fits) = std::move(*next);
+    }
+    for (const bool over_first : {true, false}) {
+      auto between = chain_.cross(over_first ? over : fits, over_first ? fits : over,
+                                  price, problem_.limit());
+      if (between) offer(std::move(*between));
     }
   }
 
-  static double key(const ShardingFigures& figures, double price) {
-    return static_cast<double>(figures.cost) +
-           price * static_cast<double>(figures.memory_bytes);
+  static double key(const BlockWay& way, double price) {
+    return static_cast<double>(way.cost) + price * static_cast<double>(way.usage);
   }
 
-  std::optional<ShardingFigures> try_price(double price) {
+  std::optional<BlockWay> try_price(double price) {
     std::optional<BlockWay> way = chain_.best(price);
     if (!way) return std::nullopt;
-    const ShardingFigures figures =
-        held_together_ ? held(*way) : replay_sharding(problem_, way->strategies);
-    if (price != BlockChain::kUsageAlone) raise(figures, price);
-    const bool fits =
-        figures.cost < kForbidden && figures.memory_bytes <= problem_.limit();
-    if (fits && (!choice_.found || figures.cost < choice_.cost)) {
-      choice_.found = true;
-      choice_.strategies = std::move(way->strategies);
-      choice_.cost = figures.cost;
-      choice_.memory_bytes = figures.memory_bytes;
-    }
-    return figures;
+    if (price != BlockChain::kUsageAlone) raise(*way, price);
+    offer(*way);
+    return way;
   }
 
-  [[nodiscard]] ShardingFigures held(const BlockWay& way) const {
+  void offer(BlockWay way) {
+    const Bytes held = held_by(way);
+    if (way.cost >= kForbidden || held > problem_.limit()) return;
+    if (choice_.found && way.cost >= choice_.cost) return;
+    choice_.found = true;
+    choice_.strategies = std::move(way.strategies);
+    choice_.cost = way.cost;
+    choice_.memory_bytes = held;
+  }
+
+  [[nodiscard]] Bytes held_by(const BlockWay& way) const {
+    if (!held_together_) return replay_sharding(problem_, way.strategies).memory_bytes;
     const ShardingNode& first = problem_.nodes().front();
-    return {way.cost, first.from < first.to ? way.usage : 0};
+    return first.from < first.to ? way.usage : 0;
   }
 
   // Without a price the sums are exact, else a few roundings may be in them.
-  void raise(const ShardingFigures& figures, double price) {
+  void raise(const BlockWay& way, double price) {
     if (price == 0) {
-      choice_.lower_bound = figures.cost;
+      choice_.lower_bound = way.cost;
       return;
     }
     const double limit = static_cast<double>(problem_.limit());
-    const double bound =
-        key(figures, price) * (1 - 0x1p-40) - price * limit * (1 + 0x1p-50);
+    const double bound = key(way, price) * (1 - 0x1p-40) - price * limit * (1 + 0x1p-50);
     if (bound > 0)
       choice_.lower_bound =
           std::max(choice_.lower_bound, static_cast<Cost>(std::ceil(bound)));
