@@ -29,7 +29,9 @@ std::string stage_times(const TrainCommand& command) {
   try {
     std::ostringstream text;
     write_pipeline_file(text, read_pipeline_file(command.stage_times));
-    return text.str();
+    std::string line = text.str();  // what differs is named by its line
+    std::erase_if(line, [](char c) { return c == '\n' || c == ' '; });
+    return line;
   } catch (const Error&) {
     return command.stage_times;
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -114,7 +116,7 @@ class Search {
     std::optional<PipelineRun> run = replay_pipeline(pipeline_, schedule);
     if (!run || !fits(*run)) return false;
     const Value value = value_of(*run, options_.objective);
-    keep(value, schedule);
+    keep(value, schedule, origin);
     if (value > best_) return false;
     if (value < best_) answer_.origin = origin;
     best_ = value;
@@ -123,12 +125,15 @@ class Search {
     return true;
   }
 
-  // Among the best ones so far, each value once.
-  void keep(const Value& value, const PipelineSchedule& schedule) {
-    if (std::ranges::find(starts_, value, &Start::first) != starts_.end()) return;
-    starts_.emplace_back(value, schedule);
-    if (starts_.size() <= kStarts) return;
-    starts_.erase(std::ranges::max_element(starts_, {}, &Start::first));
+  // Among the best ones so far that were found alike, each value once: what is near the
+  // best schedule of one kind may end above what is near a worse one of another.
+  void keep(const Value& value, const PipelineSchedule& schedule,
+            std::string_view origin) {
+    std::vector<Start>& alike = starts_[origin.front()];
+    if (std::ranges::find(alike, value, &Start::first) != alike.end()) return;
+    alike.emplace_back(value, schedule);
+    if (alike.size() <= kStartsAlike) return;
+    alike.erase(std::ranges::max_element(alike, {}, &Start::first));
   }
 
   void try_named() {
@@ -224,22 +229,26 @@ class Search {
 
   // Each of the best starts with its share of the replays.
   void climb() {
-    std::ranges::sort(starts_, {}, &Start::first);
-    const auto count = static_cast<std::int64_t>(starts_.size());
-    for (std::size_t k = 0; k < starts_.size() && !ended(); ++k) {
-      PipelineSchedule schedule = improve_pipeline(pipeline_, starts_[k].second,
-                                                   {.memory_bound = options_.memory_bound,
-                                                    .objective = options_.objective,
-                                                    .replays = options_.replays / count,
-                                                    .lower_bound = answer_.lower_bound,
-                                                    .seed = options_.seed,
-                                                    .stop = options_.stop});
+    std::vector<Start> all;
+    for (auto& [origin, alike] : starts_)
+      std::ranges::move(alike, std::back_inserter(all));
+    starts_.clear();
+    std::ranges::sort(all, {}, &Start::first);
+    for (std::size_t k = 0; k < all.size() && !ended(); ++k) {
+      PipelineSchedule schedule =
+          improve_pipeline(pipeline_, all[k].second,
+                           {.memory_bound = options_.memory_bound,
+                            .objective = options_.objective,
+                            .replays = options_.replays / std::ssize(all),
+                            .lower_bound = answer_.lower_bound,
+                            .seed = options_.seed + k,
+                            .stop = options_.stop});
       take(schedule, "local search");
     }
   }
 
   using Start = std::pair<Value, PipelineSchedule>;
-  static constexpr std::size_t kStarts = 4;
+  static constexpr std::size_t kStartsAlike = 2;
   static constexpr std::array<PartlyFilled, 3> kFillings = {
       PartlyFilled::kAlways, PartlyFilled::kAgainstTheMost, PartlyFilled::kNever};
   static constexpr std::array<double, 4> kPatience = {1, 0, 0.5, 0.8};
@@ -248,7 +257,7 @@ class Search {
   const PipelineSearchOptions& options_;
   Value best_ = {std::numeric_limits<Nanoseconds>::max(),
                  std::numeric_limits<Nanoseconds>::max()};
-  std::vector<Start> starts_;  // of the local search
+  std::map<char, std::vector<Start>> starts_;  // by the first letter of their origin
   PipelineAnswer answer_;
 };
 

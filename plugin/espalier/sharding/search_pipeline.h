@@ -15,8 +15,8 @@ namespace espalier {
 struct PipelineSearchOptions {
   std::optional<Bytes> memory_bound = {};  ///< of each device; none: as much as is of use
   PipelineObjective objective = PipelineObjective::kMakespan;
-  std::int64_t replays = 40000;  ///< that the local search may make
-  bool named = true;             ///< begin with the schedules that have a name, too
+  std::int64_t replays = 100000;  ///< that the local search may make
+  bool named = true;              ///< begin with the schedules that have a name, too
   std::uint64_t seed = 1;
   std::function<bool()> stop = {};  ///< true: give the best so far
 };
