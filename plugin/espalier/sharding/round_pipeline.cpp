@@ -296,16 +296,22 @@ class RoundScheduler {
     return first;
   }
 
-  // Each device at most one operation.
+  // Each device at most one operation; gradients that are nearly home first. Who comes
+  // later sees how long the others have waited.
   void half_round(PipelineKind kind) {
     std::vector<std::int32_t> choices;
     for (const Device& device : devices_) choices.push_back(choice(device, kind));
     const std::int32_t first = kind == kForward ? first_forward() : 0;
-    for (std::int32_t k = 0; k < pipeline_.chunks(); ++k) {
-      const std::int32_t c = kind == kForward ? k : pipeline_.chunks() - 1 - k;
-      const auto d = static_cast<std::size_t>(pipeline_.chunk(c).device);
-      if (c >= first && choices[d] == c && arrival(kind, c)) turn(kind, c);
-    }
+    const auto serve = [&](std::size_t d) {
+      if (choices[d] >= first && arrival(kind, choices[d])) turn(kind, choices[d]);
+    };
+    const auto home = [&](std::size_t d) {
+      return kind == kBackward && choices[d] == devices_[d].chunks.front();
+    };
+    for (std::size_t d = devices_.size(); d-- > 0;)
+      if (home(d)) serve(d);
+    for (std::size_t d = 0; d < devices_.size(); ++d)
+      if (!home(d)) serve(d);
   }
 
   void turn(PipelineKind kind, std::int32_t c) {
