@@ -131,6 +131,41 @@ TEST(ChooseByBlocks, LeavesOtherProblemsToTheGeneralSearch) {
   EXPECT_EQ(answer.choice.cost, *enumerate(problem));
 }
 
+TEST(BlockChain, BoundsAndCrossesWithinTheLimit) {
+  Chains chains(6);
+  int crossed = 0;
+  for (int k = 0; k < 500; ++k) {
+    const ShardingProblem problem = chains.chain(1, 1 + chains.upto(3), 10);
+    const ProblemKinds kinds = kinds_of(problem);
+    const BlockChain chain = *BlockChain::of(problem, kinds);
+    const BlockWay fastest = *chain.best(0);
+    const BlockWay lightest = *chain.best(BlockChain::kUsageAlone);
+    if (fastest.cost >= kForbidden) continue;
+    const Bytes limit = (fastest.usage + lightest.usage) / 2;
+    const std::optional<Cost> least =
+        enumerate({{problem.nodes().begin(), problem.nodes().end()},
+                   {problem.edges().begin(), problem.edges().end()},
+                   limit});
+    ASSERT_TRUE(least) << text_of(problem);
+    for (const double price : {0.0, 0.5, 2.0}) {
+      const BlockWay way = *chain.best(price);
+      const ShardingFigures figures = replay_sharding(problem, way.strategies);
+      ASSERT_EQ(figures.cost, way.cost);
+      ASSERT_EQ(figures.memory_bytes, way.usage);
+      const double bound =
+          static_cast<double>(way.cost) + price * static_cast<double>(way.usage - limit);
+      ASSERT_LE(bound, static_cast<double>(*least)) << text_of(problem);
+    }
+    const auto between = chain.cross(fastest, lightest, 1, limit);
+    if (!between) continue;
+    ++crossed;
+    ASSERT_LE(between->usage, limit);
+    ASSERT_GE(between->cost, *least);
+    ASSERT_EQ(replay_sharding(problem, between->strategies).cost, between->cost);
+  }
+  EXPECT_GT(crossed, 300);
+}
+
 TEST(BlockChain, CutsWhereOneNodeIsAllThatIsRead) {
   // 0 -> 1 -> 2 and 0 -> 2, 2 -> 3: cuts 0, 2 and 3.
   const std::vector<ShardingNode> nodes(4, {0, 1, {0, 1}, {1, 0}});

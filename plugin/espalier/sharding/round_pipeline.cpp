@@ -1,3 +1,5 @@
+// Over 300 lines: warm-up and rounds put operations into one state of all devices.
+
 #include "espalier/sharding/round_pipeline.h"
 
 #include <algorithm>
