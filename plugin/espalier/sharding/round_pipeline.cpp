@@ -169,7 +169,7 @@ class RoundScheduler {
     for (std::int32_t c = 0; c < pipeline_.chunks(); ++c) {
       const std::int32_t earlier = device_of(c).chunks.front();
       if (earlier < c && rule_.warm_up != WarmUp::kStaircase)
-        fill_with_forwards(earlier, *arrival(kForward, c), kAny);
+        fill_with_forwards(earlier, *arrival(kForward, c), most_going_down(earlier));
       put(kForward, c);
     }
   }
@@ -202,23 +202,33 @@ class RoundScheduler {
     return sum;
   }
 
-  /// What a device has room for, and one less than the one before it: of more the last
-  /// would only wait.
+  /// Forwards of a chunk that its device has room for.
+  std::size_t room_for(std::int32_t c) {
+    const PipelineChunk& sizes = pipeline_.chunk(c);
+    const Bytes each = sizes.until_backward + sizes.until_weight;
+    const Bytes room = rule_.memory[static_cast<std::size_t>(sizes.device)] -
+                       pipeline_.persistent(sizes.device);
+    const auto all = static_cast<std::size_t>(pipeline_.micro_batches());
+    return each > 0 ? std::min(all, static_cast<std::size_t>(room / each)) : all;
+  }
+
+  /// One less than the device before it: of more the last would only wait.
   std::vector<std::size_t> most_forwards() {
     std::vector<std::size_t> most;
     for (std::int32_t c = 0; c < pipeline_.chunks(); ++c) {
-      const PipelineChunk& sizes = pipeline_.chunk(c);
-      const Bytes each = sizes.until_backward + sizes.until_weight;
-      const Bytes room = rule_.memory[static_cast<std::size_t>(sizes.device)] -
-                         pipeline_.persistent(sizes.device);
-      const auto all = static_cast<std::size_t>(pipeline_.micro_batches());
-      std::size_t own = all;
-      if (each > 0) own = std::min(own, static_cast<std::size_t>(room / each));
-      if (c > 0 && own < all)
+      std::size_t own = room_for(c);
+      if (c > 0 && own < static_cast<std::size_t>(pipeline_.micro_batches()))
         own = std::min(own, std::max<std::size_t>(most.back(), 2) - 1);
       most.push_back(own);
     }
     return most;
+  }
+
+  /// Before the first micro-batch comes back: the others keep room for their way down and
+  /// up again past the devices before this one.
+  std::size_t most_going_down(std::int32_t c) {
+    const std::size_t kept = 2 * static_cast<std::size_t>(pipeline_.chunk(c).device) + 1;
+    return std::max(room_for(c), kept + 1) - kept;
   }
 
   void first_backwards() {
@@ -328,7 +338,6 @@ class RoundScheduler {
   }
 
   static constexpr std::size_t kMostIdle = 2;
-  static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
   static constexpr Nanoseconds kAnyTime = std::numeric_limits<Nanoseconds>::max();
 
   const Pipeline& pipeline_;
