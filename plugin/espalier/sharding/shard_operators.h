@@ -16,8 +16,8 @@ namespace espalier {
 /// to take.
 struct OperatorShards {
   ShardingProblem problem;
-  ProblemKinds kinds;  ///< of the problem: repeated operators have one kind
-  std::vector<std::string> names;              ///< by node: of the operator or the input
+  ProblemKinds kinds;              ///< of the problem: repeated operators have one kind
+  std::vector<std::string> names;  ///< by node: of the operator or the input
   std::vector<std::vector<std::string>> ways;  ///< by node, by strategy
 };
 
