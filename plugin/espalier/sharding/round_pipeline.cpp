@@ -159,8 +159,9 @@ class RoundScheduler {
 
   // Further forwards of chunk c while the device waits until a time, up to so many.
   void fill_with_forwards(std::int32_t c, Nanoseconds until, std::size_t most) {
-    const Nanoseconds own =
-        rule_.warm_up == WarmUp::kOneMore ? 1 : pipeline_.chunk(c).forward;
+    const bool more =
+        rule_.warm_up == WarmUp::kOneMore && pipeline_.chunks() == pipeline_.devices();
+    const Nanoseconds own = more ? 1 : pipeline_.chunk(c).forward;
     while (at(c).forwards.size() < most && device_of(c).free + own <= until && pull(c)) {
     }
   }
@@ -169,7 +170,9 @@ class RoundScheduler {
     for (std::int32_t c = 0; c < pipeline_.chunks(); ++c) {
       const std::int32_t earlier = device_of(c).chunks.front();
       if (earlier < c && rule_.warm_up != WarmUp::kStaircase)
-        fill_with_forwards(earlier, *arrival(kForward, c), most_going_down(earlier));
+        fill_with_forwards(earlier, *arrival(kForward, c),
+                           rule_.warm_up == WarmUp::kOneMore ? room_for(earlier)
+                                                             : most_going_down(earlier));
       put(kForward, c);
     }
   }

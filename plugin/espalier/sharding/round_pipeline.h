@@ -19,7 +19,7 @@ enum class PartlyFilled : std::uint8_t {
 enum class WarmUp : std::uint8_t {
   kStaircase,     ///< as many as there are chunks from its own to the last one
   kWhileItLasts,  ///< as many as are done until that could begin
-  kOneMore        ///< one more
+  kOneMore        ///< one more; with two chunks a device, no room kept for the way up
 };
 
 /// How a schedule of rounds chooses.
