@@ -23,7 +23,7 @@
 #include "espalier/io/text_file.h"
 #include "espalier/model/clock.h"
 #include "espalier/model/validate_sharding.h"
-#include "espalier/sharding/choose_strategies.h"
+#include "espalier/sharding/choose_by_blocks.h"
 #include "espalier/sharding/shard_operators.h"
 #include "espalier/sharding/zero.h"
 #include "espalier/training/fold_constants.h"
@@ -54,6 +54,7 @@ struct ShardInput {
 
 struct ShardAnswer {
   ShardingChoice choice;
+  std::size_t blocks = 0, distinct_blocks = 0;  // of a model
   Seconds read_seconds = 0, seconds = 0;
   bool interrupted = false;
 };
@@ -87,8 +88,9 @@ ShardInput read(const ShardCommand& command) {
           {}};
 }
 
-ShardAnswer search(const ShardingProblem& problem, const ShardCommand& command,
+ShardAnswer search(const ShardInput& input, const ShardCommand& command,
                    Progress& progress) {
+  const ShardingProblem& problem = input.problem;
   const Clock::time_point start = Clock::now();
   const Interrupt interrupt;
   ShardingOptions options;
@@ -103,7 +105,14 @@ ShardAnswer search(const ShardingProblem& problem, const ShardCommand& command,
     return !interrupt.came();
   };
   ShardAnswer answer;
-  answer.choice = choose_strategies(problem, options);
+  if (input.model) {
+    BlockedChoice blocked = choose_by_blocks(problem, input.model->kinds, options);
+    answer.choice = std::move(blocked.choice);
+    answer.blocks = blocked.blocks;
+    answer.distinct_blocks = blocked.distinct_blocks;
+  } else {
+    answer.choice = choose_strategies(problem, options);
+  }
   answer.interrupted = interrupt.came();
   answer.seconds = since(start);
   return answer;
@@ -149,6 +158,11 @@ void report_choice(Report& report, const ShardingProblem& problem,
 
 void report_search(Report& report, const ShardAnswer& answer) {
   report.heading("Search");
+  if (answer.blocks > 0) {
+    report.count("blocks", "blocks, one after the other", std::int64_t(answer.blocks));
+    report.count("distinct_blocks", "of which are distinct",
+                 std::int64_t(answer.distinct_blocks));
+  }
   report.flag("stopped", "stopped by a limit",
               answer.choice.stopped && !answer.interrupted);
   report.flag("interrupted", answer.interrupted ? "interrupted" : "", answer.interrupted);
@@ -204,7 +218,7 @@ Ending run_shard(const ShardCommand& command) {
   const ShardingProblem& problem = input.problem;
   const Seconds read_seconds = since(start);
   progress->step("searching");
-  ShardAnswer answer = search(problem, command, *progress);
+  ShardAnswer answer = search(input, command, *progress);
   answer.read_seconds = read_seconds;
   if (answer.choice.found) {
     progress->step("checking");

@@ -228,7 +228,7 @@ void check(const TrainCommand& command) {
     throw Refused("--unplanned: needs --memory none", set_option("--memory", "none"));
   if (!command.stage_times.empty() && command.form.scheme)
     throw Refused("--stage-times: only a schedule that is searched for needs times",
-                  set_option("--schedule", "search"));
+                  drop_option("--stage-times"));
   check_runtime(command.job.runtime);
   check_network(command);
 }

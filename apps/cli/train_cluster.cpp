@@ -4,11 +4,15 @@
 
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <string>
 
 #include "cli/end_the_job.h"
 #include "cli/job/cluster.h"
 #include "cli/train_input.h"
 #include "cli/train_parallel.h"
+#include "espalier/io/pipeline_file.h"
+#include "espalier/model/error.h"
 #include "solver/distributed/starpu_mpi_channel.h"
 #include "training/pipeline/exchange.h"
 
@@ -17,6 +21,21 @@ namespace {
 
 // Memory of MPI and StarPU-MPI that comes with the first messages, in each process.
 constexpr Bytes kMessages = Bytes{4} << 20;
+
+// What they say, wherever a process has them; a file that cannot be read is refused where
+// its times are needed.
+std::string stage_times(const TrainCommand& command) {
+  if (command.stage_times.empty()) return {};
+  try {
+    std::ostringstream text;
+    write_pipeline_file(text, read_pipeline_file(command.stage_times));
+    std::string line = text.str();  // what differs is named by its line
+    std::erase_if(line, [](char c) { return c == '\n' || c == ' '; });
+    return line;
+  } catch (const Error&) {
+    return command.stage_times;
+  }
+}
 
 // What must be the same at all processes.
 std::string identity(const TrainCommand& command) {
@@ -29,7 +48,7 @@ std::string identity(const TrainCommand& command) {
       command.job.seed, static_cast<int>(command.memory.kind),
       command.memory.common_size(), command.memory.factor, command.data,
       command.micro_batches, command.stages.value_or(-1), describe(command.form),
-      static_cast<int>(command.zero), command.tensor, command.stage_times);
+      static_cast<int>(command.zero), command.tensor, stage_times(command));
 }
 
 Ending run_on(Cluster& cluster, TrainCommand& command, const Suggest& suggest) {

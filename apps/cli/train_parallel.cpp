@@ -101,7 +101,9 @@ OperatorGraph network_of(const TrainCommand& command, const SharedStep& shared) 
 std::optional<training::StageTimes> stage_times(const TrainCommand& command,
                                                 const SharedStep& shared) {
   if (command.stage_times.empty()) return std::nullopt;
-  PipelineFile file = read_pipeline_file(command.stage_times);
+  PipelineFile file;
+  refusing(drop_option("--stage-times"),
+           [&] { file = read_pipeline_file(command.stage_times); });
   if (std::ssize(file.stages) != shared.devices)
     throw Refused(fmt::format("--stage-times {}: it has {} stage{}, the pipeline {}",
                               command.stage_times, file.stages.size(),

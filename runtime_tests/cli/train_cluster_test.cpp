@@ -187,6 +187,29 @@ TEST(TrainOnCluster, MeasuredStagesPredictTheirOwnStep) {
             2);
 }
 
+// Each process has a file of its own: what they say counts, not what they are called.
+TEST(TrainOnCluster, PlansWithTheSameTimesOnAllProcesses) {
+  const TemporaryDirectory directory;
+  const auto job = [&](const std::string& second) {
+    Arguments both;
+    for (const std::string& forward : {std::string("2ms"), second}) {
+      const std::string file = directory.path() + "/" + std::to_string(both.size());
+      std::ofstream(file) << "forward,backward,weight,until_weight\n"
+                          << forward << ",2ms,1ms,1\n1ms,1ms,1ms,1\n";
+      if (!both.empty()) both.push_back(":");
+      const Arguments own =
+          on(1, kPerceptron,
+             {"--micro-batches", "4", "--schedule", "search", "--stage-times", file});
+      both.insert(both.end(), own.begin(), own.end());
+    }
+    return run(both);
+  };
+  EXPECT_EQ(job("2ms").status, 0);
+  const Outcome differs = job("3ms");
+  EXPECT_NE(differs.status, 0);
+  EXPECT_NE(differs.err.find("stage-times"), std::string::npos) << differs.err;
+}
+
 // What does not fit runs forwards again, on the process that lacks memory.
 TEST(TrainOnCluster, ForwardsRunAgainWhereMemoryIsScarce) {
   const Arguments wide = {"train",

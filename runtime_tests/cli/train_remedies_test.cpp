@@ -33,6 +33,17 @@ const Refusal kTrain[] = {
     {"empty_rate", {"train", "--mlp", "4x4x2", "--steps", "2", "--rate", ""}},
     {"batch",
      {"train", "--mlp", "4x4x2", "--steps", "2", "--batch", "3", "--micro-batches", "2"}},
+    {"times_for_a_named_schedule",
+     {"train", "--mlp", "4x4x2", "--steps", "2", "--stage-times", "{stages}"}},
+    {"times_of_other_stages",
+     {"train", "--mlp", "4x4x2", "--steps", "2", "--schedule", "search", "--stage-times",
+      "{stages}"}},
+    {"times_nowhere",
+     {"train", "--mlp", "4x4x2", "--steps", "2", "--schedule", "search", "--stage-times",
+      "/nowhere"}},
+    {"times_that_are_none",
+     {"train", "--mlp", "4x4x2", "--steps", "2", "--schedule", "search", "--stage-times",
+      "{tree}"}},
 };
 INSTANTIATE_TEST_SUITE_P(OfTrain, TrainRemedies, testing::ValuesIn(kTrain),
                          [](const auto& each) { return each.param.name; });

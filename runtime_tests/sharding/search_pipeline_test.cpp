@@ -9,45 +9,10 @@
 
 #include "espalier/sharding/list_pipeline.h"
 #include "espalier/sharding/named_pipelines.h"
+#include "sharding/random_pipeline.h"
 
 namespace espalier {
 namespace {
-
-using enum PipelineKind;
-
-struct Instance {
-  std::vector<PipelineChunk> chunks;
-  int m = 1;
-  Nanoseconds transfer = 0;
-  std::optional<Bytes> bound;
-  [[nodiscard]] Pipeline pipeline() const { return Pipeline(chunks, m, transfer); }
-};
-
-std::ostream& operator<<(std::ostream& out, const Instance& instance) {
-  for (const PipelineChunk& c : instance.chunks)
-    out << "{" << c.device << ", " << c.forward << ", " << c.backward << ", " << c.weight
-        << ", " << c.until_backward << ", " << c.until_weight << "} ";
-  return out << "m " << instance.m << ", transfer " << instance.transfer << ", bound "
-             << instance.bound.value_or(-1);
-}
-
-Instance random_instance(std::mt19937& random, int p, int chunks, int m) {
-  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1u)); };
-  Instance instance;
-  std::vector<Bytes> least(static_cast<std::size_t>(p), 0);
-  for (int c = 0; c < chunks; ++c) {
-    const int device = c < p ? c : upto(p - 1);
-    instance.chunks.push_back(
-        {device, 1 + upto(3), 1 + upto(3), upto(3), upto(2), upto(2)});
-    const PipelineChunk& chunk = instance.chunks.back();
-    least[static_cast<std::size_t>(device)] += chunk.until_backward + chunk.until_weight;
-  }
-  instance.m = m;
-  instance.transfer = upto(1);
-  if (upto(3) > 0)
-    instance.bound = *std::max_element(least.begin(), least.end()) + upto(4);
-  return instance;
-}
 
 /// The shortest schedule, by trying all orders: at each decision any device runs any of
 /// its operations whose predecessors are done, as soon as they have arrived. Knows
@@ -161,25 +126,36 @@ TEST(SearchPipeline, IsNeverBelowExhaustiveSearch) {
   EXPECT_GE(optimal * 100, all * 95);
 }
 
-TEST(SearchPipeline, FindsTheNamedZeroBubbleSchedules) {
+/// p devices with one chunk each, or two that lie as those of ZB-V; all takes one unit,
+/// and a micro-batch holds one until W.
+Pipeline unit_pipeline(int p, bool folded) {
+  std::vector<PipelineChunk> chunks;
+  for (int d = 0; d < p; ++d) chunks.push_back({d, 1, 1, 1, 0, 1});
+  for (int d = folded ? p : 0; d-- > 0;) chunks.push_back({d, 1, 1, 1, 0, 1});
+  return Pipeline(chunks, 3 * p);
+}
+
+// Lengths of ZB-H1, ZB-H2 and ZB-V in their memory: also where the search does not begin
+// with them.
+TEST(SearchPipeline, FindsTheZeroBubbleSchedules) {
   for (int p = 2; p <= 8; ++p) {
-    std::vector<PipelineChunk> chunks;
-    for (int d = 0; d < p; ++d) chunks.push_back({d, 1, 1, 1, 0, 1});
-    const Pipeline pipeline(chunks, 3 * p);
-    const auto narrow = search_pipeline(pipeline, {.memory_bound = p, .replays = 200});
-    ASSERT_TRUE(narrow);
-    EXPECT_LE(narrow->value, 9 * p + p - 1);
-    const auto wide = search_pipeline(pipeline, {.memory_bound = 2 * p - 1,
-                                                 .objective = PipelineObjective::kSpan,
-                                                 .replays = 200});
-    ASSERT_TRUE(wide);
-    EXPECT_EQ(wide->value, 9 * p);
-    EXPECT_TRUE(wide->proved());
-    for (int d = p; d-- > 0;) chunks.push_back({d, 1, 1, 1, 0, 1});
-    const auto folded =
-        search_pipeline(Pipeline(chunks, 3 * p), {.memory_bound = 2 * p, .replays = 200});
-    ASSERT_TRUE(folded);
-    EXPECT_EQ(folded->value, 18 * p + p - 1) << p;
+    for (const bool named : {true, false}) {
+      const auto narrow =
+          search_pipeline(unit_pipeline(p, false), {.memory_bound = p, .named = named});
+      ASSERT_TRUE(narrow);
+      EXPECT_LE(narrow->value, 9 * p + p - 1) << p << named;
+      const auto wide =
+          search_pipeline(unit_pipeline(p, false), {.memory_bound = 2 * p - 1,
+                                                    .objective = PipelineObjective::kSpan,
+                                                    .named = named});
+      ASSERT_TRUE(wide);
+      EXPECT_EQ(wide->value, 9 * p) << p << named;
+      EXPECT_TRUE(wide->proved());
+      const auto folded = search_pipeline(unit_pipeline(p, true),
+                                          {.memory_bound = 2 * p, .named = named});
+      ASSERT_TRUE(folded);
+      EXPECT_EQ(folded->value, 18 * p + p - 1) << p << named;
+    }
   }
 }
 

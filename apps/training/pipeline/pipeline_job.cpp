@@ -52,6 +52,9 @@ Pipeline timed(const Pipeline& counted, const SharedStep& shared,
   return {std::move(chunks), shared.micro_batches, file.transfer};
 }
 
+// Of all replays of a search: a second or so, in every process.
+constexpr std::int64_t kMostOperations = 100'000'000;
+
 std::vector<Bytes> peaks(const PipelineRun& run, const Pipeline& pipeline) {
   std::vector<Bytes> held;
   for (std::int32_t d = 0; d < pipeline.devices(); ++d)
@@ -107,6 +110,9 @@ Expected<SharedSchedule> SharedTraining::schedule(std::span<const Bytes> bounds)
   const Pipeline pipeline = with_room(form_.scheme ? std::span<const Bytes>{} : bounds);
   PipelineSearchOptions options;
   if (!bounds.empty()) options.memory_bound = *std::ranges::max_element(bounds);
+  const std::int64_t operations =
+      std::int64_t{3} * pipeline.chunks() * pipeline.micro_batches();
+  options.replays = std::min(options.replays, kMostOperations / operations);
   auto plan = plan_pipeline(pipeline, form_, options);
   if (!plan) return tl::unexpected(plan.error());
   return SharedSchedule{std::move(plan->schedule), std::move(plan->origin),

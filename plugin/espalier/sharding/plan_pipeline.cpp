@@ -19,14 +19,6 @@ std::int64_t part(std::int64_t whole, std::int32_t k, std::int32_t n) {
   return whole / n + (whole % n * (k + 1) / n - whole % n * k / n);
 }
 
-Nanoseconds value_of(const PipelineRun& run, PipelineObjective objective) {
-  if (objective == PipelineObjective::kMakespan) return run.makespan;
-  Nanoseconds longest = 0;
-  for (const PipelineRun::Device& device : run.devices)
-    longest = std::max(longest, device.last - device.first);
-  return longest;
-}
-
 // Bound for which the lower bound of a named schedule is one: its own peak where that is
 // not inside the bound that was asked for.
 std::optional<Bytes> kept(const PipelinePlan& plan, std::optional<Bytes> bound) {
@@ -45,7 +37,7 @@ PipelinePlan named(const PipelineForm& form, Pipeline pipeline,
                     std::move(*run),
                     0,
                     0};
-  plan.value = value_of(plan.run, options.objective);
+  plan.value = objective_value(plan.run, options.objective);
   plan.lower_bound = pipeline_lower_bound(plan.pipeline, kept(plan, options.memory_bound),
                                           options.objective);
   return plan;

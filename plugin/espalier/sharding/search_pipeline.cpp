@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <random>
 #include <utility>
 
+#include "espalier/sharding/improve_pipeline.h"
 #include "espalier/sharding/list_pipeline.h"
 #include "espalier/sharding/named_pipelines.h"
+#include "espalier/sharding/round_pipeline.h"
 
 namespace espalier {
 
 namespace {
-
-__extension__ using Wide = __int128;
 
 /// The least that a device needs: one micro-batch, whose forwards have all run before its
 /// first backward.
@@ -29,50 +31,14 @@ std::vector<Bytes> least_bytes(const Pipeline& pipeline) {
   return least;
 }
 
-/// Ways of one micro-batch through the chunks, without waiting.
-struct Ways {
-  std::vector<Nanoseconds> to_forward;       ///< by chunk: until its F begins
-  std::vector<Nanoseconds> to_backward_end;  ///< from there until its B has ended
-  std::vector<Nanoseconds> back;             ///< from there until B of chunk 0 has ended
-  Nanoseconds forth_and_back = 0;            ///< until the last operation has ended
-};
-
-Ways ways_of(const Pipeline& pipeline) {
-  const std::int32_t count = pipeline.chunks();
-  const auto n = static_cast<std::size_t>(count);
-  Ways ways{std::vector<Nanoseconds>(n), std::vector<Nanoseconds>(n),
-            std::vector<Nanoseconds>(n), 0};
-  for (std::int32_t c = 1; c < count; ++c) {
-    const auto k = static_cast<std::size_t>(c);
-    const Nanoseconds moved = pipeline.transfer(c - 1, c);
-    ways.to_forward[k] = ways.to_forward[k - 1] + pipeline.chunk(c - 1).forward + moved;
-    ways.back[k] = ways.back[k - 1] + pipeline.chunk(c - 1).backward + moved;
-  }
-  for (std::int32_t c = count - 1; c >= 0; --c) {
-    const auto k = static_cast<std::size_t>(c);
-    const Nanoseconds beyond =
-        c + 1 == count ? 0
-                       : 2 * pipeline.transfer(c, c + 1) + ways.to_backward_end[k + 1];
-    ways.to_backward_end[k] =
-        pipeline.chunk(c).forward + beyond + pipeline.chunk(c).backward;
-    ways.forth_and_back = std::max(ways.forth_and_back,
-                                   ways.to_forward[k] + ways.to_backward_end[k] +
-                                       std::max(ways.back[k], pipeline.chunk(c).weight));
-  }
-  return ways;
-}
-
 /// The value of a run, and what tells two runs of the same value apart.
 using Value = std::pair<Nanoseconds, Nanoseconds>;
 
 Value value_of(const PipelineRun& run, PipelineObjective objective) {
-  Nanoseconds longest = 0, sum = 0;
-  for (const PipelineRun::Device& device : run.devices) {
-    const Nanoseconds span = device.last - device.first;
-    longest = std::max(longest, span);
-    sum += objective == PipelineObjective::kSpan ? span : device.last;
-  }
-  return {objective == PipelineObjective::kSpan ? longest : run.makespan, sum};
+  Nanoseconds sum = 0;
+  for (const PipelineRun::Device& device : run.devices)
+    sum += objective_value(device, objective);
+  return {objective_value(run, objective), sum};
 }
 
 class Search {
@@ -86,6 +52,7 @@ class Search {
   PipelineAnswer run() {
     try_named();
     try_lists();
+    try_rounds();
     climb();
     answer_.value = best_.first;
     return std::move(answer_);
@@ -114,6 +81,7 @@ class Search {
     std::optional<PipelineRun> run = replay_pipeline(pipeline_, schedule);
     if (!run || !fits(*run)) return false;
     const Value value = value_of(*run, options_.objective);
+    keep(value, schedule, origin);
     if (value > best_) return false;
     if (value < best_) answer_.origin = origin;
     best_ = value;
@@ -122,7 +90,19 @@ class Search {
     return true;
   }
 
+  // Among the best ones so far that were found alike, each value once: what is near the
+  // best schedule of one kind may end above what is near a worse one of another.
+  void keep(const Value& value, const PipelineSchedule& schedule,
+            std::string_view origin) {
+    std::vector<Start>& alike = starts_[origin.front()];
+    if (std::ranges::find(alike, value, &Start::first) != alike.end()) return;
+    alike.emplace_back(value, schedule);
+    if (alike.size() <= kStartsAlike) return;
+    alike.erase(std::ranges::max_element(alike, {}, &Start::first));
+  }
+
   void try_named() {
+    if (!options_.named) return;
     for (const PipelineScheme scheme :
          {PipelineScheme::kZeroBubbleH1, PipelineScheme::kZeroBubbleH2,
           PipelineScheme::kZeroBubbleV}) {
@@ -170,81 +150,83 @@ class Search {
     return schedule.has_value();
   }
 
-  // Moves of one operation by a few places in the order of its device.
-  void climb() {
-    std::mt19937_64 random(options_.seed);
-    PipelineSchedule schedule = answer_.schedule;
-    const auto below = [&](std::size_t n) {
-      return static_cast<std::size_t>(random() % static_cast<std::uint64_t>(n));
-    };
-    for (std::int64_t k = 0; k < options_.replays && !ended(); ++k) {
-      auto& order = schedule.orders[below(schedule.orders.size())];
-      if (order.size() < 2) continue;
-      const std::size_t first = below(order.size() - 1);
-      const std::size_t last =
-          std::min(first + 1 + below(kFarthestMove), order.size() - 1);
-      const bool later = below(2) == 0;
-      const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto end = order.begin() + static_cast<std::ptrdiff_t>(last) + 1;
-      std::rotate(begin, later ? begin + 1 : end - 1, end);
-      if (!take(schedule, "local search"))
-        std::rotate(begin, later ? end - 1 : begin + 1, end);
+  void try_rounds() {
+    PipelineRoundRule rule;
+    rule.memory.assign(static_cast<std::size_t>(pipeline_.devices()),
+                       options_.memory_bound.value_or(std::numeric_limits<Bytes>::max()));
+    for (const bool backward_first : {false, true}) {
+      for (const bool leave_forwards : {false, true}) {
+        for (const WarmUp warm_up :
+             {WarmUp::kWhileItLasts, WarmUp::kOneMore, WarmUp::kStaircase}) {
+          rule.backward_first = backward_first;
+          rule.leave_forwards = leave_forwards;
+          rule.warm_up = warm_up;
+          if (!try_fillings(rule)) return;
+        }
+      }
     }
   }
 
-  static constexpr std::size_t kFarthestMove = 6;
+  /// @return false when the search has ended
+  bool try_fillings(PipelineRoundRule& rule) {
+    for (const PartlyFilled before_forward : kFillings) {
+      for (const PartlyFilled before_backward : kFillings) {
+        rule.before_forward = before_forward;
+        rule.before_backward = before_backward;
+        if (!try_round(rule)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Once more where what devices wait in the end is known.
+  /// @return false when the search has ended
+  bool try_round(PipelineRoundRule& rule) {
+    rule.waits.clear();
+    for (int turn = 0; turn < 2 && !ended(); ++turn) {
+      std::optional<PipelineRounds> rounds = round_pipeline(pipeline_, rule);
+      if (!rounds) break;
+      take(rounds->schedule, "rounds");
+      rule.waits = std::move(rounds->waits);
+    }
+    return !ended();
+  }
+
+  // Each of the best starts with its share of the replays.
+  void climb() {
+    std::vector<Start> all;
+    for (auto& [origin, alike] : starts_)
+      std::ranges::move(alike, std::back_inserter(all));
+    starts_.clear();
+    std::ranges::sort(all, {}, &Start::first);
+    for (std::size_t k = 0; k < all.size() && !ended(); ++k) {
+      PipelineSchedule schedule =
+          improve_pipeline(pipeline_, all[k].second,
+                           {.memory_bound = options_.memory_bound,
+                            .objective = options_.objective,
+                            .replays = options_.replays / std::ssize(all),
+                            .lower_bound = answer_.lower_bound,
+                            .seed = options_.seed + k,
+                            .stop = options_.stop});
+      take(schedule, "local search");
+    }
+  }
+
+  using Start = std::pair<Value, PipelineSchedule>;
+  static constexpr std::size_t kStartsAlike = 2;
+  static constexpr std::array<PartlyFilled, 3> kFillings = {
+      PartlyFilled::kAlways, PartlyFilled::kAgainstTheMost, PartlyFilled::kNever};
   static constexpr std::array<double, 4> kPatience = {1, 0, 0.5, 0.8};
 
   const Pipeline& pipeline_;
   const PipelineSearchOptions& options_;
   Value best_ = {std::numeric_limits<Nanoseconds>::max(),
                  std::numeric_limits<Nanoseconds>::max()};
+  std::map<char, std::vector<Start>> starts_;  // by the first letter of their origin
   PipelineAnswer answer_;
 };
 
-/// Time in which the memory of a device can hold what m micro-batches occupy on it.
-Nanoseconds time_of_memory(const Pipeline& pipeline, const Ways& ways, std::int32_t d,
-                           Bytes bound) {
-  Wide area = 0;
-  for (std::int32_t c = 0; c < pipeline.chunks(); ++c) {
-    const PipelineChunk& chunk = pipeline.chunk(c);
-    if (chunk.device != d) continue;
-    const Wide stay = ways.to_backward_end[static_cast<std::size_t>(c)];
-    area += chunk.until_backward * stay + chunk.until_weight * (stay + chunk.weight);
-  }
-  const Wide room = bound - pipeline.persistent(d);
-  if (room <= 0) return 0;
-  const Wide time = (area * pipeline.micro_batches() + room - 1) / room;
-  return static_cast<Nanoseconds>(
-      std::min<Wide>(time, std::numeric_limits<Nanoseconds>::max() / 4));
-}
-
 }  // namespace
-
-Nanoseconds pipeline_lower_bound(const Pipeline& pipeline,
-                                 std::optional<Bytes> memory_bound,
-                                 PipelineObjective objective) {
-  const Ways ways = ways_of(pipeline);
-  const bool whole = objective == PipelineObjective::kMakespan;
-  const std::int64_t m = pipeline.micro_batches();
-  const Nanoseconds most = std::numeric_limits<Nanoseconds>::max();
-  Nanoseconds bound = whole ? ways.forth_and_back : 0;
-  for (std::int32_t d = 0; d < pipeline.devices(); ++d) {
-    Nanoseconds head = most, back = most, weights = 0;
-    for (std::int32_t c = 0; c < pipeline.chunks(); ++c) {
-      if (pipeline.chunk(c).device != d) continue;
-      head = std::min(head, ways.to_forward[static_cast<std::size_t>(c)]);
-      back = std::min(back, ways.back[static_cast<std::size_t>(c)]);
-      weights += pipeline.chunk(c).weight;
-    }
-    if (!whole) head = back = 0;
-    const Nanoseconds work = m * pipeline.work(d);
-    bound = std::max({bound, head + work, head + work - m * weights + back});
-    if (memory_bound)
-      bound = std::max(bound, head + time_of_memory(pipeline, ways, d, *memory_bound));
-  }
-  return bound;
-}
 
 Expected<PipelineAnswer> search_pipeline(const Pipeline& pipeline,
                                          const PipelineSearchOptions& options) {

@@ -8,20 +8,15 @@
 #include "espalier/model/error.h"
 #include "espalier/model/pipeline.h"
 #include "espalier/model/replay_pipeline.h"
+#include "espalier/sharding/pipeline_objective.h"
 
 namespace espalier {
-
-/// What a schedule of a pipeline is to be short in.
-enum class PipelineObjective : std::uint8_t {
-  kMakespan,  ///< from the begin of the step to its end
-  kSpan       ///< of the device that needs longest from its first operation to its last:
-              ///< a step whose end needs no barrier
-};
 
 struct PipelineSearchOptions {
   std::optional<Bytes> memory_bound = {};  ///< of each device; none: as much as is of use
   PipelineObjective objective = PipelineObjective::kMakespan;
-  std::int64_t replays = 4000;  ///< that the local search may make
+  std::int64_t replays = 100000;  ///< that the local search may make
+  bool named = true;              ///< begin with the schedules that have a name, too
   std::uint64_t seed = 1;
   std::function<bool()> stop = {};  ///< true: give the best so far
 };

@@ -30,6 +30,7 @@ class Builder {
 
   OperatorShards build(Bytes limit) && {
     shards_.problem = {std::move(nodes_), std::move(edges_), limit};
+    shards_.kinds = kinds_of(shards_.problem);
     return std::move(shards_);
   }
 

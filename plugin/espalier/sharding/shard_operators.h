@@ -7,6 +7,7 @@
 #include "espalier/model/operator_graph.h"
 #include "espalier/model/sharding_problem.h"
 #include "espalier/sharding/mesh.h"
+#include "espalier/sharding/problem_kinds.h"
 #include "espalier/sharding/tensor_parallel.h"
 
 namespace espalier {
@@ -15,7 +16,8 @@ namespace espalier {
 /// to take.
 struct OperatorShards {
   ShardingProblem problem;
-  std::vector<std::string> names;              ///< by node: of the operator or the input
+  ProblemKinds kinds;              ///< of the problem: repeated operators have one kind
+  std::vector<std::string> names;  ///< by node: of the operator or the input
   std::vector<std::vector<std::string>> ways;  ///< by node, by strategy
 };
 
