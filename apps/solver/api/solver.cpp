@@ -101,7 +101,10 @@ void Solver::Impl::begin(InputMatrix&& matrix,
   if (given_runtime_ == nullptr) {
     const RuntimeOptions own{options_.workers, options_.scheduler};
     check(own);
-    if (!is_surely_small(order_of(matrix))) solver::check_room(own);
+    // BLAS keeps what a thread of the program has had room for once.
+    static thread_local bool had_room = false;
+    if (!had_room || !is_surely_small(order_of(matrix))) solver::check_room(own);
+    had_room = true;
   }
   if (numbers == nullptr) check(view_of(matrix));  // theirs were, by themselves
   check_given_order(options_.analysis.order, order_of(matrix), "options.analysis.order");
