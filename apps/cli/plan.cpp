@@ -298,7 +298,7 @@ void add_cluster(CLI::App& app, PlanCommand& command) {
 
 Command add_plan(CLI::App& program) {
   auto command = std::make_shared<PlanCommand>();
-  command->workers = {core_share().own};
+  command->workers = {own_cores()};
   CLI::App* app = program.add_subcommand(
       "plan", "Plan a task tree, or the assembly tree of a matrix, in a memory bound");
   app->add_option("FILE", command->source.file,

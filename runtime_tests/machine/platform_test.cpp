@@ -29,6 +29,7 @@ TEST(Platform, IsConsistent) {
 
 TEST(Platform, KnowsItsShareOfTheHostsCores) {
   const CoreShare cores = core_share();
+  EXPECT_EQ(cores.own, own_cores());
   EXPECT_GE(cores.own, 1);
   EXPECT_GE(cores.host, cores.own);
 }

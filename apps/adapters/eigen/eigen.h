@@ -109,9 +109,10 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
 
   void factorize(const MatrixType& given) {
     eigen_assert(m_isInitialized && "analyzePattern() comes first");
+    isFactored_ = false;
+    if (!fits(given)) return;
     MatrixType copy;
     const MatrixType& matrix = relevant(given, copy);
-    isFactored_ = false;
     if (solver_)
       note(espalier_solver_factorise_values(solver_.get(), doubles(matrix.valuePtr()),
                                             matrix.nonZeros()));
@@ -172,6 +173,7 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   template <class Rhs, class Dest>
   void solveInto(std::int32_t transposed, const Rhs& b, Dest& x) const {
     eigen_assert(isFactored_ && "factorize() comes first and must succeed");
+    eigen_assert(b.rows() == order_ && "right-hand sides have as many rows");
     Dense vectors = b.template cast<Scalar>();
     note(espalier_solver_solve_block(solver_.get(), transposed,
                                      static_cast<std::int32_t>(vectors.cols()),
@@ -189,6 +191,16 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   static double* doubles(Scalar* numbers) { return reinterpret_cast<double*>(numbers); }
   static const double* doubles(const Scalar* numbers) {
     return reinterpret_cast<const double*>(numbers);
+  }
+
+  // The solver reads as many offsets as there were rows.
+  bool fits(const MatrixType& matrix) {
+    if (matrix.rows() == order_ && matrix.cols() == order_) return true;
+    info_ = Eigen::InvalidInput;
+    error_ = "a matrix of " + std::to_string(matrix.rows()) + " rows and " +
+             std::to_string(matrix.cols()) + " columns, not of order " +
+             std::to_string(order_) + " as it was analysed";
+    return false;
   }
 
   // What the solver is given of a matrix: where it is, or a copy.

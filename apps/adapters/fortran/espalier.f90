@@ -6,7 +6,7 @@
 !   type(espalier_input) :: a
 !   type(c_ptr) :: solver
 !   a = espalier_triplets(n, rows, columns, values, ESPALIER_SYMMETRIC)
-!   call espalier_check(espalier_solver_analyse(solver, a, espalier_options()))
+!   call espalier_check(espalier_solver_analyse(solver, a, espalier_default_options()))
 module espalier
   use, intrinsic :: iso_c_binding
   implicit none

@@ -113,6 +113,22 @@ PetscErrorCode tell_status(Factor& mine, int* status) {
   PetscFunctionReturn(0);
 }
 
+// Whether a factorisation came to more zero pivots than the program knows of: a null
+// space that it has attached to the matrix is taken out of right-hand sides and solutions
+// by KSP.
+PetscErrorCode is_too_singular(const Factor& mine, Mat matrix, bool* result) {
+  PetscFunctionBegin;
+  MatNullSpace known = nullptr;
+  PetscBool constants = PETSC_FALSE;
+  PetscInt count = 0;
+  PetscCall(MatGetNullSpace(matrix, &known));
+  if (known != nullptr)
+    PetscCall(MatNullSpaceGetVecs(known, &constants, &count, nullptr));
+  if (constants) ++count;
+  *result = mine.facts.singular != 0 && mine.facts.order - mine.facts.rank > count;
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode factor_numeric(Mat factor, Mat matrix, const MatFactorInfo* /*info*/) {
   PetscFunctionBegin;
   Factor& mine = factor_of(factor);
@@ -124,7 +140,9 @@ PetscErrorCode factor_numeric(Mat factor, Mat matrix, const MatFactorInfo* /*inf
   factor->factorerrortype = MAT_FACTOR_NOERROR;
   if (status == -ENOMEM)
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Espalier: %s", explanation(mine));
-  if (status == -EDOM || (status == 0 && mine.facts.singular != 0)) {
+  bool singular = false;
+  if (status == 0) PetscCall(is_too_singular(mine, matrix, &singular));
+  if (status == -EDOM || singular) {
     PetscCheck(!matrix->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
                "Espalier: %s", status != 0 ? explanation(mine) : "singular");
     factor->factorerrortype = MAT_FACTOR_NUMERIC_ZEROPIVOT;

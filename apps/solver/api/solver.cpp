@@ -114,11 +114,13 @@ void Solver::Impl::begin(InputMatrix&& matrix,
       lease_analysis(view.order, std::ssize(view.rows));
   const auto start = Clock::now();
   if (options_.schur.empty())
-    analyse_given(std::move(matrix), numbers != nullptr);
+    analyse_given(std::move(matrix),
+                  numbers != nullptr && numbers->symmetry == ComplexSymmetry::kHermitian);
   else
     analyse_inner(matrix);
   if (numbers != nullptr)
-    refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, *numbers);
+    refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, *numbers,
+           &analysis_.form.coupling);
   measure_entries();
   whole_ = is_small(analysis_.symbolic, prepared_.kind);
   build(prepared_.kind);
@@ -144,7 +146,9 @@ AnalyseOptions Solver::Impl::analyse_options(FactorKind kind) const {
   return analysing;
 }
 
-// @param whole  not in block form
+// @param whole  not in block form: what stands for a pair of a Hermitian matrix whose
+// rows
+//               are exchanged is no entry of one
 void Solver::Impl::analyse_given(InputMatrix&& matrix, bool whole) {
   const FactorKind kind = options_.kind ? *options_.kind : kind_of(matrix);
   if (options_.kind) require_kind(matrix, kind);
@@ -316,7 +320,8 @@ void Solver::Impl::replace_values(const ComplexMatrix& matrix) {
   if (matrix.symmetry != complex())
     throw InvalidInput("replace_values: a complex matrix of another symmetry");
   factored_ = has_values_ = false;
-  refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix);
+  refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,
+         &analysis_.form.coupling);
   measure_entries();
   has_values_ = true;
 }

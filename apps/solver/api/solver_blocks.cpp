@@ -13,19 +13,24 @@ namespace {
 // triangular matrix may be that of a dense one.
 constexpr Flops kMostJoined = 1e10;
 
-// Both triangles and the coupling; symmetric blocks have one.
-GeneralMatrix joined(const SquareMatrix& blocks, const GeneralMatrix& coupling) {
+// Both triangles and the coupling, in real or imaginary parts; symmetric blocks have one
+// triangle.
+GeneralMatrix joined(const SquareMatrix& blocks, const Coupling& coupling,
+                     bool imaginary) {
   const SymmetricMatrix& lower = blocks.lower;
-  const std::vector<double>& above = blocks.symmetric() ? lower.value : blocks.upper;
+  const auto& below = imaginary ? blocks.lower_imaginary : lower.value;
+  const auto& opposite = imaginary ? blocks.upper_imaginary : blocks.upper;
+  const auto& above = blocks.symmetric() ? below : opposite;
+  const auto& beside = imaginary ? coupling.imaginary : coupling.value;
   std::vector<std::vector<std::pair<std::int32_t, double>>> column(
       static_cast<std::size_t>(lower.size));
   for (std::int32_t j = 0; j < lower.size; ++j) {
     for (auto k = lower.column_start[j]; k < lower.column_start[j + 1]; ++k) {
-      column[j].emplace_back(lower.row[k], lower.value[k]);
+      column[j].emplace_back(lower.row[k], below[k]);
       if (lower.row[k] != j) column[lower.row[k]].emplace_back(j, above[k]);
     }
     for (auto k = coupling.column_start[j]; k < coupling.column_start[j + 1]; ++k)
-      column[j].emplace_back(coupling.row[k], coupling.value[k]);
+      column[j].emplace_back(coupling.row[k], beside[k]);
   }
   GeneralMatrix whole{.size = lower.size, .column_start = {0}, .row = {}, .value = {}};
   for (const auto& entries : column) {
@@ -60,18 +65,34 @@ SquareMatrix with_rows_back(GeneralMatrix&& exchanged, const PreparedMatrix& pre
   return {symmetrised(exchanged).lower, {}};
 }
 
+// The matrix in the order of the analysis, not in block form.
+SquareMatrix whole_of(const Analysis& analysis, const PreparedMatrix& prepared) {
+  const auto whole = [&](bool imaginary) {
+    GeneralMatrix parts = joined(analysis.permuted, analysis.form.coupling, imaginary);
+    return analysis.permuted.symmetric()
+               ? with_rows_back(std::move(parts), prepared, analysis.symbolic.permutation)
+               : symmetrised(std::move(parts));
+  };
+  SquareMatrix result = whole(false);
+  result.complex = analysis.permuted.complex;
+  if (!result.complex) return result;
+  SquareMatrix imaginary = whole(true);
+  result.lower_imaginary = std::move(imaginary.lower.value);
+  result.upper_imaginary = std::move(imaginary.upper);
+  return result;
+}
+
 }  // namespace
 
 // Of a singular block back substitution takes any solution, and only some of them leave
 // the other blocks one. The new analysis is in no bound that was given: without one only.
 bool Solver::Impl::join_blocks() {
   if (analysis_.form.empty() || bound_ || !(singular() || facts_.perturbed)) return false;
-  GeneralMatrix whole = joined(analysis_.permuted, analysis_.form.coupling);
   const std::vector<std::int32_t>& before = analysis_.symbolic.permutation;
   const bool symmetric = analysis_.permuted.symmetric();
-  Analysis next = symmetric ? analyse(with_rows_back(std::move(whole), prepared_, before),
-                                      options_.analysis, pairs_of(prepared_, before))
-                            : analyse(symmetrised(whole), options_.analysis);
+  Analysis next =
+      analyse(whole_of(analysis_, prepared_), options_.analysis,
+              symmetric ? pairs_of(prepared_, before) : std::vector<std::int32_t>{});
   if (next.symbolic.factor_flops > kMostJoined) return false;
   if (symmetric) prepared_.row_of = {};
   next.symbolic.permutation = composed(before, next.symbolic.permutation);

@@ -58,6 +58,7 @@ Operation other_of(Operation operation) {
 std::int64_t negative_of_exchanged(const PreparedMatrix& prepared,
                                    const Analysis& analysis) {
   if (prepared.kind != FactorKind::kLdlt || prepared.row_of.empty()) return 0;
+  if (analysis.permuted.complex) return 0;  // symmetric: pivots have no sign
   std::int64_t exchanged = 0, negative = 0;
   const SymmetricMatrix& lower = analysis.permuted.lower;
   for (std::int32_t k = 0; k < lower.size; ++k) {

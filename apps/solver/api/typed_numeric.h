@@ -53,11 +53,9 @@ class TypedNumeric : public Numeric {
                   Bytes read_limit) override {
     need_factor(symbolic);
     view_.emplace(FactorView<T>{symbolic, tree, factor_});
-    if constexpr (!kIsComplex<T>) {
-      if (!form.empty()) {
-        blocks_.emplace(*view_, form, nrhs);
-        return;
-      }
+    if (!form.empty()) {
+      blocks_.emplace(*view_, form, nrhs);
+      return;
     }
     here_ = runtime == nullptr;
     if (!here_) open(*view_, *runtime, nrhs, read_limit);
@@ -71,17 +69,18 @@ class TypedNumeric : public Numeric {
              std::span<const std::int32_t> rows) override {
     std::optional<OneBlasThread> one_thread;
     if (blocks_ || here_) one_thread.emplace();
-    if constexpr (!kIsComplex<T>)
-      if (blocks_) return blocks_->solve(transposed, block, nrhs);
     // A^H x = b is A^T times the conjugate of x.
     const bool conjugate = transposed && kIsComplex<T> && !kIsHermitian<T>;
     if (conjugate) conjugate_parts(block);
-    vectors_.apply(block, nrhs, [&](const Vectors<T>& b, const Vectors<T>& x) {
-      if (here_)
-        solve_sequentially(*view_, transposed, b, x);
-      else
-        apply(transposed, b, x, rows);
-    });
+    if (blocks_)
+      blocks_->solve(transposed, block, nrhs);
+    else
+      vectors_.apply(block, nrhs, [&](const Vectors<T>& b, const Vectors<T>& x) {
+        if (here_)
+          solve_sequentially(*view_, transposed, b, x);
+        else
+          apply(transposed, b, x, rows);
+      });
     if (conjugate) conjugate_parts(block);
   }
 

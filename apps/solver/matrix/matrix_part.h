@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "solver/matrix/general_matrix.h"
+#include "solver/matrix/coupling.h"
 #include "solver/matrix/sparse_matrix.h"
 
 namespace espalier::solver {
@@ -18,7 +18,7 @@ class MatrixPart {
   /// Not explicit: a matrix is the largest part of itself. It outlives this.
   MatrixPart(const SquareMatrix& whole) : here_(whole) {}
   /// The sum of both, which have no entry in common; of order 0: there is no coupling.
-  MatrixPart(const SquareMatrix& blocks, const GeneralMatrix& coupling)
+  MatrixPart(const SquareMatrix& blocks, const Coupling& coupling)
       : here_(blocks), coupling_(coupling.size > 0 ? &coupling : nullptr) {}
   /// The leading block of order `inner`, and ones on the diagonal after it.
   [[nodiscard]] static MatrixPart leading(const SquareMatrix& whole, std::int32_t inner) {
@@ -38,13 +38,13 @@ class MatrixPart {
   [[nodiscard]] const SquareMatrix& here() const { return here_; }
   /// Whether here() and what stands beside it is all.
   [[nodiscard]] bool is_whole() const { return !sum_; }
-  /// Calls entry(i, j, value) with the entries that stand beside here().
-  template <class Entry>
+  /// Calls entry(i, j, value) with the entries that stand beside here(), which are T's.
+  template <class T, class Entry>
   void for_each_coupling(const Entry& entry) const {
     if (coupling_ == nullptr) return;
     for (std::int32_t j = 0; j < coupling_->size; ++j)
       for (auto k = coupling_->column_start[j]; k < coupling_->column_start[j + 1]; ++k)
-        entry(coupling_->row[k], j, coupling_->value[k]);
+        entry(coupling_->row[k], j, coupling_->entry<T>(k));
   }
   [[nodiscard]] std::int32_t size() const { return here_.size(); }
   /// Of here() those entries count whose row and column are before this one.
@@ -59,7 +59,7 @@ class MatrixPart {
 
  private:
   const SquareMatrix& here_;
-  const GeneralMatrix* coupling_ = nullptr;
+  const Coupling* coupling_ = nullptr;
   std::int32_t inner_ = -1;  // all
   bool first_ = true;
   std::function<void(std::span<double>)> sum_;

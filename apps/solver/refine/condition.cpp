@@ -41,9 +41,13 @@ double norm1(const MatrixPart& part, const ErrorEstimateOptions& options) {
     using Complex = std::complex<double>;
     return size_of(opposite ? b.opposite<Complex>(k) : b.entry<Complex>(k));
   };
-  part.for_each_coupling([&](std::int32_t row, std::int32_t column, double value) {
-    add(row, column, std::abs(value));
-  });
+  const auto couple = [&](std::int32_t row, std::int32_t column, auto value) {
+    add(row, column, size_of(value));
+  };
+  if (b.complex)
+    part.for_each_coupling<std::complex<double>>(couple);
+  else
+    part.for_each_coupling<double>(couple);
   for (std::int32_t j = 0; j < part.inner(); ++j)
     for (auto k = b.lower.column_start[j]; k < b.lower.column_start[j + 1]; ++k) {
       const std::int32_t i = b.lower.row[k];

@@ -67,14 +67,16 @@ void for_each_column(const View<T>& a, const Column& column) {
 }
 
 // Calls entry(i, j, value) for what is not in these columns: the diagonal after inner(),
-// and the coupling, which real matrices have.
+// and the coupling.
 template <class T, class Entry>
 void for_each_beside(const View<T>& a, const Entry& entry) {
   for (std::int32_t i = a.part.inner(); i < a.pattern.size; ++i) entry(i, i, T(1));
-  if constexpr (!kIsComplex<T>)
-    a.part.for_each_coupling([&](std::int32_t i, std::int32_t j, double value) {
+  a.part.template for_each_coupling<T>([&](std::int32_t i, std::int32_t j, T value) {
+    if constexpr (kIsComplex<T>)
+      a.transposed ? entry(j, i, std::conj(value)) : entry(i, j, value);
+    else
       a.transposed ? entry(j, i, value) : entry(i, j, value);
-    });
+  });
 }
 
 // Calls entry(i, j, value) for each entry of op(A), by columns of the lower triangle,

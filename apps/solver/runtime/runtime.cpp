@@ -137,7 +137,7 @@ void check_same(const RuntimeOptions& options, const RuntimeOptions& running) {
 
 }  // namespace
 
-std::int32_t default_workers() { return std::min(core_share().own, STARPU_MAXCPUS); }
+std::int32_t default_workers() { return std::min(own_cores(), STARPU_MAXCPUS); }
 
 Bytes start_bytes(std::int32_t workers) {
   const std::scoped_lock lock(shared().mutex);

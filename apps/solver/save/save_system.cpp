@@ -185,7 +185,7 @@ void load_matrix(SectionReader& file, const Checks& checks, std::int32_t size,
 
 void load_form(SectionReader& file, const Checks& checks, Analysis& analysis) {
   const std::int32_t size = analysis.symbolic.size;
-  GeneralMatrix coupling;
+  Coupling coupling;
   coupling.column_start = file.take<std::int64_t>("coupcol");
   coupling.row = file.take<std::int32_t>("couprow");
   coupling.value = file.take<double>("coupval", coupling.row.size());
@@ -193,6 +193,8 @@ void load_form(SectionReader& file, const Checks& checks, Analysis& analysis) {
     checks.require(coupling.row.empty(), "coupling");
     return;
   }
+  if (analysis.permuted.complex)
+    coupling.imaginary = file.take<double>("coupvali", coupling.row.size());
   coupling.size = size;
   checks.offsets(coupling.column_start, static_cast<std::size_t>(size),
                  std::ssize(coupling.row), "coupling");
@@ -287,6 +289,8 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   file.put("coupcol", analysis.form.coupling.column_start);
   file.put("couprow", analysis.form.coupling.row);
   file.put("coupval", analysis.form.coupling.value);
+  if (analysis.permuted.complex && !analysis.form.empty())
+    file.put("coupvali", analysis.form.coupling.imaginary);
   file.put("widths", std::span<const std::int32_t>(tree.block_width));
   save_groups(group, file);
 }

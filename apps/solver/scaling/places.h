@@ -47,4 +47,14 @@ class Places {
   return at == last || rows[at] != high ? -1 : at;
 }
 
+/// The same where both triangles are stored.
+/// @par Cost  O(nonzeros of the column)
+[[nodiscard]] inline std::int64_t find_entry(const GeneralMatrix& matrix,
+                                             std::int32_t row, std::int32_t column) {
+  const auto first = matrix.row.begin() + matrix.column_start[column];
+  const auto last = matrix.row.begin() + matrix.column_start[column + 1];
+  const auto found = std::find(first, last, row);
+  return found == last ? -1 : found - matrix.row.begin();
+}
+
 }  // namespace espalier::solver

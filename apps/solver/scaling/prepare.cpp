@@ -162,12 +162,9 @@ void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
 
 bool put_coupling(GeneralMatrix* coupling, const PlacedEntry& entry) {
   if (coupling == nullptr || coupling->size == 0) return false;
-  const auto first = coupling->row.begin() + coupling->column_start[entry.column];
-  const auto last = coupling->row.begin() + coupling->column_start[entry.column + 1];
-  const auto found = std::find(first, last, entry.row);
-  if (found == last) return false;
-  coupling->value[found - coupling->row.begin()] = entry.value;
-  return true;
+  const std::int64_t at = find_entry(*coupling, entry.row, entry.column);
+  if (at >= 0) coupling->value[at] = entry.value;
+  return at >= 0;
 }
 
 // Calls visit(row, column, value) with the entries of A; of a symmetric one that is given

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "solver/scaling/places.h"
@@ -40,6 +41,15 @@ bool put_entry(SquareMatrix& target, const Placed<Complex>& entry) {
   return true;
 }
 
+bool put_coupling(Coupling* coupling, const Placed<Complex>& entry) {
+  if (coupling == nullptr || coupling->size == 0) return false;
+  const std::int64_t at = find_entry(*coupling, entry.row, entry.column);
+  if (at < 0) return false;
+  coupling->value[at] = entry.value.real();
+  coupling->imaginary[at] = entry.value.imag();
+  return true;
+}
+
 }  // namespace
 
 InputMatrix moduli(const ComplexMatrix& matrix) {
@@ -49,7 +59,8 @@ InputMatrix moduli(const ComplexMatrix& matrix) {
 }
 
 void refill(SquareMatrix& target, const PreparedMatrix& prepared,
-            std::span<const std::int32_t> order, const ComplexMatrix& matrix) {
+            std::span<const std::int32_t> order, const ComplexMatrix& matrix,
+            Coupling* coupling) {
   if (matrix.size != target.size())
     throw InvalidInput(fmt::format("a matrix of order {} for a pattern of order {}",
                                    matrix.size, target.size()));
@@ -57,9 +68,15 @@ void refill(SquareMatrix& target, const PreparedMatrix& prepared,
   target.complex = matrix.symmetry;
   target.lower_imaginary.assign(target.lower.value.size(), 0.0);
   target.upper_imaginary.assign(target.upper.size(), 0.0);
+  if (coupling != nullptr) {
+    std::ranges::fill(coupling->value, 0.0);
+    coupling->imaginary.assign(coupling->value.size(), 0.0);
+  }
   const Places places(target.size(), prepared, order);
   for_each_entry(matrix, [&](std::int32_t i, std::int32_t j, Complex value) {
-    if (!put_entry(target, places(i, j, value))) throw outside_pattern(i, j);
+    const Placed<Complex> entry = places(i, j, value);
+    if (!put_entry(target, entry) && !put_coupling(coupling, entry))
+      throw outside_pattern(i, j);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "solver/matrix/complex_matrix.h"
+#include "solver/matrix/coupling.h"
 #include "solver/scaling/prepare.h"
 
 namespace espalier::solver {
@@ -14,10 +15,12 @@ namespace espalier::solver {
 /// refill() with complex values: `target`, of the pattern of moduli(), becomes complex.
 ///
 /// @param order  Symbolic::permutation of the analysis; not empty but for order 0
+/// @param coupling  of the target, in its order; null: there is none
 /// @throws InvalidInput when the matrix has an entry outside the pattern or another
 ///         order; `target` is then unusable
 /// @par Cost  O(nonzeros log(nonzeros of a column))
 void refill(SquareMatrix& target, const PreparedMatrix& prepared,
-            std::span<const std::int32_t> order, const ComplexMatrix& matrix);
+            std::span<const std::int32_t> order, const ComplexMatrix& matrix,
+            Coupling* coupling = nullptr);
 
 }  // namespace espalier::solver

@@ -10,7 +10,27 @@ namespace espalier::solver {
 namespace {
 
 template <class T>
-constexpr bool kConverts = !std::is_same_v<T, double>;
+constexpr bool kConverts = !std::is_same_v<T, Wide<T>>;
+
+// Of real and imaginary parts.
+template <class Number>
+double largest_part(const Number* first, const Number* last) {
+  return largest_modulus(
+      {reinterpret_cast<const double*>(first), reinterpret_cast<const double*>(last)});
+}
+
+// x times a power of two, as a To.
+template <class To, class From>
+To scaled(From x, int exponent) {
+  using Real = RealOf<To>;
+  const auto part = [exponent](double each) {
+    return static_cast<Real>(std::ldexp(each, exponent));
+  };
+  if constexpr (kIsComplex<To>)
+    return {part(x.real()), part(x.imag())};
+  else
+    return part(x);
+}
 
 }  // namespace
 
@@ -44,57 +64,51 @@ const T* BlockSubstitution<T>::panels_of(std::int32_t front) {
 
 // Transposed: what the blocks before have found goes into the block's right-hand side.
 template <class T>
-void BlockSubstitution<T>::pull(Range range, std::span<double> block,
-                                std::int32_t nrhs) const {
-  const GeneralMatrix& c = form_.coupling;
-  double* x = block.data();
+void BlockSubstitution<T>::pull(Range range, Number* x, std::int32_t nrhs) const {
+  const Coupling& c = form_.coupling;
   for (std::int32_t v = 0; v < nrhs; ++v, x += size_)
     for (std::int32_t j = range.begin; j < range.end; ++j)
       for (auto at = c.column_start[j]; at < c.column_start[j + 1]; ++at)
-        x[j] -= c.value[at] * x[c.row[at]];
+        x[j] -= c.entry<Number>(at) * x[c.row[at]];
 }
 
 template <class T>
-void BlockSubstitution<T>::push(Range range, std::span<double> block,
-                                std::int32_t nrhs) const {
-  const GeneralMatrix& c = form_.coupling;
-  double* x = block.data();
+void BlockSubstitution<T>::push(Range range, Number* x, std::int32_t nrhs) const {
+  const Coupling& c = form_.coupling;
   for (std::int32_t v = 0; v < nrhs; ++v, x += size_)
     for (std::int32_t j = range.begin; j < range.end; ++j)
       for (auto at = c.column_start[j]; at < c.column_start[j + 1]; ++at)
-        x[c.row[at]] -= c.value[at] * x[j];
+        x[c.row[at]] -= c.entry<Number>(at) * x[j];
 }
 
 // Into T, divided by the power of two that brings the largest entry near 1: the range of
 // float is smaller than that of double.
 template <class T>
-Vectors<T> BlockSubstitution<T>::load(Range range, std::span<double> block,
-                                      std::int32_t nrhs) {
+Vectors<T> BlockSubstitution<T>::load(Range range, Number* block, std::int32_t nrhs) {
   if constexpr (kConverts<T>) {
     for (std::int32_t v = 0; v < nrhs; ++v) {
-      const double* const b = block.data() + v * size_;
-      const double largest = largest_modulus({b + range.begin, b + range.end});
+      const Number* const b = block + v * size_;
+      const double largest = largest_part(b + range.begin, b + range.end);
       exponent_[v] = 0;
       if (largest > 0 && std::isfinite(largest)) std::frexp(largest, &exponent_[v]);
       T* const to = side_.data() + v * size_;
       for (std::int32_t j = range.begin; j < range.end; ++j)
-        to[j] = static_cast<T>(std::ldexp(b[j], -exponent_[v]));
+        to[j] = scaled<T>(b[j], -exponent_[v]);
     }
     return {side_.data(), size_, nrhs};
   } else {
-    return {block.data(), size_, nrhs};
+    return {block, size_, nrhs};
   }
 }
 
 template <class T>
-void BlockSubstitution<T>::store(Range range, std::span<double> block,
-                                 std::int32_t nrhs) const {
+void BlockSubstitution<T>::store(Range range, Number* block, std::int32_t nrhs) const {
   for (std::int32_t v = 0; v < nrhs; ++v) {
     const T* const x = solution_.data() + v * size_;
-    double* const to = block.data() + v * size_;
+    Number* const to = block + v * size_;
     for (std::int32_t j = range.begin; j < range.end; ++j)
       if constexpr (kConverts<T>)
-        to[j] = std::ldexp(static_cast<double>(x[j]), exponent_[v]);
+        to[j] = scaled<Number>(widened(x[j]), exponent_[v]);
       else
         to[j] = x[j];
   }
@@ -103,7 +117,7 @@ void BlockSubstitution<T>::store(Range range, std::span<double> block,
 template <class T>
 void BlockSubstitution<T>::solve_block(const FrontSolve<T>& fronts,
                                        const BlockForm::Block& block, Range range,
-                                       std::span<double> vectors, std::int32_t nrhs) {
+                                       Number* vectors, std::int32_t nrhs) {
   const Vectors<T> b = load(range, vectors, nrhs);
   const Vectors<T> x{solution_.data(), size_, nrhs};
   for (std::int32_t s = block.first_front; s <= block.root; ++s)
@@ -115,36 +129,38 @@ void BlockSubstitution<T>::solve_block(const FrontSolve<T>& fronts,
 
 // Of a block of order 1, which many are: the pivot.
 template <class T>
-std::optional<double> BlockSubstitution<T>::pivot_of(const BlockForm::Block& block) {
+auto BlockSubstitution<T>::pivot_of(const BlockForm::Block& block)
+    -> std::optional<Number> {
   const std::int32_t s = block.root;
   const bool one = block.first_front == s && view_.symbolic.front_order(s) == 1 &&
                    !view_.factor.front[s].delays;
   if (!one) return std::nullopt;
   if (view_.tree.kind == FactorKind::kLdlt)
-    return static_cast<double>(
-        view_.factor.d[2 * std::int64_t{view_.symbolic.first_column[s]}]);
-  return static_cast<double>(*view_.factor.panel_data(s, panels_of(s)));
+    return widened(view_.factor.d[2 * std::int64_t{view_.symbolic.first_column[s]}]);
+  return widened(*view_.factor.panel_data(s, panels_of(s)));
 }
 
 template <class T>
 void BlockSubstitution<T>::solve(bool transposed, std::span<double> block,
                                  std::int32_t nrhs) {
   const FrontSolve<T> fronts(view_, transposed);
+  auto* const vectors = reinterpret_cast<Number*>(block.data());
   const auto count = form_.blocks.size();
   for (std::size_t k = 0; k < count; ++k) {
     const BlockForm::Block& each = form_.blocks[transposed ? count - 1 - k : k];
     const Range range = columns_of(each);
-    if (transposed) pull(range, block, nrhs);
+    if (transposed) pull(range, vectors, nrhs);
     if (const auto pivot = pivot_of(each)) {
-      for (std::int32_t v = 0; v < nrhs; ++v) block[range.begin + v * size_] /= *pivot;
+      for (std::int32_t v = 0; v < nrhs; ++v) vectors[range.begin + v * size_] /= *pivot;
     } else {
-      solve_block(fronts, each, range, block, nrhs);
+      solve_block(fronts, each, range, vectors, nrhs);
     }
-    if (!transposed) push(range, block, nrhs);
+    if (!transposed) push(range, vectors, nrhs);
   }
 }
 
-template class BlockSubstitution<float>;
-template class BlockSubstitution<double>;
+#define ESPALIER_INSTANTIATE(T) template class BlockSubstitution<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -177,7 +177,7 @@ Analysis analyse(PreparedMatrix&& prepared, const AnalyseOptions& options) {
     const Symbolic& symbolic = analysis.symbolic;
     GeneralMatrix coupling =
         permuted(std::exchange(prepared.coupling, {}), symbolic.permutation);
-    analysis.form = block_form(symbolic, std::move(coupling));
+    analysis.form = block_form(symbolic, {std::move(coupling)});
   }
   return analysis;
 }

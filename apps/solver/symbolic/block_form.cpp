@@ -48,6 +48,18 @@ GeneralMatrix permuted(GeneralMatrix&& matrix,
   return moved;
 }
 
+Coupling permuted(Coupling&& coupling, std::span<const std::int32_t> permutation) {
+  Coupling moved;
+  if (!coupling.imaginary.empty()) {  // goes where the real parts go
+    GeneralMatrix imaginary = coupling;
+    imaginary.value = std::move(coupling.imaginary);
+    moved.imaginary = std::move(permuted(std::move(imaginary), permutation).value);
+  }
+  static_cast<GeneralMatrix&>(moved) =
+      permuted(static_cast<GeneralMatrix&&>(coupling), permutation);
+  return moved;
+}
+
 std::vector<std::int32_t> systems_of_columns(const Symbolic& symbolic) {
   std::vector<std::int32_t> system(static_cast<std::size_t>(symbolic.size));
   std::int32_t count = 0;
@@ -59,7 +71,7 @@ std::vector<std::int32_t> systems_of_columns(const Symbolic& symbolic) {
   return system;
 }
 
-BlockForm block_form(const Symbolic& symbolic, GeneralMatrix&& coupling) {
+BlockForm block_form(const Symbolic& symbolic, Coupling&& coupling) {
   const std::vector<BlockForm::Block> systems = systems_by_fronts(symbolic);
   const std::vector<std::int32_t> system_of = systems_of_columns(symbolic);
   std::vector<std::int64_t> waits(systems.size(), 0);  // for so many entries

@@ -107,7 +107,7 @@ void add_topology(Platform& platform) {
 
 void add_topology(Platform& platform) {
   platform.source = "the operating system";
-  platform.cores = core_share().own;
+  platform.cores = own_cores();
   platform.hardware_threads = platform.cores;
 }
 
@@ -136,9 +136,13 @@ Platform this_machine() {
   return platform;
 }
 
+std::int32_t own_cores() {
+  return std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
+}
+
 CoreShare core_share() {
   CoreShare share;
-  share.own = std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
+  share.own = own_cores();
   share.host =
       std::max(share.own, static_cast<std::int32_t>(sysconf(_SC_NPROCESSORS_ONLN)));
   return share;

@@ -179,6 +179,39 @@ TEST(EigenErrors, AreTold) {
   EXPECT_EQ(EspalierLU<Columns>(not_a_number).info(), Eigen::InvalidInput);
 }
 
+// Offsets and entries are not read that are not there.
+TEST(EigenErrors, AreMatricesThatAreNotSquareOrOfAnotherOrder) {
+  for (const Columns& given : {Columns(9, 4), Columns(4, 9)}) {
+    EspalierLU<Columns> solver;
+    solver.compute(given);
+    EXPECT_EQ(solver.info(), Eigen::InvalidInput);
+    EXPECT_NE(solver.lastErrorMessage().find("9 rows and 4 columns") == std::string::npos,
+              given.rows() == 9);
+  }
+  Columns two(2, 2), three(3, 3);
+  two.setIdentity();
+  three.insert(0, 0) = three.insert(2, 2) = 1;  // as many entries
+  EspalierLU<Columns> solver(two);
+  ASSERT_EQ(solver.info(), Eigen::Success);
+  solver.factorize(three);
+  EXPECT_EQ(solver.info(), Eigen::InvalidInput);
+  EXPECT_NE(solver.lastErrorMessage().find("not of order 2"), std::string::npos);
+  solver.factorize(2 * two);
+  ASSERT_EQ(solver.info(), Eigen::Success);
+  EXPECT_EQ(solver.solve(Eigen::Vector2d(2, 4)).eval(), Eigen::Vector2d(1, 2));
+}
+
+TYPED_TEST(EigenSolvers, SolveOrderZeroAndOne) {
+  TypeParam none(0, 0), one(1, 1);
+  EspalierLDLT<TypeParam> solver(none);
+  EXPECT_EQ(solver.info(), Eigen::Success) << solver.lastErrorMessage();
+  EXPECT_EQ(solver.solve(Eigen::VectorXd(0)).rows(), 0);
+  one.insert(0, 0) = -4;
+  solver.compute(one);
+  EXPECT_EQ(solver.solve(Eigen::VectorXd::Constant(1, 8.0))(0), -2);
+  EXPECT_EQ(solver.negativeEigenvalues(), 1);
+}
+
 TEST(EigenErrors, OfABoundSayWhatSuffices) {
   EspalierLLT<Columns> solver;
   solver.setMemory("1KiB").compute(random_matrix<Columns>(60, 1, true));

@@ -103,7 +103,7 @@ struct IpoptRun {
   int iterations = 0;
   double objective = 0, seconds = 0, processor_seconds = 0;
 };
-/// @param linear_solver  "ma97", "ma57", "mumps"
+/// @param linear_solver  "ma97", "ma57", "mumps"; empty: what ipopt.opt says
 [[nodiscard]] IpoptRun run_ipopt(const Nlp& nlp, const std::string& linear_solver);
 
 }  // namespace espalier::adapters

@@ -133,11 +133,11 @@ class Adapter : public Ipopt::TNLP {
 IpoptRun run_ipopt(const Nlp& nlp, const std::string& linear_solver) {
   const auto application = Ipopt::SmartPtr(new Ipopt::IpoptApplication());
   const auto options = application->Options();
-  options->SetStringValue("linear_solver", linear_solver);
+  if (!linear_solver.empty()) options->SetStringValue("linear_solver", linear_solver);
   options->SetStringValue("sb", "yes");
   options->SetIntegerValue("print_level", 0);
   IpoptRun run;
-  run.status = application->Initialize("");
+  run.status = application->Initialize(linear_solver.empty() ? "ipopt.opt" : "");
   if (run.status != 0) return run;
   auto* const adapter = new Adapter(nlp);
   const Ipopt::SmartPtr<Ipopt::TNLP> shared = adapter;

@@ -1,7 +1,7 @@
-/* A program for PETSc that knows of no solver: linear systems by KSP and a nonlinear one
- * by SNES, on one process or on several, with whatever -pc_factor_mat_solver_type names;
- * or, with -points N, one linear system on N x N points alone. 0 when all solutions are
- * right. */
+/* A program for PETSc that knows of no solver: linear systems by KSP, one of them
+ * singular, and a nonlinear one by SNES, on one process or on several, with whatever
+ * -pc_factor_mat_solver_type names; or, with -points N, one linear system on N x N points
+ * alone. 0 when all solutions are right. */
 
 #include <petscdmda.h>
 #include <petscsnes.h>
@@ -149,6 +149,57 @@ static PetscErrorCode run_linear(const Case* given, PetscInt n) {
   PetscFunctionReturn(0);
 }
 
+/* -u'' on a circle of n points, which does not know a constant: the matrix says so. */
+static PetscErrorCode run_singular(PetscInt n) {
+  Mat matrix;
+  MatNullSpace constants;
+  KSP solver;
+  PC pc;
+  Vec known, b, x;
+  PetscInt first, last;
+  PetscReal error;
+  KSPConvergedReason reason;
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 3, NULL, 2,
+                         NULL, &matrix));
+  PetscCall(MatGetOwnershipRange(matrix, &first, &last));
+  for (PetscInt row = first; row < last; ++row) {
+    const PetscInt columns[] = {(row + n - 1) % n, row, (row + 1) % n};
+    const PetscScalar values[] = {-1, 2, -1};
+    PetscCall(MatSetValues(matrix, 1, &row, 3, columns, values, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(matrix, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(matrix, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &constants));
+  PetscCall(MatSetNullSpace(matrix, constants));
+  PetscCall(MatCreateVecs(matrix, &known, &b));
+  PetscCall(VecDuplicate(known, &x));
+  PetscCall(VecSetRandom(known, NULL));
+  PetscCall(MatNullSpaceRemove(constants, known));
+  PetscCall(MatMult(matrix, known, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &solver));
+  PetscCall(KSPSetTolerances(solver, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, 10));
+  PetscCall(KSPGetPC(solver, &pc));
+  PetscCall(PCSetType(pc, PCLU));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO)); /* of PETSc's own */
+  PetscCall(KSPSetOperators(solver, matrix, matrix));
+  PetscCall(KSPSetFromOptions(solver));
+  PetscCall(KSPSolve(solver, b, x));
+  PetscCall(KSPGetConvergedReason(solver, &reason));
+  PetscCall(VecAXPY(x, -1, known));
+  PetscCall(VecNorm(x, NORM_INFINITY, &error));
+  PetscCheck(reason > 0 && error < 1e-6, PETSC_COMM_WORLD, PETSC_ERR_USER,
+             "singular: reason %d, error %g", (int)reason, (double)error);
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "singular, with its null space: ok\n"));
+  PetscCall(KSPDestroy(&solver));
+  PetscCall(MatNullSpaceDestroy(&constants));
+  PetscCall(MatDestroy(&matrix));
+  PetscCall(VecDestroy(&known));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(0);
+}
+
 /* -u'' + exp(u) = 0 by differences, u = 0 at one end and 1 at the other. */
 static PetscErrorCode residual(DMDALocalInfo* info, const PetscScalar* u, PetscScalar* r,
                                void* context) {
@@ -229,6 +280,7 @@ int main(int count, char** arguments) {
   PetscBool alone;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-points", &points, &alone));
   for (int k = 0; k < (alone ? 1 : 5); ++k) PetscCall(run_linear(&cases[k], points));
+  if (!alone) PetscCall(run_singular(200));
   if (!alone) PetscCall(run_nonlinear());
   PetscCall(PetscFinalize());
   return 0;

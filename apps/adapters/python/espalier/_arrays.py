@@ -12,16 +12,38 @@ GENERAL, SYMMETRIC, WHOLE, WHOLE_OR_GENERAL = range(4)
 _FORMATS = {"csc": 0, "csr": 1, "coo": 2}
 
 
-class Array:
-    """Numbers in a row: their address, and what keeps them alive."""
+def _integers(numbers, code, name):
+    """As an array of integers that the type of `code` can hold."""
+    given = numpy.asarray(numbers)
+    if given.ndim != 1:
+        raise TypeError(f"{name}: {numbers!r:.60}, not integers in a row")
+    if given.size and given.dtype.kind not in "iu":
+        raise TypeError(f"{name}: {given.dtype}, not integers")
+    holds = numpy.iinfo(code)
+    if given.size and not numpy.can_cast(given.dtype, code):
+        for each in (given.min(), given.max()):
+            if not holds.min <= each <= holds.max:
+                raise ValueError(f"{name} has {each}: beyond {holds.bits} bits")
+    return numpy.ascontiguousarray(given, dtype=code)
 
-    def __init__(self, numbers, code):
+
+class Array:
+    """Numbers in a row: their address, and what keeps them alive.
+
+    code: of the type, integers where it is "i" or "q"; name: what refusals call them
+    """
+
+    def __init__(self, numbers, code, name="numbers"):
         if numpy is not None:
-            self.owner = numpy.ascontiguousarray(numbers, dtype=code)
+            self.owner = (_integers(numbers, code, name) if code in "iq" else
+                          numpy.ascontiguousarray(numbers, dtype=code))
             self.address = self.owner.ctypes.data
         else:
             same = isinstance(numbers, array.array) and numbers.typecode == code
-            self.owner = numbers if same else array.array(code, numbers)
+            try:
+                self.owner = numbers if same else array.array(code, numbers)
+            except (OverflowError, TypeError) as error:
+                raise ValueError(f"{name}: {error}") from None
             self.address = self.owner.buffer_info()[0]
 
     def __len__(self):
@@ -77,7 +99,33 @@ class Matrix:
             given = {"starts": matrix.indptr, "columns": matrix.indices}
         self.long = any(_is_long(each) for each in given.values())
         code = "q" if self.long else "i"
-        self.indices = {name: Array(each, code) for name, each in given.items()}
+        theirs = self._THEIR_NAMES[self.format]
+        self.indices = {name: Array(each, code, theirs[name])
+                        for name, each in given.items()}
+        self.entries = self._checked_entries()
+
+    # Of the arrays of indices, by the names of the C interface.
+    _THEIR_NAMES = {"coo": {"rows": "row", "columns": "col"},
+                    "csc": {"starts": "indptr", "rows": "indices"},
+                    "csr": {"starts": "indptr", "columns": "indices"}}
+
+    def _checked_entries(self):
+        """How many there are; the library reads so many, and so many offsets."""
+        entries = len(self.values)
+        if "starts" in self.indices:
+            starts = self.indices["starts"].owner
+            if len(starts) != self.order + 1:
+                raise ValueError(f"indptr has {len(starts)} entries for an order of "
+                                 f"{self.order}")
+            if starts[-1] > entries:
+                raise ValueError(f"indptr ends with {starts[-1]}: there are {entries} "
+                                 "entries")
+            entries = max(int(starts[-1]), 0)
+        for name, each in self.indices.items():
+            if name != "starts" and len(each) < entries:
+                raise ValueError(f"{self._THEIR_NAMES[self.format][name]} has {len(each)} "
+                                 f"entries: there are {entries} of the matrix")
+        return entries
 
     def same_pattern(self, other):
         """Whether the entries of another matrix stand where this one's do, in order."""
@@ -91,7 +139,7 @@ class Matrix:
         """Fills an Input, which must not outlive this object."""
         into.size = ctypes.sizeof(into)
         into.order = self.order
-        into.entries = len(self.values)
+        into.entries = self.entries
         into.format = _FORMATS[self.format]
         into.symmetry = symmetry
         into.index_bits = 64 if self.long else 32
@@ -114,6 +162,8 @@ class _Columns:
     format = "csc"
 
     def __init__(self, data, indices, indptr):
+        if len(indptr) == 0:
+            raise ValueError("indptr is empty: of order 0 it is [0]")
         self.data, self.indices, self.indptr = data, indices, indptr
         self.shape = (len(indptr) - 1, len(indptr) - 1)
 

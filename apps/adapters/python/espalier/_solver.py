@@ -7,6 +7,7 @@ import cmath
 import ctypes
 import errno
 import math
+import operator
 import os
 import signal
 import threading
@@ -41,10 +42,39 @@ def _bound(memory):
         check(library().espalier_solver_parse_memory(memory.encode(),
                                                      ctypes.byref(bound)))
         return bound.value
-    bytes_ = int(memory)
+    if isinstance(memory, (bool, bytes)):
+        raise TypeError(f"memory={memory!r}: neither bytes nor a text such as '2GiB'")
+    try:
+        bytes_ = int(memory)
+    except (OverflowError, ValueError):  # infinite, not a number
+        bytes_ = 0
     if not 0 < bytes_ < _UNBOUNDED:
         raise ValueError(f"memory={memory!r}: not a positive number of bytes")
     return bytes_
+
+
+def _int32(name, given):
+    try:
+        value = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name}={given!r}: not an integer") from None
+    if not -2**31 <= value < 2**31:
+        raise ValueError(f"{name}={given!r}: beyond 32 bits")
+    return value
+
+
+def _double(name, given):
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={given!r}: not a number") from None
+
+
+def _path(name, given):
+    path = os.fsencode(given)
+    if b"\0" in path:
+        raise ValueError(f"{name}={given!r}: a path ends at a null character")
+    return path
 
 
 def available_memory():
@@ -115,21 +145,19 @@ class Factorized:
         options.scaling = _choice("scaling", scaling, _SCALINGS)
         options.ordering = _choice("ordering", ordering, _ORDERINGS)
         options.runtime = _choice("runtime", runtime, _RUNTIMES)
-        options.workers = workers
+        options.workers = _int32("workers", workers)
         options.estimate_errors = bool(estimate_errors)
         options.no_refinement = not refine
-        options.pivot_threshold = pivot_threshold
-        options.low_rank = low_rank
+        options.pivot_threshold = _double("pivot_threshold", pivot_threshold)
+        options.low_rank = _double("low_rank", low_rank)
         if out_of_core is not None:
-            options.out_of_core = os.fsencode(out_of_core)
+            options.out_of_core = _path("out_of_core", out_of_core)
+        self._order = None
         if order is not None:
-            if len(order) != matrix.order:
-                raise ValueError(f"order has {len(order)} entries for a matrix of order "
-                                 f"{matrix.order}")
-            self._order = _arrays.Array(order, "i")
+            self._order = _arrays.Array(order, "i", "order")
             options.order = self._order.pointer
         if schur is not None:
-            self._schur = _arrays.Array(schur, "i")
+            self._schur = _arrays.Array(schur, "i", "schur")
             options.schur = self._schur.pointer
             options.schur_count = len(self._schur)
         self._bound = _bound(memory)
@@ -139,6 +167,9 @@ class Factorized:
         self._finish(library().espalier_solver_factorise)
 
     def _analyse(self):
+        if self._order is not None and len(self._order) != self._matrix.order:
+            raise ValueError(f"order has {len(self._order)} entries for a matrix of order "
+                             f"{self._matrix.order}")
         given = Input()
         self._matrix.fill(given, self._symmetry)
         handle = ctypes.c_void_p()
@@ -184,7 +215,7 @@ class Factorized:
             if self._matrix.same_pattern(matrix):
                 try:
                     self._finish(library().espalier_solver_factorise_values,
-                                 matrix.values.pointer, len(matrix.values))
+                                 matrix.values.pointer, matrix.entries)
                     return self
                 except ValueError:
                     if self._symmetry != _arrays.WHOLE_OR_GENERAL:
@@ -273,7 +304,7 @@ class Factorized:
         """Writes the factorisation to a file, for `espalier solve --factor`."""
         with self._lock:
             self._need_open()
-            check(library().espalier_solver_save(self._handle, os.fsencode(path)))
+            check(library().espalier_solver_save(self._handle, _path("path", path)))
 
     def close(self):
         """Gives the memory back; nothing can be solved afterwards."""
@@ -329,6 +360,9 @@ class Factorized:
 
     def __exit__(self, *_exception):
         self.close()
+
+    def __reduce__(self):
+        raise TypeError("a Factorized holds memory of the library and cannot be copied")
 
     def __del__(self):
         if getattr(self, "_handle", None) is not None:
