@@ -81,6 +81,7 @@ Ending solve_matrix(SolveOptions& options) {
     return report_infeasible(options, solver, run, planned.error(),
                              "with --out-of-core DIR less may do");
   }
+  leave_analysis(run);
   progress->step("factorising");
   const solver::FactorKind tried = solver.kind();
   auto factored = solver.factorise([&](double part) { progress->update(part); });

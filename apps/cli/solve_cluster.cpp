@@ -212,6 +212,7 @@ Ending solve_matrix(Cluster& cluster, const SolveOptions& options,
                                                    "processes less may do for each")
                                : Ending(kDone));
   }
+  leave_analysis(run);
   steps.step("factorising");
   const solver::FactorKind tried = solver.kind();
   auto factored = solver.factorise([&](double part) { steps.update(part); });

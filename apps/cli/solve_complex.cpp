@@ -149,6 +149,7 @@ Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
     return report_infeasible(options, solver.solver(), run, planned.error(),
                              "with --out-of-core DIR less may do");
   }
+  leave_analysis(run);
   progress->step("factorising");
   const solver::FactorKind tried = solver.solver().kind();
   auto factored = solver.solver().factorise([&](double part) { progress->update(part); });

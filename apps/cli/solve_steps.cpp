@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "espalier/io/run_record_io.h"
+#include "espalier/machine/code_pages.h"
 #include "solver/api/explain_solver.h"
 #include "solver/io/vector_io.h"
 #include "solver/memory/process_memory.h"
@@ -62,6 +63,10 @@ void explain_peak(const SolveOptions& options, const Solver& solver, SolveRun& r
   solver::MemoryExplanation peak = solver::explain_peak(solver, run.factor);
   run.peak = peak.total;
   run.explained.push_back({"peak_rss_bytes", "peak of the process", std::move(peak)});
+}
+
+void leave_analysis(const SolveRun& run) {
+  if (run.bound) release_code();
 }
 
 void write_trace(const SolveOptions& options, const Solver& solver, SolveRun& run) {

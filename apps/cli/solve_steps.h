@@ -36,6 +36,9 @@ struct Vectors {
 /// With --explain: what makes up the least bounds, before the plan.
 void explain_least(const SolveOptions& options, const solver::Solver& solver,
                    SolveRun& run);
+/// In a bound: the code that read and analysed leaves the resident set, now that what is
+/// resident before the first front has been counted with it.
+void leave_analysis(const SolveRun& run);
 /// With --explain: what made up the peak, when all has ended.
 void explain_peak(const SolveOptions& options, const solver::Solver& solver,
                   SolveRun& run);

@@ -70,7 +70,7 @@ void Solver::Impl::list_mappings() {
   free_memory(all.entries_before);
   all.least_out_of_core =
       all.least_candidate(&MemoryAccount::needed_out_of_core).account.least_out_of_core();
-  const Processes::Candidate& least = all.least_candidate(&MemoryAccount::needed);
+  const MappingNeeds& least = all.least_candidate(&MemoryAccount::needed);
   all.least = least.account.least();
   memory_ = least.account;
   hold_under(least.mapping);
@@ -78,7 +78,7 @@ void Solver::Impl::list_mappings() {
 
 const Solver::Impl::MappingNeeds& Solver::Impl::Processes::least_candidate(
     Bytes (MemoryAccount::*needed)() const) const {
-  return *std::ranges::min_element(candidates, {}, [needed](const Candidate& each) {
+  return *std::ranges::min_element(candidates, {}, [needed](const MappingNeeds& each) {
     return (each.account.*needed)();
   });
 }
@@ -119,7 +119,7 @@ void Solver::Impl::foresee_baselines() {
   trim_heap();
   Processes& all = *processes_;
   const Bytes beside = resident_bytes() - matrix_bytes_now();
-  for (Processes::Candidate& candidate : all.candidates) {
+  for (MappingNeeds& candidate : all.candidates) {
     MemoryAccount& account = candidate.account;
     account.baseline = beside + candidate.held;
     account.elsewhere = all.communicator.largest(account.needed());
@@ -145,7 +145,6 @@ void Solver::Impl::hold(ProcessPart&& part) {
   all.distribution = std::move(part.distribution);
   all.witness = std::move(part.witness);
   tree_ = std::move(part.tree);
-  all.predicted_peak = least_bound(tree_.tasks, node_order());
 }
 
 void Solver::Impl::let_go_of_part() {
@@ -163,12 +162,12 @@ void Solver::Impl::hold_under(const TreeMapping& mapping) {
 }
 
 // Baselines are foreseen here: a mapping that would just fit is the last resort.
-const Solver::Impl::Processes::Candidate* Solver::Impl::Processes::choose(
+const Solver::Impl::MappingNeeds* Solver::Impl::Processes::choose(
     std::optional<Bytes> bound, bool spills) const {
-  const Candidate* chosen = nullptr;
+  const MappingNeeds* chosen = nullptr;
   const auto look = [&](auto fits) {
     if (chosen != nullptr) return;
-    for (const Candidate& each : candidates)
+    for (const MappingNeeds& each : candidates)
       if (fits(each.account) &&
           (chosen == nullptr || cost(each.seconds, each.largest_peak) <
                                     cost(chosen->seconds, chosen->largest_peak)))

@@ -146,7 +146,7 @@ Infeasible Solver::Impl::too_little(Bytes bound, Bytes least) const {
 tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> bound) {
   Processes& all = *processes_;
   if (bound) settle_order(bound);
-  const Processes::Candidate* const chosen = all.choose(bound, spills());
+  const MappingNeeds* const chosen = all.choose(bound, spills());
   if (chosen == nullptr)
     return tl::make_unexpected(
         too_little(*bound, spills() ? all.least_out_of_core : all.least));
@@ -169,10 +169,10 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
   if (spills()) spill_to(tree_bound);
-  all.predicted_peak = least_bound(tree_.tasks, node_order());
   // More is resident than was foreseen, as with ten thousand shared nodes and more.
   const Bytes missing = all.communicator.largest(
-      std::max(all.predicted_peak, solve_bytes(at_hand(), 1)) - tree_bound);
+      std::max(least_bound(tree_.tasks, node_order()), solve_bytes(at_hand(), 1)) -
+      tree_bound);
   if (missing > 0) {
     const Bytes enough = checked_add(*bound, missing);
     for (Bytes* told : {&all.least, &all.least_out_of_core})
@@ -253,7 +253,7 @@ Bytes Solver::Impl::least_out_of_core() const {
 ProcessFacts Solver::Impl::process_facts() const {
   if (!processes_) return {};
   const auto& groups = processes_->distribution.group;
-  return {.predicted_peak = processes_->predicted_peak,
+  return {.predicted_peak = least_bound(tree_.tasks, node_order()),
           .sequential_least = processes_->sequential_least,
           .shared_nodes = std::ranges::count_if(
               groups, [](const WorkerRange& group) { return group.count > 1; }),

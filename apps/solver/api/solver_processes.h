@@ -29,26 +29,23 @@ struct Solver::Impl::MappingNeeds {
 };
 
 struct Solver::Impl::Processes {
-  using Candidate = MappingNeeds;
-
   explicit Processes(Communicator& processes) : communicator(processes) {}
 
   /// Of those that fit, in core or else out of core, the one of least cost. Null: none.
-  [[nodiscard]] const Candidate* choose(std::optional<Bytes> bound, bool spills) const;
+  [[nodiscard]] const MappingNeeds* choose(std::optional<Bytes> bound, bool spills) const;
 
-  [[nodiscard]] const Candidate& least_candidate(Bytes (MemoryAccount::*needed)()
-                                                     const) const;
+  [[nodiscard]] const MappingNeeds& least_candidate(Bytes (MemoryAccount::*needed)()
+                                                        const) const;
 
   Communicator& communicator;
   std::unique_ptr<Channel> channel;
   AssemblyTree whole;  ///< of all processes
-  std::vector<Candidate> candidates;
+  std::vector<MappingNeeds> candidates;
   Bytes least = 0, least_out_of_core = 0, sequential_least = 0;
 
   // Of the mapping at hand; its tree is the solver's.
   FrontDistribution distribution;
   std::vector<TaskId> witness;
-  Bytes predicted_peak = 0;
 
   /// Where the matrix is; empty: at process 0, as it was analysed.
   std::vector<ColumnRange> columns;

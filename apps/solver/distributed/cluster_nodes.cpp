@@ -2,19 +2,67 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "espalier/model/error.h"
 #include "solver/distributed/deal_out_delays.h"
 #include "solver/distributed/own_panels.h"
+#include "solver/distributed/shared_front.h"
 
 namespace espalier::solver {
 
+namespace {
+
+// One factorisation: who takes part in its shared nodes, and which of them are open.
 template <class T>
-void ClusterNodes<T>::begin(const FrontContext<T>& context) {
-  context_ = &context;
-  ++run_;
-  told_ = false;
+class ClusterRun final : public SharedRun<T> {
+ public:
+  /// @param number  of the factorisation, the same everywhere
+  ClusterRun(ClusterNodes<T>& nodes, Communicator& communicator, Channel& channel,
+             const FrontDistribution& distribution, const FrontContext<T>& context,
+             std::int32_t number);
+  ~ClusterRun() override { channel_.serve_with({}); }
+
+  void open(std::int32_t node, std::function<void(starpu_task*)> submit,
+            std::function<void()> ended) override;
+  void pivot_failed() noexcept override;
+
+ private:
+  struct Waiting {
+    std::int32_t from;
+    DataRequest request;
+  };
+  void serve(std::int32_t from, const DataRequest& request);
+  void close(std::int32_t node);
+  void keep_panels(std::int32_t node, const std::function<void()>& ended);
+
+  ClusterNodes<T>& nodes_;
+  Communicator& communicator_;
+  Channel& channel_;
+  const FrontDistribution& distribution_;
+  const FrontContext<T>& context_;
+  const std::int32_t number_;
+
+  std::mutex mutex_;  // of what follows
+  bool told_ = false;
+  std::map<std::int32_t, std::unique_ptr<SharedFront<T>>> fronts_;  // that are open
+  std::map<std::int32_t, std::vector<Waiting>> waiting_;  // for nodes to be opened
+};
+
+template <class T>
+ClusterRun<T>::ClusterRun(ClusterNodes<T>& nodes, Communicator& communicator,
+                          Channel& channel, const FrontDistribution& distribution,
+                          const FrontContext<T>& context, std::int32_t number)
+    : nodes_(nodes),
+      communicator_(communicator),
+      channel_(channel),
+      distribution_(distribution),
+      context_(context),
+      number_(number) {
   const bool spills = std::ranges::any_of(
       context.tree.nodes,
       [](const AssemblyTree::Node& node) { return node.shared && node.factor_at >= 0; });
@@ -26,26 +74,13 @@ void ClusterNodes<T>::begin(const FrontContext<T>& context) {
 }
 
 template <class T>
-void ClusterNodes<T>::end() {
-  channel_.serve_with({});
-  context_ = nullptr;
-}
-
-template <class T>
-void ClusterNodes<T>::open(std::int32_t node, std::function<void(starpu_task*)> submit,
-                           std::function<void()> ended) {
+void ClusterRun<T>::open(std::int32_t node, std::function<void(starpu_task*)> submit,
+                         std::function<void()> ended) {
   auto front = std::make_unique<SharedFront<T>>(
-      typename SharedFront<T>::Site{*context_, distribution_, communicator_.rank(),
+      typename SharedFront<T>::Site{context_, distribution_, communicator_.rank(),
                                     channel_, [this] { pivot_failed(); }},
       node, std::move(submit), [this, node, ended = std::move(ended)] {
-        std::unique_ptr<SharedFront<T>> done;  // goes after the lock
-        {
-          const std::scoped_lock lock(mutex_);
-          const auto place = fronts_.find(node);
-          done = std::move(place->second);
-          fronts_.erase(place);
-        }
-        done.reset();
+        close(node);
         keep_panels(node, ended);
       });
   SharedFront<T>& open = *front;
@@ -63,25 +98,34 @@ void ClusterNodes<T>::open(std::int32_t node, std::function<void(starpu_task*)> 
   open.run();
 }
 
+template <class T>
+void ClusterRun<T>::close(std::int32_t node) {
+  std::unique_ptr<SharedFront<T>> done;  // goes after the lock
+  const std::scoped_lock lock(mutex_);
+  const auto place = fronts_.find(node);
+  done = std::move(place->second);
+  fronts_.erase(place);
+}
+
 // What is here of the panel stays, or goes to the file and is freed then.
 template <class T>
-void ClusterNodes<T>::keep_panels(std::int32_t node, const std::function<void()>& ended) {
-  const AssemblyTree& tree = context_->tree;
-  PageBuffer& storage = context_->factor.storage[node];
+void ClusterRun<T>::keep_panels(std::int32_t node, const std::function<void()>& ended) {
+  const AssemblyTree& tree = context_.tree;
+  PageBuffer& storage = context_.factor.storage[node];
   Bytes at = tree.nodes[node].factor_at;
   // With delayed columns it stands beside the plan, and stays.
-  if (at < 0 || context_->factor.delayed_in(tree.nodes[node].last_front) > 0)
+  if (at < 0 || context_.factor.delayed_in(tree.nodes[node].last_front) > 0)
     return ended();
-  const ByteRanges pages = own_panel_pages(context_->symbolic, tree, distribution_, node,
-                                           communicator_.rank());
-  if (pages.empty() || context_->log.failed()) {
+  const ByteRanges pages =
+      own_panel_pages(context_.symbolic, tree, distribution_, node, communicator_.rank());
+  if (pages.empty() || context_.log.failed()) {
     storage.release();
     return ended();
   }
   try {
     for (const auto& [begin, end] : pages) {
       const bool last = end == pages.back().second;
-      context_->file->write(
+      context_.file->write(
           at, {storage.data() + begin, static_cast<std::size_t>(end - begin)},
           [&storage, ended, last] {
             if (!last) return;
@@ -91,15 +135,15 @@ void ClusterNodes<T>::keep_panels(std::int32_t node, const std::function<void()>
       at += end - begin;
     }
   } catch (...) {
-    context_->stop();
+    context_.stop();
   }
 }
 
 // From the channel's thread.
 template <class T>
-void ClusterNodes<T>::serve(std::int32_t from, const DataRequest& request) {
+void ClusterRun<T>::serve(std::int32_t from, const DataRequest& request) {
   if (request.kind == DataRequest::Kind::kStop) {
-    if (request.node == run_) context_->log.fail(request.block);
+    if (request.node == number_) context_.log.fail(request.block);
     return;
   }
   SharedFront<T>* open = nullptr;
@@ -116,18 +160,26 @@ void ClusterNodes<T>::serve(std::int32_t from, const DataRequest& request) {
 }
 
 template <class T>
-void ClusterNodes<T>::pivot_failed() noexcept {
+void ClusterRun<T>::pivot_failed() noexcept {
   {
     const std::scoped_lock lock(mutex_);
     if (std::exchange(told_, true)) return;
   }
   try {
     channel_.tell_all({.kind = DataRequest::Kind::kStop,
-                       .node = run_,
-                       .block = context_->log.failure()->column});
+                       .node = number_,
+                       .block = context_.log.failure()->column});
   } catch (...) {
-    stopped();
+    nodes_.stopped();
   }
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<SharedRun<T>> ClusterNodes<T>::begin(const FrontContext<T>& context) {
+  return std::make_unique<ClusterRun<T>>(*this, communicator_, channel_, distribution_,
+                                         context, ++runs_);
 }
 
 template <class T>

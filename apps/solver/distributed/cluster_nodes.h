@@ -1,15 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "solver/distributed/channel.h"
 #include "solver/distributed/communicator.h"
 #include "solver/distributed/front_distribution.h"
-#include "solver/distributed/shared_front.h"
 #include "solver/front/shared_nodes.h"
 
 namespace espalier::solver {
@@ -27,31 +23,15 @@ class ClusterNodes : public SharedNodes<T> {
   [[nodiscard]] bool takes_part(std::int32_t node) const override {
     return distribution_.takes_part(node, communicator_.rank());
   }
-  void begin(const FrontContext<T>& context) override;
-  void open(std::int32_t node, std::function<void(starpu_task*)> submit,
-            std::function<void()> ended) override;
-  void pivot_failed() noexcept override;
+  [[nodiscard]] std::unique_ptr<SharedRun<T>> begin(
+      const FrontContext<T>& context) override;
   void stopped() noexcept override;
-  void end() override;
 
  private:
-  struct Waiting {
-    std::int32_t from;
-    DataRequest request;
-  };
-  void serve(std::int32_t from, const DataRequest& request);
-  void keep_panels(std::int32_t node, const std::function<void()>& ended);
-
   Communicator& communicator_;
   Channel& channel_;
   const FrontDistribution& distribution_;
-  const FrontContext<T>* context_ = nullptr;
-  std::int32_t run_ = 0;  // number of the factorisation, the same everywhere
-
-  std::mutex mutex_;  // of what follows
-  bool told_ = false;
-  std::map<std::int32_t, std::unique_ptr<SharedFront<T>>> fronts_;  // that are open
-  std::map<std::int32_t, std::vector<Waiting>> waiting_;  // for nodes to be opened
+  std::int32_t runs_ = 0;  // factorisations so far, as many everywhere
 };
 
 }  // namespace espalier::solver

@@ -1,15 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "solver/distributed/columns.h"
 #include "solver/distributed/communicator.h"
 #include "solver/distributed/front_distribution.h"
-#include "solver/distributed/own_panels.h"
-#include "solver/memory/page_buffer.h"
+#include "solver/distributed/shared_solve.h"
 #include "solver/runtime/tree_solve.h"
 
 namespace espalier::solver {
@@ -53,72 +50,17 @@ class ClusterSolve {
                                        std::int32_t count);
 
  private:
-  void solve_shared();
-  [[nodiscard]] std::optional<OwnPanels<T>> own_panels(
-      std::int32_t node, std::span<const BlockRun> runs) const;
-  void forward(std::int32_t node);
-  void backward(std::int32_t node);
-  void open_front(std::int32_t node);
-  void keep_slots(std::int32_t front);
-  void begin_vector(std::int32_t node);
-  void take_out(std::int32_t child, std::int32_t front, std::int32_t to,
-                std::int32_t place);
-  void add_out(std::int32_t child, std::int32_t front, const T* out, const T* delayed,
-               std::int32_t place);
-  void pass_down(std::int32_t node, std::int32_t child, std::int32_t place);
-  void send_from(std::int32_t row, std::int32_t slots, std::int32_t to, MessageTag tag);
-  void receive_from(std::int32_t row, std::int32_t slots, std::int32_t from,
-                    MessageTag tag);
-  void assemble_solution();
-
-  [[nodiscard]] std::int32_t front(std::int32_t node) const {
-    return view_.tree.nodes[node].last_front;
-  }
-  [[nodiscard]] std::int32_t holder(std::int32_t node) const;
-  [[nodiscard]] const FrontDelays<T>* delays(std::int32_t front) const {
-    return view_.factor.front[front].delays.get();
-  }
-  [[nodiscard]] std::vector<BlockRun> runs_of(std::int32_t node) const;
-  // Where place `position` of a front's panel stands in whole vectors: forwards and in z,
-  // or in x.
-  [[nodiscard]] std::int32_t place_of(std::int32_t front, std::int32_t position,
-                                      bool of_x) const;
-  void to_vector(std::int32_t front, const Vectors<T>& whole, std::int32_t first,
-                 std::int32_t last);
-  void from_vector(std::int32_t front, std::int32_t first, std::int32_t last, bool of_x,
-                   const Vectors<T>& whole);
-  // Columns that a child delayed, and where they stand.
-  [[nodiscard]] std::int32_t delayed_by(std::int32_t front, std::int32_t number) const;
-  void gather_delayed(std::int32_t child, T* to) const;
-  void scatter_delayed(std::int32_t child, const T* from);
-  [[nodiscard]] typename FrontSolve<T>::SlotVectors slot_vectors() const {
-    return {slots_.as<T>(), slots_.as<T>() + std::int64_t{slot_count_} * b_.count};
-  }
-  // The vector of the front at hand: `order` entries for each right-hand side.
-  [[nodiscard]] Vectors<T> vector() const { return {vector_.as<T>(), order_, b_.count}; }
-  [[nodiscard]] std::span<T> message(std::int64_t rows) const {
-    return {message_.as<T>(), static_cast<std::size_t>(rows * b_.count)};
-  }
+  void solve_shared(bool transposed, const Vectors<T>& b, const Vectors<T>& x);
+  void assemble_solution(const Vectors<T>& x);
 
   FactorView<T> view_;
   const FrontDistribution& distribution_;
   Communicator& communicator_;
   const Runtime& runtime_;
   std::vector<ColumnRange> ranges_;
-  std::int32_t count_;
   TreeSolve<T> local_;
-  // Rows below the panels of shared nodes, a stack; where those of each node begin, for
-  // one vector, -1: elsewhere.
-  PageBuffer outs_;
-  std::vector<std::int64_t> out_start_;
-  PageBuffer vector_, message_, block_, slots_;
-  std::vector<std::int32_t> places_;
+  SharedSpace space_;
   std::vector<double> piece_;
-
-  const FrontSolve<T>* fronts_ = nullptr;  // of the solve that runs
-  bool transposed_ = false;
-  std::int32_t order_ = 0, columns_ = 0, slot_count_ = 0;  // of the front at hand
-  Vectors<T> b_{}, x_{};
 };
 
 }  // namespace espalier::solver

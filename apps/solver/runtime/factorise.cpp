@@ -88,7 +88,7 @@ class Factorisation {
       meter_.attach(job_);
     }
     if (input.record) meter_.record_to(&recorder_.emplace(runtime.workers()));
-    if (shared_ != nullptr) shared_->begin(context_);
+    if (shared_ != nullptr) shared_run_ = shared_->begin(context_);
   }
 
   void run(const std::function<void(double)>& progress) {
@@ -105,7 +105,6 @@ class Factorisation {
       stop();  // the tasks that run refer to this object: wait for them
     }
     wait(progress);
-    if (shared_ != nullptr) shared_->end();
     group_.wait();
     try {
       if (file_) file_->wait();
@@ -114,6 +113,7 @@ class Factorisation {
     }
     // After a failure nodes end when their writes do, and submit their parents.
     group_.wait();
+    shared_run_.reset();
   }
 
   void end_job(FactorReport& report) {
@@ -191,7 +191,7 @@ class Factorisation {
     try {
       if (tree_.nodes[node].shared) {
         // Others wait for it, also when nothing is to be computed any more.
-        shared_->open(
+        shared_run_->open(
             node, [this, node](starpu_task* task) { submit(task, node); },
             [this, node] { end_node(node); });
         tiled = true;
@@ -217,7 +217,7 @@ class Factorisation {
 
   // The node is computed: what does not stay in memory is written.
   void finish_node(std::int32_t node, bool written) noexcept {
-    if (log_.failed() && shared_ != nullptr) shared_->pivot_failed();
+    if (log_.failed() && shared_run_) shared_run_->pivot_failed();
     try {
       if (!stopped_.load() && !log_.failed()) {
         spill_node<T>(context_, node, written, [this, node] { end_node(node); });
@@ -306,6 +306,7 @@ class Factorisation {
   std::vector<PageBuffer> contributions_;
   std::vector<std::unique_ptr<FrontDelays<T>>> told_;
   FrontContext<T> context_;
+  std::unique_ptr<SharedRun<T>> shared_run_;
   espalier_job* job_ = nullptr;
   std::vector<Argument> arguments_;
   std::vector<std::atomic<std::int32_t>> children_left_;

@@ -1,10 +1,12 @@
 #include "solver/runtime/tree_solve.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 
-#include "solver/runtime/starpu_tasks.h"
+#include "solver/memory/read_limit.h"
+#include "solver/runtime/node_sweep.h"
 
 namespace espalier::solver {
 namespace {
@@ -44,40 +46,39 @@ Bytes worker_bytes(const Symbolic& symbolic, std::int64_t local_entries,
                   symbolic.size * static_cast<Bytes>(sizeof(std::int32_t))));
 }
 
+// Nodes whose subtree has one of the rows.
+template <class T>
+std::vector<std::int8_t> nodes_with(const FactorView<T>& view,
+                                    std::span<const std::int32_t> rows) {
+  std::vector<std::int8_t> has(view.tree.nodes.size(), rows.empty() ? 1 : 0);
+  if (rows.empty()) return has;
+  const auto& first = view.symbolic.first_column;
+  for (const std::int32_t row : rows) {
+    const auto front = std::upper_bound(first.begin(), first.end(), row) - first.begin();
+    has[view.tree.node_of_front[front - 1]] = 1;
+  }
+  for (std::size_t i = 0; i < has.size(); ++i)
+    if (const auto parent = view.tree.tasks.parent(task_id(i)); parent && has[i] != 0)
+      has[index(*parent)] = 1;
+  return has;
+}
+
 }  // namespace
-
-void ReadLimit::enter(Bytes bytes) {
-  if (bytes == 0) return;
-  std::unique_lock lock(mutex_);
-  left_.wait(lock, [&] { return used_ == 0 || used_ + bytes <= limit_; });
-  used_ += bytes;
-}
-
-void ReadLimit::leave(Bytes bytes) {
-  if (bytes == 0) return;
-  const std::scoped_lock lock(mutex_);
-  used_ -= bytes;
-  left_.notify_all();
-}
 
 template <class T>
 TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
                         std::int32_t count, Bytes read_limit,
                         std::vector<std::int8_t> forest)
     : view_(view),
+      runtime_(runtime),
       count_(count),
       forest_(std::move(forest)),
       local_entries_(most_local_entries(view, forest_)),
       out_start_(out_starts(view.symbolic, view.tree, forest_)),
       out_(checked_mul(out_start_.back() * count, sizeof(T))),
       scratch_each_(worker_bytes<T>(view.symbolic, local_entries_, count)),
-      read_limit_(read_limit),
-      waiting_(view.tree.nodes.size()),
-      has_entries_(view.tree.nodes.size(), 1),
-      group_(runtime) {
+      read_limit_(read_limit) {
   scratch_ = PageBuffer(scratch_each_ * runtime.workers());
-  for (std::size_t i = 0; i < view.tree.nodes.size(); ++i)
-    arguments_.push_back({this, static_cast<std::int32_t>(i)});
 }
 
 template <class T>
@@ -94,48 +95,15 @@ Bytes TreeSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree
                          out_starts(symbolic, tree, forest).back() * count, sizeof(T))));
 }
 
-// Nodes whose subtree has one of the rows.
 template <class T>
-void TreeSolve<T>::mark(std::span<const std::int32_t> rows) {
-  const TaskTree& tasks = view_.tree.tasks;
-  std::fill(has_entries_.begin(), has_entries_.end(), rows.empty() ? 1 : 0);
-  if (rows.empty()) return;
-  const auto& first = view_.symbolic.first_column;
-  for (const std::int32_t row : rows) {
-    const auto front = std::upper_bound(first.begin(), first.end(), row) - first.begin();
-    has_entries_[view_.tree.node_of_front[front - 1]] = 1;
-  }
-  for (std::size_t i = 0; i < tasks.size(); ++i)
-    if (const auto parent = tasks.parent(task_id(i)); parent && has_entries_[i] != 0)
-      has_entries_[index(*parent)] = 1;
+const T* TreeSolve<T>::out(std::int32_t node) const {
+  return out_vectors(node, count_).data;
 }
 
 template <class T>
-void TreeSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
-                         std::span<const std::int32_t> rows) {
-  forward(transposed, b, rows);
-  backward(transposed, b, x);
-}
-
-template <class T>
-void TreeSolve<T>::forward(bool transposed, const Vectors<T>& b,
-                           std::span<const std::int32_t> rows) {
-  b_ = b;
-  mark(rows);
-  run_phase(transposed, true);
-}
-
-template <class T>
-void TreeSolve<T>::backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x) {
-  b_ = b;
-  x_ = x;
-  run_phase(transposed, false);
-}
-
-template <class T>
-Vectors<T> TreeSolve<T>::out(std::int32_t node) const {
+Vectors<T> TreeSolve<T>::out_vectors(std::int32_t node, std::int32_t nrhs) const {
   return {out_.as<T>() + out_start_[node] * count_,
-          out_start_[node + 1] - out_start_[node], b_.count};
+          out_start_[node + 1] - out_start_[node], nrhs};
 }
 
 // In the forest.
@@ -144,69 +112,6 @@ std::optional<std::int32_t> TreeSolve<T>::parent(std::int32_t node) const {
   const auto above = view_.tree.tasks.parent(task_id(static_cast<std::size_t>(node)));
   if (!above || !takes_part(index(*above))) return std::nullopt;
   return static_cast<std::int32_t>(index(*above));
-}
-
-template <class T>
-void TreeSolve<T>::run_phase(bool transposed, bool forward) {
-  const TaskTree& tasks = view_.tree.tasks;
-  const FrontSolve<T> fronts(view_, transposed);
-  fronts_ = &fronts;
-  is_forward_ = forward;
-  stopped_ = false;
-  std::vector<std::int32_t> first;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (!takes_part(i)) continue;
-    const auto children = static_cast<std::int32_t>(tasks.children(task_id(i)).size());
-    const auto node = static_cast<std::int32_t>(i);
-    waiting_[i] = children;
-    if (forward ? children == 0 : !parent(node)) first.push_back(node);
-  }
-  for (const std::int32_t node : first) submit(node);
-  group_.wait();
-  fronts_ = nullptr;
-  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-}
-
-template <class T>
-void TreeSolve<T>::submit(std::int32_t node) {
-  static starpu_codelet codelet = make_codelet(run_node, "solve");
-  starpu_task* const task = starpu_task_create();
-  task->cl = &codelet;
-  task->cl_arg = &arguments_[node];
-  try {
-    group_.submit(task);
-  } catch (...) {
-    stop();
-  }
-}
-
-template <class T>
-void TreeSolve<T>::stop() noexcept {
-  const std::scoped_lock lock(mutex_);
-  if (!error_) error_ = std::current_exception();
-  stopped_ = true;
-}
-
-template <class T>
-void TreeSolve<T>::run_node(void* /*buffers*/[], void* argument) noexcept {
-  const auto [self, node] = *static_cast<const Argument*>(argument);
-  const TaskTree& tasks = self->view_.tree.tasks;
-  const TaskId task = task_id(static_cast<std::size_t>(node));
-  const bool forward = self->is_forward_;
-  if (!self->stopped_) {
-    try {
-      forward ? self->forward_node(node) : self->backward_node(node);
-    } catch (...) {
-      self->stop();
-    }
-  }
-  if (!forward) {
-    for (const TaskId child : tasks.children(task))
-      self->submit(static_cast<std::int32_t>(index(child)));
-    return;
-  }
-  if (const auto parent = self->parent(node); parent && --self->waiting_[*parent] == 0)
-    self->submit(*parent);
 }
 
 // Reads a node's panels where they are in the file, inside the limit.
@@ -230,46 +135,161 @@ class TreeSolve<T>::Panels {
   NodeStorage<T> storage_;
 };
 
+// One way through the forest: what is solved for, and what a node needs for it.
 template <class T>
-void TreeSolve<T>::forward_node(std::int32_t node) {
-  if (has_entries_[node] == 0) return;
-  const Symbolic& symbolic = view_.symbolic;
-  const AssemblyTree::Node& fronts = view_.tree.nodes[node];
-  std::byte* const mine = scratch_.data() + scratch_each_ * worker_rank();
-  auto* const place = reinterpret_cast<std::int32_t*>(
-      mine + local_entries_ * count_ * static_cast<Bytes>(sizeof(T)));
-  const auto rows = symbolic.rows_of(fronts.last_front);
-  const Vectors<T> out = this->out(node);
-  const std::int64_t stride = out.stride;
-  std::fill_n(out.data, stride * b_.count, T{0});
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    place[rows[k]] = static_cast<std::int32_t>(k);
+class TreeSolve<T>::Sweep : public NodeSweep {
+ public:
+  Sweep(TreeSolve& of, bool transposed, const Vectors<T>& b)
+      : NodeSweep(of.runtime_, of.view_.tree.nodes.size()),
+        of_(of),
+        fronts_(of.view_, transposed),
+        b_(b),
+        read_limit_(of.read_limit_) {}
 
-  const std::int32_t limit = symbolic.first_column[fronts.last_front + 1];
-  for (const TaskId child :
-       view_.tree.tasks.children(task_id(static_cast<std::size_t>(node)))) {
-    const auto c = index(child);
-    if (has_entries_[c] == 0) continue;
-    const auto of_child = symbolic.rows_of(view_.tree.nodes[c].last_front);
-    const T* value = this->out(static_cast<std::int32_t>(c)).data;
-    for (std::int32_t v = 0; v < b_.count; ++v)
-      for (const std::int32_t row : of_child)
-        (row < limit ? b_.data[v * b_.stride + row]
-                     : out.data[v * stride + place[row]]) += *value++;
+ protected:
+  [[nodiscard]] std::span<const TaskId> children(std::int32_t node) const {
+    return of_.view_.tree.tasks.children(task_id(static_cast<std::size_t>(node)));
   }
-  const AncestorRows<T> ancestors{limit, place, out};
-  const Panels panels(read_limit_, view_, node);
-  for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s)
-    fronts_->forward(s, panels.data(), b_, ancestors, reinterpret_cast<T*>(mine));
+  [[nodiscard]] std::byte* scratch() const {
+    return of_.scratch_.data() + of_.scratch_each_ * worker_rank();
+  }
+  [[nodiscard]] T* local() const { return reinterpret_cast<T*>(scratch()); }
+
+  TreeSolve& of_;
+  const FrontSolve<T> fronts_;
+  const Vectors<T> b_;
+  ReadLimit read_limit_;
+};
+
+// From the leaves to the roots.
+template <class T>
+class TreeSolve<T>::Upward : public Sweep {
+ public:
+  Upward(TreeSolve& of, bool transposed, const Vectors<T>& b,
+         std::span<const std::int32_t> rows);
+  void run();
+
+ private:
+  void visit(std::int32_t node) override;
+  void submit_next(std::int32_t node) override {
+    const auto parent = this->of_.parent(node);
+    if (parent && --waiting_[*parent] == 0) this->submit(*parent);
+  }
+  void assemble(std::int32_t node, const AncestorRows<T>& ancestors);
+
+  std::vector<std::int8_t> has_entries_;            // right-hand sides, in the subtree
+  std::vector<std::atomic<std::int32_t>> waiting_;  // for so many nodes
+};
+
+template <class T>
+TreeSolve<T>::Upward::Upward(TreeSolve& of, bool transposed, const Vectors<T>& b,
+                             std::span<const std::int32_t> rows)
+    : Sweep(of, transposed, b),
+      has_entries_(nodes_with(of.view_, rows)),
+      waiting_(of.view_.tree.nodes.size()) {}
+
+template <class T>
+void TreeSolve<T>::Upward::run() {
+  std::vector<std::int32_t> leaves;
+  for (std::int32_t node = 0; node < std::ssize(waiting_); ++node) {
+    if (!this->of_.takes_part(static_cast<std::size_t>(node))) continue;
+    const auto children = static_cast<std::int32_t>(this->children(node).size());
+    waiting_[node] = children;
+    if (children == 0) leaves.push_back(node);
+  }
+  NodeSweep::run(leaves);
 }
 
 template <class T>
-void TreeSolve<T>::backward_node(std::int32_t node) {
-  const AssemblyTree::Node& fronts = view_.tree.nodes[node];
-  std::byte* const mine = scratch_.data() + scratch_each_ * worker_rank();
-  const Panels panels(read_limit_, view_, node);
+void TreeSolve<T>::Upward::visit(std::int32_t node) {
+  if (has_entries_[node] == 0) return;
+  const Symbolic& symbolic = this->of_.view_.symbolic;
+  const AssemblyTree::Node& fronts = this->of_.view_.tree.nodes[node];
+  auto* const place = reinterpret_cast<std::int32_t*>(
+      this->scratch() +
+      this->of_.local_entries_ * this->of_.count_ * static_cast<Bytes>(sizeof(T)));
+  const auto rows = symbolic.rows_of(fronts.last_front);
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    place[rows[k]] = static_cast<std::int32_t>(k);
+  const Vectors<T> out = this->of_.out_vectors(node, this->b_.count);
+  std::fill_n(out.data, out.stride * out.count, T{0});
+  const AncestorRows<T> ancestors{symbolic.first_column[fronts.last_front + 1], place,
+                                  out};
+  assemble(node, ancestors);
+  const Panels panels(this->read_limit_, this->of_.view_, node);
+  for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s)
+    this->fronts_.forward(s, panels.data(), this->b_, ancestors, this->local());
+}
+
+// What the children did to rows of this node and of its ancestors.
+template <class T>
+void TreeSolve<T>::Upward::assemble(std::int32_t node, const AncestorRows<T>& ancestors) {
+  const auto& [limit, place, out] = ancestors;
+  const FactorView<T>& view = this->of_.view_;
+  for (const TaskId child : this->children(node)) {
+    const auto c = index(child);
+    if (has_entries_[c] == 0) continue;
+    const auto of_child = view.symbolic.rows_of(view.tree.nodes[c].last_front);
+    const T* value = this->of_.out(static_cast<std::int32_t>(c));
+    for (std::int32_t v = 0; v < out.count; ++v)
+      for (const std::int32_t row : of_child)
+        (row < limit ? this->b_.data[v * this->b_.stride + row]
+                     : out.data[v * out.stride + place[row]]) += *value++;
+  }
+}
+
+// From the roots to the leaves.
+template <class T>
+class TreeSolve<T>::Downward : public Sweep {
+ public:
+  Downward(TreeSolve& of, bool transposed, const Vectors<T>& b, const Vectors<T>& x)
+      : Sweep(of, transposed, b), x_(x) {}
+  void run();
+
+ private:
+  void visit(std::int32_t node) override;
+  void submit_next(std::int32_t node) override {
+    for (const TaskId child : this->children(node))
+      this->submit(static_cast<std::int32_t>(index(child)));
+  }
+
+  const Vectors<T> x_;
+};
+
+template <class T>
+void TreeSolve<T>::Downward::run() {
+  std::vector<std::int32_t> roots;
+  const auto nodes = static_cast<std::int32_t>(this->of_.view_.tree.nodes.size());
+  for (std::int32_t node = 0; node < nodes; ++node)
+    if (this->of_.takes_part(static_cast<std::size_t>(node)) && !this->of_.parent(node))
+      roots.push_back(node);
+  NodeSweep::run(roots);
+}
+
+template <class T>
+void TreeSolve<T>::Downward::visit(std::int32_t node) {
+  const AssemblyTree::Node& fronts = this->of_.view_.tree.nodes[node];
+  const Panels panels(this->read_limit_, this->of_.view_, node);
   for (std::int32_t s = fronts.last_front; s >= fronts.first_front; --s)
-    fronts_->backward(s, panels.data(), b_, x_, reinterpret_cast<T*>(mine));
+    this->fronts_.backward(s, panels.data(), this->b_, x_, this->local());
+}
+
+template <class T>
+void TreeSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+                         std::span<const std::int32_t> rows) {
+  forward(transposed, b, rows);
+  backward(transposed, b, x);
+}
+
+template <class T>
+void TreeSolve<T>::forward(bool transposed, const Vectors<T>& b,
+                           std::span<const std::int32_t> rows) {
+  Upward(*this, transposed, b, rows).run();
+}
+
+template <class T>
+void TreeSolve<T>::backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x) {
+  Downward(*this, transposed, b, x).run();
 }
 
 #define ESPALIER_INSTANTIATE(T) template class TreeSolve<T>;

@@ -1,33 +1,15 @@
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <exception>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "solver/memory/page_buffer.h"
 #include "solver/runtime/runtime.h"
-#include "solver/runtime/task_group.h"
 #include "solver/solve/triangular_solve.h"
 
 namespace espalier::solver {
-
-/// Lets readers in while what they read fits in a limit, and one in any case.
-class ReadLimit {
- public:
-  explicit ReadLimit(Bytes limit) : limit_(limit) {}
-  void enter(Bytes bytes);
-  void leave(Bytes bytes);
-
- private:
-  std::mutex mutex_;
-  std::condition_variable left_;
-  Bytes limit_, used_ = 0;
-};
 
 /// Triangular solves on StarPU's workers, through the tree: a node of the assembly tree
 /// is one task, forward from the leaves, backward from the roots. What a subtree does to
@@ -60,8 +42,8 @@ class TreeSolve {
                std::span<const std::int32_t> rows = {});
   void backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x);
   /// What forward() adds to the rows of the last front of a node of the forest that are
-  /// above it, in their order; of a root, for the nodes above.
-  [[nodiscard]] Vectors<T> out(std::int32_t node) const;
+  /// above it, vector after vector; of a root, for the nodes above.
+  [[nodiscard]] const T* out(std::int32_t node) const;
 
   /// Bytes that the constructor takes where no column was delayed.
   [[nodiscard]] static Bytes footprint(const Symbolic& symbolic, const AssemblyTree& tree,
@@ -69,42 +51,25 @@ class TreeSolve {
                                        std::span<const std::int8_t> forest = {});
 
  private:
-  struct Argument {
-    TreeSolve* self;
-    std::int32_t node;
-  };
+  class Sweep;
+  class Upward;
+  class Downward;
   class Panels;
-  static void run_node(void* buffers[], void* argument) noexcept;
-  void submit(std::int32_t node);
-  void mark(std::span<const std::int32_t> rows);
-  void run_phase(bool transposed, bool forward);
-  void forward_node(std::int32_t node);
-  void backward_node(std::int32_t node);
   [[nodiscard]] bool takes_part(std::size_t node) const {
     return forest_.empty() || forest_[node] != 0;
   }
   [[nodiscard]] std::optional<std::int32_t> parent(std::int32_t node) const;
-  void stop() noexcept;
+  [[nodiscard]] Vectors<T> out_vectors(std::int32_t node, std::int32_t nrhs) const;
 
   FactorView<T> view_;
+  const Runtime& runtime_;
   std::int32_t count_;
   std::vector<std::int8_t> forest_;
   std::int64_t local_entries_;
   std::vector<std::int64_t> out_start_;  // of each node, in `out_`
-  PageBuffer out_, scratch_;
+  PageBuffer out_, scratch_;             // each worker has a part of scratch_
   Bytes scratch_each_;
-  ReadLimit read_limit_;
-  std::vector<Argument> arguments_;
-  std::vector<std::atomic<std::int32_t>> waiting_;  // for so many nodes
-  std::vector<std::int8_t> has_entries_;            // right-hand sides, in the subtree
-  TaskGroup group_;
-
-  const FrontSolve<T>* fronts_ = nullptr;  // of the phase that runs
-  bool is_forward_ = true;
-  Vectors<T> b_{}, x_{};
-  std::atomic<bool> stopped_{false};
-  std::mutex mutex_;
-  std::exception_ptr error_;  // the first
+  Bytes read_limit_;
 };
 
 }  // namespace espalier::solver

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "espalier/model/error.h"
@@ -14,6 +15,9 @@
 
 namespace espalier::solver {
 namespace {
+
+// Of panels and of the stack before them, so that one gives way to the other.
+constexpr Bytes kWorthATurn = Bytes{1} << 20;
 
 constexpr std::int32_t kMostAssembled = 4;
 
@@ -195,19 +199,18 @@ Bytes beyond(const AssemblyTree& tree, const AssemblyTree::Node& node,
 
 // Where in a node of all fronts the stack gives way to the panels: where that saves most,
 // if it is worth the calls to the system.
-void choose_turn(const Symbolic& symbolic, AssemblyTree& tree, AssemblyTree::Node& node) {
-  constexpr Bytes kWorthIt = Bytes{1} << 20;
+// @param tops  entries of the stack at each front
+void choose_turn(const Symbolic& symbolic, const AssemblyTree& tree,
+                 std::span<const std::int64_t> tops, AssemblyTree::Node& node) {
   const Bytes page = PageBuffer::footprint(1);
-  if (std::min(node.factor_bytes, scratch_bytes(tree, node)) < kWorthIt) return;
-  std::vector<std::int64_t> tops;
-  measure_stack(symbolic, tree, node, &tops);
+  if (scratch_bytes(tree, node) < kWorthATurn) return;
   std::int64_t left = 0, panels = 0;  // at most, and of the fronts, after front s
   for (std::int32_t s = node.last_front; s-- > node.first_front;) {
     left = std::max(left, tops[s + 1 - node.first_front]);
     panels += tree.sides() * tree.panel(symbolic, s + 1).entries();
     const Bytes early = node.factor_bytes - panels * tree.entry_bytes / page * page;
     const Bytes saved = std::min(node.factor_bytes - early, beyond(tree, node, left));
-    if (saved < kWorthIt || saved <= node.saved_bytes) continue;
+    if (saved < kWorthATurn || saved <= node.saved_bytes) continue;
     node.early_last = s;
     node.late_stack_entries = left;
     node.early_factor_bytes = early;
@@ -422,9 +425,11 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
                 : group_fronts(symbolic, options, tree);
   find_joined(symbolic, tree);
   for (AssemblyTree::Node& node : tree.nodes) {
-    measure_stack(symbolic, tree, node, nullptr);
     measure_blocks(symbolic, options, tree, node);
-    if (options.whole) choose_turn(symbolic, tree, node);
+    const bool may_turn = options.whole && node.factor_bytes >= kWorthATurn;
+    std::vector<std::int64_t> tops;
+    measure_stack(symbolic, tree, node, may_turn ? &tops : nullptr);
+    if (may_turn) choose_turn(symbolic, tree, tops, node);
     tree.max_workers.push_back(node.tiled ? front_workers(symbolic, tree, node.last_front)
                                           : 1);
   }

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "solver/distributed/columns.h"
+#include "solver/distributed/communicator.h"
+#include "solver/distributed/front_distribution.h"
+#include "solver/distributed/own_panels.h"
+#include "solver/memory/page_buffer.h"
+#include "solver/runtime/tree_solve.h"
+#include "solver/tree/trapezoid.h"
+
+namespace espalier::solver {
+
+/// Where the rows below a node's panel are once it is done, on the way up; where those of
+/// x are needed first on the way down.
+[[nodiscard]] std::int32_t holder_of(const AssemblyTree& tree, const Symbolic& symbolic,
+                                     const FrontDistribution& distribution,
+                                     std::int32_t node);
+
+/// Work space for shared nodes at a process.
+struct SharedSpace {
+  std::int32_t count = 0;  ///< vectors that are solved for at once, at most
+  /// Rows below the panels of shared nodes, a stack; where those of each node begin, for
+  /// one vector, -1: elsewhere.
+  PageBuffer outs{};
+  std::vector<std::int64_t> out_start{};
+  PageBuffer vector{}, message{}, block{}, slots{};
+  std::vector<std::int32_t> places{};
+};
+
+/// The nodes that processes share, in one triangular solve: made for it. See
+/// ClusterSolve.
+template <class T>
+class SharedSolve {
+ public:
+  /// What stays from solve to solve; all of it outlives this.
+  struct Site {
+    const FactorView<T>& view;
+    const FrontDistribution& distribution;
+    Communicator& communicator;
+    const TreeSolve<T>& local;  ///< went forward before
+    SharedSpace& space;
+  };
+  /// @param b, x  whole vectors: ClusterSolve::solve()
+  SharedSolve(const Site& site, bool transposed, const Vectors<T>& b, const Vectors<T>& x)
+      : view_(site.view),
+        distribution_(site.distribution),
+        communicator_(site.communicator),
+        local_(site.local),
+        space_(site.space),
+        fronts_(site.view, transposed),
+        transposed_(transposed),
+        b_(b),
+        x_(x) {}
+
+  /// Collective: up to the roots and down again.
+  void run();
+
+ private:
+  /// A front at hand: its panel with delayed columns, and its slots.
+  struct Open {
+    std::int32_t node, front;
+    Trapezoid panel;
+    std::int32_t slots;
+  };
+  /// A child of it: its number among them, and where the columns that it delayed begin.
+  struct Child {
+    std::int32_t node = 0, front = 0, number = 0, place = 0;
+  };
+
+  [[nodiscard]] Open open(std::int32_t node) const;
+  [[nodiscard]] std::vector<BlockRun> runs_of(const Open& at) const;
+  [[nodiscard]] std::optional<OwnPanels<T>> own_panels(
+      const Open& at, std::span<const BlockRun> runs) const;
+  void forward(std::int32_t node);
+  void backward(std::int32_t node);
+  void keep_slots(const Open& at) const;
+  void keep_out(const Open& at) const;
+  void begin_vector(const Open& at) const;
+  template <class Part>
+  void for_each_child(const Open& at, const Part& part) const;
+  void take_out(const Open& at, const Child& child) const;
+  void add_out(const Open& at, const Child& child, const T* out, const T* delayed) const;
+  void pass_down(const Open& at, const Child& child) const;
+  void send_from(const Open& at, std::int32_t row, std::int32_t slots, std::int32_t to,
+                 MessageTag tag) const;
+  void receive_from(const Open& at, std::int32_t row, std::int32_t slots,
+                    std::int32_t from, MessageTag tag) const;
+
+  [[nodiscard]] std::int32_t holder(std::int32_t node) const {
+    return holder_of(view_.tree, view_.symbolic, distribution_, node);
+  }
+  [[nodiscard]] const FrontDelays<T>* delays(std::int32_t front) const {
+    return view_.factor.front[front].delays.get();
+  }
+  // Where place `position` of a front's panel stands in whole vectors: forwards and in z,
+  // or in x.
+  [[nodiscard]] std::int32_t place_of(std::int32_t front, std::int32_t position,
+                                      bool of_x) const;
+  void to_vector(const Open& at, const Vectors<T>& whole, std::int32_t first,
+                 std::int32_t last) const;
+  void from_vector(const Open& at, std::int32_t first, std::int32_t last, bool of_x,
+                   const Vectors<T>& whole) const;
+  // Columns that a child delayed, and where they stand.
+  [[nodiscard]] std::int32_t delayed_by(const Open& at, std::int32_t number) const;
+  void gather_delayed(std::int32_t child, T* to) const;
+  void scatter_delayed(std::int32_t child, const T* from) const;
+
+  // The vector of the front at hand: an entry a row, for each right-hand side.
+  [[nodiscard]] Vectors<T> vector(const Open& at) const {
+    return {space_.vector.template as<T>(), at.panel.rows(), b_.count};
+  }
+  [[nodiscard]] typename FrontSolve<T>::SlotVectors slots(const Open& at) const {
+    T* const all = space_.slots.template as<T>();
+    return {all, all + std::int64_t{at.slots} * b_.count};
+  }
+  [[nodiscard]] std::span<T> message(std::int64_t rows) const {
+    return {space_.message.template as<T>(), static_cast<std::size_t>(rows * b_.count)};
+  }
+  [[nodiscard]] T* out(std::int32_t node) const {
+    return space_.outs.template as<T>() + space_.out_start[node] * space_.count;
+  }
+
+  const FactorView<T>& view_;
+  const FrontDistribution& distribution_;
+  Communicator& communicator_;
+  const TreeSolve<T>& local_;
+  SharedSpace& space_;
+  const FrontSolve<T> fronts_;
+  const bool transposed_;
+  const Vectors<T> b_, x_;
+};
+
+}  // namespace espalier::solver

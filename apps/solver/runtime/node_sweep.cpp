@@ -1,0 +1,49 @@
+#include "solver/runtime/node_sweep.h"
+
+#include "solver/runtime/starpu_tasks.h"
+
+namespace espalier::solver {
+
+NodeSweep::NodeSweep(const Runtime& runtime, std::size_t nodes) : group_(runtime) {
+  arguments_.reserve(nodes);
+  for (std::size_t i = 0; i < nodes; ++i)
+    arguments_.push_back({this, static_cast<std::int32_t>(i)});
+}
+
+void NodeSweep::run(std::span<const std::int32_t> first) {
+  for (const std::int32_t node : first) submit(node);
+  group_.wait();
+  if (error_) std::rethrow_exception(error_);
+}
+
+void NodeSweep::submit(std::int32_t node) {
+  static starpu_codelet codelet = make_codelet(run_node, "solve");
+  starpu_task* const task = starpu_task_create();
+  task->cl = &codelet;
+  task->cl_arg = &arguments_[node];
+  try {
+    group_.submit(task);
+  } catch (...) {
+    stop();
+  }
+}
+
+void NodeSweep::stop() noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (!error_) error_ = std::current_exception();
+  stopped_ = true;
+}
+
+void NodeSweep::run_node(void* /*buffers*/[], void* argument) noexcept {
+  const auto [sweep, node] = *static_cast<const Argument*>(argument);
+  if (!sweep->stopped_) {
+    try {
+      sweep->visit(node);
+    } catch (...) {
+      sweep->stop();
+    }
+  }
+  sweep->submit_next(node);
+}
+
+}  // namespace espalier::solver

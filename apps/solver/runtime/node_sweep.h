@@ -1,0 +1,49 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "solver/runtime/task_group.h"
+
+namespace espalier::solver {
+
+/// One way through the nodes of a tree on StarPU's workers: a node is one task, which
+/// submits those that waited for it. Made for one sweep.
+class NodeSweep {
+ public:
+  NodeSweep(const Runtime& runtime, std::size_t nodes);
+  virtual ~NodeSweep() = default;
+  NodeSweep(const NodeSweep&) = delete;
+  NodeSweep& operator=(const NodeSweep&) = delete;
+
+ protected:
+  /// From these nodes on, until every task has ended. The runtime must be awake.
+  /// @throws the first error that visit() or StarPU gave; no node was visited after it
+  void run(std::span<const std::int32_t> first);
+
+  virtual void visit(std::int32_t node) = 0;
+  /// Submits the nodes that waited for this one last; called after an error as well.
+  virtual void submit_next(std::int32_t node) = 0;
+  void submit(std::int32_t node);
+
+ private:
+  struct Argument {
+    NodeSweep* sweep;
+    std::int32_t node;
+  };
+  static void run_node(void* buffers[], void* argument) noexcept;
+  void stop() noexcept;
+
+  std::vector<Argument> arguments_;
+  TaskGroup group_;
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;  // the first
+};
+
+}  // namespace espalier::solver
