@@ -260,7 +260,8 @@ LowRankOptions Solver::Impl::low_rank_options() const {
   std::vector<double> sums(static_cast<std::size_t>(matrix.size()));
   multiply_moduli(matrix, Operation::kPlain, ones(matrix), sums);
   const double norm = sums.empty() ? 0 : std::ranges::max(sums);
-  return {.tolerance = options_.low_rank * std::sqrt(norm)};
+  return {.tolerance = options_.low_rank * std::sqrt(norm),
+          .contribution_tolerance = options_.low_rank * norm};
 }
 
 void Solver::Impl::release_plan() {

@@ -102,6 +102,16 @@ void BlockAssembly<T>::add(const Columns& columns, bool received) {
 }
 
 template <class T>
+void BlockAssembly<T>::give_back(std::span<const std::byte> part) {
+  const std::scoped_lock lock(mutex_);
+  for (PageBuffer* buffer :
+       {&context_.factor.storage[node_], &context_.contributions[node_]})
+    if (!std::less<>{}(part.data(), buffer->data()) &&
+        part.data() - buffer->data() < buffer->size())
+      buffer->drain(part);
+}
+
+template <class T>
 std::int32_t BlockAssembly<T>::finished() {
   const std::scoped_lock lock(mutex_);
   return finished_first_;
@@ -140,19 +150,26 @@ void BlockAssembly<T>::finish(std::int32_t slice) {
   if (!all && !tree.nodes[node_].by_blocks) return;
   const std::int32_t next = all ? 0 : columns_of(finished_first_).first;
   for (const Child& child : children_) {
-    if (all) {
-      child.contribution->release();
-      continue;
-    }
-    const Trapezoid layout = tree.contribution(context_.symbolic, child.front);
-    const std::int32_t used = rows_before(child.positions, next);
-    const auto bytes = static_cast<Bytes>(sizeof(T));
-    for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
-      const Bytes start = side * layout.entries() * bytes;
-      child.contribution->drain(start, start + layout.entries_before(used) * bytes);
-    }
+    if (all)
+      context_.release_contribution(child.front);
+    else
+      drain(child, rows_before(child.positions, next));
   }
   if (all) positions_.release();
+}
+
+// Nothing is read of so many columns of a child any more.
+template <class T>
+void BlockAssembly<T>::drain(const Child& child, std::int32_t used) {
+  const AssemblyTree& tree = context_.tree;
+  const Trapezoid layout = tree.contribution(context_.symbolic, child.front);
+  const std::int64_t before =
+      tree.nodes[tree.node_of_front[child.front]].read_before(layout, used);
+  const auto bytes = static_cast<Bytes>(sizeof(T));
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
+    const Bytes start = side * layout.entries() * bytes;
+    child.contribution->drain(start, start + before * bytes);
+  }
 }
 
 #define ESPALIER_INSTANTIATE(T) template class BlockAssembly<T>;

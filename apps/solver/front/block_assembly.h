@@ -36,6 +36,9 @@ class BlockAssembly {
   /// process that has the block.
   void finish(std::int32_t slice);
 
+  /// Of a block column of the front, the part that nothing is read from any more.
+  void give_back(std::span<const std::byte> part);
+
   /// Memory for columns that another process sends, where they would be if all were here:
   /// `memory` in every side.
   void receive(const Columns& columns);
@@ -56,6 +59,7 @@ class BlockAssembly {
   };
   [[nodiscard]] BlockColumn<T> columns_of(std::int32_t slice) const;
   void take_memory(const BlockColumn<T>& columns);
+  void drain(const Child& child, std::int32_t used);
   void add_children(const BlockColumn<T>& columns);
 
   const FrontContext<T>& context_;

@@ -46,9 +46,7 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
   if (own == nullptr)
     factor.front[front].offset =
         panel - factor.storage[context.tree.node_of_front[front]].template as<T>();
-  if (context.low_rank.tolerance > 0 &&
-      context.tree.nodes[context.tree.node_of_front[front]].low_rank)
-    factor.front[front].low_rank = std::make_unique<LowRankPanel>(storage_.panel_layout);
+  open_low_rank();
   if (kind() == FactorKind::kCholesky) return;
   if (context.tree.nodes[context.tree.node_of_front[front]].shared &&
       context.pivoting.delay_reserve > 0)
@@ -91,6 +89,10 @@ void Front<T>::add_child(std::int32_t child, const T* contribution,
   const Trapezoid layout = tree.contribution(context_.symbolic, child);
   const std::int32_t node = tree.node_of_front[child];
   const Bytes at = tree.nodes[node].contribution_at;
+  const LowRankPanel* const panel = context_.factor.front[child].low_rank.get();
+  if (contribution == nullptr && panel != nullptr && panel->contribution != nullptr)
+    return add_tiles(*panel->contribution, context_.contributions[node].template as<T>(),
+                     positions, first, last);
   for (std::int32_t side = 0; side < storage_.sides; ++side) {
     const std::int64_t before = side * layout.entries();
     if (contribution == nullptr && at >= 0) {

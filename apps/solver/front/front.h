@@ -1,3 +1,5 @@
+// The work on one front of all kinds, alone or shared: over 300 lines.
+
 #pragma once
 
 #include <array>
@@ -58,6 +60,12 @@ struct FrontContext {
     return delays != nullptr ? delays->delayed_out() : 0;
   }
   LowRankOptions low_rank{};  ///< for nodes that are AssemblyTree::Node::low_rank
+
+  /// The parent has a child's contribution block.
+  void release_contribution(std::int32_t child) const {
+    contributions[tree.node_of_front[child]].release();
+    if (const auto& panel = factor.front[child].low_rank) panel->contribution.reset();
+  }
 };
 
 /// Cholesky: columns before the first whose pivot is rounding, out of the first
@@ -182,17 +190,20 @@ class Front {
               std::int32_t end);
 
   /// Whether solve() compresses its rows, which are those of one block. Then
-  /// update_by_tiles() takes the place of update(), and compact() comes last.
+  /// update_by_tiles() takes the place of update(), and put_together() that of accept().
   [[nodiscard]] bool is_low_rank() const {
     return !kIsComplex<T> && low_rank() != nullptr;
   }
   /// Updates the tile of block `row` in block column `target` by the panel blocks
-  /// [source, sources_end).
-  void update_by_tiles(std::int32_t target, std::int32_t row, std::int32_t source,
+  /// [source, sources_end). After the last of these a tile of the contribution block is
+  /// compressed, if the tree says so.
+  /// @return whether all of such a block column are final: put_together() has to follow
+  bool update_by_tiles(std::int32_t target, std::int32_t row, std::int32_t source,
                        std::int32_t sources_end);
-  /// What compression saved leaves the panel. Nothing to do in other fronts.
+  /// Moves the final tiles of a block column to its start. Safe from any thread, each
+  /// block column once. @return the rest of it, which nothing is read from any more
   /// @throws Error when the system has no memory
-  void compact();
+  [[nodiscard]] std::span<const std::byte> put_together(std::int32_t block);
 
  private:
   /// The slots of a front as rows of the block that is being factored.
@@ -211,7 +222,12 @@ class Front {
   [[nodiscard]] LowRankPanel* low_rank() const {
     return context_.factor.front[front_].low_rank.get();
   }
+  void open_low_rank();
   void compress(std::int32_t block, std::int32_t begin);
+  void compress_contribution(std::int32_t row, std::int32_t block);
+  void add_tiles(const LowRankPanel& child, const T* source,
+                 std::span<const std::int32_t> positions, std::int32_t first,
+                 std::int32_t last);
   [[nodiscard]] std::int32_t pivots() const { return storage_.panel_layout.columns(); }
   [[nodiscard]] std::int32_t contribution_rows() const {
     return storage_.contribution_layout.rows();
@@ -295,6 +311,9 @@ class Front {
   std::vector<std::int8_t> mine_;                 // shared: of each block column
   std::vector<std::vector<std::int32_t>> notes_;  // shared, of each block of the panel
   std::vector<Slots> slot_rows_;                  // likewise
+  // Rows of each block column of a compressed contribution block that are final.
+  std::vector<std::atomic<std::int32_t>> final_rows_;
+  std::mutex together_;  // of put_together(), whose work space is booked once
 };
 
 }  // namespace espalier::solver

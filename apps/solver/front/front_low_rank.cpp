@@ -1,11 +1,29 @@
 // Fronts of Cholesky whose panel tiles are compressed: of real entries, as the solver's
 // options are checked. Of complex ones is_low_rank() is false, and there is nothing here.
 
+#include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "solver/front/front.h"
+#include "solver/tree/extend_add.h"
 
 namespace espalier::solver {
+
+template <class T>
+void Front<T>::open_low_rank() {
+  const AssemblyTree::Node& node =
+      context_.tree.nodes[context_.tree.node_of_front[front_]];
+  if (context_.low_rank.tolerance == 0 || !node.low_rank) return;
+  auto panel = std::make_unique<LowRankPanel>(storage_.panel_layout);
+  if (node.low_rank_contribution) {
+    panel->contribution = std::make_unique<LowRankPanel>(storage_.contribution_layout);
+    final_rows_ = std::vector<std::atomic<std::int32_t>>(
+        static_cast<std::size_t>(storage_.contribution_layout.blocks()));
+  }
+  context_.factor.front[front_].low_rank = std::move(panel);
+}
 
 template <class T>
 void Front<T>::compress(std::int32_t block, std::int32_t begin) {
@@ -19,8 +37,23 @@ void Front<T>::compress(std::int32_t block, std::int32_t begin) {
   }
 }
 
+// Counted among the blocks of the contribution block.
 template <class T>
-void Front<T>::update_by_tiles(std::int32_t target, std::int32_t row, std::int32_t source,
+void Front<T>::compress_contribution(std::int32_t row, std::int32_t block) {
+  if constexpr (!kIsComplex<T>) {
+    LowRankPanel& tiles = *low_rank()->contribution;
+    const std::int32_t leading = tiles.layout.leading(block);
+    tiles.rank[tiles.number(row, block)] =
+        kernels::compress_tile(tiles.rows(row), tiles.layout.width(block),
+                               storage_.contribution[0] + tiles.layout.offset(block) +
+                                   (tiles.first(row) - tiles.first(block)),
+                               leading, context_.low_rank.contribution_tolerance,
+                               context_.scratch.template as<T>());
+  }
+}
+
+template <class T>
+bool Front<T>::update_by_tiles(std::int32_t target, std::int32_t row, std::int32_t source,
                                std::int32_t sources_end) {
   if constexpr (!kIsComplex<T>) {
     LowRankPanel& panel = *low_rank();
@@ -40,28 +73,74 @@ void Front<T>::update_by_tiles(std::int32_t target, std::int32_t row, std::int32
         to.leading, context_.scratch.template as<T>());
     panel.flops += static_cast<std::int64_t>(flops);
     panel.full_flops += static_cast<std::int64_t>(full);
+    if (target < panels() || sources_end < panels() || final_rows_.empty()) return false;
+    const std::int32_t block = target - panels();
+    if (!diagonal) compress_contribution(row - panels(), block);
+    return ++final_rows_[block] == blocks() - target;
   }
+  return false;
 }
 
 template <class T>
-void Front<T>::compact() {
+std::span<const std::byte> Front<T>::put_together(std::int32_t block) {
   if constexpr (!kIsComplex<T>) {
-    if (!is_low_rank()) return;
-    LowRankPanel& panel = *low_rank();
-    const auto bytes = static_cast<Bytes>(sizeof(T));
-    PageBuffer column(std::int64_t{panel.layout.leading(0)} * panel.width() * bytes,
-                      context_.meter, context_.pool);
-    compact_panel(panel, storage_.panel[0], column.template as<T>());
-    PageBuffer& storage = context_.factor.storage[context_.tree.node_of_front[front_]];
-    storage.drain(panel.compact_entries * bytes, storage.size());
+    const bool of_panel = block < panels();
+    LowRankPanel& tiles = of_panel ? *low_rank() : *low_rank()->contribution;
+    const std::int32_t column = of_panel ? block : block - panels();
+    const std::int64_t entries = tiles.column_entries(column);
+    const std::span<T> all = block_column(storage_, block).entries(0);
+    const std::scoped_lock lock(together_);
+    const PageBuffer work(entries * static_cast<Bytes>(sizeof(T)), context_.meter,
+                          context_.pool);
+    solver::put_together(tiles, column,
+                         of_panel ? storage_.panel[0] : storage_.contribution[0],
+                         work.template as<T>());
+    return std::as_bytes(all.subspan(static_cast<std::size_t>(entries)));
+  }
+  return {};
+}
+
+// Columns [first, last) of a child's contribution block, tile by tile.
+template <class T>
+void Front<T>::add_tiles(const LowRankPanel& child, const T* source,
+                         std::span<const std::int32_t> positions, std::int32_t first,
+                         std::int32_t last) {
+  if constexpr (!kIsComplex<T>) {
+    T* const expanded = context_.scratch.template as<T>().data();
+    for (std::int32_t k = child.layout.block_of(first);
+         k < child.layout.blocks() && child.first(k) < last; ++k) {
+      const std::int32_t begin = std::max(first, child.first(k));
+      const std::int32_t end = std::min(last, child.first(k) + child.layout.width(k));
+      const std::int32_t skipped = begin - child.first(k);
+      const auto own = positions.subspan(child.first(k), child.layout.width(k));
+      extend_add(child.packed_diagonal(k), source + child.place[child.number(k, k)], 0,
+                 own, skipped, skipped + end - begin, storage_, 0);
+      for (std::int32_t i = k + 1; i < child.blocks; ++i) {
+        const kernels::Tile<T> tile = child.tile<T>(source, i, k);
+        const std::int32_t m = child.rows(i);
+        const auto rows = positions.subspan(child.first(i), m);
+        const auto columns = positions.subspan(begin, end - begin);
+        if (tile.rank == kernels::kFullRank) {
+          extend_add_tile(tile.u + std::int64_t{skipped} * tile.ldu, tile.ldu, rows,
+                          columns, storage_);
+        } else if (tile.rank > 0) {
+          kernels::expand_tile(m, end - begin, tile, skipped, expanded);
+          extend_add_tile(expanded, m, rows, columns, storage_);
+        }
+      }
+    }
   }
 }
 
 #define ESPALIER_INSTANTIATE(T)                                                     \
+  template void Front<T>::open_low_rank();                                          \
   template void Front<T>::compress(std::int32_t, std::int32_t);                     \
-  template void Front<T>::update_by_tiles(std::int32_t, std::int32_t, std::int32_t, \
+  template bool Front<T>::update_by_tiles(std::int32_t, std::int32_t, std::int32_t, \
                                           std::int32_t);                            \
-  template void Front<T>::compact();
+  template std::span<const std::byte> Front<T>::put_together(std::int32_t);         \
+  template void Front<T>::add_tiles(const LowRankPanel&, const T*,                  \
+                                    std::span<const std::int32_t>, std::int32_t,    \
+                                    std::int32_t);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

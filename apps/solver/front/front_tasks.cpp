@@ -259,7 +259,7 @@ class NodeRun {
       front.child_positions(c, positions);
       if (!joined) front.add_child(c, source, positions, 0, order);
       if (front.has_delayed()) front.add_delayed(c, positions, 0, order);
-      if (!inside) context_.contributions[tree_.node_of_front[c]].release();
+      if (!inside) context_.release_contribution(c);
     }
     return on_stack;
   }
@@ -304,7 +304,6 @@ void run_tiled_front(const FrontContext<T>& context, std::int32_t node) {
     run_tile(shape, task, front, assembly);
     graph.end(task, ready);
   }
-  if (!context.log.failed()) front.compact();
 }
 
 }  // namespace
@@ -368,16 +367,23 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
       assembly.assemble(task.source);
       return assembly.finish(task.source);
     case Kind::kFactor:
-      front.factor(task.column, end);
+      // Of a last block column that is all of a front's rows nothing is accepted.
+      if (front.factor(task.column, end) && front.is_low_rank() &&
+          !shape.accepts(task.column))
+        assembly.give_back(front.put_together(task.column));
       return;
     case Kind::kSolve:
       return front.solve(task.column, first_of(task.row * shape.group), end);
     case Kind::kAccept:
+      if (front.is_low_rank()) return assembly.give_back(front.put_together(task.column));
       return front.accept(task.column);
     case Kind::kUpdate:
-      if (front.is_low_rank())
-        return front.update_by_tiles(task.column, task.row, task.source,
-                                     shape.sources_end(task.column, task.source));
+      if (front.is_low_rank()) {
+        if (front.update_by_tiles(task.column, task.row, task.source,
+                                  shape.sources_end(task.column, task.source)))
+          assembly.give_back(front.put_together(task.column));
+        return;
+      }
       return front.update(task.column, task.source,
                           first_of(std::max(task.row * shape.group, task.column)), end);
     case Kind::kFinish:

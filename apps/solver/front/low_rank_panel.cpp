@@ -1,5 +1,7 @@
 #include "solver/front/low_rank_panel.h"
 
+#include "espalier/model/error.h"
+
 namespace espalier::solver {
 namespace {
 
@@ -10,10 +12,38 @@ T* append(std::int32_t m, std::int32_t n, const T* from, std::int32_t leading, T
   return to;
 }
 
+// The lower triangle of a diagonal block, and little above it.
+template <class T>
+T* pack(const Trapezoid& packed, const T* block, std::int32_t leading, T* to) {
+  for (std::int32_t b = 0; b < packed.blocks(); ++b)
+    to = append(packed.leading(b), packed.width(b),
+                block + std::int64_t{packed.first(b)} * (leading + 1), leading, to);
+  return to;
+}
+
 }  // namespace
 
+template <class T>
+std::pair<const T*, std::int32_t> diagonal_block(const LowRankPanel* low_rank,
+                                                 const Trapezoid& layout, const T* panel,
+                                                 std::int32_t block,
+                                                 DiagonalWork<T>& work) {
+  if (low_rank == nullptr) return {panel + layout.offset(block), layout.leading(block)};
+  const std::int64_t at = low_rank->place[low_rank->number(block, block)];
+  ESPALIER_ASSERT(at >= 0, "the front has ended");
+  const Trapezoid packed = low_rank->packed_diagonal(block);
+  const std::int32_t n = packed.rows();
+  for (std::int32_t j = 0; j < n; ++j) {
+    const std::int32_t begin = packed.first(packed.block_of(j));
+    std::copy_n(panel + at + packed.column_offset(j) + begin, n - begin,
+                work.entries.data() + std::int64_t{j} * n + begin);
+  }
+  return {work.entries.data(), n};
+}
+
 void add_to(LowRankStatistics& sum, const LowRankPanel& panel, Bytes entry_bytes) {
-  for (std::int32_t k = 0; k < panel.layout.blocks(); ++k)
+  for (std::int32_t k = 0; k < panel.layout.blocks(); ++k) {
+    sum.bytes += panel.column_entries(k) * entry_bytes;
     for (std::int32_t i = k + 1; i < panel.blocks; ++i) {
       const std::int32_t rank = panel.rank[panel.number(i, k)];
       ++sum.blocks;
@@ -22,36 +52,40 @@ void add_to(LowRankStatistics& sum, const LowRankPanel& panel, Bytes entry_bytes
       sum.rank_sum += rank;
       sum.rank_max = std::max(sum.rank_max, rank);
     }
+  }
   sum.full_bytes += panel.layout.entries() * entry_bytes;
-  sum.bytes += panel.compact_entries * entry_bytes;
   sum.full_flops += static_cast<Flops>(panel.full_flops.load());
   sum.flops += static_cast<Flops>(panel.flops.load());
 }
 
-// What is left of a block column never goes beyond where the column began, but may
-// overlap with the column itself: it is put together elsewhere first.
+// They are put together elsewhere first, since what has moved would overwrite others.
 template <class T>
-void compact_panel(LowRankPanel& panel, T* data, T* column) {
-  std::vector<std::int64_t> place(panel.rank.size(), 0);
-  std::int64_t next = 0;
-  for (std::int32_t k = 0; k < panel.layout.blocks(); ++k) {
-    const std::int32_t n = panel.layout.width(k);
-    T* to = column;
-    for (std::int32_t i = k; i < panel.blocks; ++i) {
-      const kernels::Tile<T> tile = panel.tile<T>(data, i, k);
-      place[panel.number(i, k)] = next + (to - column);
-      const bool full = tile.rank == kernels::kFullRank;
-      to = append(panel.rows(i), full ? n : tile.rank, tile.u, tile.ldu, to);
-      if (!full) to = append(n, tile.rank, tile.v, tile.ldv, to);
-    }
-    std::copy(column, to, data + next);
-    next += to - column;
+void put_together(LowRankPanel& panel, std::int32_t column, T* data, T* work) {
+  const std::int32_t n = panel.layout.width(column);
+  const std::int64_t start = panel.layout.offset(column);
+  std::vector<std::int64_t> place = {start};
+  const kernels::Tile<T> diagonal = panel.tile<T>(data, column, column);
+  T* to = pack(panel.packed_diagonal(column), diagonal.u, diagonal.ldu, work);
+  for (std::int32_t i = column + 1; i < panel.blocks; ++i) {
+    const kernels::Tile<T> tile = panel.tile<T>(data, i, column);
+    place.push_back(start + (to - work));
+    const bool full = tile.rank == kernels::kFullRank;
+    to = append(panel.rows(i), full ? n : tile.rank, tile.u, tile.ldu, to);
+    if (!full) to = append(n, tile.rank, tile.v, tile.ldv, to);
   }
-  panel.compact_entries = next;
-  panel.place = std::move(place);
+  std::copy(work, to, data + start);
+  std::copy(
+      place.begin(), place.end(),
+      panel.place.begin() + static_cast<std::ptrdiff_t>(panel.number(column, column)));
 }
 
-template void compact_panel(LowRankPanel&, float*, float*);
-template void compact_panel(LowRankPanel&, double*, double*);
+#define ESPALIER_INSTANTIATE(T)                              \
+  template std::pair<const T*, std::int32_t> diagonal_block( \
+      const LowRankPanel*, const Trapezoid&, const T*, std::int32_t, DiagonalWork<T>&);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
+
+template void put_together(LowRankPanel&, std::int32_t, float*, float*);
+template void put_together(LowRankPanel&, std::int32_t, double*, double*);
 
 }  // namespace espalier::solver

@@ -1,14 +1,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "espalier/model/units.h"
 #include "espalier/solver/results.h"
 #include "solver/kernels/tile_product.h"
+#include "solver/matrix/entry.h"
+#include "solver/tree/assembly_tree.h"
 #include "solver/tree/trapezoid.h"
 
 namespace espalier::solver {
@@ -18,20 +22,25 @@ struct LowRankOptions {
   /// What a tile of the factor may lose, in the Frobenius norm; 0: panels stay as they
   /// are.
   double tolerance = 0;
+  /// What a tile of a contribution block may lose, likewise.
+  double contribution_tolerance = 0;
 };
 
-/// The panel of a front whose tiles below the diagonal blocks are compressed where that
-/// pays. Tile (i, k) has the rows of block i of the front and the columns of block k of
-/// the panel; blocks are those of FrontStorage.
+/// The panel of a front, or its contribution block, whose tiles below the diagonal blocks
+/// are compressed where that pays. Tile (i, k) has the rows of block i of the front, or
+/// of the contribution block, and the columns of block column k; blocks are those of
+/// FrontStorage.
 ///
-/// While the front is factored a tile stands where the panel has it, compressed in place
-/// (kernels::compress_tile()). compact_panel() puts them one after the other, and the
-/// rest of the memory leaves.
+/// A tile is compressed where it stands (kernels::compress_tile()). When all of a block
+/// column are final put_together() moves them to its start, one after the other, the
+/// diagonal block first and without most of what is above its diagonal, and the rest of
+/// the memory leaves.
 struct LowRankPanel {
   explicit LowRankPanel(const Trapezoid& panel)
       : layout(panel),
         blocks(panel.blocks() + (panel.rows() - panel.columns() + width() - 1) / width()),
-        rank(static_cast<std::size_t>(panel.blocks()) * blocks, kernels::kFullRank) {}
+        rank(static_cast<std::size_t>(panel.blocks()) * blocks, kernels::kFullRank),
+        place(rank.size(), -1) {}
 
   [[nodiscard]] std::int32_t width() const { return layout.width(0); }
   [[nodiscard]] std::int32_t first(std::int32_t block) const {
@@ -51,17 +60,34 @@ struct LowRankPanel {
   [[nodiscard]] std::size_t number(std::int32_t row, std::int32_t column) const {
     return static_cast<std::size_t>(column) * blocks + row;
   }
-  [[nodiscard]] bool is_compact() const { return !place.empty(); }
+  /// A diagonal block that has been put together.
+  [[nodiscard]] Trapezoid packed_diagonal(std::int32_t block) const {
+    constexpr std::int32_t kWidth = 8;
+    return {layout.width(block), layout.width(block), kWidth};
+  }
+  /// Entries that a tile at or under the diagonal takes, put together.
+  [[nodiscard]] std::int64_t entries(std::int32_t row, std::int32_t column) const {
+    if (row == column) return packed_diagonal(column).entries();
+    const std::int64_t m = rows(row), n = layout.width(column);
+    const std::int64_t r = rank[number(row, column)];
+    return r == kernels::kFullRank ? m * n : r * (m + n);
+  }
+  /// All tiles of a block column.
+  [[nodiscard]] std::int64_t column_entries(std::int32_t column) const {
+    std::int64_t sum = 0;
+    for (std::int32_t i = column; i < blocks; ++i) sum += entries(i, column);
+    return sum;
+  }
 
-  /// Tile (row, column) of the panel that begins at `panel`; row == column: the diagonal
-  /// block, in full.
+  /// Tile (row, column) of what begins at `panel`. Of a diagonal block, which
+  /// is in full, as long as it has not been put together.
   template <class T>
   [[nodiscard]] kernels::Tile<T> tile(const T* panel, std::int32_t row,
                                       std::int32_t column) const {
     const std::int32_t r = rank[number(row, column)];
     const std::int32_t skipped = std::max(r, 0);
-    if (is_compact()) {
-      const T* const u = panel + place[number(row, column)];
+    if (const std::int64_t at = place[number(row, column)]; at >= 0) {
+      const T* const u = panel + at;
       const std::int32_t m = rows(row);
       return {u, m, u + std::int64_t{skipped} * m, layout.width(column), r};
     }
@@ -73,30 +99,35 @@ struct LowRankPanel {
   Trapezoid layout;
   std::int32_t blocks;             ///< of the front
   std::vector<std::int32_t> rank;  ///< of each tile, number()
-  std::vector<std::int64_t>
-      place;  ///< likewise, in entries; empty: as the panel has them
-  std::int64_t compact_entries = 0;
+  /// Likewise, in entries; -1: as it is laid out.
+  std::vector<std::int64_t> place;
   std::atomic<std::int64_t> flops{0}, full_flops{0};
+  /// Of a panel: the front's contribution block, until its parent has it; null: in full.
+  std::unique_ptr<LowRankPanel> contribution;
+};
+
+/// Where a diagonal block may be unpacked: of complex entries there are none.
+template <class T>
+struct DiagonalWork {
+  std::array<T, kIsComplex<T> ? 1 : std::size_t{kLowRankWidth} * kLowRankWidth> entries;
 };
 
 /// The diagonal block of a panel's block column, and its leading dimension.
 /// @param low_rank  of the panel; null: it is laid out as planned
+/// @param work      where it is unpacked if need be
 template <class T>
 [[nodiscard]] std::pair<const T*, std::int32_t> diagonal_block(
     const LowRankPanel* low_rank, const Trapezoid& layout, const T* panel,
-    std::int32_t block) {
-  if (low_rank == nullptr) return {panel + layout.offset(block), layout.leading(block)};
-  const kernels::Tile<T> tile = low_rank->tile(panel, block, block);
-  return {tile.u, tile.ldu};
-}
+    std::int32_t block, DiagonalWork<T>& work);
 
 /// Adds what became of a panel.
 void add_to(LowRankStatistics& sum, const LowRankPanel& panel, Bytes entry_bytes);
 
-/// Puts the tiles of a factored panel one after the other, from its start on.
-/// @param column  work space for a block column: layout.leading(0) width() entries
+/// Puts the final tiles of a block column one after the other, from its start on.
+/// @param data  of the panel
+/// @param work  work space: panel.column_entries(column)
 /// @par Cost  two copies of what stays
 template <class T>
-void compact_panel(LowRankPanel& panel, T* data, T* column);
+void put_together(LowRankPanel& panel, std::int32_t column, T* data, T* work);
 
 }  // namespace espalier::solver

@@ -124,6 +124,13 @@ double update_by_tiles(std::int32_t m, std::int32_t n, std::span<const TileTerm<
 }
 
 template <class T>
+void expand_tile(std::int32_t m, std::int32_t n, const Tile<T>& tile, std::int32_t first,
+                 T* c) {
+  blas::gemm(CblasNoTrans, CblasTrans, m, n, tile.rank, T(1), tile.u, tile.ldu,
+             tile.v + first, tile.ldv, T(0), c, m);
+}
+
+template <class T>
 void apply_tile(std::int32_t m, std::int32_t k, const Tile<T>& tile, std::int32_t nrhs,
                 const T* x, std::int32_t ldx, T* y, std::int32_t ldy) {
   if (tile.rank == kFullRank)
@@ -151,6 +158,8 @@ void apply_tile_transposed(std::int32_t m, std::int32_t k, const Tile<T>& tile,
   template double update_by_tiles(std::int32_t, std::int32_t,                           \
                                   std::span<const TileTerm<T>>, bool, T*, std::int32_t, \
                                   std::span<T>);                                        \
+  template void expand_tile(std::int32_t, std::int32_t, const Tile<T>&, std::int32_t,   \
+                            T*);                                                        \
   template void apply_tile(std::int32_t, std::int32_t, const Tile<T>&, std::int32_t,    \
                            const T*, std::int32_t, T*, std::int32_t);                   \
   template void apply_tile_transposed(std::int32_t, std::int32_t, const Tile<T>&,       \

@@ -49,6 +49,12 @@ double update_by_tiles(std::int32_t m, std::int32_t n, std::span<const TileTerm<
   return width * width * (2 * kGathered + 1);
 }
 
+/// C := columns [first, first + n) of a compressed tile of m rows; C is m x n.
+/// @par Cost  2 m n r
+template <class T>
+void expand_tile(std::int32_t m, std::int32_t n, const Tile<T>& tile, std::int32_t first,
+                 T* c);
+
 /// y := y - A x for a tile of m rows and k columns; x is k x nrhs.
 template <class T>
 void apply_tile(std::int32_t m, std::int32_t k, const Tile<T>& tile, std::int32_t nrhs,

@@ -123,11 +123,6 @@ void TiledFront<T>::submit_all(const std::vector<TileTask>& ready) {
 template <class T>
 void TiledFront<T>::end_one() {
   if (--to_run_ > 0) return;
-  try {
-    if (!stopped()) front_.compact();
-  } catch (...) {
-    context_.stop();
-  }
   const auto ended = std::move(ended_);
   ended();
 }

@@ -25,8 +25,9 @@ class Pivots {
       const std::int32_t first = layout.first(k);
       const std::int32_t count =
           delays != nullptr ? delays->eliminated[k] : layout.width(k);
+      DiagonalWork<T> work;
       const auto [diagonal, leading] =
-          diagonal_block(factor.front[front].low_rank.get(), layout, panel, k);
+          diagonal_block(factor.front[front].low_rank.get(), layout, panel, k, work);
       take_block(diagonal, leading, count, d_of(front, first));
       for (std::int32_t i = first; i < first + count && !column_of_row_.empty(); ++i)
         pair(front, first, i);

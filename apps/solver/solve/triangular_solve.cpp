@@ -162,13 +162,6 @@ void FrontSolve<T>::solve_backward(const Local& local, std::int32_t e, const T* 
     kernels::backward_solve(view_.tree.kind, e, diagonal, leading, local.count, x, width);
 }
 
-// The diagonal block of a block column, and its leading dimension.
-template <class T>
-std::pair<const T*, std::int32_t> FrontSolve<T>::diagonal_of(const Local& local,
-                                                             std::int32_t block) {
-  return diagonal_block(local.low_rank, local.layout, local.diagonal, block);
-}
-
 // What block columns do to the rows below them, and the way back, tile by tile: of real
 // entries.
 template <class T>
@@ -200,7 +193,9 @@ void FrontSolve<T>::forward_block(Local& local, std::int32_t block) const {
   const std::int32_t leading = layout.leading(block), e = local.eliminated(block);
   const std::int32_t* const order =
       local.first_order != nullptr ? local.first_order + first : nullptr;
-  const auto [diagonal, ld] = diagonal_of(local, block);
+  DiagonalWork<T> work;
+  const auto [diagonal, ld] =
+      diagonal_block(local.low_rank, layout, local.diagonal, block, work);
   gather(width, order, local.x + first, local.order, local.block, width, local.count);
   solve_forward(local, e, diagonal, width, ld, local.block);
   if (local.low_rank != nullptr)
@@ -342,7 +337,9 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
         e, local.slots_seen, local.delays->passed[rows ? 1 : 0].data() + first,
         layout.columns(), local.count, local.slot, local.slots, local.block, width);
   }
-  const auto [diagonal, ld] = diagonal_of(local, block);
+  DiagonalWork<T> work;
+  const auto [diagonal, ld] =
+      diagonal_block(local.low_rank, layout, local.diagonal, block, work);
   solve_backward(local, e, diagonal, width, ld, local.block);
   scatter(width, at(local.second_order), local.block, width, local.x + first, local.order,
           local.count);

@@ -170,8 +170,6 @@ class FrontSolve {
                        const Vectors<T>& x, T* above) const;
   void gather_slots(std::int32_t front, const Vectors<T>& z, const Vectors<T>& x,
                     Local& local) const;
-  [[nodiscard]] static std::pair<const T*, std::int32_t> diagonal_of(const Local& local,
-                                                                     std::int32_t block);
   static void apply_tiles(Local& local, std::int32_t block);
   static void apply_tiles_transposed(Local& local, std::int32_t block);
   void forward_block(Local& local, std::int32_t block) const;

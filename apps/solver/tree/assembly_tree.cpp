@@ -218,13 +218,18 @@ void choose_turn(const Symbolic& symbolic, const AssemblyTree& tree,
   }
 }
 
-void choose_by_blocks(const AssemblyOptions& options, AssemblyTree& tree) {
+void choose_by_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
+                      AssemblyTree& tree) {
   Bytes largest = 0;
   for (const AssemblyTree::Node& node : tree.nodes)
     if (node.tiled) largest = std::max(largest, whole_need(tree, node));
   for (AssemblyTree::Node& node : tree.nodes)
     node.by_blocks = node.tiled && static_cast<double>(whole_need(tree, node)) >=
                                        options.whole_part * static_cast<double>(largest);
+  for (AssemblyTree::Node& node : tree.nodes)
+    node.low_rank_contribution = node.low_rank && symbolic.parent[node.last_front] >= 0 &&
+                                 static_cast<double>(node.contribution_bytes) >=
+                                     options.low_rank_part * static_cast<double>(largest);
 }
 
 AssemblyTree::Profile whole_profile(const AssemblyTree& tree,
@@ -314,11 +319,12 @@ AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& t
     relative_indices(symbolic, c, s, positions);
     auto& child = profile.children.emplace_back();
     child.first = tree.node_of_front[c];
-    const Bytes all = tree.nodes[child.first].contribution_bytes;
+    const AssemblyTree::Node& of_child = tree.nodes[child.first];
+    const Bytes all = of_child.contribution_bytes;
     for (std::int32_t j = 0; j < slices; ++j) {
       const std::int32_t used = rows_before(positions, first[j]);
-      const Bytes drained =
-          std::max<Bytes>(0, layout.entries_before(used) * tree.entry_bytes - page);
+      const Bytes drained = std::max<Bytes>(
+          0, of_child.read_before(layout, used) * tree.entry_bytes - page);
       child.second.push_back(all - sides * drained);
     }
   }
@@ -384,6 +390,7 @@ TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t 
                      std::int32_t blocks, bool may_delay) {
   constexpr std::int32_t kColumnsPerSlice = 96, kMostSlices = 4;
   constexpr std::int32_t kTileRows = 384, kNarrow = 64, kBatch = 8;
+  constexpr std::int32_t kAhead = 4;  // block columns in full: enough tiles to update
   const bool low_rank = tree.nodes[tree.node_of_front[front]].low_rank;
   const Flops width = tree.block_width[front];
   const std::int32_t slices =
@@ -401,8 +408,9 @@ TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t 
                        : static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(blocks))),
           .slices = slices,
           .window = 2 * slices,
+          .ahead = low_rank ? kAhead : 0,
           .batch = low_rank ? kBatch : 1,
-          .tested = tree.kind != FactorKind::kCholesky,
+          .tested = low_rank || tree.kind != FactorKind::kCholesky,
           .has_tail = may_delay && tree.kind != FactorKind::kCholesky};
 }
 
@@ -433,7 +441,7 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
     tree.max_workers.push_back(node.tiled ? front_workers(symbolic, tree, node.last_front)
                                           : 1);
   }
-  choose_by_blocks(options, tree);
+  choose_by_blocks(symbolic, options, tree);
   for (const AssemblyTree::Node& node : tree.nodes)
     tree.profile.push_back(profile_of(symbolic, tree, node));
   describe_tasks(symbolic, tree);

@@ -40,6 +40,8 @@ struct AssemblyOptions {
   /// Panels of large fronts may be compressed: subtrees are smaller, tiles of such fronts
   /// are low_rank_width(), and so much less memory is counted as nothing. Cholesky only.
   bool low_rank = false;
+  /// Then contribution blocks of this part of what the largest needs are compressed too.
+  double low_rank_part = 1.0 / 16;
   /// flops of an update that are worth a task: its overhead is one or two per cent
   Flops tile_flops = 8e6;
   /// what the runtime keeps for a submitted task and for a registered block, in bytes
@@ -79,8 +81,10 @@ struct AssemblyTree {
   struct Node {
     std::int32_t first_front = 0, last_front = 0;  ///< inclusive; fronts are in postorder
     bool tiled = false;
-    bool by_blocks = false;          ///< tiled, and its memory comes with its blocks
-    bool low_rank = false;           ///< tiled, and its panel may be compressed
+    bool by_blocks = false;  ///< tiled, and its memory comes with its blocks
+    bool low_rank = false;   ///< tiled, and its panel may be compressed
+    /// … and so may its contribution block, which waits where memory is short.
+    bool low_rank_contribution = false;
     bool shared = false;             ///< with other processes: sizes are of the part here
     double part = 1;                 ///< of its work that is done here
     std::int64_t stack_entries = 0;  ///< entries of contribution blocks at most
@@ -98,6 +102,15 @@ struct AssemblyTree {
     Bytes early_factor_bytes = 0, saved_bytes = 0;
     /// Where they go when the node is done, in the spill file; -1: they stay in memory.
     Bytes factor_at = -1, contribution_at = -1;
+
+    /// Entries of the contribution block that are free when so many columns are read: of
+    /// one whose tiles move, whole block columns.
+    [[nodiscard]] std::int64_t read_before(const Trapezoid& layout,
+                                           std::int32_t columns) const {
+      return low_rank_contribution && columns < layout.columns()
+                 ? layout.offset(layout.block_of(columns))
+                 : layout.entries_before(columns);
+    }
   };
 
   FactorKind kind = FactorKind::kCholesky;

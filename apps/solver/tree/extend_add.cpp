@@ -100,6 +100,28 @@ void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t ori
 }
 
 template <class T>
+void extend_add_tile(const T* tile, std::int64_t leading,
+                     std::span<const std::int32_t> rows,
+                     std::span<const std::int32_t> columns,
+                     const FrontStorage<T>& parent) {
+  const auto count = static_cast<std::int32_t>(rows.size());
+  if (count == 0) return;
+  const bool consecutive = rows.back() - rows.front() == count - 1;
+  std::int32_t begin = 0;  // the first row at or under the diagonal
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    const T* const source = tile + static_cast<std::int64_t>(j) * leading;
+    T* const target = parent.column(0, columns[j]);
+    while (begin < count && rows[begin] < columns[j]) ++begin;
+    if (consecutive) {
+      T* const to = target + rows.front();
+      for (std::int32_t i = begin; i < count; ++i) to[i] += source[i];
+    } else {
+      for (std::int32_t i = begin; i < count; ++i) target[rows[i]] += source[i];
+    }
+  }
+}
+
+template <class T>
 void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted,
                           std::int32_t front, std::int32_t delayed, std::int32_t begin,
                           std::int32_t end, const FrontStorage<T>& storage) {
@@ -131,6 +153,9 @@ void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted
   template void extend_add<T>(const Trapezoid&, const T*, std::int64_t,                  \
                               std::span<const std::int32_t>, std::int32_t, std::int32_t, \
                               const FrontStorage<T>&, std::int32_t);                     \
+  template void extend_add_tile<T>(                                                      \
+      const T*, std::int64_t, std::span<const std::int32_t>,                             \
+      std::span<const std::int32_t>, const FrontStorage<T>&);                            \
   template void add_original_entries<T>(const Symbolic&, const SquareMatrix&,            \
                                         std::int32_t, std::int32_t, std::int32_t,        \
                                         std::int32_t, const FrontStorage<T>&);

@@ -31,6 +31,15 @@ void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t ori
                 std::span<const std::int32_t> indices, std::int32_t begin,
                 std::int32_t end, const FrontStorage<T>& parent, std::int32_t side);
 
+/// Adds a tile of a contribution block, at or under its diagonal, into side 0 of its
+/// parent; what is above the diagonal is passed over.
+/// @param rows, columns  position in the parent of each row and column, increasing
+template <class T>
+void extend_add_tile(const T* tile, std::int64_t leading,
+                     std::span<const std::int32_t> rows,
+                     std::span<const std::int32_t> columns,
+                     const FrontStorage<T>& parent);
+
 /// Adds the entries of A in the own pivot columns [begin, end) (counted within the
 /// front). `delayed`: pivot columns of the front that come from its children, after its
 /// own.

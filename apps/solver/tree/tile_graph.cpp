@@ -31,6 +31,8 @@ TileGraph::TileGraph(const TileShape& shape, std::vector<std::int8_t> mine)
       finished_(!shape.has_tail) {
   for (std::int32_t k = 0; k < shape.panels; ++k)
     unsolved_.push_back(groups_ - shape.group_of(k));
+  for (std::int32_t j = 0; j < shape.blocks; ++j)
+    open_tiles_.push_back(groups_ - shape.group_of(j));
   total_ = count_tasks();
 }
 
@@ -57,7 +59,11 @@ void TileGraph::start(std::vector<TileTask>& ready) {
 
 void TileGraph::begin_slices(std::vector<TileTask>& ready) {
   const auto all = static_cast<std::int32_t>(slice_done_.size());
-  for (; slices_begun_ < std::min(all, slices_done_ + shape_.window); ++slices_begun_)
+  const std::int32_t columns =
+      shape_.ahead == 0 ? shape_.blocks : columns_done_ + shape_.ahead;
+  const std::int32_t end =
+      std::min({all, slices_done_ + shape_.window, columns * shape_.slices});
+  for (; slices_begun_ < end; ++slices_begun_)
     ready.push_back({Kind::kAssemble, slices_begun_ / shape_.slices, 0, slices_begun_});
 }
 
@@ -73,6 +79,18 @@ void TileGraph::assembled(std::int32_t column, std::vector<TileTask>& ready) {
   slices_left_[column] = 0;
   for (std::int32_t row = shape_.group_of(column); row < groups_; ++row)
     look(row, column, ready);
+  if (column >= shape_.panels && shape_.panels == 0 && !shape_.has_tail) {
+    open_tiles_[column] = 0;  // nothing updates it
+    column_ended(column, ready);
+  }
+}
+
+// All of a block column is as it stays: others may begin.
+void TileGraph::column_ended(std::int32_t column, std::vector<TileTask>& ready) {
+  if (shape_.ahead == 0 || column != columns_done_) return;
+  while (columns_done_ < shape_.blocks && open_tiles_[columns_done_] == 0)
+    ++columns_done_;
+  begin_slices(ready);
 }
 
 void TileGraph::arrived(std::int32_t panel, std::vector<TileTask>& ready) {
@@ -116,6 +134,7 @@ void TileGraph::make_final(std::int32_t row, std::int32_t column,
   Tile& own = tile(row, column);
   own.busy = false;
   own.final = true;
+  --open_tiles_[column];
   const std::int32_t begin = row * shape_.group;
   const std::int32_t end = std::min(begin + shape_.group, shape_.blocks);
   for (std::int32_t j = column + 1; j < begin; ++j) look(row, j, ready);
@@ -145,6 +164,7 @@ void TileGraph::accepted(std::int32_t column, std::vector<TileTask>& ready) {
 }
 
 void TileGraph::panel_final(std::int32_t column, std::vector<TileTask>& ready) {
+  if (mine_.empty()) column_ended(column, ready);
   if (shape_.has_tail && column + 1 == shape_.panels && mine(column))
     ready.push_back({Kind::kFinish, shape_.panels, 0, 0});
 }
@@ -163,6 +183,10 @@ void TileGraph::end(const TileTask& task, std::vector<TileTask>& ready) {
       Tile& own = tile(task.row, task.column);
       own.busy = false;
       own.updates = shape_.sources_end(task.column, task.source);
+      const std::int32_t all = shape_.panels + (shape_.has_tail ? 1 : 0);
+      if (task.column >= shape_.panels && own.updates == all &&
+          --open_tiles_[task.column] == 0 && mine_.empty())
+        column_ended(task.column, ready);
       return look(task.row, task.column, ready);
     }
     case Kind::kFinish:
@@ -214,6 +238,30 @@ void add_state(const TileShape& shape, std::int32_t row, std::int32_t column,
     result.push_back({Kind::kAssemble, column, 0, column * shape.slices + s});
 }
 
+// The tasks after which all of a block column stays as it is.
+void add_column(const TileShape& shape, std::int32_t column,
+                std::vector<TileTask>& result) {
+  if (column < shape.panels) return add_panel(shape, column, result);
+  const std::int32_t updates = shape.panels + (shape.has_tail ? 1 : 0);
+  const std::int32_t rows = updates > 0 ? shape.groups() : shape.group_of(column) + 1;
+  for (std::int32_t row = shape.group_of(column); row < rows; ++row)
+    add_state(shape, row, column, updates, result);
+}
+
+// What a slice waits for: those up to source - 2 window have ended before these began,
+// and with them the block columns that those had waited for.
+void add_before_slice(const TileShape& shape, std::int32_t slice,
+                      std::vector<TileTask>& result) {
+  for (std::int32_t u = std::max(0, slice - 2 * shape.window + 1);
+       u <= slice - shape.window; ++u)
+    result.push_back({Kind::kAssemble, u / shape.slices, 0, u});
+  if (shape.ahead == 0) return;
+  const std::int32_t known =
+      slice < shape.window ? 0 : (slice - shape.window) / shape.slices - shape.ahead + 1;
+  for (std::int32_t c = std::max(0, known); c <= slice / shape.slices - shape.ahead; ++c)
+    add_column(shape, c, result);
+}
+
 }  // namespace
 
 std::vector<TileTask> predecessors(const TileShape& shape, const TileTask& task) {
@@ -221,10 +269,7 @@ std::vector<TileTask> predecessors(const TileShape& shape, const TileTask& task)
   const std::int32_t first = shape.group_of(task.column);
   switch (task.kind) {
     case Kind::kAssemble:
-      // Those up to source - 2 window have ended before these began.
-      for (std::int32_t u = std::max(0, task.source - 2 * shape.window + 1);
-           u <= task.source - shape.window; ++u)
-        result.push_back({Kind::kAssemble, u / shape.slices, 0, u});
+      add_before_slice(shape, task.source, result);
       break;
     case Kind::kFactor:
       add_state(shape, first, task.column, task.column, result);

@@ -15,7 +15,8 @@ struct TileTask {
     kAssemble,  ///< slice `source` of the slices of all block columns; column: its block
     kFactor,    ///< the diagonal block of `column` and the other rows of its group
     kSolve,     ///< the rows of group `row` in factored block column `column`
-    kAccept,    ///< the pivots of `column` that all of its rows bear; the rest put back
+    kAccept,    ///< the pivots of `column` that all of its rows bear, the rest put back;
+                ///< of compressed tiles: one after the other, and their memory goes
     kUpdate,  ///< the same rows, updated by block column `source`, or a batch from it on
     kFinish,  ///< the columns that were put off, once more together
     // Of a front that processes share, beside the graph (FrontExchange):
@@ -33,11 +34,15 @@ struct TileShape {
   std::int32_t group = 1;               ///< block rows of a tile
   std::int32_t slices = 1;              ///< in which a block column is assembled
   std::int32_t window = 1;              ///< slices that are assembled at once
+  /// Slices begin when all block columns but so many before theirs are done: final, and
+  /// those of the contribution block updated by all panels. 0: nothing waits for that.
+  std::int32_t ahead = 0;
   /// Sources of an update: those from a multiple of `batch` on. More than one only where
-  /// group is 1 and nothing is tested or has a tail.
+  /// group is 1 and nothing has a tail.
   std::int32_t batch = 1;
   /// Pivots are tested by all rows of their block column, which are final when the last
-  /// of them has been solved for: kAccept, unless one group has all rows.
+  /// of them has been solved for: kAccept, unless one group has all rows. So are
+  /// block columns whose tiles are compressed.
   bool tested = false;
   /// Columns may be put off: kFinish after all panels, and then an update by it, as
   /// source == panels, of every tile of the contribution block.
@@ -58,7 +63,8 @@ struct TileShape {
 
 /// The tasks of a front, and when each may run:
 ///
-///   kAssemble u   the slices up to u - window are assembled
+///   kAssemble u   the slices up to u - window are assembled, and the block columns up to
+///                 `ahead` before that of u are done
 ///   kFactor k     the diagonal tile of k is assembled and updated by all columns before
 ///   kSolve G, k   k is factored; tile (G, k) is updated by all block columns before k
 ///   kAccept k     all tiles of k are solved for
@@ -123,6 +129,7 @@ class TileGraph {
   void make_final(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
   void accepted(std::int32_t column, std::vector<TileTask>& ready);
   void panel_final(std::int32_t column, std::vector<TileTask>& ready);
+  void column_ended(std::int32_t column, std::vector<TileTask>& ready);
 
   TileShape shape_;
   std::vector<std::int8_t> mine_;
@@ -131,7 +138,9 @@ class TileGraph {
   std::vector<std::int32_t> slices_left_;  // of each block column
   std::vector<std::int32_t> unsolved_;     // groups of each panel
   std::vector<std::int8_t> slice_done_, factored_;
+  std::vector<std::int32_t> open_tiles_;  // of each block column: that will change
   std::int32_t slices_begun_ = 0, slices_done_ = 0;  // the latter: in a row
+  std::int32_t columns_done_ = 0;                    // likewise
   bool finished_ = false;                            // the tail
   std::int64_t total_ = 0, ended_ = 0;
 };

@@ -96,6 +96,21 @@ TYPED_TEST(TileProduct, UpdatesAsTheDenseTilesDo) {
   }
 }
 
+TYPED_TEST(TileProduct, ExpandsSomeColumns) {
+  using T = TypeParam;
+  const double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-12;
+  for (int instance = 0; instance < 100; ++instance) {
+    const std::int32_t m = this->draw(1, 30), k = this->draw(1, 30);
+    const Made<T> a(this->random, m, k, this->draw(1, std::min(m, k)));
+    const std::int32_t first = this->draw(0, k - 1), n = this->draw(1, k - first);
+    std::vector<T> c(std::size_t(m) * n, T(7));
+    expand_tile(m, n, a.tile, first, c.data());
+    for (std::int32_t j = 0; j < n; ++j)
+      for (std::int32_t i = 0; i < m; ++i)
+        ASSERT_NEAR(c[i + std::size_t(j) * m], a(i, first + j), tolerance);
+  }
+}
+
 TYPED_TEST(TileProduct, AppliesATileAndItsTranspose) {
   using T = TypeParam;
   const double tolerance = sizeof(T) == 4 ? 1e-3 : 1e-12;

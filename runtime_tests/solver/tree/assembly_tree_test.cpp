@@ -1,3 +1,5 @@
+// One tree by hand, by laws and at its extremes: over 300 lines.
+
 #include "solver/tree/assembly_tree.h"
 
 #include <gtest/gtest.h>
@@ -195,6 +197,35 @@ TEST(AssemblyTree, DoesNotDependOnTheNumberOfWorkers) {
                 many.tasks.execution_size(task_id(i)));
     }
   }
+}
+
+// A front of 200 pivots and 400 rows, one of 130 pivots and 20 of these rows, and their
+// parent: the contribution block of the first alone is worth it.
+TEST(AssemblyTree, CompressesContributionBlocksOfALargePart) {
+  Symbolic symbolic;
+  symbolic.size = 730;
+  symbolic.first_column = {0, 200, 330, 730};
+  symbolic.row_start = {0, 400, 420, 420};
+  symbolic.rows.resize(420);
+  std::iota(symbolic.rows.begin(), symbolic.rows.begin() + 400, 330);
+  std::iota(symbolic.rows.begin() + 400, symbolic.rows.end(), 330);
+  symbolic.parent = {2, 2, -1};
+  AssemblyOptions options = kNodePerFront;
+  options.tiled_order = 1;
+  for (const AssemblyTree::Node& node : build_assembly_tree(symbolic, options).nodes)
+    EXPECT_FALSE(node.low_rank || node.low_rank_contribution);
+  options.low_rank = true;
+  const AssemblyTree tree = build_assembly_tree(symbolic, options);
+  ASSERT_EQ(tree.nodes.size(), 3u);
+  for (const AssemblyTree::Node& node : tree.nodes) EXPECT_TRUE(node.low_rank);
+  EXPECT_TRUE(tree.nodes[0].low_rank_contribution);
+  EXPECT_FALSE(tree.nodes[1].low_rank_contribution);
+  EXPECT_FALSE(tree.nodes[2].low_rank_contribution);
+  // Of 200 columns that are read the first block column is free, the second has moved.
+  const Trapezoid block = tree.contribution(symbolic, 0);
+  EXPECT_EQ(tree.nodes[0].read_before(block, 200), block.offset(1));
+  EXPECT_EQ(tree.nodes[0].read_before(block, 400), block.entries());
+  EXPECT_EQ(tree.nodes[1].read_before(block, 200), block.entries_before(200));
 }
 
 TEST(AssemblyTree, LargeFrontsKeepManyWorkersBusy) {

@@ -114,6 +114,27 @@ std::vector<std::int32_t> subset(std::mt19937& random, std::int32_t first,
   return result;
 }
 
+void add_in_two_parts(const FrontStorage<double>& source,
+                      std::span<const std::int32_t> indices, std::int32_t cut,
+                      const FrontStorage<double>& parent) {
+  const Trapezoid& layout = source.contribution_layout;
+  extend_add(layout, source.contribution[0], 0, indices, cut, layout.rows(), parent, 0);
+  extend_add(layout, source.contribution[0], 0, indices, 0, cut, parent, 0);
+}
+
+void add_by_tiles(const FrontStorage<double>& source,
+                  std::span<const std::int32_t> indices,
+                  const FrontStorage<double>& parent) {
+  const Trapezoid& layout = source.contribution_layout;
+  const auto part = [&](std::int32_t block) {
+    return indices.subspan(layout.first(block), layout.width(block));
+  };
+  for (std::int32_t k = 0; k < layout.blocks(); ++k)
+    for (std::int32_t i = k; i < layout.blocks(); ++i)
+      extend_add_tile(source.column(0, layout.first(k)) + layout.first(i),
+                      layout.leading(k), part(i), part(k), parent);
+}
+
 TEST(ExtendAdd, MatchesDenseAdditionThroughAMap) {
   std::mt19937 random(3);
   for (int instance = 0; instance < 3000; ++instance) {
@@ -153,13 +174,11 @@ TEST(ExtendAdd, MatchesDenseAdditionThroughAMap) {
       for (std::int32_t i = j; i < child_order; ++i)
         expected(indices[i], indices[j]) += block.storage().column(0, j)[i] =
             draw(random, 0, 99);
-    // In two parts, as tiles do.
-    const std::int32_t cut = draw(random, 0, child_order);
-    const FrontStorage<double>& source = block.storage();
-    extend_add(source.contribution_layout, source.contribution[0], 0, indices, cut,
-               child_order, parent.storage(), 0);
-    extend_add(source.contribution_layout, source.contribution[0], 0, indices, 0, cut,
-               parent.storage(), 0);
+    if (instance % 3 == 0)
+      add_by_tiles(block.storage(), indices, parent.storage());
+    else
+      add_in_two_parts(block.storage(), indices, draw(random, 0, child_order),
+                       parent.storage());
     std::int64_t nonzeros = 0;
     for (std::int32_t j = 0; j < order; ++j)
       for (std::int32_t i = j; i < order; ++i) {

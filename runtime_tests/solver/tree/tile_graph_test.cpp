@@ -1,3 +1,5 @@
+// Graphs by hand and at random, of one process and of several: over 300 lines.
+
 #include "solver/tree/tile_graph.h"
 
 #include <gtest/gtest.h>
@@ -26,8 +28,8 @@ std::string text(const TileShape& shape) {
   std::ostringstream out;
   out << "panels " << shape.panels << " blocks " << shape.blocks << " group "
       << shape.group << " batch " << shape.batch << " slices " << shape.slices
-      << " window " << shape.window << (shape.tested ? " tested" : "")
-      << (shape.has_tail ? " tail" : "");
+      << " window " << shape.window << " ahead " << shape.ahead
+      << (shape.tested ? " tested" : "") << (shape.has_tail ? " tail" : "");
   return out.str();
 }
 
@@ -43,7 +45,8 @@ TileShape random_shape(std::mt19937& random) {
   shape.window = draw(1, 6);
   shape.tested = draw(0, 1) == 0;
   shape.has_tail = shape.tested && draw(0, 1) == 0;
-  if (shape.group == 1 && !shape.tested) shape.batch = draw(1, 4);
+  if (shape.group == 1 && !shape.has_tail) shape.batch = draw(1, 4);
+  shape.ahead = draw(0, 3);
   return shape;
 }
 
@@ -207,6 +210,33 @@ TEST(TileGraph, MakesATaskReadyWhenWhatItWaitsForHasEnded) {
       }
     }
   }
+}
+
+// With one block column ahead the second is assembled when the first is final, and the
+// third, of the contribution block, when the second has been updated.
+TEST(TileGraph, AssemblesNoFurtherAheadThanItSays) {
+  const TileShape shape{.panels = 1, .blocks = 3, .window = 2, .ahead = 1};
+  TileGraph graph(shape);
+  std::vector<TileTask> ready;
+  const auto after = [&](const TileTask& task) {
+    ready.clear();
+    graph.end(task, ready);
+    return ready;
+  };
+  using Tasks = std::vector<TileTask>;
+  graph.start(ready);
+  EXPECT_EQ(ready, (Tasks{{Kind::kAssemble, 0, 0, 0}}));
+  EXPECT_EQ(after({Kind::kAssemble, 0, 0, 0}), (Tasks{{Kind::kFactor, 0, 0, 0}}));
+  after({Kind::kFactor, 0, 0, 0});
+  EXPECT_EQ(after({Kind::kSolve, 0, 1, 0}), Tasks{});
+  EXPECT_EQ(after({Kind::kSolve, 0, 2, 0}), (Tasks{{Kind::kAssemble, 1, 0, 1}}));
+  EXPECT_EQ(after({Kind::kAssemble, 1, 0, 1}),
+            (Tasks{{Kind::kUpdate, 1, 1, 0}, {Kind::kUpdate, 1, 2, 0}}));
+  EXPECT_EQ(after({Kind::kUpdate, 1, 2, 0}), Tasks{});
+  EXPECT_EQ(after({Kind::kUpdate, 1, 1, 0}), (Tasks{{Kind::kAssemble, 2, 0, 2}}));
+  EXPECT_EQ(after({Kind::kAssemble, 2, 0, 2}), (Tasks{{Kind::kUpdate, 2, 2, 0}}));
+  EXPECT_EQ(after({Kind::kUpdate, 2, 2, 0}), Tasks{});
+  EXPECT_TRUE(graph.done());
 }
 
 // Of a tested panel nothing is used before all of it is solved for.
