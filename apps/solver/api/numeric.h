@@ -56,7 +56,8 @@ class Numeric {
   /// Work space of solve_alone(), in numbers; 0: there is no such way with this factor.
   [[nodiscard]] virtual std::int64_t alone_entries(const Symbolic& symbolic,
                                                    const AssemblyTree& tree) const = 0;
-  /// x := A^-1 x of one vector, as solve(), by the calling thread and without open_solve().
+  /// x := A^-1 x of one vector, as solve(), by the calling thread and without
+  /// open_solve().
   virtual void solve_alone(const Symbolic& symbolic, const AssemblyTree& tree,
                            std::span<double> x, std::span<double> work) const = 0;
 

@@ -265,7 +265,7 @@ class TypedNumeric : public Numeric {
   Factor<T> factor_;
   std::optional<RepeatedCholesky> repeated_;  // that the factor is of, where it may be
   std::optional<FactorView<T>> view_;         // while solves are open
-  bool here_ = false;                      // in the calling thread
+  bool here_ = false;                         // in the calling thread
   std::optional<BlockSubstitution<T>> blocks_;
   std::optional<TreeSolve<T>> solve_;
   SolveVectors<T> vectors_;

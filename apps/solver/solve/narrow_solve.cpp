@@ -20,6 +20,30 @@ void FrontSolve<T>::divide_alone(std::int32_t front, const T* storage,
 }
 
 template <class T>
+void FrontSolve<T>::forward_few(std::int32_t front, const T* storage, const Vectors<T>& b,
+                                const AncestorRows<T>& ancestors) const {
+  const kernels::FewPivots<T> few = few_pivots(front, storage);
+  const std::int32_t column = view_.symbolic.first_column[front];
+  for (std::int32_t v = 0; v < b.count; ++v) {
+    T* const inside = b.data + v * b.stride;
+    T* const outside = ancestors.out.data + v * ancestors.out.stride;
+    kernels::forward_few<T>(few, inside + column, inside,
+                            {ancestors.limit, outside, ancestors.place});
+  }
+}
+
+template <class T>
+void FrontSolve<T>::backward_few(std::int32_t front, const T* storage,
+                                 const Vectors<T>& z, const Vectors<T>& x) const {
+  const kernels::FewPivots<T> few = few_pivots(front, storage);
+  const std::int32_t column = view_.symbolic.first_column[front];
+  for (std::int32_t v = 0; v < x.count; ++v) {
+    T* const known = x.data + v * x.stride;
+    kernels::backward_few<T>(few, z.data + v * z.stride + column, known, known + column);
+  }
+}
+
+template <class T>
 auto FrontSolve<T>::narrow(std::int32_t front, std::int32_t count, const T* storage) const
     -> std::optional<Narrow> {
   const Symbolic& symbolic = view_.symbolic;
@@ -160,6 +184,10 @@ void FrontSolve<T>::backward_single(std::int32_t front, const T* storage,
 
 #define ESPALIER_INSTANTIATE(T)                                                          \
   template void FrontSolve<T>::divide_alone(std::int32_t, const T*, const Vectors<T>&,   \
+                                            const Vectors<T>&) const;                    \
+  template void FrontSolve<T>::forward_few(std::int32_t, const T*, const Vectors<T>&,    \
+                                           const AncestorRows<T>&) const;                \
+  template void FrontSolve<T>::backward_few(std::int32_t, const T*, const Vectors<T>&,   \
                                             const Vectors<T>&) const;                    \
   template std::optional<FrontSolve<T>::Narrow> FrontSolve<T>::narrow(                   \
       std::int32_t, std::int32_t, const T*) const;                                       \

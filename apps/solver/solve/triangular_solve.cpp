@@ -245,17 +245,7 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
     return;
   }
   if (is_single(front)) return forward_single(front, storage, b, ancestors);
-  if (has_few_pivots(front, b.count)) {
-    const kernels::FewPivots<T> few = few_pivots(front, storage);
-    const std::int32_t column = view_.symbolic.first_column[front];
-    for (std::int32_t v = 0; v < b.count; ++v) {
-      T* const inside = b.data + v * b.stride;
-      T* const outside = ancestors.out.data + v * ancestors.out.stride;
-      kernels::forward_few<T>(few, inside + column, inside,
-                              {ancestors.limit, outside, ancestors.place});
-    }
-    return;
-  }
+  if (has_few_pivots(front, b.count)) return forward_few(front, storage, b, ancestors);
   if (const auto few = narrow(front, b.count, storage)) {
     forward_narrow(*few, view_.symbolic.rows_of(front).data(), b, ancestors, memory);
     return;
@@ -377,16 +367,7 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
     return;
   }
   if (is_single(front)) return backward_single(front, storage, z, x);
-  if (has_few_pivots(front, x.count)) {
-    const kernels::FewPivots<T> few = few_pivots(front, storage);
-    const std::int32_t column = view_.symbolic.first_column[front];
-    for (std::int32_t v = 0; v < x.count; ++v) {
-      T* const known = x.data + v * x.stride;
-      kernels::backward_few<T>(few, z.data + v * z.stride + column, known,
-                               known + column);
-    }
-    return;
-  }
+  if (has_few_pivots(front, x.count)) return backward_few(front, storage, z, x);
   if (const auto few = narrow(front, x.count, storage)) {
     backward_narrow(*few, view_.symbolic.rows_of(front).data(), z, x, memory);
     return;

@@ -142,6 +142,10 @@ class FrontSolve {
             view_.factor.panel_data(front, storage),
             view_.symbolic.rows_of(front).data()};
   }
+  void forward_few(std::int32_t front, const T* storage, const Vectors<T>& b,
+                   const AncestorRows<T>& ancestors) const;
+  void backward_few(std::int32_t front, const T* storage, const Vectors<T>& z,
+                    const Vectors<T>& x) const;
   // A front of one pivot, without delays.
   [[nodiscard]] bool is_single(std::int32_t front) const {
     return view_.symbolic.pivots(front) == 1 && !view_.factor.front[front].delays;

@@ -1,5 +1,5 @@
-// Complex matrices that are solved in block triangular form, in every way in which real ones
-// are: over 300 lines.
+// Complex matrices that are solved in block triangular form, in every way in which real
+// ones are: over 300 lines.
 
 #include <gtest/gtest.h>
 
