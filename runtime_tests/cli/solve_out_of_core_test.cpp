@@ -64,7 +64,8 @@ TEST_P(OutOfCore, TheLeastIsLowerAndTheAnswerTheSame) {
   EXPECT_EQ(bytes(report, "bound_bytes"), bytes(report, "out_of_core_least_bytes"));
   EXPECT_LT(bytes(report, "out_of_core_least_bytes"), bytes(report, "least_bytes"));
   EXPECT_LE(bytes(report, "peak_rss_bytes"), bytes(report, "bound_bytes"));
-  EXPECT_LT(bytes(report, "peak_rss_bytes"), bytes(object(in_core), "peak_rss_bytes"));
+  // Of the fronts: the process has a runtime only out of core, with so few equations.
+  EXPECT_LT(bytes(report, "peak_bytes"), bytes(object(in_core), "peak_bytes"));
   EXPECT_EQ(report["bound_kept"], true);
   EXPECT_GT(bytes(report, "bytes_written"), 0);
   EXPECT_GE(bytes(report, "bytes_read"), bytes(report, "bytes_written"));
