@@ -5,9 +5,10 @@
 # espalier::solver and espalier::training and look for what these need (onnx, StarPU, BLAS,
 # orderings); `solver_c` gives espalier::solver_c, the solver as a shared library by its C
 # interface, which needs nothing, and `solver_cxx` the same library by its C++ interface.
-# Headers of the solver are those below espalier/solver/ and espalier_solver.h; all others
-# are behind the interface and are not installed. Every installed path is relative to the prefix, so that an installed tree can
-# be moved. runtime_tests/install holds all of it.
+# Headers of the planner are those of public_headers.txt and what they include, headers of
+# the solver those below espalier/solver/ and espalier_solver.h; all others are behind the
+# interface and are not installed. Every installed path is relative to the prefix, so that
+# an installed tree can be moved. runtime_tests/install holds all of it.
 
 include(CMakePackageConfigHelpers)
 
@@ -40,8 +41,11 @@ endfunction()
 
 # The planner.
 espalier_install(planner espalier_planner)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/plugin/espalier
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(CODE "
+  set(ROOTS \"${PROJECT_SOURCE_DIR}/cmake/public_headers.txt\")
+  set(SOURCE \"${PROJECT_SOURCE_DIR}/plugin\")
+  set(DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")")
+install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/install_public_headers.cmake)
 set(ESPALIER_PLANNER_REQUIRES fmt)
 if(ESPALIER_WITH_HWLOC)
   list(APPEND ESPALIER_PLANNER_REQUIRES hwloc)

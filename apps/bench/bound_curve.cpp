@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench_program.h"
 #include "solver_picture.h"
 #include "solver_runs.h"
 
@@ -168,18 +169,10 @@ int main(int argc, char** argv) {
       ->required()
       ->check(CLI::ExistingDirectory);
   app.add_option("--points", options.points, "Bounds")->check(CLI::Range(2, 99));
-  app.add_option("--repeat", options.repeat, "Runs of each")->check(CLI::Range(1, 99));
-  app.add_option("--workers", options.system.workers, "Workers or BLAS threads")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--timeout", options.timeout, "Seconds of one run")
-      ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--json", options.json_file, "Also write every run to this file");
+  add_repeat(app, options.repeat);
+  add_workers(app, options.system.workers);
+  add_timeout(app, options.timeout);
+  add_json(app, options.json_file);
   app.add_option("--picture", options.picture, "Draw it: *.svg or *.png");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return measure_curve(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bound_curve: {}\n", error.what());
-    return 3;
-  }
+  return parse_and_run(app, argc, argv, [&] { return measure_curve(options); });
 }

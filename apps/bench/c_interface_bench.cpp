@@ -16,13 +16,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 
+#include "bench_program.h"
 #include "espalier/machine/blas_kernel.h"
 #include "espalier/model/processor_time.h"
 #include "peer_run.h"
@@ -168,8 +168,7 @@ int main(int argc, char** argv) {
   app.add_option("--kind", kinds, "Kinds")
       ->check(CLI::IsMember({"spd", "symmetric", "general"}));
   app.add_option("--seconds", seconds, "For each system")->check(CLI::Range(0.0, 1e3));
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return parse_and_run(app, argc, argv, [&] {
     set_blas_threads(1);
     fmt::print(
         "Kernels of OpenBLAS: {}; microseconds\n\n{:<9} {:>6} {:<8} {:>10} {:>10} "
@@ -180,8 +179,5 @@ int main(int argc, char** argv) {
       for (const std::int32_t order : orders) same &= compare(kind, order, seconds);
     if (!same) fmt::print("solutions are not the same\n");
     return same ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "c_interface_bench: {}\n", error.what());
-    return 3;
-  }
+  });
 }

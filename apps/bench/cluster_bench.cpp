@@ -16,10 +16,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <exception>
 #include <string>
 #include <vector>
 
+#include "bench_program.h"
 #include "cluster_sweep.h"
 #include "cluster_table.h"
 #include "solver_inputs.h"
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("The solver on several processes beside MUMPS");
   app.add_flag("--sweep", options.sweep, "Time nothing; say whether each run is right");
-  app.add_option("--repeat", options.repeat, "Runs of each")->check(CLI::Range(1, 99));
+  add_repeat(app, options.repeat);
   add_list(app, "--processes", options.processes, "Processes (1,2,4; a sweep: 1,2,3,4)")
       ->check(CLI::Range(1, 1024));
   add_list(app, "--workers", options.workers, "Workers of a process, in a sweep (1,2)")
@@ -116,20 +116,15 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"auto", "spd", "symmetric", "general"}));
   add_list(app, "--peer-processes", options.peer_processes, "Processes of MUMPS (1,2)")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--timeout", options.timeout, "Seconds of a run (600; a sweep: 100)")
-      ->check(CLI::Range(1, 1'000'000));
+  add_timeout(app, options.timeout, "Seconds of a run (600; a sweep: 100)");
   app.add_option("--program", options.program, "espalier (beside this program)")
       ->check(CLI::ExistingFile);
-  app.add_option("--json", options.json_file, "Also write every run to this file");
+  add_json(app, options.json_file);
   app.add_option("--markdown", options.markdown_file,
                  "Also write the table to this file");
   app.add_option("INPUT", options.inputs, "Matrix, grid:NXxNYxNZ or folder");
-  CLI11_PARSE(app, argc, argv);
-  set_defaults(options);
-  try {
+  return parse_and_run(app, argc, argv, [&] {
+    set_defaults(options);
     return options.sweep ? sweep(options) : compare(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "cluster_bench: {}\n", error.what());
-    return 3;
-  }
+  });
 }

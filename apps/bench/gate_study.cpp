@@ -13,7 +13,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <exception>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench_program.h"
 #include "espalier/parallel/bounds.h"
 #include "espalier/parallel/compare_strategies.h"
 #include "tree_generators.h"
@@ -208,12 +208,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1.0, 1e6));
   app.add_option("--markdown", options.markdown, "Also write the tables here");
   app.add_option("--json", options.json, "Also write all figures here");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return parse_and_run(app, argc, argv, [&] {
     run(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "gate_study: {}\n", error.what());
-    return 3;
-  }
-  return 0;
+    return 0;
+  });
 }

@@ -20,11 +20,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <exception>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "bench_program.h"
 #include "patterns.h"
 #include "solver_inputs.h"
 #include "solver_runs.h"
@@ -136,20 +136,12 @@ int compare(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Patterns of sparse matrices: the library beside its peers");
-  app.add_option("--repeat", options.repeat, "Runs of each")->check(CLI::Range(1, 99));
-  app.add_option("--workers", options.workers, "Workers or BLAS threads")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--timeout", options.timeout, "Seconds of one run")
-      ->check(CLI::Range(1, 1'000'000));
+  add_repeat(app, options.repeat);
+  add_workers(app, options.workers);
+  add_timeout(app, options.timeout);
   app.add_option("--memory", options.memory_gib, "GiB of address space of one run")
       ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--json", options.json_file, "Also write every run to this file");
+  add_json(app, options.json_file);
   app.add_option("NAME", options.names, "Patterns; none: all");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return compare(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "pattern_bench: {}\n", error.what());
-    return 3;
-  }
+  return parse_and_run(app, argc, argv, [&] { return compare(options); });
 }

@@ -51,21 +51,9 @@ TaskGraph ladder_shape(std::size_t operators) {
   return std::move(builder).build();
 }
 
-// Layers whose operators read two results of the layer before.
 TaskGraph layers(std::size_t operators, std::size_t width) {
   std::mt19937 random(2);
-  std::uniform_int_distribution<Bytes> size(1, 1000);
-  std::uniform_int_distribution<std::size_t> pick(0, width - 1);
-  TaskGraphBuilder builder;
-  for (std::size_t i = 0; i < operators; ++i) {
-    const TaskId task = builder.add_task("", size(random));
-    builder.writes(task, builder.add_datum("", size(random)));
-    if (i < width) continue;
-    const std::size_t before = (i / width - 1) * width;
-    builder.reads(task, datum_id(before + pick(random)));
-    builder.reads(task, datum_id(before + pick(random)));
-  }
-  return std::move(builder).build();
+  return support::layered_graph(random, operators, width, 1000);
 }
 
 // Each result is read by the operators below it and is kept now and then.

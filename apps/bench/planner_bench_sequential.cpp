@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench_on_shapes.h"
 #include "espalier/io/tree_io.h"
 #include "espalier/model/task_tree.h"
 #include "espalier/sequential/tree/best_postorder.h"
@@ -51,25 +52,12 @@ void bench_read_tree(benchmark::State& state, const Shape& shape) {
 }
 
 // Runs before main(): every algorithm on every shape.
-[[maybe_unused]] const bool kRegistered = [] {
-  struct Subject {
-    const char* name;
-    void (*run)(benchmark::State&, const Shape&);
-  };
-  for (const Subject& subject : {Subject{"TaskTree", bench_construction},
-                                 Subject{"best_postorder", bench_best_postorder},
-                                 Subject{"liu_traversal", bench_liu_traversal},
-                                 Subject{"read_tree", bench_read_tree}}) {
-    for (const Shape& shape : support::shapes()) {
-      benchmark::RegisterBenchmark((subject.name + ("/" + shape.name)).c_str(),
-                                   subject.run, shape)
-          ->RangeMultiplier(10)
-          ->Range(10'000, 1'000'000)
-          ->Unit(benchmark::kMillisecond);
-    }
-  }
-  return true;
-}();
+[[maybe_unused]] const bool kRegistered =
+    bench_on_shapes<Shape>({{"TaskTree", bench_construction},
+                            {"best_postorder", bench_best_postorder},
+                            {"liu_traversal", bench_liu_traversal},
+                            {"read_tree", bench_read_tree}},
+                           support::shapes());
 
 }  // namespace
 }  // namespace espalier

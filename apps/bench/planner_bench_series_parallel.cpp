@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "bench_on_shapes.h"
 #include "espalier/sequential/series_parallel/series_parallel_order.h"
 #include "espalier/sequential/series_parallel/series_parallel_traversal.h"
 #include "support/series_parallel.h"
@@ -69,24 +70,11 @@ BENCHMARK(bench_pumpkin)
     ->Unit(benchmark::kMillisecond);
 
 // Runs before main(): all on every shape.
-[[maybe_unused]] const bool kRegistered = [] {
-  struct Subject {
-    const char* name;
-    void (*run)(benchmark::State&, const ArcShape&);
-  };
-  for (const Subject& subject : {Subject{"two_terminal_decomposition", bench_recognition},
-                                 Subject{"series_parallel_traversal", bench_traversal},
-                                 Subject{"series_parallel_order", bench_order}}) {
-    for (const ArcShape& shape : support::kArcShapes) {
-      benchmark::RegisterBenchmark((std::string(subject.name) + "/" + shape.name).c_str(),
-                                   subject.run, shape)
-          ->RangeMultiplier(10)
-          ->Range(10'000, 1'000'000)
-          ->Unit(benchmark::kMillisecond);
-    }
-  }
-  return true;
-}();
+[[maybe_unused]] const bool kRegistered =
+    bench_on_shapes<ArcShape>({{"two_terminal_decomposition", bench_recognition},
+                               {"series_parallel_traversal", bench_traversal},
+                               {"series_parallel_order", bench_order}},
+                              support::kArcShapes);
 
 }  // namespace
 }  // namespace espalier

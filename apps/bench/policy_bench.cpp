@@ -21,10 +21,12 @@
 #include <utility>
 #include <vector>
 
+#include "bench_program.h"
 #include "run_json.h"
 
 namespace {
 
+using namespace espalier::bench;
 using nlohmann::json;
 
 struct Options {
@@ -195,23 +197,19 @@ void bench(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("What the policy costs beside StarPU's own");
-  try {
-    options.library = (here() / "libespalier.so").string();
-    app.add_option("--tasks", options.tasks, "Tasks of a run")
-        ->check(CLI::Range(1000, 10'000'000));
-    app.add_option("--memory-tasks", options.memory_tasks, "Tasks when counting bytes")
-        ->check(CLI::Range(1000, 10'000'000));
-    app.add_option("--workers", options.workers, "CPU workers")
-        ->check(CLI::Range(1, 1024));
-    app.add_option("--repeat", options.repeat, "Runs of each")->check(CLI::Range(1, 999));
-    app.add_option("--bound", options.bound, "ESPALIER_MEMORY of the bounded runs");
-    app.add_option("--library", options.library, "The policy");
-    app.add_flag("--no-memory", options.no_memory, "Times only");
-    app.add_option("--json", options.json_file, "Also write every run to this file");
-    CLI11_PARSE(app, argc, argv);
+  options.library = (here() / "libespalier.so").string();
+  app.add_option("--tasks", options.tasks, "Tasks of a run")
+      ->check(CLI::Range(1000, 10'000'000));
+  app.add_option("--memory-tasks", options.memory_tasks, "Tasks when counting bytes")
+      ->check(CLI::Range(1000, 10'000'000));
+  add_workers(app, options.workers, "CPU workers");
+  app.add_option("--repeat", options.repeat, "Runs of each")->check(CLI::Range(1, 999));
+  app.add_option("--bound", options.bound, "ESPALIER_MEMORY of the bounded runs");
+  app.add_option("--library", options.library, "The policy");
+  app.add_flag("--no-memory", options.no_memory, "Times only");
+  add_json(app, options.json_file);
+  return parse_and_run(app, argc, argv, [&] {
     bench(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "policy_bench: {}\n", error.what());
-    return 3;
-  }
+    return 0;
+  });
 }

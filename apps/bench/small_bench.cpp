@@ -18,9 +18,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <exception>
 #include <limits>
 
+#include "bench_program.h"
 #include "espalier/machine/blas_kernel.h"
 #include "espalier/model/processor_time.h"
 #include "peer_run.h"
@@ -139,12 +139,8 @@ int main(int argc, char** argv) {
   app.add_flag("--no-residual", options.no_residual,
                "Ours: neither error nor refinement");
   app.add_flag("--alone", options.alone, "Ours without its peers, for a profiler");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return parse_and_run(app, argc, argv, [&] {
     set_blas_threads(1);
     return compare(options) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "small_bench: {}\n", error.what());
-    return 3;
-  }
+  });
 }

@@ -15,10 +15,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <string>
 #include <vector>
 
+#include "bench_program.h"
 #include "solver_inputs.h"
 #include "solver_picture.h"
 #include "solver_runs.h"
@@ -105,11 +105,9 @@ int compare(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("The solver beside CHOLMOD, MUMPS and UMFPACK");
-  app.add_option("--repeat", options.repeat, "Runs of each")->check(CLI::Range(1, 99));
-  app.add_option("--workers", options.workers, "Workers, BLAS threads or processes")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--timeout", options.timeout, "Seconds of one run")
-      ->check(CLI::Range(1, 1'000'000));
+  add_repeat(app, options.repeat);
+  add_workers(app, options.workers, "Workers, BLAS threads or processes");
+  add_timeout(app, options.timeout);
   app.add_option("--kinds", options.kinds, "Kinds to factor as; auto: the most special")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -118,18 +116,12 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember(all_peers()));
-  app.add_option("--json", options.json_file, "Also write every run to this file");
+  add_json(app, options.json_file);
   app.add_option("--picture", options.picture, "Draw the ratios: *.svg or *.png");
   app.add_option("--markdown", options.markdown_file,
                  "Also write the table to this file");
   app.add_option("INPUT", options.inputs, "Matrix, grid:NXxNYxNZ or folder")
       ->default_val(
           std::vector<std::string>{"grid:40x40x40", "grid:60x60x60", "grid:1000x1000x1"});
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return compare(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "solver_bench: {}\n", error.what());
-    return 3;
-  }
+  return parse_and_run(app, argc, argv, [&] { return compare(options); });
 }

@@ -178,9 +178,8 @@ Ending run_adjoint(const AdjointOptions& options, MakeModel make,
   return report_run(options, job, run);
 }
 
-Command add_adjoint(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "adjoint", "Gradient of a time-stepping model inside a memory bound");
+Command add_adjoint(CLI::App* app) {
+  app->description("Gradient of a time-stepping model inside a memory bound");
   app->require_subcommand(1);
   const auto water = std::make_shared<AdjointOptions>();
   CLI::App* water_app = app->add_subcommand(

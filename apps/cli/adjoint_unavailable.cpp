@@ -1,17 +1,9 @@
-#include <CLI/CLI.hpp>
 // Stands in for adjoint.cpp where the program is built without StarPU.
 
 #include "cli/command.h"
-#include "espalier/model/error.h"
 
 namespace espalier::cli {
 
-Command add_adjoint(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("adjoint", "Not in this build: it needs StarPU");
-  app->allow_extras();
-  return {app, []() -> ExitStatus {
-            throw InvalidInput("adjoint: this program was built without StarPU");
-          }};
-}
+Command add_adjoint(CLI::App* app) { return unavailable(app, "StarPU"); }
 
 }  // namespace espalier::cli

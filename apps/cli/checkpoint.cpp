@@ -163,10 +163,9 @@ Ending run_checkpoint(const CheckpointRequest& request) {
 
 }  // namespace
 
-Command add_checkpoint(CLI::App& program) {
+Command add_checkpoint(CLI::App* app) {
   auto request = std::make_shared<CheckpointRequest>();
-  CLI::App* app = program.add_subcommand(
-      "checkpoint", "Plan which states of a chain to store so that it can be reversed");
+  app->description("Plan which states of a chain to store so that it can be reversed");
   add_checkpoint_options(*app, *request);
   return {app, [request] { return run_checkpoint(*request); }, false,
           [request] { check(*request); }};

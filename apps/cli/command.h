@@ -56,16 +56,21 @@ struct Failure {
 /// What the process says that ends the job of all by it.
 [[nodiscard]] std::string last_words(const Failure& failure, const Suggest& suggest);
 
-// One per file of the same name. Options live as long as the returned `run`.
-[[nodiscard]] Command add_solve(CLI::App& program);
-[[nodiscard]] Command add_plan(CLI::App& program);
-[[nodiscard]] Command add_order(CLI::App& program);
-[[nodiscard]] Command add_layout(CLI::App& program);
-[[nodiscard]] Command add_shard(CLI::App& program);
-[[nodiscard]] Command add_checkpoint(CLI::App& program);
-[[nodiscard]] Command add_adjoint(CLI::App& program);
-[[nodiscard]] Command add_train_plan(CLI::App& program);
-[[nodiscard]] Command add_train(CLI::App& program);
-[[nodiscard]] Command add_info(CLI::App& program);
+/// A subcommand that is not in this build, which was made without `needs`: it takes
+/// everything and throws InvalidInput.
+[[nodiscard]] Command unavailable(CLI::App* app, const std::string& needs);
+
+// One per file of the same name: gives the subcommand, whose name main() knows, its words
+// and its options, which live as long as the returned `run`.
+[[nodiscard]] Command add_solve(CLI::App* app);
+[[nodiscard]] Command add_plan(CLI::App* app);
+[[nodiscard]] Command add_order(CLI::App* app);
+[[nodiscard]] Command add_layout(CLI::App* app);
+[[nodiscard]] Command add_shard(CLI::App* app);
+[[nodiscard]] Command add_checkpoint(CLI::App* app);
+[[nodiscard]] Command add_adjoint(CLI::App* app);
+[[nodiscard]] Command add_train_plan(CLI::App* app);
+[[nodiscard]] Command add_train(CLI::App* app);
+[[nodiscard]] Command add_info(CLI::App* app);
 
 }  // namespace espalier::cli

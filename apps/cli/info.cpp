@@ -133,10 +133,9 @@ ExitStatus run_info(bool json) {
 
 }  // namespace
 
-Command add_info(CLI::App& program) {
+Command add_info(CLI::App* app) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* app = program.add_subcommand(
-      "info", "The machine, the StarPU found, how to load Espalier");
+  app->description("The machine, the StarPU found, how to load Espalier");
   add_json(*app, *json);
   return {app, [json] { return run_info(*json); }, true};
 }

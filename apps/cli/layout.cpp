@@ -149,10 +149,9 @@ void add_limits(CLI::App& app, LayoutCommand& command) {
 
 }  // namespace
 
-Command add_layout(CLI::App& program) {
+Command add_layout(CLI::App* app) {
   auto command = std::make_shared<LayoutCommand>();
-  CLI::App* app = program.add_subcommand(
-      "layout", "Offsets of buffers with lifetimes, in the least memory");
+  app->description("Offsets of buffers with lifetimes, in the least memory");
   app->add_option("BUFFERS", command->file,
                   "Buffers, a CSV file with the columns id,lower,upper,size, alive\n"
                   "during [lower, upper); plain or gzip (docs/manual/layout.md)")

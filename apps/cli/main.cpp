@@ -65,7 +65,7 @@ using Words = std::vector<std::string>;
 
 struct NamedCommand {
   std::string_view name;
-  Command (*add)(CLI::App& program);
+  Command (*add)(CLI::App* app);
 };
 
 constexpr std::array kCommands = {NamedCommand{"solve", add_solve},
@@ -99,7 +99,8 @@ struct Program {
     app.footer(
         "Exit status: 0 done, 1 the answer is no, 2 bad usage or input, 3 internal.");
     for (const NamedCommand& each : kCommands)
-      if (only.empty() || only == each.name) commands.push_back(each.add(app));
+      if (only.empty() || only == each.name)
+        commands.push_back(each.add(app.add_subcommand(std::string(each.name))));
   }
 
   /// @return the subcommand; null: none was named

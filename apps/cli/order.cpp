@@ -129,10 +129,9 @@ Ending run_order(const OrderCommand& command) {
 
 }  // namespace
 
-Command add_order(CLI::App& program) {
+Command add_order(CLI::App* app) {
   auto command = std::make_shared<OrderCommand>();
-  CLI::App* app = program.add_subcommand(
-      "order", "Order the operators of a computation graph for the least memory");
+  app->description("Order the operators of a computation graph for the least memory");
   add_graph(*app, command->source);
   from_zero(app->add_option("--timeout", command->timeout,
                             "Search no longer than this, whatever the phase; reading is\n"

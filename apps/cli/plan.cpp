@@ -296,11 +296,11 @@ void add_cluster(CLI::App& app, PlanCommand& command) {
 
 }  // namespace
 
-Command add_plan(CLI::App& program) {
+Command add_plan(CLI::App* app) {
   auto command = std::make_shared<PlanCommand>();
   command->workers = {own_cores()};
-  CLI::App* app = program.add_subcommand(
-      "plan", "Plan a task tree, or the assembly tree of a matrix, in a memory bound");
+  app->description(
+      "Plan a task tree, or the assembly tree of a matrix, in a memory bound");
   app->add_option("FILE", command->source.file,
                   "Tree (lines: id parent output_size execution_size work\n"
                   "[retained_size]), Matrix Market or Rutherford-Boeing file");

@@ -132,7 +132,7 @@ void write_solution(const std::string& path, const ShardInput& input,
   if (input.model)
     for (std::size_t i = 0; i < choice.strategies.size(); ++i)
       ways[input.model->names[i]] =
-          input.model->ways[i][static_cast<std::size_t>(choice.strategies[i])];
+          input.model->ways(i)[static_cast<std::size_t>(choice.strategies[i])];
   write_file(path, [&](std::ostream& out) {
     TextOutput text(out);
     if (input.model)
@@ -257,10 +257,9 @@ void add_limits(CLI::App& app, ShardCommand& command) {
 
 }  // namespace
 
-Command add_shard(CLI::App& program) {
+Command add_shard(CLI::App* app) {
   auto command = std::make_shared<ShardCommand>();
-  CLI::App* app = program.add_subcommand(
-      "shard", "A sharding of each operator, at least cost within a limit of memory");
+  app->description("A sharding of each operator, at least cost within a limit of memory");
   app->add_option("INSTANCE", command->file,
                   "An ONNX model (.onnx), or operators with strategies and their\n"
                   "costs, JSON of the IOPDDL contest, plain or gzip\n"

@@ -110,10 +110,9 @@ ExitStatus solve_saved(const SolveOptions& options) {
 
 }  // namespace
 
-Command add_solve(CLI::App& program) {
+Command add_solve(CLI::App* app) {
   auto options = std::make_shared<SolveOptions>();
-  CLI::App* app =
-      program.add_subcommand("solve", "Solve a sparse system inside a memory bound");
+  app->description("Solve a sparse system inside a memory bound");
   add_solve_options(*app, *options);
 #ifdef ESPALIER_WITH_MPI
   app->footer(

@@ -270,9 +270,8 @@ CLI::Option* add_options(CLI::App* app, TrainCommand* command) {
 
 }  // namespace
 
-Command add_train(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "train", "Train a network, each step run from one planned arena");
+Command add_train(CLI::App* app) {
+  app->description("Train a network, each step run from one planned arena");
   const auto command = std::make_shared<TrainCommand>();
   const CLI::Option* const threads = add_options(app, command.get());
   Command result{app,

@@ -101,15 +101,12 @@ OperatorGraph network_of(const TrainCommand& command, const SharedStep& shared) 
 std::optional<training::StageTimes> stage_times(const TrainCommand& command,
                                                 const SharedStep& shared) {
   if (command.stage_times.empty()) return std::nullopt;
-  PipelineFile file;
-  refusing(drop_option("--stage-times"),
-           [&] { file = read_pipeline_file(command.stage_times); });
-  if (std::ssize(file.stages) != shared.devices)
-    throw Refused(fmt::format("--stage-times {}: it has {} stage{}, the pipeline {}",
-                              command.stage_times, file.stages.size(),
-                              file.stages.size() == 1 ? "" : "s", shared.devices),
-                  drop_option("--stage-times"));
-  return training::StageTimes{std::move(file.stages), file.transfer};
+  return refusing(drop_option("--stage-times"), [&] {
+    PipelineFile file = read_pipeline_file(command.stage_times);
+    training::StageTimes times{std::move(file.stages), file.transfer};
+    naming<InvalidInput>(command.stage_times, [&] { check(times, shared); });
+    return times;
+  });
 }
 
 // A process of the job: its plan, and how it agrees with the others.

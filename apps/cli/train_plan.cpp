@@ -298,10 +298,9 @@ void add_question(CLI::App& app, TrainPlanRequest& request) {
 
 }  // namespace
 
-Command add_train_plan(CLI::App& program) {
+Command add_train_plan(CLI::App* app) {
   auto request = std::make_shared<TrainPlanRequest>();
-  CLI::App* app = program.add_subcommand(
-      "train-plan", "Plans of parallel training: time and memory of every process");
+  app->description("Plans of parallel training: time and memory of every process");
   app->require_subcommand(0, 1);
   add_model_options(*app, request->model);
   add_question(*app, *request);

@@ -13,6 +13,7 @@
 
 #include "espalier/model/replay_checkpoint.h"
 #include "espalier/model/validate_checkpoint.h"
+#include "support/listed_actions.h"
 
 namespace espalier {
 namespace {
@@ -183,20 +184,6 @@ TEST(Rotor, OneStageAndExtremeSizes) {
 
 // --- validators -------------------------------------------------------------------
 
-// A stream of other actions.
-class Listed final : public ActionStream {
- public:
-  explicit Listed(std::vector<Action> actions) : actions_(std::move(actions)) {}
-  std::optional<Action> next() override {
-    if (next_ == actions_.size()) return std::nullopt;
-    return actions_[next_++];
-  }
-
- private:
-  std::vector<Action> actions_;
-  std::size_t next_ = 0;
-};
-
 std::vector<Action> listed(const CheckpointSchedule& plan) {
   std::vector<Action> actions;
   const auto stream = plan.actions();
@@ -242,10 +229,12 @@ void expect_caught(const CheckpointSchedule& plan, std::mt19937& random, int& ca
   } else {
     actions[at] = spoiled(random, actions[at]);
   }
-  Listed changed(actions);
+  support::ListedActions changed(actions);
   const bool objects = !validate_checkpoint(plan, changed).empty();
   CheckpointSchedule other = plan;
-  other.actions = [&actions] { return std::make_unique<Listed>(actions); };
+  other.actions = [&actions] {
+    return std::make_unique<support::ListedActions>(actions);
+  };
   bool broken = false;
   try {
     const CheckpointReplay replay = replay_checkpoint(other);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "cli/cluster_processes.h"
 #include "cli/program.h"
 #include "cli/solving.h"
@@ -15,7 +16,6 @@
 namespace espalier::cli_test {
 namespace {
 
-using Arguments = std::vector<std::string>;
 using nlohmann::json;
 
 const Arguments kWater = {"adjoint", "shallow-water", "--grid",    "160x120", "--steps",

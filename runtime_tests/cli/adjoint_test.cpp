@@ -8,19 +8,15 @@
 #include <fstream>
 #include <string>
 
+#include "cli/arguments.h"
+#include "cli/json_answer.h"
 #include "cli/program.h"
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
 namespace {
 
-using Arguments = std::vector<std::string>;
 using nlohmann::json;
-
-Arguments with(Arguments arguments, const Arguments& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
 
 // Some megabytes of states beside the megabytes that StarPU takes.
 const Arguments kWater = {"adjoint", "shallow-water", "--grid", "160x120", "--steps",
@@ -29,9 +25,7 @@ const Arguments kIce = {"adjoint", "ice-sheet", "--grid", "16x12",
                         "--steps", "12",        "--json"};
 
 json answer(const Outcome& outcome) {
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  const json object = cli_test::object(outcome);
+  const json object = answer_of(outcome);
   EXPECT_EQ(object["executed_steps"], object["planned_steps"]);
   EXPECT_EQ(object["backward_steps"], object["steps"]);
   if (object.contains("bound_bytes")) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/interrupt_search.h"
+#include "cli/json_answer.h"
 #include "cli/program.h"
 
 namespace espalier::cli_test {
@@ -26,9 +27,7 @@ TEST(Layout, ProvesTheLeastCapacityAndWritesOffsets) {
   const TemporaryDirectory directory;
   const std::string out = directory.path() + "/offsets.csv";
   const Outcome outcome = run({"layout", file.path(), "--json", "--out", out});
-  ASSERT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  const json report = json::parse(outcome.out);
+  const json report = answer_of(outcome);
   EXPECT_EQ(report["buffers"], 10);
   EXPECT_EQ(report["load_bytes"], 9);
   EXPECT_EQ(report["capacity_bytes"], 10);

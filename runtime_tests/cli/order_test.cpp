@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/interrupt_search.h"
+#include "cli/json_answer.h"
 #include "cli/onnx_bytes.h"
 #include "cli/program.h"
 
@@ -38,9 +39,7 @@ TEST(Order, FindsTheLeastPeakOfAJsonGraph) {
   const std::string schedule = directory.path() + "/order";
   const Outcome outcome =
       run({"order", write(directory, "g.JSON", kJson), "--json", "--schedule", schedule});
-  ASSERT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  const json report = json::parse(outcome.out);
+  const json report = answer_of(outcome);
   EXPECT_EQ(report["operators"], 3);
   EXPECT_EQ(report["tensors"], 4);
   EXPECT_EQ(report["tensor_bytes"], 7);

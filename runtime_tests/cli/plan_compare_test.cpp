@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "cli/json_answer.h"
 #include "cli/program.h"
 
 namespace espalier::cli_test {
@@ -20,11 +21,7 @@ constexpr const char* kTwoLeaves =
     "3  1 1 9 5\n";
 
 json comparison(const Outcome& outcome) {
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  const json parsed = json::parse(outcome.out, nullptr, false);
-  EXPECT_TRUE(parsed.is_object()) << outcome.out;
-  return parsed.is_object() ? parsed.value("comparison", json::array()) : json::array();
+  return answer_of(outcome).value("comparison", json::array());
 }
 
 const json& run_of(const json& entry, const std::string& strategy) {

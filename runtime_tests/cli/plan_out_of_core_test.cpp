@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/json_answer.h"
 #include "cli/program.h"
 
 namespace espalier::cli_test {
@@ -21,16 +22,10 @@ constexpr const char* kTwoChains =
     "14 10 3 -3 1\n"
     "15 14 7  0 1\n";
 
-json answer(const Outcome& outcome) {
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  return json::parse(outcome.out);
-}
-
 TEST(PlanOutOfCore, AnswersAHandCheckedExample) {
   const TemporaryFile tree(kTwoChains), schedule("");
-  const json plan = answer(run({"plan", tree.path(), "--out-of-core", "--memory", "7B",
-                                "--schedule", schedule.path(), "--json"}));
+  const json plan = answer_of(run({"plan", tree.path(), "--out-of-core", "--memory", "7B",
+                                   "--schedule", schedule.path(), "--json"}));
   EXPECT_EQ(plan["least_bytes"], 7);
   EXPECT_EQ(plan["least_in_core_bytes"], 8);
   EXPECT_EQ(plan["postorder_min_io_written_bytes"], 2);
@@ -49,10 +44,10 @@ TEST(PlanOutOfCore, AnswersAHandCheckedExample) {
 
 TEST(PlanOutOfCore, TakesTheLargestTaskAsTheLeast) {
   const TemporaryFile tree(kTwoChains);
-  EXPECT_EQ(answer(run({"plan", tree.path(), "--out-of-core", "--json"}))["bound_bytes"],
-            7);
+  EXPECT_EQ(
+      answer_of(run({"plan", tree.path(), "--out-of-core", "--json"}))["bound_bytes"], 7);
   const json all =
-      answer(run({"plan", tree.path(), "--out-of-core", "--memory", "x1", "--json"}));
+      answer_of(run({"plan", tree.path(), "--out-of-core", "--memory", "x1", "--json"}));
   EXPECT_EQ(all["bound_bytes"], 8);
   EXPECT_EQ(all["written_bytes"], 0);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/json_answer.h"
 #include "cli/program.h"
 
 namespace espalier::cli_test {
@@ -19,16 +20,10 @@ constexpr const char* kTwoLeaves =
     "2  1 4194304 0 1e6\n"
     "3  1 4194304 0 1e6\n";
 
-json answer(const Outcome& outcome) {
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  return json::parse(outcome.out, nullptr, false);
-}
-
 TEST(PlanProcesses, SaysWhatEachProcessNeeds) {
   const TemporaryFile tree(kTwoLeaves);
-  const json plan = answer(run({"plan", tree.path(), "--processes", "2", "--workers", "1",
-                                "--memory-per-process", "none", "--json"}));
+  const json plan = answer_of(run({"plan", tree.path(), "--processes", "2", "--workers",
+                                   "1", "--memory-per-process", "none", "--json"}));
   EXPECT_EQ(plan["feasible"], true);
   EXPECT_EQ(plan["processes"], 2);
   EXPECT_EQ(plan["workers"], 1);
@@ -63,10 +58,10 @@ TEST(PlanProcesses, FitsInItsOwnLeastAndNotInLess) {
     arguments.insert(arguments.end(), {memory, "--json"});
     return run(arguments);
   };
-  const json plan = answer(with("min"));
+  const json plan = answer_of(with("min"));
   const auto least = plan["least_bytes"].get<std::int64_t>();
   EXPECT_EQ(plan["bound_bytes"], least);
-  EXPECT_EQ(answer(with(std::to_string(least)))["bound_bytes"], least);
+  EXPECT_EQ(answer_of(with(std::to_string(least)))["bound_bytes"], least);
   const Outcome less = with(std::to_string(least - 1));
   EXPECT_EQ(less.status, 1);
   const json refused = json::parse(less.out, nullptr, false);
@@ -77,7 +72,7 @@ TEST(PlanProcesses, FitsInItsOwnLeastAndNotInLess) {
 
 TEST(PlanProcesses, PrintsTheMemoryScalabilityOfAGrid) {
   const json table =
-      answer(run({"plan", "--grid", "12x12x12", "--processes", "1,2,4", "--json"}));
+      answer_of(run({"plan", "--grid", "12x12x12", "--processes", "1,2,4", "--json"}));
   const json rows = table["memory_scalability"];
   ASSERT_EQ(rows.size(), 3);
   EXPECT_EQ(rows[0]["least_ratio"], 1.0);
@@ -94,8 +89,8 @@ TEST(PlanProcesses, PrintsTheMemoryScalabilityOfAGrid) {
 TEST(PlanProcesses, WritesGroupsInWitnessOrder) {
   const TemporaryFile tree(kTwoLeaves);
   const TemporaryFile schedule("");
-  (void)answer(run({"plan", tree.path(), "--processes", "2", "--schedule",
-                    schedule.path(), "--memory-per-process", "none", "--json"}));
+  (void)answer_of(run({"plan", tree.path(), "--processes", "2", "--schedule",
+                       schedule.path(), "--memory-per-process", "none", "--json"}));
   const std::string text = schedule.text();
   EXPECT_EQ(text.find("# id first_process processes; witness order\n"), 0) << text;
   EXPECT_NE(text.find("\n1 0 2\n"), std::string::npos) << text;

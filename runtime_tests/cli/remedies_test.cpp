@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/arguments.h"
 #include "cli/program.h"
 #include "cli/remedies.h"
 
@@ -128,6 +129,13 @@ const Refusal kOthers[] = {
 INSTANTIATE_TEST_SUITE_P(OfOthers, Remedies, testing::ValuesIn(kOthers),
                          [](const auto& each) { return each.param.name; });
 
+// A question that has an answer, and what is wrong with it.
+Arguments train_plan(const Arguments& wrong) {
+  return with({"train-plan", "--transformer", "tiny", "--processes", "2", "--batch", "4",
+               "--memory-per-process", "1GiB"},
+              wrong);
+}
+
 const Refusal kTraining[] = {
     {"nothing", {"train-plan"}},
     {"transformer_alone", {"train-plan", "--transformer", "tiny"}},
@@ -157,21 +165,11 @@ const Refusal kTraining[] = {
      {"train-plan", "--transfomer", "tiny", "--processes", "2", "--batch", "4",
       "--memory-per-process", "1GiB"}},
     {"pipeline_factor", {"train-plan", "pipeline", "--stages", "4", "--memory", "x1e30"}},
-    {"zero_stage",
-     {"train-plan", "--transformer", "tiny", "--processes", "2", "--batch", "4",
-      "--memory-per-process", "1GiB", "--zero", "4"}},
-    {"schedule",
-     {"train-plan", "--transformer", "tiny", "--processes", "2", "--batch", "4",
-      "--memory-per-process", "1GiB", "--schedule", "gpip"}},
-    {"network",
-     {"train-plan", "--transformer", "tiny", "--processes", "2", "--batch", "4",
-      "--memory-per-process", "1GiB", "--network", "fast"}},
-    {"node",
-     {"train-plan", "--transformer", "tiny", "--processes", "2", "--batch", "4",
-      "--memory-per-process", "1GiB", "--node", "8"}},
-    {"rate",
-     {"train-plan", "--transformer", "tiny", "--processes", "2", "--batch", "4",
-      "--memory-per-process", "1GiB", "--rate", "-1"}},
+    {"zero_stage", train_plan({"--zero", "4"})},
+    {"schedule", train_plan({"--schedule", "gpip"})},
+    {"network", train_plan({"--network", "fast"})},
+    {"node", train_plan({"--node", "8"})},
+    {"rate", train_plan({"--rate", "-1"})},
     {"optimiser", {"train-plan", "zero", "--transformer", "tiny", "--optimiser", "adan"}},
     {"zero_nothing", {"train-plan", "zero"}},
     {"zero_no_such_transformer", {"train-plan", "zero", "--transformer", "gpt"}},

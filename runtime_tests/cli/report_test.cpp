@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/json_answer.h"
 #include "cli/program.h"
 
 namespace espalier::cli_test {
@@ -17,13 +18,6 @@ constexpr const char* kTree =
     "10 -1 1 1 1  # root\n"
     "20 10 2 0 1\n"
     "30 10 3 4 1\n";
-
-// Fails the test unless all of standard output is one JSON object.
-json object(const Outcome& outcome) {
-  json parsed = json::parse(outcome.out, nullptr, false);
-  EXPECT_TRUE(parsed.is_object()) << outcome.out << outcome.err;
-  return parsed.is_object() ? parsed : json::object();
-}
 
 TEST(Plan, LeastBoundOfTheDrawnTreeIs7) {
   const TemporaryFile tree(kTree);

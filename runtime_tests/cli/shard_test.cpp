@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/json_answer.h"
 #include "cli/program.h"
 
 namespace espalier::cli_test {
@@ -21,9 +22,7 @@ TEST(Shard, ProvesTheLeastCostAndWritesTheChoice) {
   const TemporaryDirectory directory;
   const std::string out = directory.path() + "/choice.json";
   const Outcome outcome = run({"shard", file.path(), "--json", "--solution", out});
-  ASSERT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  const json report = json::parse(outcome.out);
+  const json report = answer_of(outcome);
   EXPECT_EQ(report["cost"], 5);
   EXPECT_EQ(report["lower_bound"], 5);
   EXPECT_EQ(report["proved"], true);

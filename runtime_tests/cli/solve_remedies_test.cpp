@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/arguments.h"
 #include "cli/remedies.h"
 
 namespace espalier::cli_test {
@@ -65,27 +66,21 @@ const Refusal kSolve[] = {
 INSTANTIATE_TEST_SUITE_P(OfSolve, SolveRemedies, testing::ValuesIn(kSolve),
                          [](const auto& each) { return each.param.name; });
 
+Arguments shallow_water(const Arguments& wrong) {
+  return with({"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9"}, wrong);
+}
+
 const Refusal kAdjoint[] = {
-    {"bound",
-     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--memory", "1MiB"},
-     1},
+    {"bound", shallow_water({"--memory", "1MiB"}), 1},
     {"steps", {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "0"}},
-    {"slots",
-     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--slots", "0"}},
-    {"disk_slots",
-     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--disk-slots",
-      "3"}},
-    {"remote_slots",
-     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--remote-slots",
-      "3"}},
-    {"bands",
-     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--bands", "-1"}},
+    {"slots", shallow_water({"--slots", "0"})},
+    {"disk_slots", shallow_water({"--disk-slots", "3"})},
+    {"remote_slots", shallow_water({"--remote-slots", "3"})},
+    {"bands", shallow_water({"--bands", "-1"})},
     {"grid", {"adjoint", "ice-sheet", "--grid", "2x2", "--steps", "3"}},
     {"misspelt_model", {"adjoint", "ice-sheat", "--steps", "3"}},
     {"no_model", {"adjoint"}},
-    {"factor_out_of_range",
-     {"adjoint", "shallow-water", "--grid", "16x16", "--steps", "9", "--memory",
-      "x1e30"}},
+    {"factor_out_of_range", shallow_water({"--memory", "x1e30"})},
 };
 INSTANTIATE_TEST_SUITE_P(OfAdjoint, SolveRemedies, testing::ValuesIn(kAdjoint),
                          [](const auto& each) { return each.param.name; });

@@ -9,12 +9,6 @@ namespace espalier::cli_test {
 
 using nlohmann::json;
 
-json object(const Outcome& outcome) {
-  json parsed = json::parse(outcome.out, nullptr, false);
-  EXPECT_TRUE(parsed.is_object()) << outcome.out << outcome.err;
-  return parsed.is_object() ? parsed : json::object();
-}
-
 Outcome solve(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "solve");
   arguments.insert(arguments.end(), {"--workers", "2", "--json"});

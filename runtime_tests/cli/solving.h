@@ -5,12 +5,10 @@
 #include <tuple>
 #include <vector>
 
+#include "cli/json_answer.h"
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-
-/// All of standard output as one JSON object; anything else fails the test.
-[[nodiscard]] nlohmann::json object(const Outcome& outcome);
 
 /// espalier solve … --workers 2 --json
 [[nodiscard]] Outcome solve(std::vector<std::string> arguments);

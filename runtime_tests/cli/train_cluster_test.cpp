@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "cli/cluster_processes.h"
 #include "cli/program.h"
 #include "cli/solving.h"
@@ -16,7 +17,6 @@
 namespace espalier::cli_test {
 namespace {
 
-using Arguments = std::vector<std::string>;
 using nlohmann::json;
 
 const Arguments kPerceptron = {

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "cli/arguments.h"
 #include "cli/program.h"
 #include "report/html.h"
 
@@ -14,7 +15,6 @@ namespace espalier::cli_test {
 namespace {
 
 using nlohmann::json;
-using Arguments = std::vector<std::string>;
 
 json answer(Arguments arguments, int status = 0) {
   arguments.insert(arguments.begin(), "train-plan");

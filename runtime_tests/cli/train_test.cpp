@@ -5,6 +5,8 @@
 #include <fstream>
 #include <string>
 
+#include "cli/arguments.h"
+#include "cli/json_answer.h"
 #include "cli/onnx_bytes.h"
 #include "cli/program.h"
 #include "cli/solving.h"
@@ -12,21 +14,13 @@
 namespace espalier::cli_test {
 namespace {
 
-using Arguments = std::vector<std::string>;
 using nlohmann::json;
-
-Arguments with(Arguments arguments, const Arguments& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
 
 const Arguments kPerceptron = {"train",   "--mlp", "64x256x128x10", "--batch", "64",
                                "--steps", "3",     "--threads",     "1",       "--json"};
 
 json answer(const Outcome& outcome) {
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  const json object = cli_test::object(outcome);
+  const json object = answer_of(outcome);
   if (object["planned"] == true) {
     EXPECT_EQ(object["arena_peak_bytes"], object["planned_bytes"]);
   }

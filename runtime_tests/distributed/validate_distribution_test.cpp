@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include "support/expect_violation.h"
 #include "support/random_tree.h"
 #include "support/tree_shapes.h"
 
@@ -45,9 +46,7 @@ TEST(ValidateDistribution, SaysWhatIsWrong) {
                        const std::function<void(Distribution&)>& spoil) {
     Distribution d = right;
     spoil(d);
-    const Violations wrong = validate(tree, d);
-    ASSERT_FALSE(wrong.empty()) << words;
-    EXPECT_NE(wrong.front().find(words), std::string::npos) << wrong.front();
+    support::expect_first_violation(validate(tree, d), words);
   };
   has("4 peaks for 5", [](auto& d) { d.processes = 5; });
   has("the peak of process 1", [](auto& d) { ++d.peak[1]; });

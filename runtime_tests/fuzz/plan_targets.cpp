@@ -62,30 +62,31 @@ void run_iopddl(std::string_view bytes) {
             "an edge has a cost for each pair");
 }
 
-std::string written(const PipelineFile& file) {
-  std::ostringstream out;
-  write_pipeline_file(out, file);
-  return out.str();
+// What is read and written is read as the same.
+void require_same_again(std::string_view bytes, const auto& read, const auto& write,
+                        const char* words) {
+  const auto written = [&](std::string_view text) {
+    std::istringstream in = stream(text);
+    std::ostringstream out;
+    write(out, read(in));
+    return out.str();
+  };
+  const std::string text = written(bytes);
+  require(written(text) == text, words);
 }
 
 void run_pipeline(std::string_view bytes) {
-  std::istringstream in = stream(bytes);
-  const std::string text = written(read_pipeline_file(in, "s"));
-  std::istringstream again = stream(text);
-  require(written(read_pipeline_file(again, "s")) == text, "stages written are read");
-}
-
-std::string written(const RunRecord& run) {
-  std::ostringstream out;
-  write_run_record(out, run);
-  return out.str();
+  require_same_again(
+      bytes, [](std::istream& in) { return read_pipeline_file(in, "s"); },
+      [](std::ostream& out, const PipelineFile& file) { write_pipeline_file(out, file); },
+      "stages written are read");
 }
 
 void run_run_record(std::string_view bytes) {
-  std::istringstream in = stream(bytes);
-  const std::string text = written(read_run_record(in, "r"));
-  std::istringstream again = stream(text);
-  require(written(read_run_record(again, "r")) == text, "a run that is written is read");
+  require_same_again(
+      bytes, [](std::istream& in) { return read_run_record(in, "r"); },
+      [](std::ostream& out, const RunRecord& run) { write_run_record(out, run); },
+      "a run that is written is read");
 }
 
 std::vector<std::string> layout_csv_seeds() {

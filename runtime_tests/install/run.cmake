@@ -43,6 +43,25 @@ if("policy" IN_LIST COMPONENTS)
   expect("espalier\n" ${WORK}/build/policy_by_pkgconfig)
 endif()
 
+# What an installed header includes is installed, and nothing that is behind the planner's.
+foreach(header IN ITEMS espalier/layout/exact_layout.h espalier/parallel/banker_rule.h
+        espalier/sequential/series_parallel/shared_fork.h espalier/report/run_sweep.h)
+  if(EXISTS ${WORK}/moved/include/${header})
+    message(FATAL_ERROR "${header} is installed")
+  endif()
+endforeach()
+file(GLOB_RECURSE headers RELATIVE ${WORK}/moved/include ${WORK}/moved/include/*.h)
+foreach(header IN LISTS headers)
+  file(STRINGS ${WORK}/moved/include/${header} includes
+       REGEX "#include [\"<]espalier/[^\">]+[\">]")
+  foreach(include IN LISTS includes)
+    string(REGEX REPLACE ".*[\"<](espalier/[^\">]+)[\">].*" "\\1" include "${include}")
+    if(NOT EXISTS ${WORK}/moved/include/${include})
+      message(FATAL_ERROR "${header} includes ${include}, which is not installed")
+    endif()
+  endforeach()
+endforeach()
+
 # Of the solver nothing but its interface can be included.
 file(GLOB_RECURSE headers RELATIVE ${WORK}/moved/include ${WORK}/moved/include/*.h)
 foreach(header IN LISTS headers)

@@ -8,6 +8,7 @@
 #include "espalier/model/error.h"
 #include "espalier/model/graph_builder.h"
 #include "support/describe_graph.h"
+#include "support/error_message.h"
 
 namespace espalier {
 namespace {
@@ -20,12 +21,7 @@ TaskGraph from_dot(const std::string& text) {
 }
 
 std::string dot_error(const std::string& text) {
-  try {
-    (void)from_dot(text);
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
+  return support::error_message<FileError>([&] { return from_dot(text); });
 }
 
 std::string to_dot(const TaskGraph& graph) {
@@ -198,12 +194,8 @@ TEST(WriteGraphDot, GivesBackWhatWasRead) {
 
 TEST(WriteGraphDot, RefusesWhatTheFormatDoesNotHave) {
   const auto refusal = [](TaskGraphBuilder&& builder) -> std::string {
-    try {
-      (void)to_dot(std::move(builder).build());
-    } catch (const InvalidInput& error) {
-      return error.what();
-    }
-    return "no error";
+    return support::error_message<InvalidInput>(
+        [&] { return to_dot(std::move(builder).build()); });
   };
   TaskGraphBuilder no_output, no_producer, bad_name;
   (void)no_output.add_task("a");

@@ -13,6 +13,7 @@
 #include "espalier/model/graph_builder.h"
 #include "espalier/model/replay_graph.h"
 #include "support/describe_graph.h"
+#include "support/error_message.h"
 #include "support/random_graphs.h"
 
 namespace espalier {
@@ -26,12 +27,7 @@ TaskGraph from_json(const std::string& text) {
 }
 
 std::string json_error(const std::string& text) {
-  try {
-    (void)from_json(text);
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
+  return support::error_message<FileError>([&] { return from_json(text); });
 }
 
 std::string to_json(const TaskGraph& graph) {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "espalier/model/error.h"
+#include "support/error_message.h"
 #include "support/random_tree.h"
 #include "support/tree_shapes.h"
 
@@ -18,12 +19,7 @@ TreeFile read(const std::string& text) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    (void)read(text);
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
+  return support::error_message<FileError>([&] { return read(text); });
 }
 
 TEST(ReadTree, ReadsLinesInAnyOrder) {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "espalier/model/error.h"
+#include "support/error_message.h"
 
 namespace espalier {
 namespace {
@@ -15,12 +16,7 @@ LayoutFile from_text(const std::string& text) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    (void)from_text(text);
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
+  return support::error_message<FileError>([&] { return from_text(text); });
 }
 
 std::string written(const LayoutFile& file, const std::vector<Bytes>& offsets) {

@@ -10,11 +10,14 @@
 #include "espalier/model/graph_builder.h"
 #include "espalier/model/replay_graph.h"
 #include "espalier/model/validate_graph.h"
+#include "support/error_message.h"
 #include "support/exact_graph.h"
 #include "support/random_graphs.h"
 
 namespace espalier {
 namespace {
+
+using support::error_message;
 
 // x (5) -> a (workspace 1) -> y (2) -> b -> z (3, kept): the example of the header.
 TaskGraphBuilder example() {
@@ -28,15 +31,6 @@ TaskGraphBuilder example() {
   builder.writes(b, z);
   builder.keep(z);
   return builder;
-}
-
-std::string error_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 TEST(TaskGraph, TellsWhatItWasBuiltFrom) {
@@ -94,20 +88,23 @@ TEST(TaskGraph, RefusesWhatIsNoGraph) {
   TaskGraphBuilder builder = example();
   const TaskId a = task_id(0), b = task_id(1), unknown = task_id(9);
   const DatumId x = datum_id(0), y = datum_id(1), nowhere = datum_id(9);
-  EXPECT_EQ(error_of([&] { builder.add_datum("x", 1); }), "two data have the name 'x'");
-  EXPECT_EQ(error_of([&] { builder.add_task("a"); }), "two operators have the name 'a'");
-  EXPECT_EQ(error_of([&] { builder.add_datum("w", -1); }),
+  EXPECT_EQ(error_message([&] { builder.add_datum("x", 1); }),
+            "two data have the name 'x'");
+  EXPECT_EQ(error_message([&] { builder.add_task("a"); }),
+            "two operators have the name 'a'");
+  EXPECT_EQ(error_message([&] { builder.add_datum("w", -1); }),
             "datum 'w': size -1 is negative");
-  EXPECT_EQ(error_of([&] { builder.add_task("", -3); }),
+  EXPECT_EQ(error_message([&] { builder.add_task("", -3); }),
             "operator 2: workspace -3 is negative");
-  EXPECT_EQ(error_of([&] { builder.add_task("c", 0, -1); }),
+  EXPECT_EQ(error_message([&] { builder.add_task("c", 0, -1); }),
             "operator 'c': work -1 is negative or not finite");
-  EXPECT_EQ(error_of([&] { builder.writes(b, y); }),
+  EXPECT_EQ(error_message([&] { builder.writes(b, y); }),
             "datum 'y' is written by operator 'a' and by operator 'b'");
-  EXPECT_EQ(error_of([&] { builder.reads(unknown, y); }),
+  EXPECT_EQ(error_message([&] { builder.reads(unknown, y); }),
             "operator 9 is not one of the 2");
-  EXPECT_EQ(error_of([&] { builder.reads(a, nowhere); }), "datum 9 is not one of the 3");
-  EXPECT_EQ(error_of([&] { builder.keep(nowhere); }), "datum 9 is not one of the 3");
+  EXPECT_EQ(error_message([&] { builder.reads(a, nowhere); }),
+            "datum 9 is not one of the 3");
+  EXPECT_EQ(error_message([&] { builder.keep(nowhere); }), "datum 9 is not one of the 3");
   EXPECT_EQ(builder.find_datum("w"), std::nullopt);
   const TaskGraph graph = std::move(builder).build();  // as if nothing had been tried
   EXPECT_EQ(graph.size(), 2U);
@@ -120,7 +117,7 @@ TEST(TaskGraph, NamesAnOperatorOnACycle) {
   builder.reads(task_id(0), datum_id(2));
   const TaskId behind = builder.add_task("behind");
   builder.reads(behind, datum_id(2));
-  const std::string message = error_of([&] { (void)std::move(builder).build(); });
+  const std::string message = error_message([&] { (void)std::move(builder).build(); });
   EXPECT_TRUE(message == "operator 'a' waits for its own output: the graph has a cycle" ||
               message == "operator 'b' waits for its own output: the graph has a cycle")
       << message;
@@ -132,7 +129,7 @@ TEST(TaskGraph, RefusesAnOperatorThatReadsWhatItWrites) {
   const DatumId x = builder.add_datum("x", 1);
   builder.writes(a, x);
   builder.reads(a, x);
-  EXPECT_EQ(error_of([&] { (void)std::move(builder).build(); }),
+  EXPECT_EQ(error_message([&] { (void)std::move(builder).build(); }),
             "operator 'a' waits for its own output: the graph has a cycle");
 }
 
@@ -190,12 +187,13 @@ TEST(GraphReplay, RefusesWhatIsNoOrder) {
   const std::vector<TaskId> backwards = {task_id(1), task_id(0)};
   const std::vector<TaskId> twice = {task_id(0), task_id(0)};
   const std::vector<TaskId> foreign = {task_id(0), task_id(2)};
-  EXPECT_EQ(error_of([&] { (void)replay(graph, backwards); }),
+  EXPECT_EQ(error_message([&] { (void)replay(graph, backwards); }),
             "operator 'b' runs before operator 'a' has written datum 'y'");
-  EXPECT_EQ(error_of([&] { (void)replay(graph, twice); }), "operator 'a' runs twice");
-  EXPECT_EQ(error_of([&] { (void)replay(graph, foreign); }),
+  EXPECT_EQ(error_message([&] { (void)replay(graph, twice); }),
+            "operator 'a' runs twice");
+  EXPECT_EQ(error_message([&] { (void)replay(graph, foreign); }),
             "operator 2 of the order is not one of the 2 operators");
-  EXPECT_EQ(error_of([&] { (void)replay(graph, {}); }),
+  EXPECT_EQ(error_message([&] { (void)replay(graph, {}); }),
             "the order has 0 operators, the graph 2");
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "espalier/model/error.h"
+#include "support/error_message.h"
 #include "support/random_tree.h"
 #include "support/tree_shapes.h"
 
@@ -14,12 +15,7 @@ namespace {
 constexpr Bytes kMost = std::numeric_limits<Bytes>::max();
 
 std::string message_of(const std::vector<Task>& tasks) {
-  try {
-    TaskTree tree(tasks);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return support::error_message<Error>([&] { return TaskTree(tasks); });
 }
 
 std::vector<std::int32_t> numbers(std::span<const TaskId> tasks) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "espalier/model/graph_builder.h"
+#include "support/expect_violation.h"
 
 namespace espalier {
 namespace {
@@ -39,9 +40,7 @@ TEST(ValidateGraphPlan, SaysWhatIsWrong) {
   const auto has = [&](const char* words, const std::function<void(GraphPlan&)>& spoil) {
     GraphPlan plan = right;
     spoil(plan);
-    const Violations wrong = validate(graph, plan);
-    ASSERT_FALSE(wrong.empty()) << words;
-    EXPECT_NE(wrong.front().find(words), std::string::npos) << wrong.front();
+    support::expect_first_violation(validate(graph, plan), words);
   };
   has("never reaches its peak 5", [](auto& plan) { plan.peak = 5; });
   has("3", [](auto& plan) { plan.peak = 3; });

@@ -67,18 +67,10 @@ TEST_P(DataModes, TheApplicationAcquiresBetweenTasks) {
 TEST_P(DataModes, TheApplicationAcquiresInACallback) {
   const StarPuRun starpu(2);
   starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
-  static starpu_data_handle_t handle;
-  handle = temporary(kMiB);
+  const starpu_data_handle_t handle = temporary(kMiB);
   ASSERT_EQ(submit(write, nullptr, {handle}), 0);
   for (int i = 0; i < 50; ++i) {
-    ASSERT_EQ(starpu_data_acquire_cb(
-                  handle, STARPU_RW,
-                  [](void*) {
-                    ++*static_cast<int*>(starpu_data_get_local_ptr(handle));
-                    starpu_data_release(handle);
-                  },
-                  nullptr),
-              0);
+    ASSERT_EQ(increment_in_callback(handle), 0);
     ASSERT_EQ(submit(increment, nullptr, {handle}), 0);
   }
   EXPECT_EQ(int_in(handle), 101);
@@ -160,14 +152,7 @@ TEST_P(DataModes, PartitionedDataComeTogetherAgain) {
   for (const int home : {-1, STARPU_MAIN_RAM}) {
     Vector vector(home);
     ASSERT_EQ(submit(vector.fill, nullptr, {vector.handle}), 0);
-    for (int round = 0; round < 5; ++round) {
-      starpu_data_partition(vector.handle, &vector.filter);
-      for (unsigned i = 0; i < Vector::kParts; ++i)
-        ASSERT_EQ(submit(vector.increment, nullptr,
-                         {starpu_data_get_sub_data(vector.handle, 1, i)}),
-                  0);
-      starpu_data_unpartition(vector.handle, STARPU_MAIN_RAM);
-    }
+    vector.increment_in_parts(5);
     EXPECT_EQ(vector.sum(), 6L * Vector::kLength);
     starpu_data_unregister(vector.handle);
   }
@@ -199,20 +184,10 @@ TEST_P(DataModes, TasksMayGiveUpSequentialConsistency) {
   for (int i = 0; i < 100; ++i) {
     const starpu_data_handle_t handle = temporary(kMiB);
     if (i % 2 != 0) starpu_data_set_sequential_consistency_flag(handle, 0);
-    starpu_task* tasks[] = {make_task(write, nullptr), make_task(increment, nullptr),
-                            make_task(read, &sum)};
-    for (std::size_t t = 0; t < 3; ++t) {
-      tasks[t]->handles[0] = handle;
-      tasks[t]->sequential_consistency = 0;
-      tasks[t]->detach = tasks[t]->destroy = 0;
-      if (t > 0) starpu_task_declare_deps_array(tasks[t], 1, &tasks[t - 1]);
-    }
-    for (std::size_t t = 3; t-- > 0;) ASSERT_EQ(starpu_task_submit(tasks[t]), 0);
-    for (starpu_task* const task : tasks) {
-      ASSERT_EQ(starpu_task_wait(task), 0);
-      starpu_task_destroy(task);
-    }
-    starpu_data_unregister(handle);
+    const std::vector<starpu_task*> tasks = {
+        make_task(write, nullptr), make_task(increment, nullptr), make_task(read, &sum)};
+    for (starpu_task* const task : tasks) task->sequential_consistency = 0;
+    run_as_chain(tasks, handle);
   }
   EXPECT_EQ(sum, 200);
 }

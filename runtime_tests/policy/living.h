@@ -89,4 +89,35 @@ inline int submit(starpu_codelet& codelet, void* argument,
   return starpu_task_submit_to_ctx(task, context);
 }
 
+/// Adds 1 to the first int of a variable when its turn has come.
+inline int increment_in_callback(starpu_data_handle_t handle) {
+  return starpu_data_acquire_cb(
+      handle, STARPU_RW,
+      [](void* argument) {
+        const auto acquired = static_cast<starpu_data_handle_t>(argument);
+        ++*static_cast<int*>(starpu_data_get_local_ptr(acquired));
+        starpu_data_release(acquired);
+      },
+      handle);
+}
+
+/// Runs tasks on this handle in this order by explicit dependencies alone, the last one
+/// submitted first, and unregisters the handle.
+inline void run_as_chain(const std::vector<starpu_task*>& tasks,
+                         starpu_data_handle_t handle) {
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    tasks[t]->handles[0] = handle;
+    tasks[t]->detach = tasks[t]->destroy = 0;
+    if (t == 0) continue;
+    starpu_task* before[] = {tasks[t - 1]};
+    starpu_task_declare_deps_array(tasks[t], 1, before);
+  }
+  for (std::size_t t = tasks.size(); t-- > 0;) ASSERT_EQ(starpu_task_submit(tasks[t]), 0);
+  for (starpu_task* const task : tasks) {
+    ASSERT_EQ(starpu_task_wait(task), 0);
+    starpu_task_destroy(task);
+  }
+  starpu_data_unregister(handle);
+}
+
 }  // namespace espalier::policy

@@ -162,21 +162,13 @@ TEST(HandleGate, WhatOnlyTheApplicationUsesIsOutsideTheBound) {
 }
 
 TEST(HandleGate, AcquisitionsWithACallbackTakeTheirTurn) {
-  static starpu_data_handle_t handle;
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet(), increment = incrementing_codelet();
-    handle = temporary(2 * kMiB);
+    const starpu_data_handle_t handle = temporary(2 * kMiB);
     ASSERT_EQ(submit(write, nullptr, {handle}), 0);
     for (int i = 0; i < 20; ++i) {
-      ASSERT_EQ(starpu_data_acquire_cb(
-                    handle, STARPU_RW,
-                    [](void*) {
-                      ++*static_cast<int*>(starpu_data_get_local_ptr(handle));
-                      starpu_data_release(handle);
-                    },
-                    nullptr),
-                0);
+      ASSERT_EQ(increment_in_callback(handle), 0);
       ASSERT_EQ(submit(increment, nullptr, {handle}), 0);
     }
     chains.submit_all();

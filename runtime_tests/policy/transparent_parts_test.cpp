@@ -20,14 +20,7 @@ TEST(HandleGate, PartsOfAllocatedDataCountWithTheWhole) {
   const auto report = run_bounded(kBound, [&] {
     Vector vector;
     ASSERT_EQ(submit(vector.fill, nullptr, {vector.handle}), 0);
-    for (int round = 0; round < 3; ++round) {
-      starpu_data_partition(vector.handle, &vector.filter);
-      for (unsigned i = 0; i < Vector::kParts; ++i)
-        ASSERT_EQ(submit(vector.increment, nullptr,
-                         {starpu_data_get_sub_data(vector.handle, 1, i)}),
-                  0);
-      starpu_data_unpartition(vector.handle, STARPU_MAIN_RAM);
-    }
+    vector.increment_in_parts(3);
     chains.submit_all();
     EXPECT_EQ(vector.sum(), 4L * Vector::kLength);
     ASSERT_EQ(starpu_task_wait_for_all(), 0);

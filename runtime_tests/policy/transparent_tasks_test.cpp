@@ -201,19 +201,9 @@ TEST(HandleGate, TasksMayGiveUpSequentialConsistency) {
     for (int i = 0; i < 20; ++i) {
       const starpu_data_handle_t handle = temporary(3 * kMiB);
       starpu_data_set_sequential_consistency_flag(handle, 0);
-      starpu_task* tasks[] = {make_task(write, nullptr), make_task(increment, nullptr),
-                              make_task(read, &sum)};
-      for (std::size_t t = 0; t < 3; ++t) {
-        tasks[t]->handles[0] = handle;
-        tasks[t]->detach = tasks[t]->destroy = 0;
-        if (t > 0) starpu_task_declare_deps_array(tasks[t], 1, &tasks[t - 1]);
-      }
-      for (std::size_t t = 3; t-- > 0;) ASSERT_EQ(starpu_task_submit(tasks[t]), 0);
-      for (starpu_task* const task : tasks) {
-        ASSERT_EQ(starpu_task_wait(task), 0);
-        starpu_task_destroy(task);
-      }
-      starpu_data_unregister(handle);
+      run_as_chain({make_task(write, nullptr), make_task(increment, nullptr),
+                    make_task(read, &sum)},
+                   handle);
     }
     EXPECT_EQ(sum, 40);
   });

@@ -37,6 +37,17 @@ class VectorInParts {
     return total;
   }
 
+  /// Divides it so often, adds 1 to each entry of each part, and joins it again.
+  void increment_in_parts(int times) {
+    for (int round = 0; round < times; ++round) {
+      starpu_data_partition(handle, &filter);
+      for (unsigned i = 0; i < kParts; ++i)
+        ASSERT_EQ(submit(increment, nullptr, {starpu_data_get_sub_data(handle, 1, i)}),
+                  0);
+      starpu_data_unpartition(handle, STARPU_MAIN_RAM);
+    }
+  }
+
   starpu_data_handle_t handle = nullptr;
   starpu_data_filter filter{};
   starpu_codelet fill = on_variable(

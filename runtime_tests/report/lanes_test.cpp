@@ -52,7 +52,7 @@ void check(const Instance& instance, Window window, const LaneOptions& options) 
     ASSERT_EQ(lane.first_worker, workers);
     Seconds worked = 0, last = window.from;
     std::int64_t tasks = 0;
-    for (const Block& block : lane.blocks) {
+    for (const GanttBar& block : lane.blocks) {
       ASSERT_GE(block.from, last - 1e-9) << instance.text();
       ASSERT_LE(block.to, window.to + 1e-9) << instance.text();
       ASSERT_LE(block.busy, 1);
@@ -96,7 +96,7 @@ TEST(Lanes, ShortTasksMakeOneBar) {
   builder.worked(TaskId{0}, 0, 0, 4);
   builder.worked(TaskId{1}, 0, 6, 12);
   builder.worked(TaskId{2}, 0, 50, 90);
-  const std::vector<Block> blocks = builder.take().at(0).blocks;
+  const std::vector<GanttBar> blocks = builder.take().at(0).blocks;
   ASSERT_EQ(blocks.size(), 2U);
   EXPECT_EQ(blocks[0].tasks, 2);
   EXPECT_FALSE(blocks[0].task);

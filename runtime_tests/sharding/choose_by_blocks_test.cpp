@@ -10,6 +10,8 @@
 
 #include "espalier/model/validate_sharding.h"
 #include "espalier/sharding/block_chain.h"
+#include "espalier/sharding/block_fronts.h"
+#include "espalier/sharding/close_gap.h"
 #include "espalier/sharding/eliminate.h"
 #include "sharding/enumerate.h"
 
@@ -164,6 +166,47 @@ TEST(BlockChain, BoundsAndCrossesWithinTheLimit) {
     ASSERT_EQ(replay_sharding(problem, between->strategies).cost, between->cost);
   }
   EXPECT_GT(crossed, 300);
+}
+
+// By fronts alone, from the lightest choice and no bound.
+TEST(BlockFronts, CloseTheGapWithinTheLimit) {
+  Chains chains(7);
+  int closed = 0;
+  for (int k = 0; k < 1000; ++k) {
+    const ShardingProblem problem =
+        chains.chain(1 + chains.upto(1), 1 + chains.upto(5), 10 + chains.upto(30));
+    const ProblemKinds kinds = kinds_of(problem);
+    const BlockChain chain = *BlockChain::of(problem, kinds, k % 2 == 0);
+    const BlockWay lightest = *chain.best(BlockChain::kUsageAlone);
+    if (lightest.cost >= kForbidden || lightest.usage > problem.limit()) continue;
+    const BlockFronts fronts = *BlockFronts::of(chain);
+    std::vector<std::int32_t> strategies = lightest.strategies;
+    const CostGap gap =
+        close_gap({lightest.cost, 0}, 0.25 * (1 + chains.upto(20)), problem.limit(),
+                  {[&](PlanTables& tables) { return fronts.whole(tables); },
+                   [&](const PlanTables& tables, const PlanPoint& plan) {
+                     strategies = fronts.strategies(tables, plan);
+                   }});
+    ASSERT_TRUE(gap.closed()) << text_of(problem) << problem.limit();
+    ASSERT_EQ(gap.cost, *enumerate(problem)) << text_of(problem) << problem.limit();
+    const ShardingFigures figures = replay_sharding(problem, strategies);
+    ASSERT_EQ(figures.cost, gap.cost) << text_of(problem);
+    ASSERT_LE(figures.memory_bytes, problem.limit()) << text_of(problem);
+    closed += gap.cost < lightest.cost ? 1 : 0;
+  }
+  EXPECT_GT(closed, 300);
+}
+
+TEST(BlockFronts, AreNotMadeWhereATableWouldBeTooLarge) {
+  // Between two cuts, three nodes of 70 strategies that all read each other.
+  const ShardingNode wide{0, 1, std::vector<Cost>(70, 1), std::vector<Bytes>(70, 1)};
+  std::vector<ShardingEdge> edges;
+  for (std::int32_t b = 1; b < 5; ++b)
+    for (std::int32_t a = 0; a < b; ++a)
+      edges.push_back({a, b, std::vector<Cost>(4900, 0)});
+  const ShardingProblem problem(std::vector<ShardingNode>(5, wide), edges, kPlenty);
+  const ProblemKinds kinds = kinds_of(problem);
+  EXPECT_FALSE(BlockFronts::of(*BlockChain::of(problem, kinds)));
 }
 
 TEST(BlockChain, CutsWhereOneNodeIsAllThatIsRead) {

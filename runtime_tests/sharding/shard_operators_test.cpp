@@ -70,7 +70,7 @@ OperatorShards shards_of(const Net& net, const std::string& mesh, Bytes limit = 
 
 std::vector<std::string> ways_of(const OperatorShards& shards, const std::string& type) {
   for (std::size_t i = 0; i < shards.names.size(); ++i)
-    if (shards.names[i].starts_with(type)) return shards.ways[i];
+    if (shards.names[i].starts_with(type)) return shards.ways(i);
   return {};
 }
 

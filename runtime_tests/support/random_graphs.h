@@ -89,6 +89,23 @@ inline TaskGraph varied_graph(std::mt19937& random, int instance,
                                .single_reader = k % 11 == 0});
 }
 
+/// Layers whose operators read two results, or one twice, of the layer before.
+inline TaskGraph layered_graph(std::mt19937& random, std::size_t operators,
+                               std::size_t width, Bytes largest_size) {
+  std::uniform_int_distribution<Bytes> size(1, largest_size);
+  std::uniform_int_distribution<std::size_t> pick(0, width - 1);
+  TaskGraphBuilder builder;
+  for (std::size_t i = 0; i < operators; ++i) {
+    const TaskId task = builder.add_task("", size(random));
+    builder.writes(task, builder.add_datum("", size(random)));
+    if (i < width) continue;
+    const std::size_t before = (i / width - 1) * width;
+    builder.reads(task, datum_id(before + pick(random)));
+    builder.reads(task, datum_id(before + pick(random)));
+  }
+  return std::move(builder).build();
+}
+
 /// A two-terminal series-parallel graph, one datum a task read by all successors: arcs
 /// are divided, and doubled and divided, until there are enough tasks.
 inline TaskGraph series_parallel_graph(std::mt19937& random, std::size_t tasks,

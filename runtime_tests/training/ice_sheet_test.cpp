@@ -7,6 +7,7 @@
 #include "solver/runtime/runtime.h"
 #include "training/adjoint/ice_sheet_chain.h"
 #include "training/chain_runs.h"
+#include "training/taylor.h"
 
 namespace espalier::training {
 namespace {
@@ -79,12 +80,7 @@ TEST(IceSheet, TaylorRemainderFallsByFourAHalving) {
     for (std::size_t c = 0; c < dr.size(); ++c) moved.rate[c] += e * dr[c];
     return std::abs(misfit_of(moved, turns) - gradient.misfit - e * slope);
   };
-  double before = remainder(0.2);
-  for (double e = 0.1; e > 0.01; e /= 2) {
-    const double now = remainder(e);
-    EXPECT_NEAR(before / now, 4, 0.3) << "e = " << e;
-    before = now;
-  }
+  expect_second_order(remainder, 0.1, 0.01, 0.3);
 }
 
 TEST(IceSheet, GradientIsThatOfStoreAllWhateverTheSlots) {

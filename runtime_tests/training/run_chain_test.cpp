@@ -16,6 +16,7 @@
 #include "espalier/model/error.h"
 #include "solver/runtime/runtime.h"
 #include "support/file_size_limit.h"
+#include "support/listed_actions.h"
 #include "training/chain/chain_budget.h"
 #include "training/chain/chain_schedule.h"
 #include "training/chain/submit_task.h"
@@ -116,19 +117,6 @@ class Counting {
   Chain chain_;
   FirstError& errors_;
   std::vector<std::uint64_t> seen_;  // each entry is one task's
-};
-
-class ListStream final : public ActionStream {
- public:
-  explicit ListStream(std::vector<Action> actions) : actions_(std::move(actions)) {}
-  std::optional<Action> next() override {
-    if (next_ == actions_.size()) return std::nullopt;
-    return actions_[next_++];
-  }
-
- private:
-  std::vector<Action> actions_;
-  std::size_t next_ = 0;
 };
 
 // Slots in plain memory whose transfers end on threads of their own, in any order; of
@@ -298,7 +286,7 @@ TEST_F(RunChain, ThrowsWhatACallbackThrows) {
 TEST_F(RunChain, RefusesASlotThatThereIsNot) {
   Counting counting(10, errors_);
   for (const Place place : {Place{0, 2}, Place{1, 0}, Place{2, 0}}) {
-    ListStream schedule({Action::forward(0, 9, place), Action::reverse(9)});
+    support::ListedActions schedule({Action::forward(0, 9, place), Action::reverse(9)});
     EXPECT_NE(message_of(counting, schedule, {.memory_slots = 2}).find("there is none"),
               std::string::npos);
   }

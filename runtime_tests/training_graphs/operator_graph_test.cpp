@@ -47,6 +47,14 @@ TEST(OperatorGraph, CountsSharedBytesOnce) {
   EXPECT_TRUE(tasks.graph.kept(tasks.datum_of[index(made.y)]));
 }
 
+TEST(OperatorGraph, CountsWhatATensorTakesBetweenAlignedOffsets) {
+  const OperatorGraph graph = std::move(Overwriting().builder).build();
+  const OperatorTasks tasks = task_graph_of(graph, 24);
+  for (std::size_t i = 0; i < graph.tensors().size(); ++i)
+    EXPECT_EQ(tasks.graph.size(tasks.datum_of[i]), 24) << i;  // of 16 bytes and of 4
+  EXPECT_THROW((void)task_graph_of(graph, Bytes{1} << 62), OverflowError);
+}
+
 TEST(OperatorGraph, OverwritesAfterAllOthersHaveRead) {
   Overwriting made;
   const TaskGraph graph = task_graph_of(std::move(made.builder).build()).graph;

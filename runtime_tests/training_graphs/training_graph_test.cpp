@@ -11,6 +11,7 @@
 #include "espalier/model/error.h"
 #include "espalier/model/operator_tasks.h"
 #include "espalier/model/replay_graph.h"
+#include "support/error_message.h"
 #include "support/model_builder.h"
 
 namespace espalier {
@@ -30,12 +31,7 @@ const Operator& named(const TrainingGraph& step, const std::string& name) {
 }
 
 std::string error_of(const OperatorGraph& model) {
-  try {
-    (void)training_graph(model);
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "no error";
+  return support::error_message<InvalidInput>([&] { return training_graph(model); });
 }
 
 // x (2, 3, 4, 4), through operators of the types given, each of one input, to a Gemm.

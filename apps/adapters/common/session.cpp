@@ -1,10 +1,13 @@
 #include "session.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 namespace espalier::adapters {
 namespace {
@@ -32,6 +35,11 @@ std::int32_t workers_or(std::int32_t given) {
 }
 
 }  // namespace
+
+bool all_finite(const double* numbers, std::int64_t count) {
+  return std::all_of(numbers, numbers + count,
+                     [](double each) { return std::isfinite(each); });
+}
 
 Session::Session(const char* adapter, const espalier_solver_input& input,
                  const espalier_solver_options& options)
@@ -89,7 +97,13 @@ void Session::read_order(std::vector<std::int32_t>& place) const {
 }
 
 int Session::factorise(const double* values) {
+  // On several processes process 0 has the values, and the host says what they are like.
+  if (options_.communicator == nullptr && !all_finite(values, entries_)) {
+    take_not_finite();
+    return 0;
+  }
   ++factorisations_;
+  finite_ = true;
   if (!solver_) return analyse(values);
   int status = espalier_solver_factorise_values(solver_.get(), values, entries_);
   if (status == -EINVAL && input_.symmetry == ESPALIER_SOLVER_WHOLE_OR_GENERAL) {
@@ -98,6 +112,11 @@ int Session::factorise(const double* values) {
   }
   if (status == 0 && is_worn()) status = analyse(values);
   return status;
+}
+
+void Session::take_not_finite() {
+  ++factorisations_;
+  finite_ = false;
 }
 
 int Session::analyse(const double* values) {
@@ -129,17 +148,54 @@ bool Session::is_worn() const {
          facts.perturbed_pivots > 0;
 }
 
+// Calls solve(count, b, ldb, x, ldx) with vectors that are finite, all of them or, where
+// one is not, each of the others; solutions of that one are NaN.
+template <class Solve>
+int Session::solve_finite(std::int32_t nrhs, const double* b, std::int64_t ldb, double* x,
+                          std::int64_t ldx, Solve solve) const {
+  const std::int64_t n = input_.order;
+  bool finite = finite_;
+  for (std::int32_t k = 0; finite && k < nrhs; ++k) finite = all_finite(b + k * ldb, n);
+  if (finite) return solve(nrhs, b, ldb, x, ldx);
+  for (std::int32_t k = 0; k < nrhs; ++k, b += ldb, x += ldx) {
+    if (!finite_ || !all_finite(b, n)) {
+      std::fill_n(x, n, std::numeric_limits<double>::quiet_NaN());
+      continue;
+    }
+    const int status = solve(1, b, n, x, n);
+    if (status != 0) return status;
+  }
+  return 0;
+}
+
 int Session::solve(bool transposed, std::int32_t nrhs, const double* b, std::int64_t ldb,
                    double* x, std::int64_t ldx) {
   ++solves_;
-  return espalier_solver_solve_block(solver_.get(), transposed ? 1 : 0, nrhs, b, ldb, x,
-                                     ldx);
+  return solve_finite(nrhs, b, ldb, x, ldx, [&](auto count, auto... columns) {
+    return espalier_solver_solve_block(solver_.get(), transposed ? 1 : 0, count,
+                                       columns...);
+  });
+}
+
+int Session::solve_part(std::int32_t part, bool transposed, std::int32_t nrhs, double* x,
+                        std::int64_t ldx) {
+  ++solves_;
+  return solve_finite(nrhs, x, ldx, x, ldx, [&](auto count, auto... columns) {
+    return espalier_solver_solve_part(solver_.get(), part, transposed ? 1 : 0, count,
+                                      columns...);
+  });
 }
 
 espalier_solver_statistics Session::statistics() const {
   espalier_solver_statistics facts{};
   facts.size = sizeof facts;
   if (solver_) (void)espalier_solver_read_statistics(solver_.get(), &facts);
+  if (finite_) return facts;
+  const std::int64_t resident = facts.peak_resident;
+  facts = {};
+  facts.size = sizeof facts;
+  facts.peak_resident = resident;
+  facts.order = facts.rank = order();
   return facts;
 }
 

@@ -13,6 +13,9 @@
 
 namespace espalier::adapters {
 
+/// Whether all numbers are finite.
+[[nodiscard]] bool all_finite(const double* numbers, std::int64_t count);
+
 /// A matrix whose values come later than its pattern, and come again. It is analysed when
 /// the first values are there, since scaling and matching look at them.
 class Session {
@@ -43,12 +46,27 @@ class Session {
   /// none: unbounded). Analyses again where the last factorisation replaced or delayed so
   /// many pivots that the first values can no longer have been like those, and where a
   /// matrix that might be general is symmetric no longer.
+  /// Values of one process that are not all finite end nothing: as after
+  /// take_not_finite().
   /// @return as espalier_solver_factorise()
   [[nodiscard]] int factorise(const double* values);
 
+  /// In place of factorise() where some value of the matrix is no finite number: nothing
+  /// is factored, solutions are NaN until the next factorise(), and what is told of the
+  /// factor is that of a matrix of full rank without negative eigenvalues.
+  void take_not_finite();
+  [[nodiscard]] bool is_finite() const { return finite_; }
+
+  /// Where a right-hand side is not finite, or the matrix was not, the solution is NaN.
   /// @return as espalier_solver_solve_block()
   [[nodiscard]] int solve(bool transposed, std::int32_t nrhs, const double* b,
                           std::int64_t ldb, double* x, std::int64_t ldx);
+
+  /// In place, likewise: a solve with one part of the factor.
+  /// @param part  ESPALIER_SOLVER_PART_…, of a session with options.factor_parts
+  /// @return as espalier_solver_solve_part()
+  [[nodiscard]] int solve_part(std::int32_t part, bool transposed, std::int32_t nrhs,
+                               double* x, std::int64_t ldx);
 
   [[nodiscard]] std::int32_t order() const {
     return static_cast<std::int32_t>(input_.order);
@@ -64,6 +82,9 @@ class Session {
   [[nodiscard]] espalier_solver_statistics statistics() const;
 
  private:
+  template <class Solve>
+  [[nodiscard]] int solve_finite(std::int32_t nrhs, const double* b, std::int64_t ldb,
+                                 double* x, std::int64_t ldx, Solve solve) const;
   struct Destroy {
     void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
   };
@@ -75,6 +96,7 @@ class Session {
   espalier_solver_input input_;
   espalier_solver_options options_;
   std::int64_t entries_ = 0;
+  bool finite_ = true;  // the last values
   std::vector<std::int32_t> starts_, rows_, columns_;
   std::unique_ptr<espalier_solver, Destroy> solver_;
   std::vector<std::int32_t> elimination_;  // the options' order, if there is one

@@ -162,13 +162,8 @@ contains
     integer(c_int32_t), intent(in), target, contiguous :: rows(:), columns(:)
     real(c_double), intent(in), target, contiguous :: values(:)
     integer(c_int32_t), intent(in) :: symmetry
-    input%size = c_sizeof(input)
-    input%order = order
+    input = espalier_pattern(order, rows, columns, symmetry)
     input%entries = size(values, kind=c_int64_t)
-    input%format = ESPALIER_TRIPLETS_FORMAT
-    input%symmetry = symmetry
-    input%rows = c_loc(rows)
-    input%columns = c_loc(columns)
     input%values = c_loc(values)
   end function
 
@@ -179,15 +174,23 @@ contains
     integer(c_int32_t), intent(in), target, contiguous :: rows(:), columns(:)
     complex(c_double_complex), intent(in), target, contiguous :: values(:)
     integer(c_int32_t), intent(in) :: symmetry
+    input = espalier_pattern(order, rows, columns, symmetry)
+    input%entries = size(values, kind=c_int64_t)
+    input%values = c_loc(values)
+    input%scalar = ESPALIER_COMPLEX
+  end function
+
+  ! Without its values.
+  type(espalier_input) function espalier_pattern(order, rows, columns, symmetry) result(input)
+    integer, intent(in) :: order
+    integer(c_int32_t), intent(in), target, contiguous :: rows(:), columns(:)
+    integer(c_int32_t), intent(in) :: symmetry
     input%size = c_sizeof(input)
     input%order = order
-    input%entries = size(values, kind=c_int64_t)
     input%format = ESPALIER_TRIPLETS_FORMAT
     input%symmetry = symmetry
     input%rows = c_loc(rows)
     input%columns = c_loc(columns)
-    input%values = c_loc(values)
-    input%scalar = ESPALIER_COMPLEX
   end function
 
   ! What is known of a factorisation and of the last solve.

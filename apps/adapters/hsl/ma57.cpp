@@ -22,7 +22,7 @@ using espalier::adapters::Session;
 
 // INFO(1). MA57's codes for too small arrays would make hosts try again with larger ones:
 // what else goes wrong is told as a bad order, with our text on standard error.
-constexpr int kFailed = -1, kNotDone = -12, kShortRightHandSide = -11, kShortArray = -7,
+constexpr int kFailed = -1, kShortRightHandSide = -11, kShortArray = -7,
               kNoRightHandSide = -16, kBadEntries = -2, kRankDeficient = 4;
 // Host arrays that we ask for: enough for what names a factor.
 constexpr int kArrayEntries = 8, kMark = 0x45535057;
@@ -97,7 +97,7 @@ void tell(const Session& session, int* info, double* rinfo) {
   info[24] = facts.rank;
   rinfo[3] = facts.factor_flops;
   // By pivots, as MA57: an ill-conditioned matrix is for the host to judge.
-  if (facts.rank < session.order()) info[0] = kRankDeficient;
+  if (facts.rank < session.order() || !session.is_finite()) info[0] = kRankDeficient;
 }
 
 }  // namespace
@@ -132,6 +132,7 @@ void ma57ad_(const int* n, const int* ne, const int* irn, const int* jcn,
     espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
     options.kind = ESPALIER_SOLVER_KIND_LDLT;
     options.no_refinement = 2;  // hosts refine themselves
+    options.factor_parts = 1;   // jobs 2 to 4 of a solve
     if (icntl[5] == 0 || icntl[5] == 2) options.ordering = ESPALIER_SOLVER_ORDERING_AMD;
     if (icntl[5] == 4) options.ordering = ESPALIER_SOLVER_ORDERING_METIS;
     espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
@@ -181,12 +182,13 @@ void ma57cd_(const int* job, const int* n, const double* /*fact*/, const int* /*
     Session* const session = find(ifact);
     if (session == nullptr) {
       refuse(info, kFailed, 0);
-    } else if (*job > 1 && *job <= 4) {
-      refuse(info, kNotDone, *job);  // a part of a solve
     } else if (*lrhs < *n) {
       refuse(info, kShortRightHandSide, *lrhs);
     } else if (*nrhs < 1) {
       refuse(info, kNoRightHandSide, *nrhs);
+    } else if (*job > 1 && *job <= 4) {
+      const auto part = *job == 3 ? ESPALIER_SOLVER_PART_D : ESPALIER_SOLVER_PART_L;
+      return session->solve_part(part, *job == 4, *nrhs, rhs, *lrhs);
     } else {
       return session->solve(false, *nrhs, rhs, *lrhs, rhs, *lrhs);
     }

@@ -20,7 +20,8 @@ ESPALIER_MA57 void ma57bd_(const int* n, const int* ne, const double* a, double*
                            const int* lkeep, const int* keep, int* iwork,
                            const int* icntl, const double* cntl, int* info,
                            double* rinfo);
-/// Solves in place with JOB = 1.
+/// Solves in place: JOB = 1 with A, 2, 3, 4 with P L P^T, P D P^T, P L^T P^T, which come
+/// to the same one after the other; what scales A goes with the outer ones.
 ESPALIER_MA57 void ma57cd_(const int* job, const int* n, const double* fact,
                            const int* lfact, const int* ifact, const int* lifact,
                            const int* nrhs, double* rhs, const int* lrhs, double* w,

@@ -54,6 +54,7 @@ espalier_solver_options options_of(const ma97_control_d& control) {
   espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
   options.kind = ESPALIER_SOLVER_KIND_LDLT;
   options.no_refinement = 2;  // hosts refine themselves
+  options.factor_parts = 1;   // jobs 1 to 4 of a solve
   options.pivot_threshold = std::clamp(control.u, kLeastThreshold, kMostThreshold);
   if (control.ordering == 1) options.ordering = ESPALIER_SOLVER_ORDERING_AMD;
   if (control.ordering == 3) options.ordering = ESPALIER_SOLVER_ORDERING_METIS;
@@ -88,7 +89,7 @@ void tell(const Session& session, const ma97_control_d& control, ma97_info_d& in
   info.num_flops = static_cast<long>(facts.factor_flops);
   info.matrix_rank = facts.rank;
   // By pivots, as MA97: an ill-conditioned matrix is for the host to judge.
-  if (facts.rank < session.order())
+  if (facts.rank < session.order() || !session.is_finite())
     info.flag = control.action != 0 ? kSingularWarning : kSingular;
 }
 
@@ -155,16 +156,35 @@ void ma97_factor_d(int /*matrix_type*/, const int* /*ptr*/, const int* /*row*/,
   });
 }
 
+namespace {
+
+// A part of a solve: P L x = S b, D x = b, (P L)^T S^-1 x = b, D (P L)^T S^-1 x = b.
+enum Job : int { kSolve, kForward, kDiagonal, kBackward, kDiagonalAndBackward };
+
+int solve(Session& session, int job, int nrhs, double* x, int ldx) {
+  if (job == kSolve) return session.solve(false, nrhs, x, ldx, x, ldx);
+  int status = 0;
+  if (job == kForward)
+    status = session.solve_part(ESPALIER_SOLVER_PART_L, false, nrhs, x, ldx);
+  if (job == kDiagonal || job == kDiagonalAndBackward)
+    status = session.solve_part(ESPALIER_SOLVER_PART_D, false, nrhs, x, ldx);
+  if (status == 0 && job >= kBackward)
+    status = session.solve_part(ESPALIER_SOLVER_PART_L, true, nrhs, x, ldx);
+  return status;
+}
+
+}  // namespace
+
 void ma97_solve_d(int job, int nrhs, double* x, int ldx, void** akeep, void** /*fkeep*/,
                   const ma97_control_d* control, ma97_info_d* info) {
   *info = {};
   Session* const session = session_of(akeep);
-  if (session == nullptr || job != 0) {
+  if (session == nullptr || job < kSolve || job > kDiagonalAndBackward) {
     info->flag = session == nullptr ? kNotAnalysed : kBadJob;
     return;
   }
   guarded(*control, *info, [&] {
-    const int status = session->solve(false, nrhs, x, ldx, x, ldx);
+    const int status = solve(*session, job, nrhs, x, ldx);
     if (status == 0) tell(*session, *control, *info);
     // It was said when the matrix was factored.
     if (info->flag == kSingular) info->flag = kSingularWarning;

@@ -59,7 +59,9 @@ ESPALIER_HSL_API void ma97_factor_solve_d(int matrix_type, const int* ptr, const
                                           void** akeep, void** fkeep,
                                           const ma97_control_d* control,
                                           ma97_info_d* info, double* scale);
-/// @param job  0: A x = b; parts of the solve, 1 to 4, are refused with flag -11
+/// @param job  0: A x = b; of S A S = (P L) D (P L)^T, 1: P L x = S b, 2: D x = b,
+///             3: (P L)^T S^-1 x = b, 4: D (P L)^T S^-1 x = b. Entries of x stay with the
+///             rows of A between them
 ESPALIER_HSL_API void ma97_solve_d(int job, int nrhs, double* x, int ldx, void** akeep,
                                    void** fkeep, const ma97_control_d* control,
                                    ma97_info_d* info);

@@ -1,12 +1,13 @@
 // dmumps_c() of MUMPS 5 on Espalier's solver, for programs that are linked with the
 // library of one process: loaded before it, it answers in its place. The struct is that
 // of the installed dmumps_c.h. What is not done here is refused by INFOG(1) with a
-// message.
+// message. One answer to each of MUMPS's jobs: over 300 lines.
 
 #include <dmumps_c.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -30,6 +31,9 @@ struct Instance {
   int sym = 0;
   std::unique_ptr<Session> session;
   std::vector<MUMPS_INT> sym_perm;
+  std::vector<std::int64_t> inside;  // of the entries, where some are left out
+  std::int64_t outside = 0;          // how many were
+  std::vector<double> values;        // of those inside
   bool factored = false;
   std::int64_t schur = 0;  // variables that were asked for
 };
@@ -71,6 +75,7 @@ void check_options(const DMUMPS_STRUC_C& id) {
 void set_defaults(DMUMPS_STRUC_C& id) {
   std::fill(std::begin(id.icntl), std::end(id.icntl), 0);
   std::fill(std::begin(id.cntl), std::end(id.cntl), 0.0);
+  id.nrhs = 1;
   id.icntl[0] = id.icntl[2] = 6;  // streams; ICNTL(2) none
   id.icntl[3] = 2;
   id.icntl[5] = id.icntl[6] = 7;
@@ -116,12 +121,35 @@ espalier_solver_options options_of(const DMUMPS_STRUC_C& id, int sym) {
 
 std::int64_t entries_of(const DMUMPS_STRUC_C& id) { return id.nnz > 0 ? id.nnz : id.nz; }
 
-// MUMPS leaves out what is outside the matrix. @return how many that are
-std::int64_t outside(const DMUMPS_STRUC_C& id) {
-  std::int64_t count = 0;
-  for (std::int64_t k = 0; k < entries_of(id); ++k)
-    count += id.irn[k] < 1 || id.irn[k] > id.n || id.jcn[k] < 1 || id.jcn[k] > id.n;
-  return count;
+bool is_inside(const DMUMPS_STRUC_C& id, std::int64_t k) {
+  return id.irn[k] >= 1 && id.irn[k] <= id.n && id.jcn[k] >= 1 && id.jcn[k] <= id.n;
+}
+
+// The pattern without what is outside the matrix, which MUMPS leaves out.
+struct Triplets {
+  std::vector<MUMPS_INT> rows, columns;  // empty: the caller's
+};
+Triplets leave_out(const DMUMPS_STRUC_C& id, Instance& instance) {
+  Triplets kept;
+  const std::int64_t entries = entries_of(id);
+  instance.outside = 0;
+  instance.inside.clear();
+  for (std::int64_t k = 0; k < entries; ++k) instance.outside += !is_inside(id, k);
+  if (instance.outside == 0) return kept;
+  for (std::int64_t k = 0; k < entries; ++k) {
+    if (!is_inside(id, k)) continue;
+    instance.inside.push_back(k);
+    kept.rows.push_back(id.irn[k]);
+    kept.columns.push_back(id.jcn[k]);
+  }
+  return kept;
+}
+
+const double* values_inside(const DMUMPS_STRUC_C& id, Instance& instance) {
+  if (instance.outside == 0) return id.a;
+  instance.values.clear();
+  for (const std::int64_t k : instance.inside) instance.values.push_back(id.a[k]);
+  return instance.values.data();
 }
 
 // PERM_IN(i) is the place of variable i; order[k] the variable at place k.
@@ -143,10 +171,9 @@ void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
   if (entries_of(id) < 1) refuse(kBadEntries, id.nz, "NNZ is not positive");
   if (id.irn == nullptr || id.jcn == nullptr)
     refuse(kMissing, 1, "IRN or JCN is not there");
-  if (const std::int64_t count = outside(id); count > 0)
-    refuse(kRefused, static_cast<int>(count),
-           std::to_string(count) + " entries are outside the matrix");
   const std::vector<std::int32_t> order = given_order(id);
+  const Triplets kept = leave_out(id, instance);
+  const bool all = instance.outside == 0;
   espalier_solver_options options = options_of(id, instance.sym);
   options.order = order.empty() ? nullptr : order.data();
   const std::vector<std::int32_t> schur = schur_variables(id);
@@ -155,13 +182,13 @@ void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
   instance.schur = options.schur_count;
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
   input.order = id.n;
-  input.entries = entries_of(id);
+  input.entries = entries_of(id) - instance.outside;
   input.format = ESPALIER_SOLVER_TRIPLETS;
   input.symmetry =
       instance.sym == 0 ? ESPALIER_SOLVER_GENERAL : ESPALIER_SOLVER_SYMMETRIC;
   input.index_base = 1;
-  input.rows = id.irn;
-  input.columns = id.jcn;
+  input.rows = all ? id.irn : kept.rows.data();
+  input.columns = all ? id.jcn : kept.columns.data();
   instance.session = std::make_unique<Session>("dmumps", input, options);
   instance.factored = false;
 }
@@ -187,8 +214,12 @@ void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
   if (id.a == nullptr) refuse(kMissing, 4, "A is not there");
   instance.factored = false;
   instance.session->set_bound(bound_of(id));
-  if (const int status = instance.session->factorise(id.a); status != 0)
+  const double* const values = values_inside(id, instance);
+  if (const int status = instance.session->factorise(values); status != 0)
     refuse_status(status, *instance.session);
+  // MUMPS finds no pivot that is a number, and does not look for one where SYM is 1.
+  if (!instance.session->is_finite() && instance.sym != 1)
+    refuse(kSingular, 0, "the matrix has entries that are not finite");
   const espalier_solver_statistics facts = instance.session->statistics();
   report(id, facts);
   instance.session->read_order(instance.sym_perm);
@@ -196,6 +227,7 @@ void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
   if (facts.singular != 0 && id.icntl[23] == 0)
     refuse(kSingular, facts.rank, "the matrix is singular");
   instance.factored = true;
+  if (!instance.session->is_finite()) return give_nan(id);
   if (id.icntl[32] != 0) give_determinant(id, *instance.session);
   if (instance.schur > 0) give_schur(id, *instance.session);
 }
@@ -204,7 +236,8 @@ void solve(DMUMPS_STRUC_C& id, Instance& instance) {
   if (!instance.session || !instance.factored)
     refuse(kBadJob, id.job, "JOB 3 before JOB 2");
   if (id.rhs == nullptr) refuse(kMissing, 7, "RHS is not there");
-  const MUMPS_INT nrhs = std::max<MUMPS_INT>(id.nrhs, 1);
+  const MUMPS_INT nrhs = id.nrhs;
+  if (nrhs < 1) refuse(kBadCount, nrhs, "NRHS is " + std::to_string(nrhs));
   if (nrhs > 1 && id.lrhs < id.n)
     refuse(kBadRightHandSide, id.lrhs, "LRHS is " + std::to_string(id.lrhs));
   if (id.icntl[24] != 0) return give_null_space(id, *instance.session);
@@ -255,11 +288,21 @@ void run(DMUMPS_STRUC_C& id) {
   if (id.job == 3 || id.job >= 5) solve(id, instance);
 }
 
+// A call that analysed says how many entries it left out.
+constexpr int kOutside = 1;
+
 void answer(DMUMPS_STRUC_C& id, int code, int detail, const char* text) noexcept {
   id.infog[0] = id.info[0] = code;
   id.infog[1] = id.info[1] = detail;
   if (code < 0 && id.icntl[0] > 0 && id.icntl[3] > 0)
     std::fprintf(stderr, "dmumps (Espalier): INFOG(1)=%d: %s\n", code, text);
+}
+
+void warn(DMUMPS_STRUC_C& id) {
+  const bool analysed = id.job == 1 || id.job == 4 || id.job == 6;
+  const std::int64_t count = analysed ? instance_of(id).outside : 0;
+  answer(id, count > 0 ? kOutside : 0,
+         static_cast<int>(std::min<std::int64_t>(count, INT_MAX)), "");
 }
 
 }  // namespace
@@ -268,7 +311,7 @@ extern "C" __attribute__((visibility("default"))) void dmumps_c(DMUMPS_STRUC_C* 
   try {
     if (id->job != -1) answer(*id, 0, 0, "");
     run(*id);
-    answer(*id, 0, 0, "");
+    warn(*id);
   } catch (const Refusal& refusal) {
     answer(*id, refusal.code, refusal.detail, refusal.text.c_str());
   } catch (const std::bad_alloc&) {

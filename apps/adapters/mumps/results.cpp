@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 namespace espalier::adapters::mumps {
@@ -46,13 +47,21 @@ void give_schur(DMUMPS_STRUC_C& id, const Session& session) {
       std::swap(id.schur[i + j * n], id.schur[j + i * n]);
 }
 
+void give_nan(DMUMPS_STRUC_C& id) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (id.icntl[32] != 0) id.rinfog[11] = kNan;
+  const std::int64_t order = id.icntl[18] != 0 ? id.size_schur : 0;
+  if (id.schur != nullptr) std::fill_n(id.schur, order * order, kNan);
+}
+
 void give_null_space(DMUMPS_STRUC_C& id, const Session& session) {
   const auto count = static_cast<MUMPS_INT>(session.statistics().null_space);
   const MUMPS_INT wanted = id.icntl[24];
+  if (id.icntl[23] == 0) refuse(kIncompatible, 24, "ICNTL(25) without ICNTL(24)");
   if (wanted < -1 || wanted > count)
-    refuse(kBadNullSpace, count, "ICNTL(25) is " + std::to_string(wanted));
-  if (wanted == -1 && id.nrhs != count)
-    refuse(kBadNullSpace, count, "NRHS is " + std::to_string(id.nrhs));
+    refuse(kBadNullSpace, wanted, "ICNTL(25) is " + std::to_string(wanted));
+  if (id.nrhs != (wanted == -1 ? count : 1))
+    refuse(kBadNullCount, id.nrhs, "NRHS is " + std::to_string(id.nrhs));
   const std::int64_t n = id.n;
   std::vector<double> basis(static_cast<std::size_t>(n * count));
   const int status =

@@ -16,8 +16,9 @@ namespace espalier::adapters::mumps {
 inline constexpr int kRefused = -800, kBadJob = -3, kBadOrder = -16, kBadEntries = -2,
                      kMissing = -22, kBadPermutation = -4, kSingular = -10,
                      kAllocation = -13, kBoundTooSmall = -19, kNotDefinite = -40,
-                     kOther = -90, kBadRightHandSide = -45, kBadSchur = -49,
-                     kBadNullSpace = -36;
+                     kOther = -90, kBadRightHandSide = -26, kBadCount = -45,
+                     kBadSchur = -49, kBadNullSpace = -36, kBadNullCount = -32,
+                     kIncompatible = -37;
 
 // A refusal: INFOG(1), INFOG(2) and what is said on unit 6 where ICNTL(4) allows it.
 struct Refusal {
@@ -36,6 +37,8 @@ struct Refusal {
 void give_determinant(DMUMPS_STRUC_C& id, const Session& session);
 /// ICNTL(19) = 1: SCHUR by rows, all of it, whatever SYM is.
 void give_schur(DMUMPS_STRUC_C& id, const Session& session);
+/// What those two are of a matrix that is not finite.
+void give_nan(DMUMPS_STRUC_C& id);
 /// ICNTL(25): -1 all vectors of a null space basis in RHS, i > 0 the i-th.
 void give_null_space(DMUMPS_STRUC_C& id, const Session& session);
 

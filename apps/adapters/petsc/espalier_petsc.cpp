@@ -129,12 +129,30 @@ PetscErrorCode is_too_singular(const Factor& mine, Mat matrix, bool* result) {
   PetscFunctionReturn(0);
 }
 
+// Values that are no finite numbers are none of ours to refuse: as with PETSc's own
+// factorisations they are in the solution, and KSP says so.
+PetscErrorCode factorise(Factor& mine, const double* values, int* status) {
+  PetscFunctionBegin;
+  bool finite = true;
+  if (mine.processes.first())
+    finite = espalier::adapters::all_finite(values, mine.session->entries());
+  PetscCall(mine.processes.tell(&finite, sizeof finite));
+  *status = 0;
+  if (!mine.session) PetscFunctionReturn(0);
+  if (finite)
+    *status = mine.session->factorise(values);
+  else
+    mine.session->take_not_finite();
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode factor_numeric(Mat factor, Mat matrix, const MatFactorInfo* /*info*/) {
   PetscFunctionBegin;
   Factor& mine = factor_of(factor);
   const double* values = nullptr;
   PetscCall(mine.rows.read_values(matrix, mine.processes, &values));
-  int status = mine.session ? mine.session->factorise(values) : 0;
+  int status = 0;
+  PetscCall(factorise(mine, values, &status));
   PetscCall(mine.rows.restore_values(matrix, mine.processes));
   PetscCall(tell_status(mine, &status));
   factor->factorerrortype = MAT_FACTOR_NOERROR;

@@ -1,12 +1,10 @@
 #include "cli/job/failure_detector.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -14,6 +12,7 @@
 
 #include "cli/job/last_words.h"
 #include "cli/job/launcher_daemon.h"
+#include "cli/job/quiet_thread.h"
 #include "espalier/model/clock.h"
 #include "solver/distributed/mpi_calls.h"
 
@@ -43,11 +42,7 @@ FailureDetector::FailureDetector(MPI_Comm parent, std::vector<std::string> hosts
   for (std::int32_t rank = 1; rank_ == 0 && rank < size; ++rank)
     peers_.push_back({.rank = rank});
   // Signals are for the other threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread(&FailureDetector::run, this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread(&FailureDetector::run, this);
 }
 
 FailureDetector::~FailureDetector() {

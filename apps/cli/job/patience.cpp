@@ -1,18 +1,17 @@
 #include "cli/job/patience.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <utility>
 
 #include "cli/job/last_words.h"
 #include "cli/job/launch.h"
 #include "cli/job/launcher_daemon.h"
+#include "cli/job/quiet_thread.h"
 #include "espalier/model/clock.h"
 
 namespace espalier::cli {
@@ -33,11 +32,7 @@ Patience::Patience(std::string what, double seconds)
     : what_(std::move(what)), seconds_(seconds) {
   if (seconds <= 0) return;
   // Signals are for the other threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread(&Patience::wait, this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread(&Patience::wait, this);
 }
 
 Patience::~Patience() {

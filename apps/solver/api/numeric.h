@@ -7,6 +7,7 @@
 
 #include "solver/runtime/factorise.h"
 #include "solver/solve/determinant.h"
+#include "solver/solve/inverse_entries.h"
 #include "solver/symbolic/block_form.h"
 
 namespace espalier::solver {
@@ -60,6 +61,17 @@ class Numeric {
   /// open_solve().
   virtual void solve_alone(const Symbolic& symbolic, const AssemblyTree& tree,
                            std::span<double> x, std::span<double> work) const = 0;
+
+  /// See solve/factor_parts.h: in place, with P^-T as solve() has A^-T.
+  /// @throws InvalidInput when there is no factor
+  virtual void solve_part(const Symbolic& symbolic, const AssemblyTree& tree,
+                          FactorPart part, bool transposed, std::span<double> block,
+                          std::int32_t nrhs) const = 0;
+
+  /// See solve/inverse_entries.h, likewise.
+  virtual void inverse_entries(const Symbolic& symbolic, const AssemblyTree& tree,
+                               std::span<const InversePlace> places, std::int32_t at_once,
+                               std::span<double> values) const = 0;
 
   /// See solve/determinant.h. @throws InvalidInput when there is no factor
   [[nodiscard]] virtual Determinant determinant(const Symbolic& symbolic,

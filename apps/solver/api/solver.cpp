@@ -157,7 +157,8 @@ void Solver::Impl::analyse_given(InputMatrix&& matrix, bool whole) {
   PrepareOptions preparing = options_.prepare;
   // What is in the file is read node by node, not block by block, and processes share one
   // tree.
-  preparing.block_triangular &= options_.out_of_core.empty() && !processes_ && !whole;
+  preparing.block_triangular &=
+      options_.out_of_core.empty() && !processes_ && !whole && !options_.factor_parts;
   prepared_ = prepare(std::move(matrix), kind, preparing);
   analysis_ = analyse(std::move(prepared_), analyse_options(kind));
 }

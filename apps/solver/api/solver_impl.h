@@ -1,6 +1,7 @@
 #pragma once
 
-// What stands behind Solver. Every step of every phase is named here, and nowhere else.
+// What stands behind Solver. Every step of every phase is named here, and nowhere else:
+// over 300 lines.
 
 #include <functional>
 #include <memory>
@@ -86,6 +87,10 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
 
   [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs,
                                Operation operation, std::span<const std::int64_t> rows);
+  void solve_part(FactorPart part, std::span<double> b, std::int32_t nrhs,
+                  Operation operation);
+  void inverse_entries(std::span<const std::int32_t> rows,
+                       std::span<const std::int32_t> columns, std::span<double> values);
   [[nodiscard]] std::vector<double> apply_to_ones(Operation operation) const;
 
   [[nodiscard]] Determinant determinant() const;
@@ -232,6 +237,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
       const std::function<void(double)>& progress);
   [[nodiscard]] double doubtful_pivot() const;
   [[nodiscard]] NullQuotient null_vector_quotient();
+  void make_room_to_solve(std::int32_t nrhs);
   void with_open_solve(std::int32_t nrhs, const std::function<void()>& body);
   [[nodiscard]] std::int32_t nrhs_at_once(std::int32_t nrhs);
   [[nodiscard]] BlockOperator factored(bool transposed);
@@ -241,6 +247,13 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                                              const ScaledPermutation& map) const;
   [[nodiscard]] bool may_solve_plainly(std::span<double> b, std::int32_t nrhs) const;
   [[nodiscard]] std::optional<Solution> solve_plainly(std::span<double> b);
+  void check_factor_part(FactorPart part) const;
+  void check_places(std::span<const std::int32_t> rows,
+                    std::span<const std::int32_t> columns,
+                    std::span<double> values) const;
+  void inverse_columns(std::span<const std::size_t> by_columns,
+                       std::span<const std::int32_t> rows,
+                       std::span<const std::int32_t> columns, std::span<double> values);
   void solve_block(std::span<double> b, std::int32_t most, Operation operation,
                    std::span<const std::int32_t> rows, Solution& solution);
   [[nodiscard]] bool lost_a_row() const;

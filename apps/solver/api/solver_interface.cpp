@@ -82,6 +82,15 @@ Solution Solver::solve(std::span<double> b, std::int32_t nrhs, Operation operati
                        std::span<const std::int64_t> rows) {
   return impl_->solve(b, nrhs, operation, rows);
 }
+void Solver::solve_part(FactorPart part, std::span<double> b, std::int32_t nrhs,
+                        Operation operation) {
+  impl_->solve_part(part, b, nrhs, operation);
+}
+void Solver::inverse_entries(std::span<const std::int32_t> rows,
+                             std::span<const std::int32_t> columns,
+                             std::span<double> values) {
+  impl_->inverse_entries(rows, columns, values);
+}
 std::vector<double> Solver::apply_to_ones(Operation operation) const {
   return impl_->apply_to_ones(operation);
 }

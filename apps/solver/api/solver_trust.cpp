@@ -200,13 +200,17 @@ NullQuotient Solver::Impl::null_vector_quotient() {
   return result;
 }
 
+void Solver::Impl::make_room_to_solve(std::int32_t nrhs) {
+  if (numeric_->waiting_bytes() > 0)
+    numeric_->make_room(solve_bytes(at_hand(), nrhs) - numeric_->held_bytes());
+}
+
 void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()>& body) {
   const Bytes limit =
       bound_
           ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(at_hand(), nrhs))
           : Bytes{1} << 62;
-  if (numeric_->waiting_bytes() > 0)
-    numeric_->make_room(solve_bytes(at_hand(), nrhs) - numeric_->held_bytes());
+  make_room_to_solve(nrhs);
   numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime_, nrhs, limit);
   try {
     std::optional<Awake> awake;

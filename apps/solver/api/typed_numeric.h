@@ -12,6 +12,7 @@
 #include "solver/runtime/tree_solve.h"
 #include "solver/save/save_factor.h"
 #include "solver/solve/block_substitution.h"
+#include "solver/solve/factor_parts.h"
 #include "solver/solve/kept_block.h"
 #include "solver/solve/solve_vectors.h"
 
@@ -97,6 +98,28 @@ class TypedNumeric : public Numeric {
       const Vectors<T> vector{x.data(), std::ssize(x), 1};
       solve_sequentially<T>({symbolic, tree, factor_}, false, vector, vector, work);
     }
+  }
+
+  void solve_part(const Symbolic& symbolic, const AssemblyTree& tree, FactorPart part,
+                  bool transposed, std::span<double> block,
+                  std::int32_t nrhs) const override {
+    need_factor(symbolic);
+    const OneBlasThread one_thread;
+    SolveVectors<T> vectors(symbolic.size, tree.kind, nrhs);
+    const bool conjugate = transposed && kIsComplex<T> && !kIsHermitian<T>;
+    if (conjugate) conjugate_parts(block);
+    vectors.apply(block, nrhs, [&](const Vectors<T>& b, const Vectors<T>& x) {
+      solver::solve_part<T>({symbolic, tree, factor_}, part, transposed, b, x);
+    });
+    if (conjugate) conjugate_parts(block);
+  }
+
+  void inverse_entries(const Symbolic& symbolic, const AssemblyTree& tree,
+                       std::span<const InversePlace> places, std::int32_t at_once,
+                       std::span<double> values) const override {
+    need_factor(symbolic);
+    const OneBlasThread one_thread;
+    solver::inverse_entries<T>({symbolic, tree, factor_}, places, at_once, values);
   }
 
   void release_factor() override {

@@ -99,6 +99,14 @@ Solution ComplexSolver::solve(std::span<Complex> b, std::int32_t nrhs,
   return solution;
 }
 
+void ComplexSolver::solve_part(FactorPart part, std::span<Complex> b, std::int32_t nrhs,
+                               ComplexOperation operation) {
+  const bool around = operation == ComplexOperation::kTransposed;
+  if (around) conjugate(b);
+  solver_->solve_part(part, parts_of(b), nrhs, without_conjugation(operation));
+  if (around) conjugate(b);
+}
+
 std::vector<Complex> ComplexSolver::apply_to_ones(ComplexOperation operation) const {
   const std::vector<double> parts =
       solver_->apply_to_ones(without_conjugation(operation));

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "solver/distributed/shared_front.h"
+#include "solver/memory/writable_bytes.h"
 #include "solver/runtime/starpu_tasks.h"
 
 namespace espalier::solver {
@@ -34,11 +35,6 @@ std::unique_ptr<FrontDelays<T>> columns_alone(const FrontContext<T>& context,
   for (std::int32_t side = 0; side < context.tree.sides(); ++side)
     delays->tail[side].resize(count * (count + rows));
   return delays;
-}
-
-template <class V>
-std::span<std::byte> bytes_of(std::vector<V>& values) {
-  return std::as_writable_bytes(std::span(values));
 }
 
 }  // namespace
@@ -83,7 +79,8 @@ void SharedFront<T>::fetch_delays_of(std::int32_t number) {
   site_.channel.fetch(
       holder_of(site_.context, site_.distribution, child),
       {.kind = DataRequest::Kind::kDelays, .node = node_, .child = number, .first = 1},
-      {bytes_of(ids_[number]), bytes_of(told->tail[0]), bytes_of(told->tail[1])},
+      {writable_bytes(ids_[number]), writable_bytes(told->tail[0]),
+       writable_bytes(told->tail[1])},
       [this, &delays = *told, number] {
         const std::vector<std::int32_t>& ids = ids_[number];
         const auto half = ids.begin() + counts_[number];
@@ -146,7 +143,8 @@ void SharedFront<T>::answer_delays(const Waiting& waiting) {
   Delayed& here = delayed_here(waiting.request.child);
   Channel::Parts parts{std::as_writable_bytes(std::span(&here.count, 1))};
   if (waiting.request.first == 1)
-    parts = {bytes_of(here.ids), bytes_of(here.values[0]), bytes_of(here.values[1])};
+    parts = {writable_bytes(here.ids), writable_bytes(here.values[0]),
+             writable_bytes(here.values[1])};
   site_.channel.answer(waiting.process, waiting.request, parts, [this] { one_less(); });
 }
 

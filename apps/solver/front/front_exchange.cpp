@@ -4,17 +4,9 @@
 #include <utility>
 
 #include "solver/front/front.h"
+#include "solver/memory/writable_bytes.h"
 
 namespace espalier::solver {
-namespace {
-
-template <class V>
-std::span<std::byte> bytes_of(std::vector<V>& values) {
-  return std::as_writable_bytes(std::span(values));
-}
-
-}  // namespace
-
 template <class T>
 void Front<T>::open_exchange() {
   slot_rows_.resize(static_cast<std::size_t>(panels()));
@@ -24,13 +16,14 @@ void Front<T>::open_exchange() {
 
 template <class T>
 auto Front<T>::notes(std::int32_t block) -> Parts {
-  return {bytes_of(notes_[block])};
+  return {writable_bytes(notes_[block])};
 }
 
 template <class T>
 auto Front<T>::slot_rows(std::int32_t block) -> Parts {
   Parts parts;
-  for (std::vector<T>& rows : slot_rows_[block].rows) parts.push_back(bytes_of(rows));
+  for (std::vector<T>& rows : slot_rows_[block].rows)
+    parts.push_back(writable_bytes(rows));
   return parts;
 }
 
@@ -63,11 +56,11 @@ void Front<T>::open_tail() {
 template <class T>
 auto Front<T>::tail() -> Parts {
   FrontDelays<T>& own = *delays();
-  return {bytes_of(own.tail[0]),
-          bytes_of(own.tail[1]),
-          bytes_of(own.tail_d),
-          bytes_of(own.tail_row_order),
-          bytes_of(own.tail_column_order),
+  return {writable_bytes(own.tail[0]),
+          writable_bytes(own.tail[1]),
+          writable_bytes(own.tail_d),
+          writable_bytes(own.tail_row_order),
+          writable_bytes(own.tail_column_order),
           std::as_writable_bytes(std::span(&own.tail_eliminated, 1))};
 }
 

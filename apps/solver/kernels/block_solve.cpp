@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "solver/kernels/blas.h"
+#include "solver/kernels/blas_place.h"
 #include "solver/matrix/multiversion.h"
 
 namespace espalier::solver::kernels {
@@ -129,7 +130,7 @@ void solve_triangle(bool lower, bool transposed, bool unit, std::int32_t n, cons
       solve_by_loops(lower, transposed, n, a, lda, unit, x + std::int64_t{j} * ldx);
   } else if (nrhs == 1 && n < kLoopAlone) {
     solve_alone(lower, transposed, n, a, lda, unit, x);
-  } else if (nrhs == 1) {
+  } else if (nrhs == 1 && !bits_follow_place<T>()) {
     blas::trsv(uplo, trans, diag, n, a, lda, x);
   } else {
     blas::trsm(CblasLeft, uplo, trans, diag, n, nrhs, a, lda, x, ldx);
@@ -195,7 +196,7 @@ void apply_below(std::int32_t m, std::int32_t e, const T* a, std::int32_t lda,
   if (e < (nrhs == 1 ? kLoopAlone : kLoopOrder)) {
     for (std::int32_t j = 0; j < nrhs; ++j)
       apply_alone(m, e, a, lda, x + std::int64_t{j} * ldx, y + std::int64_t{j} * ldy);
-  } else if (nrhs == 1) {
+  } else if (nrhs == 1 && !bits_follow_place<T>()) {
     blas::gemv(CblasNoTrans, m, e, a, lda, x, y);
   } else {
     blas::gemm(CblasNoTrans, CblasNoTrans, m, nrhs, e, T(-1), a, lda, x, ldx, T(1), y,
@@ -212,7 +213,7 @@ void apply_below_transposed(std::int32_t m, std::int32_t e, const T* a, std::int
     for (std::int32_t j = 0; j < nrhs; ++j)
       apply_across_alone(m, e, a, lda, y + std::int64_t{j} * ldy,
                          x + std::int64_t{j} * ldx);
-  } else if (nrhs == 1) {
+  } else if (nrhs == 1 && !bits_follow_place<T>()) {
     blas::gemv(blas::kAcross<T>, m, e, a, lda, y, x);
   } else {
     blas::gemm(blas::kAcross<T>, CblasNoTrans, e, nrhs, m, T(-1), a, lda, y, ldy, T(1), x,

@@ -15,10 +15,7 @@ namespace {
 // The pattern, each entry's place as its value: exact, as there are fewer than 2^53.
 template <class Matrix>
 Matrix places_of(const ComplexMatrix& matrix) {
-  Matrix places;
-  places.size = matrix.size;
-  places.column_start = matrix.column_start;
-  places.row = matrix.row;
+  auto places = pattern_of<Matrix>(matrix);
   places.value.resize(matrix.row.size());
   for (std::size_t k = 0; k < places.value.size(); ++k)
     places.value[k] = static_cast<double>(k);

@@ -28,6 +28,16 @@ void check(const ComplexMatrix& matrix);
 /// Both triangles, as kGeneral.
 [[nodiscard]] ComplexMatrix general_of(ComplexMatrix&& matrix);
 
+/// A real matrix of the same pattern that has no values yet.
+template <class RealMatrix>
+[[nodiscard]] RealMatrix pattern_of(const ComplexMatrix& matrix) {
+  RealMatrix result;
+  result.size = matrix.size;
+  result.column_start = matrix.column_start;
+  result.row = matrix.row;
+  return result;
+}
+
 /// The matrix of two real ones on one pattern, which it takes over.
 /// @param imaginary  the values at the places of `pattern`
 template <class RealMatrix>

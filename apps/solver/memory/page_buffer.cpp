@@ -34,30 +34,42 @@ void MemoryMeter::add(Bytes bytes) noexcept {
 PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool)
     : bytes_(footprint(bytes)), meter_(meter), pool_(pool) {
   if (bytes_ == 0) return;
-  if (pool_ != nullptr) {
+  if (pool_ != nullptr)
     data_ = pool_->take(bytes_);
-  } else if (!take_heap()) {
-    data_ = reserve_pages(bytes_);
-    populate_pages(data_, bytes_);
-  }
+  else
+    take_system(Content::kZeros);
   if (meter_ != nullptr) meter_->add(bytes_);
+}
+
+PageBuffer PageBuffer::unset(Bytes bytes) {
+  PageBuffer buffer;
+  buffer.bytes_ = footprint(bytes);
+  if (buffer.bytes_ > 0) buffer.take_system(Content::kAny);
+  return buffer;
+}
+
+void PageBuffer::take_system(Content content) {
+  if (take_heap(content)) return;
+  data_ = reserve_pages(bytes_);
+  populate_pages(data_, bytes_);
 }
 
 // Not aligned_alloc(): of what is large enough to be mapped, that maps anew each time,
 // where malloc() soon keeps as much in the heap. Of many pages what is fresh is zero
 // already; few ones have been used before.
-bool PageBuffer::take_heap() {
+bool PageBuffer::take_heap(Content content) {
   constexpr Bytes kFewPages = 4;
   if (bytes_ > kSmall) return false;
+  const bool zeros = content == Content::kZeros;
   const bool few = bytes_ <= kFewPages * page_size();
   const auto page = static_cast<std::size_t>(page_size());
   auto space = static_cast<std::size_t>(bytes_) + page;
-  heap_ = few ? std::malloc(space) : std::calloc(1, space);
+  heap_ = few || !zeros ? std::malloc(space) : std::calloc(1, space);
   if (heap_ == nullptr) return false;
   void* place = heap_;
   data_ = static_cast<std::byte*>(
       std::align(page, static_cast<std::size_t>(bytes_), place, space));
-  if (few) std::fill_n(data_, bytes_, std::byte{0});
+  if (few && zeros) std::fill_n(data_, bytes_, std::byte{0});
   return true;
 }
 

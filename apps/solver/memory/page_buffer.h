@@ -52,6 +52,8 @@ class PageBuffer {
   /// @throws Error when the system refuses (the message names the size)
   explicit PageBuffer(Bytes bytes, MemoryMeter* meter = nullptr,
                       PagePool* pool = nullptr);
+  /// Of any content, from the system: for what writes before it reads.
+  [[nodiscard]] static PageBuffer unset(Bytes bytes);
   /// Address space only.
   [[nodiscard]] static PageBuffer reserve(Bytes bytes, MemoryMeter* meter,
                                           PagePool* pool);
@@ -112,7 +114,9 @@ class PageBuffer {
   enum class Page : std::int8_t { kReserved, kHeld, kFilled, kGone };
   template <class Change>
   void change_runs(Bytes page, Bytes last, Page before, Page after, Change change);
-  [[nodiscard]] bool take_heap();
+  enum class Content : std::int8_t { kZeros, kAny };
+  [[nodiscard]] bool take_heap(Content content);
+  void take_system(Content content);
   void take(Bytes begin, Bytes end);
   void give(Bytes begin, Bytes end) noexcept;
   void clear(Bytes begin, Bytes end) noexcept;

@@ -8,13 +8,14 @@
 
 namespace espalier::solver {
 
-/// A piece of memory for each worker, for what a kernel needs while it runs.
+/// A piece of memory for each worker, for what a kernel needs while it runs: of any
+/// content.
 class WorkerScratch {
  public:
   /// @param worker  tells the number of the calling worker; null: there is one worker
   WorkerScratch(std::int32_t workers, Bytes bytes_each, int (*worker)() = nullptr)
       : each_(PageBuffer::footprint(bytes_each)),
-        memory_(each_ * workers),
+        memory_(PageBuffer::unset(each_ * workers)),
         worker_(worker) {}
 
   /// The calling worker's piece, or where `entries` do not fit in it, `beyond` with so

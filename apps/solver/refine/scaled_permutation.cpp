@@ -43,6 +43,18 @@ void ScaledPermutation::solution_to_outer(std::span<const double> y,
   });
 }
 
+void ScaledPermutation::rows_to_inner(std::span<const double> b,
+                                      std::span<double> c) const {
+  for_each_number(
+      [&](std::int32_t k, std::int32_t j, const auto& at) { c[k] = b[at(row(j))]; });
+}
+
+void ScaledPermutation::rows_to_outer(std::span<const double> c,
+                                      std::span<double> b) const {
+  for_each_number(
+      [&](std::int32_t k, std::int32_t j, const auto& at) { b[at(row(j))] = c[k]; });
+}
+
 std::vector<std::int32_t> ScaledPermutation::inner_rows(
     std::span<const std::int64_t> rows) const {
   std::vector<std::int32_t> result;

@@ -30,6 +30,10 @@ class ScaledPermutation {
   /// y from x; x from y.
   void solution_to_inner(std::span<const double> x, std::span<double> y) const;
   void solution_to_outer(std::span<const double> y, std::span<double> x) const;
+  /// Between the parts of a factor: entries of rows of A where they stand inside, without
+  /// a scale.
+  void rows_to_inner(std::span<const double> b, std::span<double> c) const;
+  void rows_to_outer(std::span<const double> c, std::span<double> b) const;
   /// Places in c of the given rows of b, increasing; empty: anywhere, as of more than one
   /// row in kFewRows, which are no help.
   static constexpr std::int64_t kFewRows = 8;

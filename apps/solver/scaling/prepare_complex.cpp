@@ -12,10 +12,7 @@ namespace {
 
 template <class Real>
 Real moduli_of(const ComplexMatrix& matrix) {
-  Real result;
-  result.size = matrix.size;
-  result.column_start = matrix.column_start;
-  result.row = matrix.row;
+  auto result = pattern_of<Real>(matrix);
   result.value.reserve(matrix.value.size());
   const bool hermitian = matrix.symmetry == ComplexSymmetry::kHermitian;
   for (std::int32_t j = 0; j < matrix.size; ++j)

@@ -1,7 +1,9 @@
 #include "solver/scaling/symmetric_singletons.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
@@ -68,6 +70,15 @@ class Peeling {
 
 double log_of(double value) { return std::log2(std::abs(value)); }
 
+// Above log2|value|, from its exponent alone: most of what a largest one is looked for
+// among needs no more.
+double log_above(double value) {
+  constexpr std::uint64_t kExponent = 0x7ff;
+  constexpr double kBias = 1023;
+  const auto exponent = (std::bit_cast<std::uint64_t>(value) >> 52) & kExponent;
+  return static_cast<double>(exponent) + 1 - kBias;
+}
+
 }  // namespace
 
 SymmetricSingletons symmetric_singletons(const GeneralMatrix& both) {
@@ -84,28 +95,30 @@ void scale_singletons(const GeneralMatrix& both, const SymmetricSingletons& sing
   const auto is_left = [&](std::int32_t i) { return partner[i] == i; };
   const auto each_entry = [&](std::int32_t column, const auto& visit) {
     for (auto at = both.column_start[column]; at < both.column_start[column + 1]; ++at)
-      if (both.value[at] != 0) visit(both.row[at], log_of(both.value[at]));
+      if (both.value[at] != 0) visit(both.row[at], both.value[at]);
   };
   std::vector<double> pivot(singletons.row.size());
   for (std::size_t k = 0; k < pivot.size(); ++k) {
     const std::int32_t row = singletons.row[k], column = partner[row];
-    double own = -kInfinity;  // of the columns' entries in each other's rows
-    each_entry(column, [&](std::int32_t i, double size) {
-      if (i == row) pivot[k] = size;
-      if (!is_row(i) && !is_left(i)) own = std::max(own, size);
+    double own = 0;  // modulus of the columns' entries in each other's rows
+    each_entry(column, [&](std::int32_t i, double value) {
+      if (i == row) pivot[k] = log_of(value);
+      if (!is_row(i) && !is_left(i)) own = std::max(own, std::abs(value));
     });
-    log[column] = own > -kInfinity ? -own / 2 : -pivot[k] / 2;
-    each_entry(row, [&](std::int32_t i, double size) {
-      if (i != column) log[column] = std::max(log[column], log[i] + size - pivot[k]);
+    log[column] = own > 0 ? -log_of(own) / 2 : -pivot[k] / 2;
+    each_entry(row, [&](std::int32_t i, double value) {
+      if (i != column && log[i] + log_above(value) - pivot[k] > log[column])
+        log[column] = std::max(log[column], log[i] + log_of(value) - pivot[k]);
     });
   }
   double over = -kInfinity;
   for (const std::int32_t row : singletons.row) {
     const std::int32_t column = partner[row];
-    each_entry(column, [&](std::int32_t i, double size) {
-      if (is_left(i)) over = std::max(over, log[column] + log[i] + size);
-      if (!is_left(i) && !is_row(i))
-        over = std::max(over, (log[column] + log[i] + size) / 2);
+    each_entry(column, [&](std::int32_t i, double value) {
+      if (is_row(i)) return;
+      const double part = is_left(i) ? 1 : 0.5, logs = log[column] + log[i];
+      if (part * (logs + log_above(value)) > over)
+        over = std::max(over, part * (logs + log_of(value)));
     });
   }
   if (over == -kInfinity) over = 0;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "solver/solve/pivot_columns.h"
+
 namespace espalier::solver {
 namespace {
 
@@ -12,9 +14,7 @@ namespace {
 template <class T>
 class Pivots {
  public:
-  explicit Pivots(const FactorView<T>& view) : view_(view) {
-    if (view.tree.kind == FactorKind::kLu) column_of_row_.resize(view.symbolic.inner());
-  }
+  explicit Pivots(const FactorView<T>& view) : view_(view) {}
 
   void take(std::int32_t front, const T* storage) {
     const Factor<T>& factor = view_.factor;
@@ -29,20 +29,15 @@ class Pivots {
       const auto [diagonal, leading] =
           diagonal_block(factor.front[front].low_rank.get(), layout, panel, k, work);
       take_block(diagonal, leading, count, d_of(front, first));
-      for (std::int32_t i = first; i < first + count && !column_of_row_.empty(); ++i)
-        pair(front, first, i);
     }
     if (delays == nullptr || delays->slots() == 0) return;
     const std::int32_t rows = layout.rows() - layout.columns();
     take_block(delays->tail[0].data(), delays->slots() + rows, delays->tail_eliminated,
                delays->tail_d.data());
-    for (std::int32_t k = 0; k < delays->tail_eliminated && !column_of_row_.empty(); ++k)
-      column_of_row_[delays->row_id(view_.symbolic, front, k)] =
-          delays->column_id(view_.symbolic, front, k);
   }
 
   [[nodiscard]] Determinant product() {
-    if (parity(column_of_row_) < 0) product_.multiply(-1);
+    if (parity(pivot_columns(view_)) < 0) product_.multiply(-1);
     return product_;
   }
 
@@ -88,26 +83,7 @@ class Pivots {
     product_.multiply(std::complex<double>(a * (c / b) - across(b)));
   }
 
-  // LU: which column the pivot at position i of a front's block belongs to, by its row.
-  void pair(std::int32_t front, std::int32_t first, std::int32_t i) {
-    const Factor<T>& factor = view_.factor;
-    const FrontDelays<T>* const delays = factor.front[front].delays.get();
-    const std::int32_t own = view_.symbolic.first_column[front];
-    if (moved(front)) {
-      const std::int32_t row = first + delays->row_order[i];
-      const std::int32_t column = first + delays->column_order[i];
-      const auto id = [&](const auto& in, std::int32_t position) {
-        return FrontDelays<T>::id(view_.symbolic, front, in, position);
-      };
-      column_of_row_[id(delays->rows_in, row)] = id(delays->columns_in, column);
-    } else {
-      column_of_row_[own + first + factor.row_order[own + i]] =
-          own + first + factor.column_order[own + i];
-    }
-  }
-
   const FactorView<T>& view_;
-  std::vector<std::int32_t> column_of_row_;  // LU
   Determinant product_;
 };
 

@@ -20,6 +20,15 @@ void FrontSolve<T>::divide_alone(std::int32_t front, const T* storage,
 }
 
 template <class T>
+void FrontSolve<T>::backward_alone(std::int32_t front, const T* storage,
+                                   const Vectors<T>& z, const Vectors<T>& x) const {
+  if (divides_backward()) return divide_alone(front, storage, z, x);
+  const std::int32_t column = view_.symbolic.first_column[front];
+  for (std::int32_t v = 0; v < x.count; ++v)
+    x.data[v * x.stride + column] = z.data[v * z.stride + column];
+}
+
+template <class T>
 void FrontSolve<T>::forward_few(std::int32_t front, const T* storage, const Vectors<T>& b,
                                 const AncestorRows<T>& ancestors) const {
   const kernels::FewPivots<T> few = few_pivots(front, storage);
@@ -71,7 +80,7 @@ auto FrontSolve<T>::narrow(std::int32_t front, std::int32_t count, const T* stor
   const Factor<T>& factor = view_.factor;
   narrow.first_order = narrow.second_order = factor.row_order.data() + first;
   if (kind == FactorKind::kLdlt) {
-    narrow.d = factor.d.data() + 2 * std::int64_t{first};
+    if (divides_by_d()) narrow.d = factor.d.data() + 2 * std::int64_t{first};
     return narrow;
   }
   narrow.panel[transposed_ ? 0 : 1] += entries;
@@ -174,8 +183,7 @@ void FrontSolve<T>::backward_single(std::int32_t front, const T* storage,
   for (std::int32_t v = 0; v < x.count; ++v) {
     T* const known = x.data + v * x.stride;
     T y = z.data[v * z.stride + column];
-    if (kind == FactorKind::kLdlt)
-      y /= view_.factor.d[2 * static_cast<std::size_t>(column)];
+    if (divides_by_d()) y /= view_.factor.d[2 * static_cast<std::size_t>(column)];
     for (std::size_t i = 0; i < rows.size(); ++i) y -= across(below[i]) * known[rows[i]];
     known[column] =
         kind == FactorKind::kCholesky || upper ? kernels::quotient(y, *panel) : y;
@@ -185,6 +193,8 @@ void FrontSolve<T>::backward_single(std::int32_t front, const T* storage,
 #define ESPALIER_INSTANTIATE(T)                                                          \
   template void FrontSolve<T>::divide_alone(std::int32_t, const T*, const Vectors<T>&,   \
                                             const Vectors<T>&) const;                    \
+  template void FrontSolve<T>::backward_alone(std::int32_t, const T*, const Vectors<T>&, \
+                                              const Vectors<T>&) const;                  \
   template void FrontSolve<T>::forward_few(std::int32_t, const T*, const Vectors<T>&,    \
                                            const AncestorRows<T>&) const;                \
   template void FrontSolve<T>::backward_few(std::int32_t, const T*, const Vectors<T>&,   \

@@ -240,8 +240,7 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
                             const AncestorRows<T>& ancestors, T* memory) const {
   if (view_.symbolic.pivots(front) == 0) return;
   if (is_alone(front)) {
-    if (view_.tree.kind != FactorKind::kCholesky) return;
-    divide_alone(front, storage, b, b);
+    if (divides_forward()) divide_alone(front, storage, b, b);
     return;
   }
   if (is_single(front)) return forward_single(front, storage, b, ancestors);
@@ -287,7 +286,7 @@ void FrontSolve<T>::backward_tail(Local& local) const {
   const std::int32_t slots = local.slots, columns = local.layout.columns();
   const std::int32_t rows = local.order - columns, leading = slots + rows;
   const std::int32_t e = delays.tail_eliminated;
-  if (view_.tree.kind == FactorKind::kLdlt)
+  if (divides_by_d())
     kernels::divide_by_d(e, delays.tail_d.data(), local.count, local.tail, slots);
   const bool upper = view_.tree.kind == FactorKind::kLu && !transposed_;
   kernels::apply_below_transposed(rows, e, delays.tail[upper ? 1 : 0].data() + slots,
@@ -312,7 +311,7 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
   if (e < width)
     gather(width - e, nullptr, local.slot + local.slots_seen, local.slots,
            local.block + e, width, local.count);
-  if (view_.tree.kind == FactorKind::kLdlt)
+  if (divides_by_d())
     kernels::divide_by_d(e, local.d + 2 * std::int64_t{first}, local.count, local.block,
                          width);
   if (local.low_rank != nullptr)
@@ -362,10 +361,7 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
         x.data[v * x.stride + row] = T{0};
     return;
   }
-  if (is_alone(front)) {
-    divide_alone(front, storage, z, x);
-    return;
-  }
+  if (is_alone(front)) return backward_alone(front, storage, z, x);
   if (is_single(front)) return backward_single(front, storage, z, x);
   if (has_few_pivots(front, x.count)) return backward_few(front, storage, z, x);
   if (const auto few = narrow(front, x.count, storage)) {

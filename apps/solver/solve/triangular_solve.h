@@ -54,14 +54,20 @@ class NodeStorage {
   const T* data_;
 };
 
+/// Whether forward() and backward() are each the solve with one factor of the matrix, L
+/// or U, or their transposed ones, with D left out (kApart); or only both together are
+/// what is wanted, which saves a pass over the pivots (kTogether).
+enum class Halves : bool { kTogether, kApart };
+
 /// Solves with single fronts, in the order of elimination: A x = b, or A^T x = b where
 /// `transposed`; kept variables are 0, and their rows of b are not read. Work space is
 /// the caller's: local_entries() for each vector.
 template <class T>
 class FrontSolve {
  public:
-  FrontSolve(const FactorView<T>& view, bool transposed)
-      : view_(view), transposed_(transposed) {}
+  FrontSolve(const FactorView<T>& view, bool transposed,
+             Halves halves = Halves::kTogether)
+      : view_(view), transposed_(transposed), apart_(halves == Halves::kApart) {}
 
   /// Forward elimination of a front: `b` holds the right-hand sides and receives what
   /// the factor leaves of them. Children go first.
@@ -125,9 +131,26 @@ class FrontSolve {
   [[nodiscard]] bool is_alone(std::int32_t front) const {
     return view_.symbolic.front_order(front) == 1 && !view_.factor.front[front].delays;
   }
+  // Whether forward() divides by its pivot, and backward() does.
+  [[nodiscard]] bool divides_forward() const {
+    const FactorKind kind = view_.tree.kind;
+    return kind == FactorKind::kCholesky ||
+           (kind == FactorKind::kLu && transposed_ && apart_);
+  }
+  [[nodiscard]] bool divides_backward() const {
+    const FactorKind kind = view_.tree.kind;
+    return kind == FactorKind::kCholesky || !apart_ ||
+           (kind == FactorKind::kLu && !transposed_);
+  }
+  // L D L^T, where D is not left out.
+  [[nodiscard]] bool divides_by_d() const {
+    return view_.tree.kind == FactorKind::kLdlt && !apart_;
+  }
   // Its entry of `to` becomes that of `from` over the pivot.
   void divide_alone(std::int32_t front, const T* storage, const Vectors<T>& from,
                     const Vectors<T>& to) const;
+  void backward_alone(std::int32_t front, const T* storage, const Vectors<T>& z,
+                      const Vectors<T>& x) const;
   // A front of few pivots, but not of one, of Cholesky: in the places of the vectors
   // themselves.
   [[nodiscard]] bool has_few_pivots(std::int32_t front, std::int32_t count) const {
@@ -186,7 +209,7 @@ class FrontSolve {
                       std::int32_t width, std::int32_t leading, T* x) const;
 
   FactorView<T> view_;
-  bool transposed_;
+  bool transposed_, apart_;
 };
 
 /// x := A^-1 b, or A^-T b, in elimination order, by one thread. b is overwritten.

@@ -1,6 +1,9 @@
 #include "solver/symbolic/analyse.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -114,12 +117,59 @@ ChosenOrder order_of_pairs(const SymmetricMatrix& given, const AnalyseOptions& o
   return chosen;
 }
 
+// @param pattern  of at most 64 columns
+bool is_connected(const SymmetricMatrix& pattern) {
+  std::array<std::uint64_t, 64> neighbours{};
+  for (std::int32_t column = 0; column < pattern.size; ++column)
+    for (auto at = pattern.column_start[column]; at < pattern.column_start[column + 1];
+         ++at) {
+      neighbours[column] |= std::uint64_t{1} << pattern.row[at];
+      neighbours[pattern.row[at]] |= std::uint64_t{1} << column;
+    }
+  std::uint64_t reached = 1, open = 1;
+  while (open != 0) {
+    const int column = std::countr_zero(open);
+    open &= open - 1;
+    open |= neighbours[column] & ~reached;
+    reached |= neighbours[column];
+  }
+  return std::popcount(reached) == pattern.size;
+}
+
+// Independent systems have fronts of their own: no rounding goes from one to another.
+bool is_one_front(const SymmetricMatrix& pattern, const AnalyseOptions& options) {
+  constexpr std::int32_t kMost = 64;  // whatever is asked for
+  return pattern.size > 0 &&
+         pattern.size <= std::min(kMost, options.amalgamation.whole_system) &&
+         options.amalgamation.relaxed && options.order.empty() &&
+         options.ordering == OrderingKind::kAuto && is_connected(pattern);
+}
+
+// Its entries and operations are those of a dense factor.
+Symbolic one_front(std::int32_t size) {
+  Symbolic symbolic;
+  symbolic.size = size;
+  symbolic.permutation.resize(static_cast<std::size_t>(size));
+  std::iota(symbolic.permutation.begin(), symbolic.permutation.end(), 0);
+  symbolic.first_column = {0, size};
+  symbolic.row_start = {0, 0};
+  symbolic.parent = {-1};
+  const std::int64_t n = size;
+  symbolic.factor_entries = n * (n + 1) / 2;
+  symbolic.factor_flops = static_cast<double>(n * (n + 1) * (2 * n + 1) / 6);
+  return symbolic;
+}
+
 }  // namespace
 
 Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& options,
                          AnalyseTimes* seconds, std::span<const std::int32_t> partner) {
   AnalyseTimes unused;
   AnalyseTimes& times = seconds ? *seconds : unused;
+  if (is_one_front(given, options)) {
+    times.ordering_taken = OrderingKind::kNatural;
+    return one_front(given.size);
+  }
   Stopwatch watch;
   ChosenOrder chosen =
       !partner.empty() ? order_of_pairs(given, options, partner)
@@ -172,6 +222,11 @@ Analysis analyse(SymmetricMatrix&& matrix, const AnalyseOptions& options) {
 }
 
 Analysis analyse(PreparedMatrix&& prepared, const AnalyseOptions& options) {
+  if (prepared.coupling.size > 0 && options.amalgamation.whole_system > 0) {
+    AnalyseOptions apart = options;  // blocks are solved one after the other
+    apart.amalgamation.whole_system = 0;
+    return analyse(std::move(prepared), apart);
+  }
   Analysis analysis = analyse(std::move(prepared.matrix), options, prepared.partner);
   if (prepared.coupling.size > 0) {
     const Symbolic& symbolic = analysis.symbolic;

@@ -35,7 +35,8 @@ struct Symbolic {
   std::vector<std::int64_t> row_start;     ///< fronts + 1 offsets into rows
   std::vector<std::int32_t> rows;          ///< rows of the contribution blocks
   std::vector<std::int32_t> parent;        ///< of each front; -1: a root
-  std::int64_t factor_entries = 0;         ///< nonzeros of L before amalgamation
+  /// Nonzeros of L before amalgamation; all of it where a few columns are one front.
+  std::int64_t factor_entries = 0;
   double factor_flops = 0;  ///< sum of squared column counts of L, likewise
 
   [[nodiscard]] std::int32_t fronts() const {

@@ -23,12 +23,6 @@ int fail(int code, const char* text) {
   return -code;
 }
 
-/// A callback asked for the end.
-class Cancelled : public Error {
- public:
-  using Error::Error;
-};
-
 /// memory_bytes is below the least.
 class InfeasibleChain : public Error {
  public:
@@ -209,12 +203,8 @@ int espalier_chain_run(const espalier_chain* chain,
           const espalier_chain& what = need_sized(chain, "chain");
           const espalier_chain_callbacks& user = need_sized(callbacks, "callbacks");
           run(what, user, need_sized(limits, "limits"), report);
-        } catch (const Cancelled& cancelled) {
-          return fail(ECANCELED, cancelled.what());
         } catch (const InfeasibleChain& infeasible) {
           return fail(ENOMEM, infeasible.what());
-        } catch (const FileError& error) {
-          return fail(EIO, error.what());
         }
         return 0;
       },

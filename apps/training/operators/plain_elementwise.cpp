@@ -4,6 +4,7 @@
 
 #include "espalier/model/error.h"
 #include "training/operators/function_kernel.h"
+#include "training/operators/instantiate.h"
 #include "training/operators/plain_kernels.h"
 #include "training/operators/strided.h"
 
@@ -172,10 +173,8 @@ std::unique_ptr<Kernel> make_whole_binary(const OperatorSpec& spec,
   // Without a sign: what is too large wraps around.
   return binary<std::make_unsigned_t<T>>(spec, tensors);
 }
-template std::unique_ptr<Kernel> make_whole_binary<std::int64_t>(const OperatorSpec&,
-                                                                 const KernelTensors&);
-template std::unique_ptr<Kernel> make_whole_binary<std::int32_t>(const OperatorSpec&,
-                                                                 const KernelTensors&);
+ESPALIER_FOR_ELEMENT(make_whole_binary, std::int64_t)
+ESPALIER_FOR_ELEMENT(make_whole_binary, std::int32_t)
 
 bool sums_columns(const KernelTensors& tensors) {
   const TensorShape &x = tensors.input(0), &y = tensors.output(0);
@@ -209,9 +208,6 @@ std::unique_ptr<Kernel> make_plain_elementwise(const OperatorSpec& spec,
   }
 }
 
-template std::unique_ptr<Kernel> make_plain_elementwise<float>(const OperatorSpec&,
-                                                               const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_elementwise<double>(const OperatorSpec&,
-                                                                const KernelTensors&);
+ESPALIER_FOR_REAL_ELEMENTS(make_plain_elementwise)
 
 }  // namespace espalier::training

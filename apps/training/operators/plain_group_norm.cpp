@@ -4,6 +4,7 @@
 
 #include "espalier/model/error.h"
 #include "training/operators/function_kernel.h"
+#include "training/operators/instantiate.h"
 #include "training/operators/plain_kernels.h"
 
 namespace espalier::training {
@@ -109,9 +110,6 @@ std::unique_ptr<Kernel> make_plain_group_norm(const OperatorSpec& spec,
   return nullptr;
 }
 
-template std::unique_ptr<Kernel> make_plain_group_norm<float>(const OperatorSpec&,
-                                                              const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_group_norm<double>(const OperatorSpec&,
-                                                               const KernelTensors&);
+ESPALIER_FOR_REAL_ELEMENTS(make_plain_group_norm)
 
 }  // namespace espalier::training

@@ -5,6 +5,7 @@
 
 #include "espalier/model/error.h"
 #include "training/operators/function_kernel.h"
+#include "training/operators/instantiate.h"
 #include "training/operators/plain_kernels.h"
 
 namespace espalier::training {
@@ -149,9 +150,6 @@ std::unique_ptr<Kernel> make_plain_loss(const OperatorSpec& spec,
   }
 }
 
-template std::unique_ptr<Kernel> make_plain_loss<float>(const OperatorSpec&,
-                                                        const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_loss<double>(const OperatorSpec&,
-                                                         const KernelTensors&);
+ESPALIER_FOR_REAL_ELEMENTS(make_plain_loss)
 
 }  // namespace espalier::training

@@ -9,6 +9,7 @@
 #include "espalier/model/error.h"
 #include "training/operators/element_types.h"
 #include "training/operators/function_kernel.h"
+#include "training/operators/instantiate.h"
 #include "training/operators/plain_kernels.h"
 #include "training/operators/strided.h"
 
@@ -219,17 +220,6 @@ std::unique_ptr<Kernel> make_plain_movement(const OperatorSpec& spec,
   }
 }
 
-template std::unique_ptr<Kernel> make_plain_movement<float>(const OperatorSpec&,
-                                                            const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_movement<double>(const OperatorSpec&,
-                                                             const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_movement<std::int64_t>(const OperatorSpec&,
-                                                                   const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_movement<std::int32_t>(const OperatorSpec&,
-                                                                   const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_movement<std::int8_t>(const OperatorSpec&,
-                                                                  const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_movement<std::uint8_t>(const OperatorSpec&,
-                                                                   const KernelTensors&);
+ESPALIER_FOR_ALL_ELEMENTS(make_plain_movement)
 
 }  // namespace espalier::training

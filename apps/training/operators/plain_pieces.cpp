@@ -1,6 +1,7 @@
 // Transpose, Concat and Split of tensors in the plain format.
 
 #include "training/operators/function_kernel.h"
+#include "training/operators/instantiate.h"
 #include "training/operators/plain_kernels.h"
 #include "training/operators/strided.h"
 
@@ -86,17 +87,6 @@ std::unique_ptr<Kernel> make_plain_pieces(const OperatorSpec& spec,
   }
 }
 
-template std::unique_ptr<Kernel> make_plain_pieces<float>(const OperatorSpec&,
-                                                          const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_pieces<double>(const OperatorSpec&,
-                                                           const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_pieces<std::int64_t>(const OperatorSpec&,
-                                                                 const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_pieces<std::int32_t>(const OperatorSpec&,
-                                                                 const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_pieces<std::int8_t>(const OperatorSpec&,
-                                                                const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_pieces<std::uint8_t>(const OperatorSpec&,
-                                                                 const KernelTensors&);
+ESPALIER_FOR_ALL_ELEMENTS(make_plain_pieces)
 
 }  // namespace espalier::training

@@ -4,6 +4,7 @@
 
 #include "espalier/model/error.h"
 #include "training/operators/function_kernel.h"
+#include "training/operators/instantiate.h"
 #include "training/operators/plain_kernels.h"
 #include "training/operators/strided.h"
 
@@ -124,17 +125,6 @@ std::unique_ptr<Kernel> make_plain_select(const OperatorSpec& spec,
   }
 }
 
-template std::unique_ptr<Kernel> make_plain_select<float>(const OperatorSpec&,
-                                                          const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_select<double>(const OperatorSpec&,
-                                                           const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_select<std::int64_t>(const OperatorSpec&,
-                                                                 const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_select<std::int32_t>(const OperatorSpec&,
-                                                                 const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_select<std::int8_t>(const OperatorSpec&,
-                                                                const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_select<std::uint8_t>(const OperatorSpec&,
-                                                                 const KernelTensors&);
+ESPALIER_FOR_ALL_ELEMENTS(make_plain_select)
 
 }  // namespace espalier::training

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "training/operators/function_kernel.h"
+#include "training/operators/instantiate.h"
 #include "training/operators/plain_kernels.h"
 
 namespace espalier::training {
@@ -88,9 +89,6 @@ std::unique_ptr<Kernel> make_plain_unary(const OperatorSpec& spec,
   return nullptr;
 }
 
-template std::unique_ptr<Kernel> make_plain_unary<float>(const OperatorSpec&,
-                                                         const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_unary<double>(const OperatorSpec&,
-                                                          const KernelTensors&);
+ESPALIER_FOR_REAL_ELEMENTS(make_plain_unary)
 
 }  // namespace espalier::training

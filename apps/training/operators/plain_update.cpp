@@ -4,6 +4,7 @@
 
 #include "espalier/model/error.h"
 #include "training/operators/function_kernel.h"
+#include "training/operators/instantiate.h"
 #include "training/operators/plain_kernels.h"
 
 namespace espalier::training {
@@ -96,9 +97,6 @@ std::unique_ptr<Kernel> make_plain_update(const OperatorSpec& spec,
   }
 }
 
-template std::unique_ptr<Kernel> make_plain_update<float>(const OperatorSpec&,
-                                                          const KernelTensors&);
-template std::unique_ptr<Kernel> make_plain_update<double>(const OperatorSpec&,
-                                                           const KernelTensors&);
+ESPALIER_FOR_REAL_ELEMENTS(make_plain_update)
 
 }  // namespace espalier::training

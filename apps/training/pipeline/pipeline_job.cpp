@@ -38,9 +38,7 @@ Pipeline counted(const MicroStep& micro, const SharedStep& shared,
 // The same with times that were measured.
 Pipeline timed(const Pipeline& counted, const SharedStep& shared,
                const PipelineForm& form, const StageTimes& file) {
-  if (std::ssize(file.stages) != shared.devices)
-    throw InvalidInput(fmt::format("times of {} stages, but {} processes in the pipeline",
-                                   file.stages.size(), shared.devices));
+  check(file, shared);
   const Pipeline times =
       pipeline_of(file.stages, form, shared.micro_batches, file.transfer);
   std::vector<PipelineChunk> chunks;
@@ -64,6 +62,12 @@ std::vector<Bytes> peaks(const PipelineRun& run, const Pipeline& pipeline) {
 }
 
 }  // namespace
+
+void check(const StageTimes& measured, const SharedStep& shared) {
+  if (std::ssize(measured.stages) != shared.devices)
+    throw InvalidInput(fmt::format("times of {} stages, but {} processes in the pipeline",
+                                   measured.stages.size(), shared.devices));
+}
 
 SharedTraining::SharedTraining(const OperatorGraph& model, Optimiser optimiser,
                                const SharedStep& shared, const PipelineForm& form,

@@ -21,6 +21,9 @@ struct StageTimes {
   Nanoseconds transfer = 0;  ///< from a stage to the next
 };
 
+/// @throws InvalidInput for another number of stages than the pipeline has processes
+void check(const StageTimes& measured, const SharedStep& shared);
+
 /// The order of each device's operations, and what SharedTraining::pipeline() says of it.
 struct SharedSchedule {
   PipelineSchedule schedule;
@@ -36,8 +39,8 @@ class SharedTraining {
  public:
   /// @param model     for one micro-batch; whole, though a tensor group divides it
   /// @param measured  times of the stages; nothing: as many nanoseconds as operations
-  /// @throws InvalidInput for what the form does not allow, another number of measured
-  ///         stages; as micro_step() and divide_layers()
+  /// @throws InvalidInput for what the form does not allow; as check(), micro_step() and
+  ///         divide_layers()
   SharedTraining(const OperatorGraph& model, Optimiser optimiser,
                  const SharedStep& shared, const PipelineForm& form,
                  const std::optional<StageTimes>& measured = {});

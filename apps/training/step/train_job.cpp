@@ -60,7 +60,7 @@ TrainJob::TrainJob(TrainingGraph training, const TrainOptions& options)
       graph_(with_workspaces(training_, kernels_)) {}
 
 void TrainJob::plan(const std::function<bool()>& stop) {
-  const OperatorTasks tasks = task_graph_of(graph_);
+  const OperatorTasks tasks = task_graph_of(graph_, kTensorAlignment);
   ArrangeLimits limits;
   limits.order.time = limits.layout.time = options_.plan_time;
   limits.layout.alignment = kTensorAlignment;

@@ -10,46 +10,37 @@ namespace espalier {
 RotorStream::RotorStream(std::shared_ptr<const RotorTable> table, Bytes bytes)
     : table_(std::move(table)) {
   const Chain& chain = table_->chain();
-  parts_.push_back({0, chain.size() - 1, bytes - chain.state(0), {}});
+  push({0, chain.size() - 1, bytes - chain.state(0), {}});
 }
 
-Action RotorStream::reverse(std::int64_t step, const Place& held) {
+Action RotorStream::reverse_held(std::int64_t step, const Place& held) {
   if (held.is_slot()) --slots_;
-  if (std::exchange(turned_, true)) return Action::reverse(step);
-  waiting_ = Action::reverse(step);
-  return Action::end_forward(step);
+  return reverse(step);
 }
 
 // x_first is the working state; it is stored, unless it is held.
-Action RotorStream::divide(Part part) {
+Action RotorStream::divide(RotorPart part) {
   const std::int64_t first = part.first;
   const Chain& chain = table_->chain();
   Place target;
   if (part.held == Place()) target = part.held = {0, slots_++};
   const std::int64_t j = table_->choice(first, part.last, part.bytes);
   if (j > 0) {
-    parts_.push_back({first, j - 1, part.bytes, part.held, true});
-    parts_.push_back({j, part.last, part.bytes - chain.state(j), {}});
+    push({first, j - 1, part.bytes, part.held, true});
+    push({j, part.last, part.bytes - chain.state(j), {}});
     return Action::forward(first, j, target);
   }
-  parts_.push_back({first, first, part.bytes, part.held, false, true});
-  parts_.push_back({first + 1, part.last, part.bytes - chain.stage(first).saved,
-                    Place{Place::kTape, first}});
+  push({first, first, part.bytes, part.held, false, true});
+  push({first + 1, part.last, part.bytes - chain.stage(first).saved,
+        Place{Place::kTape, first}});
   return Action::taped(first, target);
 }
 
-std::optional<Action> RotorStream::next() {
-  if (waiting_) return *std::exchange(waiting_, std::nullopt);
-  if (parts_.empty()) {
-    if (std::exchange(ended_, true)) return std::nullopt;
-    return Action::end_reverse();
-  }
-  const Part part = parts_.back();
-  parts_.pop_back();
-  if (part.tape_only) return reverse(part.first, part.held);
+Action RotorStream::take(const RotorPart& part) {
+  if (part.tape_only) return reverse_held(part.first, part.held);
   const bool single = part.first == part.last;
-  if (!part.restore) return single ? reverse(part.first, Place()) : divide(part);
-  waiting_ = single ? reverse(part.first, part.held) : divide(part);
+  if (!part.restore) return single ? reverse(part.first) : divide(part);
+  then(single ? reverse_held(part.first, part.held) : divide(part));
   return single && part.held.is_slot() ? Action::move(part.first, part.held)
                                        : Action::copy(part.first, part.held);
 }

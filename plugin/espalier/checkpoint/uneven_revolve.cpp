@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
+
+#include "espalier/checkpoint/part_stream.h"
 
 namespace espalier {
 
@@ -90,54 +91,38 @@ std::int64_t UnevenTables::split(std::int64_t i, std::int64_t j, std::int64_t c)
 
 namespace {
 
-class UnevenStream final : public ActionStream {
+// States x_first … x_last with so many slots; x_first is in the first of them, or the
+// working state.
+struct UnevenPart {
+  std::int64_t first, last, slots;
+  bool stored;
+};
+
+class UnevenStream final : public PartStream<UnevenPart> {
  public:
   explicit UnevenStream(std::shared_ptr<const UnevenTables> tables)
       : tables_(std::move(tables)), slots_(tables_->slots()) {
-    parts_.push_back({0, tables_->steps() - 1, slots_, false});
-  }
-
-  std::optional<Action> next() override {
-    if (waiting_) return *std::exchange(waiting_, std::nullopt);
-    if (parts_.empty()) {
-      if (std::exchange(ended_, true)) return std::nullopt;
-      return Action::end_reverse();
-    }
-    const Part part = parts_.back();
-    parts_.pop_back();
-    const Place slot{0, slots_ - part.slots};
-    if (part.first == part.last) {
-      if (!part.stored) return reverse(part.first);
-      waiting_ = Action::reverse(part.first);
-      return Action::move(part.first, slot);
-    }
-    const std::int64_t s = tables_->split(part.first, part.last, part.slots);
-    parts_.push_back({part.first, s - 1, part.slots, true});
-    parts_.push_back({s, part.last, part.slots - 1, false});
-    if (!part.stored) return Action::forward(part.first, s, slot);
-    waiting_ = Action::forward(part.first, s);
-    return Action::copy(part.first, slot);
+    push({0, tables_->steps() - 1, slots_, false});
   }
 
  private:
-  // States x_first … x_last with so many slots; x_first is in the first of them, or the
-  // working state.
-  struct Part {
-    std::int64_t first, last, slots;
-    bool stored;
-  };
-
-  std::optional<Action> reverse(std::int64_t step) {
-    if (std::exchange(turned_, true)) return Action::reverse(step);
-    waiting_ = Action::reverse(step);
-    return Action::end_forward(step);
+  Action take(const UnevenPart& part) override {
+    const Place slot{0, slots_ - part.slots};
+    if (part.first == part.last) {
+      if (!part.stored) return reverse(part.first);
+      then(Action::reverse(part.first));
+      return Action::move(part.first, slot);
+    }
+    const std::int64_t s = tables_->split(part.first, part.last, part.slots);
+    push({part.first, s - 1, part.slots, true});
+    push({s, part.last, part.slots - 1, false});
+    if (!part.stored) return Action::forward(part.first, s, slot);
+    then(Action::forward(part.first, s));
+    return Action::copy(part.first, slot);
   }
 
   std::shared_ptr<const UnevenTables> tables_;
   std::int64_t slots_;
-  std::vector<Part> parts_;
-  std::optional<Action> waiting_;
-  bool turned_ = false, ended_ = false;
 };
 
 }  // namespace

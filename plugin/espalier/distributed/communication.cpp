@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "espalier/distributed/met_processes.h"
 #include "espalier/distributed/task_cut.h"
 #include "espalier/distributed/task_overflow.h"
 
@@ -22,7 +23,7 @@ class TrafficCounter {
         distribution_(distribution),
         network_(network),
         cut_(cut),
-        at_(static_cast<std::size_t>(distribution.processes)) {}
+        here_(static_cast<std::size_t>(distribution.processes)) {}
 
   Traffic of(TaskId task) {
     if (!distribution_.shared(task)) return {};
@@ -38,32 +39,23 @@ class TrafficCounter {
   struct Here {  // at a process, of the task at hand
     Bytes held = 0;
     std::int32_t pieces = 0;
-    bool met = false;
   };
 
-  Here& here(std::int32_t process) {
-    Here& at = at_[static_cast<std::size_t>(process)];
-    if (!at.met) who_.push_back(process);
-    at.met = true;
-    return at;
-  }
-
   Traffic move_outputs(TaskId task) {
-    who_.clear();
     for_each_input(
         tree_, task, [this](TaskId child) { return distribution_.owners(child); },
-        [this](std::int32_t process, Bytes bytes) { here(process).held += bytes; });
+        [this](std::int32_t process, Bytes bytes) { here_.meet(process).held += bytes; });
     std::int32_t pieces = 0;
     for (const Owner& owner : distribution_.owners(task)) {
-      here(owner.process).pieces = owner.pieces;
+      here_.meet(owner.process).pieces = owner.pieces;
       pieces += owner.pieces;
     }
     Traffic moved;
     Bytes most = 0;
     std::int64_t most_messages = 0;
     const auto owners = static_cast<std::int64_t>(distribution_.owners(task).size());
-    for (const std::int32_t process : who_) {
-      Here& at = at_[static_cast<std::size_t>(process)];
+    for (const std::int32_t process : here_.who()) {
+      const Here& at = here_[process];
       const Bytes stays = fraction_of(at.held, at.pieces, pieces);
       const Bytes comes = fraction_of(tree_.input_size(task), at.pieces, pieces) - stays;
       const std::int64_t messages =
@@ -72,8 +64,8 @@ class TrafficCounter {
       moved.messages += messages;
       most = std::max({most, at.held - stays, comes});
       most_messages = std::max(most_messages, messages);
-      at = {};
     }
+    here_.forget();
     moved.time = static_cast<double>(most_messages) * network_.latency +
                  static_cast<double>(most) / network_.bandwidth;
     return moved;
@@ -109,8 +101,7 @@ class TrafficCounter {
   const Distribution& distribution_;
   const Network& network_;
   FrontCut cut_;
-  std::vector<Here> at_;
-  std::vector<std::int32_t> who_;
+  MetProcesses<Here> here_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "espalier/distributed/met_processes.h"
 #include "espalier/distributed/task_cut.h"
 #include "espalier/distributed/task_overflow.h"
 
@@ -22,7 +23,7 @@ class PartLister {
         places_(tree.size(), 0),
         parts_(static_cast<std::size_t>(distribution.processes)),
         tasks_(parts_.size()),
-        at_(parts_.size()) {}
+        here_(parts_.size()) {}
 
   std::vector<PartTree> run() {
     for (const TaskId task : distribution_.witness) naming(task, [&] { list(task); });
@@ -39,42 +40,33 @@ class PartLister {
   struct Here {
     Bytes held = 0;
     std::int32_t first = 0, pieces = 0;
-    bool takes_part = false;
   };
 
-  Here& here(std::int32_t process) {
-    Here& at = at_[static_cast<std::size_t>(process)];
-    if (!at.takes_part) who_.push_back(process);
-    at.takes_part = true;
-    return at;
-  }
-
   void list(TaskId task) {
-    who_.clear();
     std::int32_t all = 0;
     for_each_input(
         tree_, task, [this](TaskId child) { return distribution_.owners(child); },
-        [this](std::int32_t process, Bytes bytes) { here(process).held += bytes; });
+        [this](std::int32_t process, Bytes bytes) { here_.meet(process).held += bytes; });
     for_each_part(distribution_.owners(task),
                   [&](const Owner& owner, std::int32_t first, std::int32_t pieces) {
-                    Here& at = here(owner.process);
+                    Here& at = here_.meet(owner.process);
                     at.first = first;
                     at.pieces = owner.pieces;
                     all = pieces;
                   });
-    std::ranges::sort(who_);
-    const TaskCut cut =
-        cut_task(tree_, task, all, static_cast<std::int32_t>(who_.size()));
+    std::vector<std::int32_t>& who = here_.who();
+    std::ranges::sort(who);
+    const TaskCut cut = cut_task(tree_, task, all, static_cast<std::int32_t>(who.size()));
     first_place_[index(task)] = place_.size();
-    places_[index(task)] = static_cast<std::int32_t>(who_.size());
-    for (const std::int32_t process : who_) add_part(task, cut, process);
+    places_[index(task)] = static_cast<std::int32_t>(who.size());
+    for (const std::int32_t process : who) add_part(task, cut, process);
     for (const TaskId child : tree_.children(task)) link(child);
-    for (const std::int32_t process : who_) at_[static_cast<std::size_t>(process)] = {};
+    here_.forget();
   }
 
   void add_part(TaskId task, const TaskCut& cut, std::int32_t process) {
     const auto p = static_cast<std::size_t>(process);
-    const Here& at = at_[p];
+    const Here& at = here_[process];
     const TaskCut::Part part = cut.part(at.first, at.pieces, at.held);
     // As TaskTree does, which does not know whose parts they are.
     for (const Bytes size :
@@ -94,7 +86,7 @@ class PartLister {
         first_place_[index(child)], static_cast<std::size_t>(places_[index(child)]));
     for (const Place& place : places) {
       const auto p = static_cast<std::size_t>(place.process);
-      if (!at_[p].takes_part) continue;
+      if (!here_.met(place.process)) continue;
       parts_[p][static_cast<std::size_t>(place.number)].parent =
           task_id(parts_[p].size() - 1);
     }
@@ -107,9 +99,8 @@ class PartLister {
   std::vector<std::int32_t> places_;      // by task: how many
   std::vector<std::vector<Task>> parts_;  // by process
   std::vector<std::vector<TaskId>> tasks_;
-  Bytes total_ = 0;       // of all sizes: the simulation joins the trees
-  std::vector<Here> at_;  // by process
-  std::vector<std::int32_t> who_;
+  Bytes total_ = 0;  // of all sizes: the simulation joins the trees
+  MetProcesses<Here> here_;
 };
 
 }  // namespace

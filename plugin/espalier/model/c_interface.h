@@ -12,12 +12,22 @@
 
 namespace espalier {
 
+/// A function of the caller's asked for the end of the call.
+class Cancelled : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Runs a function of the interface: what is thrown ends as a code.
 /// @param fail  int(int code, text): keeps the text for the caller, returns -code
 template <class Function, class Fail>
 int guarded(Function&& function, Fail&& fail) noexcept {
   try {
     return function();
+  } catch (const FileError& e) {  // before InvalidInput, which it is
+    return fail(EIO, e.what());
+  } catch (const Cancelled& e) {
+    return fail(ECANCELED, e.what());
   } catch (const InvalidInput& e) {
     return fail(EINVAL, e.what());
   } catch (const OverflowError& e) {

@@ -102,16 +102,22 @@ void check_size(const char* what, std::string_view name, std::size_t number,
   }
 }
 
+// The sum of all sizes with this one, once the name has been taken.
+Bytes sum_with(Bytes total, Bytes size, NameTable& names, const char* what,
+               std::string_view name) {
+  const Bytes sum = checked_add(total, size);
+  if (!names.add(name)) {
+    throw InvalidInput(fmt::format("two {} have the name '{}'", what, name));
+  }
+  return sum;
+}
+
 }  // namespace
 
 DatumId TaskGraphBuilder::add_datum(std::string_view name, Bytes size) {
   const std::size_t number = graph_.data();
   check_size("datum", name, number, "size", size);
-  const Bytes total = checked_add(total_, size);
-  if (!graph_.datum_names_.add(name)) {
-    throw InvalidInput(fmt::format("two data have the name '{}'", name));
-  }
-  total_ = total;
+  total_ = sum_with(total_, size, graph_.datum_names_, "data", name);
   graph_.size_.push_back(size);
   graph_.kept_.push_back(false);
   graph_.producer_.push_back(-1);
@@ -125,11 +131,7 @@ TaskId TaskGraphBuilder::add_task(std::string_view name, Bytes workspace, Flops 
     throw InvalidInput(fmt::format("{}: work {} is negative or not finite",
                                    quoted("operator", name, number), work));
   }
-  const Bytes total = checked_add(total_, workspace);
-  if (!graph_.task_names_.add(name)) {
-    throw InvalidInput(fmt::format("two operators have the name '{}'", name));
-  }
-  total_ = total;
+  total_ = sum_with(total_, workspace, graph_.task_names_, "operators", name);
   graph_.workspace_.push_back(workspace);
   graph_.work_.push_back(work);
   return task_id(number);

@@ -13,13 +13,16 @@ namespace {
 
 class Converter {
  public:
-  explicit Converter(const OperatorGraph& graph)
-      : graph_(graph), token_(graph.size()), versions_(graph.tensors().size()) {}
+  Converter(const OperatorGraph& graph, Bytes alignment)
+      : graph_(graph),
+        alignment_(alignment),
+        token_(graph.size()),
+        versions_(graph.tensors().size()) {}
 
   OperatorTasks convert() {
     add_data();
     for (const Operator& op : graph_.operators())
-      (void)builder_.add_task(op.name, op.workspace);
+      (void)builder_.add_task(op.name, aligned(op.workspace));
     for (std::size_t i = 0; i < graph_.size(); ++i) connect(operator_id(i));
     for (std::size_t t = 0; t < graph_.tensors().size(); ++t)
       wait_for_readers(tensor_id(t));
@@ -27,13 +30,17 @@ class Converter {
   }
 
  private:
+  [[nodiscard]] Bytes aligned(Bytes bytes) const {
+    return checked_add(bytes, alignment_ - 1) / alignment_ * alignment_;
+  }
+
   void add_data() {
     for (std::size_t t = 0; t < graph_.tensors().size(); ++t) {
       const Tensor& tensor = graph_.tensor(tensor_id(t));
       versions_[index(graph_.version(tensor_id(t)))].push_back(tensor_id(t));
       datum_of_.push_back({});
       if (tensor.sharing == Sharing::kOwn)
-        datum_of_.back() = builder_.add_datum(tensor.name, tensor.bytes);
+        datum_of_.back() = builder_.add_datum(tensor.name, aligned(tensor.bytes));
     }
     for (std::size_t t = 0; t < graph_.tensors().size(); ++t) {
       datum_of_[t] = datum_of_[index(graph_.storage(tensor_id(t)))];
@@ -86,6 +93,7 @@ class Converter {
   static TaskId task(OperatorId id) { return task_id(index(id)); }
 
   const OperatorGraph& graph_;
+  Bytes alignment_;
   TaskGraphBuilder builder_;
   std::vector<std::optional<DatumId>> token_;    // by operator
   std::vector<std::vector<TensorId>> versions_;  // by the first tensor of each
@@ -94,8 +102,8 @@ class Converter {
 
 }  // namespace
 
-OperatorTasks task_graph_of(const OperatorGraph& graph) {
-  return Converter(graph).convert();
+OperatorTasks task_graph_of(const OperatorGraph& graph, Bytes alignment) {
+  return Converter(graph, alignment).convert();
 }
 
 }  // namespace espalier

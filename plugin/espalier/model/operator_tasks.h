@@ -20,9 +20,14 @@ struct OperatorTasks {
   std::vector<DatumId> datum_of;
 };
 
+/// @param alignment  bytes and workspaces count as the next multiple of it: what they
+/// take
+///                   in an arena where every offset is one. A layout of the bytes as they
+///                   are needs no less, once its end is rounded up, too
 /// @throws InvalidInput naming operator and tensor for one that is read and never
 ///         written; CycleError; OverflowError when the sum of all sizes leaves 64 bits
 /// @par Cost  O(operators + tensors + reads), and for each overwriting its readers
-[[nodiscard]] OperatorTasks task_graph_of(const OperatorGraph& graph);
+[[nodiscard]] OperatorTasks task_graph_of(const OperatorGraph& graph,
+                                          Bytes alignment = 1);
 
 }  // namespace espalier

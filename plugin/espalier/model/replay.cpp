@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <tuple>
 
 #include "espalier/model/error.h"
+#include "espalier/model/schedule_events.h"
+#include "espalier/model/task_number.h"
 
 namespace espalier {
 namespace {
-
-std::int32_t number(TaskId task) { return static_cast<std::int32_t>(task); }
 
 // Memory while tasks start and end; refuses what the tree forbids.
 class Run {
@@ -91,38 +89,6 @@ void check_times(const TaskTree& tree, const Schedule& schedule) {
   }
 }
 
-// What happens at one time, in the order in which it counts.
-enum class Phase : std::uint8_t { kEnd, kNoDuration, kStart };
-
-struct Event {
-  Seconds time;
-  Phase phase;
-  std::int32_t rank;  // position in the sequence
-  TaskId task;
-  friend bool operator<(const Event& a, const Event& b) {
-    return std::tie(a.time, a.phase, a.rank) < std::tie(b.time, b.phase, b.rank);
-  }
-};
-
-std::vector<Event> events_in_order(const Schedule& schedule,
-                                   std::span<const TaskId> sequence) {
-  std::vector<Event> events;
-  events.reserve(2 * sequence.size());
-  for (std::size_t rank = 0; rank < sequence.size(); ++rank) {
-    const TaskId task = sequence[rank];
-    const Seconds start = schedule.start[index(task)], end = schedule.end[index(task)];
-    const auto position = static_cast<std::int32_t>(rank);
-    if (start == end) {
-      events.push_back({start, Phase::kNoDuration, position, task});
-    } else {
-      events.push_back({start, Phase::kStart, position, task});
-      events.push_back({end, Phase::kEnd, position, task});
-    }
-  }
-  std::sort(events.begin(), events.end());
-  return events;
-}
-
 }  // namespace
 
 Replay replay(const TaskTree& tree, std::span<const TaskId> order) {
@@ -137,13 +103,12 @@ Replay replay(const TaskTree& tree, std::span<const TaskId> order) {
 
 Replay replay(const TaskTree& tree, const Schedule& schedule) {
   check_times(tree, schedule);
-  const std::span<const TaskId> sequence =
-      schedule.sequence.empty() ? tree.postorder() : std::span(schedule.sequence);
+  const std::span<const TaskId> sequence = sequence_of(tree, schedule);
   check_order(tree, sequence);
   Run run(tree);
-  for (const Event& event : events_in_order(schedule, sequence)) {
-    if (event.phase != Phase::kEnd) run.start(event.task, event.time);
-    if (event.phase != Phase::kStart) run.end(event.task, event.time);
+  for (const ScheduleEvent& event : events_in_order(schedule, sequence)) {
+    if (event.phase != SchedulePhase::kEnd) run.start(event.task, event.time);
+    if (event.phase != SchedulePhase::kStart) run.end(event.task, event.time);
   }
   return run.take_result();
 }

@@ -19,7 +19,7 @@ LaneBuilder::LaneBuilder(std::int32_t workers, Window window, const Subtrees& su
     lanes_.push_back({first, std::min(workers_a_lane_, workers - first), {}});
   }
   if (workers_a_lane_ == 1) {
-    mix_.assign(lanes_.size(), {Block{}, none});
+    mix_.assign(lanes_.size(), {GanttBar{}, none});
   } else {
     columns_of_.assign(lanes_.size(), std::vector<Column>(columns_, Column{0, none}));
   }
@@ -28,7 +28,7 @@ LaneBuilder::LaneBuilder(std::int32_t workers, Window window, const Subtrees& su
 void LaneBuilder::worked(TaskId task, std::int32_t worker, Seconds from, Seconds to) {
   const Seconds begin = std::max(from, window_.from), end = std::min(to, window_.to);
   if (begin >= end) return;
-  const Block piece{begin, end, 1, task, subtrees_.of_task[index(task)], 1};
+  const GanttBar piece{begin, end, 1, task, subtrees_.of_task[index(task)], 1};
   const auto lane = static_cast<std::size_t>(worker / workers_a_lane_);
   if (workers_a_lane_ == 1) {
     add_alone(lanes_[lane], mix_[lane], piece);
@@ -37,8 +37,8 @@ void LaneBuilder::worked(TaskId task, std::int32_t worker, Seconds from, Seconds
   }
 }
 
-void LaneBuilder::add_alone(Lane& lane, Mix& mix, const Block& piece) {
-  Block& open = mix.block;
+void LaneBuilder::add_alone(Lane& lane, Mix& mix, const GanttBar& piece) {
+  GanttBar& open = mix.block;
   const bool apart = open.tasks > 0 && piece.from - open.to >= width_;
   if (apart || piece.to - piece.from >= width_) flush(lane, mix);
   if (piece.to - piece.from >= width_) {
@@ -53,7 +53,7 @@ void LaneBuilder::add_alone(Lane& lane, Mix& mix, const Block& piece) {
 }
 
 void LaneBuilder::flush(Lane& lane, Mix& mix) const {
-  Block& open = mix.block;
+  GanttBar& open = mix.block;
   if (open.tasks == 0) return;
   const Seconds worked = std::accumulate(mix.time.begin(), mix.time.end(), Seconds{0});
   const auto largest = std::max_element(mix.time.begin(), mix.time.end());
@@ -67,7 +67,7 @@ void LaneBuilder::flush(Lane& lane, Mix& mix) const {
   std::fill(mix.time.begin(), mix.time.end(), 0);
 }
 
-void LaneBuilder::add_shared(std::size_t lane, const Block& piece) {
+void LaneBuilder::add_shared(std::size_t lane, const GanttBar& piece) {
   const auto column_at = [this](Seconds time) {
     const double at = (time - window_.from) / width_;
     return std::min(static_cast<std::size_t>(std::max(at, 0.0)), columns_ - 1);
@@ -93,7 +93,7 @@ void LaneBuilder::close_shared(std::size_t lane) {
         std::accumulate(column.time.begin(), column.time.end(), Seconds{0});
     if (worked <= 0) continue;
     const auto largest = std::max_element(column.time.begin(), column.time.end());
-    Block block;
+    GanttBar block;
     block.from = window_.from + width_ * static_cast<double>(c);
     block.to = block.from + width_;
     block.tasks = column.tasks;

@@ -12,7 +12,7 @@
 namespace espalier::report {
 
 /// A bar of a Gantt chart: one task, or many that are too short to be seen.
-struct Block {
+struct GanttBar {
   Seconds from = 0, to = 0;
   std::int64_t tasks = 0;
   std::optional<TaskId> task;  ///< when it is one
@@ -23,7 +23,7 @@ struct Block {
 /// One row of the chart: a worker, or several neighbours.
 struct Lane {
   std::int32_t first_worker = 0, workers = 1;
-  std::vector<Block> blocks;  ///< in order of time; gaps are idle
+  std::vector<GanttBar> blocks;  ///< in order of time; gaps are idle
 };
 
 struct LaneOptions {
@@ -50,7 +50,7 @@ class LaneBuilder : public RunObserver {
   // Time worked for each subtree, the last: above them.
   using Tally = std::vector<Seconds>;
   struct Mix {
-    Block block;
+    GanttBar block;
     Tally time;
   };
   struct Column {
@@ -58,8 +58,8 @@ class LaneBuilder : public RunObserver {
     Tally time;
   };
 
-  void add_alone(Lane& lane, Mix& mix, const Block& piece);
-  void add_shared(std::size_t lane, const Block& piece);
+  void add_alone(Lane& lane, Mix& mix, const GanttBar& piece);
+  void add_shared(std::size_t lane, const GanttBar& piece);
   void flush(Lane& lane, Mix& mix) const;
   void close_shared(std::size_t lane);
   [[nodiscard]] std::size_t slot(std::int32_t subtree) const;

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <optional>
 #include <queue>
-#include <tuple>
 #include <vector>
 
 #include "espalier/model/error.h"
 #include "espalier/model/replay.h"
+#include "espalier/model/schedule_events.h"
 #include "espalier/parallel/bounds.h"
 #include "espalier/parallel/worker_share.h"
 
@@ -67,16 +67,6 @@ class Sweep {
   void run();
 
  private:
-  enum class Phase : std::uint8_t { kEnd, kNoDuration, kStart };  // as in replay()
-  struct Event {
-    Seconds time;
-    Phase phase;
-    std::int32_t rank;
-    TaskId task;
-    friend bool operator<(const Event& a, const Event& b) {
-      return std::tie(a.time, a.phase, a.rank) < std::tie(b.time, b.phase, b.rank);
-    }
-  };
   struct Want {
     Seconds priority;
     TaskId task;
@@ -85,8 +75,7 @@ class Sweep {
     }
   };
 
-  void list_events();
-  void happen(const Event& event);
+  void happen(const ScheduleEvent& event);
   void start(TaskId task);
   void end(TaskId task);
   void free_workers(TaskId task);
@@ -101,7 +90,7 @@ class Sweep {
   RunObserver& observer_;
   std::vector<double> useful_;
   std::vector<Seconds> priority_;
-  std::vector<Event> events_;
+  std::vector<ScheduleEvent> events_;
   std::vector<std::int32_t> children_left_;
   std::vector<std::int32_t> workers_;       // that a task has; -1: it has ended
   std::vector<std::int32_t> first_worker_;  // of a task; -1: none
@@ -125,6 +114,7 @@ Sweep::Sweep(const TaskTree& tree, const Schedule& schedule, const SweepOptions&
       useful_(useful_workers(
           tree, schedule.share.empty() ? options.max_workers : schedule.share)),
       priority_(options.priority.begin(), options.priority.end()),
+      events_(events_in_order(schedule, sequence_of(tree, schedule))),
       children_left_(tree.size()),
       workers_(tree.size(), 0),
       first_worker_(tree.size(), -1),
@@ -135,30 +125,11 @@ Sweep::Sweep(const TaskTree& tree, const Schedule& schedule, const SweepOptions&
   if (priority_.empty()) {
     priority_ = root_path_times(tree, schedule.workers, options.max_workers);
   }
-  list_events();
   for (std::size_t i = 0; i < tree.size(); ++i) {
     const auto children = tree.children(task_id(i)).size();
     children_left_[i] = static_cast<std::int32_t>(children);
     if (children == 0) wanted_ += most_workers(task_id(i));
   }
-}
-
-void Sweep::list_events() {
-  const std::span<const TaskId> sequence =
-      schedule_.sequence.empty() ? tree_.postorder() : std::span(schedule_.sequence);
-  events_.reserve(2 * sequence.size());
-  for (std::size_t k = 0; k < sequence.size(); ++k) {
-    const TaskId task = sequence[k];
-    const auto rank = static_cast<std::int32_t>(k);
-    const Seconds from = schedule_.start[index(task)], to = schedule_.end[index(task)];
-    if (from == to) {
-      events_.push_back({from, Phase::kNoDuration, rank, task});
-    } else {
-      events_.push_back({from, Phase::kStart, rank, task});
-      events_.push_back({to, Phase::kEnd, rank, task});
-    }
-  }
-  std::sort(events_.begin(), events_.end());
 }
 
 void Sweep::run() {
@@ -176,17 +147,17 @@ void Sweep::run() {
   }
 }
 
-void Sweep::happen(const Event& event) {
+void Sweep::happen(const ScheduleEvent& event) {
   switch (event.phase) {
-    case Phase::kEnd:
+    case SchedulePhase::kEnd:
       free_workers(event.task);
       end(event.task);
       break;
-    case Phase::kNoDuration:
+    case SchedulePhase::kNoDuration:
       start(event.task);
       end(event.task);
       break;
-    case Phase::kStart:
+    case SchedulePhase::kStart:
       start(event.task);
       wants_.push({priority_[index(event.task)], event.task});
       ++without_worker_;

@@ -24,7 +24,7 @@ Json json_of(const Window& window, const Lane& lane, std::span<const std::int64_
     return ids.empty() ? static_cast<std::int64_t>(task) : ids[index(task)];
   };
   Json bars = Json::array();
-  for (const Block& block : lane.blocks) {
+  for (const GanttBar& block : lane.blocks) {
     bars.push_back(tick(window, block.from));
     bars.push_back(tick(window, block.to));
     bars.push_back(block.tasks);

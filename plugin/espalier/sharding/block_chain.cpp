@@ -22,21 +22,19 @@ double key(Cost cost, Bytes usage, double price) {
   return static_cast<double>(cost) + price * static_cast<double>(usage);
 }
 
-// Cuts in ascending order; the last node is one.
-std::vector<std::size_t> cuts_of(const ShardingProblem& problem) {
-  std::vector<std::size_t> farthest(problem.nodes().size());
-  std::iota(farthest.begin(), farthest.end(), std::size_t{0});
+// By node, the last one that an edge of those before it goes to, 0 for the first; nothing
+// where an edge goes back, or edges are not listed by their second node.
+std::optional<std::vector<std::int32_t>> reached_by(const ShardingProblem& problem) {
+  std::vector<std::int32_t> reached(problem.nodes().size(), 0);
+  std::int32_t second = 0;
   for (const ShardingEdge& edge : problem.edges()) {
-    std::size_t& own = farthest[static_cast<std::size_t>(edge.first)];
-    own = std::max(own, static_cast<std::size_t>(edge.second));
+    if (edge.first > edge.second || edge.second < second) return std::nullopt;
+    second = edge.second;
+    reached[static_cast<std::size_t>(edge.first)] = second;  // never falls
   }
-  std::vector<std::size_t> cuts;
-  std::size_t reached = 0;  // by edges of the nodes before
-  for (std::size_t k = 0; k < farthest.size(); ++k) {
-    if (reached <= k) cuts.push_back(k);
-    reached = std::max(reached, farthest[k]);
-  }
-  return cuts;
+  std::int32_t most = 0;
+  for (std::int32_t& own : reached) own = std::exchange(most, std::max(most, own));
+  return reached;
 }
 
 Cost plus(Cost a, Cost b) {
@@ -177,20 +175,18 @@ void BlockChain::add(const Block& block, bool fold) {
 
 std::optional<BlockChain> BlockChain::of(const ShardingProblem& problem,
                                          const ProblemKinds& kinds, bool fold) {
-  std::int32_t second = 0;
-  for (const ShardingEdge& edge : problem.edges()) {
-    if (edge.first > edge.second || edge.second < second) return std::nullopt;
-    second = edge.second;
-  }
+  const auto reached = reached_by(problem);
+  if (!reached) return std::nullopt;
+  const std::span<const ShardingEdge> edges = problem.edges();
   BlockChain chain(problem, kinds);
   Block block;
-  for (const std::size_t cut : cuts_of(problem)) {
+  for (std::size_t k = 0; k < reached->size(); ++k) {
+    if ((*reached)[k] > static_cast<std::int32_t>(k)) continue;  // no cut
     block = {block.first_node + block.nodes, 0, block.first_edge + block.edges, 0};
-    block.nodes = cut + 1 - block.first_node;
-    while (block.first_edge + block.edges < problem.edges().size() &&
-           static_cast<std::size_t>(
-               problem.edges()[block.first_edge + block.edges].second) <= cut)
-      ++block.edges;
+    block.nodes = k + 1 - block.first_node;
+    std::size_t end = block.first_edge;
+    while (end < edges.size() && static_cast<std::size_t>(edges[end].second) <= k) ++end;
+    block.edges = end - block.first_edge;
     chain.add(block, fold);
   }
   return chain;
@@ -223,11 +219,12 @@ std::optional<BlockWay> BlockChain::best(double price) const {
   std::optional<std::vector<Table>> made = tables(price);
   if (!made) return std::nullopt;
   std::vector<double> least = {0}, next;
-  std::vector<std::vector<std::int32_t>> from;
+  std::vector<std::int32_t> from;  // by place in the chain, by exit
   for (const std::size_t number : number_) {
     const Table& table = (*made)[number];
     next.assign(table.exits(), kNever);
-    std::vector<std::int32_t>& origin = from.emplace_back(table.exits(), 0);
+    from.resize(from.size() + table.exits(), 0);
+    std::int32_t* const origin = from.data() + from.size() - table.exits();
     for (std::size_t a = 0; a < least.size(); ++a)
       for (std::size_t b = 0; b < next.size(); ++b)
         if (least[a] + table.key_of(a, b) < next[b]) {
@@ -239,8 +236,11 @@ std::optional<BlockWay> BlockChain::best(double price) const {
   std::vector<std::int32_t> cuts(number_.size() + 1, 0);
   cuts.back() =
       static_cast<std::int32_t>(std::ranges::min_element(least) - least.begin());
-  for (std::size_t k = number_.size(); k-- > 0;)
-    cuts[k] = from[k][static_cast<std::size_t>(cuts[k + 1])];
+  std::size_t first = from.size();
+  for (std::size_t k = number_.size(); k-- > 0;) {
+    first -= (*made)[number_[k]].exits();
+    cuts[k] = from[first + static_cast<std::size_t>(cuts[k + 1])];
+  }
   return whole(*made, std::move(cuts));
 }
 

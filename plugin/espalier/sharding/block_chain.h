@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "espalier/model/sharding_problem.h"
@@ -55,18 +56,24 @@ class BlockChain {
   [[nodiscard]] std::size_t size() const { return number_.size(); }
   [[nodiscard]] std::size_t distinct() const { return blocks_.size(); }
 
-  static constexpr double kUsageAlone = -1;
-  static constexpr std::size_t kMostEntries = 4'000'000;
-
- private:
+  /// Nodes and edges one after the other, of the first of those that are one.
   struct Block {
     std::size_t first_node = 0, nodes = 0;
     std::size_t first_edge = 0, edges = 0;
   };
+  [[nodiscard]] std::span<const Block> blocks() const { return blocks_; }
+  /// By place in the chain, a number of blocks().
+  [[nodiscard]] std::span<const std::size_t> sequence() const { return number_; }
+  [[nodiscard]] const ShardingProblem& problem() const { return *problem_; }
+  /// Strategies of the cut before.
+  [[nodiscard]] std::size_t entries(const Block& block) const;
 
+  static constexpr double kUsageAlone = -1;
+  static constexpr std::size_t kMostEntries = 4'000'000;
+
+ private:
   BlockChain(const ShardingProblem& problem, const ProblemKinds& kinds)
       : problem_(&problem), kinds_(&kinds) {}
-  [[nodiscard]] std::size_t entries(const Block& block) const;
   [[nodiscard]] bool are_equal(const Block& a, const Block& b) const;
   [[nodiscard]] std::uint64_t hash(const Block& block) const;
   void add(const Block& block, bool fold);

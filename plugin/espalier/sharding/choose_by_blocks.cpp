@@ -8,6 +8,9 @@
 
 #include "espalier/model/replay_sharding.h"
 #include "espalier/sharding/block_chain.h"
+#include "espalier/sharding/block_fronts.h"
+#include "espalier/sharding/close_gap.h"
+#include "espalier/sharding/sharding_budget.h"
 
 namespace espalier {
 
@@ -19,8 +22,12 @@ constexpr double kExact = 0x1p53;
 
 class Search {
  public:
-  Search(const ShardingProblem& problem, const BlockChain& chain, bool held_together)
-      : problem_(problem), chain_(chain), held_together_(held_together) {}
+  Search(const ShardingProblem& problem, const BlockChain& chain, bool held_together,
+         ShardingBudget& budget)
+      : problem_(problem),
+        chain_(chain),
+        held_together_(held_together),
+        budget_(budget) {}
 
   /// @return whether the choice is decided
   bool run() {
@@ -32,7 +39,9 @@ class Search {
     if (!lightest) return false;
     choice_.lower_bound_bytes = choice_.least_memory_bytes.emplace(lightest->usage);
     choice_.impossible = !choice_.found;
-    if (choice_.found) close_in(*fastest, *lightest);
+    if (!choice_.found) return true;
+    const double price = close_in(*fastest, *lightest);
+    if (!choice_.proved() && price > 0) look_between(price);
     return choice_.proved();
   }
 
@@ -41,14 +50,14 @@ class Search {
  private:
   // Cost + price * (memory - limit) of a choice is a line over prices; of the two choices
   // known on both sides of the top of the least of all, the price of their crossing is
-  // next. What lies between the last two is looked at in the end.
-  void close_in(BlockWay over, BlockWay fits) {
+  // next. What lies between the last two is looked at in the end. @return the last price
+  double close_in(BlockWay over, BlockWay fits) {
     double price = 0;
     for (int k = 0; k < kPriceSteps && !choice_.proved(); ++k) {
       price = static_cast<double>(fits.cost - over.cost) /
               static_cast<double>(over.usage - fits.usage);
       std::optional<BlockWay> next = try_price(price);
-      if (!next) return;
+      if (!next) return 0;
       if (key(*next, price) >= key(over, price) * (1 - 0x1p-40)) break;
       (next->usage > problem_.limit() ? over : fits) = std::move(*next);
     }
@@ -57,6 +66,24 @@ class Search {
                                   price, problem_.limit());
       if (between) offer(std::move(*between));
     }
+    return price;
+  }
+
+  // What lies between the bound and the best choice: all of it, unless it is too much.
+  void look_between(double price) {
+    const std::optional<BlockFronts> fronts = BlockFronts::of(chain_);
+    if (!fronts) return;
+    const auto take = [&](const PlanTables& tables, const PlanPoint& plan) {
+      BlockWay way{fronts->strategies(tables, plan), {}};
+      way.cost = plan.cost;
+      way.usage = plan.memory;
+      offer(std::move(way));
+    };
+    const CostGap gap =
+        close_gap({choice_.cost, choice_.lower_bound}, price, problem_.limit(),
+                  {[&](PlanTables& tables) { return fronts->whole(tables); }, take,
+                   [this] { return !budget_.spend(); }});
+    choice_.lower_bound = gap.lower_bound;
   }
 
   static double key(const BlockWay& way, double price) {
@@ -103,6 +130,7 @@ class Search {
   const ShardingProblem& problem_;
   const BlockChain& chain_;
   bool held_together_;
+  ShardingBudget& budget_;
   ShardingChoice choice_;
 };
 
@@ -132,10 +160,15 @@ BlockedChoice choose_by_blocks(const ShardingProblem& problem, const ProblemKind
   }
   answer.blocks = chain->size();
   answer.distinct_blocks = chain->distinct();
-  Search search(problem, *chain, kinds.held_together);
-  answer.choice = search.run()
-                      ? search.choice()
-                      : both(search.choice(), choose_strategies(problem, options));
+  ShardingBudget budget(options);
+  Search search(problem, *chain, kinds.held_together, budget);
+  if (search.run()) {
+    answer.choice = search.choice();
+    return answer;
+  }
+  ShardingOptions left = options;
+  left.time = std::max(0.0, options.time - budget.seconds());
+  answer.choice = both(search.choice(), choose_strategies(problem, left));
   return answer;
 }
 

@@ -103,6 +103,12 @@ void Elimination::take_out(std::size_t variable) {
   taken_.push_back(std::move(taken));
 }
 
+std::vector<std::size_t> Elimination::order() const {
+  std::vector<std::size_t> order;
+  for (const Taken& taken : taken_) order.push_back(taken.variable);
+  return order;
+}
+
 std::vector<double> Elimination::rest(const std::vector<std::size_t>& scope) const {
   std::vector<double> sums;
   std::vector<std::int32_t> chosen(states_.size(), 0);

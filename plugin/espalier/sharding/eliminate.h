@@ -24,6 +24,9 @@ class Elimination {
   /// @return false where that would have more than `most` entries
   [[nodiscard]] bool eliminate(std::vector<std::size_t> variables, std::size_t most);
 
+  /// What was taken out, in that order.
+  [[nodiscard]] std::vector<std::size_t> order() const;
+
   /// The sum over what is left, by the states of these variables.
   [[nodiscard]] std::vector<double> rest(const std::vector<std::size_t>& scope) const;
 

@@ -159,11 +159,7 @@ class ListScheduler {
   }
 
   std::optional<PipelineOperation> backward(std::size_t d) {
-    const auto& chunks = devices_[d].chunks;
-    for (auto c = chunks.rbegin(); c != chunks.rend(); ++c)
-      if (at(*c).backwards < at(*c).backwards_ready)
-        return PipelineOperation{kBackward, *c, at(*c).backwards};
-    return std::nullopt;
+    return last_ready(d, kBackward, &Chunk::backwards, &Chunk::backwards_ready);
   }
 
   std::optional<PipelineOperation> forward(std::size_t d) {
@@ -182,10 +178,16 @@ class ListScheduler {
   }
 
   std::optional<PipelineOperation> weight(std::size_t d) {
+    return last_ready(d, kWeight, &Chunk::weights, &Chunk::weights_ready);
+  }
+
+  // Of the last chunk of the device that has fewer operations done than ready.
+  template <class Count>
+  std::optional<PipelineOperation> last_ready(std::size_t d, PipelineKind kind,
+                                              Count Chunk::*done, Count Chunk::*ready) {
     const auto& chunks = devices_[d].chunks;
     for (auto c = chunks.rbegin(); c != chunks.rend(); ++c)
-      if (at(*c).weights < at(*c).weights_ready)
-        return PipelineOperation{kWeight, *c, at(*c).weights};
+      if (at(*c).*done < at(*c).*ready) return PipelineOperation{kind, *c, at(*c).*done};
     return std::nullopt;
   }
 

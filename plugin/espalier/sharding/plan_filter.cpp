@@ -16,39 +16,38 @@ void lower(std::vector<double>& rest, std::size_t entry, double to) {
   rest[entry] = std::min(rest[entry], to);
 }
 
-// First a, then b: the rest of one is the other and the rest of both.
-void share_join(std::size_t states, const std::vector<double>& rest,
+// The rest of one is the other and the rest of both.
+void share_join(const TableJoin& how, const std::vector<double>& rest,
                 const std::vector<double>& a, const std::vector<double>& b,
                 std::vector<double>& rest_a, std::vector<double>& rest_b) {
-  for (std::size_t s = 0; s < states; ++s) {
-    for (std::size_t m = 0; m < states; ++m) {
-      const double first = a[s * states + m];
-      for (std::size_t t = 0; t < states; ++t) {
-        const double beside = rest[s * states + t], second = b[m * states + t];
-        lower(rest_a, s * states + m, beside + second);
-        lower(rest_b, m * states + t, beside + first);
-      }
+  JoinWalk walk(how);
+  do {
+    const JoinedEntry& at = walk.at();
+    const double beside = rest[at.entry];
+    if (beside == kInfinity) continue;
+    for (std::size_t m = 0; m < at.count; ++m) {
+      const std::size_t first = at.first + m * at.first_apart;
+      const std::size_t second = at.second + m * at.second_apart;
+      lower(rest_a, first, beside + b[second]);
+      lower(rest_b, second, beside + a[first]);
     }
-  }
+  } while (walk.next());
 }
 
 }  // namespace
 
 void PlanFilter::add(const PlanTables& tables, const PlanTable& whole) {
-  const std::size_t count = at(whole.number) + 1, states = tables.states();
+  const std::size_t count = at(whole.number) + 1;
   Priced priced{tables.price(), {}};
-  priced.rests.assign(count, std::vector<double>(states * states, kInfinity));
-  priced.rests.back().assign(states * states, 0);
+  for (std::size_t n = 0; n < count; ++n)
+    priced.rests.emplace_back(tables.least(n).size(), kInfinity);
+  std::ranges::fill(priced.rests.back(), 0);
   for (std::size_t n = count; n-- > 0;) {
     const PlanTables::Making& made = tables.making(n);
-    const std::vector<double> rest = priced.rests[n];
-    if (made.second >= 0)
-      share_join(states, rest, tables.least(at(made.first)),
+    if (made.first >= 0)
+      share_join(made.how, priced.rests[n], tables.least(at(made.first)),
                  tables.least(at(made.second)), priced.rests[at(made.first)],
                  priced.rests[at(made.second)]);
-    else if (made.first >= 0)
-      for (std::size_t entry = 0; entry < rest.size(); ++entry)
-        lower(priced.rests[at(made.first)], entry, rest[entry] + made.added[entry]);
   }
   // Keys are sums of doubles, one rounding a table at most and some more.
   const std::vector<double>& keys = tables.least(count - 1);

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "espalier/model/error.h"
 #include "espalier/sharding/plan_filter.h"
 
 namespace espalier {
@@ -55,63 +56,49 @@ class PlanTables::PairFront {
   std::vector<Pair> pairs_;
 };
 
-PlanTables::PlanTables(const ShardingSetting& setting, double price)
-    : setting_(&setting), states_(at(state_count(setting.mesh))), price_(price) {}
-
-PlanTables::PlanTables(const ShardingSetting& setting, const PlanFilter& filter,
-                       std::size_t most)
-    : setting_(&setting),
-      states_(at(state_count(setting.mesh))),
-      filter_(&filter),
-      most_(most) {}
-
-PlanTable PlanTables::begin(Making making) {
+PlanTable PlanTables::begin(Making making, std::vector<std::size_t> shape) {
+  std::size_t entries = 1;
+  for (const std::size_t states : shape) entries *= states;
   makings_.push_back(std::move(making));
-  return {std::vector<PlanFront>(states_ * states_),
+  return {std::move(shape), std::vector<PlanFront>(entries),
           static_cast<std::int32_t>(makings_.size()) - 1};
 }
 
 void PlanTables::end(const PlanTable& table) {
   if (!price_) return;
-  std::vector<double> least(states_ * states_, kMemoryAlone);
+  std::vector<double> least(table.fronts.size(), kMemoryAlone);
   for (std::size_t entry = 0; entry < least.size(); ++entry)
     for (const PlanPoint& point : table.fronts[entry])
       least[entry] = std::min(least[entry], key(point));
   least_.push_back(std::move(least));
 }
 
-PlanTable PlanTables::nothing() {
-  PlanTable table = begin({});
-  for (std::size_t s = 0; s < states_; ++s) table.fronts[s * states_ + s] = {PlanPoint()};
-  end(table);
-  return table;
+std::int32_t PlanTables::leaf(std::int32_t op, std::int32_t way) {
+  origins_.push_back({op, way, true});
+  return static_cast<std::int32_t>(origins_.size()) - 1;
 }
 
-PlanTable PlanTables::one(const ShardedOperator& op, std::int32_t number) {
-  PlanTable table = begin({});
-  for (std::size_t w = 0; w < op.ways.size(); ++w) {
-    const OperatorWay& way = op.ways[w];
-    origins_.push_back({number, static_cast<std::int32_t>(w), true});
-    const std::size_t entry = at(way.in) * states_ + at(way.out);
-    const PlanPoint point{way.cost, way.memory,
-                          static_cast<std::int32_t>(origins_.size()) - 1};
-    if (filter_ == nullptr || filter_->worth(table, entry, point))
-      table.fronts[entry].push_back(point);
+PlanTable PlanTables::given(std::vector<std::size_t> shape,
+                            std::vector<PlanFront> plans) {
+  PlanTable table = begin({}, std::move(shape));
+  ESPALIER_ASSERT(plans.size() == table.fronts.size(), "a front for all states");
+  table.fronts = std::move(plans);
+  for (std::size_t entry = 0; entry < table.fronts.size(); ++entry) {
+    PlanFront& front = table.fronts[entry];
+    if (filter_ != nullptr)
+      std::erase_if(front, [&](const PlanPoint& point) {
+        return !filter_->worth(table, entry, point);
+      });
+    prune(table, entry, front);
   }
-  for (std::size_t entry = 0; entry < table.fronts.size(); ++entry)
-    prune(table, entry, table.fronts[entry]);
   end(table);
   return table;
 }
 
-PlanTable PlanTables::reshard(std::int64_t width) {
-  PlanTable table = begin({});
-  for (std::size_t s = 0; s < states_; ++s)
-    for (std::size_t t = 0; t < states_; ++t)
-      table.fronts[s * states_ + t] = {
-          {reshard_cost(*setting_, width, MeshState(s), MeshState(t)), 0, -1}};
-  end(table);
-  return table;
+PlanTable PlanTables::nothing(std::size_t states) {
+  std::vector<PlanFront> plans(states * states);
+  for (std::size_t s = 0; s < states; ++s) plans[s * states + s] = {PlanPoint()};
+  return given({states, states}, std::move(plans));
 }
 
 // -1 is nothing.
@@ -129,36 +116,41 @@ PlanPoint PlanTables::sum_of(const PlanPoint& first, const PlanPoint& second) {
       {first.ends.first, second.ends.last, first.ends.order << 32 | second.ends.order}};
 }
 
-PlanTable PlanTables::join(const PlanTable& a, const PlanTable& b) {
-  PlanTable table = begin({a.number, b.number});
-  for (std::size_t entry = 0; entry < table.fronts.size(); ++entry) {
-    PlanFront& front = table.fronts[entry];
+PlanTable PlanTables::join(const PlanTable& a, const PlanTable& b, TableJoin how) {
+  PlanTable table = begin({a.number, b.number, how}, how.shape());
+  JoinWalk walk(how);
+  do {
+    const JoinedEntry& at = walk.at();
+    PlanFront& front = table.fronts[at.entry];
     const auto keep = [&](const Pair& pair) {
       front.push_back(pair.both);
       front.back().origin = joined(pair.first, pair.second);
     };
     if (price_) {
-      if (const auto best = best_pair(a, b, entry)) keep(*best);
+      if (const auto best = best_pair(a, b, at)) keep(*best);
       continue;
     }
-    for (const Pair& pair : pairs(table, a, b, entry)) keep(pair);
-    prune(table, entry, front);
-  }
+    for (const Pair& pair : pairs(table, a, b, at)) keep(pair);
+    prune(table, at.entry, front);
+  } while (walk.next());
   if (!price_) renumber(table);
   end(table);
   return table;
 }
 
+PlanTable PlanTables::chain(const PlanTable& a, const PlanTable& b) {
+  return join(a, b, {{a.shape[0], b.shape[1], a.shape[1]}, 2, {0, 2}, {2, 1}});
+}
+
 // With a price there is one plan at most in each entry.
 std::optional<PlanTables::Pair> PlanTables::best_pair(const PlanTable& a,
                                                       const PlanTable& b,
-                                                      std::size_t entry) const {
+                                                      const JoinedEntry& entry) const {
   std::optional<Pair> best;
   double least = kMemoryAlone;
-  const std::size_t s = entry / states_, t = entry % states_;
-  for (std::size_t m = 0; m < states_; ++m) {
-    const PlanFront& firsts = a.fronts[s * states_ + m];
-    const PlanFront& seconds = b.fronts[m * states_ + t];
+  for (std::size_t m = 0; m < entry.count; ++m) {
+    const PlanFront& firsts = a.fronts[entry.first + m * entry.first_apart];
+    const PlanFront& seconds = b.fronts[entry.second + m * entry.second_apart];
     if (firsts.empty() || seconds.empty()) continue;
     const PlanPoint both = sum_of(firsts.front(), seconds.front());
     const double own = key(both);
@@ -174,21 +166,25 @@ std::optional<PlanTables::Pair> PlanTables::best_pair(const PlanTable& a,
 // beaten is asked first.
 std::vector<PlanTables::Pair> PlanTables::pairs(const PlanTable& table,
                                                 const PlanTable& a, const PlanTable& b,
-                                                std::size_t entry) {
+                                                const JoinedEntry& entry) {
   PairFront front;
-  const std::size_t s = entry / states_, t = entry % states_;
-  for (std::size_t m = 0; m < states_; ++m) {
-    const PlanFront& firsts = a.fronts[s * states_ + m];
-    const PlanFront& seconds = b.fronts[m * states_ + t];
+  for (std::size_t m = 0; m < entry.count; ++m) {
+    const PlanFront& firsts = a.fronts[entry.first + m * entry.first_apart];
+    const PlanFront& seconds = b.fronts[entry.second + m * entry.second_apart];
+    if (firsts.empty() || seconds.empty()) continue;
     for (const PlanPoint& first : firsts) {
-      const double room = filter_->room(table, entry, first);
+      if (pairs_ > most_pairs_) {
+        lost_ = -kMemoryAlone;
+        return {};
+      }
+      const double room = filter_->room(table, entry.entry, first);
       for (const PlanPoint& second : seconds) {
         if (filter_->first_key(second) > room) break;
         if (second.ends.first >= 0 && first.ends.last > second.ends.first) continue;
         ++pairs_;
         const PlanPoint both = sum_of(first, second);
         const auto place = front.place(both);
-        if (place && filter_->worth(table, entry, both))
+        if (place && filter_->worth(table, entry.entry, both))
           front.insert(*place, {both, first.origin, second.origin});
       }
     }
@@ -196,25 +192,9 @@ std::vector<PlanTables::Pair> PlanTables::pairs(const PlanTable& table,
   return front.take();
 }
 
-PlanTable PlanTables::add_input(const PlanTable& a, std::int64_t width) {
-  PlanTable sum = join(a, reshard(width));
-  Making making{sum.number, -1, {}};
-  for (std::size_t s = 0; s < states_; ++s) {
-    for (std::size_t t = 0; t < states_; ++t) {
-      const Cost cost = reshard_cost(*setting_, width, MeshState(s), MeshState(t));
-      for (PlanPoint& point : sum.fronts[s * states_ + t])
-        point.cost = checked_add(point.cost, cost);
-      making.added.push_back(static_cast<double>(cost));
-    }
-  }
-  PlanTable table = begin(std::move(making));
-  table.fronts = std::move(sum.fronts);
-  end(table);
-  return table;
-}
-
 // Of a part to be repeated; those that change the state can change places with none.
-void PlanTables::number(PlanTable& table, std::size_t states) {
+void PlanTables::number(PlanTable& table) {
+  const std::size_t states = table.shape[1];
   std::int32_t number = 0;
   for (std::size_t entry = 0; entry < table.fronts.size(); ++entry) {
     const bool stays = entry / states == entry % states;
@@ -238,18 +218,19 @@ void PlanTables::renumber(PlanTable& table) {
 // Powers of two with digits 1 and 2, the largest first: what few plans of long stretches
 // leave between them, the plans of the short ones at the end fill.
 PlanTable PlanTables::repeat(const PlanTable& a, std::int64_t count) {
-  if (count == 0) return nothing();
+  if (count == 0) return nothing(a.shape[0]);
   std::vector<PlanTable> powers;
   std::vector<std::int64_t> digits;
   for (; count > 0; count = (count - digits.back()) / 2) {
-    powers.push_back(powers.empty() ? a : join(powers.back(), powers.back()));
-    if (powers.size() == 1) number(powers.back(), states_);
+    powers.push_back(powers.empty() ? a : chain(powers.back(), powers.back()));
+    if (powers.size() == 1) number(powers.back());
     digits.push_back(2 - count % 2);
   }
   PlanTable all = powers.back();
   for (std::size_t k = powers.size(); k-- > 0;) {
     const bool longest = k + 1 == powers.size();
-    for (std::int64_t n = longest ? 1 : 0; n < digits[k]; ++n) all = join(all, powers[k]);
+    for (std::int64_t n = longest ? 1 : 0; n < digits[k]; ++n)
+      all = chain(all, powers[k]);
   }
   for (PlanFront& front : all.fronts)
     for (PlanPoint& point : front) point.ends = {};

@@ -55,23 +55,24 @@ std::vector<std::int32_t> numbered(std::span<const T> all) {
   return numbers;
 }
 
-double most(const std::vector<Cost>& costs) {
+}  // namespace
+
+double most_allowed(std::span<const Cost> costs) {
   double largest = 0;
   for (const Cost cost : costs)
     if (cost < kForbidden) largest = std::max(largest, static_cast<double>(cost));
   return largest;
 }
 
-}  // namespace
-
 ProblemKinds kinds_of(const ShardingProblem& problem) {
   ProblemKinds kinds{numbered(problem.nodes()), numbered(problem.edges())};
   for (const ShardingNode& node : problem.nodes()) {
     const ShardingNode& first = problem.nodes().front();
     kinds.held_together &= node.from == first.from && node.to == first.to;
-    kinds.most_cost += most(node.costs);
+    kinds.most_cost += most_allowed(node.costs);
   }
-  for (const ShardingEdge& edge : problem.edges()) kinds.most_cost += most(edge.costs);
+  for (const ShardingEdge& edge : problem.edges())
+    kinds.most_cost += most_allowed(edge.costs);
   return kinds;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "espalier/model/sharding_problem.h"
@@ -15,6 +16,9 @@ struct ProblemKinds {
   bool held_together = true;  ///< all nodes are held at the same times, or none is
   double most_cost = 0;       ///< no allowed choice costs more
 };
+
+/// The largest cost that is allowed.
+[[nodiscard]] double most_allowed(std::span<const Cost> costs);
 
 /// @par Cost  O(costs of the problem)
 [[nodiscard]] ProblemKinds kinds_of(const ShardingProblem& problem);

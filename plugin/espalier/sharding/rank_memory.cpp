@@ -176,22 +176,20 @@ class RankWriter {
     ++time_;
     gathered_[i] = open(costs_.gathered(i), fmt::format("layer {}: parameters", i));
   }
-  void release(std::int64_t i) {
-    const auto found = gathered_.find(i);
-    if (found == gathered_.end()) return;
-    close(found->second);
-    gathered_.erase(found);
-  }
+  void release(std::int64_t i) { close_of(gathered_, i); }
   void reduce_begins(std::int64_t i) {
     if (costs_.whole_gradients(i) == 0) return;
     ++time_;
     whole_[i] = open(costs_.whole_gradients(i), fmt::format("layer {}: gradients", i));
   }
-  void reduce_ends(std::int64_t i) {
-    const auto found = whole_.find(i);
-    if (found == whole_.end()) return;
+  void reduce_ends(std::int64_t i) { close_of(whole_, i); }
+  // The buffer of layer i, if it has one there.
+  template <class Buffers>
+  void close_of(Buffers& buffers, std::int64_t i) {
+    const auto found = buffers.find(i);
+    if (found == buffers.end()) return;
     close(found->second);
-    whole_.erase(found);
+    buffers.erase(found);
   }
 
   const StageCosts& costs_;

@@ -1,111 +1,76 @@
 #include "espalier/sharding/shard_model.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 
-#include "espalier/sharding/plan_filter.h"
+#include "espalier/sharding/close_gap.h"
+#include "espalier/sharding/operator_tables.h"
+#include "espalier/sharding/plan_table.h"
+#include "espalier/sharding/repeated_runs.h"
 
 namespace espalier {
 namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-constexpr std::size_t kLongestPeriod = 16;
 constexpr std::int32_t kOperatorsAPart = 1 << 10;
 constexpr int kPriceSteps = 60;
-constexpr std::size_t kMostPlans = 512;  // kept in a front
-constexpr double kMostPairs = 3e7;       // that one pass may compare before the last
-// How far above the bound plans are looked for first, of the way to the best one known,
-// and how much farther every time.
-constexpr double kFirstReach = 1.0 / 256, kFarther = 1.4;
-// Prices that a filter takes, as multiples of the best one.
-constexpr std::array<double, 7> kFilterPrices = {1, 1.4, 0.7, 4, 0.25, 64, 0};
-
-// Parts first … first + period, `count` times.
-struct Run {
-  std::size_t first, period, count;
-};
-
-// Greedy from the left: the period that covers most.
-std::vector<Run> runs_of(const std::vector<std::int32_t>& sequence, bool fold) {
-  std::vector<Run> runs;
-  for (std::size_t i = 0; i < sequence.size();) {
-    Run best{i, 1, 1};
-    for (std::size_t p = 1; fold && p <= kLongestPeriod && i + p <= sequence.size();
-         ++p) {
-      std::size_t end = i + p;
-      while (end < sequence.size() && sequence[end] == sequence[end - p]) ++end;
-      const std::size_t count = (end - i) / p;
-      if (count > 1 && count * p > best.count * best.period) best = {i, p, count};
-    }
-    runs.push_back(best);
-    i += best.period * best.count;
-  }
-  return runs;
-}
 
 // The whole model's table, for one price or for fronts.
 class Assembly {
  public:
-  Assembly(const ShardedModel& model, bool fold, PlanTables tables)
-      : model_(model), fold_(fold), tables_(std::move(tables)) {
+  Assembly(const ShardedModel& model, bool fold) : model_(model), fold_(fold) {
+    if (fold)
+      runs_ = repeated_runs(std::span(model.sequence));
+    else
+      for (std::size_t k = 0; k < model.sequence.size(); ++k) runs_.push_back({k, 1, 1});
+  }
+
+  [[nodiscard]] PlanTable whole(PlanTables& tables) const {
     std::vector<PlanTable> parts;
-    if (fold_)
-      for (std::size_t k = 0; k < model_.parts.size(); ++k) parts.push_back(part(k));
-    whole_ = tables_.nothing();
-    for (const Run& run : runs_of(model_.sequence, fold_)) {
-      PlanTable stretch = tables_.nothing();
+    for (std::size_t k = 0; fold_ && k < model_.parts.size(); ++k)
+      parts.push_back(part(tables, k));
+    const std::size_t states = at(state_count(model_.setting.mesh));
+    PlanTable whole = tables.nothing(states);
+    for (const RepeatedRun& run : runs_) {
+      PlanTable stretch = tables.nothing(states);
       for (std::size_t k = run.first; k < run.first + run.period; ++k) {
         const std::size_t number = at(model_.sequence[k]);
-        stretch = tables_.join(stretch, fold_ ? parts[number] : part(number));
+        stretch = tables.chain(stretch, fold_ ? parts[number] : part(tables, number));
       }
-      whole_ = tables_.join(whole_, tables_.repeat(stretch, std::int64_t(run.count)));
+      whole = tables.chain(whole, tables.repeat(stretch, std::int64_t(run.count)));
     }
+    return whole;
   }
-
-  // The best plans over all states at both ends.
-  [[nodiscard]] PlanFront plans() const {
-    PlanFront all;
-    for (const PlanFront& front : whole_.fronts)
-      all.insert(all.end(), front.begin(), front.end());
-    return all;
-  }
-
-  [[nodiscard]] const PlanTables& tables() const { return tables_; }
-  [[nodiscard]] const PlanTable& whole() const { return whole_; }
 
  private:
-  PlanTable part(std::size_t number) {
+  [[nodiscard]] PlanTable part(PlanTables& tables, std::size_t number) const {
     const ModelPart& part = model_.parts[number];
-    PlanTable table = tables_.nothing();
+    const ShardingSetting& setting = model_.setting;
+    PlanTable table = tables.nothing(at(state_count(setting.mesh)));
     for (std::size_t k = 0; k < part.operators.size(); ++k) {
       const ShardedOperator& op = part.operators[k];
-      const PlanTable own = tables_.one(
-          op, static_cast<std::int32_t>(number) * kOperatorsAPart + std::int32_t(k));
-      table = tables_.join(tables_.join(table, tables_.reshard(op.width)), own);
+      const PlanTable own = operator_table(
+          tables, setting, op,
+          static_cast<std::int32_t>(number) * kOperatorsAPart + std::int32_t(k));
+      table = tables.chain(table, reshard_table(tables, setting, op.width));
+      table = tables.chain(table, own);
     }
-    return part.residual ? tables_.add_input(table, part.operators.front().width) : table;
+    return part.residual ? add_input(tables, setting, table, part.operators.front().width)
+                         : table;
   }
 
   const ShardedModel& model_;
   bool fold_;
-  PlanTables tables_;
-  PlanTable whole_;
+  std::vector<RepeatedRun> runs_;
 };
-
-const PlanPoint* cheapest(const PlanFront& plans, Bytes limit) {
-  const PlanPoint* best = nullptr;
-  for (const PlanPoint& plan : plans)
-    if (plan.memory <= limit && (best == nullptr || plan.cost < best->cost)) best = &plan;
-  return best;
-}
 
 class Search {
  public:
   Search(const ShardedModel& model, Bytes limit, bool fold)
-      : model_(model), limit_(limit), fold_(fold) {}
+      : model_(model), limit_(limit), assembly_(model, fold) {}
 
   ModelShards run() {
     answer_.distinct_parts = std::ssize(model_.parts);
@@ -142,16 +107,20 @@ class Search {
 
   // The plan of least cost and price of memory, and the bound that it gives.
   PlanPoint try_price(double price) {
-    const Assembly assembly(model_, fold_, PlanTables(model_.setting, price));
-    const PlanFront plans = assembly.plans();
+    PlanTables tables(price);
+    const PlanTable whole = assembly_.whole(tables);
     const bool alone = price == PlanTables::kMemoryAlone;
     const auto key = [&](const PlanPoint& plan) {
       return alone ? static_cast<double>(plan.memory)
                    : static_cast<double>(plan.cost) +
                          price * static_cast<double>(plan.memory);
     };
+    PlanFront plans;
+    for (const PlanFront& front : whole.fronts)
+      plans.insert(plans.end(), front.begin(), front.end());
     const PlanPoint best = *std::ranges::min_element(plans, {}, key);
-    take(assembly, &best);
+    if (best.memory <= limit_ && (!answer_.found || best.cost < answer_.cost))
+      take(tables, best);
     if (alone) return best;
     const long double over =
         static_cast<long double>(best.memory) - static_cast<long double>(limit_);
@@ -167,56 +136,22 @@ class Search {
       answer_.lower_bound = std::max(answer_.lower_bound, static_cast<Cost>(low));
   }
 
-  // Fronts of the plans that can still be part of one near the bound, and farther from it
-  // until one fits: it is the best, unless plans were lost; then all better ones.
   void fronts(double price) {
-    PlanFilter filter = filter_of(price);
-    const double above = static_cast<double>(answer_.cost - answer_.lower_bound);
-    const double begin = static_cast<double>(answer_.lower_bound);
-    double reach = kFirstReach;
-    while (!answer_.proved()) {
-      const double known = static_cast<double>(answer_.cost - 1);
-      const double goal = std::min(known, std::floor(begin + reach * above));
-      const Cost before = answer_.cost;
-      if (try_fronts(filter, goal) > kMostPairs) return;
-      if (answer_.cost < before)
-        reach = 1;
-      else if (goal < known)
-        reach *= kFarther;
-      else
-        return;
-    }
+    const CostGap gap =
+        close_gap({answer_.cost, answer_.lower_bound}, price, limit_,
+                  {[this](PlanTables& tables) { return assembly_.whole(tables); },
+                   [this](const PlanTables& tables, const PlanPoint& plan) {
+                     take(tables, plan);
+                   }});
+    answer_.lower_bound = gap.lower_bound;
   }
 
-  [[nodiscard]] PlanFilter filter_of(double price) const {
-    PlanFilter filter(limit_);
-    for (const double factor : kFilterPrices) {
-      const Assembly assembly(model_, fold_, PlanTables(model_.setting, factor * price));
-      filter.add(assembly.tables(), assembly.whole());
-    }
-    return filter;
-  }
-
-  // Plans of at most that cost. @return pairs looked at
-  double try_fronts(PlanFilter& filter, double goal) {
-    filter.set_goal(goal);
-    const Assembly assembly(model_, fold_,
-                            PlanTables(model_.setting, filter, kMostPlans));
-    take(assembly, cheapest(assembly.plans(), limit_));
-    // No plan costs less than the best one, what lies above the goal, or what was lost.
-    raise(std::min(
-        {static_cast<double>(answer_.cost), goal + 1, assembly.tables().lost()}));
-    return assembly.tables().pairs();
-  }
-
-  void take(const Assembly& assembly, const PlanPoint* plan) {
-    if (plan == nullptr || plan->memory > limit_) return;
-    if (answer_.found && plan->cost >= answer_.cost) return;
+  void take(const PlanTables& tables, const PlanPoint& plan) {
     answer_.found = true;
-    answer_.cost = plan->cost;
-    answer_.memory_bytes = plan->memory;
+    answer_.cost = plan.cost;
+    answer_.memory_bytes = plan.memory;
     answer_.ways.clear();
-    for (const PlanTables::Step& step : assembly.tables().steps(plan->origin)) {
+    for (const PlanTables::Step& step : tables.steps(plan.origin)) {
       if (step.op % kOperatorsAPart == 0) answer_.ways.emplace_back();
       answer_.ways.back().push_back(step.way);
     }
@@ -224,7 +159,7 @@ class Search {
 
   const ShardedModel& model_;
   Bytes limit_;
-  bool fold_;
+  Assembly assembly_;
   ModelShards answer_;
 };
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "espalier/sharding/plan_table.h"
+#include "espalier/model/sharding_problem.h"
 #include "espalier/sharding/tensor_parallel.h"
 
 namespace espalier {

@@ -8,6 +8,7 @@
 #include "espalier/model/sharding_problem.h"
 #include "espalier/sharding/mesh.h"
 #include "espalier/sharding/problem_kinds.h"
+#include "espalier/sharding/strategy_tables.h"
 #include "espalier/sharding/tensor_parallel.h"
 
 namespace espalier {
@@ -16,9 +17,14 @@ namespace espalier {
 /// to take.
 struct OperatorShards {
   ShardingProblem problem;
-  ProblemKinds kinds;              ///< of the problem: repeated operators have one kind
+  /// Of the problem: repeated operators have one kind, a number of `strategies`.
+  ProblemKinds kinds;
+  std::vector<StrategyTable> strategies;
   std::vector<std::string> names;  ///< by node: of the operator or the input
-  std::vector<std::vector<std::string>> ways;  ///< by node, by strategy
+  /// Names of a node's strategies.
+  [[nodiscard]] const std::vector<std::string>& ways(std::size_t node) const {
+    return strategies[static_cast<std::size_t>(kinds.nodes[node])].names;
+  }
 };
 
 /// A training step of a model on a mesh, operator by operator.

@@ -69,25 +69,19 @@ INSTANTIATE_TEST_SUITE_P(Ipopt, HockSchittkowski, testing::ValuesIn(hock_schittk
 
 TEST_P(HockSchittkowski, HasTheSameWithMa57) { expect_as_mumps(GetParam(), "ma57"); }
 
-TEST(Ipopt, SolvesAChain) {
-  expect_as_mumps(chained_rosenbrock(1000), "ma97");
-  expect_as_mumps(chained_rosenbrock(1000), "ma57");
+void expect_both_as_mumps(const Nlp& problem) {
+  for (const char* solver : {"ma97", "ma57"}) expect_as_mumps(problem, solver);
 }
 
-TEST(Ipopt, SolvesAControlProblem) {
-  expect_as_mumps(elliptic_control(30), "ma97");
-  expect_as_mumps(elliptic_control(30), "ma57");
-}
+TEST(Ipopt, SolvesAChain) { expect_both_as_mumps(chained_rosenbrock(1000)); }
+
+TEST(Ipopt, SolvesAControlProblem) { expect_both_as_mumps(elliptic_control(30)); }
 
 TEST(Ipopt, SolvesAControlProblemInSpace) {
-  expect_as_mumps(elliptic_control_3d(8), "ma97");
-  expect_as_mumps(elliptic_control_3d(8), "ma57");
+  expect_both_as_mumps(elliptic_control_3d(8));
 }
 
-TEST(Ipopt, SolvesASurfaceAboveAnObstacle) {
-  expect_as_mumps(minimal_surface(25), "ma97");
-  expect_as_mumps(minimal_surface(25), "ma57");
-}
+TEST(Ipopt, SolvesASurfaceAboveAnObstacle) { expect_both_as_mumps(minimal_surface(25)); }
 
 // Larger: there is more to do than is done without StarPU.
 TEST(Ipopt, SolvesAControlProblemOnStarPU) {

@@ -204,9 +204,90 @@ static void run_results(int sym) {
   call(&id, -2);
 }
 
+/* What is outside of the matrix is left out with a warning, what is given twice is
+ * added; counts of right-hand sides that cannot be are refused by MUMPS's codes. */
+static void run_strange(int sym) {
+  char name[80];
+  int irn[3 * N + 3], jcn[3 * N + 3];
+  double a[3 * N + 3], b[N], x[2 * N];
+  DMUMPS_STRUC_C id;
+  begin(&id, sym, irn, jcn, a);
+  const int inside = (int)id.nnz;
+  for (int i = 0; i < N; ++i) b[i] = x[i] = 1 + i % 5;
+  irn[inside] = 0, jcn[inside] = 3, a[inside] = 1e9;
+  irn[inside + 1] = 3, jcn[inside + 1] = N + 1, a[inside + 1] = NAN;
+  irn[inside + 2] = jcn[inside + 2] = 2, a[inside + 2] = 0.5; /* a second time */
+  id.nnz = inside + 3;
+  id.rhs = x;
+  expect(id.nrhs == 1, "one right-hand side where nothing is said");
+  call(&id, 6);
+  snprintf(name, sizeof name, "SYM=%d two entries outside", sym);
+  expect(id.infog[0] == 1 && id.infog[1] == 2, name);
+  irn[inside] = jcn[inside] = 2, a[inside] = 0.5;
+  snprintf(name, sizeof name, "SYM=%d without them, with the sum", sym);
+  expect(residual(sym, inside + 1, irn, jcn, a, x, b, 0) < 1e-12, name);
+  call(&id, 2);
+  expect(id.infog[0] == 0, "the warning is of the analysis");
+  const struct {
+    int nrhs, lrhs, code, detail;
+  } cases[] = {{0, N, -45, 0}, {-2, N, -45, -2}, {2, N - 1, -26, N - 1}, {2, 0, -26, 0}};
+  for (int k = 0; k < 4; ++k) {
+    id.nrhs = cases[k].nrhs;
+    id.lrhs = cases[k].lrhs;
+    call(&id, 3);
+    snprintf(name, sizeof name, "NRHS=%d, LRHS=%d", id.nrhs, id.lrhs);
+    expect(id.infog[0] == cases[k].code && id.infog[1] == cases[k].detail, name);
+  }
+  id.nrhs = 1;
+  id.icntl[24] = -1;
+  call(&id, 3);
+  expect(id.infog[0] == -37 && id.infog[1] == 24, "ICNTL(25) without ICNTL(24)");
+  call(&id, -2);
+}
+
+/* Numbers that are not finite end no program: SYM = 1 has them in the solution, the
+ * others find no pivot. The next matrix is solved with as if nothing had been. */
+static void run_not_finite(int sym) {
+  char name[80];
+  int irn[3 * N], jcn[3 * N];
+  double a[3 * N], b[N], x[2 * N];
+  DMUMPS_STRUC_C id;
+  begin(&id, sym, irn, jcn, a);
+  for (int i = 0; i < N; ++i) b[i] = 1 + i % 5;
+  id.rhs = x;
+  const double entry = a[0];
+  a[0] = NAN;
+  for (int round = 0; round < 2; ++round) { /* first values and later ones */
+    memcpy(x, b, sizeof b);
+    a[0] = NAN;
+    call(&id, round == 0 ? 6 : 5);
+    snprintf(name, sizeof name, "SYM=%d an entry is NaN", sym);
+    expect(sym == 1 ? id.infog[0] == 0 && isnan(x[0]) : id.infog[0] == -10, name);
+    memcpy(x, b, sizeof b);
+    a[0] = entry;
+    call(&id, 5);
+    snprintf(name, sizeof name, "SYM=%d and is a number again", sym);
+    expect(id.infog[0] == 0 && residual(sym, (int)id.nnz, irn, jcn, a, x, b, 0) < 1e-12,
+           name);
+  }
+  memcpy(x, b, sizeof b);
+  memcpy(x + N, b, sizeof b);
+  x[N / 2] = INFINITY;
+  id.nrhs = 2;
+  id.lrhs = N;
+  call(&id, 3);
+  snprintf(name, sizeof name, "SYM=%d one of two right-hand sides is infinite", sym);
+  expect(id.infog[0] == 0 && !isfinite(x[N / 2]) &&
+             residual(sym, (int)id.nnz, irn, jcn, a, x + N, b, 0) < 1e-12,
+         name);
+  call(&id, -2);
+}
+
 int main(void) {
   for (int sym = 0; sym <= 2; ++sym) run(sym);
   run_singular();
   for (int sym = 0; sym <= 2; ++sym) run_results(sym);
+  for (int sym = 0; sym <= 2; ++sym) run_strange(sym);
+  for (int sym = 0; sym <= 2; ++sym) run_not_finite(sym);
   return failures != 0;
 }

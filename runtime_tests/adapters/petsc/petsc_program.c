@@ -1,7 +1,9 @@
 /* A program for PETSc that knows of no solver: linear systems by KSP, one of them
  * singular, and a nonlinear one by SNES, on one process or on several, with whatever
  * -pc_factor_mat_solver_type names; or, with -points N, one linear system on N x N points
- * alone. 0 when all solutions are right. */
+ * alone. With -not_finite also some of numbers that are not finite, which not every
+ * solver survives. 0 when all solutions are right. One
+ * program, as PETSc's users have them: over 300 lines. */
 
 #include <petscdmda.h>
 #include <petscsnes.h>
@@ -200,6 +202,53 @@ static PetscErrorCode run_singular(PetscInt n) {
   PetscFunctionReturn(0);
 }
 
+/* An entry of the matrix or of the right-hand side that is NaN or infinite, and what was
+ * there before: KSP says that it diverged, and the program goes on. */
+static PetscErrorCode run_not_finite(PetscInt n, PCType factor) {
+  Mat matrix;
+  KSP solver;
+  PC pc;
+  Vec b, x;
+  PetscInt first, last;
+  KSPConvergedReason reason;
+  const PetscScalar strange[] = {NAN, 4, INFINITY, 4, 4, 4}; /* a_nn */
+  const PetscScalar side[] = {1, 1, 1, 1, NAN, 1};           /* b_n */
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n, 5,
+                         NULL, 5, NULL, &matrix));
+  PetscCall(MatCreateVecs(matrix, &x, &b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &solver));
+  PetscCall(KSPGetPC(solver, &pc));
+  PetscCall(PCSetType(pc, factor));
+  PetscCall(KSPSetFromOptions(solver));
+  PetscCall(MatGetOwnershipRange(matrix, &first, &last));
+  for (int k = 0; k < 6; ++k) {
+    PetscCall(fill(matrix, n, PETSC_FALSE, 0, 0));
+    PetscCall(VecSet(b, 1));
+    if (last == n * n) {
+      PetscCall(MatSetValue(matrix, last - 1, last - 1, strange[k], INSERT_VALUES));
+      PetscCall(VecSetValue(b, last - 1, side[k], INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(matrix, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(matrix, MAT_FINAL_ASSEMBLY));
+    PetscCall(VecAssemblyBegin(b));
+    PetscCall(VecAssemblyEnd(b));
+    PetscCall(KSPSetOperators(solver, matrix, matrix));
+    PetscCall(KSPSolve(solver, b, x));
+    PetscCall(KSPGetConvergedReason(solver, &reason));
+    const PetscBool finite = k % 2 == 1 ? PETSC_TRUE : PETSC_FALSE;
+    PetscCheck(finite ? reason > 0 : reason < 0, PETSC_COMM_WORLD, PETSC_ERR_USER,
+               "%s, not finite, case %d: reason %d", factor, k, (int)reason);
+  }
+  PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "%s of what is not finite: diverged, ok\n", factor));
+  PetscCall(KSPDestroy(&solver));
+  PetscCall(MatDestroy(&matrix));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(0);
+}
+
 /* -u'' + exp(u) = 0 by differences, u = 0 at one end and 1 at the other. */
 static PetscErrorCode residual(DMDALocalInfo* info, const PetscScalar* u, PetscScalar* r,
                                void* context) {
@@ -277,10 +326,13 @@ int main(int count, char** arguments) {
       {"sbaij, cholesky", MATSBAIJ, PCCHOLESKY, {0, 0}, 0, PETSC_FALSE},
       {"sbaij, indefinite", MATSBAIJ, PCCHOLESKY, {0, 0}, -3.3, PETSC_FALSE}};
   PetscInt points = 50;
-  PetscBool alone;
+  PetscBool alone, strange;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-points", &points, &alone));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-not_finite", &strange));
   for (int k = 0; k < (alone ? 1 : 5); ++k) PetscCall(run_linear(&cases[k], points));
   if (!alone) PetscCall(run_singular(200));
+  if (strange) PetscCall(run_not_finite(8, PCLU));
+  if (strange) PetscCall(run_not_finite(8, PCCHOLESKY));
   if (!alone) PetscCall(run_nonlinear());
   PetscCall(PetscFinalize());
   return 0;

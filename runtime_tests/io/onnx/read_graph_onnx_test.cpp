@@ -15,6 +15,7 @@
 #include "espalier/io/onnx/child_process.h"
 #include "espalier/model/error.h"
 #include "support/describe_graph.h"
+#include "support/error_message.h"
 
 namespace espalier {
 namespace {
@@ -93,12 +94,7 @@ TaskGraph read(Model& model, const OnnxOptions& options = {}) {
 }
 
 std::string error_of(const auto& action) {
-  try {
-    (void)action();
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
+  return support::error_message<FileError>(action);
 }
 
 std::string error_of(Model& model, const OnnxOptions& options = {}) {

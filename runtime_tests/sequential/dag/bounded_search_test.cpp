@@ -71,7 +71,7 @@ TEST(BoundedSearch, AgreesWithBruteForceOnDenseGraphs) {
 }
 
 TEST(BoundedSearch, SaysWhenALimitIsMet) {
-  Block antichain;  // each task leaves 1 byte and one may reach 40 over its level
+  DownsetBlock antichain;  // each task leaves 1 byte and one may reach 40 over its level
   for (std::int32_t i = 0; i < 20; ++i) {
     const BlockTaskId task = antichain.cost.push_back(i == 0 ? 40 : 2 + i % 3);
     antichain.data.push_back({1, task, {BlockTaskId{20}}, false});
@@ -87,7 +87,7 @@ TEST(BoundedSearch, SaysWhenALimitIsMet) {
 }
 
 TEST(BoundedSearch, TakesABlockWithoutTasks) {
-  const BlockIndex block{Block{}};
+  const BlockIndex block{DownsetBlock{}};
   EXPECT_EQ(bounded_search(block, 0, Direction::kForwards, {}).answer,
             BoundedOrder::Answer::kFits);
 }

@@ -49,7 +49,7 @@ std::vector<TaskId> expanded(const LinearisedBlock& linearised,
 }
 
 // Least peak of a block by the dominant schedule of all of it.
-Bytes least_peak_of(const Block& block) {
+Bytes least_peak_of(const DownsetBlock& block) {
   Bytes level = BlockIndex(block).start_level(), peak = level;
   const auto segments = dominant_schedule(block, 1 << 20);
   for (const BlockSegment& segment : *segments) {

@@ -94,18 +94,7 @@ TEST(OrderGraph, ProvesTheOrdersOfNetworks) {
 // Wide layers cannot be decomposed and their optimum is out of reach.
 TaskGraph layers(std::size_t layers, std::size_t width) {
   std::mt19937 random(54);
-  std::uniform_int_distribution<Bytes> size(1, 100);
-  std::uniform_int_distribution<std::size_t> pick(0, width - 1);
-  TaskGraphBuilder builder;
-  for (std::size_t i = 0; i < layers * width; ++i) {
-    const TaskId task = builder.add_task("", size(random));
-    builder.writes(task, builder.add_datum("", size(random)));
-    if (i < width) continue;
-    const std::size_t before = (i / width - 1) * width;
-    builder.reads(task, datum_id(before + pick(random)));
-    builder.reads(task, datum_id(before + pick(random)));
-  }
-  return std::move(builder).build();
+  return support::layered_graph(random, layers * width, width, 100);
 }
 
 TEST(OrderGraph, TellsTheGapWhenALimitIsMet) {
@@ -149,7 +138,7 @@ TEST(OrderGraph, SearchesNothingWithoutTime) {
 }
 
 TEST(OrderGraph, StopsInsideEachPhase) {
-  const Block block = block_of(layers(60, 25));
+  const DownsetBlock block = block_of(layers(60, 25));
   const BlockIndex index(block);
   int asked = 0;
   const auto stop = [&asked] { return ++asked > 1; };

@@ -161,12 +161,13 @@ TEST(DominantSchedule, FallsToTheLowestLevelWithRisingPeaksAndRisesWithFallingKe
 }
 
 TEST(DominantSchedule, TakesExtremes) {
-  EXPECT_EQ(dominant_schedule(Block{})->size(), 0U);
-  const auto one = dominant_schedule(Block{{5}, {{3, BlockTaskId{0}, {}, true}}, {}});
+  EXPECT_EQ(dominant_schedule(DownsetBlock{})->size(), 0U);
+  const auto one =
+      dominant_schedule(DownsetBlock{{5}, {{3, BlockTaskId{0}, {}, true}}, {}});
   ASSERT_EQ(one->size(), 1U);
   EXPECT_EQ(one->front().peak, 5);
   EXPECT_EQ(one->front().net, 3);
-  Block chain;  // more tasks than the bits of a word
+  DownsetBlock chain;  // more tasks than the bits of a word
   for (std::optional<BlockTaskId> before; chain.size() < 200;) {
     const BlockTaskId task = chain.cost.push_back(static_cast<Bytes>(chain.size() % 7));
     if (before) chain.before.emplace_back(*before, task);
@@ -181,7 +182,7 @@ TEST(DominantSchedule, TakesExtremes) {
 }
 
 TEST(DominantSchedule, GivesUpWhenThereAreTooManyDownsets) {
-  Block antichain;
+  DownsetBlock antichain;
   antichain.cost.assign(12, 1);
   EXPECT_FALSE(dominant_schedule(antichain, 4095));
   EXPECT_TRUE(dominant_schedule(antichain, 4096));

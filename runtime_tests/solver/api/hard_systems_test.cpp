@@ -1,4 +1,5 @@
-// Systems that are hard on pivots, solved from the matrix to the refined solution.
+// Systems that are hard on pivots, solved from the matrix to the refined solution: the
+// cases of one subject, which share their instances, over 300 lines.
 
 #include <gtest/gtest.h>
 
@@ -215,8 +216,10 @@ class HardSystems : public testing::TestWithParam<Case> {
       }
       const std::vector<double> b = solver.apply_to_ones();
       std::vector<double> x = b;
-      const double reported = solver.solve(x).refinement.backward_error;
+      const auto solution = solver.solve(x);
+      const double reported = solution.refinement.backward_error;
       EXPECT_LE(reported, most_error);
+      EXPECT_TRUE(reported <= 1e-9 || solution.doubts.any()) << reported;
       if (!row_by_row) continue;
       const double error = backward_error(known.a, x, b);
       EXPECT_LE(error, most_error);
@@ -252,7 +255,9 @@ TEST_P(HardSystems, GradedAndBadlyScaledSaddlePoints) {
     for (std::int32_t i = 0; i < graded.a.size; ++i)
       grade[i] = binary - 2 * binary * i / graded.a.size;
     graded.a.scale(grade, grade);
-    check(graded, 1e-14, false);
+    // In single precision what rounding leaves in the largest rows may hide the smallest:
+    // with some kernels of BLAS that is 1e-16, with others 2e-8, and doubted.
+    check(graded, most(1e-14, 1e-7), false);
   }
 }
 

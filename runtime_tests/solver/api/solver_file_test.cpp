@@ -6,23 +6,11 @@
 #include "solver/api/solver.h"
 #include "solver/matrix/grid.h"
 #include "solver/memory/process_memory.h"
+#include "solver/support/signed_grid.h"
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
 namespace {
-
-// A grid with signs; for LU with a part that only one triangle has.
-InputMatrix matrix_of(const std::string& grid, FactorKind kind) {
-  SymmetricMatrix matrix = make_grid(parse_grid(grid));
-  if (kind == FactorKind::kCholesky) return matrix;
-  for (std::int32_t j = 0; j < matrix.size; ++j)
-    if (j % 3 == 0) matrix.value[matrix.column_start[j]] *= j % 2 == 0 ? -1 : 0.01;
-  if (kind == FactorKind::kLdlt) return matrix;
-  GeneralMatrix general = expanded(matrix);
-  for (std::size_t k = 0; k < general.value.size(); ++k)
-    if (k % 5 == 0) general.value[k] *= 1.5;
-  return general;
-}
 
 struct Case {
   FactorKind kind;
@@ -65,14 +53,14 @@ std::vector<double> save(const SolverOptions& options, InputMatrix matrix,
 // By one worker what two have factored, then other values by that one.
 TEST_P(SolverFile, SolvesAndFactorisesInAnotherSolver) {
   const FactorKind kind = GetParam().kind;
-  const auto b = save(options(2), matrix_of("13x12x11", kind), file_.path());
+  const auto b = save(options(2), signed_grid("13x12x11", kind), file_.path());
   const auto loaded = Solver::load(file_.path(), options(1));
   EXPECT_EQ(loaded->kind(), kind);
   EXPECT_EQ(loaded->precision(), GetParam().precision);
   EXPECT_EQ(loaded->apply_to_ones(), b);
   expect_solves(*loaded);
   ASSERT_TRUE(loaded->plan(loaded->memory().least()));
-  InputMatrix other = matrix_of("13x12x11", kind);
+  InputMatrix other = signed_grid("13x12x11", kind);
   std::visit(
       [](auto& matrix) {
         for (double& value : matrix.value) value *= 3;
@@ -102,7 +90,7 @@ TEST(SolverFiles, HoldFactorsThatWereOutOfCore) {
     std::vector<double> b;
     {
       reset_peak_resident();  // an earlier test's would count as the analysis'
-      Solver solver(matrix_of("20x20x18", kind), options);
+      Solver solver(signed_grid("20x20x18", kind), options);
       ASSERT_TRUE(solver.plan(solver.memory().needed_out_of_core()));
       ASSERT_TRUE(solver.factorise());
       ASSERT_GT(solver.spilled().bytes_written, Bytes{1} << 20);

@@ -9,6 +9,7 @@
 #include "solver/matrix/grid.h"
 #include "solver/memory/process_memory.h"
 #include "solver/refine/refine.h"
+#include "solver/support/signed_grid.h"
 
 namespace espalier::solver {
 namespace {
@@ -160,23 +161,6 @@ TEST(Solver, NamesTheBadColumnOfTheMatrixAsItWasRead) {
   }
 }
 
-// The grid with signs and, where asked, a part that only one triangle has.
-InputMatrix indefinite_grid(const std::string& text, FactorKind kind) {
-  SymmetricMatrix grid = make_grid(parse_grid(text));
-  for (std::int32_t j = 0; j < grid.size; ++j)
-    if (j % 3 == 0) grid.value[grid.column_start[j]] *= j % 2 == 0 ? -1 : 0.01;
-  if (kind == FactorKind::kLdlt) return grid;
-  GeneralMatrix general = expanded(grid);
-  for (std::size_t k = 0; k < general.value.size(); ++k)
-    if (k % 5 == 0) general.value[k] *= 1.5;
-  return general;
-}
-
-InputMatrix input_of(const std::string& text, FactorKind kind) {
-  if (kind == FactorKind::kCholesky) return make_grid(parse_grid(text));
-  return indefinite_grid(text, kind);
-}
-
 struct Case {
   FactorKind kind;
   Precision precision;
@@ -207,7 +191,7 @@ class SolverKinds : public testing::TestWithParam<Case> {
 };
 
 TEST_P(SolverKinds, SolvesWithoutABoundAndAtTheLeastOne) {
-  Solver solver(input_of("13x12x11", GetParam().kind), options());
+  Solver solver(signed_grid("13x12x11", GetParam().kind), options());
   for (const bool bounded : {false, true}) {
     ASSERT_TRUE(
         solver.plan(bounded ? std::optional(solver.memory().least()) : std::nullopt));
@@ -225,7 +209,7 @@ TEST_P(SolverKinds, SolvesOutOfCoreAtAllBoundsDownToTheLeast) {
   SolverOptions out_of_core = options();
   out_of_core.out_of_core = testing::TempDir();
   reset_peak_resident();  // an earlier test's peak would count as the analysis'
-  Solver solver(input_of("26x25x24", GetParam().kind), out_of_core);
+  Solver solver(signed_grid("26x25x24", GetParam().kind), out_of_core);
   solver.settle_order();
   const Bytes in_core = solver.memory().needed(),
               least = solver.memory().needed_out_of_core();
@@ -250,10 +234,10 @@ TEST_P(SolverKinds, SolvesOutOfCoreAtAllBoundsDownToTheLeast) {
 
 TEST_P(SolverKinds, FactorsAgainWithOtherValues) {
   const std::string grid = "9x8x7";
-  Solver solver(input_of(grid, GetParam().kind), options());
+  Solver solver(signed_grid(grid, GetParam().kind), options());
   ASSERT_TRUE(solver.plan({}));
   ASSERT_TRUE(solver.factorise());
-  InputMatrix other = input_of(grid, GetParam().kind);
+  InputMatrix other = signed_grid(grid, GetParam().kind);
   std::visit(
       [](auto& matrix) {
         for (double& value : matrix.value) value *= 3;
@@ -268,7 +252,7 @@ TEST_P(SolverKinds, FactorsAgainWithOtherValues) {
 }
 
 TEST_P(SolverKinds, SkipsSubtreesWithoutRightHandSides) {
-  Solver solver(input_of("10x10x10", GetParam().kind), options());
+  Solver solver(signed_grid("10x10x10", GetParam().kind), options());
   ASSERT_TRUE(solver.plan({}));
   ASSERT_TRUE(solver.factorise());
   for (const std::int64_t row : {0, 421, 999}) {

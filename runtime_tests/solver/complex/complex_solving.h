@@ -3,6 +3,7 @@
 // What the tests of ComplexSolver share.
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -59,6 +60,19 @@ inline std::vector<Complex> dense_solution(const ComplexMatrix& a,
   std::vector<Complex> result;
   for (const LongComplex value : x) result.emplace_back(value);
   return result;
+}
+
+/// That of a factored matrix is the one of dense elimination.
+inline void expect_determinant(const ComplexSolver& solver, const ComplexMatrix& a) {
+  std::vector<LongComplex> unused(static_cast<std::size_t>(a.size));
+  LongComplex expected;
+  ASSERT_TRUE(eliminate(ComplexDense(a), unused, expected));
+  const ComplexDeterminant found = solver.determinant();
+  EXPECT_NEAR(found.modulus.log_modulus(),
+              static_cast<double>(std::log(std::abs(expected))), 1e-9);
+  EXPECT_LE(
+      std::abs(std::polar(1.0, found.argument) - Complex(expected / std::abs(expected))),
+      1e-9);
 }
 
 /// The same system in real numbers of twice the order, ordered and prepared as such.

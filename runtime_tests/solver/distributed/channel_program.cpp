@@ -6,12 +6,11 @@
 #include <fmt/format.h>
 
 #include <condition_variable>
-#include <cstdio>
-#include <exception>
 #include <mutex>
 #include <numeric>
 
 #include "cli/job/cluster.h"
+#include "solver/distributed/job_program.h"
 #include "solver/runtime/runtime.h"
 
 namespace espalier::solver {
@@ -102,11 +101,7 @@ void run(Cluster& cluster) {
 }  // namespace espalier::solver
 
 int main(int argc, char** argv) {
-  espalier::solver::Cluster cluster(argc, argv, "test=messages\n");
-  try {
-    espalier::solver::run(cluster);
-  } catch (const std::exception& error) {
-    cluster.fail(3, error.what());
-  }
-  if (cluster.rank() == 0) std::puts("exchanged");
+  return espalier::solver::run_job_program(
+      argc, argv, "test=messages\n",
+      [&](auto& cluster) { espalier::solver::run(cluster); }, "exchanged");
 }

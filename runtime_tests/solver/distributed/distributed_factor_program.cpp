@@ -7,10 +7,8 @@
 #include <espalier.h>
 
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -24,6 +22,7 @@
 #include "solver/distributed/cluster_nodes.h"
 #include "solver/distributed/distribute_fronts.h"
 #include "solver/distributed/distributed_systems.h"
+#include "solver/distributed/job_program.h"
 #include "solver/distributed/own_panels.h"
 #include "solver/distributed/process_part.h"
 #include "solver/distributed/starpu_mpi_channel.h"
@@ -333,11 +332,10 @@ void run(Cluster& cluster, std::int32_t workers) {
 }  // namespace espalier::solver
 
 int main(int argc, char** argv) {
-  espalier::solver::Cluster cluster(argc, argv, "test=distributed factorisation\n");
-  try {
-    espalier::solver::run(cluster, argc > 1 ? std::atoi(argv[1]) : 1);
-  } catch (const std::exception& error) {
-    cluster.fail(3, error.what());
-  }
-  if (cluster.rank() == 0) std::puts("factored");
+  return espalier::solver::run_job_program(
+      argc, argv, "test=distributed factorisation\n",
+      [&](auto& cluster) {
+        espalier::solver::run(cluster, argc > 1 ? std::atoi(argv[1]) : 1);
+      },
+      "factored");
 }

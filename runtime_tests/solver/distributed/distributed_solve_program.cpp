@@ -5,14 +5,13 @@
 #include <espalier.h>
 
 #include <cmath>
-#include <cstdio>
-#include <exception>
 #include <optional>
 
 #include "cli/job/cluster.h"
 #include "solver/distributed/cluster_solve.h"
 #include "solver/distributed/distribute.h"
 #include "solver/distributed/distributed_systems.h"
+#include "solver/distributed/job_program.h"
 #include "solver/refine/refine.h"
 
 namespace espalier::solver {
@@ -93,11 +92,7 @@ void run(Cluster& cluster) {
 }  // namespace espalier::solver
 
 int main(int argc, char** argv) {
-  espalier::solver::Cluster cluster(argc, argv, "test=distributed solve\n");
-  try {
-    espalier::solver::run(cluster);
-  } catch (const std::exception& error) {
-    cluster.fail(3, error.what());
-  }
-  if (cluster.rank() == 0) std::puts("solved");
+  return espalier::solver::run_job_program(
+      argc, argv, "test=distributed solve\n",
+      [&](auto& cluster) { espalier::solver::run(cluster); }, "solved");
 }

@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -20,6 +18,7 @@
 
 #include "cli/job/cluster.h"
 #include "espalier/model/error.h"
+#include "solver/distributed/job_program.h"
 #include "solver/distributed/mpi_communicator.h"
 
 namespace espalier::solver {
@@ -217,10 +216,7 @@ void run(Cluster& cluster) {
 }  // namespace espalier::solver
 
 int main(int argc, char** argv) {
-  espalier::solver::Cluster cluster(argc, argv, "program=operations\n");
-  try {
-    espalier::solver::run(cluster);
-  } catch (const std::exception& error) {
-    cluster.fail(3, error.what());
-  }
+  return espalier::solver::run_job_program(
+      argc, argv, "program=operations\n",
+      [&](auto& cluster) { espalier::solver::run(cluster); }, nullptr);
 }

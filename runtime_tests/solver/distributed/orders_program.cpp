@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -18,6 +16,7 @@
 
 #include "cli/job/cluster.h"
 #include "solver/api/solver.h"
+#include "solver/distributed/job_program.h"
 #include "solver/matrix/grid.h"
 #include "solver/memory/memory_account.h"
 #include "solver/memory/process_memory.h"
@@ -243,11 +242,10 @@ void run(Cluster& cluster, std::string_view name) {
 }  // namespace espalier::solver
 
 int main(int argc, char** argv) {
-  espalier::solver::Cluster cluster(argc, argv, "test=orders\n");
-  try {
-    espalier::solver::run(cluster, argc > 1 ? argv[1] : "bound");
-  } catch (const std::exception& error) {
-    cluster.fail(3, error.what());
-  }
-  if (cluster.rank() == 0) std::puts("solved");
+  return espalier::solver::run_job_program(
+      argc, argv, "test=orders\n",
+      [&](auto& cluster) {
+        espalier::solver::run(cluster, argc > 1 ? argv[1] : "bound");
+      },
+      "solved");
 }

@@ -10,9 +10,7 @@
 
 #include <cmath>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -27,6 +25,7 @@
 #include "cli/job/cluster.h"
 #include "solver/api/solver.h"
 #include "solver/distributed/distribute.h"
+#include "solver/distributed/job_program.h"
 #include "solver/distributed/mpi_communicator.h"
 #include "solver/matrix/grid.h"
 #include "solver/memory/process_account.h"
@@ -529,11 +528,10 @@ void run(Cluster& cluster, const std::string& name) {
 }  // namespace espalier::solver
 
 int main(int argc, char** argv) {
-  espalier::solver::Cluster cluster(argc, argv, "test=whole solver\n");
-  try {
-    espalier::solver::run(cluster, argc > 1 ? argv[1] : "plans");
-  } catch (const std::exception& error) {
-    cluster.fail(3, error.what());
-  }
-  if (cluster.rank() == 0) std::puts("solved");
+  return espalier::solver::run_job_program(
+      argc, argv, "test=whole solver\n",
+      [&](auto& cluster) {
+        espalier::solver::run(cluster, argc > 1 ? argv[1] : "plans");
+      },
+      "solved");
 }

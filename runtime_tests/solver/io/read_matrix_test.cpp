@@ -10,6 +10,7 @@
 #include "espalier/model/error.h"
 #include "solver/io/matrix_market.h"
 #include "solver/support/temporary_file.h"
+#include "support/error_message.h"
 
 namespace espalier::solver {
 namespace {
@@ -21,12 +22,7 @@ InputMatrix read_text(const std::string& text) {
 }
 
 std::string message_for(const std::string& text) {
-  try {
-    static_cast<void>(read_text(text));
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
+  return support::error_message<FileError>([&] { return read_text(text); });
 }
 
 void expect_general(const InputMatrix& matrix, const GeneralMatrix& expected) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -101,6 +103,36 @@ TYPED_TEST(BlockSolves, TheTransposedPairOfLuSolvesItsTriangles) {
                               this->x.data(), this->ldx);
     this->expect_solved(true, true, true);
     if (this->HasFailure()) return;
+  }
+}
+
+// A factor that was saved and read, or that other processes hold, begins elsewhere.
+TYPED_TEST(BlockSolves, BitsDoNotFollowThePlaceInMemory) {
+  for (const std::int32_t pivots : {7, 20, 40, 77}) {
+    const std::int32_t m = 53, leading = pivots + m;
+    const auto factor = this->fill(std::int64_t{leading} * pivots);
+    const auto vector = this->fill(leading);
+    std::vector<TypeParam> first;
+    for (std::int32_t at = 0; at < 8; ++at)
+      for (const std::int32_t apart : {0, 1}) {
+        std::vector<TypeParam> there(factor.size() + 8), values(vector.size() + 8);
+        std::ranges::copy(factor, there.begin() + at);
+        std::ranges::copy(vector, values.begin() + at * apart);
+        const TypeParam* const l = there.data() + at;
+        TypeParam* const top = values.data() + at * apart;
+        forward_solve(FactorKind::kLdlt, pivots, l, leading, 1, top, leading);
+        apply_below(m, pivots, l + pivots, leading, 1, top, leading, top + pivots,
+                    leading);
+        apply_below_transposed(m, pivots, l + pivots, leading, 1, top + pivots, leading,
+                               top, leading);
+        backward_solve(FactorKind::kLdlt, pivots, l, leading, 1, top, leading);
+        backward_solve(FactorKind::kLu, pivots, l, leading, 1, top, leading);
+        forward_solve_transposed(pivots, l, leading, 1, top, leading);
+        const std::vector<TypeParam> found(top, top + leading);
+        if (first.empty()) first = found;
+        ASSERT_EQ(std::memcmp(found.data(), first.data(), leading * sizeof(TypeParam)), 0)
+            << pivots << " pivots, " << at << " entries further on";
+      }
   }
 }
 

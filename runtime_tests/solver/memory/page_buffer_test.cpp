@@ -55,6 +55,18 @@ TEST(PageBuffer, IsZeroedWhereItIsSmall) {
   EXPECT_EQ(meter.now(), 0);
 }
 
+TEST(PageBuffer, MayBeOfAnyContent) {
+  for (const Bytes bytes :
+       {Bytes{0}, Bytes{1}, PageBuffer::kSmall, PageBuffer::kSmall + 1}) {
+    const PageBuffer buffer = PageBuffer::unset(bytes);
+    EXPECT_EQ(buffer.size(), PageBuffer::footprint(bytes));
+    EXPECT_EQ(buffer.resident(), buffer.size());
+    std::fill_n(buffer.data(), buffer.size(), std::byte{7});
+    EXPECT_EQ(std::count(buffer.data(), buffer.data() + buffer.size(), std::byte{7}),
+              buffer.size());
+  }
+}
+
 TEST(PageBuffer, KnowsWhatIsResident) {
   PageBuffer buffer = PageBuffer::reserve(5 * kPage, nullptr, nullptr);
   EXPECT_EQ(buffer.resident(), 0);

@@ -5,18 +5,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "solver/support/identity.h"
 #include "solver/support/random_matrices.h"
 
 namespace espalier::solver {
 namespace {
 
 using Ints = std::vector<std::int32_t>;
-
-Ints identity(std::int32_t size) {
-  Ints result(size);
-  std::iota(result.begin(), result.end(), 0);
-  return result;
-}
 
 // Rows of the strictly lower triangle: chain, star and so on without values.
 LowerRows lower_rows(const std::vector<Ints>& columns_of_row) {

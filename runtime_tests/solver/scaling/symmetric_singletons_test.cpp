@@ -9,20 +9,16 @@
 #include <vector>
 
 #include "solver/support/dense_rows.h"
+#include "solver/support/identity.h"
 
 namespace espalier::solver {
 namespace {
 
 using Ints = std::vector<std::int32_t>;
-Ints numbers(std::size_t count) {
-  Ints all(count);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
 
 // Any row with one entry left is taken, until there is none.
 Ints partner_by_search(const Dense& a) {
-  Ints partner = numbers(a.size());
+  Ints partner = identity(a.size());
   for (bool again = true; again;) {
     again = false;
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -31,7 +27,7 @@ Ints partner_by_search(const Dense& a) {
       for (std::size_t j = 0; j < a.size(); ++j)
         if (a[i][j] != 0 && partner[j] == static_cast<std::int32_t>(j))
           left.push_back(static_cast<std::int32_t>(j));
-      if (left.empty()) return numbers(a.size());
+      if (left.empty()) return identity(a.size());
       if (left.size() > 1) continue;
       partner[i] = left[0];
       partner[left[0]] = static_cast<std::int32_t>(i);

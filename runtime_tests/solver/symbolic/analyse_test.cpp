@@ -1,3 +1,5 @@
+// The cases of one subject, which share their helpers: over 300 lines.
+
 #include "solver/symbolic/analyse.h"
 
 #include <gtest/gtest.h>
@@ -80,6 +82,32 @@ TEST(Analyse, FitsSmallMatricesWithAndWithoutRelaxation) {
     ASSERT_EQ(relaxed.symbolic.factor_entries, entries) << describe(matrix);
     ASSERT_LE(relaxed.symbolic.fronts(), exact.symbolic.fronts()) << describe(matrix);
   }
+}
+
+TEST(Analyse, TakesAFewColumnsForOneFrontUnlessAskedForAnOrder) {
+  for (const std::int32_t size : {1, 2, 16}) {
+    AnalyseTimes times;
+    const SymmetricMatrix matrix = tridiagonal(size);
+    const Symbolic s = analyse_pattern(matrix, {}, &times);
+    EXPECT_EQ(s.first_column, (Ints{0, size}));
+    EXPECT_EQ(s.parent, Ints{-1});
+    EXPECT_TRUE(s.rows.empty());
+    EXPECT_EQ(times.ordering_taken, OrderingKind::kNatural);
+    EXPECT_EQ(s.factor_entries, size * (size + 1) / 2);
+    double flops = 0;  // a column of k entries: k^2
+    for (std::int32_t k = 1; k <= size; ++k) flops += k * k;
+    EXPECT_EQ(s.factor_flops, flops);
+    ASSERT_NO_THROW(check_symbolic(s, matrix));
+  }
+  AnalyseOptions asked;
+  asked.ordering = OrderingKind::kNatural;
+  EXPECT_GT(analyse_pattern(tridiagonal(16), asked).fronts(), 1);
+  EXPECT_GT(analyse_pattern(tridiagonal(17)).fronts(), 1);
+  const SymmetricMatrix apart{3, {0, 2, 3, 4}, {0, 2, 1, 2}, {1, 1, 1, 1}};
+  EXPECT_EQ(analyse_pattern(apart).fronts(), 2);
+  AnalyseOptions exact;
+  exact.amalgamation.relaxed = false;
+  EXPECT_EQ(analyse_pattern(tridiagonal(16), exact).factor_entries, 31);
 }
 
 // Every column of a front has, in L, the rows that the front says and no other.

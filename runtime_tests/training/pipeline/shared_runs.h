@@ -20,6 +20,7 @@ struct Ran {
   std::vector<Bytes> planned, peak;
   std::vector<ProcessStep> steps;
   Bytes passed = 0;
+  bool stopped = false;  // an order or a layout by its time
 };
 
 struct Setting {
@@ -28,6 +29,7 @@ struct Setting {
   Optimiser optimiser = Optimiser::kAdam;
   std::int32_t per_device = 1;
   double room = 0;  // for results that are kept, in multiples of the least; 0: any
+  Seconds plan_time = 0.2;
 };
 
 inline Ran train(const OperatorGraph& model, const Setting& setting, int steps) {
@@ -45,7 +47,7 @@ inline Ran train(const OperatorGraph& model, const Setting& setting, int steps) 
   TrainOptions options;
   options.steps = steps;
   options.seed = 5;
-  options.plan_time = 0.2;
+  options.plan_time = setting.plan_time;
   options.messages = &loopback;
   std::vector<std::unique_ptr<PipelineJob>> jobs;
   for (std::int32_t p = 0; p < shared.processes(); ++p) {
@@ -67,6 +69,8 @@ inline Ran train(const OperatorGraph& model, const Setting& setting, int steps) 
   for (const auto& job : jobs) {
     ran.planned.push_back(job->job().arena_bytes());
     ran.steps.push_back(job->step());
+    const Arrangement& plan = job->job().arrangement();
+    ran.stopped = ran.stopped || plan.order.stopped || plan.layout.stopped;
   }
   EXPECT_EQ(loopback.wrong, 0);
   ran.passed = loopback.passed;

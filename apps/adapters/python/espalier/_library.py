@@ -113,6 +113,8 @@ _ARGUMENTS = {
                                  ctypes.POINTER(ctypes.c_int64),
                                  ctypes.POINTER(ctypes.c_double)],
     "read_schur": [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64],
+    "read_inverse": [ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p,
+                     ctypes.c_void_p],
     "read_null_space": [ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64],
 }
 

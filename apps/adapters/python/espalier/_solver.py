@@ -263,6 +263,29 @@ class Factorized:
                                                        max(count, 1)))
         return block.result
 
+    def inverse_entries(self, rows, columns):
+        """Entries (rows[k], columns[k]) of inv(A), as an array, without the rest of it.
+
+        Each distinct column costs a pass through the fronts between its own and the root;
+        nothing is refined. `inverse_diagonal()` has all of the diagonal.
+        """
+        rows = _arrays.Array(rows, "i", "rows")
+        columns = _arrays.Array(columns, "i", "columns")
+        if len(rows) != len(columns):
+            raise ValueError(f"{len(rows)} rows and {len(columns)} columns")
+        with self._lock:
+            self._need_open()
+            block = _arrays.Block(len(rows), 1, self._matrix.complex)
+            check(library().espalier_solver_read_inverse(
+                self._handle, len(rows), rows.pointer, columns.pointer, block.address))
+        result = block.result
+        return result.ravel() if hasattr(result, "ravel") else result
+
+    def inverse_diagonal(self):
+        """The diagonal of inv(A): variances, where A is the inverse of a covariance."""
+        places = range(self._matrix.order)
+        return self.inverse_entries(list(places), list(places))
+
     def slogdet(self):
         """Sign and logarithm of the modulus of the determinant, as numpy.linalg.slogdet:
         of one that is far outside of what a float holds, too. Of a complex matrix the

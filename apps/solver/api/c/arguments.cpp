@@ -73,6 +73,14 @@ bool flag(const char* option, std::int32_t given) {
   return choice(option, given, std::array{false, true});
 }
 
+// What the factor is to be like.
+void take_factor_options(const espalier_solver_options& given, SolverOptions& options) {
+  if (given.reserved != 0)
+    throw InvalidInput(fmt::format("options.reserved is {}: not 0", given.reserved));
+  options.low_rank = given.low_rank;
+  options.factor_parts = flag("factor_parts", given.factor_parts);
+}
+
 MatrixView view_of(const espalier_solver_matrix& matrix) {
   if (matrix.order < 0)
     throw InvalidInput(fmt::format("a matrix of order {}", matrix.order));
@@ -154,7 +162,7 @@ SolverOptions options_from(const espalier_solver_options* given, std::int64_t or
     throw InvalidInput(fmt::format("options.lease_seconds is {}: not in 0 … {}",
                                    given->lease_seconds, kMostSeconds));
   options.lease_patience = Budget::Duration(given->lease_seconds);
-  options.low_rank = given->low_rank;
+  take_factor_options(*given, options);
   if (given->out_of_core != nullptr) options.out_of_core = given->out_of_core;
   check(options);
   options.analysis.order = order_from(given->order, order);

@@ -20,7 +20,7 @@ namespace espalier::solver::c_api {
 
 // Sizes that the structs have had, in order; the last one is the present one. A version
 // that appends fields appends its size.
-inline constexpr std::size_t kOptionsSizes[] = {64, 72, 104, 112, 120};
+inline constexpr std::size_t kOptionsSizes[] = {64, 72, 104, 112, 120, 128};
 inline constexpr std::size_t kStatisticsSizes[] = {208, 216, 224, 232};
 
 /// Keeps the text for espalier_solver_last_error(). @return -code
@@ -30,12 +30,6 @@ inline int fail(int code, const std::string& text) noexcept {
 }
 [[nodiscard]] const char* last_error() noexcept;
 
-/// espalier_solver_progress ended the call.
-class Cancelled : public Error {
- public:
-  Cancelled() : Error("the progress function ended the factorisation") {}
-};
-
 /// Every function of the interface runs in here: what is thrown ends as a code.
 template <class Function>
 int guarded(Function&& function) noexcept {
@@ -44,12 +38,8 @@ int guarded(Function&& function) noexcept {
       [&] {
         try {
           return function();
-        } catch (const FileError& e) {
-          return fail(EIO, e.what());
         } catch (const Busy& e) {
           return fail(EBUSY, e.what());
-        } catch (const Cancelled& e) {
-          return fail(ECANCELED, e.what());
         } catch (const MemoryLimit& e) {
           return fail(ENOMEM, e.what());
         } catch (const std::length_error&) {

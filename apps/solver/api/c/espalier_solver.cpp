@@ -1,4 +1,5 @@
-// The C interface: arguments are checked, exceptions become codes.
+// The C interface: arguments are checked, exceptions become codes. Over 300 lines, most
+// of them the phases' functions.
 
 #include "espalier_solver.h"
 #include "espalier/machine/blas_kernel.h"
@@ -58,6 +59,24 @@ void c_api::construct(espalier_solver& handle, ComplexMatrix&& matrix,
                        : std::make_unique<ComplexSolver>(std::move(matrix), options);
 }
 
+namespace {
+
+// A function of C++ may throw whatever it likes: that ends the call as well, and no
+// further than here.
+void report_progress(const espalier_solver& handle, double done) {
+  int answer = 0;
+  try {
+    answer = handle.progress(handle.progress_context, done);
+  } catch (const std::exception& error) {
+    throw Cancelled(fmt::format("the progress function threw: {}", error.what()));
+  } catch (...) {
+    throw Cancelled("the progress function threw");
+  }
+  if (answer != 0) throw Cancelled("the progress function ended the factorisation");
+}
+
+}  // namespace
+
 int c_api::factorise(espalier_solver& handle) {
   handle.factored = false;
   handle.failed_column = -1;
@@ -65,9 +84,7 @@ int c_api::factorise(espalier_solver& handle) {
   handle.solution = {};
   std::function<void(double)> progress;
   if (handle.progress != nullptr)
-    progress = [&handle](double done) {
-      if (handle.progress(handle.progress_context, done) != 0) throw Cancelled();
-    };
+    progress = [&handle](double done) { report_progress(handle, done); };
   auto run = handle.factoring().factorise(progress);
   if (!run) {
     handle.failed_column = run.error().column;

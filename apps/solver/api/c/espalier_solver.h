@@ -192,12 +192,15 @@ typedef struct espalier_solver_options {
                              of its norm, in (0, 1); L L^T, in core, not saved; 0: none */
   espalier_solver_communicator* communicator; /**< whose processes solve it together;
                                                    NULL: this one alone */
+  int32_t factor_parts; /**< 1: espalier_solver_solve_part() is going to be called; the
+                             matrix is not put in block triangular form */
+  int32_t reserved;     /**< 0 */
 } espalier_solver_options;
 
 #define ESPALIER_SOLVER_OPTIONS_INIT                                                  \
   {                                                                                   \
     sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL, NULL, \
-        0., NULL, 0, 0., NULL                                                         \
+        0., NULL, 0, 0., NULL, 0, 0                                                   \
   }
 
 /* ------------------------------------------------------------------------ phases --- */
@@ -367,8 +370,41 @@ ESPALIER_SOLVER_API int espalier_solver_solve_block(espalier_solver* solver,
                                                     const double* b, int64_t ldb,
                                                     double* x, int64_t ldx);
 
+/** Parts of a factor: L L^T, L D L^T or L U. */
+enum {
+  ESPALIER_SOLVER_PART_L = 1,
+  ESPALIER_SOLVER_PART_D = 2, /**< of L D L^T */
+  ESPALIER_SOLVER_PART_U = 3  /**< of L U */
+};
+
+/**
+ * X = P^-1 B, or P^-T B, for one part P of the factor, in one process. One after the
+ * other parts are a solve, without refinement:
+ *
+ *     L L^T    L, L transposed             (Hermitian: conjugate transposed)
+ *     L D L^T  L, D, L transposed          (likewise)
+ *     L U      L, U                        of A^T: U transposed, L transposed
+ *
+ * Scalings go with the outer ones of them. Between them entry i belongs to row i of the
+ * matrix: its parts are triangular in an order of the rows, and of columns beside U, that
+ * pivoting has found. Of a general matrix that was given by rows U^T and L^T of what is
+ * factored are L and U: then U has ones on its diagonal, L has not, and between them
+ * entry i belongs to column i.
+ * @param part        ESPALIER_SOLVER_PART_…
+ * @param transposed  0 or 1; of a complex matrix 2 is P^-H
+ * @param ldb, ldx, x  as espalier_solver_solve_block()
+ * @return -EINVAL also for a part that the factor does not have, and for a matrix in
+ * block triangular form, which options.factor_parts prevents
+ */
+ESPALIER_SOLVER_API int espalier_solver_solve_part(espalier_solver* solver, int32_t part,
+                                                   int32_t transposed, int32_t nrhs,
+                                                   const double* b, int64_t ldb,
+                                                   double* x, int64_t ldx);
+
 /** Called from the thread that factors, about ten times a second, with the part of the
- *  work that is done. @return 0 to go on; anything else ends the call with -ECANCELED */
+ *  work that is done. @return 0 to go on; anything else ends the call with -ECANCELED, as
+ *  does an exception of C++, which goes no further. The plan stays, and factorisations
+ *  may follow */
 typedef int (*espalier_solver_progress)(void* context, double done);
 
 /** Of all factorisations from now on. @param progress  NULL: none */
@@ -408,6 +444,19 @@ ESPALIER_SOLVER_API int espalier_solver_read_complex_determinant(
  */
 ESPALIER_SOLVER_API int espalier_solver_read_schur(const espalier_solver* solver,
                                                    double* block, int64_t leading);
+
+/**
+ * Entries of A^-1, after factorise(), as the factor has them, without refinement: entry
+ * (rows[k], columns[k]), from 0, goes to values[k]. Each column passes through the fronts
+ * between its own and the root alone, so that the diagonal, or the pattern of the matrix,
+ * costs far less than all of the inverse. With options.schur: of the others' block.
+ * @param count  how many entries
+ * @return -EINVAL also for a singular matrix and on several processes
+ */
+ESPALIER_SOLVER_API int espalier_solver_read_inverse(espalier_solver* solver,
+                                                     int64_t count, const int32_t* rows,
+                                                     const int32_t* columns,
+                                                     double* values);
 
 /**
  * An orthonormal basis of the null space of A, or of A^T, after factorise():

@@ -35,7 +35,9 @@ void c_api::analyse_together(espalier_solver& handle, const espalier_solver_inpu
   together(processes, [&] {
     const espalier_solver_input given = given_input(input);
     if (given.scalar == ESPALIER_SOLVER_COMPLEX)
-      throw InvalidInput("input.scalar is 1: complex, not with options.communicator");
+      throw InvalidInput(
+          "input.scalar is 1: complex, not with options.communicator; one process "
+          "solves complex matrices, without it");
     if (processes.rank() > 0) return;
     handle.given.emplace(given);
     matrix = handle.given->with_values(given.values);

@@ -102,6 +102,27 @@ int espalier_solver_read_schur(const espalier_solver* solver, double* block,
   });
 }
 
+int espalier_solver_read_inverse(espalier_solver* solver, int64_t count,
+                                 const int32_t* rows, const int32_t* columns,
+                                 double* values) {
+  return guarded([&] {
+    espalier_solver& handle = need(solver, "solver");
+    need_factor(handle, "read_inverse");
+    if (count < 0) throw InvalidInput(fmt::format("count is {}: negative", count));
+    if (count == 0) return 0;
+    const auto entries = static_cast<std::size_t>(count);
+    (void)checked_mul(count, std::int64_t{2 * sizeof(double)});
+    std::span<const std::int32_t> first(&need(rows, "rows"), entries),
+        second(&need(columns, "columns"), entries);
+    // Of the transposed matrix.
+    if (handle.transposed) std::swap(first, second);
+    const auto parts = static_cast<std::size_t>(handle.parts());
+    handle.factoring().inverse_entries(first, second,
+                                       {&need(values, "values"), parts * entries});
+    return 0;
+  });
+}
+
 int espalier_solver_read_null_space(espalier_solver* solver, int32_t transposed,
                                     double* basis, int64_t leading) {
   return guarded([&] {

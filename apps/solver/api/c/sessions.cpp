@@ -20,19 +20,24 @@ void conjugate(std::span<Complex> numbers) {
   for (Complex& number : numbers) number = std::conj(number);
 }
 
+// On M = A^T, where it is `across`, or A.
+ComplexOperation complex_operation(bool across, std::int32_t transposed) {
+  if (across)
+    return transposed == 0 ? ComplexOperation::kTransposed : ComplexOperation::kPlain;
+  return transposed == 0   ? ComplexOperation::kPlain
+         : transposed == 1 ? ComplexOperation::kTransposed
+                           : ComplexOperation::kConjugateTransposed;
+}
+
 // Of M = A^T: A^-H b is the conjugate of M^-1 times that of b.
 void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
                    std::span<Complex> b) {
   if (transposed < 0 || transposed > 2)
     throw InvalidInput(fmt::format("transposed is {}: not one of 0 … 2", transposed));
-  const bool across = handle.transposed, around = across && transposed == 2;
-  const ComplexOperation operation =
-      across ? transposed == 0 ? ComplexOperation::kTransposed : ComplexOperation::kPlain
-      : transposed == 0 ? ComplexOperation::kPlain
-      : transposed == 1 ? ComplexOperation::kTransposed
-                        : ComplexOperation::kConjugateTransposed;
+  const bool around = handle.transposed && transposed == 2;
   if (around) conjugate(b);
-  handle.solution = handle.complex->solve(b, nrhs, operation);
+  handle.solution =
+      handle.complex->solve(b, nrhs, complex_operation(handle.transposed, transposed));
   if (around) conjugate(b);
 }
 
@@ -46,9 +51,63 @@ void c_api::solve(espalier_solver& handle, std::int32_t transposed, std::int32_t
 
 namespace {
 
-// The vectors one right after the other: solved where they are where they stand so.
-void solve_block(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
-                 const double* b, std::int64_t ldb, double* x, std::int64_t ldx) {
+void check_transposed(const espalier_solver& handle, std::int32_t transposed) {
+  if (!handle.complex) return (void)operation_of(handle, transposed);
+  if (transposed < 0 || transposed > 2)
+    throw InvalidInput(fmt::format("transposed is {}: not one of 0 … 2", transposed));
+}
+
+// Of M = A^T = L U: A = U^T L^T.
+FactorPart part_of(const espalier_solver& handle, FactorPart part) {
+  if (!handle.transposed || part == FactorPart::kD) return part;
+  return part == FactorPart::kL ? FactorPart::kU : FactorPart::kL;
+}
+
+// The caller's L is U^T of M, so P^-1 is U^-T, P^-T is U^-1, and P^-H its conjugate.
+void solve_part(espalier_solver& handle, FactorPart part, std::int32_t transposed,
+                std::int32_t nrhs, std::span<double> b) {
+  const FactorPart mine = part_of(handle, part);
+  if (!handle.complex)
+    return handle.solver->solve_part(mine, b, nrhs, operation_of(handle, transposed));
+  const std::span<Complex> numbers = complex_numbers(b);
+  const bool around = handle.transposed && transposed == 2;
+  if (around) conjugate(numbers);
+  handle.complex->solve_part(mine, numbers, nrhs,
+                             complex_operation(handle.transposed, transposed));
+  if (around) conjugate(numbers);
+}
+
+// Vectors as a caller has them.
+struct Columns {
+  std::int32_t count;
+  const double* b;
+  std::int64_t ldb;
+  double* x;
+  std::int64_t ldx;
+};
+
+// @return false: there is nothing to do
+bool check_columns(const espalier_solver& handle, const Columns& given) {
+  if (given.count < 0)
+    throw InvalidInput(fmt::format("{} right-hand sides", given.count));
+  const std::int32_t order = handle.order();
+  if (given.count == 0 || order == 0) return false;
+  need(given.b, "b");
+  need(given.x, "x");
+  check_leading("ldb", given.ldb, order, given.count);
+  check_leading("ldx", given.ldx, order, given.count);
+  if (given.b == given.x && given.count > 1 && given.ldb != given.ldx)
+    throw InvalidInput(
+        fmt::format("ldb is {} and ldx {} in place", given.ldb, given.ldx));
+  return true;
+}
+
+// Calls solve(vectors) with the vectors one right after the other: where they are where
+// they stand so.
+template <class Solve>
+void solve_columns(const espalier_solver& handle, const Columns& given, Solve solve) {
+  const auto [nrhs, b, given_ldb, x, given_ldx] = given;
+  std::int64_t ldb = given_ldb, ldx = given_ldx;
   const std::int64_t n = std::int64_t{handle.parts()} * handle.order();
   ldb *= handle.parts();
   ldx *= handle.parts();
@@ -57,7 +116,7 @@ void solve_block(espalier_solver& handle, std::int32_t transposed, std::int32_t 
   double* const dense = together ? x : copy.data();
   for (std::int32_t k = 0; k < nrhs; ++k)
     if (dense + k * n != b + k * ldb) std::copy_n(b + k * ldb, n, dense + k * n);
-  solve(handle, transposed, nrhs, {dense, static_cast<std::size_t>(n * nrhs)});
+  solve(std::span(dense, static_cast<std::size_t>(n * nrhs)));
   for (std::int32_t k = 0; !together && k < nrhs; ++k)
     std::copy_n(dense + k * n, n, x + k * ldx);
 }
@@ -133,16 +192,29 @@ int espalier_solver_solve_block(espalier_solver* solver, int32_t transposed, int
     espalier_solver& handle = need(solver, "solver");
     need_factor(handle, "solve_block");
     if (!handle.complex) (void)operation_of(handle, transposed);
-    if (nrhs < 0) throw InvalidInput(fmt::format("{} right-hand sides", nrhs));
-    const std::int32_t order = handle.order();
-    if (nrhs == 0 || order == 0) return 0;
-    need(b, "b");
-    need(x, "x");
-    check_leading("ldb", ldb, order, nrhs);
-    check_leading("ldx", ldx, order, nrhs);
-    if (b == x && nrhs > 1 && ldb != ldx)
-      throw InvalidInput(fmt::format("ldb is {} and ldx {} in place", ldb, ldx));
-    solve_block(handle, transposed, nrhs, b, ldb, x, ldx);
+    const Columns given{nrhs, b, ldb, x, ldx};
+    if (check_columns(handle, given))
+      solve_columns(handle, given, [&](std::span<double> vectors) {
+        solve(handle, transposed, nrhs, vectors);
+      });
+    return 0;
+  });
+}
+
+int espalier_solver_solve_part(espalier_solver* solver, int32_t part, int32_t transposed,
+                               int32_t nrhs, const double* b, int64_t ldb, double* x,
+                               int64_t ldx) {
+  return guarded([&] {
+    espalier_solver& handle = need(solver, "solver");
+    need_factor(handle, "solve_part");
+    if (part < ESPALIER_SOLVER_PART_L || part > ESPALIER_SOLVER_PART_U)
+      throw InvalidInput(fmt::format("part is {}: not one of 1 … 3", part));
+    check_transposed(handle, transposed);
+    const Columns given{nrhs, b, ldb, x, ldx};
+    if (check_columns(handle, given))
+      solve_columns(handle, given, [&](std::span<double> vectors) {
+        solve_part(handle, static_cast<FactorPart>(part - 1), transposed, nrhs, vectors);
+      });
     return 0;
   });
 }

@@ -34,6 +34,16 @@ class Axis {
 
 const charts = [];  // all, to draw them again when the colours change
 
+/// Attributes of a picture that takes keys, for those who cannot see it, too.
+function keyed(label, key) {
+  return { tabindex: 0, role: "img", "aria-label": label, onkeydown: key };
+}
+
+/// The line that says what is under the pointer.
+function readoutLine() {
+  return element("p", { class: "readout", "aria-live": "polite" });
+}
+
 /// A stack of areas.
 ///   axis     Axis
 ///   height   pixels
@@ -46,10 +56,9 @@ class StackChart {
   constructor(parent, options) {
     this.options = options;
     this.box = element("div", {
-      class: "chart", tabindex: 0, role: "img", "aria-label": options.label,
-      onkeydown: (event) => this.key(event),
+      class: "chart", ...keyed(options.label, (event) => this.key(event)),
     });
-    this.readout = element("p", { class: "readout", "aria-live": "polite" });
+    this.readout = readoutLine();
     parent.append(this.box, this.readout);
     options.axis.followers.push(() => this.follow());
     new ResizeObserver(() => {

@@ -8,13 +8,12 @@ class LaneChart {
   constructor(parent, options) {
     this.options = options;
     this.canvas = element("canvas", {
-      class: "lanes", tabindex: 0, role: "img", "aria-label": options.label,
-      onkeydown: (event) => this.key(event),
+      class: "lanes", ...keyed(options.label, (event) => this.key(event)),
       onmousemove: (event) => this.point(event),
       ondblclick: () => options.axis.show(...options.axis.whole),
       onclick: (event) => { this.point(event); this.canvas.focus(); },
     });
-    this.readout = element("p", { class: "readout", "aria-live": "polite" });
+    this.readout = readoutLine();
     parent.append(this.canvas, this.readout);
     options.axis.followers.push(() => this.redraw());
     new ResizeObserver(() => this.redraw()).observe(parent);

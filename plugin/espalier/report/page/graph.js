@@ -14,13 +14,7 @@ function sayGraphInShort() {
     say("That is ", purposes.filter(([held]) => held > 0).map(([held, what]) =>
       `${percent(held, peak.bytes)} ${what}`).join(", "), ".");
   }
-  if (figures.proved) {
-    say("No order needs less: this is proved.");
-  } else {
-    const gap = figures.least_bytes - figures.lower_bound_bytes;
-    say(`No order needs less than ${bytes(figures.lower_bound_bytes)}; between the two `,
-      `are ${bytes(gap)}, ${percent(gap, figures.lower_bound_bytes)} of the lower bound.`);
-  }
+  sayGap("order", figures.least_bytes, figures.lower_bound_bytes, figures.proved);
   if (file) {
     const saved = file.peak_bytes - figures.least_bytes;
     say(`The order of the file needs ${bytes(file.peak_bytes)}`,
@@ -42,28 +36,13 @@ function addGraphFigures() {
 
 /// Memory over one order; `top` makes two orders comparable.
 function addGraphOrder(heading, order, top) {
-  let view = order.whole;
-  const axis = new Axis(view.from, view.to);
-  let chart;
-  const note = element("span", { class: "quiet" });
-  const [buttons, pick] = chooser([["whole", "Whole order"], ["peak", "Around the peak"]],
-    (name) => {
-      view = order[name];
-      note.textContent = name === "peak" ? nearText(view) : "";
-      axis.setWhole(view.from, view.to);
-      if (chart) chart.redraw();
-    });
   const entries = [...kGraphParts, ["least",
     `no order needs less than ${bytes(data.figures.lower_bound_bytes)}`, true]];
   if (!order.whole.memory.exact) entries.push(["floor", "line: least in the column"]);
-  const node = section(heading, element("div", { class: "bar" }, ...buttons, note),
-    legend(entries));
-  chart = memoryChart(node, axis, () => view, {
+  orderChart(order, (bar) => section(heading, bar, legend(entries)), {
     least: data.figures.lower_bound_bytes, label: heading, top,
     partColour: (part) => kGraphParts[part][0], partName: (part) => kGraphParts[part][1],
-    xText: (k) => (Number.isInteger(k) ? count(k) : ""),
     where: (k) => `step ${count(Math.floor(k) + 1)}` });
-  pick("whole");
 }
 
 function addGraphPeak() {

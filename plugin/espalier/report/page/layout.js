@@ -3,13 +3,7 @@
 function sayLayoutInShort() {
   const { figures, peak } = data;
   say(`${counted(figures.buffers, "buffer")} in ${bytes(figures.capacity_bytes)}.`);
-  if (figures.proved) {
-    say("No layout needs less: this is proved.");
-  } else {
-    const gap = figures.capacity_bytes - figures.lower_bound_bytes;
-    say(`No layout needs less than ${bytes(figures.lower_bound_bytes)}; between the two `,
-      `are ${bytes(gap)}, ${percent(gap, figures.lower_bound_bytes)} of the lower bound.`);
-  }
+  sayGap("layout", figures.capacity_bytes, figures.lower_bound_bytes, figures.proved);
   if (peak) {
     say(`Most is alive at time ${count(peak.time)}: ${bytes(peak.bytes)} in `,
       `${counted(peak.alive, "buffer")}.`);
@@ -22,7 +16,7 @@ class LayoutPicture {
   constructor(parent) {
     this.canvas = element("canvas", { class: "lanes", role: "img",
       "aria-label": "Buffers, time across and address up" });
-    this.readout = element("p", { class: "readout", "aria-live": "polite" });
+    this.readout = readoutLine();
     parent.append(this.canvas, this.readout);
     this.canvas.addEventListener("mousemove", (event) => this.read(event));
     new ResizeObserver(() => {

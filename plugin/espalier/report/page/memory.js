@@ -62,6 +62,39 @@ function nearText(view) {
   return `${counted(view.memory.time.length, "moment")} around the peak, each as it is`;
 }
 
+/// Memory over the steps of one order, all of it or around its peak.
+///   order          {whole, peak}: views with their memory
+///   put(bar)       where: puts the bar with the buttons there, returns the node
+///   options        of memoryChart()
+function orderChart(order, put, options) {
+  let view = order.whole;
+  const axis = new Axis(view.from, view.to);
+  let chart;
+  const note = element("span", { class: "quiet" });
+  const [buttons, pick] = chooser([["whole", "Whole order"], ["peak", "Around the peak"]],
+    (name) => {
+      view = order[name];
+      note.textContent = name === "peak" ? nearText(view) : "";
+      axis.setWhole(view.from, view.to);
+      if (chart) chart.redraw();
+    });
+  const node = put(element("div", { class: "bar" }, ...buttons, note));
+  chart = memoryChart(node, axis, () => view,
+    { xText: (k) => (Number.isInteger(k) ? count(k) : ""), ...options });
+  pick("whole");
+}
+
+/// What stands between an answer and the bound that no answer passes.
+function sayGap(answer, held, bound, proved) {
+  if (proved) {
+    say(`No ${answer} needs less: this is proved.`);
+  } else {
+    const gap = held - bound;
+    say(`No ${answer} needs less than ${bytes(bound)}; between the two `,
+      `are ${bytes(gap)}, ${percent(gap, bound)} of the lower bound.`);
+  }
+}
+
 function say(...text) {
   document.getElementById("answer").append(element("li", {}, ...text));
 }

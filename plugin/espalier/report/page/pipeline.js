@@ -31,7 +31,7 @@ class PipelinePicture {
     this.axis = axis;
     this.canvas = element("canvas", { class: "lanes", role: "img", tabindex: 0,
       "aria-label": "Operations of each stage over time" });
-    this.readout = element("p", { class: "readout", "aria-live": "polite" });
+    this.readout = readoutLine();
     parent.append(this.canvas, this.readout);
     this.canvas.addEventListener("mousemove", (event) => this.read(event));
     this.canvas.addEventListener("dblclick", () => axis.show(...axis.whole));

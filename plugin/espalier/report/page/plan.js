@@ -167,27 +167,14 @@ function addPeak() {
 
 function addOrder() {
   const { figures, order } = data;
-  let view = order.whole;
-  const axis = new Axis(order.whole.from, order.whole.to);
-  let chart;
-  const note = element("span", { class: "quiet" });
-  const [buttons, pick] = chooser([["whole", "Whole order"], ["peak", "Around the peak"]],
-    (name) => {
-      view = order[name];
-      note.textContent = name === "peak" ? nearText(view) : "";
-      axis.setWhole(view.from, view.to);
-      if (chart) chart.redraw();
-    });
-  const node = section("The order on one worker",
+  const put = (bar) => section("The order on one worker",
     element("p", { class: "quiet" }, "One task after the other, in the order in which memory " +
       "is granted: the proof that the bound suffices."),
-    element("div", { class: "bar" }, ...buttons, note),
-    memoryLegend(figures.bound_bytes, order.whole.memory.exact));
-  chart = memoryChart(node, axis, () => view, {
+    bar, memoryLegend(figures.bound_bytes, order.whole.memory.exact));
+  orderChart(order, put, {
     ...kSubtreeParts, bound: figures.bound_bytes, least: figures.least_bytes,
-    label: "memory over the order", xText: (k) => (Number.isInteger(k) ? count(k) : ""),
+    label: "memory over the order",
     where: (k) => `task ${count(Math.floor(k) + 1)} of the order` });
-  pick("whole");
 }
 
 function addTree() {

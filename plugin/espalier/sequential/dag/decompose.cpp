@@ -64,7 +64,8 @@ std::vector<TaskId> names_of(const TaskSet& tasks, std::span<const TaskId> names
   return result;
 }
 
-std::optional<Profile> dominant_profile(const Block& block, std::span<const TaskId> names,
+std::optional<Profile> dominant_profile(const DownsetBlock& block,
+                                        std::span<const TaskId> names,
                                         std::span<TaskId> next, std::size_t downsets) {
   const auto segments = dominant_schedule(block, downsets);
   if (!segments) return std::nullopt;
@@ -120,7 +121,8 @@ std::vector<TaskSet> consecutive_parts(const BlockIndex& block) {
   return parts;
 }
 
-std::optional<Profile> dominant_profile(const Block& block, std::span<const TaskId> names,
+std::optional<Profile> dominant_profile(const DownsetBlock& block,
+                                        std::span<const TaskId> names,
                                         std::span<TaskId> next,
                                         const ProfileLimits& limits) {
   if (limits.stop && limits.stop()) return std::nullopt;

@@ -44,7 +44,7 @@ struct ProfileLimits {
 /// @param names  what the tasks are called in ropes; `next` as in profile.h
 /// @return nullopt when a limit is met
 /// @par Test  Decompose.ProfilesHaveTheLeastPeak
-[[nodiscard]] std::optional<Profile> dominant_profile(const Block& block,
+[[nodiscard]] std::optional<Profile> dominant_profile(const DownsetBlock& block,
                                                       std::span<const TaskId> names,
                                                       std::span<TaskId> next,
                                                       const ProfileLimits& limits = {});

@@ -13,7 +13,7 @@ namespace {
 // A block that changes: tasks and data are added and removed, none is renumbered.
 class Lineariser {
  public:
-  Lineariser(Block block, const LineariseLimits& limits)
+  Lineariser(DownsetBlock block, const LineariseLimits& limits)
       : limits_(limits), data_(std::move(block.data)), nodes_(block.size()) {
     for (const BlockTaskId task : block.cost.ids()) node(task).cost = block.cost[task];
     for (const BlockDatumId datum : data_.ids()) {
@@ -131,7 +131,7 @@ class Lineariser {
 
   // A region as a block of its own, and what of its data comes from outside.
   struct Region {
-    Block block;
+    DownsetBlock block;
     IdVector<BlockDatumId, BlockDatumId> data;  // of the whole, by datum of the block
     Bytes from_start = 0, from_outside = 0;     // sizes: written by `start`, by nobody
     Bytes kept = 0;                             // written inside, to stay to the end
@@ -281,7 +281,7 @@ class Lineariser {
 
 }  // namespace
 
-LinearisedBlock linearise(Block block, const LineariseLimits& limits) {
+LinearisedBlock linearise(DownsetBlock block, const LineariseLimits& limits) {
   std::optional<BlockIndex> index;
   if (!limits.stop || !limits.stop()) index.emplace(block);
   Lineariser lineariser(std::move(block), limits);

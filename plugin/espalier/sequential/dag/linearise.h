@@ -11,7 +11,7 @@ namespace espalier {
 
 /// A block in which tasks stand for runs of tasks of another one.
 struct LinearisedBlock {
-  Block block;
+  DownsetBlock block;
   /// By task of `block`: what it stands for, in the order in which it is to be run.
   IdVector<BlockTaskId, std::vector<BlockTaskId>> tasks;
 };
@@ -44,6 +44,7 @@ struct LineariseLimits {
 ///         they stand for, is an order of `block` of the same peak
 /// @par Cost  O((n + m) log n) and dominant_profile() of each region
 /// @par Test  Linearise.KeepsTheLeastPeak
-[[nodiscard]] LinearisedBlock linearise(Block block, const LineariseLimits& limits = {});
+[[nodiscard]] LinearisedBlock linearise(DownsetBlock block,
+                                        const LineariseLimits& limits = {});
 
 }  // namespace espalier

@@ -33,7 +33,7 @@ GraphOrder proved_order(const TaskGraph& graph, std::vector<TaskId> order,
 }
 
 std::optional<std::vector<TaskId>> order_by_profiles(const TaskGraph& graph,
-                                                     const Block& block,
+                                                     const DownsetBlock& block,
                                                      SearchBudget& budget) {
   std::vector<TaskId> names(graph.size()), next(graph.size());
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = task_id(i);
@@ -119,7 +119,7 @@ class Pieces {
 
   void add(const TaskSet& tasks) {
     if (tasks.size() == 1 || stop_()) return add_as_given(tasks);
-    const Block part = cutter_.part(tasks, has_run_);
+    const DownsetBlock part = cutter_.part(tasks, has_run_);
     if (stop_()) return add_as_given(tasks);
     std::optional<BlockIndex> block(part);
     if (stop_()) return add_as_given(tasks);
@@ -195,13 +195,13 @@ GraphOrder with_order(GraphOrder result, const TaskGraph& graph) {
 }
 
 // @return what was found; nullopt when the budget was spent before there was an order
-std::optional<GraphOrder> search_order(const TaskGraph& graph, Block block,
+std::optional<GraphOrder> search_order(const TaskGraph& graph, DownsetBlock block,
                                        SearchBudget& budget) {
   const auto stop = [&budget] { return budget.is_spent(); };
   LinearisedBlock linearised = linearise(std::move(block), {.stop = stop});
   if (stop()) return std::nullopt;
   const BlockIndex index(linearised.block);
-  linearised.block = Block();
+  linearised.block = DownsetBlock();
   if (stop()) return std::nullopt;
   Pieces pieces(index, budget);
   if (pieces.peak() > pieces.lower_bound() && !stop()) {
@@ -224,7 +224,7 @@ std::optional<GraphOrder> search_order(const TaskGraph& graph, Block block,
 }
 
 // Whether it has pieces that do not touch; false when the budget was spent before.
-bool falls_apart(const Block& block, SearchBudget& budget) {
+bool falls_apart(const DownsetBlock& block, SearchBudget& budget) {
   const BlockIndex index(block);
   return !budget.is_spent() && independent_parts(index).size() > 1;
 }
@@ -240,7 +240,7 @@ GraphOrder order_by_search(const TaskGraph& graph, SearchBudget& budget) {
     return with_order(std::move(result), graph);
   };
   if (given.proved() || budget.is_spent()) return finished(std::move(given));
-  Block block = block_of(graph);
+  DownsetBlock block = block_of(graph);
   if (budget.is_spent()) return finished(std::move(given));
   if (falls_apart(block, budget)) {
     if (auto order = order_by_profiles(graph, block, budget))

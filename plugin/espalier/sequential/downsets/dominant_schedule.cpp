@@ -131,7 +131,7 @@ std::vector<BlockSegment> climb(const DownsetLattice& lattice, bool forwards,
 
 }  // namespace
 
-std::optional<std::vector<BlockSegment>> dominant_schedule(const Block& block,
+std::optional<std::vector<BlockSegment>> dominant_schedule(const DownsetBlock& block,
                                                            std::size_t most_downsets) {
   const BlockIndex index(block);
   const auto lattice = DownsetLattice::of(index, most_downsets);

@@ -40,6 +40,6 @@ struct BlockSegment {
 ///            the most tasks that are ready together
 /// @par Test  DominantSchedule.DominatesEveryOrderOfSmallBlocks
 [[nodiscard]] std::optional<std::vector<BlockSegment>> dominant_schedule(
-    const Block& block, std::size_t most_downsets = 1 << 16);
+    const DownsetBlock& block, std::size_t most_downsets = 1 << 16);
 
 }  // namespace espalier

@@ -10,8 +10,8 @@ BlockTaskId in_block(TaskId task) { return BlockTaskId{static_cast<std::int32_t>
 
 }  // namespace
 
-Block block_of(const TaskGraph& graph) {
-  Block block;
+DownsetBlock block_of(const TaskGraph& graph) {
+  DownsetBlock block;
   block.cost.resize(graph.size());
   for (const TaskId task : ids<TaskId>(graph.size())) {
     Bytes& cost = block.cost[in_block(task)];
@@ -72,7 +72,7 @@ BlockIndex::Rows<Item, Row> BlockIndex::Rows<Row, Item>::transposed(
   return result;
 }
 
-void BlockIndex::list_data(const Block& block) {
+void BlockIndex::list_data(const DownsetBlock& block) {
   std::vector<std::pair<BlockTaskId, BlockDatumId>> inputs, outputs;
   std::vector<std::pair<BlockDatumId, BlockTaskId>> readers;
   std::size_t reads = 0;
@@ -101,7 +101,7 @@ void BlockIndex::list_data(const Block& block) {
   readers_.assign(data(), readers);
 }
 
-void BlockIndex::list_precedence(const Block& block) {
+void BlockIndex::list_precedence(const DownsetBlock& block) {
   auto before = block.before;
   for (const BlockDatum& datum : block.data) {
     if (!datum.is_written()) continue;
@@ -115,7 +115,7 @@ void BlockIndex::list_precedence(const Block& block) {
   successors_ = predecessors_.transposed(size());
 }
 
-BlockIndex::BlockIndex(const Block& block)
+BlockIndex::BlockIndex(const DownsetBlock& block)
     : cost_(block.cost), left_by_(block.size(), 0) {
   list_data(block);
   list_precedence(block);
@@ -143,7 +143,8 @@ BlockCutter::BlockCutter(const BlockIndex& whole)
       is_added_(whole.data(), false) {}
 
 void BlockCutter::add_datum(BlockDatumId datum,
-                            const IdVector<BlockTaskId, bool>& has_run, Block& part) {
+                            const IdVector<BlockTaskId, bool>& has_run,
+                            DownsetBlock& part) {
   if (is_added_[datum]) return;
   is_added_[datum] = true;
   const BlockTaskId producer = whole_->producer(datum);
@@ -159,9 +160,9 @@ void BlockCutter::add_datum(BlockDatumId datum,
   part.data.push_back(std::move(of));
 }
 
-Block BlockCutter::part(std::span<const BlockTaskId> tasks,
-                        const IdVector<BlockTaskId, bool>& has_run) {
-  Block part;
+DownsetBlock BlockCutter::part(std::span<const BlockTaskId> tasks,
+                               const IdVector<BlockTaskId, bool>& has_run) {
+  DownsetBlock part;
   part.cost.reserve(tasks.size());
   for (const BlockTaskId task : tasks) {
     number_[task] = part.cost.push_back(whole_->cost(task));

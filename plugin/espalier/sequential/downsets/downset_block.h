@@ -41,7 +41,7 @@ struct BlockDatum {
 /// searches over downsets (dominant_schedule.h, bounded_search.h) rest on nothing else.
 ///
 /// A task may stand for a run of operators: then cost is the peak of the run over v(S).
-struct Block {
+struct DownsetBlock {
   IdVector<BlockTaskId, Bytes> cost;  ///< at least what its outputs need
   IdVector<BlockDatumId, BlockDatum> data;
   /// (a, b): a runs before b, besides what follows from data
@@ -51,12 +51,12 @@ struct Block {
 };
 
 /// All of a graph: task i is operator i, datum d is datum d.
-[[nodiscard]] Block block_of(const TaskGraph& graph);
+[[nodiscard]] DownsetBlock block_of(const TaskGraph& graph);
 
 /// The relations of a block as lists: what every search over it reads.
 class BlockIndex {
  public:
-  explicit BlockIndex(const Block& block);
+  explicit BlockIndex(const DownsetBlock& block);
 
   [[nodiscard]] std::size_t size() const { return cost_.size(); }
   [[nodiscard]] std::size_t data() const { return size_.size(); }
@@ -112,8 +112,8 @@ class BlockIndex {
     std::vector<Item> items_;
   };
 
-  void list_data(const Block& block);
-  void list_precedence(const Block& block);
+  void list_data(const DownsetBlock& block);
+  void list_precedence(const DownsetBlock& block);
 
   IdVector<BlockTaskId, Bytes> cost_, left_by_;
   IdVector<BlockDatumId, Bytes> size_;
@@ -134,12 +134,12 @@ class BlockCutter {
   /// has_run says so, and run after otherwise; what these still read stays. Data that no
   /// task of `tasks` touches are left out.
   /// @par Cost  the neighbours and data of the tasks, and the readers of these
-  [[nodiscard]] Block part(std::span<const BlockTaskId> tasks,
-                           const IdVector<BlockTaskId, bool>& has_run);
+  [[nodiscard]] DownsetBlock part(std::span<const BlockTaskId> tasks,
+                                  const IdVector<BlockTaskId, bool>& has_run);
 
  private:
   void add_datum(BlockDatumId datum, const IdVector<BlockTaskId, bool>& has_run,
-                 Block& part);
+                 DownsetBlock& part);
 
   const BlockIndex* whole_;
   IdVector<BlockTaskId, BlockTaskId> number_;  // in the part

@@ -5,11 +5,10 @@
 #include <algorithm>
 
 #include "espalier/model/error.h"
+#include "espalier/model/task_number.h"
 
 namespace espalier {
 namespace {
-
-std::int32_t number(TaskId task) { return static_cast<std::int32_t>(task); }
 
 // Memory and disk, datum by datum.
 class Machine {

@@ -6,12 +6,12 @@
 #include <map>
 #include <utility>
 
+#include "espalier/model/task_number.h"
+
 namespace espalier {
 namespace {
 
 constexpr std::size_t kMost = 10;
-
-std::int32_t number(TaskId task) { return static_cast<std::int32_t>(task); }
 
 class OutOfCoreCheck {
  public:

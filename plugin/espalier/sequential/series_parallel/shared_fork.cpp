@@ -256,11 +256,11 @@ Profile profile_of(const FoldedBlock& block, std::span<const ForkNodeId> order,
 }
 
 // Node k is task k.
-Block downset_block_of(const FoldedBlock& block) {
+DownsetBlock downset_block_of(const FoldedBlock& block) {
   const auto task_of = [](ForkNodeId node) {
     return BlockTaskId{static_cast<std::int32_t>(node)};
   };
-  Block result;
+  DownsetBlock result;
   for (const auto& [a, b] : block.before) {
     result.before.emplace_back(task_of(a), task_of(b));
   }

@@ -75,6 +75,6 @@ struct FoldedBlock {
 
 /// The folded block as downset_block.h has it: levels differ by a constant.
 /// @throws OverflowError when its sizes are too large to be added up
-[[nodiscard]] Block downset_block_of(const FoldedBlock& block);
+[[nodiscard]] DownsetBlock downset_block_of(const FoldedBlock& block);
 
 }  // namespace espalier

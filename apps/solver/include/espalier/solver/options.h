@@ -42,6 +42,10 @@ struct AmalgamationOptions {
   bool relaxed = true;  ///< false: only merges that add no zero
   std::array<Limit, 3> limits = {{{4, 0.60}, {16, 0.20}, {48, 0.10}}};
   double zeros_beyond = 0.02;  ///< of merged fronts with more pivots than any limit
+  /// A connected system of at most so many columns, and of 64, is one front in the order
+  /// in which they are given, unless an ordering is asked for: to look at its pattern
+  /// takes longer than its zeros do. Relaxed only; 0: none.
+  std::int32_t whole_system = 16;
 };
 
 /// Which siblings are bundled. Each task of the runtime has memory of its own, in whole
@@ -137,6 +141,9 @@ struct SolverOptions {
   /// Condition and forward error: a few more solves. They are made anyhow where pivots
   /// were perturbed or nearly zero, or where solutions are huge.
   bool estimate_errors = false;
+  /// Solver::solve_part() is going to be called: the matrix is not put in block
+  /// triangular form, of which there is no one L and U.
+  bool factor_parts = false;
   /// Shared with others in this process; null: none. Construction holds a lease of
   /// analysis_bytes(), and of start_bytes() where it starts the runtime; plan() takes one
   /// for factorising and solving, which is kept until the next plan() or the end.

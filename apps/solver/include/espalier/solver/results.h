@@ -17,6 +17,9 @@ struct NotPositiveDefinite {
   std::int32_t column = 0;  ///< in elimination order, 0-based
 };
 
+/// A part of a factor: see Solver::solve_part().
+enum class FactorPart : std::int8_t { kL, kD, kU };
+
 /// What the pivots were.
 struct PivotStatistics {
   std::int64_t delayed = 0;     ///< columns that went to a parent, once for each time

@@ -191,6 +191,43 @@ class ESPALIER_SOLVER_EXPORT Solver {
   [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs = 1,
                                Operation operation = Operation::kPlain,
                                std::span<const std::int64_t> rows = {});
+  /// b := P^-1 b, or P^-T b, for one part P of the factor, in one process, after
+  /// factorise(). With S, R and C the diagonal scalings of rows and columns, which are
+  /// powers of two,
+  ///
+  ///     L L^T    S A S = L L^T      A^-1 = S L^-T L^-1 S
+  ///     L D L^T  S A S = L D L^T    A^-1 = S L^-T D^-1 L^-1 S
+  ///     L U      R A C = L U        A^-1 = C U^-1 L^-1 R
+  ///
+  /// and with each part goes the scaling beside it: kL is L^-1 S, transposed S L^-T, and
+  /// kU C U^-1. So one part after the other is A^-1: kL, kD, kL transposed; or kL, kU;
+  /// of A^T kU and kL, both transposed. Nothing is refined.
+  ///
+  /// The permutations stand in the parts: entry i of what kL gives belongs to row i of A,
+  /// as does what kD takes and gives and what kU takes; what kU gives, to columns. There
+  /// is an order of the rows in which L is lower triangular, with ones on its diagonal
+  /// but for L L^T, D is diagonal with blocks of order 1 and 2, and an order of the
+  /// columns in which U is upper triangular. Variables that are kept (schur) are zeros.
+  ///
+  /// The calling thread does it alone. @par Cost  2 flops for each entry of the part
+  /// @throws InvalidInput as solve(); for D but of L D L^T, for U but of L U, on several
+  ///         processes, and for a matrix in block triangular form
+  ///         (SolverOptions::factor_parts)
+  void solve_part(FactorPart part, std::span<double> b, std::int32_t nrhs = 1,
+                  Operation operation = Operation::kPlain);
+
+  /// Entries of A^-1 after factorise(), (rows[k], columns[k]) to values[k] (of a complex
+  /// matrix two parts of each): by right-hand sides that are columns of the unit matrix,
+  /// each of which passes through the fronts between its own and the root alone. Nothing
+  /// is refined but in block triangular form, where each column is solved for. Entries of
+  /// variables that are kept (schur) are 0. The calling thread does it alone.
+  /// @par Cost  the diagonal of a grid of n points in the plane O(n^2), in space
+  ///            O(n^(7/3)), a sixteenth of that in passes over the factor
+  /// @throws InvalidInput before factorise(), for places that are none, for a singular
+  ///         matrix and on several processes
+  void inverse_entries(std::span<const std::int32_t> rows,
+                       std::span<const std::int32_t> columns, std::span<double> values);
+
   /// op(A) times the vector of ones: a right-hand side whose solution is known.
   [[nodiscard]] std::vector<double> apply_to_ones(
       Operation operation = Operation::kPlain) const;

@@ -1,0 +1,144 @@
+// Parts of a solve by MA97 and MA57: one after the other they are the solve.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "hsl/ma57.h"
+#include "hsl/ma97.h"
+
+namespace {
+
+/// A saddle point by columns of its lower triangle, from 1, with a badly scaled row:
+/// (H B^T; B 0) with n unknowns and n / 2 constraints.
+struct Saddle {
+  explicit Saddle(int half) : order(3 * half) {
+    for (int j = 0; j < 2 * half; ++j) {
+      add(j, j, j == 1 ? 4e6 : 2 + j % 3);
+      if (j + 1 < 2 * half) add(j + 1, j, 0.5);
+      add(2 * half + j / 2, j, j % 2 == 0 ? 1 : -2);
+      start.push_back(static_cast<int>(row.size()) + 1);
+    }
+    for (int j = 2 * half; j < order; ++j) {
+      add(j, j, 0);
+      start.push_back(static_cast<int>(row.size()) + 1);
+    }
+  }
+  void add(int i, int j, double entry) {
+    row.push_back(i + 1);
+    column.push_back(j + 1);
+    value.push_back(entry);
+  }
+  [[nodiscard]] std::vector<double> times_ones() const {
+    std::vector<double> sum(static_cast<std::size_t>(order), 0.0);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      sum[static_cast<std::size_t>(row[k]) - 1] += value[k];
+      if (row[k] != column[k]) sum[static_cast<std::size_t>(column[k]) - 1] += value[k];
+    }
+    return sum;
+  }
+  int order;
+  std::vector<int> start = {1}, row, column;
+  std::vector<double> value;
+};
+
+void expect_ones(const std::vector<double>& x) {
+  for (const double each : x) EXPECT_NEAR(each, 1, 1e-9);
+}
+
+class Ma97 : public testing::Test {
+ protected:
+  Ma97() {
+    ma97_default_control_d(&control_);
+    control_.f_arrays = 1;
+    control_.print_level = -1;
+    ma97_analyse_d(0, matrix_.order, matrix_.start.data(), matrix_.row.data(), nullptr,
+                   &akeep_, &control_, &info_, nullptr);
+    factorise();
+    EXPECT_EQ(info_.flag, 0);
+    EXPECT_EQ(info_.num_neg, matrix_.order / 3);
+  }
+  ~Ma97() override { ma97_finalise_d(&akeep_, &fkeep_); }
+  void factorise() {
+    ma97_factor_d(4, matrix_.start.data(), matrix_.row.data(), matrix_.value.data(),
+                  &akeep_, &fkeep_, &control_, &info_, nullptr);
+  }
+  void solve(int job, std::vector<double>& x) {
+    ma97_solve_d(job, 1, x.data(), matrix_.order, &akeep_, &fkeep_, &control_, &info_);
+  }
+
+  Saddle matrix_{20};
+  ma97_control_d control_{};
+  ma97_info_d info_{};
+  void *akeep_ = nullptr, *fkeep_ = nullptr;
+};
+
+TEST_F(Ma97, JobsOneToThreeAreASolve) {
+  std::vector<double> x = matrix_.times_ones();
+  for (const int job : {1, 2, 3}) {
+    solve(job, x);
+    EXPECT_EQ(info_.flag, 0) << job;
+  }
+  expect_ones(x);
+}
+
+TEST_F(Ma97, JobsOneAndFourAreASolve) {
+  std::vector<double> x = matrix_.times_ones();
+  for (const int job : {1, 4}) {
+    solve(job, x);
+    EXPECT_EQ(info_.flag, 0) << job;
+  }
+  expect_ones(x);
+}
+
+TEST_F(Ma97, RefusesOtherJobs) {
+  std::vector<double> x = matrix_.times_ones();
+  for (const int job : {-1, 5}) {
+    solve(job, x);
+    EXPECT_EQ(info_.flag, -11) << job;
+  }
+}
+
+TEST_F(Ma97, TellsASingularMatrixWhereANumberIsNotFinite) {
+  const double before = matrix_.value[4];
+  matrix_.value[4] = std::numeric_limits<double>::quiet_NaN();
+  factorise();
+  EXPECT_EQ(info_.flag, 7);
+  std::vector<double> x = matrix_.times_ones();
+  matrix_.value[4] = before;
+  x = matrix_.times_ones();
+  solve(0, x);
+  EXPECT_TRUE(std::isnan(x[0]));
+  factorise();
+  EXPECT_EQ(info_.flag, 0);
+  x = matrix_.times_ones();
+  solve(0, x);
+  expect_ones(x);
+}
+
+TEST(Ma57, JobsTwoToFourAreASolve) {
+  const Saddle matrix(20);
+  const int n = matrix.order, entries = static_cast<int>(matrix.row.size());
+  double cntl[5], rinfo[20], fact[8], work[100];
+  int icntl[20], info[40], keep[1000], ifact[8], integers[1000];
+  const int lengths[] = {8, 1000, 100}, one = 1;
+  ma57id_(cntl, icntl);
+  ma57ad_(&n, &entries, matrix.row.data(), matrix.column.data(), &lengths[1], keep,
+          integers, icntl, info, rinfo);
+  ASSERT_EQ(info[0], 0);
+  ma57bd_(&n, &entries, matrix.value.data(), fact, &lengths[0], ifact, &lengths[0],
+          &lengths[1], keep, integers, icntl, cntl, info, rinfo);
+  ASSERT_EQ(info[0], 0);
+  std::vector<double> x = matrix.times_ones();
+  for (const int job : {2, 3, 4}) {
+    ma57cd_(&job, &n, fact, &lengths[0], ifact, &lengths[0], &one, x.data(), &n, work,
+            &lengths[2], integers, icntl, info);
+    EXPECT_EQ(info[0], 0) << job;
+  }
+  expect_ones(x);
+}
+
+}  // namespace
