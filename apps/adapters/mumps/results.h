@@ -14,11 +14,11 @@ namespace espalier::adapters::mumps {
 
 // INFOG(1).
 inline constexpr int kRefused = -800, kBadJob = -3, kBadOrder = -16, kBadEntries = -2,
-                     kMissing = -22, kBadPermutation = -4, kSingular = -10,
-                     kAllocation = -13, kBoundTooSmall = -19, kNotDefinite = -40,
-                     kOther = -90, kBadRightHandSide = -26, kBadCount = -45,
-                     kBadSchur = -49, kBadNullSpace = -36, kBadNullCount = -32,
-                     kIncompatible = -37;
+                     kMissing = -22, kBadElements = -24, kBadPermutation = -4,
+                     kSingular = -10, kAllocation = -13, kBoundTooSmall = -19,
+                     kNotDefinite = -40, kOther = -90, kBadRightHandSide = -26,
+                     kBadCount = -45, kBadSchur = -49, kBadNullSpace = -36,
+                     kBadNullCount = -32, kIncompatible = -37;
 
 // A refusal: INFOG(1), INFOG(2) and what is said on unit 6 where ICNTL(4) allows it.
 struct Refusal {

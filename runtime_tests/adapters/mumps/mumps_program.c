@@ -283,11 +283,62 @@ static void run_not_finite(int sym) {
   call(&id, -2);
 }
 
+/* The same matrix by elements of two variables each, the diagonal in a half to either
+ * side, and then with other values. */
+static void run_elements(int sym) {
+  char name[80];
+  int irn[3 * N], jcn[3 * N], eltptr[N], eltvar[2 * (N - 1)];
+  double a[3 * N], b[N], x[N], a_elt[4 * (N - 1)];
+  DMUMPS_STRUC_C id;
+  begin(&id, sym, irn, jcn, a);
+  id.irn = id.jcn = NULL;
+  id.a = NULL;
+  const int entries = (int)id.nnz;
+  id.nnz = 0;
+  id.icntl[4] = 1;
+  id.nelt = N - 1;
+  id.eltptr = eltptr;
+  id.eltvar = eltvar;
+  id.a_elt = a_elt;
+  id.rhs = x;
+  for (int i = 0; i < N; ++i) b[i] = 1 + i % 5;
+  for (int round = 0; round < 2; ++round) {
+    const double diagonal = 4 + round;
+    fill(sym, irn, jcn, a, diagonal);
+    int at = 0;
+    for (int e = 0; e < N - 1; ++e) {
+      eltptr[e] = 2 * e + 1;
+      eltvar[2 * e] = e + 2; /* the later one first */
+      eltvar[2 * e + 1] = e + 1;
+      const double one = (e == N - 2 ? 1 : 0.5) *
+                         ((e + 2) % 7 == 0 && sym == 2 ? -diagonal : diagonal),
+                   other = (e == 0 ? 1 : 0.5) *
+                           ((e + 1) % 7 == 0 && sym == 2 ? -diagonal : diagonal);
+      a_elt[at++] = one;
+      a_elt[at++] = sym == 0 ? 0.5 : -1; /* row e + 1, column e + 2 */
+      if (sym == 0) a_elt[at++] = -1;
+      a_elt[at++] = other;
+    }
+    eltptr[N - 1] = 2 * (N - 1) + 1;
+    memcpy(x, b, sizeof b);
+    call(&id, round == 0 ? 6 : 5);
+    snprintf(name, sizeof name, "SYM=%d elements, round %d", sym, round);
+    expect(id.infog[0] == 0 && residual(sym, entries, irn, jcn, a, x, b, 0) < 1e-12,
+           name);
+  }
+  id.nelt = 0;
+  call(&id, 1);
+  snprintf(name, sizeof name, "SYM=%d no elements", sym);
+  expect(id.infog[0] == -24, name);
+  call(&id, -2);
+}
+
 int main(void) {
   for (int sym = 0; sym <= 2; ++sym) run(sym);
   run_singular();
   for (int sym = 0; sym <= 2; ++sym) run_results(sym);
   for (int sym = 0; sym <= 2; ++sym) run_strange(sym);
   for (int sym = 0; sym <= 2; ++sym) run_not_finite(sym);
+  for (int sym = 0; sym <= 2; ++sym) run_elements(sym);
   return failures != 0;
 }
