@@ -56,10 +56,8 @@ struct Unsupported {
   const char* what;
 };
 constexpr Unsupported kUnsupported[] = {{18, 0, "a distributed matrix"},
-                                        {20, 0, "sparse or distributed right-hand sides"},
                                         {21, 0, "a distributed solution"},
                                         {26, 0, "a reduced right-hand side"},
-                                        {30, 0, "entries of the inverse"},
                                         {31, 0, "factors that are discarded"},
                                         {32, 0, "elimination with the factorisation"}};
 
@@ -70,6 +68,8 @@ void check_options(const DMUMPS_STRUC_C& id) {
              "ICNTL(" + std::to_string(each.icntl) + ") asks for " + each.what);
   if (id.icntl[18] != 0 && id.icntl[18] != 1)
     refuse(kRefused, 19, "ICNTL(19) asks for a distributed Schur complement");
+  if (id.icntl[19] < 0 || id.icntl[19] > 3)
+    refuse(kRefused, 20, "ICNTL(20) asks for distributed right-hand sides");
 }
 
 void set_defaults(DMUMPS_STRUC_C& id) {
@@ -267,6 +267,7 @@ void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
 void solve(DMUMPS_STRUC_C& id, Instance& instance) {
   if (!instance.session || !instance.factored)
     refuse(kBadJob, id.job, "JOB 3 before JOB 2");
+  if (id.icntl[29] != 0) return give_inverse_entries(id, *instance.session);
   if (id.rhs == nullptr) refuse(kMissing, 7, "RHS is not there");
   const MUMPS_INT nrhs = id.nrhs;
   if (nrhs < 1) refuse(kBadCount, nrhs, "NRHS is " + std::to_string(nrhs));
@@ -274,6 +275,7 @@ void solve(DMUMPS_STRUC_C& id, Instance& instance) {
     refuse(kBadRightHandSide, id.lrhs, "LRHS is " + std::to_string(id.lrhs));
   if (id.icntl[24] != 0) return give_null_space(id, *instance.session);
   const MUMPS_INT leading = nrhs > 1 ? id.lrhs : id.n;
+  if (id.icntl[19] != 0) spread_right_hand_sides(id, leading);
   const int status =
       instance.session->solve(id.icntl[8] != 1, nrhs, id.rhs, leading, id.rhs, leading);
   if (status != 0) refuse_status(status, *instance.session);
