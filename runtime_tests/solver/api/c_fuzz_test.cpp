@@ -215,7 +215,7 @@ class Fuzz {
     if (odd()) spoil(given, options);
     see(espalier_solver_analyse(&solver, odd() && odd() ? nullptr : &given.input,
                                 odd() ? nullptr : &options),
-        {"input", "options", "schur", "entry", "values", "column", "symmetric",
+        {"input", "options", "schur", "entry", "values", "column", "symmetric", "Hermitian",
          "triangle"});
   }
 
