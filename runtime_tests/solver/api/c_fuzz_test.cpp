@@ -215,8 +215,8 @@ class Fuzz {
     if (odd()) spoil(given, options);
     see(espalier_solver_analyse(&solver, odd() && odd() ? nullptr : &given.input,
                                 odd() ? nullptr : &options),
-        {"input", "options", "schur", "entry", "values", "column", "symmetric", "Hermitian",
-         "triangle"});
+        {"input", "options", "schur", "entry", "values", "column", "symmetric",
+         "Hermitian", "triangle"});
   }
 
   void spoil(Case& given, espalier_solver_options& options) {
