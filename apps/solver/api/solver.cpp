@@ -183,8 +183,7 @@ void Solver::Impl::analyse_inner(const InputMatrix& matrix) {
 // The runtime runs from here on where there is one, and what is resident is known then.
 void Solver::Impl::prepare_runtime() {
   if (!whole_) start_runtime();
-  memory_ = account({analysis_.symbolic, tree_, accounted_kind(), node_order()});
-  measured_ = false;
+  accounted_ = measured_ = false;
   if (!whole_ || options_.budget) measure();
 }
 

@@ -221,6 +221,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] std::int32_t refining_basis(std::int32_t nrhs) const;
   [[nodiscard]] std::int32_t estimating_basis(std::int32_t nrhs) const;
 
+  void find_account() const;
+  [[nodiscard]] Bytes least_for_fronts() const;
   void measure() const;
   [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
                                                       std::int64_t entries);
@@ -286,7 +288,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   std::unique_ptr<Numeric> numeric_;
   std::unique_ptr<espalier_plan, void (*)(espalier_plan*)> plan_;
   mutable MemoryAccount memory_;
-  mutable bool measured_ = false;  // its baseline and its peak are known
+  mutable bool accounted_ = false;  // it is there
+  mutable bool measured_ = false;   // with its baseline and its peak
   std::optional<Bytes> bound_;
   bool planned_ = false;
   bool has_values_ = true;  // false: those that were given did not fit

@@ -88,10 +88,24 @@ const MemoryAccount& Solver::Impl::memory() const {
   return memory_;
 }
 
+// What a small system does without: nobody asks before there is a bound.
+void Solver::Impl::find_account() const {
+  if (accounted_) return;
+  memory_ = account({analysis_.symbolic, tree_, accounted_kind(), node_order()});
+  accounted_ = true;
+}
+
+// One node's is what it takes: known without an account.
+Bytes Solver::Impl::least_for_fronts() const {
+  if (!whole_) return memory_.tree_least;
+  return tree_.tasks.empty() ? 0 : tree_.tasks.memory_requirement(task_id(0));
+}
+
 // To measure takes as long as a small system does, and the pages that go back to the
 // system for it are touched once more: not before somebody needs to know.
 void Solver::Impl::measure() const {
   if (measured_ || processes_) return;
+  find_account();
   if (whole_) warm_up_here(analysis_.symbolic);
   const ProcessAccount now = measure_process(memory_.reserve);
   memory_.analysis_peak = now.peak_before;
@@ -176,7 +190,7 @@ void Solver::Impl::spill_to(Bytes tree_bound) {
 
 // What a limit of the process leaves is found out before anything starts.
 void Solver::Impl::check_room(std::optional<Bytes> bound) const {
-  const Bytes needed = bound ? memory_.tree_bound(*bound) : memory_.tree_least;
+  const Bytes needed = bound ? memory_.tree_bound(*bound) : least_for_fronts();
   check_address_space(needed, [&] {
     return fmt::format("the fronts need {} more", format_size(needed));
   });
