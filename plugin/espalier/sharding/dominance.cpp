@@ -38,9 +38,8 @@ double most_lost(const Pairwise& problem, const std::vector<char>& alive,
 bool dominates(const Pairwise& problem, const std::vector<char>& alive, std::size_t v,
                std::size_t b, std::size_t a) {
   const std::size_t first = problem.first_state[v];
-  if (problem.from[v] < problem.to[v] &&
-      problem.usages[first + b] > problem.usages[first + a])
-    return false;
+  for (const Pairwise::Hold& hold : problem.holds_of(v))
+    if (problem.usages[hold.first + b] > problem.usages[hold.first + a]) return false;
   double lost = problem.costs[first + b] - problem.costs[first + a];
   for (const Pairwise::Link& link : problem.links_of(v)) {
     const double most = most_lost(problem, alive, link, a, b);
