@@ -154,6 +154,12 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Bytes matrix_bytes(const FrontDistribution& distribution) const;
   [[nodiscard]] Bytes matrix_bytes_now() const;
   [[nodiscard]] tl::expected<void, Infeasible> plan_together(std::optional<Bytes> bound);
+  void move_matrix();
+  [[nodiscard]] std::unique_ptr<Lease> lease_analysis_together(
+      const std::optional<InputMatrix>& matrix);
+  [[nodiscard]] const MappingNeeds& choose_in_budget(std::optional<Bytes> bound) const;
+  [[nodiscard]] tl::expected<Bytes, Infeasible> lease_together(
+      std::optional<Bytes> bound);
   [[nodiscard]] Infeasible too_little(Bytes bound, Bytes least) const;
   void replace_together(const InputMatrix& matrix);
   [[nodiscard]] SystemFacts system_facts() const;

@@ -59,7 +59,8 @@ void Solver::Impl::list_mappings() {
   all.candidates.clear();
   let_go_of_part();
   trim_heap();
-  memory_.analysis_peak = peak_resident_bytes();
+  // That of all that share a budget says nothing of this solver.
+  memory_.analysis_peak = options_.budget ? 0 : peak_resident_bytes();
   all.entries_before = entries_before_columns(all.communicator, analysis_.permuted,
                                               analysis_.symbolic.size);
   all.sequential_least = least_bound(all.whole.tasks, OrderKind::kLiu);
@@ -163,17 +164,20 @@ void Solver::Impl::hold_under(const TreeMapping& mapping) {
 
 // Baselines are foreseen here: a mapping that would just fit is the last resort.
 const Solver::Impl::MappingNeeds* Solver::Impl::Processes::choose(
-    std::optional<Bytes> bound, bool spills) const {
+    std::optional<Bytes> bound, bool spills, const std::vector<bool>& possible) const {
   const MappingNeeds* chosen = nullptr;
   const auto look = [&](auto fits) {
     if (chosen != nullptr) return;
-    for (const MappingNeeds& each : candidates)
-      if (fits(each.account) &&
+    for (std::size_t k = 0; k < candidates.size(); ++k) {
+      const MappingNeeds& each = candidates[k];
+      if ((possible.empty() || possible[k]) && fits(each.account) &&
           (chosen == nullptr || cost(each.seconds, each.largest_peak) <
                                     cost(chosen->seconds, chosen->largest_peak)))
         chosen = &each;
+    }
   };
   look([&](const MemoryAccount& needs) { return !bound || needs.fits(*bound); });
+  if (!bound) return chosen;
   look([&](const MemoryAccount& needs) {
     return spills && needs.fits_out_of_core(*bound);
   });

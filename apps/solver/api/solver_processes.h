@@ -32,7 +32,9 @@ struct Solver::Impl::Processes {
   explicit Processes(Communicator& processes) : communicator(processes) {}
 
   /// Of those that fit, in core or else out of core, the one of least cost. Null: none.
-  [[nodiscard]] const MappingNeeds* choose(std::optional<Bytes> bound, bool spills) const;
+  /// @param possible  of each candidate whether it may be taken; empty: all may
+  [[nodiscard]] const MappingNeeds* choose(std::optional<Bytes> bound, bool spills,
+                                           const std::vector<bool>& possible = {}) const;
 
   [[nodiscard]] const MappingNeeds& least_candidate(Bytes (MemoryAccount::*needed)()
                                                         const) const;
