@@ -1,3 +1,5 @@
+// Every form of a matrix beside a dense one: over 300 lines.
+
 #include "solver/api/c/given_matrix.h"
 
 #include <gtest/gtest.h>
