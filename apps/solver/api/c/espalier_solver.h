@@ -529,7 +529,7 @@ ESPALIER_SOLVER_API int espalier_solver_budget_read(const espalier_solver_budget
  * of the others' `input` the struct's size and the order are read, and their values and
  * counts of entries are not. Options and bounds are the same everywhere, those of one
  * process. Right-hand sides are whole at every process, and so are solutions. Real
- * matrices, with no budget, Schur complement, progress function, adopted runtime or
+ * matrices, with no Schur complement, progress function, adopted runtime or
  * ESPALIER_SOLVER_MEMORY_AUTO. save() writes a file for each process.
  *
  * What is refused is refused at every process with the same text, but for arguments that
