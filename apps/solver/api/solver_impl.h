@@ -161,6 +161,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] tl::expected<Bytes, Infeasible> lease_together(
       std::optional<Bytes> bound);
   [[nodiscard]] Infeasible too_little(Bytes bound, Bytes least) const;
+  void sum_rows_in_order();
   void replace_together(const InputMatrix& matrix);
   [[nodiscard]] SystemFacts system_facts() const;
   void save_together(const std::string& path) const;

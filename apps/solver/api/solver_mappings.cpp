@@ -39,7 +39,7 @@ double cost(Seconds seconds, Bytes largest_peak) {
 
 }  // namespace
 
-// Entries here, and the list of whose columns are where.
+// Entries here, the list of whose columns are where, and what goes between rows.
 Bytes Solver::Impl::matrix_bytes(const FrontDistribution& distribution) const {
   const Processes& all = *processes_;
   const std::size_t values = all.whole.kind == FactorKind::kLu ? 2 : 1;
@@ -50,7 +50,10 @@ Bytes Solver::Impl::matrix_bytes(const FrontDistribution& distribution) const {
   for (const ColumnRange& range : ranges)
     if (range.owner == all.communicator.rank())
       entries += all.entries_before[range.end] - all.entries_before[range.begin];
-  return entries * entry + static_cast<Bytes>(ranges.capacity() * sizeof(ColumnRange));
+  const Bytes rows = RowExchange::bytes_under(
+      all.communicator, ranges, analysis_.permuted.lower)[all.communicator.rank()];
+  return entries * entry + rows +
+         static_cast<Bytes>((ranges.capacity() + ranges.size()) * sizeof(ColumnRange));
 }
 
 // After the analysis: ways to map the tree, and what each of them needs here.
@@ -58,6 +61,7 @@ void Solver::Impl::list_mappings() {
   Processes& all = *processes_;
   all.candidates.clear();
   let_go_of_part();
+  all.rows.reset();
   trim_heap();
   // That of all that share a budget says nothing of this solver.
   memory_.analysis_peak = options_.budget ? 0 : peak_resident_bytes();
@@ -109,8 +113,9 @@ Bytes Solver::Impl::matrix_bytes_now() const {
     return static_cast<Bytes>(list.size() * sizeof(list[0]));
   };
   const SymmetricMatrix& lower = analysis_.permuted.lower;
+  const auto& rows = processes_->rows;
   return bytes(lower.row) + bytes(lower.value) + bytes(analysis_.permuted.upper) +
-         bytes(lower.column_start);
+         bytes(lower.column_start) + (rows ? rows->bytes() : 0);
 }
 
 // What will be resident before the first front: all that is now, while no mapping is at

@@ -146,6 +146,7 @@ Infeasible Solver::Impl::too_little(Bytes bound, Bytes least) const {
 // The columns of the matrix go to where the mapping at hand has them.
 void Solver::Impl::move_matrix() {
   Processes& all = *processes_;
+  all.rows.reset();
   std::vector<ColumnRange> columns =
       column_ranges(analysis_.symbolic, all.whole, all.distribution);
   if (all.columns.empty())
@@ -153,6 +154,7 @@ void Solver::Impl::move_matrix() {
   else
     move_columns(all.communicator, all.columns, columns, analysis_.permuted);
   all.columns = std::move(columns);
+  sum_rows_in_order();
   trim_heap();
   // What a factorisation leaves of its reserve is resident at the next plan, and counted.
   if (!all.beside_matrix) all.beside_matrix = resident_bytes() - matrix_bytes_now();
@@ -202,6 +204,13 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
   return {};
 }
 
+// When the columns are where they belong.
+void Solver::Impl::sum_rows_in_order() {
+  Processes& all = *processes_;
+  all.rows = std::make_unique<RowExchange>(all.communicator, all.columns,
+                                           analysis_.permuted.lower);
+}
+
 void Solver::Impl::replace_together(const InputMatrix& matrix) {
   Processes& all = *processes_;
   std::string trouble;
@@ -222,7 +231,9 @@ void Solver::Impl::replace_together(const InputMatrix& matrix) {
 }
 
 MatrixPart Solver::Impl::matrix() const {
-  if (processes_) return matrix_part(analysis_.permuted, processes_->communicator);
+  if (processes_)
+    return matrix_part(analysis_.permuted, processes_->communicator,
+                       processes_->rows.get());
   if (analysis_.symbolic.kept() > 0)
     return MatrixPart::leading(analysis_.permuted, analysis_.symbolic.inner());
   return {analysis_.permuted, analysis_.form.coupling};

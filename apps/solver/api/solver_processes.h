@@ -9,6 +9,7 @@
 #include "solver/distributed/communicator.h"
 #include "solver/distributed/front_distribution.h"
 #include "solver/distributed/process_part.h"
+#include "solver/distributed/row_exchange.h"
 #include "solver/distributed/tree_mappings.h"
 
 namespace espalier::solver {
@@ -51,6 +52,8 @@ struct Solver::Impl::Processes {
 
   /// Where the matrix is; empty: at process 0, as it was analysed.
   std::vector<ColumnRange> columns;
+  /// How its rows are summed up; null: before the columns are where they belong.
+  std::unique_ptr<RowExchange> rows;
   /// Resident at the first plan, but for the matrix.
   std::optional<Bytes> beside_matrix;
   /// Of the matrix, by columns, while mappings are compared.

@@ -1,3 +1,5 @@
+// One pool, by hand, at its limit, over nodes and from many threads: over 300 lines.
+
 #include "solver/memory/page_pool.h"
 
 #include <gtest/gtest.h>
