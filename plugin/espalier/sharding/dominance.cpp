@@ -91,6 +91,7 @@ bool drop_oversized(const Pairwise& problem, std::vector<char>& alive) {
   bool any = false;
   for (std::size_t v = 0; v < problem.size(); ++v) {
     for (const Pairwise::Hold& hold : problem.holds_of(v)) {
+      if (hold.from >= hold.to) continue;
       const std::span<const Bytes> own = usages(v, hold);
       const Bytes most =
           std::ranges::min(own) +
