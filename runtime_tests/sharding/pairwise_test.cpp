@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "espalier/sharding/dominance.h"
 #include "espalier/sharding/join_followers.h"
 #include "espalier/sharding/keep_sections.h"
 
@@ -101,42 +102,85 @@ bool fits(const Pairwise& pairwise, const std::vector<std::size_t>& states) {
   return std::ranges::all_of(room, [](Bytes left) { return left >= 0; });
 }
 
+// Variables of three states, held at up to ten times, a few times over.
+Pairwise random_holds(std::mt19937& random, int more_room) {
+  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1u)); };
+  Pairwise pairwise;
+  const int sections = 1 + upto(9);
+  for (int t = 0; t < sections; ++t) pairwise.room.push_back(12 + upto(more_room));
+  for (int v = 1 + upto(3); v >= 0; --v) {
+    add_variable(pairwise, {0, 0, 0});
+    for (int h = upto(4); h > 0; --h) {
+      const int from = upto(sections - 1), to = from + upto(sections - from);
+      add_hold(pairwise, from, to, {upto(6), upto(6), upto(2)});
+    }
+  }
+  return pairwise;
+}
+
+// @return whether there was one: states of each variable counted up, the first fastest
+bool next_choice(std::vector<std::size_t>& states) {
+  for (std::size_t& state : states) {
+    if (++state < 3) return true;
+    state = 0;
+  }
+  return false;
+}
+
 TEST(KeepSections, LeavesTheSameChoicesInsideTheLimit) {
   std::mt19937 random(1);
-  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1u)); };
   std::size_t before = 0, after = 0;
   int inside = 0, choices = 0;
   for (int round = 0; round < 1000; ++round) {
-    Pairwise pairwise;
-    const int sections = 1 + upto(9);
-    for (int t = 0; t < sections; ++t) pairwise.room.push_back(12 + upto(round % 3));
-    for (int v = 1 + upto(3); v >= 0; --v) {
-      add_variable(pairwise, {0, 0, 0});
-      for (int h = upto(4); h > 0; --h) {
-        const int from = upto(sections - 1), to = from + upto(sections - from);
-        add_hold(pairwise, from, to, {upto(6), upto(6), upto(2)});
-      }
-    }
+    const Pairwise pairwise = random_holds(random, round % 3);
     Pairwise kept = pairwise;
     keep_sections(kept);
     before += pairwise.room.size();
     after += kept.room.size();
     std::vector<std::size_t> states(pairwise.size());
-    for (bool more = true; more;) {
+    do {
       const bool fitting = fits(pairwise, states);
       ASSERT_EQ(fits(kept, states), fitting) << round;
       ++choices;
       inside += fitting ? 1 : 0;
-      more = false;
-      for (std::size_t v = 0; v < states.size() && !more; ++v) {
-        more = ++states[v] < 3;
-        if (!more) states[v] = 0;
-      }
-    }
+    } while (next_choice(states));
   }
   EXPECT_LT(2 * after, before);
   EXPECT_GT(10 * inside, choices);
   EXPECT_GT(10 * (choices - inside), choices);
+}
+
+TEST(DropOversized, LeavesEveryStateOfAChoiceInsideTheLimit) {
+  std::mt19937 random(2);
+  int gone = 0;
+  for (int round = 0; round < 500; ++round) {
+    Pairwise pairwise = random_holds(random, round % 3);
+    for (Bytes& room : pairwise.room) room -= 4;
+    std::vector<char> alive(pairwise.costs.size(), 1);
+    const bool any = drop_oversized(pairwise, alive);
+    ASSERT_EQ(any, std::ranges::count(alive, 0) > 0);
+    gone += static_cast<int>(std::ranges::count(alive, 0));
+    std::vector<std::size_t> states(pairwise.size());
+    do {
+      if (!fits(pairwise, states)) continue;
+      for (std::size_t v = 0; v < states.size(); ++v)
+        ASSERT_NE(alive[pairwise.first_state[v] + states[v]], 0) << round;
+    } while (next_choice(states));
+  }
+  EXPECT_GT(gone, 100);
+}
+
+// Of 10, 3 are left beside the least of both, 4 and 3.
+TEST(DropOversized, WorkedExample) {
+  Pairwise pairwise;
+  pairwise.room = {10};
+  add_variable(pairwise, {0, 0, 0});
+  add_hold(pairwise, 0, 1, {4, 7, 8});
+  add_variable(pairwise, {0, 0});
+  add_hold(pairwise, 0, 1, {3, 6});
+  std::vector<char> alive(5, 1);
+  EXPECT_TRUE(drop_oversized(pairwise, alive));
+  EXPECT_EQ(alive, (std::vector<char>{1, 1, 0, 1, 1}));
 }
 
 TEST(KeepSections, SaysWhereThereIsNoRoom) {

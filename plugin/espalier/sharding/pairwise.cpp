@@ -97,7 +97,7 @@ Pairwise settle(Pairwise problem) {
       problem = with_states(problem, alive);
     } else if (auto joined = join_followers(problem)) {
       problem = with_states(*joined, std::vector<char>(joined->costs.size(), 1));
-    } else if (drop_dominated(problem, alive)) {
+    } else if (drop_oversized(problem, alive) || drop_dominated(problem, alive)) {
       problem = with_states(problem, alive);
     } else {
       break;
