@@ -25,7 +25,15 @@ struct Effort {
   std::int32_t passes = 2;      ///< of refinement on each level
   std::int32_t candidates = 3;  ///< on the coarsest
   bool follow = false;          ///< all of them down to level 0, not the best one alone
+  /// Where the best one is spatial on a coarse level, so many are followed; 0: it alone.
+  std::int32_t if_spatial = 0;
 };
+
+/// Whether a separator is larger than those of meshes in the plane.
+[[nodiscard]] inline bool is_spatial(const Partition& partition) {
+  const auto& [one, other, separator] = partition.weight;
+  return separator * separator > 4 * (one + other + separator);
+}
 
 /// A separator of level 0: the best of several that grow on the coarsest graph, made
 /// lighter on each level down to the finest [HL95, KK98].

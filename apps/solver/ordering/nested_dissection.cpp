@@ -26,11 +26,6 @@ std::int32_t useful(std::int32_t workers, std::int32_t vertices) {
   return std::min(workers, 1 + vertices / (4 * kOneTask));
 }
 
-bool is_spatial(const Partition& partition) {
-  const auto& [one, other, separator] = partition.weight;
-  return separator * separator > 4 * (one + other + separator);
-}
-
 Partition better_of(Partition&& one, Partition&& other) {
   return is_better(other, one) ? std::move(other) : std::move(one);
 }
@@ -113,18 +108,18 @@ class Dissection {
   // which takes little time.
   Partition separator(const Part& part) {
     const bool large = graph_->size() >= kLarge;
-    const Effort usual{.passes = large ? 2 : kPassesOfSmall, .follow = !large};
-    Partition best = bisect(part.piece.levels, part.seed, pool_, usual);
-    if (!is_spatial(best)) return best;
-    return large ? followed(part, std::move(best))
-                 : drawn_anew(part, usual, std::move(best));
+    const Effort effort{.passes = large ? 2 : kPassesOfSmall,
+                        .follow = !large,
+                        .if_spatial = large ? followed_of(part) : 0};
+    Partition best = bisect(part.piece.levels, part.seed, pool_, effort);
+    return large || !is_spatial(best) ? std::move(best)
+                                      : drawn_anew(part, effort, std::move(best));
   }
-  Partition followed(const Part& part, Partition&& best) {
+  // Candidates for the first pieces of a large graph.
+  [[nodiscard]] std::int32_t followed_of(const Part& part) const {
     const std::int32_t size = graph_->size();
-    if (part.piece.size() < size / kFirst) return std::move(best);
-    const std::int32_t count = part.piece.size() < size / 3 ? 3 : kCandidatesOfFirst;
-    return better_of(std::move(best), bisect(part.piece.levels, part.seed, pool_,
-                                             {.candidates = count, .follow = true}));
+    if (part.piece.size() < size / kFirst) return 0;
+    return part.piece.size() < size / 3 ? 3 : kCandidatesOfFirst;
   }
   // Coarse levels may mislead: other ones are tried.
   Partition drawn_anew(const Part& part, const Effort& effort, Partition&& best) {

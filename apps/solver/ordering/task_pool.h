@@ -14,13 +14,26 @@
 namespace espalier::solver {
 
 /// What a task of a pool did, for replaying it on other numbers of workers: what it did
-/// alone, and the blocks of its loops, which any workers may take.
+/// alone, and the blocks of its loops, which any workers may take. Times are the
+/// processor's: what else the machine does is not in them.
 struct RecordedTask {
   std::optional<std::int64_t> parent =
       {};                 ///< the task that added it, when that had ended
   std::int64_t size = 0;  ///< as it was added with
   Seconds alone = 0;
   std::vector<std::vector<Seconds>> loops = {};  ///< of each loop the time of each block
+};
+
+/// What pools did one after the other, each when the one before it had ended.
+using RecordedPhases = std::vector<std::vector<RecordedTask>>;
+
+/// Threads to work on, the caller's among them.
+struct Threads {
+  std::int32_t count = 1;
+  RecordedPhases* record = nullptr;  ///< takes what they do; may be null
+
+  Threads(std::int32_t threads = 1, RecordedPhases* phases = nullptr)
+      : count(threads), record(phases) {}
 };
 
 /// Tasks that add tasks, on threads of its own and the caller's.
@@ -45,6 +58,9 @@ class TaskPool {
   /// Inside a task: visit(0) to visit(count - 1), in any order and at the same time.
   void for_each_block(std::int64_t count, const std::function<void(std::int64_t)>& visit);
 
+  /// Whether loops may be shared out, or are recorded as if they were.
+  [[nodiscard]] bool shares() const { return workers_ > 1 || record_ != nullptr; }
+
  private:
   struct Entry {
     std::int64_t size;
@@ -68,5 +84,10 @@ class TaskPool {
   std::int64_t running_ = 0;
   std::exception_ptr failure_;
 };
+
+/// Runs `work` as the only task of a pool: what it does alone, and loops.
+/// @param size  of what is worked on: for so little no threads are started
+void on_pool(Threads threads, std::int64_t size,
+             const std::function<void(TaskPool&)>& work);
 
 }  // namespace espalier::solver
