@@ -107,6 +107,13 @@ target_compile_options(espalier_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
   $<$<BOOL:${ESPALIER_WERROR}>:-Werror>)
+# gcc 12 finds fault with how its own strings move, and holds its headers back from saying
+# so only where they are not precompiled.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13
+    AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  target_compile_options(espalier_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-restrict>)
+endif()
 target_compile_definitions(espalier_flags INTERFACE
   $<$<OR:$<CONFIG:Debug>,$<BOOL:${ESPALIER_ASSERTS}>>:ESPALIER_ENABLE_ASSERTS>)
 if(ESPALIER_SANITIZE)
