@@ -35,14 +35,14 @@ Seconds time_of(const auto& work) {
 
 Seconds replayed(const RecordedPhases& phases, std::int32_t workers) {
   Seconds sum = 0;
-  for (const auto& phase : phases) sum += replay_tasks(phase, workers);
+  for (const auto& phase : phases) sum += replay_tasks(phase.tasks, workers);
   return sum;
 }
 
 // The phase with the most tasks.
 const std::vector<RecordedTask>& dissection(const RecordedPhases& phases) {
-  return *std::ranges::max_element(phases, {},
-                                   [](const auto& each) { return each.size(); });
+  const auto tasks = [](const RecordedPhase& phase) { return phase.tasks.size(); };
+  return std::ranges::max_element(phases, {}, tasks)->tasks;
 }
 
 Json measure(const std::string& name, const std::vector<std::int32_t>& workers) {
@@ -50,11 +50,11 @@ Json measure(const std::string& name, const std::vector<std::int32_t>& workers) 
   AnalyseOptions options;
   options.ordering = OrderingKind::kNested;
   RecordedPhases phases;
-  const Seconds all =
+  Seconds rest =
       time_of([&] { (void)analyse_pattern(grid, options, nullptr, {}, &phases); });
+  for (const RecordedPhase& phase : phases) rest -= phase.seconds;  // one thread's
   const auto& nested = dissection(phases);
-  // What is in no phase is left to one thread.
-  const Seconds rest = all - replayed(phases, 1);
+  const Seconds all = replayed(phases, 1) + rest;
   Json rows = Json::array();
   for (const std::int32_t w : workers) {
     const Seconds ordering = replay_tasks(nested, w), whole = replayed(phases, w) + rest;

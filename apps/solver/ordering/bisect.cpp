@@ -141,9 +141,14 @@ std::vector<std::vector<std::int8_t>> bits_of_levels(const Levels& levels,
 // map, from one level's selection to the next one's.
 std::vector<std::int32_t> map_between(const std::vector<std::int32_t>& fine,
                                       const Selection& coarse,
-                                      const std::vector<std::int32_t>& map) {
+                                      const std::vector<std::int32_t>& map,
+                                      TaskPool& pool) {
   std::vector<std::int32_t> result(fine.size());
-  for (std::size_t v = 0; v < result.size(); ++v) result[v] = coarse.number[map[fine[v]]];
+  const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(fine.size()));
+  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
+      result[v] = coarse.number[map[fine[v]]];
+  });
   return result;
 }
 
@@ -230,7 +235,9 @@ Partition bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
   if (effort.if_spatial > 0) {
     while (level > 0 && levels.graphs[level - 1]->size() <= kShapeShows) --level;
     refine_down(levels, coarsest, level, effort.passes, followed.front(), pool);
-    if (is_spatial(followed.front())) {
+    const double part =
+        static_cast<double>(levels.graphs[level]->size()) / levels.graphs.front()->size();
+    if (is_spatial(followed.front(), part)) {
       followed = candidates(levels, seed, effort.if_spatial, effort.passes);
       const auto best = std::ranges::min_element(
           followed.begin(), followed.begin() + effort.candidates, is_better);

@@ -30,9 +30,11 @@ struct Effort {
 };
 
 /// Whether a separator is larger than those of meshes in the plane.
-[[nodiscard]] inline bool is_spatial(const Partition& partition) {
+/// @param part  vertices of the partition's level, of those of level 0
+[[nodiscard]] inline bool is_spatial(const Partition& partition, double part = 1) {
   const auto& [one, other, separator] = partition.weight;
-  return separator * separator > 4 * (one + other + separator);
+  const auto square = static_cast<double>(separator * separator);
+  return part * square > static_cast<double>(4 * (one + other + separator));
 }
 
 /// A separator of level 0: the best of several that grow on the coarsest graph, made

@@ -82,10 +82,10 @@ struct Means {
 };
 
 Permutation dissected_order(Graph&& graph, Threads threads) {
-  std::vector<RecordedTask> phase;
-  Permutation order = nested_dissection(std::move(graph), threads.count,
-                                        threads.record ? &phase : nullptr);
-  if (threads.record) threads.record->push_back(std::move(phase));
+  Permutation order;
+  record_phase(threads, [&](std::vector<RecordedTask>* tasks) {
+    order = nested_dissection(std::move(graph), threads.count, tasks);
+  });
   return order;
 }
 

@@ -133,14 +133,24 @@ void TaskPool::for_each_block(std::int64_t count,
   if (loop->failure) std::rethrow_exception(loop->failure);
 }
 
+void record_phase(Threads threads,
+                  const std::function<void(std::vector<RecordedTask>*)>& work) {
+  if (!threads.record) return work(nullptr);
+  RecordedPhase phase;
+  const Seconds start = thread_seconds();
+  work(&phase.tasks);
+  phase.seconds = thread_seconds() - start;
+  threads.record->push_back(std::move(phase));
+}
+
 void on_pool(Threads threads, std::int64_t size,
              const std::function<void(TaskPool&)>& work) {
   const auto useful = std::min<std::int64_t>(threads.count, 1 + size / kOneThread);
-  std::vector<RecordedTask> phase;
-  TaskPool pool(static_cast<std::int32_t>(useful), threads.record ? &phase : nullptr);
-  pool.add(size, [&] { work(pool); });
-  pool.run();
-  if (threads.record) threads.record->push_back(std::move(phase));
+  record_phase(threads, [&](std::vector<RecordedTask>* tasks) {
+    TaskPool pool(static_cast<std::int32_t>(useful), tasks);
+    pool.add(size, [&] { work(pool); });
+    pool.run();
+  });
 }
 
 }  // namespace espalier::solver

@@ -24,8 +24,13 @@ struct RecordedTask {
   std::vector<std::vector<Seconds>> loops = {};  ///< of each loop the time of each block
 };
 
-/// What pools did one after the other, each when the one before it had ended.
-using RecordedPhases = std::vector<std::vector<RecordedTask>>;
+/// What a pool did, from its start to its end.
+struct RecordedPhase {
+  std::vector<RecordedTask> tasks;
+  Seconds seconds = 0;  ///< of the thread that ran it, with what recording takes
+};
+/// Of pools one after the other, each when the one before it had ended.
+using RecordedPhases = std::vector<RecordedPhase>;
 
 /// Threads to work on, the caller's among them.
 struct Threads {
@@ -84,6 +89,11 @@ class TaskPool {
   std::int64_t running_ = 0;
   std::exception_ptr failure_;
 };
+
+/// Runs work(tasks), and adds a phase to the record with what that puts into `tasks`;
+/// where there is no record, work(null).
+void record_phase(Threads threads,
+                  const std::function<void(std::vector<RecordedTask>*)>& work);
 
 /// Runs `work` as the only task of a pool: what it does alone, and loops.
 /// @param size  of what is worked on: for so little no threads are started

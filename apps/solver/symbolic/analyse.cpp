@@ -179,9 +179,9 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
 
   on_pool(threads, given.size, [&](TaskPool& pool) {
     fill_rows(chosen.eliminated->rows, column_order, pool, symbolic);
+    if (symbolic.factor_flops >= options.bundles.least_flops)
+      symbolic = bundle_siblings(std::move(symbolic), options.bundles);
   });
-  if (symbolic.factor_flops >= options.bundles.least_flops)
-    symbolic = bundle_siblings(std::move(symbolic), options.bundles);
   if (options.clusters.least_pivots > 0)
     cluster_pivots(given, options.clusters, symbolic);
   times.rows = watch.lap();

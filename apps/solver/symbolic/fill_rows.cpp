@@ -123,19 +123,37 @@ class Filler {
     };
     for (const auto& part : trees.parts) hang(part.root);
     for (const std::int32_t front : trees.top) hang(front);
-    for (std::size_t k = 0; k < trees.top.size(); ++k) {
-      const std::int32_t front = trees.top[k];
-      std::vector<std::int32_t> rows = above.of_top[k];
-      for (const std::int32_t child : children[k]) {
-        const auto of_child = symbolic_.rows_of(child);
-        rows.insert(rows.end(),
-                    std::ranges::lower_bound(of_child, symbolic_.first_column[front + 1]),
-                    of_child.end());
-      }
-      std::ranges::sort(rows);
-      rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-      for (const std::int32_t row : rows) add(front, row);
+    for (std::size_t k = 0; k < trees.top.size(); ++k)
+      for (const std::int32_t row :
+           rows_of_top(trees.top[k], children[k], above.of_top[k]))
+        add(trees.top[k], row);
+  }
+
+  // Its own rows of A and what its children leave it, each of them in order: merged.
+  [[nodiscard]] std::vector<std::int32_t> rows_of_top(
+      std::int32_t front, const std::vector<std::int32_t>& children,
+      const std::vector<std::int32_t>& own) const {
+    std::vector<std::int32_t> rows = own;
+    std::vector<std::ptrdiff_t> start = {0, std::ssize(rows)};  // of each list
+    for (const std::int32_t child : children) {
+      const auto of_child = symbolic_.rows_of(child);
+      rows.insert(rows.end(),
+                  std::ranges::lower_bound(of_child, symbolic_.first_column[front + 1]),
+                  of_child.end());
+      start.push_back(std::ssize(rows));
     }
+    while (start.size() > 2) {  // two neighbours become one
+      std::vector<std::ptrdiff_t> longer = {0};
+      for (std::size_t k = 2; k < start.size(); k += 2) {
+        std::inplace_merge(rows.begin() + start[k - 2], rows.begin() + start[k - 1],
+                           rows.begin() + start[k]);
+        longer.push_back(start[k]);
+      }
+      if (longer.back() != start.back()) longer.push_back(start.back());
+      start = std::move(longer);
+    }
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    return rows;
   }
 
   const LowerRows& lower_;

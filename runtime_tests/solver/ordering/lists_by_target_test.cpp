@@ -41,7 +41,7 @@ TEST(ListsByTarget, KeepsTheOrderOfSendingForAnyNumberOfThreads) {
     Sending sending(30'000);
     std::vector<Ints> expected(targets);
     for (auto& of_source : sending)
-      for (std::uint32_t k = random() % 4; k > 0; --k) {
+      for (auto k = random() % 4; k > 0; --k) {
         const auto target = static_cast<std::int32_t>(random() % targets);
         of_source.emplace_back(target, static_cast<std::int32_t>(random() % 1000));
         expected[target].push_back(of_source.back().second);
