@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -87,6 +88,28 @@ void TaskPool::run() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
+void TaskPool::run_here(std::int64_t size, Task task) {
+  const std::int64_t number = record_ ? std::ssize(*record_) : 0;
+  if (record_) record_->push_back({.parent = {}, .size = size});
+  running_ = 1;
+  {
+    std::vector<std::jthread> threads;
+    try {
+      for (std::int32_t k = 1; k < workers_; ++k)
+        threads.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // Those that have started will do: they wait for this task to end.
+    }
+    run_entry({size, number, std::move(task)});
+    {
+      const std::scoped_lock lock(mutex_);
+      --running_;
+    }
+    changed_.notify_all();
+  }
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
 void TaskPool::take_blocks(Loop& loop) {
   for (std::int64_t k; (k = loop.next.fetch_add(1)) < loop.count;) {
     const bool recorded = !loop.seconds.empty();
@@ -148,8 +171,7 @@ void on_pool(Threads threads, std::int64_t size,
   const auto useful = std::min<std::int64_t>(threads.count, 1 + size / kOneThread);
   record_phase(threads, [&](std::vector<RecordedTask>* tasks) {
     TaskPool pool(static_cast<std::int32_t>(useful), tasks);
-    pool.add(size, [&] { work(pool); });
-    pool.run();
+    pool.run_here(size, [&] { work(pool); });
   });
 }
 

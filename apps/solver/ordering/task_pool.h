@@ -60,6 +60,11 @@ class TaskPool {
   /// @throws what the first task that failed has thrown; those not begun are dropped then
   void run();
 
+  /// Runs this task on the calling thread, whose heap its memory comes from; the others
+  /// take hands in its loops. Nothing else is to be run.
+  /// @throws what the task has thrown
+  void run_here(std::int64_t size, Task task);
+
   /// Inside a task: visit(0) to visit(count - 1), in any order and at the same time.
   void for_each_block(std::int64_t count, const std::function<void(std::int64_t)>& visit);
 
