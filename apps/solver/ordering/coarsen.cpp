@@ -210,6 +210,8 @@ class EdgeSum {
   std::int64_t begin_ = 0;
 };
 
+// In blocks that are not fine ones: lists of less than some hundred kilobytes come from a
+// thread's heap, which keeps them.
 class Contraction {
  public:
   Contraction(const Level& level, const std::vector<std::int32_t>& mate,
@@ -217,7 +219,7 @@ class Contraction {
       : level_(level),
         mate_(mate),
         numbering_(numbering),
-        blocks_(VertexBlocks::fine(static_cast<std::int32_t>(numbering.leader.size()))) {
+        blocks_(static_cast<std::int32_t>(numbering.leader.size())) {
     coarse_.start.assign(numbering.leader.size() + 1, 0);
     coarse_.weight.resize(numbering.leader.size());
   }
