@@ -49,11 +49,8 @@ void report_blas(Report& report) {
 }
 
 std::string orderings() {
-  using solver::OrderingKind;
   std::string names;
-  for (const OrderingKind kind :
-       {OrderingKind::kNested, OrderingKind::kMetis, OrderingKind::kScotch,
-        OrderingKind::kAmd, OrderingKind::kNatural, OrderingKind::kAuto}) {
+  for (const solver::OrderingKind kind : solver::all_orderings()) {
     if (!solver::available(kind)) continue;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", solver::name(kind));
   }

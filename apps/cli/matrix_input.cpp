@@ -20,9 +20,7 @@ using solver::OrderingKind;
 
 void add_ordering(CLI::App& app, OrderingKind& ordering) {
   std::vector<std::pair<std::string, OrderingKind>> choices;
-  for (const OrderingKind kind :
-       {OrderingKind::kNested, OrderingKind::kMetis, OrderingKind::kScotch,
-        OrderingKind::kAmd, OrderingKind::kNatural, OrderingKind::kAuto})
+  for (const OrderingKind kind : solver::all_orderings())
     if (solver::available(kind)) choices.emplace_back(solver::name(kind), kind);
   add_choice(app, "--ordering", ordering, std::move(choices), "Fill-reducing ordering");
 }

@@ -18,20 +18,6 @@
 namespace espalier::cli {
 namespace {
 
-const std::vector<std::pair<std::string, MappingKind>> kMappings = {
-    {"all-to-all", MappingKind::kAllToAll},
-    {"proportional", MappingKind::kProportional},
-    {"memory-aware", MappingKind::kMemoryAware}};
-
-template <class T>
-std::string_view name_among(const std::vector<std::pair<std::string, T>>& choices,
-                            T value) {
-  for (const auto& [text, choice] : choices) {
-    if (choice == value) return text;
-  }
-  return "?";
-}
-
 double parse_factor(std::string_view text) {
   double factor = 0;
   const char* end = text.data() + text.size();
@@ -142,7 +128,11 @@ void add_order_kind(CLI::App& app, OrderKind& order) {
 }
 
 void add_mapping(CLI::App& app, MappingKind& mapping) {
-  add_choice(app, "--mapping", mapping, kMappings, "Which workers a task prefers");
+  std::vector<std::pair<std::string, MappingKind>> choices;
+  for (const MappingChoice& each : mapping_kinds())
+    choices.emplace_back(each.name, each.kind);
+  add_choice(app, "--mapping", mapping, std::move(choices),
+             "Which workers a task prefers");
 }
 
 void add_workers(CLI::App& app, std::int32_t& workers) {
@@ -212,6 +202,9 @@ std::string_view name(OrderKind order) {
   const TreeOrder* const known = find_order(order);
   return known == nullptr ? "?" : known->name;
 }
-std::string_view name(MappingKind mapping) { return name_among(kMappings, mapping); }
+std::string_view name(MappingKind mapping) {
+  const MappingChoice* const known = find_mapping(mapping);
+  return known == nullptr ? "?" : known->name;
+}
 
 }  // namespace espalier::cli

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "cli/naming.h"
@@ -29,13 +30,13 @@ struct Row {
 };
 
 // By the names that solve writes into the record: those of --order and --mapping.
-template <class Kind>
-Kind named(const ReplayRequest& request, const char* key, const std::string& text,
-           std::initializer_list<Kind> kinds) {
+template <class Choice>
+auto named(const ReplayRequest& request, const char* key, const std::string& text,
+           std::span<const Choice> choices) {
   std::string names;
-  for (const Kind kind : kinds) {
-    if (name(kind) == text) return kind;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", name(kind));
+  for (const Choice& each : choices) {
+    if (each.name == text) return each.kind;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
   }
   throw FileError(request.file, 0,
                   fmt::format("{}: \"{}\" is none of {}", key, text, names));
@@ -43,11 +44,8 @@ Kind named(const ReplayRequest& request, const char* key, const std::string& tex
 
 PlanOptions options_of(const ReplayRequest& request, const RunRecord& record) {
   PlanOptions options;
-  options.order = named(request, "order", record.order,
-                        {OrderKind::kLiu, OrderKind::kPostorder, OrderKind::kParallel});
-  options.mapping = named(
-      request, "mapping", record.mapping,
-      {MappingKind::kAllToAll, MappingKind::kProportional, MappingKind::kMemoryAware});
+  options.order = named(request, "order", record.order, tree_orders());
+  options.mapping = named(request, "mapping", record.mapping, mapping_kinds());
   options.max_workers = record.max_workers;
   return options;
 }
@@ -70,8 +68,7 @@ class Replays {
         orders_(sequential_orders(*tree_)) {}
 
   [[nodiscard]] Bytes least() const {
-    return options_.order == OrderKind::kPostorder ? orders_.postorder.peak
-                                                   : orders_.liu.peak;
+    return sequential_order(*tree_, options_.order).peak;
   }
 
   [[nodiscard]] std::vector<std::pair<std::string, Bytes>> bounds() const {

@@ -29,7 +29,7 @@ std::string identity(const SolveOptions& options) {
       "version={}\nmatrix={}\nmemory={} {} {}\nworkers={}\nkind={}\nprecision={}\n"
       "scaling={}\nordering={}\npivot threshold={}\ndelay reserve={}\ntransposed={}\n"
       "refine={}\nestimate errors={}\nright-hand sides={}\nexplain={}\nout of core={}\n"
-      "save={}\nnull space={}",
+      "save={}\nnull space={}\ndeterminant={}",
       ESPALIER_VERSION, options.input_name(), static_cast<int>(options.memory.kind),
       options.memory.common_size(), options.memory.factor,
       options.workers_given ? solver.workers : 0,
@@ -38,7 +38,7 @@ std::string identity(const SolveOptions& options) {
       static_cast<int>(solver.analysis.ordering), solver.pivot_threshold,
       solver.delay_reserve, options.transposed, solver.refine, solver.estimate_errors,
       options.rhs, options.explains(), solver.out_of_core, options.save,
-      options.null_space);
+      options.null_space, options.determinant);
 }
 
 // Process 0 has read them.
@@ -178,6 +178,7 @@ Ending finish(Cluster& cluster, const SolveOptions& options, Solver& solver,
   solve(options, solver, vectors, run);
   if (first && !options.out.empty())
     solver::write_vectors(options.out, vectors.values, solver.analysis().symbolic.size);
+  if (options.determinant) run.determinant = solver.determinant();
   give_null_space(cluster, options, solver);
   if (!options.save.empty()) {
     steps.step("saving");
@@ -260,7 +261,6 @@ void check_for_cluster(const SolveOptions& options) {
   for (const auto& [option, given] :
        {std::pair{"--trace", !options.trace.empty()},
         std::pair{"--schur", !options.schur.empty()},
-        std::pair{"--determinant", options.determinant},
         std::pair{"--low-rank", options.solver.low_rank > 0},
         std::pair{"--scheduler", options.solver.scheduler != "espalier"}})
     if (given)

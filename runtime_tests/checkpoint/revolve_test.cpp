@@ -35,55 +35,66 @@ struct Outcome {
   std::string wrong;
 };
 
-Outcome run(Count steps, Count slots) {
-  RevolveStream stream(steps, slots);
-  Outcome result;
-  std::map<Count, Count> slot;  // what each holds
+// Where a run of a chain is; each action says whether it may come now.
+struct Progress {
+  Count steps, slots;
+  Outcome result = {};
+  std::map<Count, Count> slot = {};  // what each holds
   Count working = 0, left = steps;
   bool turned = false, ended = false;
+
+  bool forward(const Action& action) {
+    bool right = action.first == working && action.last > working;
+    if (action.target.is_slot()) {
+      right = right && action.target.level == 0 && action.target.slot < slots &&
+              slot.emplace(action.target.slot, working).second;
+      ++result.stores;
+    }
+    result.forwards += action.last - action.first;
+    working = action.last;
+    return right;
+  }
+  bool restore(const Action& action) {
+    const auto held = slot.find(action.source.slot);
+    const bool right = held != slot.end() && held->second == action.first;
+    working = action.first;
+    if (action.kind == ActionKind::kMove && right) slot.erase(held);
+    return right;
+  }
+  bool take(const Action& action) {
+    switch (action.kind) {
+      case ActionKind::kForward:
+        return forward(action);
+      case ActionKind::kCopy:
+      case ActionKind::kMove:
+        return restore(action);
+      case ActionKind::kReverse:
+        return turned && working == left - 1 && action.first == working &&
+               action.last == left--;
+      case ActionKind::kEndForward:
+        return !std::exchange(turned, true) && working == steps - 1;
+      case ActionKind::kEndReverse:
+        ended = true;
+        return left == 0 && slot.empty();
+    }
+    return false;
+  }
+};
+
+Outcome run(Count steps, Count slots) {
+  RevolveStream stream(steps, slots);
+  Progress at{.steps = steps, .slots = slots};
+  Outcome& result = at.result;
   while (const auto action = stream.next()) {
     ++result.actions;
-    bool right = !ended;
-    switch (action->kind) {
-      case ActionKind::kForward:
-        right = right && action->first == working && action->last > working;
-        if (action->target.is_slot()) {
-          right = right && action->target.level == 0 && action->target.slot < slots &&
-                  slot.emplace(action->target.slot, working).second;
-          ++result.stores;
-        }
-        result.forwards += action->last - action->first;
-        working = action->last;
-        break;
-      case ActionKind::kCopy:
-      case ActionKind::kMove: {
-        const auto held = slot.find(action->source.slot);
-        right = right && held != slot.end() && held->second == action->first;
-        working = action->first;
-        if (action->kind == ActionKind::kMove && right) slot.erase(held);
-        break;
-      }
-      case ActionKind::kReverse:
-        right = right && turned && working == left - 1 && action->first == working &&
-                action->last == left;
-        --left;
-        break;
-      case ActionKind::kEndForward:
-        right = right && !turned && working == steps - 1;
-        turned = true;
-        break;
-      case ActionKind::kEndReverse:
-        right = right && left == 0 && slot.empty();
-        ended = true;
-        break;
-    }
-    result.most_slots = std::max(result.most_slots, static_cast<Count>(slot.size()));
+    const bool right = !at.ended && at.take(*action);
+    result.most_slots = std::max(result.most_slots, static_cast<Count>(at.slot.size()));
     if (!right) {
       result.wrong = text_of(*action);
       return result;
     }
   }
-  if (!ended) result.wrong = "no end";
+  if (!at.ended) result.wrong = "no end";
   return result;
 }
 

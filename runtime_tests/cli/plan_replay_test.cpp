@@ -101,6 +101,22 @@ TEST(PlanReplay, RunsARecordOnOtherNumbersOfWorkers) {
   EXPECT_NE(table.out.find("speed-up"), std::string::npos) << table.out;
 }
 
+// Whatever order of the tree and mapping the run had.
+TEST(PlanReplay, RunsRecordsOfEveryOrder) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.path() + "/run.json";
+  for (const char* order : {"liu", "postorder", "parallel", "heaviest-first"}) {
+    expect_solved(solve_alone({"--grid", "12x12x12", "--memory", "min", "--order", order,
+                               "--mapping", "proportional", "--trace", trace}));
+    const Outcome outcome =
+        run({"plan", "--replay", trace, "--workers", "2", "--memory", "min", "--json"});
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const json report = object(outcome);
+    EXPECT_GE(report["replays"][0]["peak_bytes"], 0);
+    EXPECT_LE(report["replays"][0]["peak_bytes"], report["least_bytes"]) << order;
+  }
+}
+
 TEST(PlanReplay, RefusesWhatIsNoRecord) {
   const TemporaryFile words("words");
   expect_plan_refused({"plan", "--replay", words.path()}, {words.path(), "parse error"});

@@ -57,40 +57,42 @@ void expect_well_formed(const TaskTree& tree, const Distribution& distribution) 
   EXPECT_NO_THROW((void)replay(tree, distribution.witness));
 }
 
-// Written from the model alone: what each process holds at each instant of the witness,
-// by going through all tasks for each of them.
-std::vector<Bytes> reference_peaks(const TaskTree& tree, const Distribution& d) {
-  const auto cut = [](Bytes total, Bytes from, Bytes to, Bytes all) {
-    return static_cast<Bytes>(static_cast<long double>(total) * to / all) -
-           static_cast<Bytes>(static_cast<long double>(total) * from / all);
-  };
+// Written from the model alone: what a process holds of each task.
+struct ReferenceParts {
+  const TaskTree& tree;
+  const Distribution& d;
+
   // Bytes of `total` that process p has by its pieces of the task.
-  const auto part = [&](TaskId task, Bytes total, std::int32_t p) {
+  [[nodiscard]] Bytes part(TaskId task, Bytes total, std::int32_t p) const {
     Bytes all = 0, from = 0, mine = 0;
     for (const Owner& owner : d.owners(task)) {
       all += owner.pieces;
       if (owner.process < p) from += owner.pieces;
       if (owner.process == p) mine = owner.pieces;
     }
-    return cut(total, from, from + mine, all);
-  };
-  const auto held = [&](TaskId task, std::int32_t p) {
+    return static_cast<Bytes>(static_cast<long double>(total) * (from + mine) / all) -
+           static_cast<Bytes>(static_cast<long double>(total) * from / all);
+  }
+  [[nodiscard]] Bytes held(TaskId task, std::int32_t p) const {
     Bytes sum = 0;
-    for (const TaskId child : tree.children(task)) {
+    for (const TaskId child : tree.children(task))
       sum += part(child, tree.output_size(child), p);
-    }
     return sum;
-  };
-  const auto execution = [&](TaskId task, std::int32_t p) {
-    Bytes all = 0, mine = 0, takes_part = 0;
-    for (const Owner& owner : d.owners(task)) {
-      all += owner.pieces;
-      if (owner.process == p) mine = owner.pieces;
-    }
+  }
+  [[nodiscard]] std::int32_t taking_part(TaskId task) const {
+    std::int32_t count = 0;
     for (std::int32_t q = 0; q < d.processes; ++q) {
       const bool owns = std::ranges::any_of(
           d.owners(task), [q](const Owner& owner) { return owner.process == q; });
-      if (owns || held(task, q) > 0) ++takes_part;
+      if (owns || held(task, q) > 0) ++count;
+    }
+    return count;
+  }
+  [[nodiscard]] Bytes execution(TaskId task, std::int32_t p) const {
+    Bytes all = 0, mine = 0;
+    for (const Owner& owner : d.owners(task)) {
+      all += owner.pieces;
+      if (owner.process == p) mine = owner.pieces;
     }
     const Bytes m = tree.execution_size(task);
     Bytes bytes = 0;
@@ -102,7 +104,7 @@ std::vector<Bytes> reference_peaks(const TaskTree& tree, const Distribution& d) 
       bytes = -std::min({-m * mine / all, -m * held(task, p) / tree.input_size(task), own,
                          held(task, p)});
     }
-    if (takes_part <= 1 || mine == 0) return bytes;
+    if (taking_part(task) <= 1 || mine == 0) return bytes;
     Bytes message = 0;
     for (const TaskId child : tree.children(task)) {
       message = std::max(message, std::min(kLeastPiece, tree.output_size(child)));
@@ -110,15 +112,20 @@ std::vector<Bytes> reference_peaks(const TaskTree& tree, const Distribution& d) 
     const Bytes whole = tree.output_size(task) + tree.retained_size(task);
     const Bytes piece = all == 1 ? 0 : (whole + all - 1) / all;
     return bytes + 2 * std::max(message, piece);
-  };
+  }
+};
+
+// At each instant of the witness, by going through all tasks for each of them.
+std::vector<Bytes> reference_peaks(const TaskTree& tree, const Distribution& d) {
+  const ReferenceParts parts{tree, d};
   std::vector<Bytes> load(static_cast<std::size_t>(d.processes), 0), peak = load;
   for (const TaskId task : d.witness) {
     for (std::int32_t p = 0; p < d.processes; ++p) {
       const auto at = static_cast<std::size_t>(p);
-      const Bytes kept =
-          part(task, tree.output_size(task), p) + part(task, tree.retained_size(task), p);
-      peak[at] = std::max(peak[at], load[at] + kept + execution(task, p));
-      load[at] += kept - held(task, p);
+      const Bytes kept = parts.part(task, tree.output_size(task), p) +
+                         parts.part(task, tree.retained_size(task), p);
+      peak[at] = std::max(peak[at], load[at] + kept + parts.execution(task, p));
+      load[at] += kept - parts.held(task, p);
     }
   }
   return peak;

@@ -37,6 +37,7 @@ struct Shape {
   std::size_t nodes = 5, most_strategies = 3, more_edges = 3;
   bool chain = false;
   std::uint64_t forbidden = 10;  // of a hundred costs
+  bool followers = false;        // most nodes have to lie as one before them does
 };
 
 ShardingProblem random_problem(const Shape& shape, Random& random) {
@@ -58,7 +59,12 @@ ShardingProblem random_problem(const Shape& shape, Random& random) {
   const auto join = [&](std::size_t a, std::size_t b) {
     ShardingEdge edge{std::int32_t(a), std::int32_t(b), {}};
     edge.costs.resize(nodes[a].costs.size() * nodes[b].costs.size());
-    for (Cost& entry : edge.costs) entry = cost(30);
+    const std::size_t columns = nodes[b].costs.size(), shift = random() % 3;
+    const bool follows = shape.followers && random() % 4 != 0;
+    for (std::size_t k = 0; k < edge.costs.size(); ++k)
+      edge.costs[k] = follows && (k / columns + shift) % columns != k % columns
+                          ? kForbidden
+                          : cost(30);
     edges.push_back(std::move(edge));
   };
   for (std::size_t i = 1; i < nodes.size(); ++i)
@@ -120,6 +126,18 @@ TEST(ChooseStrategies, MatchesEnumerationOnChains) {
                       .most_strategies = 3,
                       .chain = true,
                       .forbidden = random() % 20};
+    ASSERT_NO_FATAL_FAILURE(expect_enumerated(random_problem(shape, random)));
+  }
+}
+
+TEST(ChooseStrategies, MatchesEnumerationWhereNodesFollowOthers) {
+  Random random(6);
+  for (int round = 0; round < 2000; ++round) {
+    const Shape shape{.nodes = 2 + random() % 7,
+                      .most_strategies = 3,
+                      .more_edges = random() % 3,
+                      .forbidden = random() % 4,
+                      .followers = true};
     ASSERT_NO_FATAL_FAILURE(expect_enumerated(random_problem(shape, random)));
   }
 }

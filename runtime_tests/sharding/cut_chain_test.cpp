@@ -44,6 +44,45 @@ TEST(CutChain, GivesTheWorkedExample) {
   }
 }
 
+struct CutQuestion {
+  std::vector<Stage> stages;
+  Bytes output;
+  std::vector<Bytes> weights;
+  std::vector<std::int64_t> under_way;  // of each part
+  Bytes bound;
+};
+
+// Every cut; a part costs what the curve of a chain of its own says. The largest number
+// where none fits.
+Nanoseconds best_by_enumeration(const CutQuestion& question) {
+  const auto n = static_cast<int>(question.stages.size());
+  const auto p = static_cast<int>(question.under_way.size());
+  Nanoseconds best = std::numeric_limits<Nanoseconds>::max();
+  std::function<void(int, int, Nanoseconds)> cut_from = [&](int s, int i,
+                                                            Nanoseconds longest) {
+    if (s == p) {
+      if (i == n) best = std::min(best, longest);
+      return;
+    }
+    Bytes fixed = 0;
+    for (int t = i; t < n; ++t) {
+      fixed += question.weights[static_cast<std::size_t>(t)];
+      const RotorTable part =
+          table_of({question.stages.begin() + i, question.stages.begin() + t + 1},
+                   t + 1 < n ? question.stages[static_cast<std::size_t>(t) + 1].input
+                             : question.output);
+      Nanoseconds cost = -1;
+      for (const BudgetPoint& point : part.curve())
+        if (point.bytes * question.under_way[static_cast<std::size_t>(s)] + fixed <=
+            question.bound)
+          cost = point.cost;
+      if (cost >= 0) cut_from(s + 1, t + 1, std::max(longest, cost));
+    }
+  };
+  cut_from(0, 0, 0);
+  return best;
+}
+
 TEST(CutChain, MatchesEnumerationOnSmallChains) {
   std::mt19937 random(3);
   const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1u)); };
@@ -62,28 +101,8 @@ TEST(CutChain, MatchesEnumerationOnSmallChains) {
     const RotorTable table = table_of(stages, output);
     const auto k = under_way(p, 1 + upto(4));
     const Bytes bound = 5 + upto(40);
-    // Every cut; a part costs what the curve of a chain of its own says.
-    Nanoseconds best = std::numeric_limits<Nanoseconds>::max();
-    std::function<void(int, int, Nanoseconds)> cut_from = [&](int s, int i,
-                                                              Nanoseconds longest) {
-      if (s == p) {
-        if (i == n) best = std::min(best, longest);
-        return;
-      }
-      Bytes fixed = 0;
-      for (int t = i; t < n; ++t) {
-        fixed += weights[static_cast<std::size_t>(t)];
-        const RotorTable part =
-            table_of({stages.begin() + i, stages.begin() + t + 1},
-                     t + 1 < n ? stages[static_cast<std::size_t>(t) + 1].input : output);
-        Nanoseconds cost = -1;
-        for (const BudgetPoint& point : part.curve())
-          if (point.bytes * k[static_cast<std::size_t>(s)] + fixed <= bound)
-            cost = point.cost;
-        if (cost >= 0) cut_from(s + 1, t + 1, std::max(longest, cost));
-      }
-    };
-    cut_from(0, 0, 0);
+    const Nanoseconds best =
+        best_by_enumeration({stages, output, weights, {k.begin(), k.end()}, bound});
     const auto cut = cut_chain(table, weights, k, bound);
     ASSERT_EQ(cut.has_value(), best < std::numeric_limits<Nanoseconds>::max())
         << "instance " << instance;

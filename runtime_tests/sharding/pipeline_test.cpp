@@ -125,7 +125,7 @@ TEST(PipelineValidator, SeesEveryCorruption) {
 
 TEST(NamedPipelines, WaitAndHoldWhatTheFormulasSay) {
   for (int p = 2; p <= 8; ++p) {
-    for (int m = p; m <= 32; m += (p + 1) / 2) {
+    for (int m = 1; m <= 32; ++m) {
       SCOPED_TRACE(testing::Message() << "p " << p << ", m " << m);
       for (const PipelineScheme scheme : {kGpipe, kOneForwardOneBackward}) {
         const PipelineRun run = run_named(unit_pipeline(scheme, p, m), scheme);
@@ -133,6 +133,7 @@ TEST(NamedPipelines, WaitAndHoldWhatTheFormulasSay) {
         for (int s = 0; s < p; ++s)
           EXPECT_EQ(run.devices[s].peak_bytes, scheme == kGpipe ? m : std::min(p - s, m));
       }
+      if (m < p) continue;
       const PipelineRun h1 = run_named(unit_pipeline(kZeroBubbleH1, p, m), kZeroBubbleH1);
       EXPECT_EQ(h1.makespan - 3 * m, p - 1);
       for (const auto& device : h1.devices) EXPECT_EQ(device.peak_bytes, p);

@@ -54,57 +54,66 @@ TEST(Iopddl, ReadsAProblemWithoutMemory) {
   EXPECT_EQ(problem.nodes()[0], (ShardingNode{0, 0, {1}, {0}}));
 }
 
-TEST(Iopddl, NamesWhatItRefuses) {
-  const std::vector<std::vector<std::string>> cases = {
-      {"\"usage_limit\": 6", "\"usage_limit\": -6", "f.json: the limit -6 is negative"},
-      {"\"usage_limit\": 6", "\"usage_limit\": 6.5",
-       "f.json: problem.usage_limit: 6.5 is not an integer"},
-      {"\"usage_limit\": 6", "\"usage_limit\": [6]",
-       "f.json: problem.usage_limit: a list is not what belongs here"},
-      {"\"usage_limit\": 6", "\"usage_limit\": 99999999999999999999",
-       "f.json: problem.usage_limit: 99999999999999999999 is out of range"},
-      {"\"usage_limit\": 6", "\"usage_limit\": 18446744073709551615",
-       "f.json: problem.usage_limit: 18446744073709551615 is out of range"},
-      {"\"usage_limit\": 6", "\"limit\": 6",
-       "f.json: problem.limit is no member of the format"},
-      {"\"usage_limit\": 6", "\"usage_limit\": 6, \"usage_limit\": 7",
-       "f.json: problem.usage_limit is given twice"},
-      {"[4, 3]", "[4, \"x\"]",
-       "f.json: problem.nodes.usages[1][1]: \"x\" is not what belongs here"},
-      {"[4, 3]", "[4, null]",
-       "f.json: problem.nodes.usages[1][1]: null is not what belongs here"},
-      {"[4, 3]", "[4, [3]]",
-       "f.json: problem.nodes.usages[1][1]: a list is not what belongs here"},
-      {"[4, 3]", "{}",
-       "f.json: problem.nodes.usages[1]: an object is not what belongs here"},
-      {"[4, 3]", "[4]", "f.json: node 1 has 1 usages for 2 strategies"},
-      {"[4, 3]", "[4, -3]", "f.json: node 1: the usage -3 is negative"},
-      {"[4, 3]", "[4, 9223372036854775807]",
-       "f.json: node 1: with its usage 9223372036854775807 the sum of all usages leaves "
-       "the 64-bit range"},
-      {", [4, 3]", "",
-       "f.json: problem.nodes.usages has 1 entries, problem.nodes.costs has 2"},
-      {"[1, 3]", "[1, 3, 4]",
-       "f.json: problem.nodes.intervals[1] has 3 entries instead of two"},
-      {"[0, 3]", "[]", "f.json: node 0 has no strategies"},
-      {"[0, 3]", "[0, -3]", "f.json: node 0: the cost -3 is negative"},
-      {"[0, 3]", "[0, 999999999999999999]",
-       "f.json: node 1: with its largest cost 1 the sum of all largest costs reaches "
-       "1000000000000000000"},
-      {"[[1, 0]]", "[[1, 2]]",
-       "f.json: problem.edges.nodes[0]: there is no node 2 among 2"},
-      {"[[1, 0]]", "[[-1, 0]]",
-       "f.json: problem.edges.nodes[0]: there is no node -1 among 2"},
-      {"[[1, 0]]", "[[1, 1]]", "f.json: edge 0 joins node 1 to itself"},
-      {"7, 5, 1e18", "7, 5", "f.json: edge 0 has 3 costs for 4 pairs of strategies"},
-      {"\"usages\": [[4, 2], [4, 3]]", "\"name\": 1",
-       "f.json: problem.nodes.name is no member of the format"},
-      {", \"usages\": [[4, 2], [4, 3]]", "", "f.json: problem.nodes.usages is missing"}};
+// What stands in the example, what in its place, and what is said of it.
+void expect_refusals(const std::vector<std::vector<std::string>>& cases) {
   for (const std::vector<std::string>& one : cases) {
     std::string message = refusal(replaced(kExample, one[0], one[1]));
     std::ranges::replace(message, '\'', '"');
     EXPECT_EQ(message, one[2]);
   }
+}
+
+TEST(Iopddl, NamesLimitsAndUsagesThatItRefuses) {
+  expect_refusals(
+      {{"\"usage_limit\": 6", "\"usage_limit\": -6", "f.json: the limit -6 is negative"},
+       {"\"usage_limit\": 6", "\"usage_limit\": 6.5",
+        "f.json: problem.usage_limit: 6.5 is not an integer"},
+       {"\"usage_limit\": 6", "\"usage_limit\": [6]",
+        "f.json: problem.usage_limit: a list is not what belongs here"},
+       {"\"usage_limit\": 6", "\"usage_limit\": 99999999999999999999",
+        "f.json: problem.usage_limit: 99999999999999999999 is out of range"},
+       {"\"usage_limit\": 6", "\"usage_limit\": 18446744073709551615",
+        "f.json: problem.usage_limit: 18446744073709551615 is out of range"},
+       {"\"usage_limit\": 6", "\"limit\": 6",
+        "f.json: problem.limit is no member of the format"},
+       {"\"usage_limit\": 6", "\"usage_limit\": 6, \"usage_limit\": 7",
+        "f.json: problem.usage_limit is given twice"},
+       {"[4, 3]", "[4, \"x\"]",
+        "f.json: problem.nodes.usages[1][1]: \"x\" is not what belongs here"},
+       {"[4, 3]", "[4, null]",
+        "f.json: problem.nodes.usages[1][1]: null is not what belongs here"},
+       {"[4, 3]", "[4, [3]]",
+        "f.json: problem.nodes.usages[1][1]: a list is not what belongs here"},
+       {"[4, 3]", "{}",
+        "f.json: problem.nodes.usages[1]: an object is not what belongs here"},
+       {"[4, 3]", "[4]", "f.json: node 1 has 1 usages for 2 strategies"},
+       {"[4, 3]", "[4, -3]", "f.json: node 1: the usage -3 is negative"},
+       {"[4, 3]", "[4, 9223372036854775807]",
+        "f.json: node 1: with its usage 9223372036854775807 the sum of all usages leaves "
+        "the 64-bit range"}});
+}
+
+TEST(Iopddl, NamesNodesAndEdgesThatItRefuses) {
+  expect_refusals(
+      {{", [4, 3]", "",
+        "f.json: problem.nodes.usages has 1 entries, problem.nodes.costs has 2"},
+       {"[1, 3]", "[1, 3, 4]",
+        "f.json: problem.nodes.intervals[1] has 3 entries instead of two"},
+       {"[0, 3]", "[]", "f.json: node 0 has no strategies"},
+       {"[0, 3]", "[0, -3]", "f.json: node 0: the cost -3 is negative"},
+       {"[0, 3]", "[0, 999999999999999999]",
+        "f.json: node 1: with its largest cost 1 the sum of all largest costs reaches "
+        "1000000000000000000"},
+       {"[[1, 0]]", "[[1, 2]]",
+        "f.json: problem.edges.nodes[0]: there is no node 2 among 2"},
+       {"[[1, 0]]", "[[-1, 0]]",
+        "f.json: problem.edges.nodes[0]: there is no node -1 among 2"},
+       {"[[1, 0]]", "[[1, 1]]", "f.json: edge 0 joins node 1 to itself"},
+       {"7, 5, 1e18", "7, 5", "f.json: edge 0 has 3 costs for 4 pairs of strategies"},
+       {"\"usages\": [[4, 2], [4, 3]]", "\"name\": 1",
+        "f.json: problem.nodes.name is no member of the format"},
+       {", \"usages\": [[4, 2], [4, 3]]", "",
+        "f.json: problem.nodes.usages is missing"}});
 }
 
 TEST(Iopddl, NamesTheLineOfWhatIsNoJson) {
@@ -119,19 +128,38 @@ TEST(Iopddl, NamesTheLineOfWhatIsNoJson) {
     ASSERT_NE(refusal(text.substr(0, size)), "accepted") << size;
 }
 
-TEST(ShardingProblem, IsReplayedAndValidated) {
-  const ShardingProblem problem = read_iopddl(kExample, "f.json");
-  const std::vector<std::int32_t> strategies = {1, 0};
-  const ShardingFigures figures = replay_sharding(problem, strategies);
-  EXPECT_EQ(figures.cost, 3 + 1 + 7);
-  EXPECT_EQ(figures.memory_bytes, 6);
+ShardingChoice example_choice() {
   ShardingChoice choice;
   choice.found = true;
-  choice.strategies = strategies;
+  choice.strategies = {1, 0};
   choice.cost = 11;
   choice.lower_bound = 3;
   choice.memory_bytes = 6;
+  return choice;
+}
+
+TEST(ShardingProblem, IsReplayedAndValidated) {
+  const ShardingProblem problem = read_iopddl(kExample, "f.json");
+  const ShardingChoice choice = example_choice();
+  const ShardingFigures figures = replay_sharding(problem, choice.strategies);
+  EXPECT_EQ(figures.cost, 3 + 1 + 7);
+  EXPECT_EQ(figures.memory_bytes, 6);
   EXPECT_EQ(validate(problem, choice), Violations());
+  ShardingChoice full = choice;
+  full.strategies = {0, 0};
+  full.cost = 1;
+  full.lower_bound = 0;
+  full.memory_bytes = 8;
+  EXPECT_EQ(validate(problem, full), Violations{"time 1: 8 held, the limit is 6"});
+  EXPECT_THROW((void)replay_sharding(problem, std::vector<std::int32_t>{0}),
+               InvalidInput);
+  EXPECT_THROW((void)replay_sharding(problem, std::vector<std::int32_t>{0, 2}),
+               InvalidInput);
+}
+
+TEST(ShardingProblem, IsRefusedByTheValidatorWhenChanged) {
+  const ShardingProblem problem = read_iopddl(kExample, "f.json");
+  const ShardingChoice choice = example_choice();
   const auto complaint = [&](auto&& change) {
     ShardingChoice wrong = choice;
     change(wrong);
@@ -158,16 +186,6 @@ TEST(ShardingProblem, IsReplayedAndValidated) {
               wrong.strategies = {0, 0};
             }),
             "the cost is 11, the choice costs 1");
-  ShardingChoice full = choice;
-  full.strategies = {0, 0};
-  full.cost = 1;
-  full.lower_bound = 0;
-  full.memory_bytes = 8;
-  EXPECT_EQ(validate(problem, full), Violations{"time 1: 8 held, the limit is 6"});
-  EXPECT_THROW((void)replay_sharding(problem, std::vector<std::int32_t>{0}),
-               InvalidInput);
-  EXPECT_THROW((void)replay_sharding(problem, std::vector<std::int32_t>{0, 2}),
-               InvalidInput);
 }
 
 }  // namespace

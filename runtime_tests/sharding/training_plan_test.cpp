@@ -264,44 +264,48 @@ TEST(TrainingPlan, NeedsWhatTheBuffersOfEveryProcessNeed) {
   });
 }
 
+// Operators that read some of what is there, forward and backward.
+Layer random_layer(std::mt19937& random, std::string name) {
+  const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1u)); };
+  Layer layer;
+  layer.name = std::move(name);
+  layer.parameters = upto(20);
+  const Bytes state = 5, gradient = 4;
+  layer.tensors = {{"in", state}, {"out", state}, {"dout", gradient}, {"din", gradient}};
+  std::vector<std::int32_t> there = {kInput};
+  const auto some = [&](const std::vector<std::int32_t>& from) {
+    std::vector<std::int32_t> chosen;
+    for (const std::int32_t tensor : from)
+      if (upto(2) == 0) chosen.push_back(tensor);
+    return chosen;
+  };
+  const auto fresh = [&](int size) {
+    layer.tensors.push_back({"t", size});
+    return static_cast<std::int32_t>(layer.tensors.size()) - 1;
+  };
+  for (int op = upto(4); op >= 0; --op) {
+    LayerOperator next{"f", some(there), {}, 1e9, 0, upto(6), 0};
+    next.writes = {op == 0 ? kOutput : fresh(upto(9))};
+    layer.forward.push_back(next);
+    there.push_back(next.writes[0]);
+  }
+  there.push_back(kOutputGradient);
+  for (int op = upto(4); op >= 0; --op) {
+    LayerOperator next{"b", some(there), {}, 1e9, 0, upto(6), 0};
+    next.writes = {op == 0 ? kInputGradient : fresh(upto(9))};
+    layer.backward.push_back(next);
+    there.push_back(next.writes[0]);
+  }
+  return layer;
+}
+
 TEST(TrainingPlan, OfAnyLayersNeedsWhatTheBuffersNeed) {
   std::mt19937 random(11);
   const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1u)); };
   for (int instance = 0; instance < 400; ++instance) {
     LayeredModel model;
-    for (int k = 0; k < 3; ++k) {
-      Layer layer;
-      layer.name = std::to_string(k);
-      layer.parameters = upto(20);
-      const Bytes state = 5, gradient = 4;
-      layer.tensors = {
-          {"in", state}, {"out", state}, {"dout", gradient}, {"din", gradient}};
-      std::vector<std::int32_t> there = {kInput};
-      const auto some = [&](const std::vector<std::int32_t>& from) {
-        std::vector<std::int32_t> chosen;
-        for (const std::int32_t tensor : from)
-          if (upto(2) == 0) chosen.push_back(tensor);
-        return chosen;
-      };
-      const auto fresh = [&](int size) {
-        layer.tensors.push_back({"t", size});
-        return static_cast<std::int32_t>(layer.tensors.size()) - 1;
-      };
-      for (int op = upto(4); op >= 0; --op) {
-        LayerOperator next{"f", some(there), {}, 1e9, 0, upto(6), 0};
-        next.writes = {op == 0 ? kOutput : fresh(upto(9))};
-        layer.forward.push_back(next);
-        there.push_back(next.writes[0]);
-      }
-      there.push_back(kOutputGradient);
-      for (int op = upto(4); op >= 0; --op) {
-        LayerOperator next{"b", some(there), {}, 1e9, 0, upto(6), 0};
-        next.writes = {op == 0 ? kInputGradient : fresh(upto(9))};
-        layer.backward.push_back(next);
-        there.push_back(next.writes[0]);
-      }
-      model.kinds.push_back(layer);
-    }
+    for (int k = 0; k < 3; ++k)
+      model.kinds.push_back(random_layer(random, std::to_string(k)));
     for (int i = 2 + upto(3); i >= 0; --i) model.layers.push_back(upto(2));
     check(model);
     TrainingSetting setting{1 + upto(2),
@@ -406,9 +410,32 @@ TEST(PlanTraining, SaysForEverySettingWhatBecameOfIt) {
   EXPECT_EQ(std::ssize(plans.plans), expected);
 }
 
+// Over every cut and every number of recomputed layers; the largest number: none fits.
+Nanoseconds best_step(const StageCosts& costs, const TrainingSetting& setting,
+                      std::int64_t layers, Bytes bound) {
+  Nanoseconds best = std::numeric_limits<Nanoseconds>::max();
+  std::vector<StagePart> parts;
+  std::function<void(std::int64_t)> from = [&](std::int64_t first) {
+    if (std::ssize(parts) == setting.pipeline) {
+      if (first != layers) return;
+      const TrainingPlan plan = training_plan(costs, setting, parts);
+      if (plan.peak_bytes() <= bound) best = std::min(best, plan.step);
+      return;
+    }
+    for (std::int64_t last = first; last < layers; ++last)
+      for (std::int64_t again = 0; again <= last - first + 1; ++again) {
+        parts.push_back({first, last, again});
+        from(last + 1);
+        parts.pop_back();
+      }
+  };
+  from(0);
+  return best;
+}
+
+// None that fits is faster by more than what the family of cuts leaves out, and with one
+// stage none is.
 TEST(PlanTraining, IsTheBestOfAllThatCanBeEnumerated) {
-  // Every cut and every number of recomputed layers of small chains: none that fits is
-  // faster by more than what the family of cuts leaves out, and with one stage none is.
   std::mt19937 random(7);
   const LayeredModel model = decoder_layers(small(3), {1, 1, 2});
   for (int instance = 0; instance < 60; ++instance) {
@@ -422,23 +449,7 @@ TEST(PlanTraining, IsTheBestOfAllThatCanBeEnumerated) {
     const StageCosts costs(model, setting_of(setting, question_of(1, 1, 0).cluster));
     const Bytes most = plan_setting(costs, setting, kPlenty)->peak_bytes();
     const Bytes bound = most * static_cast<Bytes>(60 + random() % 45) / 100;
-    Nanoseconds best = std::numeric_limits<Nanoseconds>::max();
-    std::vector<StagePart> parts;
-    std::function<void(std::int64_t)> from = [&](std::int64_t first) {
-      if (std::ssize(parts) == setting.pipeline) {
-        if (first != model.size()) return;
-        const TrainingPlan plan = training_plan(costs, setting, parts);
-        if (plan.peak_bytes() <= bound) best = std::min(best, plan.step);
-        return;
-      }
-      for (std::int64_t last = first; last < model.size(); ++last)
-        for (std::int64_t again = 0; again <= last - first + 1; ++again) {
-          parts.push_back({first, last, again});
-          from(last + 1);
-          parts.pop_back();
-        }
-    };
-    from(0);
+    const Nanoseconds best = best_step(costs, setting, model.size(), bound);
     const auto found = plan_setting(costs, setting, bound);
     ASSERT_EQ(found.has_value(), best < std::numeric_limits<Nanoseconds>::max())
         << "instance " << instance;

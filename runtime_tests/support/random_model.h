@@ -11,16 +11,40 @@
 
 namespace espalier::support {
 
-inline OperatorGraph random_model(std::mt19937& random, int operators) {
+inline std::size_t draw_below(std::mt19937& random, std::size_t below) {
+  return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);
+}
+
+/// One of some kinds of operator, of square matrices, the i-th of its model.
+/// @param pick  a tensor for it to read
+template <class Pick>
+TensorId random_operator(std::mt19937& random, ModelBuilder& model, int i,
+                         const Shape& shape, const Pick& pick) {
   const std::vector<std::string> unary = {"Relu", "Tanh",     "Gelu", "Softmax",
                                           "Neg",  "Identity", "Exp",  "Dropout"};
   const std::vector<std::string> binary = {"Add", "Mul", "Sub", "Div", "Sum", "Max"};
-  const auto draw = [&random](std::size_t below) {
-    return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);
-  };
+  const auto draw = [&random](std::size_t below) { return draw_below(random, below); };
+  const std::string at = std::to_string(i);
+  switch (draw(5)) {
+    case 0:
+      return model.op("Gemm", {pick(), model.weight("w" + at, shape)}, shape);
+    case 1:
+      return model.op("MatMul", {pick(), pick()}, shape);
+    case 2: {
+      const TensorId y = model.op("Flatten", {pick()}, {1, shape[0] * shape[1]});
+      return model.op("Reshape", {y, model.integers("s" + at, shape)}, shape);
+    }
+    case 3:
+      return model.op(binary[draw(binary.size())], {pick(), pick()}, shape);
+    default:
+      return model.op(unary[draw(unary.size())], {pick()}, shape);
+  }
+}
+
+inline OperatorGraph random_model(std::mt19937& random, int operators) {
+  const auto draw = [&random](std::size_t below) { return draw_below(random, below); };
   ModelBuilder model;
-  const std::int64_t side = 4;
-  const Shape shape = {side, side};
+  const Shape shape = {4, 4};
   std::vector<TensorId> square = {
       model.op("Gemm", {model.input("x", shape), model.weight("w", shape)}, shape)};
   std::vector<bool> read = {false};
@@ -32,26 +56,7 @@ inline OperatorGraph random_model(std::mt19937& random, int operators) {
     return square[at];
   };
   for (int i = 0; i < operators; ++i) {
-    const std::string at = std::to_string(i);
-    TensorId y{};
-    switch (draw(5)) {
-      case 0:
-        y = model.op("Gemm", {pick(), model.weight("w" + at, shape)}, shape);
-        break;
-      case 1:
-        y = model.op("MatMul", {pick(), pick()}, shape);
-        break;
-      case 2:
-        y = model.op("Flatten", {pick()}, {1, side * side});
-        y = model.op("Reshape", {y, model.integers("s" + at, shape)}, shape);
-        break;
-      case 3:
-        y = model.op(binary[draw(binary.size())], {pick(), pick()}, shape);
-        break;
-      default:
-        y = model.op(unary[draw(unary.size())], {pick()}, shape);
-    }
-    square.push_back(y);
+    square.push_back(random_operator(random, model, i, shape, pick));
     read.push_back(false);
   }
   // All that nobody has read goes into the loss.

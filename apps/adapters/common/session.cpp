@@ -24,6 +24,17 @@ void copy_indices(const void*& indices, std::int64_t count,
   indices = to.data();
 }
 
+std::int64_t values_of_elements(const espalier_solver_input& input) {
+  const bool packed = input.symmetry == ESPALIER_SOLVER_SYMMETRIC;
+  const auto* const starts = static_cast<const std::int32_t*>(input.starts);
+  std::int64_t values = 0;
+  for (std::int64_t e = 0; e < input.entries; ++e) {
+    const std::int64_t k = std::int64_t{starts[e + 1]} - starts[e];
+    values += packed ? k * (k + 1) / 2 : k * k;
+  }
+  return values;
+}
+
 // What is no number is refused as -1 workers by the solver.
 std::int32_t workers_or(std::int32_t given) {
   const char* const text = std::getenv("ESPALIER_SOLVER_WORKERS");
@@ -45,9 +56,11 @@ Session::Session(const char* adapter, const espalier_solver_input& input,
                  const espalier_solver_options& options)
     : adapter_(adapter), input_(input), options_(options) {
   options_.workers = workers_or(options_.workers);
-  copy_indices(input_.starts, input_.order + 1, starts_);
+  const bool of_elements = input.format == ESPALIER_SOLVER_ELEMENTS;
+  copy_indices(input_.starts, (of_elements ? input_.entries : input_.order) + 1, starts_);
   entries_ = starts_.empty() ? input_.entries : starts_.back() - input_.index_base;
   copy_indices(input_.rows, entries_, rows_);
+  if (of_elements) entries_ = values_of_elements(input_);
   copy_indices(input_.columns, entries_, columns_);
   if (options_.order != nullptr) {
     elimination_.assign(options_.order, options_.order + input_.order);

@@ -15,7 +15,7 @@ module espalier
     ESPALIER_WHOLE = 2, ESPALIER_WHOLE_OR_GENERAL = 3, ESPALIER_HERMITIAN = 4
   integer(c_int32_t), parameter :: ESPALIER_REAL = 0, ESPALIER_COMPLEX = 1
   integer(c_int32_t), parameter :: ESPALIER_COLUMNS = 0, ESPALIER_ROWS = 1, &
-    ESPALIER_TRIPLETS_FORMAT = 2
+    ESPALIER_TRIPLETS_FORMAT = 2, ESPALIER_ELEMENTS_FORMAT = 3
   integer(c_int32_t), parameter :: ESPALIER_KIND_AUTO = 0, ESPALIER_KIND_CHOLESKY = 1, &
     ESPALIER_KIND_LDLT = 2, ESPALIER_KIND_LU = 3
   integer(c_int64_t), parameter :: ESPALIER_MEMORY_LEAST = 0, ESPALIER_MEMORY_AUTO = -1, &
@@ -43,6 +43,9 @@ module espalier
     real(c_double) :: lease_seconds = 0
     type(c_ptr) :: schur = c_null_ptr ! variables from 0
     integer(c_int64_t) :: schur_count = 0
+    real(c_double) :: low_rank = 0
+    type(c_ptr) :: communicator = c_null_ptr
+    integer(c_int32_t) :: factor_parts = 0, reserved = 0
   end type
 
   ! espalier_solver_statistics.
@@ -128,6 +131,37 @@ module espalier
       complex(c_double_complex), intent(in) :: values(*)
       integer(c_int64_t), value :: entries
     end function
+    ! The determinant is mantissa * 2**exponent.
+    integer(c_int) function espalier_solver_read_determinant(solver, mantissa, exponent) &
+        bind(c)
+      import
+      type(c_ptr), value :: solver
+      real(c_double), intent(out) :: mantissa
+      integer(c_int64_t), intent(out) :: exponent
+    end function
+    integer(c_int) function espalier_solver_read_schur(solver, block, leading) bind(c)
+      import
+      type(c_ptr), value :: solver
+      real(c_double), intent(inout) :: block(*)
+      integer(c_int64_t), value :: leading
+    end function
+    integer(c_int) function espalier_solver_read_null_space(solver, transposed, basis, &
+        leading) bind(c)
+      import
+      type(c_ptr), value :: solver
+      integer(c_int32_t), value :: transposed
+      real(c_double), intent(inout) :: basis(*)
+      integer(c_int64_t), value :: leading
+    end function
+    ! Rows and columns from 0.
+    integer(c_int) function espalier_solver_read_inverse(solver, count, rows, columns, &
+        values) bind(c)
+      import
+      type(c_ptr), value :: solver
+      integer(c_int64_t), value :: count
+      integer(c_int32_t), intent(in) :: rows(*), columns(*)
+      real(c_double), intent(inout) :: values(*)
+    end function
     integer(c_int) function espalier_solver_read_statistics(solver, statistics) bind(c)
       import
       type(c_ptr), value :: solver
@@ -167,7 +201,26 @@ contains
     input%values = c_loc(values)
   end function
 
-  ! The same of a complex matrix.
+  ! A matrix by elements: element e is of the variables variables(starts(e)), …,
+  ! variables(starts(e + 1) - 1), its values column by column follow those of the one
+  ! before; of a symmetric matrix those of the lower triangle.
+  type(espalier_input) function espalier_elements(order, starts, variables, values, &
+      symmetry) result(input)
+    integer, intent(in) :: order
+    integer(c_int32_t), intent(in), target, contiguous :: starts(:), variables(:)
+    real(c_double), intent(in), target, contiguous :: values(:)
+    integer(c_int32_t), intent(in) :: symmetry
+    input%size = c_sizeof(input)
+    input%order = order
+    input%entries = size(starts, kind=c_int64_t) - 1
+    input%format = ESPALIER_ELEMENTS_FORMAT
+    input%symmetry = symmetry
+    input%starts = c_loc(starts)
+    input%rows = c_loc(variables)
+    input%values = c_loc(values)
+  end function
+
+  ! As espalier_triplets(), of a complex matrix.
   type(espalier_input) function espalier_complex_triplets(order, rows, columns, values, &
       symmetry) result(input)
     integer, intent(in) :: order

@@ -36,6 +36,7 @@ struct Instance {
   std::vector<double> values;        // of those inside
   bool factored = false;
   std::int64_t schur = 0;  // variables that were asked for
+  bool elemental = false;  // ICNTL(5) when it was analysed
 };
 
 struct Instances {
@@ -54,12 +55,9 @@ struct Unsupported {
   MUMPS_INT allowed;  // the value that is done, beside the default
   const char* what;
 };
-constexpr Unsupported kUnsupported[] = {{5, 0, "elemental input"},
-                                        {18, 0, "a distributed matrix"},
-                                        {20, 0, "sparse or distributed right-hand sides"},
+constexpr Unsupported kUnsupported[] = {{18, 0, "a distributed matrix"},
                                         {21, 0, "a distributed solution"},
                                         {26, 0, "a reduced right-hand side"},
-                                        {30, 0, "entries of the inverse"},
                                         {31, 0, "factors that are discarded"},
                                         {32, 0, "elimination with the factorisation"}};
 
@@ -70,6 +68,8 @@ void check_options(const DMUMPS_STRUC_C& id) {
              "ICNTL(" + std::to_string(each.icntl) + ") asks for " + each.what);
   if (id.icntl[18] != 0 && id.icntl[18] != 1)
     refuse(kRefused, 19, "ICNTL(19) asks for a distributed Schur complement");
+  if (id.icntl[19] < 0 || id.icntl[19] > 3)
+    refuse(kRefused, 20, "ICNTL(20) asks for distributed right-hand sides");
 }
 
 void set_defaults(DMUMPS_STRUC_C& id) {
@@ -145,10 +145,10 @@ Triplets leave_out(const DMUMPS_STRUC_C& id, Instance& instance) {
   return kept;
 }
 
-const double* values_inside(const DMUMPS_STRUC_C& id, Instance& instance) {
-  if (instance.outside == 0) return id.a;
+const double* values_inside(const double* given, Instance& instance) {
+  if (instance.outside == 0) return given;
   instance.values.clear();
-  for (const std::int64_t k : instance.inside) instance.values.push_back(id.a[k]);
+  for (const std::int64_t k : instance.inside) instance.values.push_back(given[k]);
   return instance.values.data();
 }
 
@@ -166,14 +166,42 @@ std::vector<std::int32_t> given_order(const DMUMPS_STRUC_C& id) {
   return order;
 }
 
-void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
-  if (id.n < 1) refuse(kBadOrder, id.n, "N is " + std::to_string(id.n));
+void take_triplets(const DMUMPS_STRUC_C& id, const Instance& instance,
+                   const Triplets& kept, espalier_solver_input& input) {
+  const bool all = instance.outside == 0;
+  input.format = ESPALIER_SOLVER_TRIPLETS;
+  input.entries = entries_of(id) - instance.outside;
+  input.rows = all ? id.irn : kept.rows.data();
+  input.columns = all ? id.jcn : kept.columns.data();
+}
+
+// Elements are the C interface's.
+void take_elements(const DMUMPS_STRUC_C& id, Instance& instance,
+                   espalier_solver_input& input) {
+  if (id.nelt < 1) refuse(kBadElements, id.nelt, "NELT is " + std::to_string(id.nelt));
+  if (id.eltptr == nullptr || id.eltvar == nullptr)
+    refuse(kMissing, 1, "ELTPTR or ELTVAR is not there");
+  for (MUMPS_INT e = 0; e <= id.nelt; ++e)
+    if (e == 0 ? id.eltptr[0] != 1 : id.eltptr[e] < id.eltptr[e - 1])
+      refuse(kBadElements, e + 1, "ELTPTR begins with 1 and never falls");
+  instance.outside = 0;
+  input.format = ESPALIER_SOLVER_ELEMENTS;
+  input.entries = id.nelt;
+  input.starts = id.eltptr;
+  input.rows = id.eltvar;
+}
+
+void check_triplets(const DMUMPS_STRUC_C& id) {
   if (entries_of(id) < 1) refuse(kBadEntries, id.nz, "NNZ is not positive");
   if (id.irn == nullptr || id.jcn == nullptr)
     refuse(kMissing, 1, "IRN or JCN is not there");
+}
+
+void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
+  if (id.n < 1) refuse(kBadOrder, id.n, "N is " + std::to_string(id.n));
+  instance.elemental = id.icntl[4] == 1;
+  if (!instance.elemental) check_triplets(id);
   const std::vector<std::int32_t> order = given_order(id);
-  const Triplets kept = leave_out(id, instance);
-  const bool all = instance.outside == 0;
   espalier_solver_options options = options_of(id, instance.sym);
   options.order = order.empty() ? nullptr : order.data();
   const std::vector<std::int32_t> schur = schur_variables(id);
@@ -182,13 +210,16 @@ void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
   instance.schur = options.schur_count;
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
   input.order = id.n;
-  input.entries = entries_of(id) - instance.outside;
-  input.format = ESPALIER_SOLVER_TRIPLETS;
   input.symmetry =
       instance.sym == 0 ? ESPALIER_SOLVER_GENERAL : ESPALIER_SOLVER_SYMMETRIC;
   input.index_base = 1;
-  input.rows = all ? id.irn : kept.rows.data();
-  input.columns = all ? id.jcn : kept.columns.data();
+  Triplets kept;
+  if (instance.elemental) {
+    take_elements(id, instance, input);
+  } else {
+    kept = leave_out(id, instance);
+    take_triplets(id, instance, kept, input);
+  }
   instance.session = std::make_unique<Session>("dmumps", input, options);
   instance.factored = false;
 }
@@ -211,10 +242,11 @@ void report(DMUMPS_STRUC_C& id, const espalier_solver_statistics& facts) {
 
 void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
   if (!instance.session) refuse(kBadJob, id.job, "JOB 2 before JOB 1");
-  if (id.a == nullptr) refuse(kMissing, 4, "A is not there");
+  const double* const given = instance.elemental ? id.a_elt : id.a;
+  if (given == nullptr) refuse(kMissing, 4, "A or A_ELT is not there");
   instance.factored = false;
   instance.session->set_bound(bound_of(id));
-  const double* const values = values_inside(id, instance);
+  const double* const values = values_inside(given, instance);
   if (const int status = instance.session->factorise(values); status != 0)
     refuse_status(status, *instance.session);
   // MUMPS finds no pivot that is a number, and does not look for one where SYM is 1.
@@ -235,6 +267,7 @@ void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
 void solve(DMUMPS_STRUC_C& id, Instance& instance) {
   if (!instance.session || !instance.factored)
     refuse(kBadJob, id.job, "JOB 3 before JOB 2");
+  if (id.icntl[29] != 0) return give_inverse_entries(id, *instance.session);
   if (id.rhs == nullptr) refuse(kMissing, 7, "RHS is not there");
   const MUMPS_INT nrhs = id.nrhs;
   if (nrhs < 1) refuse(kBadCount, nrhs, "NRHS is " + std::to_string(nrhs));
@@ -242,6 +275,7 @@ void solve(DMUMPS_STRUC_C& id, Instance& instance) {
     refuse(kBadRightHandSide, id.lrhs, "LRHS is " + std::to_string(id.lrhs));
   if (id.icntl[24] != 0) return give_null_space(id, *instance.session);
   const MUMPS_INT leading = nrhs > 1 ? id.lrhs : id.n;
+  if (id.icntl[19] != 0) spread_right_hand_sides(id, leading);
   const int status =
       instance.session->solve(id.icntl[8] != 1, nrhs, id.rhs, leading, id.rhs, leading);
   if (status != 0) refuse_status(status, *instance.session);

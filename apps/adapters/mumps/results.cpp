@@ -73,4 +73,54 @@ void give_null_space(DMUMPS_STRUC_C& id, const Session& session) {
     std::copy_n(basis.data() + k * n, n, id.rhs + (k - first) * leading);
 }
 
+namespace {
+
+// The columns of RHS_SPARSE.
+void check_sparse(const DMUMPS_STRUC_C& id) {
+  if (id.nz_rhs < 1)
+    refuse(kBadSparseCount, id.nz_rhs, "NZ_RHS is " + std::to_string(id.nz_rhs));
+  if (id.rhs_sparse == nullptr) refuse(kMissing, 10, "RHS_SPARSE is not there");
+  if (id.irhs_sparse == nullptr) refuse(kMissing, 11, "IRHS_SPARSE is not there");
+  if (id.irhs_ptr == nullptr) refuse(kMissing, 12, "IRHS_PTR is not there");
+  for (MUMPS_INT k = 0; k <= id.nrhs; ++k)
+    if (k == 0 ? id.irhs_ptr[0] != 1 : id.irhs_ptr[k] < id.irhs_ptr[k - 1])
+      refuse(kBadSparsePointers, k + 1, "IRHS_PTR begins with 1 and never falls");
+  if (id.irhs_ptr[id.nrhs] != id.nz_rhs + 1)
+    refuse(kBadSparsePointers, id.nrhs + 1, "IRHS_PTR does not end with NZ_RHS + 1");
+  for (MUMPS_INT at = 0; at < id.nz_rhs; ++at)
+    if (id.irhs_sparse[at] < 1 || id.irhs_sparse[at] > id.n)
+      refuse(kRefused, 20, "IRHS_SPARSE has " + std::to_string(id.irhs_sparse[at]));
+}
+
+}  // namespace
+
+void spread_right_hand_sides(DMUMPS_STRUC_C& id, std::int64_t leading) {
+  check_sparse(id);
+  for (MUMPS_INT k = 0; k < id.nrhs; ++k) {
+    double* const column = id.rhs + k * leading;
+    std::fill_n(column, id.n, 0.0);
+    for (MUMPS_INT at = id.irhs_ptr[k] - 1; at < id.irhs_ptr[k + 1] - 1; ++at)
+      column[id.irhs_sparse[at] - 1] += id.rhs_sparse[at];
+  }
+}
+
+void give_inverse_entries(DMUMPS_STRUC_C& id, const Session& session) {
+  if (id.nrhs != id.n)
+    refuse(kBadInverseCount, id.nrhs, "entries of the inverse: NRHS is not N");
+  check_sparse(id);
+  if (!session.is_finite()) {
+    std::fill_n(id.rhs_sparse, id.nz_rhs, std::numeric_limits<double>::quiet_NaN());
+    return;
+  }
+  std::vector<std::int32_t> rows, columns;
+  for (MUMPS_INT k = 0; k < id.nrhs; ++k)
+    for (MUMPS_INT at = id.irhs_ptr[k] - 1; at < id.irhs_ptr[k + 1] - 1; ++at) {
+      rows.push_back(id.irhs_sparse[at] - 1);
+      columns.push_back(k);
+    }
+  const int status = espalier_solver_read_inverse(
+      session.solver(), id.nz_rhs, rows.data(), columns.data(), id.rhs_sparse);
+  if (status != 0) refuse_status(status, session);
+}
+
 }  // namespace espalier::adapters::mumps

@@ -14,11 +14,12 @@ namespace espalier::adapters::mumps {
 
 // INFOG(1).
 inline constexpr int kRefused = -800, kBadJob = -3, kBadOrder = -16, kBadEntries = -2,
-                     kMissing = -22, kBadPermutation = -4, kSingular = -10,
-                     kAllocation = -13, kBoundTooSmall = -19, kNotDefinite = -40,
-                     kOther = -90, kBadRightHandSide = -26, kBadCount = -45,
-                     kBadSchur = -49, kBadNullSpace = -36, kBadNullCount = -32,
-                     kIncompatible = -37;
+                     kMissing = -22, kBadElements = -24, kBadPermutation = -4,
+                     kSingular = -10, kAllocation = -13, kBoundTooSmall = -19,
+                     kNotDefinite = -40, kOther = -90, kBadRightHandSide = -26,
+                     kBadCount = -45, kBadSchur = -49, kBadNullSpace = -36,
+                     kBadNullCount = -32, kIncompatible = -37, kBadSparseCount = -46,
+                     kBadInverseCount = -47, kBadSparsePointers = -27;
 
 // A refusal: INFOG(1), INFOG(2) and what is said on unit 6 where ICNTL(4) allows it.
 struct Refusal {
@@ -41,5 +42,9 @@ void give_schur(DMUMPS_STRUC_C& id, const Session& session);
 void give_nan(DMUMPS_STRUC_C& id);
 /// ICNTL(25): -1 all vectors of a null space basis in RHS, i > 0 the i-th.
 void give_null_space(DMUMPS_STRUC_C& id, const Session& session);
+/// ICNTL(20) = 1 … 3: RHS, of this leading dimension, becomes what RHS_SPARSE is.
+void spread_right_hand_sides(DMUMPS_STRUC_C& id, std::int64_t leading);
+/// ICNTL(30): RHS_SPARSE receives the entries of A^-1 whose places it names.
+void give_inverse_entries(DMUMPS_STRUC_C& id, const Session& session);
 
 }  // namespace espalier::adapters::mumps

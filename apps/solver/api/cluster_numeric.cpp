@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "solver/api/typed_numeric.h"
+#include "solver/distributed/cluster_determinant.h"
 #include "solver/distributed/cluster_nodes.h"
 #include "solver/distributed/cluster_solve.h"
 #include "solver/distributed/own_panels.h"
@@ -24,10 +25,6 @@ class ClusterNumeric : public TypedNumeric<T> {
  public:
   explicit ClusterNumeric(const ClusterSite& site)
       : site_(site), nodes_(site.communicator, site.channel, site.distribution) {}
-
-  Determinant determinant(const Symbolic&, const AssemblyTree&) const override {
-    throw InvalidInput("a determinant: not on several processes");
-  }
 
  protected:
   tl::expected<Factor<T>, NotPositiveDefinite> compute(
@@ -60,6 +57,9 @@ class ClusterNumeric : public TypedNumeric<T> {
     solve_->solve(transposed, b, x);
   }
   void close() override { solve_.reset(); }
+  Determinant pivot_product(const FactorView<T>& view) const override {
+    return solver::determinant(view, site_.distribution, site_.communicator);
+  }
 
   std::vector<std::int8_t> not_whole() const override {
     const FrontDistribution& distribution = site_.distribution;

@@ -1,4 +1,4 @@
-// The phases of one class in the order in which they run: over 300 lines.
+// The phases up to the plan, and what a factorisation is told.
 
 #include "solver/api/solver_impl.h"
 
@@ -142,7 +142,9 @@ AnalyseOptions Solver::Impl::analyse_options(FactorKind kind) const {
   AnalyseOptions analysing = options_.analysis;
   analysing.workers = options_.workers;
   if (options_.low_rank > 0) analysing.clusters = {kLowRankPivots, kLowRankWidth};
-  if (may_be_whole() && !processes_) analysing.bundles.least_flops = whole_flops(kind);
+  // Wherever the system is solved: the same structure in core, out of core, and on any
+  // number of processes.
+  analysing.bundles.least_flops = whole_flops(kind);
   return analysing;
 }
 
@@ -183,8 +185,7 @@ void Solver::Impl::analyse_inner(const InputMatrix& matrix) {
 // The runtime runs from here on where there is one, and what is resident is known then.
 void Solver::Impl::prepare_runtime() {
   if (!whole_) start_runtime();
-  memory_ = account({analysis_.symbolic, tree_, accounted_kind(), node_order()});
-  measured_ = false;
+  accounted_ = measured_ = false;
   if (!whole_ || options_.budget) measure();
 }
 
@@ -204,7 +205,8 @@ bool Solver::Impl::may_be_whole() const {
 // Operations, of complex numbers four of real ones, from which on a factorisation is the
 // runtime's.
 Flops Solver::Impl::whole_flops(FactorKind kind) const {
-  const int real = numeric_->parts() * numeric_->parts();
+  const int parts = processes_ ? 1 : numeric_->parts();  // of a number
+  const int real = parts * parts;
   return options_.runtime_flops / (kind == FactorKind::kLu ? 2 * real : real);
 }
 
@@ -280,190 +282,8 @@ void Solver::Impl::drop_factor() {
   if (lease_) lease_->hold(0);
 }
 
-void Solver::Impl::replace_values(const InputMatrix& matrix) {
-  if (processes_) return replace_together(matrix);
-  if (put_again(matrix)) return;
-  places_.reset();
-  check(view_of(matrix));
-  factored_ = has_values_ = false;
-  refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,
-         &analysis_.form.coupling);
-  measure_entries();
-  has_values_ = true;
-  keep_places(matrix);
-}
-
-// Values of the pattern that was given the last time. @return false: nothing was changed
-bool Solver::Impl::put_again(const InputMatrix& matrix) {
-  const auto* const given = std::get_if<SymmetricMatrix>(&matrix);
-  if (!places_ || given == nullptr || !places_->are_of(*given)) return false;
-  const auto largest = places_->put(given->value, analysis_.permuted.lower);
-  if (!largest) return false;
-  largest_entry_ = *largest;
-  factored_ = false;
-  has_values_ = true;
-  return true;
-}
-
-// Of systems of their own that are neither scaled nor bounded: nobody has counted them.
-void Solver::Impl::keep_places(const InputMatrix& matrix) {
-  const auto* const given = std::get_if<SymmetricMatrix>(&matrix);
-  const bool few = given != nullptr && std::ssize(given->row) <= ValuePlaces::kMost;
-  if (!few || bound_ || options_.budget || !whole_ || prepared_.kind == FactorKind::kLu ||
-      analysis_.permuted.complex || !prepared_.row_of.empty() ||
-      !prepared_.row_scale.empty() || !analysis_.form.empty() ||
-      analysis_.symbolic.kept() > 0)
-    return;
-  places_.emplace(*given, analysis_.symbolic.permutation, analysis_.permuted.lower);
-}
-
-void Solver::Impl::replace_values(const ComplexMatrix& matrix) {
-  check(matrix);
-  if (matrix.symmetry != complex())
-    throw InvalidInput("replace_values: a complex matrix of another symmetry");
-  factored_ = has_values_ = false;
-  refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,
-         &analysis_.form.coupling);
-  measure_entries();
-  has_values_ = true;
-}
-
 ScaledPermutation Solver::Impl::map(Operation operation) const {
   return {prepared_, analysis_.symbolic, operation, analysis_.permuted.parts()};
-}
-
-void Solver::Impl::measure_entries() {
-  largest_entry_ = 0;
-  const SquareMatrix& matrix = analysis_.permuted;
-  const auto entries = static_cast<std::size_t>(
-      matrix.lower.column_start.empty()
-          ? 0
-          : matrix.lower.column_start[analysis_.symbolic.inner()]);
-  for (const auto* values : {&matrix.lower.value, &matrix.upper})
-    largest_entry_ = std::max(
-        largest_entry_,
-        largest_modulus(std::span(*values).first(std::min(entries, values->size()))));
-  if (!matrix.complex) return;
-  for (std::size_t k = 0; k < entries; ++k) {
-    const auto at = static_cast<std::int64_t>(k);
-    const auto below = matrix.entry<Complex>(at), above = matrix.opposite<Complex>(at);
-    largest_entry_ = std::max({largest_entry_, std::abs(below), std::abs(above)});
-  }
-}
-
-// The largest entry of matrix(), by modulus; 0: not known.
-double Solver::Impl::largest_anywhere() const {
-  const bool all = analysis_.form.empty() && analysis_.symbolic.kept() == 0;
-  return all ? largest_entry_ : 0;
-}
-
-// Right-hand sides of one pass: what the bound leaves.
-std::int32_t Solver::Impl::nrhs_at_once(std::int32_t nrhs) {
-  std::int32_t block = std::clamp(nrhs, 1, kBlock);
-  while (bound_ && block > 1 &&
-         solve_bytes(at_hand(), block) > memory_.tree_bound(*bound_))
-    --block;
-  return agree(block);
-}
-
-Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation operation,
-                             std::span<const std::int64_t> rows) {
-  if (!factored_) throw InvalidInput("solve: factorise first");
-  check_vectors(vector_size(), nrhs, b);
-  check_rows(analysis_.symbolic.size, rows);
-  if (may_solve_plainly(b, nrhs))
-    if (const auto found = solve_plainly(b)) return *found;
-  Solution solution;
-  const auto n = static_cast<std::size_t>(vector_size());
-  const std::vector<std::int32_t> inner_rows = map(operation).inner_rows(rows);
-  const std::int32_t block = nrhs_at_once(nrhs);
-  const auto start = Clock::now();
-  with_open_solve(block, [&] {
-    solution.seconds = since(start);
-    for (std::int32_t k = 0; k < nrhs; k += block)
-      solve_block(b.subspan(k * n, std::min(block, nrhs - k) * n), block, operation,
-                  inner_rows, solution);
-  });
-  judge(solution);
-  return solution;
-}
-
-// Without refinement the error is still measured. GMRES is not for singular matrices: a
-// solution that does not exist would grow along the null space until its backward error
-// is small.
-RefineOptions Solver::Impl::refine_options(Operation operation, std::int32_t most) {
-  RefineOptions options{.operation = operation, .gmres_basis = 0};
-  if (!options_.refine)
-    options.max_steps = 0;
-  else if (!singular() && least_basis(kind()) > 0)
-    options.gmres_basis = agree(refining_basis(most));
-  return options;
-}
-
-namespace {
-
-void keep_worst(Refinement& worst, const Refinement& one) {
-  worst.steps = std::max(worst.steps, one.steps);
-  worst.gmres_steps += one.gmres_steps;
-  worst.backward_error = std::max(worst.backward_error, one.backward_error);
-  worst.strict = std::max(worst.strict, one.strict);
-}
-
-}  // namespace
-
-// Right-hand sides in the order of elimination, nothing where variables are kept.
-std::vector<double> Solver::Impl::to_inner(std::span<const double> b,
-                                           const ScaledPermutation& map) const {
-  const auto n = static_cast<std::size_t>(vector_size());
-  const auto inner = static_cast<std::size_t>(inner_size());
-  std::vector<double> rhs(b.size());
-  for (std::size_t k = 0; k < b.size(); k += n) {
-    const std::span<double> one = std::span(rhs).subspan(k, n);
-    map.rhs_to_inner(b.subspan(k, n), one);
-    std::ranges::fill(one.subspan(inner), 0.0);
-  }
-  return rhs;
-}
-
-void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
-                               Operation operation, std::span<const std::int32_t> rows,
-                               Solution& solution) {
-  const auto start = Clock::now();
-  const ScaledPermutation map = this->map(operation);
-  const bool transposed = operation == Operation::kTransposed;
-  const auto n = static_cast<std::size_t>(vector_size());
-  const auto nrhs = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
-  std::vector<double> rhs = to_inner(b, map), x = rhs;
-  numeric_->solve(transposed, x, nrhs, rows);
-  solution.seconds += since(start);
-  if (options_.no_residual) {
-    for (std::size_t k = 0; k < b.size(); k += n)
-      map.solution_to_outer(std::span(x).subspan(k, n), b.subspan(k, n));
-    return;
-  }
-  const auto refining = Clock::now();
-  RefineOptions refining_options = refine_options(operation, most);
-  const std::vector<double> scale = map.solution_scale();
-  const std::vector<std::int32_t> systems =
-      independent_systems(analysis_.symbolic, analysis_.form);
-  refining_options.given = {scale, systems, largest_anywhere()};
-  const Refinement one =
-      solver::refine(matrix(), rhs, x, nrhs, factored(transposed), refining_options);
-  Refinement& worst = solution.refinement;
-  keep_worst(worst, one);
-  // From here on a pair of vectors is room for what is estimated of it.
-  for (std::size_t k = 0; k < b.size(); k += n) {
-    const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
-    map.solution_to_outer(found, b.subspan(k, n));
-    if (singular() && leaves_a_part(side, found, operation))
-      solution.doubts.backward_error = true;
-    if (needs_estimate(side, found, one.strict))
-      estimate(side, found, operation, most, refining_options.given, solution);
-  }
-  // What was measured is the scaled solution; the given one may be beyond all numbers.
-  if (!std::ranges::all_of(b, [](double each) { return std::isfinite(each); }))
-    worst.backward_error = std::numeric_limits<double>::infinity();
-  solution.refine_seconds += since(refining);
 }
 
 SpillFile::Counters Solver::Impl::spilled() const {

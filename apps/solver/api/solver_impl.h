@@ -154,7 +154,14 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Bytes matrix_bytes(const FrontDistribution& distribution) const;
   [[nodiscard]] Bytes matrix_bytes_now() const;
   [[nodiscard]] tl::expected<void, Infeasible> plan_together(std::optional<Bytes> bound);
+  void move_matrix();
+  [[nodiscard]] std::unique_ptr<Lease> lease_analysis_together(
+      const std::optional<InputMatrix>& matrix);
+  [[nodiscard]] const MappingNeeds& choose_in_budget(std::optional<Bytes> bound) const;
+  [[nodiscard]] tl::expected<Bytes, Infeasible> lease_together(
+      std::optional<Bytes> bound);
   [[nodiscard]] Infeasible too_little(Bytes bound, Bytes least) const;
+  void sum_rows_in_order();
   void replace_together(const InputMatrix& matrix);
   [[nodiscard]] SystemFacts system_facts() const;
   void save_together(const std::string& path) const;
@@ -221,6 +228,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] std::int32_t refining_basis(std::int32_t nrhs) const;
   [[nodiscard]] std::int32_t estimating_basis(std::int32_t nrhs) const;
 
+  void find_account() const;
+  [[nodiscard]] Bytes least_for_fronts() const;
   void measure() const;
   [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
                                                       std::int64_t entries);
@@ -286,7 +295,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   std::unique_ptr<Numeric> numeric_;
   std::unique_ptr<espalier_plan, void (*)(espalier_plan*)> plan_;
   mutable MemoryAccount memory_;
-  mutable bool measured_ = false;  // its baseline and its peak are known
+  mutable bool accounted_ = false;  // it is there
+  mutable bool measured_ = false;   // with its baseline and its peak
   std::optional<Bytes> bound_;
   bool planned_ = false;
   bool has_values_ = true;  // false: those that were given did not fit

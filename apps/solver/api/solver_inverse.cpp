@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "solver/api/solver_impl.h"
@@ -23,9 +24,11 @@ void Solver::Impl::check_places(std::span<const std::int32_t> rows,
                                    rows.size(), columns.size(), values.size()));
   const std::int32_t n = analysis_.symbolic.size;
   for (std::size_t k = 0; k < rows.size(); ++k)
-    if (rows[k] < 0 || rows[k] >= n || columns[k] < 0 || columns[k] >= n)
-      throw InvalidInput(
-          fmt::format("inverse_entries: ({}, {}) of order {}", rows[k], columns[k], n));
+    for (const auto& [name, index] :
+         {std::pair("rows", rows[k]), {"columns", columns[k]}})
+      if (index < 0 || index >= n)
+        throw InvalidInput(fmt::format("inverse_entries: {}[{}] is {}: not in 0 … {}",
+                                       name, k, index, n - 1));
 }
 
 // A^-1 = Dc Q B^-1 P Dr: rows of the inverse are columns of A.

@@ -39,7 +39,7 @@ double cost(Seconds seconds, Bytes largest_peak) {
 
 }  // namespace
 
-// Entries here, and the list of whose columns are where.
+// Entries here, the list of whose columns are where, and what goes between rows.
 Bytes Solver::Impl::matrix_bytes(const FrontDistribution& distribution) const {
   const Processes& all = *processes_;
   const std::size_t values = all.whole.kind == FactorKind::kLu ? 2 : 1;
@@ -50,7 +50,10 @@ Bytes Solver::Impl::matrix_bytes(const FrontDistribution& distribution) const {
   for (const ColumnRange& range : ranges)
     if (range.owner == all.communicator.rank())
       entries += all.entries_before[range.end] - all.entries_before[range.begin];
-  return entries * entry + static_cast<Bytes>(ranges.capacity() * sizeof(ColumnRange));
+  const Bytes rows = RowExchange::bytes_under(
+      all.communicator, ranges, analysis_.permuted.lower)[all.communicator.rank()];
+  return entries * entry + rows +
+         static_cast<Bytes>((ranges.capacity() + ranges.size()) * sizeof(ColumnRange));
 }
 
 // After the analysis: ways to map the tree, and what each of them needs here.
@@ -58,8 +61,10 @@ void Solver::Impl::list_mappings() {
   Processes& all = *processes_;
   all.candidates.clear();
   let_go_of_part();
+  all.rows.reset();
   trim_heap();
-  memory_.analysis_peak = peak_resident_bytes();
+  // That of all that share a budget says nothing of this solver.
+  memory_.analysis_peak = options_.budget ? 0 : peak_resident_bytes();
   all.entries_before = entries_before_columns(all.communicator, analysis_.permuted,
                                               analysis_.symbolic.size);
   all.sequential_least = least_bound(all.whole.tasks, OrderKind::kLiu);
@@ -108,8 +113,9 @@ Bytes Solver::Impl::matrix_bytes_now() const {
     return static_cast<Bytes>(list.size() * sizeof(list[0]));
   };
   const SymmetricMatrix& lower = analysis_.permuted.lower;
+  const auto& rows = processes_->rows;
   return bytes(lower.row) + bytes(lower.value) + bytes(analysis_.permuted.upper) +
-         bytes(lower.column_start);
+         bytes(lower.column_start) + (rows ? rows->bytes() : 0);
 }
 
 // What will be resident before the first front: all that is now, while no mapping is at
@@ -163,17 +169,20 @@ void Solver::Impl::hold_under(const TreeMapping& mapping) {
 
 // Baselines are foreseen here: a mapping that would just fit is the last resort.
 const Solver::Impl::MappingNeeds* Solver::Impl::Processes::choose(
-    std::optional<Bytes> bound, bool spills) const {
+    std::optional<Bytes> bound, bool spills, const std::vector<bool>& possible) const {
   const MappingNeeds* chosen = nullptr;
   const auto look = [&](auto fits) {
     if (chosen != nullptr) return;
-    for (const MappingNeeds& each : candidates)
-      if (fits(each.account) &&
+    for (std::size_t k = 0; k < candidates.size(); ++k) {
+      const MappingNeeds& each = candidates[k];
+      if ((possible.empty() || possible[k]) && fits(each.account) &&
           (chosen == nullptr || cost(each.seconds, each.largest_peak) <
                                     cost(chosen->seconds, chosen->largest_peak)))
         chosen = &each;
+    }
   };
   look([&](const MemoryAccount& needs) { return !bound || needs.fits(*bound); });
+  if (!bound) return chosen;
   look([&](const MemoryAccount& needs) {
     return spills && needs.fits_out_of_core(*bound);
   });

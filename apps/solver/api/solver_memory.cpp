@@ -1,5 +1,4 @@
-// What a solver needs of its bound, and what it sends out of core to stay inside it: one
-// account, over 300 lines.
+// What a solver needs of its bound: one account.
 
 #include <fmt/format.h>
 
@@ -88,10 +87,24 @@ const MemoryAccount& Solver::Impl::memory() const {
   return memory_;
 }
 
+// What a small system does without: nobody asks before there is a bound.
+void Solver::Impl::find_account() const {
+  if (accounted_) return;
+  memory_ = account({analysis_.symbolic, tree_, accounted_kind(), node_order()});
+  accounted_ = true;
+}
+
+// One node's is what it takes: known without an account.
+Bytes Solver::Impl::least_for_fronts() const {
+  if (!whole_) return memory_.tree_least;
+  return tree_.tasks.empty() ? 0 : tree_.tasks.memory_requirement(task_id(0));
+}
+
 // To measure takes as long as a small system does, and the pages that go back to the
 // system for it are touched once more: not before somebody needs to know.
 void Solver::Impl::measure() const {
   if (measured_ || processes_) return;
+  find_account();
   if (whole_) warm_up_here(analysis_.symbolic);
   const ProcessAccount now = measure_process(memory_.reserve);
   memory_.analysis_peak = now.peak_before;
@@ -164,24 +177,6 @@ Bytes Solver::Impl::solve_bytes(const Grouping& of, std::int32_t nrhs) const {
                               estimating_bytes(of.symbolic, 0)));
 }
 
-void Solver::Impl::spill_to(Bytes tree_bound) {
-  Bytes target = tree_bound;
-  for (;;) {
-    spill_bytes_ = plan_spill(analysis_.symbolic, tree_, node_order(), target);
-    const Bytes over = solve_bytes(at_hand(), 1) - tree_bound;
-    if (over <= 0 || target <= 0) return;
-    target -= over;
-  }
-}
-
-// What a limit of the process leaves is found out before anything starts.
-void Solver::Impl::check_room(std::optional<Bytes> bound) const {
-  const Bytes needed = bound ? memory_.tree_bound(*bound) : memory_.tree_least;
-  check_address_space(needed, [&] {
-    return fmt::format("the fronts need {} more", format_size(needed));
-  });
-}
-
 Bytes Solver::Impl::least_inside(const MemoryAccount& account) const {
   return spills() ? std::min(account.inside(), account.inside_out_of_core())
                   : account.inside();
@@ -189,7 +184,8 @@ Bytes Solver::Impl::least_inside(const MemoryAccount& account) const {
 
 Bytes Solver::Impl::least_for_plan() const {
   measure();
-  if (options_.budget) return checked_add(memory_.baseline, least_inside(memory_));
+  if (options_.budget && !processes_)
+    return checked_add(memory_.baseline, least_inside(memory_));
   return spills() ? std::min(least(), least_out_of_core()) : least();
 }
 
@@ -212,70 +208,6 @@ Bytes Solver::Impl::most_inside() const {
   return checked_add(
       std::max({all, solve_bytes(at_hand(), kBlock), least_inside(memory_)}),
       memory_.reserve);
-}
-
-// The bound that the lease stands for.
-tl::expected<Bytes, Infeasible> Solver::Impl::take_lease(std::optional<Bytes> bound) {
-  lease_.reset();
-  const Bytes most = bound ? *bound - memory_.baseline : most_inside();
-  auto lease =
-      options_.budget->take(least_inside(memory_), most, options_.lease_patience);
-  if (!lease)
-    return tl::make_unexpected(
-        Infeasible{.reason = Infeasible::Reason::kNoneFound,
-                   .bound_bytes = lease.error().budget,
-                   .least_bytes = lease.error().sufficient,
-                   .lower_bound_bytes = lease.error().beside + lease.error().leased});
-  lease_ = std::move(*lease);
-  return checked_add(memory_.baseline, lease_->bytes());
-}
-
-// While the matrix is analysed; what stays of it is resident beside all leases then.
-std::unique_ptr<Lease> Solver::Impl::lease_analysis(std::int64_t order,
-                                                    std::int64_t entries) {
-  if (!options_.budget) return nullptr;
-  Bytes bytes = analysis_bytes(order, entries);
-  if (given_runtime_ == nullptr)
-    bytes = checked_add(bytes, start_bytes(options_.workers));
-  auto lease = options_.budget->take(bytes, bytes, options_.lease_patience);
-  if (!lease) throw BudgetExceeded(lease.error());
-  return std::move(*lease);
-}
-
-tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
-  if (processes_) return plan_together(bound);
-  if (bound) {
-    places_.reset();
-    measure();
-    settle_order(bound);
-  }
-  if (bound && *bound < needed_for_plan()) {
-    return tl::make_unexpected(Infeasible{
-        .reason = Infeasible::Reason::kNoneFound,
-        .bound_bytes = *bound,
-        .least_bytes = spills() ? memory_.least_out_of_core() : memory_.least(),
-        .lower_bound_bytes = memory_.baseline});
-  }
-  release_plan();
-  if (options_.budget) {
-    auto leased = take_lease(bound);
-    if (!leased) return tl::make_unexpected(leased.error());
-    bound = *leased;
-  }
-  check_room(bound);
-  bound_ = bound;
-  file_.reset();
-  const Bytes tree_bound =
-      bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
-  if (spills()) spill_to(tree_bound);
-  planned_ = true;
-  if (whole_ || !runtime_->espalier()) return {};
-  plan_ =
-      make_tree_plan(tree_.tasks, tree_.max_workers,
-                     {options_.workers, options_.order, options_.mapping}, tree_bound);
-  planned_ = plan_ != nullptr;
-  if (!planned_) throw Error("the tree does not fit in its own least bound");
-  return {};
 }
 
 // Those of a Cholesky factor in double precision need none.

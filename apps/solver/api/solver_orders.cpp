@@ -34,6 +34,7 @@ bool Solver::Impl::may_try_another() const {
   if (!tried_.empty() || !analysis_.seconds.ordering_taken) return false;
   if (options_.budget || analysis_.symbolic.kept() > 0) return false;
   if (processes_ && !processes_->columns.empty()) return false;
+  if (!processes_) find_account();
   const Bytes needed = processes_ ? processes_->sequential_least
                                   : std::max(memory_.tree_least, memory_.solve);
   return needed > ProcessAccount::kRunToRun &&

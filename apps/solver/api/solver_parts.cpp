@@ -121,6 +121,7 @@ void Solver::Impl::load_together(SectionReader& file, std::vector<WorkerRange>&&
   const auto order = all.whole.tasks.postorder();
   hold_under({std::move(group), {order.begin(), order.end()}});
   all.columns = column_ranges(analysis_.symbolic, all.whole, all.distribution);
+  sum_rows_in_order();
   try {
     together(all.communicator, [&] {
       numeric_->load(analysis_.symbolic, tree_, file);

@@ -63,7 +63,6 @@ void Solver::Impl::check_options_together() const {
   if (options_.low_rank > 0)
     throw InvalidInput(fmt::format("options.low_rank is {}: not on several processes",
                                    options_.low_rank));
-  if (options_.budget) throw InvalidInput("a budget: not on several processes");
 }
 
 void Solver::Impl::begin_together(std::optional<InputMatrix>&& matrix,
@@ -71,6 +70,7 @@ void Solver::Impl::begin_together(std::optional<InputMatrix>&& matrix,
   check_options_together();
   if (step) step("analysing");
   const auto start = Clock::now();
+  const std::unique_ptr<Lease> analysing = lease_analysis_together(matrix);
   share_analysis(std::move(matrix));
   analyse_seconds_ = since(start);
   if (step) step("starting the runtime");
@@ -143,17 +143,10 @@ Infeasible Solver::Impl::too_little(Bytes bound, Bytes least) const {
           .lower_bound_bytes = processes_->communicator.largest(memory_.baseline)};
 }
 
-tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> bound) {
+// The columns of the matrix go to where the mapping at hand has them.
+void Solver::Impl::move_matrix() {
   Processes& all = *processes_;
-  if (bound) settle_order(bound);
-  const MappingNeeds* const chosen = all.choose(bound, spills());
-  if (chosen == nullptr)
-    return tl::make_unexpected(
-        too_little(*bound, spills() ? all.least_out_of_core : all.least));
-  release_plan();
-  file_.reset();
-  hold_under(chosen->mapping);
-  memory_ = chosen->account;
+  all.rows.reset();
   std::vector<ColumnRange> columns =
       column_ranges(analysis_.symbolic, all.whole, all.distribution);
   if (all.columns.empty())
@@ -161,10 +154,33 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
   else
     move_columns(all.communicator, all.columns, columns, analysis_.permuted);
   all.columns = std::move(columns);
+  sum_rows_in_order();
   trim_heap();
   // What a factorisation leaves of its reserve is resident at the next plan, and counted.
   if (!all.beside_matrix) all.beside_matrix = resident_bytes() - matrix_bytes_now();
-  memory_.baseline = *all.beside_matrix + matrix_bytes_now();
+}
+
+tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> bound) {
+  Processes& all = *processes_;
+  if (bound) settle_order(bound);
+  const MappingNeeds* chosen = all.choose(bound, spills());
+  if (chosen == nullptr)
+    return tl::make_unexpected(
+        too_little(*bound, spills() ? all.least_out_of_core : all.least));
+  release_plan();
+  file_.reset();
+  lease_.reset();
+  if (options_.budget) chosen = &choose_in_budget(bound);
+  hold_under(chosen->mapping);
+  memory_ = chosen->account;
+  move_matrix();
+  if (options_.budget) {
+    auto leased = lease_together(bound);
+    if (!leased) return tl::make_unexpected(leased.error());
+    bound = *leased;
+  } else {
+    memory_.baseline = *all.beside_matrix + matrix_bytes_now();
+  }
   bound_ = bound;
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
@@ -174,7 +190,8 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
       std::max(least_bound(tree_.tasks, node_order()), solve_bytes(at_hand(), 1)) -
       tree_bound);
   if (missing > 0) {
-    const Bytes enough = checked_add(*bound, missing);
+    lease_.reset();
+    const Bytes enough = checked_add(all.communicator.largest(*bound), missing);
     for (Bytes* told : {&all.least, &all.least_out_of_core})
       *told = std::max(*told, enough);
     return tl::make_unexpected(too_little(*bound, enough));
@@ -185,6 +202,13 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
   planned_ = plan_ != nullptr;
   if (!planned_) throw Error("the tree does not fit in its own least bound");
   return {};
+}
+
+// When the columns are where they belong.
+void Solver::Impl::sum_rows_in_order() {
+  Processes& all = *processes_;
+  all.rows = std::make_unique<RowExchange>(all.communicator, all.columns,
+                                           analysis_.permuted.lower);
 }
 
 void Solver::Impl::replace_together(const InputMatrix& matrix) {
@@ -207,7 +231,9 @@ void Solver::Impl::replace_together(const InputMatrix& matrix) {
 }
 
 MatrixPart Solver::Impl::matrix() const {
-  if (processes_) return matrix_part(analysis_.permuted, processes_->communicator);
+  if (processes_)
+    return matrix_part(analysis_.permuted, processes_->communicator,
+                       processes_->rows.get());
   if (analysis_.symbolic.kept() > 0)
     return MatrixPart::leading(analysis_.permuted, analysis_.symbolic.inner());
   return {analysis_.permuted, analysis_.form.coupling};

@@ -9,6 +9,7 @@
 #include "solver/distributed/communicator.h"
 #include "solver/distributed/front_distribution.h"
 #include "solver/distributed/process_part.h"
+#include "solver/distributed/row_exchange.h"
 #include "solver/distributed/tree_mappings.h"
 
 namespace espalier::solver {
@@ -32,7 +33,9 @@ struct Solver::Impl::Processes {
   explicit Processes(Communicator& processes) : communicator(processes) {}
 
   /// Of those that fit, in core or else out of core, the one of least cost. Null: none.
-  [[nodiscard]] const MappingNeeds* choose(std::optional<Bytes> bound, bool spills) const;
+  /// @param possible  of each candidate whether it may be taken; empty: all may
+  [[nodiscard]] const MappingNeeds* choose(std::optional<Bytes> bound, bool spills,
+                                           const std::vector<bool>& possible = {}) const;
 
   [[nodiscard]] const MappingNeeds& least_candidate(Bytes (MemoryAccount::*needed)()
                                                         const) const;
@@ -49,6 +52,8 @@ struct Solver::Impl::Processes {
 
   /// Where the matrix is; empty: at process 0, as it was analysed.
   std::vector<ColumnRange> columns;
+  /// How its rows are summed up; null: before the columns are where they belong.
+  std::unique_ptr<RowExchange> rows;
   /// Resident at the first plan, but for the matrix.
   std::optional<Bytes> beside_matrix;
   /// Of the matrix, by columns, while mappings are compared.

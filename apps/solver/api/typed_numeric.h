@@ -147,7 +147,7 @@ class TypedNumeric : public Numeric {
   Determinant determinant(const Symbolic& symbolic,
                           const AssemblyTree& tree) const override {
     need_factor(symbolic);
-    return solver::determinant(FactorView<T>{symbolic, tree, factor_});
+    return pivot_product({symbolic, tree, factor_});
   }
   void read_kept_block(const Symbolic& symbolic, const AssemblyTree& tree,
                        std::span<double> block) const override {
@@ -199,6 +199,9 @@ class TypedNumeric : public Numeric {
     solve_->solve(transposed, b, x, rows);
   }
   virtual void close() { solve_.reset(); }
+  [[nodiscard]] virtual Determinant pivot_product(const FactorView<T>& view) const {
+    return solver::determinant(view);
+  }
   // Of each node whether its panels are not here, or not all of them; and what is. Empty:
   // all are whole.
   [[nodiscard]] virtual std::vector<std::int8_t> not_whole() const { return {}; }

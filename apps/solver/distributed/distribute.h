@@ -56,11 +56,12 @@ void distribute_columns(Communicator& communicator, std::span<const ColumnRange>
                         SquareMatrix& permuted);
 
 /// The matrix that is spread over the processes.
-/// @param permuted, communicator  outlive it
+/// @param permuted, communicator, rows  outlive it
 [[nodiscard]] inline MatrixPart matrix_part(const SquareMatrix& permuted,
-                                            Communicator& communicator) {
+                                            Communicator& communicator,
+                                            SpreadRows* rows = nullptr) {
   return {permuted, communicator.rank() == 0,
-          [&communicator](std::span<double> values) { communicator.sum(values); }};
+          [&communicator](std::span<double> values) { communicator.sum(values); }, rows};
 }
 
 }  // namespace espalier::solver

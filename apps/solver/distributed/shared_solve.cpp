@@ -67,6 +67,7 @@ void SharedSolve<T>::forward(std::int32_t node) {
   const auto runs = runs_of(at);
   const auto panels = own_panels(at, runs);
   begin_vector(at);
+  pass_on_sums(at);
   for (std::size_t k = 0; k < runs.size(); ++k) {
     const auto [begin, end, owner] = runs[k];
     if (owner != communicator_.rank()) continue;
@@ -101,13 +102,38 @@ void SharedSolve<T>::begin_vector(const Open& at) const {
   for_each_child(at, [&](const Child& child) { take_out(at, child); });
 }
 
+// What the children left in the rows below the panel goes from the first owner to the
+// last, and what the panel does to these rows is summed up by itself and added to it
+// there: as one process does.
+template <class T>
+void SharedSolve<T>::pass_on_sums(const Open& at) const {
+  const std::int32_t first = distribution_.owner_of(at.node, 0), last = holder(at.node);
+  const std::int32_t me = communicator_.rank(), columns = at.panel.columns();
+  const Vectors<T> v = vector(at);
+  const std::int64_t rows = v.stride - columns;
+  if (rows == 0 || (me != first && me != last)) return;
+  const std::span<T> sums =
+      me == last ? std::span(out(at.node), static_cast<std::size_t>(rows * v.count))
+                 : message(rows);
+  if (me != first) return receive(communicator_, sums, first, MessageTag::kForward);
+  copy_rows(v.data + columns, v.stride, sums.data(), rows, rows, v.count);
+  for (std::int32_t k = 0; k < v.count; ++k)
+    std::fill_n(v.data + k * v.stride + columns, rows, T{0});
+  if (me != last)
+    send(communicator_, std::span<const T>(sums), last, MessageTag::kForward);
+}
+
 // At the last owner, for the parent's turn.
 template <class T>
 void SharedSolve<T>::keep_out(const Open& at) const {
   keep_slots(at);
   const Vectors<T> v = vector(at);
   const std::int64_t rows = v.stride - at.panel.columns();
-  copy_rows(v.data + at.panel.columns(), v.stride, out(at.node), rows, rows, v.count);
+  T* sum = out(at.node);
+  for (std::int32_t k = 0; k < v.count; ++k) {
+    const T* const below = v.data + k * v.stride + at.panel.columns();
+    for (std::int64_t i = 0; i < rows; ++i) *sum++ += below[i];
+  }
 }
 
 template <class T>

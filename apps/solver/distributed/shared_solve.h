@@ -79,6 +79,7 @@ class SharedSolve {
   void forward(std::int32_t node);
   void backward(std::int32_t node);
   void keep_slots(const Open& at) const;
+  void pass_on_sums(const Open& at) const;
   void keep_out(const Open& at) const;
   void begin_vector(const Open& at) const;
   template <class Part>

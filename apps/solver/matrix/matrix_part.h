@@ -10,6 +10,27 @@
 
 namespace espalier::solver {
 
+/// The rows of a real matrix whose columns are spread over processes: each is summed up
+/// where the column of its number is, in the order of columns, so that a product with a
+/// vector has the bits that one process gives it. Products of entries whose rows are
+/// summed up elsewhere are sent there.
+class SpreadRows {
+ public:
+  virtual ~SpreadRows() = default;
+  /// Whether a row is summed up here.
+  [[nodiscard]] virtual bool is_here(std::int32_t row) const = 0;
+  /// Entry number `entry` of the lower triangle, in `column`, times its x.
+  using Product = std::function<double(std::int64_t entry, std::int32_t column)>;
+  using Columns = std::function<void(std::int32_t begin, std::int32_t end)>;
+  using Arrived = std::function<void(std::int32_t row, double product)>;
+  /// Collective. Calls, in the order of columns, `columns` with those that are here and
+  /// `arrived` with what comes for rows that are.
+  virtual void in_order(const Product& product, const Columns& columns,
+                        const Arrived& arrived) = 0;
+  /// Zeros in the rows of others.
+  virtual void clear_others(std::span<double> sums) const = 0;
+};
+
 /// A square matrix whose entries may be spread over processes, each entry at exactly one
 /// of them: what is here, and how sums over all entries come about. Vectors are whole at
 /// every process. A SquareMatrix alone is all here.
@@ -31,9 +52,11 @@ class MatrixPart {
   ///               matrix there
   /// @param sum    collective: adds vectors over the processes, in place, to the same
   ///               bits everywhere
+  /// @param rows   null: products with vectors are rounded in another order than on one
+  ///               process; outlives this
   MatrixPart(const SquareMatrix& here, bool first,
-             std::function<void(std::span<double>)> sum)
-      : here_(here), first_(first), sum_(std::move(sum)) {}
+             std::function<void(std::span<double>)> sum, SpreadRows* rows = nullptr)
+      : here_(here), first_(first), sum_(std::move(sum)), rows_(rows) {}
 
   [[nodiscard]] const SquareMatrix& here() const { return here_; }
   /// Whether here() and what stands beside it is all.
@@ -54,6 +77,16 @@ class MatrixPart {
   void sum(std::span<double> partial) const {
     if (sum_) sum_(partial);
   }
+  /// Where rows are summed up one by one; null: wherever their entries are.
+  [[nodiscard]] SpreadRows* rows() const { return rows_; }
+  /// start() and sum() of what is summed up by rows().
+  [[nodiscard]] double start_row(double value) const {
+    return rows_ != nullptr ? value : start(value);
+  }
+  void sum_rows(std::span<double> partial) const {
+    if (rows_ != nullptr) rows_->clear_others(partial);
+    sum(partial);
+  }
   /// The same for counts, by pieces of some kilobytes.
   void sum(std::span<std::int32_t> counts) const;
 
@@ -63,6 +96,7 @@ class MatrixPart {
   std::int32_t inner_ = -1;  // all
   bool first_ = true;
   std::function<void(std::span<double>)> sum_;
+  SpreadRows* rows_ = nullptr;
 };
 
 }  // namespace espalier::solver

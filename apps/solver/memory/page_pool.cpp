@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "espalier/model/error.h"
 #include "espalier/model/processor_time.h"
@@ -62,12 +63,16 @@ void unmap_pages(std::byte* data, Bytes bytes) noexcept {
   munmap(data, static_cast<std::size_t>(bytes));
 }
 
-PagePool::PagePool(Bytes limit, MemoryMeter* resident)
-    : limit_(limit), chunk_(chunk_bytes(limit)), resident_(resident) {}
+PagePool::PagePool(Bytes limit, MemoryMeter* resident, MemoryNodes nodes)
+    : limit_(limit),
+      chunk_(chunk_bytes(limit)),
+      resident_(resident),
+      nodes_(std::move(nodes)),
+      free_(static_cast<std::size_t>(std::max(1, nodes_.count))) {}
 
 // What is still in use has owners of its own from now on.
 PagePool::~PagePool() {
-  for (const auto& [bytes, data] : free_) unmap_pages(data, bytes);
+  for (const auto& [data, place] : free_at_) unmap_pages(data, place.bytes);
   if (resident_ != nullptr) resident_->add(used_ - told_);
 }
 
@@ -80,17 +85,24 @@ void PagePool::tell() noexcept {
   told_ = resident;
 }
 
+// Near the calling thread.
+std::int32_t PagePool::near_node() const {
+  if (free_.size() == 1) return 0;
+  return std::clamp(nodes_.near(), 0, nodes_.count - 1);
+}
+
 std::byte* PagePool::take(Bytes bytes) {
+  const std::int32_t node = near_node();
   do {
     std::unique_lock lock(mutex_);
-    if (std::byte* const data = take_whole(bytes)) {
+    if (std::byte* const data = take_whole(bytes, node)) {
       used_ += bytes;
-      taken_[data] = bytes;
+      taken_[data] = {bytes, node};
       lock.unlock();
       clear(data, bytes);
       return data;
     }
-  } while (add_chunk(bytes));
+  } while (add_chunk(bytes, node));
   std::byte* const data = reserve_pages(bytes);
   try {
     take_at(data, bytes);
@@ -102,11 +114,11 @@ std::byte* PagePool::take(Bytes bytes) {
 }
 
 // False where a chunk is no use or does not fit in the limit.
-bool PagePool::add_chunk(Bytes wanted) {
+bool PagePool::add_chunk(Bytes wanted, std::int32_t node) {
   if (wanted > chunk_ / 4) return false;
   {
     const std::scoped_lock lock(mutex_);
-    if (used_ + kept_ + beside_ + chunk_ > limit_ || free_.size() >= kMostPieces)
+    if (used_ + kept_ + beside_ + chunk_ > limit_ || free_at_.size() >= kMostPieces)
       return false;
     kept_ += chunk_;
     coming_ += chunk_;
@@ -126,8 +138,8 @@ bool PagePool::add_chunk(Bytes wanted) {
   kept_ -= chunk_;
   coming_ -= chunk_;
   chunks_[data] = {chunk_, chunk_};
-  keep({data, chunk_});
-  trim();
+  keep({data, chunk_, node});
+  trim(node);
   tell();
   return true;
 }
@@ -140,20 +152,21 @@ bool PagePool::in_chunk(const std::byte* data) const {
 }
 
 void PagePool::take_at(std::byte* at, Bytes bytes) {
+  const std::int32_t node = near_node();
   std::vector<Piece> pieces;
   Bytes coming = 0;  // fresh ones
   {
     const std::scoped_lock lock(mutex_);
     used_ += bytes;
-    pieces = take_pieces(bytes);
+    pieces = take_pieces(bytes, node);
     coming = bytes;
     for (const Piece& piece : pieces) coming -= piece.bytes;
     coming_ += coming;
-    trim();
+    trim(node);
     tell();
   }
   try {
-    place(at, bytes, pieces);
+    place(at, bytes, pieces, node);
   } catch (...) {
     const std::scoped_lock lock(mutex_);
     used_ -= bytes;
@@ -166,7 +179,8 @@ void PagePool::take_at(std::byte* at, Bytes bytes) {
 }
 
 // Moves the pieces to `at`, one after the other, and fresh pages behind them.
-void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces) {
+void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces,
+                     std::int32_t node) {
   std::vector<Piece> placed;
   std::byte* next = at;
   for (const Piece& piece : pieces) {
@@ -178,17 +192,18 @@ void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& piece
     } else {
       clear(next, piece.bytes);
     }
-    placed.push_back({next, piece.bytes});
+    placed.push_back({next, piece.bytes, node});
     next += piece.bytes;
   }
-  populate(next, bytes - (next - at), placed);
+  populate(next, bytes - (next - at), node, placed);
   const std::scoped_lock lock(mutex_);
-  for (const Piece& piece : placed) taken_[piece.data] = piece.bytes;
+  for (const Piece& piece : placed) taken_[piece.data] = {piece.bytes, node};
 }
 
 // Fresh pages, of the kind that is cheaper; a piece for each run of one kind, which is
 // one mapping.
-void PagePool::populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed) {
+void PagePool::populate(std::byte* at, Bytes bytes, std::int32_t node,
+                        std::vector<Piece>& placed) {
   std::optional<bool> last;
   while (bytes > 0) {
     PageChoice::Step step{};
@@ -203,7 +218,7 @@ void PagePool::populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed) 
     if (last == step.huge)
       placed.back().bytes += step.bytes;
     else
-      placed.push_back({at, step.bytes});
+      placed.push_back({at, step.bytes, node});
     last = step.huge;
     at += step.bytes;
     bytes -= step.bytes;
@@ -213,43 +228,46 @@ void PagePool::populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed) 
 }
 
 void PagePool::insert_free(Piece piece) {
-  free_.emplace(piece.bytes, piece.data);
-  free_at_[piece.data] = piece.bytes;
+  free_at_node(piece.node).emplace(piece.bytes, piece.data);
+  free_at_[piece.data] = {piece.bytes, piece.node};
   kept_ += piece.bytes;
 }
 
-PagePool::Piece PagePool::remove_free(Free::iterator at) {
-  const Piece piece{at->second, at->first};
-  free_at_.erase(piece.data);
-  free_.erase(at);
+PagePool::Piece PagePool::remove_free(std::byte* data) {
+  const auto at = free_at_.find(data);
+  const Piece piece{data, at->second.bytes, at->second.node};
+  free_at_node(piece.node).erase({piece.bytes, data});
+  free_at_.erase(at);
   kept_ -= piece.bytes;
   return piece;
 }
 
 // The smallest piece that is large enough; what is left over of it stays.
-std::byte* PagePool::take_whole(Bytes bytes) {
-  const auto fit = free_.lower_bound({bytes, nullptr});
-  if (fit == free_.end()) return nullptr;
-  const Piece piece = remove_free(fit);
+std::byte* PagePool::take_whole(Bytes bytes, std::int32_t node) {
+  const Free& free = free_at_node(node);
+  const auto fit = free.lower_bound({bytes, nullptr});
+  if (fit == free.end()) return nullptr;
+  const Piece piece = remove_free(fit->second);
   reused_ += bytes;
-  if (piece.bytes > bytes) keep({piece.data + bytes, piece.bytes - bytes});
+  if (piece.bytes > bytes) keep({piece.data + bytes, piece.bytes - bytes, node});
   return piece.data;
 }
 
 // The largest pieces that may move, until they are enough.
-std::vector<PagePool::Piece> PagePool::take_pieces(Bytes bytes) {
+std::vector<PagePool::Piece> PagePool::take_pieces(Bytes bytes, std::int32_t node) {
+  const Free& free = free_at_node(node);
   std::vector<Piece> pieces;
-  auto next = free_.end();
-  while (bytes >= kLeastPiece && next != free_.begin() && pieces.size() < kMostJoined) {
+  auto next = free.end();
+  while (bytes >= kLeastPiece && next != free.begin() && pieces.size() < kMostJoined) {
     const auto largest = std::prev(next);
     if (largest->first < kLeastPiece) break;
     if (in_chunk(largest->second)) {
       next = largest;
       continue;
     }
-    Piece piece = remove_free(largest);
+    Piece piece = remove_free(largest->second);
     if (piece.bytes > bytes) {
-      keep({piece.data + bytes, piece.bytes - bytes});
+      keep({piece.data + bytes, piece.bytes - bytes, node});
       piece.bytes = bytes;
     }
     bytes -= piece.bytes;
@@ -269,37 +287,43 @@ void PagePool::keep(Piece piece) {
   insert_free(piece);
 }
 
-// Those of the same chunk.
+// Those of the same chunk, all of which lies at one node.
 void PagePool::merge_with_neighbours(Piece& piece) {
   const auto chunk = std::prev(chunks_.upper_bound(piece.data));
   auto next = free_at_.lower_bound(piece.data + piece.bytes);
   if (next != free_at_.end() && next->first == piece.data + piece.bytes &&
       next->first < chunk->first + chunk->second.bytes)
-    piece.bytes += remove_free(free_.find({next->second, next->first})).bytes;
+    piece.bytes += remove_free(next->first).bytes;
   next = free_at_.lower_bound(piece.data);
   if (next == free_at_.begin()) return;
   const auto previous = std::prev(next);
-  if (previous->first < chunk->first || previous->first + previous->second != piece.data)
+  if (previous->first < chunk->first ||
+      previous->first + previous->second.bytes != piece.data)
     return;
-  const Piece before = remove_free(free_.find({previous->second, previous->first}));
-  piece = {before.data, before.bytes + piece.bytes};
+  const Piece before = remove_free(previous->first);
+  piece = {before.data, before.bytes + piece.bytes, piece.node};
 }
 
-// What goes beyond the limit leaves the process: small pieces first.
-void PagePool::trim() noexcept {
-  while (!free_.empty() &&
-         (used_ + kept_ + beside_ > limit_ || free_.size() > kMostPieces))
-    trim_by(used_ + kept_ + beside_ - limit_, free_.size() > kMostPieces);
+// What goes beyond the limit leaves the process: small pieces first, of the nodes after
+// `node` before its own.
+void PagePool::trim(std::int32_t node) noexcept {
+  const auto count = static_cast<std::int32_t>(free_.size());
+  for (std::int32_t k = 1; k <= count; ++k) {
+    const std::int32_t from = (node + k) % count;
+    while (!free_at_node(from).empty() &&
+           (used_ + kept_ + beside_ > limit_ || free_at_.size() > kMostPieces))
+      trim_by(from, used_ + kept_ + beside_ - limit_, free_at_.size() > kMostPieces);
+  }
 }
 
-// The smallest piece: all of it, or as much as is over.
-void PagePool::trim_by(Bytes over, bool whole) noexcept {
-  const Piece piece = remove_free(free_.begin());
+// The smallest piece of a node: all of it, or as much as is over.
+void PagePool::trim_by(std::int32_t node, Bytes over, bool whole) noexcept {
+  const Piece piece = remove_free(free_at_node(node).begin()->second);
   const Bytes page = kLeastPiece;  // cut in multiples of it
   const Bytes cut =
       whole ? piece.bytes : std::min(piece.bytes, (over + page - 1) / page * page);
-  unmap({piece.data, cut});
-  if (piece.bytes > cut) keep({piece.data + cut, piece.bytes - cut});
+  unmap({piece.data, cut, node});
+  if (piece.bytes > cut) keep({piece.data + cut, piece.bytes - cut, node});
 }
 
 // A chunk that has gone altogether is forgotten. Where the system has given addresses of
@@ -315,7 +339,9 @@ void PagePool::unmap(Piece piece) noexcept {
 
 void PagePool::keep_at_most(Bytes most) noexcept {
   const std::scoped_lock lock(mutex_);
-  while (!free_.empty() && kept_ > most) trim_by(kept_ - most, most <= 0);
+  for (std::int32_t node = 0; node < std::ssize(free_); ++node)
+    while (!free_at_node(node).empty() && kept_ > most)
+      trim_by(node, kept_ - most, most <= 0);
   tell();
 }
 
@@ -324,24 +350,26 @@ void PagePool::give(std::byte* data, Bytes bytes) noexcept {
   used_ -= bytes;
   std::byte* const end = data + bytes;
   auto piece = std::prev(taken_.upper_bound(data));
+  std::int32_t node = 0;
   while (data < end) {
     std::byte* const first = piece->first;
-    std::byte* const last = first + piece->second;
+    node = piece->second.node;
+    std::byte* const last = first + piece->second.bytes;
     std::byte* const stop = std::min(last, end);
     piece = taken_.erase(piece);
-    if (first < data) taken_[first] = data - first;
-    if (stop < last) taken_[stop] = last - stop;
-    keep({data, stop - data});
+    if (first < data) taken_[first] = {data - first, node};
+    if (stop < last) taken_[stop] = {last - stop, node};
+    keep({data, stop - data, node});
     data = stop;
   }
-  trim();
+  trim(node);
   tell();
 }
 
 void PagePool::use_beside(Bytes delta) noexcept {
   const std::scoped_lock lock(mutex_);
   beside_ += delta;
-  trim();
+  trim(0);
   tell();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "espalier/model/units.h"
+#include "solver/memory/memory_nodes.h"
 #include "solver/memory/page_choice.h"
 
 namespace espalier::solver {
@@ -26,11 +28,16 @@ class MemoryMeter;
 /// Small buffers are cut from chunks that are taken whole, where the limit has room for
 /// them: most cost no call to the system. Parts of a chunk that are kept grow together
 /// again, but are never moved. Safe from any thread.
+///
+/// On a machine of several memory nodes fresh pages lie near the thread that takes them,
+/// and those that are given back wait for threads near the same node: another one takes
+/// fresh ones, for which they leave the process where the limit needs it.
 class PagePool {
  public:
   /// @param limit     of the bytes in use, kept and set aside by use_beside()
   /// @param resident  counts what is in use or kept, of the pool's life; may be null
-  explicit PagePool(Bytes limit, MemoryMeter* resident = nullptr);
+  explicit PagePool(Bytes limit, MemoryMeter* resident = nullptr,
+                    MemoryNodes nodes = system_memory_nodes());
   /// Gives everything kept back to the system. Memory still in use stays valid; its
   /// owner unmaps it.
   ~PagePool();
@@ -64,21 +71,32 @@ class PagePool {
   struct Piece {
     std::byte* data;
     Bytes bytes;
+    std::int32_t node;  // where its pages lie
   };
   using Free = std::set<std::pair<Bytes, std::byte*>>;
-  std::byte* take_whole(Bytes bytes);
-  bool add_chunk(Bytes wanted);
+  struct Place {
+    Bytes bytes;
+    std::int32_t node;
+  };
+  [[nodiscard]] Free& free_at_node(std::int32_t node) {
+    return free_[static_cast<std::size_t>(node)];
+  }
+  [[nodiscard]] std::int32_t near_node() const;
+  std::byte* take_whole(Bytes bytes, std::int32_t node);
+  bool add_chunk(Bytes wanted, std::int32_t node);
   [[nodiscard]] bool in_chunk(const std::byte* data) const;
   void insert_free(Piece piece);
-  Piece remove_free(Free::iterator piece);
+  Piece remove_free(std::byte* data);
   void merge_with_neighbours(Piece& piece);
   void unmap(Piece piece) noexcept;
-  std::vector<Piece> take_pieces(Bytes bytes);
-  void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces);
-  void populate(std::byte* at, Bytes bytes, std::vector<Piece>& placed);
+  std::vector<Piece> take_pieces(Bytes bytes, std::int32_t node);
+  void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces,
+             std::int32_t node);
+  void populate(std::byte* at, Bytes bytes, std::int32_t node,
+                std::vector<Piece>& placed);
   void keep(Piece piece);
-  void trim() noexcept;
-  void trim_by(Bytes over, bool whole) noexcept;
+  void trim(std::int32_t node) noexcept;
+  void trim_by(std::int32_t node, Bytes over, bool whole) noexcept;
   void tell() noexcept;
 
   mutable std::mutex mutex_;
@@ -88,9 +106,10 @@ class PagePool {
   Bytes coming_ = 0;  // of the bytes in use and kept, those that are not there yet
   Bytes told_ = 0;    // to the meter
   Bytes most_ = 0;
-  Free free_;                            // by size; outside chunks, inside one mapping
-  std::map<std::byte*, Bytes> free_at_;  // the same by address
-  std::map<std::byte*, Bytes> taken_;    // by address; each inside one mapping or chunk
+  MemoryNodes nodes_;
+  std::vector<Free> free_;  // of each node, by size; outside chunks, inside one mapping
+  std::map<std::byte*, Place> free_at_;  // the same of all, by address
+  std::map<std::byte*, Place> taken_;    // by address; each inside one mapping or chunk
   struct Chunk {
     Bytes bytes;
     Bytes left;  // that have not gone back to the system

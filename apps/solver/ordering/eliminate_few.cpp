@@ -48,6 +48,12 @@ struct Bits {
     for (const std::uint64_t each : word) sum += std::popcount(each);
     return sum;
   }
+  // Unlike sets mostly differ in it.
+  [[nodiscard, gnu::always_inline]] std::uint64_t folded() const {
+    std::uint64_t all = 0;
+    for (const std::uint64_t each : word) all ^= each;
+    return all;
+  }
   template <class Visit>
   [[gnu::always_inline]] void each(const Visit& visit) const {
     for (int w = 0; w < kWords; ++w)
@@ -81,11 +87,19 @@ class EliminationGraph {
       degree_[v] = static_cast<Degree>(closed_[v].count() - 1);
   }
 
+  // The first vertex of the least degree: of the first word that has one.
   [[nodiscard, gnu::always_inline]] std::int32_t least() const {
-    Degree least = kGone;
-    for (const Degree each : degree_) least = std::min(least, each);
-    std::int32_t first = 0;
-    while (degree_[first] != least) ++first;
+    std::array<Degree, kWords> of_word;
+    for (int w = 0; w < kWords; ++w) {
+      Degree least = kGone;
+      for (int k = 0; k < kBits; ++k) least = std::min(least, degree_[kBits * w + k]);
+      of_word[w] = least;
+    }
+    int best = 0;
+    for (int w = 1; w < kWords; ++w)
+      if (of_word[w] < of_word[best]) best = w;
+    std::int32_t first = kBits * best;
+    while (degree_[first] != of_word[best]) ++first;
     return first;
   }
   [[nodiscard]] const Set& twins(std::int32_t v) const { return twins_[v]; }
@@ -95,12 +109,15 @@ class EliminationGraph {
     const Set gone = twins_[v], neighbours = closed_[v].without(gone);
     first_ = first_.without(gone);
     degree_[v] = kGone;
-    std::array<std::int32_t, kFewColumns> changed;
+    std::array<std::int32_t, kWords * kBits> changed;
+    std::array<std::uint64_t, kWords * kBits> mark;  // equal sets have equal ones
     int count = 0;
     neighbours.both(first_).each([&](std::int32_t u) {
       closed_[u] = closed_[u].with(neighbours).without(gone);
+      mark[count] = closed_[u].folded();
       for (int k = 0; k < count; ++k)
-        if (closed_[changed[k]] == closed_[u]) return join(changed[k], u);
+        if (mark[k] == mark[count] && closed_[changed[k]] == closed_[u])
+          return join(changed[k], u);
       changed[count++] = u;
     });
     for (int k = 0; k < count; ++k) {

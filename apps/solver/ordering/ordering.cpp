@@ -212,6 +212,12 @@ ChosenOrder checked_order(const SymmetricMatrix& matrix, Means means,
 
 }  // namespace
 
+std::vector<OrderingKind> all_orderings() {
+  std::vector<OrderingKind> kinds;
+  for (const Library& each : kLibraries) kinds.push_back(each.kind);
+  return kinds;
+}
+
 std::string_view name(OrderingKind kind) { return library(kind).name; }
 
 OrderingKind parse_ordering(std::string_view text) {

@@ -15,6 +15,9 @@ namespace espalier::solver {
 /// @throws InvalidInput for any other name
 [[nodiscard]] OrderingKind parse_ordering(std::string_view text);
 
+/// All of them, in the order of that list.
+[[nodiscard]] std::vector<OrderingKind> all_orderings();
+
 /// Whether this build has the library that the ordering needs.
 [[nodiscard]] bool available(OrderingKind kind);
 /// A fill-reducing permutation of the matrix: result[new] = old. The same matrix gives

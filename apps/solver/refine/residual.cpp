@@ -128,31 +128,69 @@ void spread(std::span<double> y) {
 // r -= op(A) x, and with moduli w += |op(A)| |x|. What a column's own row gets is added
 // up first.
 template <bool kModuli, class T>
-void subtract_product(const View<T>& a, const T* x, T* r, double* w) {
-  constexpr std::int32_t kStep = kParts<T>;
-  const std::int32_t* const row = a.pattern.row.data();
-  const auto subtract = [&](std::int32_t i, T product) {
-    r[i] -= product;
-    if constexpr (kModuli) w[kStep * i] += modulus(product);
-  };
-  for_each_column(a, [&](std::int32_t j, std::int64_t k, std::int64_t end) {
-    const T own = x[j];
+class SubtractedProduct {
+ public:
+  SubtractedProduct(const View<T>& a, const T* x, T* r, double* w)
+      : a_(a), row_(a.pattern.row.data()), x_(x), r_(r), w_(w) {}
+
+  void run() {
+    if constexpr (!kIsComplex<T>)
+      if (SpreadRows* const rows = a_.part.rows()) return run_in_order(*rows);
+    const auto any = [](std::int32_t) { return true; };
+    for_each_column(a_, [&](std::int32_t j, std::int64_t k, std::int64_t end) {
+      take(j, k, end, any);
+    });
+    for_each_beside(
+        a_, [&](std::int32_t i, std::int32_t j, T value) { subtract(i, value * x_[j]); });
+  }
+
+ private:
+  void run_in_order(SpreadRows& rows) {
+    const std::int64_t* const start = a_.pattern.column_start.data();
+    rows.in_order(
+        [&](std::int64_t k, std::int32_t j) { return a_.at(a_.below, k) * x_[j]; },
+        [&](std::int32_t begin, std::int32_t end) {
+          const auto here = [&](std::int32_t i) { return i < end || rows.is_here(i); };
+          for (std::int32_t j = begin; j < end; ++j)
+            take(j, start[j], start[j + 1], here);
+        },
+        [&](std::int32_t i, double product) { subtract(i, product); });
+  }
+
+  void subtract(std::int32_t i, T product) {
+    r_[i] -= product;
+    if constexpr (kModuli) w_[kParts<T> * i] += modulus(product);
+  }
+
+  // A column, and the row of its number; of the rows below those that are here.
+  template <class Here>
+  void take(std::int32_t j, std::int64_t k, std::int64_t end, const Here& here) {
+    const T own = x_[j];
     T sum = 0;
     double moduli = 0;
     const auto add = [&](T product) {
       sum += product;
       if constexpr (kModuli) moduli += modulus(product);
     };
-    if (k < end && row[k] == j) add(a.at(a.below, k++) * own);
+    if (k < end && row_[k] == j) add(a_.at(a_.below, k++) * own);
     for (; k < end; ++k) {
-      add(a.at(a.above, k) * x[row[k]]);
-      subtract(row[k], a.at(a.below, k) * own);
+      add(a_.at(a_.above, k) * x_[row_[k]]);
+      if (here(row_[k])) subtract(row_[k], a_.at(a_.below, k) * own);
     }
-    r[j] -= sum;
-    if constexpr (kModuli) w[kStep * j] += moduli;
-  });
-  for_each_beside(
-      a, [&](std::int32_t i, std::int32_t j, T value) { subtract(i, value * x[j]); });
+    r_[j] -= sum;
+    if constexpr (kModuli) w_[kParts<T> * j] += moduli;
+  }
+
+  const View<T> a_;
+  const std::int32_t* const row_;
+  const T* const x_;
+  T* const r_;
+  double* const w_;
+};
+
+template <bool kModuli, class T>
+void subtract_product(const View<T>& a, const T* x, T* r, double* w) {
+  SubtractedProduct<kModuli, T>(a, x, r, w).run();
 }
 
 // Calls body(T()) with the type of the matrix's entries.
@@ -212,7 +250,7 @@ void multiply(const MatrixPart& a, Operation operation, std::span<const double> 
                                nullptr);
   });
   for (double& each : y) each = -each;
-  a.sum(y);
+  a.sum_rows(y);
 }
 
 void multiply_moduli(const MatrixPart& a, Operation operation, std::span<const double> x,
@@ -227,12 +265,12 @@ void multiply_moduli(const MatrixPart& a, Operation operation, std::span<const d
 
 void residual(const MatrixPart& a, Operation operation, std::span<const double> x,
               std::span<const double> b, std::span<double> r) {
-  std::transform(b.begin(), b.end(), r.begin(), [&](double v) { return a.start(v); });
+  std::transform(b.begin(), b.end(), r.begin(), [&](double v) { return a.start_row(v); });
   by_entries(a, [&]<class T>(T) {
     subtract_product<false, T>({a, operation}, entries_of<T>(x), entries_of<T>(r),
                                nullptr);
   });
-  a.sum(r);
+  a.sum_rows(r);
 }
 
 void residual_rounding(const MatrixPart& a, Operation operation,
@@ -379,12 +417,12 @@ BackwardError ErrorMeasure::measure(const T* x, const T* b, std::span<double> re
     if constexpr (kIsComplex<T>)
       r[i] = b[i];
     else
-      r[i] = a_.start(b[i]);
-    w[kStep * i] = a_.start(modulus(b[i]));
+      r[i] = a_.start_row(b[i]);
+    w[kStep * i] = a_.start_row(modulus(b[i]));
   }
   subtract_product<true, T>({a_, operation_}, x, r, w);
-  a_.sum(residual);
-  a_.sum(denominator_);
+  a_.sum_rows(residual);
+  a_.sum_rows(denominator_);
   if (!finite) return {kInfinity, 0};  // an empty column of A would not show it
   const bool all_first = row_sum_.empty() && all_are_large(b);
   if (!all_first && row_sum_.empty()) add_up_rows();

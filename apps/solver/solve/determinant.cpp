@@ -5,8 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "solver/solve/pivot_columns.h"
-
 namespace espalier::solver {
 namespace {
 
@@ -14,14 +12,16 @@ namespace {
 template <class T>
 class Pivots {
  public:
-  explicit Pivots(const FactorView<T>& view) : view_(view) {}
+  Pivots(const FactorView<T>& view, Determinant& product)
+      : view_(view), product_(product) {}
 
-  void take(std::int32_t front, const T* storage) {
+  void take(std::int32_t front, const T* storage, const BlockChoice& chosen) {
     const Factor<T>& factor = view_.factor;
     const FrontDelays<T>* const delays = factor.front[front].delays.get();
     const Trapezoid layout = factor.panel(view_.symbolic, view_.tree, front);
     const T* const panel = factor.panel_data(front, storage);
     for (std::int32_t k = 0; k < layout.blocks(); ++k) {
+      if (chosen && !chosen(k)) continue;
       const std::int32_t first = layout.first(k);
       const std::int32_t count =
           delays != nullptr ? delays->eliminated[k] : layout.width(k);
@@ -31,14 +31,10 @@ class Pivots {
       take_block(diagonal, leading, count, d_of(front, first));
     }
     if (delays == nullptr || delays->slots() == 0) return;
+    if (!has_tail(view_, front, chosen)) return;
     const std::int32_t rows = layout.rows() - layout.columns();
     take_block(delays->tail[0].data(), delays->slots() + rows, delays->tail_eliminated,
                delays->tail_d.data());
-  }
-
-  [[nodiscard]] Determinant product() {
-    if (parity(pivot_columns(view_)) < 0) product_.multiply(-1);
-    return product_;
   }
 
  private:
@@ -84,7 +80,7 @@ class Pivots {
   }
 
   const FactorView<T>& view_;
-  Determinant product_;
+  Determinant& product_;
 };
 
 }  // namespace
@@ -126,19 +122,29 @@ int parity(std::span<const std::int32_t> permutation) {
 }
 
 template <class T>
+void multiply_pivots(const FactorView<T>& view, std::int32_t front, const T* storage,
+                     const BlockChoice& chosen, Determinant& product) {
+  Pivots<T>(view, product).take(front, storage, chosen);
+}
+
+template <class T>
 Determinant determinant(const FactorView<T>& view) {
-  Pivots<T> pivots(view);
+  Determinant product;
   const auto nodes = static_cast<std::int32_t>(view.tree.nodes.size());
   for (std::int32_t node = 0; node < nodes; ++node) {
     const NodeStorage<T> storage(view, node);
     const AssemblyTree::Node& fronts = view.tree.nodes[node];
     for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s)
-      pivots.take(s, storage.data());
+      multiply_pivots(view, s, storage.data(), {}, product);
   }
-  return pivots.product();
+  if (parity(pivot_columns(view)) < 0) product.multiply(-1);
+  return product;
 }
 
-#define ESPALIER_INSTANTIATE(T) template Determinant determinant(const FactorView<T>&);
+#define ESPALIER_INSTANTIATE(T)                                               \
+  template Determinant determinant(const FactorView<T>&);                     \
+  template void multiply_pivots(const FactorView<T>&, std::int32_t, const T*, \
+                                const BlockChoice&, Determinant&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "espalier/solver/results.h"
+#include "solver/solve/pivot_columns.h"
 #include "solver/solve/triangular_solve.h"
 
 namespace espalier::solver {
@@ -22,5 +23,11 @@ namespace espalier::solver {
 /// @par Test  Laplace's expansion on small matrices, products of diagonals, exp of sums
 template <class T>
 [[nodiscard]] Determinant determinant(const FactorView<T>& view);
+
+/// A factor of it, without that sign: some pivots of one front.
+/// @param storage  of the front's node: NodeStorage
+template <class T>
+void multiply_pivots(const FactorView<T>& view, std::int32_t front, const T* storage,
+                     const BlockChoice& chosen, Determinant& product);
 
 }  // namespace espalier::solver

@@ -5,7 +5,7 @@ namespace {
 
 // Those of the blocks of a front's panel.
 template <class T>
-void pair_blocks(const FactorView<T>& view, std::int32_t front,
+void pair_blocks(const FactorView<T>& view, std::int32_t front, const BlockChoice& chosen,
                  std::vector<std::int32_t>& column_of_row) {
   const Factor<T>& factor = view.factor;
   const FrontDelays<T>* const delays = factor.front[front].delays.get();
@@ -16,6 +16,7 @@ void pair_blocks(const FactorView<T>& view, std::int32_t front,
     return FrontDelays<T>::id(view.symbolic, front, in, position);
   };
   for (std::int32_t k = 0; k < layout.blocks(); ++k) {
+    if (chosen && !chosen(k)) continue;
     const std::int32_t first = layout.first(k);
     const std::int32_t count =
         delays != nullptr ? delays->eliminated[k] : layout.width(k);
@@ -32,22 +33,36 @@ void pair_blocks(const FactorView<T>& view, std::int32_t front,
 }  // namespace
 
 template <class T>
+bool has_tail(const FactorView<T>& view, std::int32_t front, const BlockChoice& chosen) {
+  return !chosen ||
+         chosen(view.factor.panel(view.symbolic, view.tree, front).blocks() - 1);
+}
+
+template <class T>
+void pair_columns(const FactorView<T>& view, std::int32_t front,
+                  const BlockChoice& chosen, std::vector<std::int32_t>& column_of_row) {
+  pair_blocks(view, front, chosen, column_of_row);
+  const FrontDelays<T>* const delays = view.factor.front[front].delays.get();
+  if (delays == nullptr || !has_tail(view, front, chosen)) return;
+  for (std::int32_t k = 0; k < delays->tail_eliminated; ++k)
+    column_of_row[delays->row_id(view.symbolic, front, k)] =
+        delays->column_id(view.symbolic, front, k);
+}
+
+template <class T>
 std::vector<std::int32_t> pivot_columns(const FactorView<T>& view) {
   std::vector<std::int32_t> column_of_row;
   if (view.tree.kind != FactorKind::kLu) return column_of_row;
   column_of_row.resize(static_cast<std::size_t>(view.symbolic.inner()));
-  for (std::int32_t s = 0; s < view.symbolic.fronts(); ++s) {
-    pair_blocks(view, s, column_of_row);
-    const FrontDelays<T>* const delays = view.factor.front[s].delays.get();
-    if (delays == nullptr) continue;
-    for (std::int32_t k = 0; k < delays->tail_eliminated; ++k)
-      column_of_row[delays->row_id(view.symbolic, s, k)] =
-          delays->column_id(view.symbolic, s, k);
-  }
+  for (std::int32_t s = 0; s < view.symbolic.fronts(); ++s)
+    pair_columns(view, s, {}, column_of_row);
   return column_of_row;
 }
 
-#define ESPALIER_INSTANTIATE(T) \
+#define ESPALIER_INSTANTIATE(T)                                                      \
+  template bool has_tail(const FactorView<T>&, std::int32_t, const BlockChoice&);    \
+  template void pair_columns(const FactorView<T>&, std::int32_t, const BlockChoice&, \
+                             std::vector<std::int32_t>&);                            \
   template std::vector<std::int32_t> pivot_columns(const FactorView<T>&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE

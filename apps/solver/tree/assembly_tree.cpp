@@ -22,14 +22,11 @@ constexpr Bytes kWorthATurn = Bytes{1} << 20;
 constexpr std::int32_t kMostAssembled = 4;
 
 // Few enough blocks that a tile is worth a task and BLAS runs at its rate, enough of them
-// to keep workers busy. L U has its diagonal blocks on both sides: with narrower ones it
-// needs 4 % less memory for 2 % more time. What processes send each other, and have to
-// receive in memory of their own, are blocks or parts of them.
+// to keep workers busy and to be dealt out among processes, who receive blocks or parts
+// of them in memory of their own. L U has its diagonal blocks on both sides.
 std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
-  const std::int32_t narrower = options.kind == FactorKind::kLu ? 3 : 1;
-  const bool apart = options.processes > 1;
-  const std::int32_t blocks = apart ? std::clamp(8 * options.workers, 16, 32) : 8;
-  const std::int32_t wanted = order / (narrower * blocks);
+  const std::int32_t blocks = options.kind == FactorKind::kLu ? 24 : 16;
+  const std::int32_t wanted = order / blocks;
   return std::clamp((wanted + 31) / 32 * 32, options.block_width,
                     std::max(options.block_width, 448));
 }
@@ -58,7 +55,8 @@ void group_all(const Symbolic& symbolic, const AssemblyOptions& options,
 }
 
 // A front is the last of a node unless its parent's whole subtree is small, or all from
-// the node's first front to the parent is tiny: parts of long chains.
+// the node's first front to the parent is tiny: parts of long chains. Fronts that are cut
+// into tiles are in no chain: how a front is cut does not follow from where chains end.
 void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
                   AssemblyTree& tree) {
   const std::vector<Flops> cost = subtree_costs(symbolic, tree.sides());
@@ -76,6 +74,10 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
                                ? until.back()
                                : options.chain_most * until.back() / options.processes;
 
+  const auto is_large = [&](std::int32_t s) {
+    return cost[s] > small && symbolic.pivots(s) > 0 &&
+           symbolic.front_order(s) >= options.tiled_order;
+  };
   const auto fronts = static_cast<std::size_t>(symbolic.fronts());
   std::vector<std::int32_t> node_of_front(fronts), width(fronts, options.block_width);
   std::int32_t first = 0;
@@ -83,12 +85,11 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
     const std::int32_t parent = symbolic.parent[s];
     node_of_front[s] = static_cast<std::int32_t>(tree.nodes.size());
     if (parent >= 0 &&
-        (cost[parent] <= small ||
-         (until[parent + 1] - until[first] <= tiny && cost[parent] <= most_below)))
+        (cost[parent] <= small || (until[parent + 1] - until[first] <= tiny &&
+                                   cost[parent] <= most_below && !is_large(parent))))
       continue;
     AssemblyTree::Node node{.first_front = first, .last_front = s};
-    node.tiled = first == s && cost[s] > small && symbolic.pivots(s) > 0 &&
-                 symbolic.front_order(s) >= options.tiled_order;
+    node.tiled = is_large(s);
     node.low_rank =
         options.low_rank && node.tiled && symbolic.pivots(s) >= kLowRankPivots;
     if (node.low_rank)

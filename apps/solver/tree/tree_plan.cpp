@@ -35,18 +35,6 @@ std::int32_t order_of(const TreePlanOptions& options, std::span<const TaskId> gi
   return static_cast<std::int32_t>(options.order);  // the numbers are the same
 }
 
-std::int32_t mapping_of(const TreePlanOptions& options) {
-  switch (options.mapping) {
-    case MappingKind::kAllToAll:
-      return ESPALIER_MAPPING_ALL_TO_ALL;
-    case MappingKind::kProportional:
-      return ESPALIER_MAPPING_PROPORTIONAL;
-    case MappingKind::kMemoryAware:
-      break;
-  }
-  return ESPALIER_MAPPING_MEMORY_AWARE;
-}
-
 }  // namespace
 
 TreePlan make_tree_plan(const TaskTree& tasks, std::span<const double> max_workers,
@@ -58,7 +46,7 @@ TreePlan make_tree_plan(const TaskTree& tasks, std::span<const double> max_worke
   request.memory_bound = bound;
   request.workers = options.workers;
   request.order = order_of(options, order);
-  request.mapping = mapping_of(options);
+  request.mapping = static_cast<std::int32_t>(options.mapping);  // likewise
   request.max_workers = max_workers.data();
   request.given_order = given.data();
   espalier_plan* plan = nullptr;

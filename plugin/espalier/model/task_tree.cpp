@@ -102,6 +102,7 @@ void TaskTree::check_reuse(std::size_t task) const {
 void TaskTree::list_children() {
   const std::size_t n = size();
   for (std::size_t i = 0; i < n; ++i) first_child_[i + 1] += first_child_[i];
+  if (first_child_[n] == 0) return;
   children_.resize(first_child_[n]);
   std::vector<std::size_t> end(first_child_.begin(), first_child_.end() - 1);
   for (std::size_t i = 0; i < n; ++i) {
@@ -114,6 +115,10 @@ void TaskTree::list_children() {
 // A depth-first walk from the roots that takes the last sibling first, then reversed.
 // Tasks on or above a cycle are not reached.
 void TaskTree::list_postorder() {
+  if (children_.empty()) {
+    postorder_ = roots_;
+    return;
+  }
   postorder_.reserve(size());
   std::vector<TaskId> stack(roots_);
   while (!stack.empty()) {

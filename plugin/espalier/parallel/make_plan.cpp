@@ -19,6 +19,10 @@
 namespace espalier {
 namespace {
 
+constexpr MappingChoice kMappings[] = {{MappingKind::kAllToAll, "all-to-all"},
+                                       {MappingKind::kProportional, "proportional"},
+                                       {MappingKind::kMemoryAware, "memory-aware"}};
+
 // A bound that only Liu's order meets is less than the memory-aware mapping can work
 // with; as a preference it is then made for the best postorder's peak.
 Mapping make_mapping(const TaskTree& tree, const PlanOptions& options,
@@ -65,6 +69,13 @@ Plan complete_plan(std::shared_ptr<const TaskTree> tree, Witness&& witness,
 }
 
 }  // namespace
+
+std::span<const MappingChoice> mapping_kinds() { return kMappings; }
+
+const MappingChoice* find_mapping(MappingKind kind) {
+  const auto found = std::ranges::find(kMappings, kind, &MappingChoice::kind);
+  return found == std::end(kMappings) ? nullptr : found;
+}
 
 Witness given_witness(const TaskTree& tree, std::vector<TaskId> order) {
   const Bytes peak = replay(tree, order).peak;

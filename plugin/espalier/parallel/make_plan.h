@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "espalier/model/error.h"
@@ -11,7 +14,22 @@
 
 namespace espalier {
 
-enum class MappingKind { kAllToAll, kProportional, kMemoryAware };
+/// Where tasks should rather run: a line of mapping_kinds(). The values are those of the
+/// C interface, ESPALIER_MAPPING_….
+enum class MappingKind : std::int32_t {
+  kMemoryAware = 0,   ///< memory_aware()
+  kProportional = 1,  ///< proportional()
+  kAllToAll = 2       ///< all_to_all()
+};
+
+/// All that others know of one.
+struct MappingChoice {
+  MappingKind kind;
+  std::string_view name;  ///< of --mapping
+};
+[[nodiscard]] std::span<const MappingChoice> mapping_kinds();
+/// @return null for a number that is none of theirs
+[[nodiscard]] const MappingChoice* find_mapping(MappingKind kind);
 
 struct PlanOptions {
   std::int32_t workers = 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace espalier {
 namespace {
@@ -38,9 +39,8 @@ double most_lost(const Pairwise& problem, const std::vector<char>& alive,
 bool dominates(const Pairwise& problem, const std::vector<char>& alive, std::size_t v,
                std::size_t b, std::size_t a) {
   const std::size_t first = problem.first_state[v];
-  if (problem.from[v] < problem.to[v] &&
-      problem.usages[first + b] > problem.usages[first + a])
-    return false;
+  for (const Pairwise::Hold& hold : problem.holds_of(v))
+    if (problem.usages[hold.first + b] > problem.usages[hold.first + a]) return false;
   double lost = problem.costs[first + b] - problem.costs[first + a];
   for (const Pairwise::Link& link : problem.links_of(v)) {
     const double most = most_lost(problem, alive, link, a, b);
@@ -73,6 +73,35 @@ bool drop_unsupported(const Pairwise& problem, std::vector<char>& alive) {
       if (!lost) continue;
       any = changed = true;
       for (const Pairwise::Link& link : problem.links_of(v)) again[at(link.other)] = 1;
+    }
+  }
+  return any;
+}
+
+bool drop_oversized(const Pairwise& problem, std::vector<char>& alive) {
+  const auto usages = [&](std::size_t v, const Pairwise::Hold& hold) {
+    return std::span(problem.usages).subspan(hold.first, problem.count(v));
+  };
+  std::vector<Bytes> left = problem.room;  // with the least of each hold
+  for (std::size_t v = 0; v < problem.size(); ++v)
+    for (const Pairwise::Hold& hold : problem.holds_of(v)) {
+      const Bytes least = std::ranges::min(usages(v, hold));
+      for (std::int32_t t = hold.from; t < hold.to; ++t) left[at(t)] -= least;
+    }
+  bool any = false;
+  for (std::size_t v = 0; v < problem.size(); ++v) {
+    for (const Pairwise::Hold& hold : problem.holds_of(v)) {
+      if (hold.from >= hold.to) continue;
+      const std::span<const Bytes> own = usages(v, hold);
+      const Bytes most =
+          std::ranges::min(own) +
+          *std::min_element(left.begin() + hold.from, left.begin() + hold.to);
+      for (std::size_t s = 0; s < own.size(); ++s) {
+        char& state = alive[problem.first_state[v] + s];
+        if (own[s] <= most || state == 0) continue;
+        state = 0;
+        any = true;
+      }
     }
   }
   return any;

@@ -19,4 +19,9 @@ bool drop_unsupported(const Pairwise& problem, std::vector<char>& alive);
 /// @return whether anything went
 bool drop_dominated(const Pairwise& problem, std::vector<char>& alive);
 
+/// States that hold too much at some section even with the least of all others.
+/// @return whether there are any
+/// @par Cost  O(sections that variables hold)
+bool drop_oversized(const Pairwise& problem, std::vector<char>& alive);
+
 }  // namespace espalier

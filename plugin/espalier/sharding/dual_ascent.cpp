@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace espalier {
 namespace {
@@ -16,7 +17,7 @@ std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 DualAscent::DualAscent(const Pairwise& problem)
     : problem_(&problem),
       multipliers_(problem.room.size()),
-      prices_(problem.size()),
+      prices_(problem.holds.size()),
       node_(problem.costs),
       earlier_(problem.size()),
       later_(problem.size()) {
@@ -120,8 +121,7 @@ DualAscent::Terms DualAscent::node_terms() const {
     double least = kInfinity, most = 0;
     for (std::size_t s = 0; s < problem_->count(v); ++s) {
       const std::size_t state = problem_->first_state[v] + s;
-      double cost = problem_->costs[state] +
-                    static_cast<double>(problem_->usages[state]) * prices_[v];
+      double cost = problem_->costs[state] + problem_->price(v, s, prices_);
       double size = cost;
       for (const Pairwise::Link& link : problem_->links_of(v)) {
         const double part = message(link, true)[s];
@@ -132,7 +132,8 @@ DualAscent::Terms DualAscent::node_terms() const {
       most = std::max(most, size);
     }
     terms.sum += least;
-    terms.magnitude += most * (4 + static_cast<double>(problem_->links_of(v).size()));
+    terms.magnitude += most * (3 + static_cast<double>(problem_->links_of(v).size() +
+                                                       problem_->holds_of(v).size()));
   }
   return terms;
 }
@@ -180,8 +181,7 @@ std::vector<std::int32_t> DualAscent::decode() const {
   for (std::size_t v = 0; v < problem_->size(); ++v) {
     const std::size_t first = problem_->first_state[v], count = problem_->count(v);
     for (std::size_t s = 0; s < count; ++s)
-      costs[s] = problem_->costs[first + s] +
-                 static_cast<double>(problem_->usages[first + s]) * prices_[v];
+      costs[s] = problem_->costs[first + s] + problem_->price(v, s, prices_);
     for (const Pairwise::Link& link : problem_->links_of(v)) {
       const bool decided = at(link.other) < v;
       const std::span<const double> own = message(link, true);
@@ -204,17 +204,18 @@ void DualAscent::set_prices() {
     for (double& multiplier : multipliers_)
       multiplier = std::floor(multiplier / unit) * unit;
   }
-  std::vector<double> before(multipliers_.size() + 1);
-  for (std::size_t t = 0; t < multipliers_.size(); ++t)
-    before[t + 1] = before[t] + multipliers_[t];
+  std::vector<double> prices = problem_->prices_of(multipliers_);
   for (std::size_t v = 0; v < problem_->size(); ++v) {
-    const double price = before[at(problem_->to[v])] - before[at(problem_->from[v])];
-    const double change = price - prices_[v];
-    if (change == 0) continue;
-    prices_[v] = price;
-    for (std::size_t s = problem_->first_state[v]; s < problem_->first_state[v + 1]; ++s)
-      node_[s] += change * static_cast<double>(problem_->usages[s]);
+    double* const node = node_.data() + problem_->first_state[v];
+    for (std::size_t h = problem_->first_hold[v]; h < problem_->first_hold[v + 1]; ++h) {
+      const double change = prices[h] - prices_[h];
+      if (change == 0) continue;
+      const Bytes* const usages = problem_->usages.data() + problem_->holds[h].first;
+      for (std::size_t s = 0; s < problem_->count(v); ++s)
+        node[s] += change * static_cast<double>(usages[s]);
+    }
   }
+  prices_ = std::move(prices);
 }
 
 void DualAscent::move(std::span<const double> direction, double step) {
@@ -235,8 +236,7 @@ std::vector<double> DualAscent::excess() const {
     const std::size_t first = problem_->first_state[v], count = problem_->count(v);
     double lowest = kInfinity;
     for (std::size_t s = 0; s < count; ++s) {
-      excess[first + s] = problem_->costs[first + s] +
-                          static_cast<double>(problem_->usages[first + s]) * prices_[v];
+      excess[first + s] = problem_->costs[first + s] + problem_->price(v, s, prices_);
       for (const Pairwise::Link& link : problem_->links_of(v))
         excess[first + s] += message(link, true)[s];
       lowest = std::min(lowest, excess[first + s]);

@@ -12,7 +12,8 @@ namespace espalier {
 ///
 /// The limit of section t has a multiplier l_t >= 0, a cost of each byte held then, so
 /// that state s of variable v costs
-///   c'_v(s) = c_v(s) + u_v(s) L_v,   L_v = sum of l_t over from(v) <= t < to(v)
+///   c'_v(s) = c_v(s) + sum over holds h of v of u_h(s) L_h,
+///   L_h = sum of l_t over from(h) <= t < to(h)
 /// and no choice within the limit costs less than the least of that, less
 /// sum of l_t room_t. The least in turn is bounded by moving costs between edges and
 /// their ends: messages m make of them
@@ -51,7 +52,7 @@ class DualAscent {
   [[nodiscard]] std::span<const double> multipliers() const { return multipliers_; }
   void set_multipliers(std::span<const double> multipliers);
 
-  /// By variable: L_v.
+  /// By hold: L_h.
   [[nodiscard]] std::span<const double> prices() const { return prices_; }
 
   /// By state: no choice that has it costs less than bound() and this.

@@ -11,17 +11,6 @@ namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-std::vector<double> prices_of(const Pairwise& problem,
-                              std::span<const double> multipliers) {
-  std::vector<double> before(multipliers.size() + 1);
-  for (std::size_t t = 0; t < multipliers.size(); ++t)
-    before[t + 1] = before[t] + multipliers[t];
-  std::vector<double> prices(problem.size());
-  for (std::size_t v = 0; v < prices.size(); ++v)
-    prices[v] = before[at(problem.to[v])] - before[at(problem.from[v])];
-  return prices;
-}
-
 // What a byte is worth somewhere, to begin with where it has been worth nothing.
 double first_multiplier(const Pairwise& problem, std::span<const double> multipliers,
                         double cost) {
@@ -32,12 +21,11 @@ double first_multiplier(const Pairwise& problem, std::span<const double> multipl
   return std::max(0.02 * most, 1e-3 * (std::abs(cost) + 1) / static_cast<double>(room));
 }
 
-// The sections that a variable counts in, in the mean.
+// The sections that a hold counts in, in the mean.
 std::size_t usual_length(const Pairwise& problem) {
   std::size_t sum = 0, count = 1;
-  for (std::size_t v = 0; v < problem.size(); ++v) {
-    if (problem.from[v] >= problem.to[v]) continue;
-    sum += at(problem.to[v] - problem.from[v]);
+  for (const Pairwise::Hold& hold : problem.holds) {
+    sum += at(hold.to - hold.from);
     ++count;
   }
   return std::max<std::size_t>(1, sum / count);
@@ -71,7 +59,7 @@ bool fit_memory(const Pairwise& problem, std::span<const double> multipliers, in
   for (int pass = 0; pass < passes && !search.allowed(); ++pass) {
     raise_peaks(search.memory().all(), window, first * (1 + pass / 8), raised);
     search.grow_everywhere(random);
-    search.choose(prices_of(problem, raised), 1);
+    search.choose(problem.prices_of(raised), 1);
   }
   return search.allowed();
 }

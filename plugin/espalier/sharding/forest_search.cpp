@@ -30,7 +30,8 @@ void ForestSearch::set_states(std::span<const std::int32_t> states) {
   for (std::size_t v = 0; v < problem_->size(); ++v) {
     const std::size_t state = problem_->first_state[v] + at(states_[v]);
     sum_.add(problem_->costs[state]);
-    memory_.add(problem_->from[v], problem_->to[v], problem_->usages[state]);
+    for (const Pairwise::Hold& hold : problem_->holds_of(v))
+      memory_.add(hold.from, hold.to, problem_->usages[hold.first + at(states_[v])]);
     for (const Pairwise::Link& link : problem_->links_of(v))
       if (link.is_a)
         sum_.add(problem_->pair_cost(link, at(states_[v]), at(states_[at(link.other)])));
@@ -98,12 +99,11 @@ void ForestSearch::grow_everywhere(std::mt19937_64& random) {
 }
 
 // Costs of v's states beside what its children send: own, and edges to the rest.
-void ForestSearch::weigh(std::size_t v, double price) {
+void ForestSearch::weigh(std::size_t v, std::span<const double> prices, double scale) {
   const std::size_t first = problem_->first_state[v], count = problem_->count(v);
   double* const weights = weights_.data() + first;
   for (std::size_t s = 0; s < count; ++s)
-    weights[s] = problem_->costs[first + s] +
-                 price * static_cast<double>(problem_->usages[first + s]);
+    weights[s] = problem_->costs[first + s] + problem_->price(v, s, prices, scale);
   for (const Pairwise::Link& link : problem_->links_of(v)) {
     const std::size_t other = at(link.other);
     if (stamp_[other] == now_) continue;
@@ -142,6 +142,13 @@ void ForestSearch::send(std::size_t v) {
   }
 }
 
+void ForestSearch::move_memory(std::size_t v, std::size_t before, std::size_t after) {
+  for (const Pairwise::Hold& hold : problem_->holds_of(v)) {
+    const Bytes* const usages = problem_->usages.data() + hold.first;
+    memory_.add(hold.from, hold.to, usages[after] - usages[before]);
+  }
+}
+
 void ForestSearch::set(std::size_t v, std::int32_t state) {
   if (states_[v] == state) return;
   changes_.push_back({static_cast<std::int32_t>(v), states_[v]});
@@ -154,15 +161,14 @@ void ForestSearch::set(std::size_t v, std::int32_t state) {
     sum_.add(problem_->pair_cost(link, after, t));
     sum_.take(problem_->pair_cost(link, before, t));
   }
-  memory_.add(problem_->from[v], problem_->to[v],
-              problem_->usages[first + after] - problem_->usages[first + before]);
+  move_memory(v, before, after);
   states_[v] = state;
 }
 
 void ForestSearch::choose(std::span<const double> prices, double scale) {
   sum_before_ = sum_;
   changes_.clear();
-  for (const std::int32_t v : order_) weigh(at(v), prices[at(v)] * scale);
+  for (const std::int32_t v : order_) weigh(at(v), prices, scale);
   for (std::size_t k = order_.size(); k-- > 0;)
     if (parent_[at(order_[k])] >= 0) send(at(order_[k]));
   std::vector<std::int32_t> chosen(order_.size());
@@ -187,10 +193,8 @@ void ForestSearch::choose(std::span<const double> prices, double scale) {
 
 void ForestSearch::take_back() {
   for (std::size_t k = changes_.size(); k-- > 0;) {
-    const std::size_t v = at(changes_[k].variable), first = problem_->first_state[v];
-    memory_.add(problem_->from[v], problem_->to[v],
-                problem_->usages[first + at(changes_[k].state)] -
-                    problem_->usages[first + at(states_[v])]);
+    const std::size_t v = at(changes_[k].variable);
+    move_memory(v, at(states_[v]), at(changes_[k].state));
     states_[v] = changes_[k].state;
   }
   changes_.clear();

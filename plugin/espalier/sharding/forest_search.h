@@ -40,7 +40,7 @@ class ForestSearch {
   /// The same over all variables, from seeds at random.
   void grow_everywhere(std::mt19937_64& random);
 
-  /// The best states of the forest, when a byte of variable v costs prices[v] * scale.
+  /// The best states of the forest, when a byte of hold h costs prices[h] * scale.
   /// The choice is changed; take_back() undoes it.
   void choose(std::span<const double> prices, double scale);
   void take_back();
@@ -73,7 +73,8 @@ class ForestSearch {
   };
   void join(std::int32_t v, std::int32_t parent_link);
   void set(std::size_t v, std::int32_t state);
-  void weigh(std::size_t v, double price);
+  void move_memory(std::size_t v, std::size_t before, std::size_t after);
+  void weigh(std::size_t v, std::span<const double> prices, double scale);
   void send(std::size_t v);
   void start_forest();
   void spread_from(std::size_t first, std::size_t most, std::mt19937_64& random);

@@ -15,6 +15,13 @@ constexpr int kFitPasses = 20;
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
+bool are_held_together(const Pairwise& problem, std::size_t v, std::size_t w) {
+  for (const Pairwise::Hold& one : problem.holds_of(v))
+    for (const Pairwise::Hold& other : problem.holds_of(w))
+      if (one.from < other.to && other.from < one.to) return true;
+  return false;
+}
+
 }  // namespace
 
 ChoiceImprover::ChoiceImprover(const Pairwise& problem, std::vector<std::int32_t> states,
@@ -25,8 +32,12 @@ ChoiceImprover::ChoiceImprover(const Pairwise& problem, std::vector<std::int32_t
       prices_(prices.begin(), prices.end()),
       forest_(problem, std::move(states)),
       random_(seed) {
-  for (std::size_t v = 0; v < problem.size(); ++v)
-    if (prices_[v] > 0) priced_.push_back(static_cast<std::int32_t>(v));
+  for (std::size_t v = 0; v < problem.size(); ++v) {
+    const auto own = std::span(prices_).subspan(
+        problem.first_hold[v], problem.first_hold[v + 1] - problem.first_hold[v]);
+    if (std::ranges::any_of(own, [](double price) { return price > 0; }))
+      priced_.push_back(static_cast<std::int32_t>(v));
+  }
 }
 
 ChoiceImprover::Standing ChoiceImprover::standing() const {
@@ -47,9 +58,9 @@ void ChoiceImprover::pick_seeds() {
   const std::size_t first = at(seeds_.front());
   for (std::size_t tries = 0; tries < 20 && seeds_.size() < count; ++tries) {
     const std::int32_t v = any();
-    const bool meet = problem_->from[at(v)] < problem_->to[first] &&
-                      problem_->from[first] < problem_->to[at(v)];
-    if (meet && std::ranges::find(seeds_, v) == seeds_.end()) seeds_.push_back(v);
+    if (are_held_together(*problem_, first, at(v)) &&
+        std::ranges::find(seeds_, v) == seeds_.end())
+      seeds_.push_back(v);
   }
 }
 

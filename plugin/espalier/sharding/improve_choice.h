@@ -21,7 +21,8 @@ namespace espalier {
 /// move is kept when that does not grow.
 class ChoiceImprover {
  public:
-  /// @param multipliers  by section, and what they make of each variable's memory
+  /// @param multipliers  by section
+  /// @param prices  what they make of a byte of each hold
   ChoiceImprover(const Pairwise& problem, std::vector<std::int32_t> states,
                  std::span<const double> multipliers, std::span<const double> prices,
                  std::uint64_t seed);

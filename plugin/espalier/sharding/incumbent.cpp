@@ -43,14 +43,17 @@ std::optional<std::vector<std::int32_t>> Incumbent::states_in(
       return std::nullopt;
   std::vector<std::int32_t> states(pairwise.size());
   for (std::size_t v = 0; v < states.size(); ++v) {
-    const auto first =
-        pairwise.strategies.begin() + std::ptrdiff_t(pairwise.first_state[v]);
-    const auto end =
-        pairwise.strategies.begin() + std::ptrdiff_t(pairwise.first_state[v + 1]);
-    const auto state =
-        std::find(first, end, strategies_[static_cast<std::size_t>(pairwise.nodes[v])]);
-    if (state == end) return std::nullopt;
-    states[v] = static_cast<std::int32_t>(state - first);
+    const std::size_t count = pairwise.count(v);
+    const auto is_chosen = [&](std::size_t s) {
+      return std::ranges::all_of(pairwise.members_of(v), [&](const auto& member) {
+        return pairwise.strategies[member.first + s] ==
+               strategies_[static_cast<std::size_t>(member.node)];
+      });
+    };
+    std::size_t state = 0;
+    while (state < count && !is_chosen(state)) ++state;
+    if (state == count) return std::nullopt;
+    states[v] = static_cast<std::int32_t>(state);
   }
   return states;
 }

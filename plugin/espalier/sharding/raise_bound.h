@@ -31,7 +31,7 @@ class BoundRaiser {
   /// With the problem's constant; of the best round so far.
   [[nodiscard]] double bound() const { return best_bound_; }
   [[nodiscard]] std::span<const double> multipliers() const { return best_multipliers_; }
-  /// L_v of DualAscent in the best round.
+  /// L_h of DualAscent in the best round.
   [[nodiscard]] std::span<const double> prices() const { return best_prices_; }
   /// Rounds without a rise of the bound worth a ten-thousandth.
   [[nodiscard]] std::int32_t idle_rounds() const { return idle_; }

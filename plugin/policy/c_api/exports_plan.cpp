@@ -10,6 +10,15 @@ using namespace espalier::policy;
 
 namespace {
 
+static_assert(ESPALIER_ORDER_LIU == static_cast<int>(OrderKind::kLiu) &&
+              ESPALIER_ORDER_POSTORDER == static_cast<int>(OrderKind::kPostorder) &&
+              ESPALIER_ORDER_PARALLEL == static_cast<int>(OrderKind::kParallel));
+static_assert(ESPALIER_MAPPING_MEMORY_AWARE ==
+                  static_cast<int>(MappingKind::kMemoryAware) &&
+              ESPALIER_MAPPING_PROPORTIONAL ==
+                  static_cast<int>(MappingKind::kProportional) &&
+              ESPALIER_MAPPING_ALL_TO_ALL == static_cast<int>(MappingKind::kAllToAll));
+
 thread_local std::string last_error;
 
 std::vector<Task> tasks_from(std::int32_t n, const std::int32_t* parents,
@@ -45,19 +54,9 @@ PlanOptions plan_options(const espalier_plan_options& from, std::size_t nodes) {
       from.order == ESPALIER_ORDER_GIVEN ? OrderKind::kLiu : OrderKind{from.order};
   if (find_order(options.order) == nullptr)
     throw InvalidInput(fmt::format("no order {}", from.order));
-  switch (from.mapping) {
-    case ESPALIER_MAPPING_MEMORY_AWARE:
-      options.mapping = MappingKind::kMemoryAware;
-      break;
-    case ESPALIER_MAPPING_PROPORTIONAL:
-      options.mapping = MappingKind::kProportional;
-      break;
-    case ESPALIER_MAPPING_ALL_TO_ALL:
-      options.mapping = MappingKind::kAllToAll;
-      break;
-    default:
-      throw InvalidInput(fmt::format("no mapping {}", from.mapping));
-  }
+  options.mapping = MappingKind{from.mapping};
+  if (find_mapping(options.mapping) == nullptr)
+    throw InvalidInput(fmt::format("no mapping {}", from.mapping));
   if (from.max_workers != nullptr)
     options.max_workers.assign(from.max_workers, from.max_workers + nodes);
   return options;

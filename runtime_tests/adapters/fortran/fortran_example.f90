@@ -34,10 +34,32 @@ program fortran_example
   text = espalier_last_error()
   call expect(status /= 0 .and. index(text, "suffices") > 0, "a bound that is too small")
   call espalier_solver_destroy(solver)
+  call solve_elements()
   call solve_complex()
   if (failures > 0) error stop 1
 
 contains
+
+  ! Springs between 1 and 2, 2 and 3, and one that holds 1: [2 -1 0; -1 2 -1; 0 -1 1], whose
+  ! inverse is [1 1 1; 1 2 2; 1 2 3].
+  subroutine solve_elements()
+    real(c_double) :: springs(7) = [1, -1, 1, 1, -1, 1, 1], force(3) = [0, 0, 1]
+    real(c_double) :: mantissa, entries(2)
+    integer(c_int64_t) :: exponent
+    type(c_ptr) :: held
+    call espalier_check(espalier_solver_analyse(held, espalier_elements(3, [1, 3, 5, 6], &
+      [1, 2, 2, 3, 1], springs, ESPALIER_SYMMETRIC), espalier_default_options()))
+    call espalier_check(espalier_solver_plan(held, ESPALIER_UNBOUNDED))
+    call espalier_check(espalier_solver_factorise(held))
+    call espalier_check(espalier_solver_solve(held, 0, 1, force))
+    call expect(maxval(abs(force - [1, 2, 3])) < 1e-13, "elements")
+    call espalier_check(espalier_solver_read_determinant(held, mantissa, exponent))
+    call expect(abs(scale(mantissa, int(exponent)) - 1) < 1e-13, "the determinant")
+    call espalier_check(espalier_solver_read_inverse(held, 2_c_int64_t, [1, 0], [2, 0], &
+      entries))
+    call expect(maxval(abs(entries - [2, 1])) < 1e-13, "entries of the inverse")
+    call espalier_solver_destroy(held)
+  end subroutine
 
   ! [2 1+i; 1-i 3] x = b, Hermitian, of which the upper triangle is given.
   subroutine solve_complex()

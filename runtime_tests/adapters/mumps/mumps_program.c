@@ -1,6 +1,6 @@
 /* A program that was written for MUMPS, linked with the system's libdmumps_seq: every
  * job, each kind of matrix, solutions checked. Prints a line a case; 0 when all are
- * right. */
+ * right. One program with a function for each of MUMPS's features: over 300 lines. */
 
 #include <dmumps_c.h>
 #include <math.h>
@@ -283,11 +283,109 @@ static void run_not_finite(int sym) {
   call(&id, -2);
 }
 
+/* The same matrix by elements of two variables each, the diagonal in a half to either
+ * side, and then with other values. */
+static void run_elements(int sym) {
+  char name[80];
+  int irn[3 * N], jcn[3 * N], eltptr[N], eltvar[2 * (N - 1)];
+  double a[3 * N], b[N], x[N], a_elt[4 * (N - 1)];
+  DMUMPS_STRUC_C id;
+  begin(&id, sym, irn, jcn, a);
+  id.irn = id.jcn = NULL;
+  id.a = NULL;
+  const int entries = (int)id.nnz;
+  id.nnz = 0;
+  id.icntl[4] = 1;
+  id.nelt = N - 1;
+  id.eltptr = eltptr;
+  id.eltvar = eltvar;
+  id.a_elt = a_elt;
+  id.rhs = x;
+  for (int i = 0; i < N; ++i) b[i] = 1 + i % 5;
+  for (int round = 0; round < 2; ++round) {
+    const double diagonal = 4 + round;
+    fill(sym, irn, jcn, a, diagonal);
+    int at = 0;
+    for (int e = 0; e < N - 1; ++e) {
+      eltptr[e] = 2 * e + 1;
+      eltvar[2 * e] = e + 2; /* the later one first */
+      eltvar[2 * e + 1] = e + 1;
+      const double one = (e == N - 2 ? 1 : 0.5) *
+                         ((e + 2) % 7 == 0 && sym == 2 ? -diagonal : diagonal),
+                   other = (e == 0 ? 1 : 0.5) *
+                           ((e + 1) % 7 == 0 && sym == 2 ? -diagonal : diagonal);
+      a_elt[at++] = one;
+      a_elt[at++] = sym == 0 ? 0.5 : -1; /* row e + 1, column e + 2 */
+      if (sym == 0) a_elt[at++] = -1;
+      a_elt[at++] = other;
+    }
+    eltptr[N - 1] = 2 * (N - 1) + 1;
+    memcpy(x, b, sizeof b);
+    call(&id, round == 0 ? 6 : 5);
+    snprintf(name, sizeof name, "SYM=%d elements, round %d", sym, round);
+    expect(id.infog[0] == 0 && residual(sym, entries, irn, jcn, a, x, b, 0) < 1e-12,
+           name);
+  }
+  id.nelt = 0;
+  call(&id, 1);
+  snprintf(name, sizeof name, "SYM=%d no elements", sym);
+  expect(id.infog[0] == -24, name);
+  call(&id, -2);
+}
+
+/* Sparse right-hand sides, and entries of the inverse: those of a column that is solved
+ * for. */
+static void run_sparse(int sym) {
+  char name[80];
+  int irn[3 * N], jcn[3 * N], rows[3] = {3, N, 7}, pointers[N + 1] = {1, 2, 4};
+  double a[3 * N], b[2 * N] = {0}, x[2 * N], entries[3] = {2, -1, 5};
+  DMUMPS_STRUC_C id;
+  begin(&id, sym, irn, jcn, a);
+  id.rhs = x;
+  id.nrhs = 2;
+  id.lrhs = N;
+  id.rhs_sparse = entries;
+  id.irhs_sparse = rows;
+  id.irhs_ptr = pointers;
+  id.nz_rhs = 3;
+  b[2] = 2;
+  b[N + N - 1] = -1;
+  b[N + 6] = 5;
+  call(&id, 4);
+  id.icntl[19] = 1;
+  call(&id, 3);
+  snprintf(name, sizeof name, "SYM=%d sparse right-hand sides", sym);
+  expect(id.infog[0] == 0 && residual(sym, (int)id.nnz, irn, jcn, a, x, b, 0) < 1e-12 &&
+             residual(sym, (int)id.nnz, irn, jcn, a, x + N, b + N, 0) < 1e-12,
+         name);
+  /* Column 7 of the inverse, and its entries in rows 3, 30, 7. */
+  id.icntl[19] = 0;
+  id.nrhs = 1;
+  memset(x, 0, sizeof x);
+  x[6] = 1;
+  call(&id, 3);
+  for (int k = 0; k <= N; ++k) pointers[k] = k < 7 ? 1 : 4;
+  id.nrhs = N;
+  id.icntl[29] = 1;
+  call(&id, 3);
+  snprintf(name, sizeof name, "SYM=%d entries of the inverse", sym);
+  expect(id.infog[0] == 0 && fabs(entries[0] - x[2]) < 1e-14 &&
+             fabs(entries[1] - x[N - 1]) < 1e-14 && fabs(entries[2] - x[6]) < 1e-14,
+         name);
+  id.nrhs = 1;
+  call(&id, 3);
+  snprintf(name, sizeof name, "SYM=%d entries of the inverse with NRHS=1", sym);
+  expect(id.infog[0] == -47, name);
+  call(&id, -2);
+}
+
 int main(void) {
   for (int sym = 0; sym <= 2; ++sym) run(sym);
   run_singular();
   for (int sym = 0; sym <= 2; ++sym) run_results(sym);
   for (int sym = 0; sym <= 2; ++sym) run_strange(sym);
   for (int sym = 0; sym <= 2; ++sym) run_not_finite(sym);
+  for (int sym = 0; sym <= 2; ++sym) run_elements(sym);
+  for (int sym = 0; sym <= 2; ++sym) run_sparse(sym);
   return failures != 0;
 }

@@ -133,6 +133,27 @@ class Factorized(unittest.TestCase):
                     self.assertEqual(solver.slogdet()[0], sign)
                     self.assertAlmostEqual(solver.slogdet()[1], log, places=9)
 
+    def test_gives_entries_of_the_inverse(self):
+        for seed in range(4):
+            matrix = random_matrix(40, seed, symmetric=seed == 1).astype(
+                complex if seed >= 2 else float)
+            if seed == 3:
+                matrix = matrix + 1j * matrix.T
+            wanted = numpy.linalg.inv(matrix.toarray())
+            rows, columns = [0, 39, 7, 7], [3, 3, 20, 7]
+            for form in ("csc", "csr", "coo"):
+                with self.subTest(seed=seed, form=form), \
+                        espalier.factorized(matrix.asformat(form)) as solver:
+                    numpy.testing.assert_allclose(solver.inverse_entries(rows, columns),
+                                                  wanted[rows, columns], atol=1e-10)
+                    numpy.testing.assert_allclose(solver.inverse_diagonal(),
+                                                  numpy.diag(wanted), atol=1e-10)
+        with espalier.factorized(matrix) as solver:
+            with self.assertRaisesRegex(ValueError, r"rows\[1\] is 40"):
+                solver.inverse_entries([0, 40], [0, 0])
+            with self.assertRaisesRegex(ValueError, "2 rows and 1 columns"):
+                solver.inverse_entries([0, 1], [0])
+
     def test_gives_schur_complements_also_of_compressed_rows(self):
         for seed in range(4):
             matrix = random_matrix(50, seed, symmetric=seed == 3)

@@ -187,6 +187,47 @@ TEST(SubmissionGateOverflow, WithoutALimitNothingIsHeldAndTheLeastIsFound) {
   EXPECT_EQ(gate.report().booked_peak, 3 * (Bytes{1} << 59));
 }
 
+struct EvictedProgram {
+  static constexpr int kData = 6, kTasks = 24;
+  Bytes sizes[kData];
+  int staying;  // the first so many data
+  std::vector<std::vector<DataAccess>> tasks;
+  Bytes bound = 0;  // that a task fits in beside what stays
+};
+
+EvictedProgram evicted_program(std::mt19937& random) {
+  const auto below = [&](int n) { return static_cast<int>(random() % n); };
+  EvictedProgram program{.sizes = {}, .staying = 0, .tasks = {}};
+  for (Bytes& size : program.sizes) size = 1 + below(20);
+  program.staying = below(3);
+  program.tasks.resize(EvictedProgram::kTasks);
+  Bytes stays = 0;
+  for (int d = 0; d < program.staying; ++d) stays += program.sizes[d];
+  for (auto& accesses : program.tasks) {
+    const int first = below(EvictedProgram::kData), second = below(EvictedProgram::kData);
+    for (const int d : {first, second}) {
+      if (d == second && first == second && !accesses.empty()) break;
+      accesses.push_back({handle(d), program.sizes[d], nullptr, d < program.staying});
+    }
+    Bytes footprint = 0;
+    for (const DataAccess& a : accesses) footprint += a.stays ? 0 : a.size;
+    program.bound = std::max(program.bound, stays + footprint);
+  }
+  return program;
+}
+
+// Of data that do not stay: those that running tasks work on.
+Bytes bytes_in_use(const EvictedProgram& program, const std::vector<int>& running) {
+  Bytes in_use = 0;
+  for (int d = program.staying; d < EvictedProgram::kData; ++d) {
+    bool used = false;
+    for (const int t : running)
+      for (const DataAccess& a : program.tasks[t]) used = used || a.handle == handle(d);
+    in_use += used ? program.sizes[d] : 0;
+  }
+  return in_use;
+}
+
 // Random programs whose data are evicted from the start: what is booked never exceeds the
 // bound, is what the running tasks work on and what stays, and every program ends if each
 // task fits beside what stays at its place.
@@ -195,27 +236,13 @@ TEST(SubmissionGateOverflow, EvictingEndsRandomProgramsInsideTheBound) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const auto below = [&](int n) { return static_cast<int>(random() % n); };
-    constexpr int kData = 6, kTasks = 24;
-    Bytes sizes[kData];
-    for (Bytes& size : sizes) size = 1 + below(20);
-    const int staying = below(3);  // the first of them
-    std::vector<std::vector<DataAccess>> program(kTasks);
-    Bytes bound = 0, stays = 0;
-    for (int d = 0; d < staying; ++d) stays += sizes[d];
-    for (auto& accesses : program) {
-      const int first = below(kData), second = below(kData);
-      for (const int d : {first, second}) {
-        if (d == second && first == second && !accesses.empty()) break;
-        accesses.push_back({handle(d), sizes[d], nullptr, d < staying});
-      }
-      Bytes footprint = 0;
-      for (const DataAccess& a : accesses) footprint += a.stays ? 0 : a.size;
-      bound = std::max(bound, stays + footprint);
-    }
-    SubmissionGate gate(bound, false);
+    constexpr int kTasks = EvictedProgram::kTasks;
+    const EvictedProgram program = evicted_program(random);
+    SubmissionGate gate(program.bound, false);
     gate.let_evict();
     std::vector<Op> ops;
-    for (int t = 0; t < kTasks; ++t) ops.push_back(gate.submit(task(t), program[t]));
+    for (int t = 0; t < kTasks; ++t)
+      ops.push_back(gate.submit(task(t), program.tasks[t]));
     std::vector<int> running;
     const auto run = [&](const void* started) {
       for (int t = 0; t < kTasks; ++t)
@@ -234,15 +261,8 @@ TEST(SubmissionGateOverflow, EvictingEndsRandomProgramsInsideTheBound) {
         ++ended;
       }
       for (const void* const started : admit(gate)) run(started);
-      ASSERT_LE(gate.booked(), bound);
-      Bytes in_use = gate.staying();
-      for (int d = staying; d < kData; ++d) {
-        bool used = false;
-        for (const int t : running)
-          for (const DataAccess& a : program[t]) used = used || a.handle == handle(d);
-        in_use += used ? sizes[d] : 0;
-      }
-      ASSERT_EQ(gate.booked(), in_use);
+      ASSERT_LE(gate.booked(), program.bound);
+      ASSERT_EQ(gate.booked(), gate.staying() + bytes_in_use(program, running));
     }
     EXPECT_EQ(gate.report().unproven, 0);
   }

@@ -115,16 +115,17 @@ starpu_codelet checking() {
   return c;
 }
 
+struct Datum {
+  starpu_data_handle_t handle;
+  int owner;
+  std::int64_t value;
+};
+
 std::int64_t random_program(unsigned seed) {
   static starpu_codelet combine_codelet = combining(), check_codelet = checking();
   static starpu_mpi_tag_t next_tag = 0;
   std::mt19937 random(seed);
   const auto draw = [&](int below) { return static_cast<int>(random() % below); };
-  struct Datum {
-    starpu_data_handle_t handle;
-    int owner;
-    std::int64_t value;
-  };
   std::vector<Datum> data;
   std::int64_t sum = 0;
   const auto drop = [&](std::size_t d) {

@@ -122,6 +122,36 @@ TEST(ComplexInC, SolvesEverySymmetryAndOperation) {
   }
 }
 
+// Lower triangles of {1 0} and {2 1}: what stands above the diagonal of the matrix is
+// conjugated where it is Hermitian.
+TEST(ComplexInC, AddsElements) {
+  const std::vector<std::int32_t> starts = {0, 2, 4}, variables = {1, 0, 2, 1};
+  const std::vector<Complex> values = {3, 1.0 + kI, 2, 4, -kI, 0};
+  const std::vector<std::int32_t> symmetries = {ESPALIER_SOLVER_SYMMETRIC,
+                                                ESPALIER_SOLVER_HERMITIAN};
+  for (const std::int32_t symmetry : symmetries) {
+    const Given a = given(symmetry);
+    espalier_solver_input input = a.input();
+    input.format = ESPALIER_SOLVER_ELEMENTS;
+    input.entries = 2;
+    input.starts = starts.data();
+    input.rows = variables.data();
+    input.columns = nullptr;
+    input.values = reinterpret_cast<const double*>(values.data());
+    const Handle solver = factored(input);
+    std::vector<Complex> b = product(dense(a), 0);
+    ASSERT_EQ(espalier_solver_solve(solver.get(), 0, 1, doubles(b)), 0);
+    expect_solution(b);
+    std::vector<Complex> twice = values;
+    for (Complex& value : twice) value *= 2;
+    ASSERT_EQ(espalier_solver_factorise_values(solver.get(), doubles(twice), 6), 0);
+    b = product(dense(a), 0);
+    for (Complex& value : b) value *= 2;
+    ASSERT_EQ(espalier_solver_solve(solver.get(), 0, 1, doubles(b)), 0);
+    expect_solution(b);
+  }
+}
+
 // Compressed rows are factored as the transposed matrix.
 TEST(ComplexInC, TakesRowsAndBlocksWithLeadingDimensions) {
   const Given a = given(ESPALIER_SOLVER_GENERAL);

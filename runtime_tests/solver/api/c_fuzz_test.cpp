@@ -5,6 +5,8 @@
 // undefined-behaviour sanitizers:
 //   cmake --preset asan && cmake --build build/asan --target solver_c_fuzz_test
 //   STARPU_NCPU=2 ESPALIER_FUZZ_CALLS=100000 build/asan/tests/solver_c_fuzz_test
+//
+// A function for each part of the interface: over 300 lines.
 
 #include <espalier_solver.h>
 #include <gtest/gtest.h>
@@ -29,11 +31,30 @@ constexpr int kCalls = 2000;
 constexpr int kCalls = 6000;
 #endif
 
-/// A small matrix as triplets or compressed, some of it wrong now and then.
+/// A small matrix in any form, some of it wrong now and then. There are values enough for
+/// complex ones, and for elements that are not symmetric.
 struct Case {
   std::vector<std::int64_t> starts, rows, columns;
   std::vector<double> values;
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
+
+  [[nodiscard]] bool is_complex() const {
+    return input.scalar == ESPALIER_SOLVER_COMPLEX;
+  }
+  // What factorise_values() wants of it.
+  [[nodiscard]] std::int64_t count() const {
+    if (input.format == ESPALIER_SOLVER_TRIPLETS) return input.entries;
+    if (input.format != ESPALIER_SOLVER_ELEMENTS)
+      return starts[static_cast<std::size_t>(input.order)] - input.index_base;
+    const bool packed = input.symmetry == ESPALIER_SOLVER_SYMMETRIC ||
+                        input.symmetry == ESPALIER_SOLVER_HERMITIAN;
+    std::int64_t sum = 0;
+    for (std::size_t e = 1; e < starts.size(); ++e) {
+      const std::int64_t k = starts[e] - starts[e - 1];
+      sum += packed ? k * (k + 1) / 2 : k * k;
+    }
+    return sum;
+  }
 };
 
 class Fuzz {
@@ -48,7 +69,7 @@ class Fuzz {
   void step() {
     espalier_solver*& solver = solvers_[below(3)];
     std::size_t& place = pattern_[static_cast<std::size_t>(&solver - solvers_.data())];
-    switch (below(11)) {
+    switch (below(13)) {
       case 0:
       case 1:
         espalier_solver_destroy(solver);
@@ -70,6 +91,10 @@ class Fuzz {
         return see(espalier_solver_set_progress(solver, odd() ? &stop : nullptr, this));
       case 9:
         return results(solver);
+      case 10:
+        return parts(solver);
+      case 11:
+        return budgets();
       default:
         return other(solver);
     }
@@ -118,12 +143,34 @@ class Fuzz {
   Case make_case() {
     Case made;
     const std::int64_t n = below(9);
-    const std::int32_t base = static_cast<std::int32_t>(below(2));
     made.input.order = n;
-    made.input.format = static_cast<std::int32_t>(below(3));
-    made.input.symmetry = static_cast<std::int32_t>(below(4));
+    made.input.format = static_cast<std::int32_t>(below(4));
+    made.input.scalar = below(3) == 0 ? ESPALIER_SOLVER_COMPLEX : ESPALIER_SOLVER_REAL;
+    made.input.symmetry = static_cast<std::int32_t>(below(made.is_complex() ? 5 : 4));
     made.input.index_bits = 64;
-    made.input.index_base = base;
+    made.input.index_base = static_cast<std::int32_t>(below(2));
+    if (made.input.format == ESPALIER_SOLVER_ELEMENTS)
+      fill_elements(made);
+    else
+      fill_entries(made);
+    return made;
+  }
+
+  void fill_elements(Case& made) {
+    const std::int64_t n = made.input.order, base = made.input.index_base;
+    made.input.entries = n == 0 ? 0 : below(6);
+    made.starts = {base};
+    for (std::int64_t e = 0; e < made.input.entries; ++e) {
+      const std::int64_t k = below(n + 1), first = below(n);
+      for (std::int64_t i = 0; i < k; ++i) made.rows.push_back((first + i) % n + base);
+      for (std::int64_t i = 0; i < 2 * k * k; ++i)
+        made.values.push_back(i % (k + 1) == 0 ? 10 : static_cast<double>(below(5)) - 2);
+      made.starts.push_back(std::ssize(made.rows) + base);
+    }
+  }
+
+  void fill_entries(Case& made) {
+    const std::int64_t n = made.input.order, base = made.input.index_base;
     made.starts.assign(static_cast<std::size_t>(n) + 1, base);
     for (std::int64_t k = 0; k < n; ++k) {
       for (std::int64_t l = 0; l < n; ++l) {
@@ -137,7 +184,13 @@ class Fuzz {
           static_cast<std::int64_t>(made.rows.size()) + base;
     }
     made.input.entries = std::ssize(made.values);
-    return made;
+    if (!made.is_complex()) return;
+    std::vector<double> both;
+    for (const double value : made.values) {
+      both.push_back(value);
+      both.push_back(value == 10 ? 0 : static_cast<double>(below(3)) - 1);
+    }
+    made.values = both;
   }
 
   void analyse(espalier_solver*& solver, Case& given) {
@@ -157,11 +210,13 @@ class Fuzz {
       options.schur = odd() ? nullptr : kept.data();
       options.schur_count = below(4) - (odd() ? 1 : 0);
     }
+    options.factor_parts = static_cast<std::int32_t>(below(odd() ? 3 : 2));
+    if (odd()) options.low_rank = static_cast<double>(below(3)) - 0.5;
     if (odd()) spoil(given, options);
     see(espalier_solver_analyse(&solver, odd() && odd() ? nullptr : &given.input,
                                 odd() ? nullptr : &options),
         {"input", "options", "schur", "entry", "values", "column", "symmetric",
-         "triangle"});
+         "Hermitian", "triangle"});
   }
 
   void spoil(Case& given, espalier_solver_options& options) {
@@ -169,8 +224,8 @@ class Fuzz {
     if (!given.rows.empty() && below(2) == 0) {
       const auto at = static_cast<std::size_t>(below(std::ssize(given.rows)));
       given.rows[at] = any;
-      given.columns[at] = -any;
-      if (below(3) == 0) given.values[at] = std::nan("");
+      if (at < given.columns.size()) given.columns[at] = -any;
+      if (below(3) == 0 && at < given.values.size()) given.values[at] = std::nan("");
     }
     switch (below(9)) {
       case 0:
@@ -178,8 +233,8 @@ class Fuzz {
         // What is read of it must be there: orders beyond the arrays are not tried.
         given.input.order = std::min<std::int64_t>(any, std::ssize(given.starts) - 1);
         break;
-      case 1:
-        given.input.format = any;
+      case 1:  // another form would read beyond the arrays of this one
+        given.input.format = any >= 0 && any <= ESPALIER_SOLVER_ELEMENTS ? -1 : any;
         break;
       case 2:
         given.input.symmetry = any;
@@ -194,7 +249,9 @@ class Fuzz {
         given.input.size = static_cast<std::size_t>(std::abs(any));
         break;
       case 6:
-        given.starts.back() = any % (std::ssize(given.rows) + 1);
+        given.starts.back() = given.input.format == ESPALIER_SOLVER_ELEMENTS
+                                  ? -1
+                                  : any % (std::ssize(given.rows) + 1);
         break;
       case 7:
         options.kind = any;
@@ -210,14 +267,14 @@ class Fuzz {
     std::vector<double> values = given.values;
     for (double& value : values) value *= 1 + static_cast<double>(below(3));
     if (odd() && !values.empty()) values[0] = HUGE_VAL;
-    const std::int64_t count = std::ssize(values) - (odd() ? 1 : 0);
-    see(espalier_solver_factorise_values(solver, odd() ? nullptr : values.data(), count),
+    see(espalier_solver_factorise_values(solver, odd() ? nullptr : values.data(),
+                                         given.count() - (odd() ? 1 : 0)),
         {"values", "entries", "entry", "analyse", "symmetric", "triangle"});
   }
 
   void solve(espalier_solver* solver) {
     const auto nrhs = static_cast<std::int32_t>(below(odd() ? 4 : 3)) - (odd() ? 1 : 0);
-    std::vector<double> b(64, 1.0), x(64);
+    std::vector<double> b(128, 1.0), x(128);
     if (odd()) b[0] = std::nan("");
     const std::int64_t ldb = odd() ? below(10) - 2 : 9, ldx = odd() ? below(12) - 2 : 10;
     const int status = espalier_solver_solve_block(
@@ -234,8 +291,12 @@ class Fuzz {
     std::int64_t exponent = 0;
     see(espalier_solver_read_determinant(solver, odd() ? nullptr : &mantissa,
                                          odd() ? nullptr : &exponent),
-        {"mantissa", "exponent"});
-    std::array<double, 128> block{};
+        {"mantissa", "exponent", "complex"});
+    double argument = 0;
+    see(espalier_solver_read_complex_determinant(
+            solver, &mantissa, odd() ? nullptr : &exponent, odd() ? nullptr : &argument),
+        {"exponent", "argument", "real"});
+    std::array<double, 256> block{};
     const std::int64_t leading = odd() ? below(12) - 2 : 9;
     see(espalier_solver_read_schur(solver, odd() ? nullptr : block.data(), leading),
         {"block", "leading", "schur"});
@@ -243,6 +304,34 @@ class Fuzz {
                                         static_cast<std::int32_t>(below(odd() ? 3 : 2)),
                                         odd() ? nullptr : block.data(), leading),
         {"transposed", "basis", "leading", "perturbed"});
+  }
+
+  void parts(espalier_solver* solver) {
+    std::vector<double> b(128, 1.0);
+    see(espalier_solver_solve_part(solver,
+                                   static_cast<std::int32_t>(below(odd() ? 5 : 4)),
+                                   static_cast<std::int32_t>(below(odd() ? 4 : 2)), 1,
+                                   odd() ? nullptr : b.data(), 9, b.data(), 9),
+        {"part", "transposed", "b is"});
+    std::array<std::int32_t, 4> rows{}, columns{};
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      rows[k] = static_cast<std::int32_t>(below(odd() ? 12 : 3)) - (odd() ? 1 : 0);
+      columns[k] = static_cast<std::int32_t>(below(odd() ? 12 : 3));
+    }
+    see(espalier_solver_read_inverse(solver, odd() ? -1 : below(5),
+                                     odd() ? nullptr : rows.data(),
+                                     odd() ? nullptr : columns.data(), b.data()),
+        {"count", "rows", "columns", "singular"});
+  }
+
+  void budgets() {
+    espalier_solver_budget* budget = nullptr;
+    see(espalier_solver_budget_create(odd() ? nullptr : &budget, bound()),
+        {"budget", "bytes"});
+    std::int64_t left = 0;
+    see(espalier_solver_budget_read(budget, nullptr, nullptr, odd() ? nullptr : &left),
+        {"budget"});
+    espalier_solver_budget_destroy(budget);
   }
 
   void read(espalier_solver* solver) {

@@ -1,3 +1,5 @@
+// Every form of a matrix beside a dense one: over 300 lines.
+
 #include "solver/api/c/given_matrix.h"
 
 #include <gtest/gtest.h>
@@ -145,6 +147,111 @@ TEST(GivenMatrix, FindsOutWhetherItIsSymmetric) {
   }
 }
 
+/// Elements of the caller, each with its variables and its values column by column.
+struct Elements {
+  std::vector<std::int64_t> starts = {0}, variables;
+  std::vector<double> values;
+
+  void add(const std::vector<std::int64_t>& of, const std::vector<double>& dense) {
+    variables.insert(variables.end(), of.begin(), of.end());
+    values.insert(values.end(), dense.begin(), dense.end());
+    starts.push_back(std::ssize(variables));
+  }
+  template <class Index>
+  [[nodiscard]] std::vector<std::vector<double>> assembled(std::int64_t order,
+                                                           std::int32_t symmetry,
+                                                           std::int32_t base) const {
+    std::vector<Index> given_starts, given_variables;
+    for (const std::int64_t each : starts)
+      given_starts.push_back(static_cast<Index>(each + base));
+    for (const std::int64_t each : variables)
+      given_variables.push_back(static_cast<Index>(each + base));
+    espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
+    input.order = order;
+    input.entries = std::ssize(starts) - 1;
+    input.format = ESPALIER_SOLVER_ELEMENTS;
+    input.symmetry = symmetry;
+    input.index_bits = 8 * sizeof(Index);
+    input.index_base = base;
+    input.starts = given_starts.data();
+    input.rows = given_variables.data();
+    input.values = values.data();
+    const GivenMatrix given(input);
+    EXPECT_EQ(given.entries(), std::ssize(values));
+    return dense(given.with_values(values.data()));
+  }
+};
+
+TEST(GivenMatrix, AddsElements) {
+  // The example of the header, of lower triangles, and the same of whole ones.
+  Elements lower, whole;
+  lower.add({0, 1}, {1, 2, 3});
+  lower.add({2, 1}, {4, 5, 6});
+  whole.add({0, 1}, {1, 2, 2, 3});
+  whole.add({2, 1}, {4, 5, 5, 6});
+  const std::vector<std::vector<double>> wanted = {{1, 2, 0}, {2, 9, 5}, {0, 5, 4}};
+  EXPECT_EQ(lower.assembled<std::int32_t>(3, ESPALIER_SOLVER_SYMMETRIC, 0), wanted);
+  const std::vector<std::int32_t> symmetries = {
+      ESPALIER_SOLVER_GENERAL, ESPALIER_SOLVER_WHOLE, ESPALIER_SOLVER_WHOLE_OR_GENERAL};
+  for (const std::int32_t symmetry : symmetries)
+    EXPECT_EQ(whole.assembled<std::int64_t>(3, symmetry, 1), wanted) << symmetry;
+}
+
+TEST(GivenMatrix, OfElementsIsTheirSum) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random(seed);
+    const bool packed = seed % 2 == 0;
+    const std::int64_t order = 1 + random() % 7;
+    std::vector<std::int64_t> all(static_cast<std::size_t>(order));
+    std::iota(all.begin(), all.end(), 0);
+    Elements elements;
+    std::vector<std::vector<double>> wanted(order, std::vector<double>(order));
+    for (int e = static_cast<int>(random() % 5); e > 0; --e) {
+      std::ranges::shuffle(all, random);
+      const std::vector<std::int64_t> of(all.begin(),
+                                         all.begin() + random() % all.size());
+      std::vector<double> values;
+      for (std::size_t j = 0; j < of.size(); ++j)
+        for (std::size_t i = packed ? j : 0; i < of.size(); ++i) {
+          values.push_back(1 + static_cast<double>(random() % 9));
+          wanted[of[i]][of[j]] += values.back();
+          if (packed && i != j) wanted[of[j]][of[i]] += values.back();
+        }
+      elements.add(of, values);
+    }
+    const std::int32_t symmetry =
+        packed ? ESPALIER_SOLVER_SYMMETRIC : ESPALIER_SOLVER_GENERAL;
+    EXPECT_EQ(elements.assembled<std::int32_t>(order, symmetry, 1), wanted);
+    EXPECT_EQ(elements.assembled<std::int64_t>(order, symmetry, 0), wanted);
+  }
+}
+
+TEST(GivenMatrix, NamesWhatCannotBeOfElements) {
+  const auto expect_text = [](const Elements& elements, const char* word) {
+    try {
+      (void)elements.assembled<std::int32_t>(3, ESPALIER_SOLVER_GENERAL, 1);
+      ADD_FAILURE() << word << ": accepted";
+    } catch (const InvalidInput& error) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+  };
+  Elements twice;
+  twice.add({0, 1}, {1, 2, 3, 4});
+  twice.add({2, 2}, {1, 2, 3, 4});
+  expect_text(twice, "input.rows[3] is 3 once more in element 1");
+  Elements outside;
+  outside.add({0, 3}, {1, 2, 3, 4});
+  expect_text(outside, "input.rows[1] is 4: not in 1 … 3");
+  Elements falling;
+  falling.add({0}, {1});
+  falling.starts.push_back(0);
+  expect_text(falling, "input.starts[2] is 1: less than the one before");
+  Elements infinite;
+  infinite.add({0}, {std::numeric_limits<double>::infinity()});
+  expect_text(infinite, "values[0] is inf");
+}
+
 template <class Change>
 std::string refusal(std::int32_t format, Change change) {
   Caller<std::int32_t> caller(3, {{0, 0, 1}, {1, 0, 2}, {2, 2, 3}}, format,
@@ -168,7 +275,7 @@ TEST(GivenMatrix, NamesWhatCannotBe) {
                      triplets = ESPALIER_SOLVER_TRIPLETS;
   expect_refusal(columns, "input.order is -1", [](auto& c) { c.input.order = -1; });
   expect_refusal(columns, "input.order", [](auto& c) { c.input.order = 1LL << 31; });
-  expect_refusal(columns, "input.format is 3", [](auto& c) { c.input.format = 3; });
+  expect_refusal(columns, "input.format is 4", [](auto& c) { c.input.format = 4; });
   expect_refusal(columns, "input.symmetry is 4", [](auto& c) { c.input.symmetry = 4; });
   expect_refusal(columns, "input.index_bits is 16",
                  [](auto& c) { c.input.index_bits = 16; });

@@ -250,6 +250,86 @@ TEST(Determinant, OfAGridOutOfCoreIsThatInCore) {
               1e-9);
 }
 
+// Variables of a matrix, by chance some that are kept and the others.
+struct Split {
+  std::vector<std::int32_t> kept, inner;
+};
+
+Split random_split(std::mt19937& random, std::int32_t n) {
+  Split split;
+  split.inner.resize(n);
+  std::iota(split.inner.begin(), split.inner.end(), 0);
+  std::ranges::shuffle(split.inner, random);
+  const auto end = split.inner.begin() + draw(random, 1, n);
+  split.kept.assign(split.inner.begin(), end);
+  split.inner.erase(split.inner.begin(), end);
+  return split;
+}
+
+double largest_of(const Square& a, std::size_t n) {
+  double largest = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) largest = std::max(largest, std::abs(a(i, j)));
+  return largest;
+}
+
+// Of a, by the inverse of its inner block.
+void expect_schur(const Solver& solver, const Square& a, const Split& split,
+                  const Square& inverse, double tolerance) {
+  const auto& [kept, inner] = split;
+  const std::size_t k = kept.size(), m = inner.size();
+  std::vector<double> s(k * k);
+  solver.schur(s);
+  for (std::size_t j = 0; j < k; ++j)
+    for (std::size_t i = 0; i < k; ++i) {
+      double expected = a(kept[i], kept[j]);
+      for (std::size_t p = 0; p < m; ++p)
+        for (std::size_t q = 0; q < m; ++q)
+          expected -= a(kept[i], inner[p]) * inverse(p, q) * a(inner[q], kept[j]);
+      EXPECT_NEAR(s[i + k * j], expected, tolerance);
+    }
+}
+
+// The inner system, both ways; what stands at the kept variables is not read.
+void expect_inner_solutions(Solver& solver, const Square& a, const Split& split) {
+  const auto& [kept, inner] = split;
+  for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+    std::vector<double> b(kept.size() + inner.size(), 1e9);
+    for (const std::int32_t i : inner) {
+      b[i] = 0;
+      for (const std::int32_t j : inner)
+        b[i] += operation == Operation::kPlain ? a(i, j) : a(j, i);
+    }
+    (void)solver.solve(b, 1, operation);
+    for (const std::int32_t each : kept) EXPECT_EQ(b[each], 0);
+    for (const std::int32_t each : inner) EXPECT_NEAR(b[each], 1, 1e-7);
+  }
+}
+
+// @return whether enough is known of the inner block to compare
+bool expect_dense_elimination(const Setting& setting, const Square& a,
+                              const Split& split) {
+  SolverOptions options = options_of(setting);
+  options.schur = split.kept;
+  Solver solver(sparse(a, setting.kind != FactorKind::kLu), options);
+  factor(solver);
+  if (solver.singular()) {
+    std::vector<double> s(split.kept.size() * split.kept.size());
+    EXPECT_THROW(solver.schur(s), InvalidInput);
+    return false;
+  }
+  const Square inner = part_of(a, split.inner, split.inner), inverse = inverse_of(inner);
+  const double largest = largest_of(inverse, split.inner.size());
+  if (largest > 1e4) return false;
+  expect_schur(solver, a, split, inverse, 1e-9 * (1 + largest));
+  const double expected = determinant_of(inner);
+  const Determinant det = solver.determinant();
+  EXPECT_NEAR(std::ldexp(det.mantissa, static_cast<int>(det.exponent)), expected,
+              1e-7 * std::abs(expected));
+  expect_inner_solutions(solver, a, split);
+  return true;
+}
+
 TEST(Schur, IsWhatDenseEliminationLeaves) {
   const Started started;
   std::mt19937 random(72);
@@ -259,60 +339,12 @@ TEST(Schur, IsWhatDenseEliminationLeaves) {
          ++instance) {
       const std::int32_t n = draw(random, 1, 16);
       const Square a = random_square_of(random, n, setting.kind);
-      std::vector<std::int32_t> inner(n);
-      std::iota(inner.begin(), inner.end(), 0);
-      std::ranges::shuffle(inner, random);
-      const auto split = inner.begin() + draw(random, 1, n);
-      const std::vector<std::int32_t> kept(inner.begin(), split);
-      inner.erase(inner.begin(), split);
+      const Split split = random_split(random, n);
       SCOPED_TRACE(fmt::format("kind {} scaling {} instance {} order {} kept {}",
                                static_cast<int>(setting.kind),
                                static_cast<int>(setting.scaling), instance, n,
-                               kept.size()));
-      SolverOptions options = options_of(setting);
-      options.schur = kept;
-      Solver solver(sparse(a, setting.kind != FactorKind::kLu), options);
-      factor(solver);
-      const auto k = static_cast<std::int32_t>(kept.size());
-      std::vector<double> s(static_cast<std::size_t>(k) * k);
-      const Square inverse = inverse_of(part_of(a, inner, inner));
-      if (solver.singular()) {
-        EXPECT_THROW(solver.schur(s), InvalidInput);
-        continue;
-      }
-      const auto m = static_cast<std::int32_t>(inner.size());
-      double largest = 0;
-      for (std::int32_t i = 0; i < m; ++i)
-        for (std::int32_t j = 0; j < m; ++j)
-          largest = std::max(largest, std::abs(inverse(i, j)));
-      if (largest > 1e4) continue;  // not much of it is known
-      ++compared;
-      solver.schur(s);
-      for (std::int32_t j = 0; j < k; ++j)
-        for (std::int32_t i = 0; i < k; ++i) {
-          double expected = a(kept[i], kept[j]);
-          for (std::int32_t p = 0; p < m; ++p)
-            for (std::int32_t q = 0; q < m; ++q)
-              expected -= a(kept[i], inner[p]) * inverse(p, q) * a(inner[q], kept[j]);
-          EXPECT_NEAR(s[i + std::size_t{1} * j * k], expected, 1e-9 * (1 + largest));
-        }
-      const double expected = determinant_of(part_of(a, inner, inner));
-      const Determinant det = solver.determinant();
-      EXPECT_NEAR(std::ldexp(det.mantissa, static_cast<int>(det.exponent)), expected,
-                  1e-7 * std::abs(expected));
-      // The inner system, both ways; what stands at the kept variables is not read.
-      for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
-        std::vector<double> b(n, 1e9), x(m);
-        for (std::int32_t i = 0; i < m; ++i) {
-          b[inner[i]] = 0;
-          for (std::int32_t j = 0; j < m; ++j)
-            b[inner[i]] += operation == Operation::kPlain ? a(inner[i], inner[j])
-                                                          : a(inner[j], inner[i]);
-        }
-        (void)solver.solve(b, 1, operation);
-        for (const std::int32_t each : kept) EXPECT_EQ(b[each], 0);
-        for (const std::int32_t each : inner) EXPECT_NEAR(b[each], 1, 1e-7);
-      }
+                               split.kept.size()));
+      if (expect_dense_elimination(setting, a, split)) ++compared;
     }
   EXPECT_GT(compared, 500);
 }

@@ -38,6 +38,21 @@ struct Instance {
   FrontDistribution distribution;
 };
 
+using Moved = std::map<std::pair<int, int>, FrontPiece>;  // by child and column
+
+Moved moved_columns(const Instance& instance, std::int32_t node, std::int32_t delayed) {
+  Moved moved;
+  std::int32_t last_block = 0;
+  for (const FrontPiece& piece : front_pieces(instance.analysis.symbolic, instance.tree,
+                                              instance.distribution, node, delayed)) {
+    EXPECT_LE(last_block, piece.block);
+    last_block = piece.block;
+    for (std::int32_t c = piece.first; c < piece.last; ++c)
+      EXPECT_TRUE(moved.emplace(std::pair(piece.child, c), piece).second);
+  }
+  return moved;
+}
+
 // Every column of every child goes once to the block that has its position, which delayed
 // columns move.
 TEST(FrontPieces, CoverEveryColumnOnce) {
@@ -54,15 +69,7 @@ TEST(FrontPieces, CoverEveryColumnOnce) {
       const std::int32_t planned = tree.panel(symbolic, front).blocks();
       const auto blocks = static_cast<std::int32_t>(starts.size()) - 1;
       const std::int32_t actual = blocks - tree.contribution(symbolic, front).blocks();
-      std::map<std::pair<int, int>, FrontPiece> moved;  // by child and column
-      std::int32_t last_block = 0;
-      for (const FrontPiece& piece :
-           front_pieces(symbolic, tree, distribution, node, delayed)) {
-        EXPECT_LE(last_block, piece.block);
-        last_block = piece.block;
-        for (std::int32_t c = piece.first; c < piece.last; ++c)
-          EXPECT_TRUE(moved.emplace(std::pair(piece.child, c), piece).second);
-      }
+      Moved moved = moved_columns(instance, node, delayed);
       std::int32_t number = 0;
       for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c], ++number) {
         std::vector<std::int32_t> positions(symbolic.rows_of(c).size());

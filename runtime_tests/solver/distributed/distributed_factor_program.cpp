@@ -183,6 +183,23 @@ void check_system(Job& job, std::mt19937& random, SquareMatrix&& matrix,
                     {symbolic, in_file, *again});
 }
 
+// Of one block of a panel, from its diagonal on.
+template <class T>
+void compare_block(Cluster& cluster, const Trapezoid& panel, std::int32_t sides,
+                   std::int32_t k, const T* alone, const T* mine,
+                   const std::string& where) {
+  for (std::int32_t side = 0; side < sides; ++side)
+    for (std::int32_t j = 0; j < panel.width(k); ++j) {
+      const std::int32_t first = side == 0 ? j : panel.width(k);
+      const std::int64_t at = side * panel.entries() + panel.offset(k) +
+                              std::int64_t{j} * panel.leading(k) + first;
+      const std::size_t bytes =
+          static_cast<std::size_t>(panel.leading(k) - first) * sizeof(T);
+      require(cluster, std::memcmp(alone + at, mine + at, bytes) == 0,
+              fmt::format("other bits in block {} of {}", k, where));
+    }
+}
+
 // The same front, as far as it is here, bit by bit.
 template <class T>
 void compare_front(Cluster& cluster, const DistributedSystem<T>& system,
@@ -212,17 +229,7 @@ void compare_front(Cluster& cluster, const DistributedSystem<T>& system,
     const std::int32_t e = found ? found->eliminated[k] : panel.width(k);
     require(cluster, e == (expected ? expected->eliminated[k] : panel.width(k)),
             fmt::format("other pivots in block {} of {}", k, where));
-    for (std::int32_t side = 0; side < tree.sides(); ++side)
-      for (std::int32_t j = 0; j < panel.width(k); ++j) {
-        const std::int32_t first = side == 0 ? j : panel.width(k);
-        const std::int64_t at = side * panel.entries() + panel.offset(k) +
-                                std::int64_t{j} * panel.leading(k) + first;
-        require(cluster,
-                std::memcmp(
-                    alone + at, mine + at,
-                    static_cast<std::size_t>(panel.leading(k) - first) * sizeof(T)) == 0,
-                fmt::format("other bits in block {} of {}", k, where));
-      }
+    compare_block(cluster, panel, tree.sides(), k, alone, mine, where);
   }
   if (!has_last || !expected) return;
   require(cluster,

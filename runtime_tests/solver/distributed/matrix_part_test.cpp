@@ -4,11 +4,13 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "solver/distributed/distribute.h"
+#include "solver/distributed/row_exchange.h"
 #include "solver/distributed/thread_communicators.h"
 #include "solver/refine/condition.h"
 #include "solver/refine/refine.h"
@@ -22,17 +24,33 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 using Vector = std::vector<double>;
 
 // Every column at a random process.
-std::vector<SquareMatrix> spread(std::mt19937& random, const SquareMatrix& a,
+std::vector<ColumnRange> random_ranges(std::mt19937& random, std::int32_t size,
+                                       std::int32_t processes) {
+  std::vector<ColumnRange> ranges;
+  for (std::int32_t j = 0; j < size; ++j) {
+    const std::int32_t owner = draw(random, 0, processes - 1);
+    if (!ranges.empty() && ranges.back().owner == owner)
+      ++ranges.back().end;
+    else
+      ranges.push_back({j, j + 1, owner});
+  }
+  return ranges;
+}
+
+std::vector<SquareMatrix> spread(const SquareMatrix& a,
+                                 const std::vector<ColumnRange>& ranges,
                                  std::int32_t processes) {
   std::vector<SquareMatrix> parts(static_cast<std::size_t>(processes));
-  std::vector<ColumnRange> ranges;
-  for (std::int32_t j = 0; j < a.size(); ++j)
-    ranges.push_back({j, j + 1, draw(random, 0, processes - 1)});
   parts[0] = a;
   run_threads(processes, [&](Communicator& communicator) {
     distribute_columns(communicator, ranges, parts[communicator.rank()]);
   });
   return parts;
+}
+
+std::vector<SquareMatrix> spread(std::mt19937& random, const SquareMatrix& a,
+                                 std::int32_t processes) {
+  return spread(a, random_ranges(random, a.size(), processes), processes);
 }
 
 // Calls f(part, rank) as every process, and expects the same bits of all.
@@ -104,6 +122,38 @@ TEST(MatrixParts, OfOneProcessGiveTheSameBits) {
         });
     ASSERT_EQ(r_of_part, r);
     ASSERT_EQ(error_of_part, error);
+  }
+}
+
+// Rows summed up one by one: the same operations in the same order.
+TEST(MatrixParts, HaveTheBitsOfTheWholeMatrix) {
+  std::mt19937 random(7);
+  for (int instance = 0; instance < 80; ++instance) {
+    const std::int32_t n = draw(random, 1, 40), processes = draw(random, 2, 5);
+    const SquareMatrix a = random_square(random, n);
+    const Vector x = random_vector(random, n), b = random_vector(random, n);
+    const auto ranges = random_ranges(random, n, processes);
+    const auto parts = spread(a, ranges, processes);
+    for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+      const auto results = [&](const MatrixPart& part) {
+        Vector r(n), product(n), r_measured(n);
+        residual(part, operation, x, b, r);
+        multiply(part, operation, x, product);
+        ErrorMeasure measure(part, operation);
+        const double error = measure(x, b, r_measured).total();
+        return std::tuple(r, product, r_measured, error);
+      };
+      const auto whole = results(a);
+      run_threads(processes, [&](Communicator& communicator) {
+        const std::int32_t me = communicator.rank();
+        const std::vector<Bytes> bytes =
+            RowExchange::bytes_under(communicator, ranges, parts[me].lower);
+        RowExchange rows(communicator, ranges, parts[me].lower);
+        if (bytes[me] != rows.bytes()) throw std::logic_error("other bytes");
+        if (results(matrix_part(parts[me], communicator, &rows)) != whole)
+          throw std::logic_error("other bits of " + describe(a));
+      });
+    }
   }
 }
 

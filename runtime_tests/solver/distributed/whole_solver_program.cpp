@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -27,104 +28,18 @@
 #include "solver/distributed/distribute.h"
 #include "solver/distributed/job_program.h"
 #include "solver/distributed/mpi_communicator.h"
+#include "solver/distributed/whole_systems.h"
+#include "solver/matrix/check_matrix.h"
 #include "solver/matrix/grid.h"
+#include "solver/memory/budget.h"
 #include "solver/memory/process_account.h"
+#include "solver/memory/process_memory.h"
+#include "solver/runtime/runtime.h"
 
 namespace espalier::solver {
 
 using namespace cli;
 namespace {
-
-// Of a grid of side^3 points, with `diagonal` at each of them.
-template <class Diagonal>
-SymmetricMatrix grid_with(int side, const Diagonal& diagonal) {
-  SymmetricMatrix matrix = make_grid({side, side, side});
-  for (std::int32_t j = 0; j < matrix.size; ++j)
-    matrix.value[matrix.column_start[j]] = diagonal(j);
-  return matrix;
-}
-
-// By columns, of rows and values.
-GeneralMatrix general_of(
-    std::vector<std::vector<std::pair<std::int32_t, double>>>& columns) {
-  GeneralMatrix matrix{.size = static_cast<std::int32_t>(columns.size()),
-                       .column_start = {0},
-                       .row = {},
-                       .value = {}};
-  for (auto& column : columns) {
-    std::sort(column.begin(), column.end());
-    for (const auto& [row, value] : column) {
-      matrix.row.push_back(row);
-      matrix.value.push_back(value);
-    }
-    matrix.column_start.push_back(std::ssize(matrix.row));
-  }
-  return matrix;
-}
-
-// A system of each kind. The symmetric one has zeros on its diagonal, so that columns
-// find no pivot in their blocks.
-InputMatrix system_of(FactorKind kind, int side) {
-  std::mt19937 random(23);
-  std::uniform_real_distribution<double> wind(-0.4, 0.4);
-  if (kind == FactorKind::kCholesky)
-    return grid_with(side, [](std::int32_t j) { return 6.5 + 0.01 * (j % 7); });
-  if (kind == FactorKind::kLdlt)
-    return grid_with(side, [](std::int32_t j) {
-      return j % 50 == 0 ? 0.0 : (j % 2 == 0 ? 4 : -4) + 0.1 * (j % 5);
-    });
-  const SymmetricMatrix grid = grid_with(side, [](std::int32_t) { return 6.0; });
-  std::vector<std::vector<std::pair<std::int32_t, double>>> columns(grid.size);
-  for (std::int32_t j = 0; j < grid.size; ++j)
-    for (auto k = grid.column_start[j]; k < grid.column_start[j + 1]; ++k) {
-      const std::int32_t i = grid.row[k];
-      columns[j].emplace_back(i, grid.value[k] + wind(random));
-      if (i != j) columns[i].emplace_back(j, grid.value[k] + wind(random));
-    }
-  return general_of(columns);
-}
-
-// A saddle point: a grid, and for every third of its points a constraint on it alone,
-// with a zero on the diagonal. Constraints are eliminated first, and as they are not
-// matched with their points here, those of points in separators are delayed to where
-// these are.
-SymmetricMatrix saddle_point(int side) {
-  const SymmetricMatrix grid = grid_with(side, [](std::int32_t) { return 6.0; });
-  const std::int32_t constraints = grid.size / 3;
-  std::mt19937 random(29);
-  std::uniform_real_distribution<double> weight(0.5, 1.5);
-  SymmetricMatrix matrix{
-      .size = grid.size + constraints, .column_start = {0}, .row = {}, .value = {}};
-  for (std::int32_t j = 0; j < grid.size; ++j) {
-    for (auto k = grid.column_start[j]; k < grid.column_start[j + 1]; ++k) {
-      matrix.row.push_back(grid.row[k]);
-      matrix.value.push_back(grid.value[k]);
-    }
-    if (j % 3 == 0 && j / 3 < constraints) {
-      matrix.row.push_back(grid.size + j / 3);
-      matrix.value.push_back(weight(random));
-    }
-    matrix.column_start.push_back(std::ssize(matrix.row));
-  }
-  for (std::int32_t i = 0; i < constraints; ++i) {
-    matrix.row.push_back(grid.size + i);
-    matrix.value.push_back(0);
-    matrix.column_start.push_back(std::ssize(matrix.row));
-  }
-  return matrix;
-}
-
-// The same with other values on the two sides.
-GeneralMatrix on_both_sides(const SymmetricMatrix& symmetric) {
-  std::vector<std::vector<std::pair<std::int32_t, double>>> columns(symmetric.size);
-  for (std::int32_t j = 0; j < symmetric.size; ++j)
-    for (auto k = symmetric.column_start[j]; k < symmetric.column_start[j + 1]; ++k) {
-      const std::int32_t i = symmetric.row[k];
-      columns[j].emplace_back(i, symmetric.value[k]);
-      if (i != j) columns[i].emplace_back(j, symmetric.value[k] * (1 + 0.01 * (i % 7)));
-    }
-  return general_of(columns);
-}
 
 void multiply_by(InputMatrix& matrix, double factor) {
   std::visit(
@@ -259,6 +174,74 @@ class Cases {
     MPI_Comm_free(&one);
   }
 
+  // Each process has a budget of its own; with room enough all is as without.
+  void keeps_to_a_budget() {
+    std::unique_ptr<Solver> solver = made(options_);
+    const std::vector<double> first = solved(*solver, std::nullopt);
+    const Bytes inside = solver->memory().inside();
+    solver.reset();
+    const InputMatrix matrix = system();
+    const Bytes analysis =
+        analysis_bytes(order_of(matrix), std::ssize(view_of(matrix).rows)) +
+        start_bytes(options_.workers);
+    SolverOptions options = options_;
+    options.budget = Budget::create(Bytes{1} << 40);
+    solver = made(options);
+    expect(same(first, solved(*solver, std::nullopt)), "the bits of no budget");
+    expect(solver->lease() != nullptr, "a lease");
+    expect(options.budget->leased() == solver->lease()->bytes(), "the lease is counted");
+    solver.reset();
+    trim_heap();
+    expect(reset_peak_resident(), "a peak that can be reset");
+    options.budget = Budget::create(resident_bytes() + analysis + inside + kBeside);
+    solver = made(options);
+    refuses_where_one_has_no_room(options, *solver);
+    (void)solved(*solver, std::nullopt);
+    expect_in(*options.budget, *solver);
+    solver.reset();
+    expect(options.budget->leased() == 0, "all leases are given back");
+    options.budget = Budget::create(
+        cluster_.rank() == 0 ? Bytes{1} << 40 : resident_bytes() + (Bytes{1} << 20));
+    expect_no_room([&] { (void)made(options); });
+    expect(options.budget->leased() == 0, "no lease is left at any process");
+    if (cluster_.rank() == 0) options.budget.reset();
+    expect_refused([&] { (void)made(options); },
+                   {"at some processes, and not at others"});
+  }
+
+  // Two at once, from two threads.
+  void shares_a_budget_with_another() {
+    MpiCommunicator other(MPI_COMM_WORLD);
+    std::unique_ptr<Solver> solver = made(options_);
+    const std::vector<double> expected = solved(*solver, solver->least());
+    solver.reset();
+    SolverOptions options = options_;
+    options.lease_patience = std::chrono::seconds(200);
+    options.budget = Budget::create(Bytes{1} << 40);
+    solver = made(options);
+    std::optional<InputMatrix> matrix;
+    if (cluster_.rank() == 0) matrix = system();
+    auto second = std::make_unique<Solver>(other, std::move(matrix), options);
+    const Bytes both = solver->memory().inside() * 2;
+    trim_heap();
+    expect(reset_peak_resident(), "a peak that can be reset");
+    const Bytes before = resident_bytes();
+    std::vector<double> found;
+    std::thread thread([&] {
+      if (second->plan(second->least_for_plan()) && second->factorise())
+        found = solution_of(*second);
+    });
+    const auto planned = solver->plan(solver->least_for_plan());
+    const bool factored = planned && solver->factorise();
+    const std::vector<double> mine = solution_of(*solver);
+    thread.join();
+    expect(factored && same(expected, mine) && same(expected, found), "both are right");
+    expect(options.budget->leased() <= both + (Bytes{8} << 20),
+           "what both need is leased");
+    expect(peak_resident_bytes() - before <= options.budget->leased() + kBeside,
+           "what is resident is within the leases");
+  }
+
   void loads_what_it_saved() {
     std::unique_ptr<Solver> solver = made(options_);
     const Bytes bound = 2 * solver->least();
@@ -275,6 +258,27 @@ class Cases {
     expect(same(first, x), "the same bits from the saved factor");
     expect(solver->kind() == kind, "the kind");
     expect(same(first, solved(*solver, bound)), "factored again after it was loaded");
+  }
+
+  // Of the factor as it was made and as it was loaded.
+  void tells_the_determinant() {
+    saddle_ = kind_ != FactorKind::kCholesky;
+    Determinant alone;
+    if (cluster_.rank() == 0) {
+      Solver solver(system(), options_);
+      expect_here(solver.plan(std::nullopt).has_value(), "a plan");
+      expect_here(solver.factorise().has_value(), "a factorisation");
+      alone = solver.determinant();
+    }
+    cluster_.barrier();
+    std::unique_ptr<Solver> solver = made(options_);
+    (void)solved(*solver, std::nullopt);
+    expect(solver->process_facts().shared_nodes > 0, "a node that processes share");
+    expect_determinant(*solver, alone);
+    solver->save(path_);
+    solver.reset();
+    solver = Solver::load(cluster_, path_, options_);
+    expect_determinant(*solver, alone);
   }
 
   void goes_out_of_core() {
@@ -349,6 +353,41 @@ class Cases {
            std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
   }
 
+  // For what a part has beside its lease, and MPI.
+  static constexpr Bytes kBeside = Bytes{24} << 20;
+
+  void expect_in(const Budget& budget, const Solver& solver) {
+    const Bytes held = solver.lease()->held().peak(), peak = peak_resident_bytes();
+    expect(held > 0 && held <= solver.lease()->bytes(), "what is held is in the lease");
+    expect(peak <= budget.bytes(),
+           fmt::format("{} resident, a budget of {}", peak, budget.bytes()));
+  }
+
+  // The last process has leased nearly all to somebody else.
+  void refuses_where_one_has_no_room(const SolverOptions& options, Solver& solver) {
+    std::unique_ptr<Lease> taken;
+    if (cluster_.rank() == cluster_.size() - 1) {
+      const Bytes rest = options.budget->left() - (Bytes{1} << 20);
+      auto lease = options.budget->take(rest, rest);
+      if (lease) taken = std::move(*lease);
+    }
+    const auto refused = solver.plan(std::nullopt);
+    expect(!refused, "a plan without room at one process is refused at all");
+    expect(refused.error().least_bytes > refused.error().bound_bytes,
+           "with a budget that would do");
+    expect(solver.lease() == nullptr, "no lease is left");
+  }
+
+  void expect_no_room(const std::function<void()>& call) {
+    bool refused = false;
+    try {
+      call();
+    } catch (const BudgetExceeded&) {
+      refused = true;
+    }
+    expect(refused, "no room at one process is none at all");
+  }
+
   // Everywhere, with all of the words.
   void expect_refused(const std::function<void()>& call,
                       const std::vector<std::string>& words) {
@@ -363,6 +402,16 @@ class Cases {
              fmt::format("'{}' where '{}' was said", each, said));
   }
 
+  // Process 0 knows that of one process.
+  void expect_determinant(const Solver& solver, const Determinant& alone) {
+    const Determinant found = solver.determinant();
+    const double error = std::abs(found.log_modulus() - alone.log_modulus());
+    expect(cluster_.largest(found.mantissa) == found.mantissa, "the same everywhere");
+    expect(cluster_.rank() != 0 || found.sign() == alone.sign(), "the sign");
+    expect(cluster_.rank() != 0 || error <= 1e-10 * std::abs(alone.log_modulus()),
+           fmt::format("a logarithm of {}, {} alone", found.log_modulus(),
+                       alone.log_modulus()));
+  }
   void expect_here(bool holds, const std::string& what) {
     if (!holds)
       cluster_.fail(3, fmt::format("kind {}: does not hold: {}", int(kind_), what));
@@ -513,6 +562,11 @@ void run(Cluster& cluster, const std::string& name) {
       cases.shares_the_processes_with_another();
     } else if (name == "delays") {
       cases.delays_columns_as_one_process();
+    } else if (name == "budget") {
+      cases.keeps_to_a_budget();
+      cases.shares_a_budget_with_another();
+    } else if (name == "determinant") {
+      cases.tells_the_determinant();
     } else if (name == "files") {
       cases.loads_what_it_saved();
     } else {

@@ -82,13 +82,28 @@ TEST(VectorIo, ReadsTheSameFromEitherFormat) {
   }
 }
 
+struct Fault {
+  std::string text;
+  std::int64_t line;
+  std::string words;
+};
+
+void expect_faults(const std::vector<Fault>& faults) {
+  for (const Fault& each : faults) {
+    const TemporaryFile file(each.text, ".mtx");
+    try {
+      (void)read_vectors(file.path(), 2);
+      ADD_FAILURE() << "accepted: " << each.text;
+    } catch (const FileError& error) {
+      EXPECT_EQ(error.line(), each.line) << error.what();
+      EXPECT_NE(std::string(error.what()).find(each.words), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 TEST(VectorIo, NamesTheFaultAndItsLine) {
-  struct Case {
-    std::string text;
-    std::int64_t line;
-    std::string words;
-  };
-  const Case cases[] = {
+  expect_faults({
       {"", 0, "empty"},
       {"%%MatrixMarket matrix array complex general\n2 1\n1 0\n1 0\n", 0,
        "array complex"},
@@ -109,6 +124,11 @@ TEST(VectorIo, NamesTheFaultAndItsLine) {
       {kSparse + "2 1 1\n1 1 x\n", 3, "malformed value 'x'"},
       {kSparse + "2 1 1\n1 1\n", 3, "missing"},
       {kSparse + "2 1 2\n1 1 1e308\n1 1 1e308\n", 4, "(1, 1) is outside the range"},
+  });
+}
+
+TEST(VectorIo, NamesTheFaultOfAnArrayAndItsLine) {
+  expect_faults({
       {kBanner + "3 1\n1\n2\n3\n", 2, "3 x 1"},
       {kBanner + "2 0\n", 2, "2 x 0"},
       {kBanner + "2\n1\n2\n", 2, "size line"},
@@ -120,18 +140,7 @@ TEST(VectorIo, NamesTheFaultAndItsLine) {
       {kBanner + "2 1\n1\n-inf\n", 4, "not finite"},
       {kBanner + "2 1\n1\n1e999\n", 4, "outside the range"},
       {kBanner + "2 99999999999\n1\n", 2, "too short"},
-  };
-  for (const Case& each : cases) {
-    const TemporaryFile file(each.text, ".mtx");
-    try {
-      (void)read_vectors(file.path(), 2);
-      ADD_FAILURE() << "accepted: " << each.text;
-    } catch (const FileError& error) {
-      EXPECT_EQ(error.line(), each.line) << error.what();
-      EXPECT_NE(std::string(error.what()).find(each.words), std::string::npos)
-          << error.what();
-    }
-  }
+  });
 }
 
 TEST(VectorIo, SaysWhenItCannotWrite) {

@@ -212,55 +212,68 @@ struct Residual {
   std::vector<std::int32_t> off;
 };
 
+/// Entries of the factors of a block, of which e columns were eliminated, and of the
+/// block.
 template <class T>
-Residual<T> residual(const DenseBlock<T>& a, const SplitBlock<T>& f, std::int32_t e,
-                     long double tolerance = -1) {
-  const std::int32_t w = a.width, m = a.rows;
-  const bool lu = a.kind == FactorKind::kLu, cholesky = a.kind == FactorKind::kCholesky;
-  const auto left = [&](std::int32_t i, std::int32_t j) -> Exact<T> {
+struct FactorEntries {
+  const DenseBlock<T>& a;
+  const SplitBlock<T>& f;
+  std::int32_t e, w = a.width, m = a.rows;
+  bool lu = a.kind == FactorKind::kLu, cholesky = a.kind == FactorKind::kCholesky;
+
+  [[nodiscard]] Exact<T> left(std::int32_t i, std::int32_t j) const {
     return exact(i < w ? f.diagonal(i, j) : f.below(i - w, j));
-  };
-  const auto l = [&](std::int32_t i, std::int32_t k) -> Exact<T> {
+  }
+  [[nodiscard]] Exact<T> l(std::int32_t i, std::int32_t k) const {
     if (i < k) return 0;
     return i == k && !cholesky ? Exact<T>(1) : left(i, k);
-  };
-  const auto upper = [&](std::int32_t k, std::int32_t j) -> Exact<T> {
+  }
+  [[nodiscard]] Exact<T> upper(std::int32_t k, std::int32_t j) const {
     if (lu) return exact(j >= w ? f.right(j - w, k) : j < k ? T(0) : f.diagonal(k, j));
     if (cholesky) return across(l(j, k));
     Exact<T> sum = exact(f.d(2 * k)) * across(l(j, k));
     if (k > 0) sum += exact(f.d(2 * k - 1)) * across(l(j, k - 1));
     if (k + 1 < e) sum += exact(across(f.d(2 * k + 1))) * across(l(j, k + 1));
     return sum;
-  };
-  const auto given = [&](std::int32_t i, std::int32_t j) -> Exact<T> {
+  }
+  /// What is left of an entry.
+  [[nodiscard]] Exact<T> rest(std::int32_t i, std::int32_t j) const {
+    if (i < e || j < e) return 0;
+    if (j >= w) return exact(f.right(j - w, i));
+    return lu || i >= j ? left(i, j) : across(left(j, i));
+  }
+  [[nodiscard]] Exact<T> given(std::int32_t i, std::int32_t j) const {
     const std::int32_t row = i < w && !cholesky ? f.row_order()[i] : i;
     if (j >= w) return exact(a.right[j - w + std::size_t(row) * m]);
     return exact(a(row, cholesky ? j : f.column_order()[j]));
-  };
+  }
+};
+
+template <class T>
+Residual<T> residual(const DenseBlock<T>& a, const SplitBlock<T>& f, std::int32_t e,
+                     long double tolerance = -1) {
+  const FactorEntries<T> entries{a, f, e};
+  const std::int32_t w = a.width, m = a.rows;
+  const bool lu = entries.lu;
   std::vector<Exact<T>> lows(std::size_t(w + m) * e), ups(std::size_t(w + m) * e);
   Residual<T> result;
   for (std::int32_t k = 0; k < e; ++k) {
     for (std::int32_t i = 0; i < w + m; ++i) {
-      lows[std::size_t(i) * e + k] = l(i, k);
-      if (lu || i < w) ups[std::size_t(i) * e + k] = upper(k, i);
-      const long double size = std::abs(l(i, k));
+      lows[std::size_t(i) * e + k] = entries.l(i, k);
+      if (lu || i < w) ups[std::size_t(i) * e + k] = entries.upper(k, i);
+      const long double size = std::abs(entries.l(i, k));
       if (!(size <= result.largest_l)) result.largest_l = size;  // NaN too
     }
   }
   const auto compare = [&](std::int32_t i, std::int32_t j) {
-    Exact<T> rest = 0;
-    if (i >= e && j >= e)
-      rest = j >= w         ? exact(f.right(j - w, i))
-             : lu || i >= j ? left(i, j)
-                            : across(left(j, i));
-    Exact<T> sum = rest;
-    long double size = std::abs(rest);
+    Exact<T> sum = entries.rest(i, j);
+    long double size = std::abs(sum);
     for (std::int32_t k = 0; k < e; ++k) {
       const Exact<T> term = lows[std::size_t(i) * e + k] * ups[std::size_t(j) * e + k];
       sum += term;
       size += std::abs(term);
     }
-    const long double error = std::abs(sum - given(i, j));
+    const long double error = std::abs(sum - entries.given(i, j));
     if (!(size <= result.size)) result.size = size;
     if (i == j && i < e && tolerance >= 0 && !(error <= tolerance)) {
       result.off.push_back(i);

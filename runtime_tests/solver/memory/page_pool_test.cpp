@@ -1,3 +1,5 @@
+// One pool, by hand, at its limit, over nodes and from many threads: over 300 lines.
+
 #include "solver/memory/page_pool.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +8,9 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <sstream>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "solver/memory/page_buffer.h"
@@ -72,6 +76,99 @@ TEST(PagePool, CutsSmallBuffersFromChunksThatGrowTogetherAgain) {
   pool.give(whole, kLarge);
 }
 
+// Two nodes, and a thread that is near one, then near the other.
+TEST(PagePool, KeepsPagesForThreadsNearThem) {
+  std::int32_t near = 0;
+  PagePool pool(64 * kLarge, nullptr, {2, [&near] { return near; }});
+  std::byte* const large = pool.take(4 * kLarge);
+  std::byte* const small = pool.take(kPage);  // of a chunk
+  pool.give(large, 4 * kLarge);
+  near = 1;
+  pool.give(small, kPage);  // it goes back to the chunk, wherever the thread is
+  EXPECT_EQ(pool.kept(), 5 * kLarge);
+  const Bytes before = pool.reused();
+  std::byte* const far = pool.take(2 * kLarge);
+  EXPECT_EQ(pool.reused(), before);
+  std::byte* const far_small = pool.take(kPage);
+  EXPECT_EQ(pool.kept(), 6 * kLarge - kPage);  // with a chunk of its own
+  pool.give(far_small, kPage);
+  near = 0;
+  std::byte* const again = pool.take(4 * kLarge);
+  EXPECT_EQ(pool.reused(), before + kPage + 4 * kLarge);
+  EXPECT_TRUE(all_zero(again, 4 * kLarge));
+  pool.give(again, 4 * kLarge);
+  pool.give(far, 2 * kLarge);
+}
+
+// What waits near another node makes room first.
+TEST(PagePool, KeepsItsLimitOverAllNodes) {
+  std::int32_t near = 0;
+  PagePool pool(4 * kLarge, nullptr, {2, [&near] { return near; }});
+  std::byte* const first = pool.take(3 * kLarge);
+  pool.give(first, 3 * kLarge);
+  near = 1;
+  std::byte* const far = pool.take(3 * kLarge);
+  EXPECT_EQ(pool.kept(), kLarge);
+  EXPECT_EQ(pool.reused(), 0);
+  pool.give(far, 3 * kLarge);
+  EXPECT_EQ(pool.kept(), 4 * kLarge);
+  std::byte* const near_again = pool.take(4 * kLarge);  // of which 3 were there
+  EXPECT_EQ(pool.reused(), 3 * kLarge);
+  EXPECT_EQ(pool.most(), 4 * kLarge);
+  pool.give(near_again, 4 * kLarge);
+}
+
+// Threads of four nodes at once: no page is in two buffers, and the limit holds.
+TEST(PagePool, HandsOutPagesOnceOnFourNodes) {
+  static thread_local std::int32_t near = 0;
+  PagePool pool(48 * kLarge, nullptr, {4, [] { return near; }});
+  const auto work = [&](std::int32_t number) {
+    std::mt19937 random(number);
+    std::vector<std::pair<std::byte*, Bytes>> mine;
+    bool right = true;
+    for (int step = 0; step < 60; ++step) {
+      near = static_cast<std::int32_t>(random() % 4);
+      if (mine.size() < 4 && random() % 2 == 0) {
+        const Bytes bytes = kPage * (1 + static_cast<Bytes>(random() % 200));
+        std::byte* const data = pool.take(bytes);
+        right = right && all_zero(data, bytes);
+        std::memset(data, number + 1, static_cast<std::size_t>(bytes));
+        mine.emplace_back(data, bytes);
+      } else if (!mine.empty()) {
+        const auto [data, bytes] = mine.back();
+        mine.pop_back();
+        right = right && std::all_of(data, data + bytes, [number](std::byte b) {
+                  return b == static_cast<std::byte>(number + 1);
+                });
+        pool.give(data, bytes);
+      }
+    }
+    for (const auto& [data, bytes] : mine) pool.give(data, bytes);
+    EXPECT_TRUE(right);
+  };
+  std::vector<std::thread> threads;
+  for (std::int32_t number = 0; number < 3; ++number) threads.emplace_back(work, number);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pool.used(), 0);
+  EXPECT_LE(pool.most(), 48 * kLarge);
+}
+
+TEST(MemoryNodes, AreCountedByTheListOfTheirNumbers) {
+  const auto count = [](const char* text) {
+    std::istringstream list(text);
+    return memory_nodes_of(list);
+  };
+  EXPECT_EQ(count("0\n"), 1);
+  EXPECT_EQ(count("0-1\n"), 2);
+  EXPECT_EQ(count("0-1,4\n"), 5);
+  EXPECT_EQ(count("0,2-3,8-11\n"), 12);
+  EXPECT_EQ(count(""), 1);
+  EXPECT_EQ(count("none\n"), 1);
+  EXPECT_EQ(count("0-99999999\n"), 1);
+  EXPECT_GE(system_memory_nodes().count, 1);
+  EXPECT_GE(system_memory_nodes().near(), 0);
+}
+
 TEST(PagePool, TakesNoChunkBeyondItsLimit) {
   PagePool pool(64 * kLarge);
   std::byte* const first = pool.take(64 * kLarge - kLarge / 2);
@@ -132,7 +229,7 @@ TEST(PagePool, ServesRandomBuffersOfSeveralThreadsInsideItsLimit) {
     std::vector<std::uint8_t> marks;
     for (int round = 0; round < 400; ++round) {
       if (buffers.size() < 4 || random() % 2 == 0) {
-        const Bytes bytes = kPage * (1 + static_cast<Bytes>(random() % 600));
+        const Bytes bytes = kPage * (1 + static_cast<Bytes>(random() % 200));
         buffers.emplace_back(bytes, nullptr, &pool);
         ASSERT_TRUE(all_zero(buffers.back().data(), bytes));
         marks.push_back(static_cast<std::uint8_t>(1 + random() % 255));

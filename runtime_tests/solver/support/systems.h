@@ -74,10 +74,8 @@ inline Pattern random_pattern(std::mt19937& random, Shape shape, std::int32_t n)
       for (std::int32_t i = 0; i + 1 < n; ++i) add(i, i + 1);
       break;
     case Shape::kArrowFirst:
-      fill_row(0);
-      break;
     case Shape::kArrowLast:
-      fill_row(n - 1);
+      fill_row(shape == Shape::kArrowFirst ? 0 : n - 1);
       break;
     case Shape::kBlocks:
       for (std::int32_t i = 0; i < n; ++i) {

@@ -63,7 +63,7 @@ TEST(AnalysisByThreads, FillsRowsOfSubtreesAndOfWhatIsAbove) {
 }
 
 TEST(AnalysisByThreads, IsTheSameForAnyNumberOfThreads) {
-  const SymmetricMatrix grid = make_grid({600, 450, 1});
+  const SymmetricMatrix grid = make_grid({300, 230, 1});
   const Symbolic one = analyse_pattern(grid, by(OrderingKind::kNested));
   for (const std::int32_t workers : {2, 4})
     expect_equal(analyse_pattern(grid, by(OrderingKind::kNested, workers)), one);

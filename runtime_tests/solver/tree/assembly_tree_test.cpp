@@ -199,6 +199,30 @@ TEST(AssemblyTree, DoesNotDependOnTheNumberOfWorkers) {
   }
 }
 
+// Chains end where a process has too much below them; how a front is cut stays the same.
+TEST(AssemblyTree, CutsFrontsAlikeForAnyNumberOfProcesses) {
+  std::mt19937 random(9);
+  for (int instance = 0; instance < 300; ++instance) {
+    const Symbolic symbolic =
+        analyse_pattern(random_spd(random, draw(random, 1, 60)), random_analysis(random));
+    AssemblyOptions options = random_assembly(random);
+    options.chain_floor = 1e4;
+    const AssemblyTree one = build_assembly_tree(symbolic, options);
+    const auto is_tiled = [](const AssemblyTree& tree, std::int32_t front) {
+      return tree.nodes[tree.node_of_front[front]].tiled;
+    };
+    for (const std::int32_t processes : {2, 3, 4, 64}) {
+      options.processes = processes;
+      options.workers = 2 * processes;
+      const AssemblyTree many = build_assembly_tree(symbolic, options);
+      expect_partition(symbolic, many);
+      ASSERT_EQ(one.block_width, many.block_width);
+      for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
+        ASSERT_EQ(is_tiled(one, s), is_tiled(many, s)) << "instance " << instance;
+    }
+  }
+}
+
 // A front of 200 pivots and 400 rows, one of 130 pivots and 20 of these rows, and their
 // parent: the contribution block of the first alone is worth it.
 TEST(AssemblyTree, CompressesContributionBlocksOfALargePart) {

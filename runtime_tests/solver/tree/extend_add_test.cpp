@@ -135,32 +135,47 @@ void add_by_tiles(const FrontStorage<double>& source,
                       layout.leading(k), part(i), part(k), parent);
 }
 
-TEST(ExtendAdd, MatchesDenseAdditionThroughAMap) {
-  std::mt19937 random(3);
-  for (int instance = 0; instance < 3000; ++instance) {
-    const std::int32_t pivots = draw(random, 1, 12);
-    const std::vector<std::int32_t> rows =
-        subset(random, pivots + 1, pivots + 1 + draw(random, 0, 40), draw(random, 1, 4));
-    std::vector<std::int32_t> front = subset(random, 1, pivots + 1, 1);
-    front.insert(front.end(), rows.begin(), rows.end());
-    std::vector<std::int32_t> child;
-    // Few rows of the parent, or most: long runs with gaps between.
-    const int divisor = instance % 2 ? 12 : draw(random, 1, 5);
-    for (const std::int32_t row : front)
-      if ((draw(random, 1, divisor) == 1) == (instance % 2 == 0)) child.push_back(row);
-    const Symbolic symbolic = make_symbolic({0, 1, pivots + 1}, {child, rows});
-    const auto text = [&] {
-      return fmt::format("pivots 1 … {}, rows {}, child's {}", pivots,
-                         fmt::join(rows, " "), fmt::join(child, " "));
-    };
+// A front, and a child whose rows are some of its own.
+struct FrontAndChild {
+  std::int32_t pivots;
+  std::vector<std::int32_t> rows, front, child;
 
+  // Few rows of the parent, or most: long runs with gaps between.
+  FrontAndChild(std::mt19937& random, bool few) : pivots(draw(random, 1, 12)) {
+    rows =
+        subset(random, pivots + 1, pivots + 1 + draw(random, 0, 40), draw(random, 1, 4));
+    front = subset(random, 1, pivots + 1, 1);
+    front.insert(front.end(), rows.begin(), rows.end());
+    const int divisor = few ? draw(random, 1, 5) : 12;
+    for (const std::int32_t row : front)
+      if ((draw(random, 1, divisor) == 1) == few) child.push_back(row);
+  }
+
+  // Where the child's rows stand.
+  [[nodiscard]] std::vector<std::int32_t> positions() const {
     std::map<std::int32_t, std::int32_t> position;
     for (std::size_t k = 0; k < front.size(); ++k)
       position[front[k]] = static_cast<std::int32_t>(k);
+    std::vector<std::int32_t> found;
+    for (const std::int32_t row : child) found.push_back(position[row]);
+    return found;
+  }
+  [[nodiscard]] std::string text() const {
+    return fmt::format("pivots 1 … {}, rows {}, child's {}", pivots, fmt::join(rows, " "),
+                       fmt::join(child, " "));
+  }
+};
+
+TEST(ExtendAdd, MatchesDenseAdditionThroughAMap) {
+  std::mt19937 random(3);
+  for (int instance = 0; instance < 3000; ++instance) {
+    const FrontAndChild sizes(random, instance % 2 == 0);
+    const auto& [pivots, rows, front, child] = sizes;
+    const auto text = [&] { return sizes.text(); };
+    const Symbolic symbolic = make_symbolic({0, 1, pivots + 1}, {child, rows});
     std::vector<std::int32_t> indices(child.size());
     relative_indices(symbolic, 0, 1, indices);
-    for (std::size_t k = 0; k < child.size(); ++k)
-      ASSERT_EQ(indices[k], position[child[k]]) << text();
+    ASSERT_EQ(indices, sizes.positions()) << text();
 
     const std::int32_t width = draw(random, 1, 15);
     const auto order = static_cast<std::int32_t>(front.size());

@@ -125,10 +125,13 @@ void add_unary(std::vector<OperatorCase>& cases) {
   }
 }
 
-void add_elementwise(std::vector<OperatorCase>& cases) {
-  using F = BinaryFunction;
-  OperatorSpec reduce{.kind = Kind::kReduce}, copy{.kind = Kind::kCopy};
-  OperatorSpec add{.kind = Kind::kBinary, .binary = F::kAdd};
+OperatorSpec binary(BinaryFunction function) {
+  return {.kind = Kind::kBinary, .binary = function};
+}
+
+void add_sums(std::vector<OperatorCase>& cases) {
+  const OperatorSpec reduce{.kind = Kind::kReduce}, copy{.kind = Kind::kCopy};
+  const OperatorSpec add = binary(BinaryFunction::kAdd);
   cases.push_back({"add",
                    add,
                    {t({2, 16, 3, 3}), t({2, 16, 3, 3})},
@@ -144,11 +147,20 @@ void add_elementwise(std::vector<OperatorCase>& cases) {
                    {plain({6}), plain({4, 6})},
                    {plain({4, 6})},
                    {{reduce, {g()}, {0}}}});
-  OperatorSpec subtract = add;
-  subtract.binary = F::kSubtract;
-  cases.push_back({"a row less", subtract, {plain({6}), plain({4, 6})}, {plain({4, 6})}});
-  OperatorSpec multiply = add;
-  multiply.binary = F::kMultiply;
+  cases.push_back({"a row less",
+                   binary(BinaryFunction::kSubtract),
+                   {plain({6}), plain({4, 6})},
+                   {plain({4, 6})}});
+  cases.push_back({"sum of three",
+                   {.kind = Kind::kSum},
+                   {t({2, 16, 3, 3}), t({2, 16, 3, 3}), t({2, 16, 3, 3})},
+                   {t({2, 16, 3, 3})},
+                   {{copy, {g()}, {2}}}});
+}
+
+void add_products(std::vector<OperatorCase>& cases) {
+  const OperatorSpec multiply = binary(BinaryFunction::kMultiply);
+  const OperatorSpec divide = binary(BinaryFunction::kDivide);
   cases.push_back({"multiply",
                    multiply,
                    {plain({4, 6}), plain({4, 6})},
@@ -159,8 +171,6 @@ void add_elementwise(std::vector<OperatorCase>& cases) {
                    {t({2, 16, 3, 3}), plain({16, 1, 1})},
                    {t({2, 16, 3, 3})},
                    {{multiply, {g(), in(1)}, {0}}}});
-  OperatorSpec divide = add;
-  divide.binary = F::kDivide;
   cases.push_back({"divide",
                    divide,
                    {plain({4, 6}), plain({4, 6})},
@@ -168,11 +178,10 @@ void add_elementwise(std::vector<OperatorCase>& cases) {
                    {{divide, {g(), in(1)}, {0}}},
                    0.5,
                    2});
-  cases.push_back({"sum of three",
-                   {.kind = Kind::kSum},
-                   {t({2, 16, 3, 3}), t({2, 16, 3, 3}), t({2, 16, 3, 3})},
-                   {t({2, 16, 3, 3})},
-                   {{copy, {g()}, {2}}}});
+}
+
+void add_reductions(std::vector<OperatorCase>& cases) {
+  const OperatorSpec reduce{.kind = Kind::kReduce};
   OperatorSpec mean = reduce, spread{.kind = Kind::kExpand};
   mean.alpha = spread.alpha = 1.0 / 6;
   cases.push_back(
@@ -188,6 +197,9 @@ void add_elementwise(std::vector<OperatorCase>& cases) {
                    {plain({16, 1, 1})},
                    {{{.kind = Kind::kExpand}, {g()}, {0}}}});
   cases.back().inputs[0].format = TensorFormat::kPlain;
+}
+
+void add_masks(std::vector<OperatorCase>& cases) {
   OperatorSpec causal{.kind = Kind::kCausalSoftmax, .alpha = 0.5};
   cases.push_back({"causal softmax",
                    causal,
@@ -229,7 +241,7 @@ void add_choices(std::vector<OperatorCase>& cases) {
   cases.push_back(std::move(where));
 }
 
-void add_normalizations(std::vector<OperatorCase>& cases) {
+void add_batch_norms(std::vector<OperatorCase>& cases) {
   const OperatorSpec batch{.kind = Kind::kBatchNorm};
   const BackwardCase back{
       with(Kind::kBatchNormBackward), {in(0), in(1), out(1), out(2), g()}, {0, 1, 2}};
@@ -243,6 +255,10 @@ void add_normalizations(std::vector<OperatorCase>& cases) {
                    batch,
                    {t({3, 16, 2, 2}), plain({16}), plain({16}), plain({16}), plain({16})},
                    {t({3, 16, 2, 2}), plain({16}), plain({16})}});
+}
+
+void add_normalizations(std::vector<OperatorCase>& cases) {
+  add_batch_norms(cases);
   cases.push_back({"layer norm",
                    {.kind = Kind::kLayerNorm},
                    {plain({2, 3, 8}), plain({8}), plain({8})},
@@ -344,6 +360,9 @@ void add_movement(std::vector<OperatorCase>& cases) {
                    {plain({4, 6})},
                    {plain({2, 3})},
                    {{with(Kind::kSliceBackward, slice), {g()}, {0}}}});
+}
+
+void add_places(std::vector<OperatorCase>& cases) {
   OperatorSpec pad{.kind = Kind::kPad, .starts = {1, -1}, .alpha = 0}, crop = pad;
   crop.starts = {-1, 1};
   cases.push_back(
@@ -372,12 +391,16 @@ std::vector<OperatorCase> operator_cases() {
   std::vector<OperatorCase> cases;
   add_linear(cases);
   add_unary(cases);
-  add_elementwise(cases);
+  add_sums(cases);
+  add_products(cases);
+  add_reductions(cases);
+  add_masks(cases);
   add_choices(cases);
   add_normalizations(cases);
   add_pools(cases);
   add_peaks(cases);
   add_movement(cases);
+  add_places(cases);
   return cases;
 }
 

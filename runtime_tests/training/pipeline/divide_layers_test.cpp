@@ -95,16 +95,19 @@ OperatorGraph separate_heads(bool scale) {
     (void)out.add_operator(std::move(added));
     return y;
   };
+  const auto to_shape = [&](std::string name, const Shape& shape) {
+    return out.add_tensor({.name = std::move(name),
+                           .type = ElementType::kInt64,
+                           .shape = {std::ssize(shape)},
+                           .role = TensorRole::kConstant,
+                           .value = TensorValue::of(shape)});
+  };
   const TensorId x = tensor("x", {2, 3, 8}, TensorRole::kInput);
   const auto heads = [&](const std::string& at, std::vector<std::int64_t> perm,
                          Shape shape) {
     const TensorId w = tensor(("w" + at).c_str(), {8, 8}, TensorRole::kParameter);
     TensorId y = op("MatMul", {x, w}, at.c_str(), {2, 3, 8});
-    const TensorId to = out.add_tensor({.name = at + "/to",
-                                        .type = ElementType::kInt64,
-                                        .shape = {4},
-                                        .role = TensorRole::kConstant,
-                                        .value = TensorValue::of(Shape{2, 3, 4, 2})});
+    const TensorId to = to_shape(at + "/to", {2, 3, 4, 2});
     y = op("Reshape", {y, to}, (at + "/apart").c_str(), {2, 3, 4, 2});
     return op("Transpose", {y}, (at + "/heads").c_str(), std::move(shape), perm);
   };
@@ -117,12 +120,7 @@ OperatorGraph separate_heads(bool scale) {
            {2, 4, 3, 3});
   y = op("MatMul", {y, v}, "mix", {2, 4, 3, 2});
   y = op("Transpose", {y}, "together", {2, 3, 4, 2}, {0, 2, 1, 3});
-  const TensorId to = out.add_tensor({.name = "to",
-                                      .type = ElementType::kInt64,
-                                      .shape = {3},
-                                      .role = TensorRole::kConstant,
-                                      .value = TensorValue::of(Shape{2, 3, 8})});
-  y = op("Reshape", {y, to}, "joined", {2, 3, 8});
+  y = op("Reshape", {y, to_shape("to", {2, 3, 8})}, "joined", {2, 3, 8});
   y = op("MatMul", {y, tensor("wo", {8, 5}, TensorRole::kParameter)}, "out", {2, 3, 5});
   out.keep(y);
   return std::move(out).build();

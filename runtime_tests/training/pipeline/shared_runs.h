@@ -32,6 +32,14 @@ struct Setting {
   Seconds plan_time = 0.2;
 };
 
+inline TrainOptions options_of(const Setting& setting, int steps) {
+  TrainOptions options;
+  options.steps = steps;
+  options.seed = 5;
+  options.plan_time = setting.plan_time;
+  return options;
+}
+
 inline Ran train(const OperatorGraph& model, const Setting& setting, int steps) {
   const solver::Runtime runtime({.workers = 1});
   Loopback loopback;
@@ -44,10 +52,7 @@ inline Ran train(const OperatorGraph& model, const Setting& setting, int steps) 
   for (Bytes& each : bounds)
     each = static_cast<Bytes>(static_cast<double>(each) * setting.room);
   const PipelineSchedule schedule = training.schedule(bounds)->schedule;
-  TrainOptions options;
-  options.steps = steps;
-  options.seed = 5;
-  options.plan_time = setting.plan_time;
+  TrainOptions options = options_of(setting, steps);
   options.messages = &loopback;
   std::vector<std::unique_ptr<PipelineJob>> jobs;
   for (std::int32_t p = 0; p < shared.processes(); ++p) {

@@ -19,7 +19,8 @@ from ._library import Input, Options, Progress, Statistics, check, last_error, l
 _KINDS = {"auto": 0, "spd": 1, "symmetric": 2, "general": 3}
 _PRECISIONS = {"double": 0, "single": 1}
 _SCALINGS = {"auto": 0, "none": 1, "equilibrate": 2, "matching": 3}
-_ORDERINGS = {"auto": 1, "metis": 2, "scotch": 3, "amd": 4, "natural": 5}
+_ORDERINGS = {"auto": 1, "metis": 2, "scotch": 3, "amd": 4, "natural": 5,
+              "nd": 6}
 _RUNTIMES = {"auto": 0, "starpu": 1, "none": 2}
 _LEAST, _AUTO, _UNBOUNDED = 0, -1, 2**63 - 1
 _DOUBT_SINGULAR = 1
@@ -409,7 +410,7 @@ def factorized(A, memory=None, **options):
              "spd", "symmetric", "general"
     precision  of the factor, "double" or "single"; solutions are refined in double
     scaling  "auto", "none", "equilibrate", "matching"
-    ordering "auto", "metis", "scotch", "amd", "natural"
+    ordering "auto", "nd", "metis", "scotch", "amd", "natural"
     order    instead: a permutation, order[k] is eliminated as the k-th
     workers  threads; 0: one a core. Solvers alive at the same time share them
     refine   whether solutions are refined

@@ -110,6 +110,13 @@ Matrix copy_of(const MatrixView& view) {
   return result;
 }
 
+OrderingKind ordering_from(std::int32_t number) {
+  return choice("ordering", number,
+                std::array{OrderingKind::kAuto, OrderingKind::kAuto, OrderingKind::kMetis,
+                           OrderingKind::kScotch, OrderingKind::kAmd,
+                           OrderingKind::kNatural, OrderingKind::kNested});
+}
+
 }  // namespace
 
 int fail(int code, const char* text) noexcept {
@@ -141,10 +148,7 @@ SolverOptions options_from(const espalier_solver_options* given, std::int64_t or
   options.prepare.scaling = choice("scaling", given->scaling,
                                    std::array{Scaling::kAuto, Scaling::kNone,
                                               Scaling::kEquilibrate, Scaling::kMatching});
-  options.analysis.ordering = choice(
-      "ordering", given->ordering,
-      std::array{OrderingKind::kAuto, OrderingKind::kAuto, OrderingKind::kMetis,
-                 OrderingKind::kScotch, OrderingKind::kAmd, OrderingKind::kNatural});
+  options.analysis.ordering = ordering_from(given->ordering);
   const bool adopted = given->runtime == ESPALIER_SOLVER_RUNTIME_ADOPTED;
   if (given->workers != 0 || adopted) options.workers = given->workers;
   options.runtime_flops =

@@ -76,7 +76,13 @@ typedef struct espalier_solver_matrix {
 enum {
   ESPALIER_SOLVER_COLUMNS = 0, /**< compressed columns */
   ESPALIER_SOLVER_ROWS = 1,    /**< compressed rows */
-  ESPALIER_SOLVER_TRIPLETS = 2
+  ESPALIER_SOLVER_TRIPLETS = 2,
+  /** Dense matrices of some variables each, which are added. Element e is of the k
+   *  variables rows[starts[e]] … rows[starts[e + 1] - 1], all different; its k^2 values
+   *  follow those of element e - 1, column by column. Where the symmetry is
+   *  ESPALIER_SOLVER_SYMMETRIC or …_HERMITIAN they are the k (k + 1) / 2 of its lower
+   *  triangle. */
+  ESPALIER_SOLVER_ELEMENTS = 3
 };
 
 /** Beside ESPALIER_SOLVER_GENERAL, of which no symmetry is looked for, and
@@ -100,17 +106,19 @@ enum { ESPALIER_SOLVER_REAL = 0, ESPALIER_SOLVER_COMPLEX = 1 };
  *  diagonal stands for (j, i), too, whichever triangle it is in. Arrays are read during
  *  the call; start from ESPALIER_SOLVER_INPUT_INIT. */
 typedef struct espalier_solver_input {
-  size_t size;          /**< sizeof(espalier_solver_input): the caller's version */
-  int64_t order;        /**< n: 0 <= n < 2^31 */
-  int64_t entries;      /**< of triplets; others have it in `starts` */
-  int32_t format;       /**< ESPALIER_SOLVER_COLUMNS, …_ROWS or …_TRIPLETS */
+  size_t size;     /**< sizeof(espalier_solver_input): the caller's version */
+  int64_t order;   /**< n: 0 <= n < 2^31 */
+  int64_t entries; /**< how many triplets or elements; others have it in `starts` */
+  int32_t format;  /**< ESPALIER_SOLVER_COLUMNS, …_ROWS, …_TRIPLETS or …_ELEMENTS */
   int32_t symmetry;     /**< ESPALIER_SOLVER_GENERAL, …_SYMMETRIC, …_WHOLE,
                              …_WHOLE_OR_GENERAL */
   int32_t index_bits;   /**< of all three arrays of indices: 32 or 64 */
   int32_t index_base;   /**< the first index and the first offset: 0 or 1 */
-  const void* starts;   /**< n + 1 offsets of columns or rows; not of triplets */
-  const void* rows;     /**< of each entry; not of compressed rows */
-  const void* columns;  /**< of each entry; not of compressed columns */
+  const void* starts;   /**< n + 1 offsets of columns or rows, or entries + 1 of
+                             elements; not of triplets */
+  const void* rows;     /**< of each entry, or the elements' variables; not of compressed
+                             rows */
+  const void* columns;  /**< of triplets and of compressed rows */
   const double* values; /**< of each entry, finite */
   int32_t scalar;       /**< ESPALIER_SOLVER_REAL or …_COMPLEX */
 } espalier_solver_input;
@@ -139,7 +147,8 @@ enum {
   ESPALIER_SOLVER_ORDERING_METIS = 2,
   ESPALIER_SOLVER_ORDERING_SCOTCH = 3,
   ESPALIER_SOLVER_ORDERING_AMD = 4,
-  ESPALIER_SOLVER_ORDERING_NATURAL = 5
+  ESPALIER_SOLVER_ORDERING_NATURAL = 5,
+  ESPALIER_SOLVER_ORDERING_NESTED = 6 /**< nested dissection of its own, no library */
 };
 enum {
   ESPALIER_SOLVER_RUNTIME_AUTO = 0,   /**< StarPU for large systems */
@@ -353,7 +362,7 @@ ESPALIER_SOLVER_API int espalier_solver_analyse(espalier_solver** solver,
 /**
  * Factors a matrix of other values under the same plan, as espalier_solver_refactorise().
  * @param values   in the order of the entries that were analysed
- * @param entries  how many there are
+ * @param entries  how many there are; of elements as well how many values
  * @return -EINVAL also for a solver that espalier_solver_analyse() has not made
  */
 ESPALIER_SOLVER_API int espalier_solver_factorise_values(espalier_solver* solver,
@@ -521,7 +530,7 @@ ESPALIER_SOLVER_API int espalier_solver_budget_read(const espalier_solver_budget
  * of the others' `input` the struct's size and the order are read, and their values and
  * counts of entries are not. Options and bounds are the same everywhere, those of one
  * process. Right-hand sides are whole at every process, and so are solutions. Real
- * matrices, with no budget, Schur complement, progress function, adopted runtime or
+ * matrices, with no Schur complement, progress function, adopted runtime or
  * ESPALIER_SOLVER_MEMORY_AUTO. save() writes a file for each process.
  *
  * What is refused is refused at every process with the same text, but for arguments that

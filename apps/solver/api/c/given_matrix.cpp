@@ -13,6 +13,7 @@
 
 #include "espalier/model/c_interface.h"
 #include "espalier/model/error.h"
+#include "espalier/model/units.h"
 #include "espalier/model/versioned_struct.h"
 
 namespace espalier::solver::c_api {
@@ -29,7 +30,7 @@ std::int32_t choice(const char* field, std::int32_t given, std::int32_t last) {
 }
 
 void check_fields(const espalier_solver_input& input) {
-  choice("format", input.format, ESPALIER_SOLVER_TRIPLETS);
+  choice("format", input.format, ESPALIER_SOLVER_ELEMENTS);
   choice("index_base", input.index_base, 1);
   if (input.index_bits != 32 && input.index_bits != 64)
     throw InvalidInput(
@@ -37,7 +38,7 @@ void check_fields(const espalier_solver_input& input) {
   if (input.order < 0 || input.order > std::numeric_limits<std::int32_t>::max())
     throw InvalidInput(
         fmt::format("input.order is {}: not in 0 … 2147483647", input.order));
-  if (input.format == ESPALIER_SOLVER_TRIPLETS && input.entries < 0)
+  if (input.format >= ESPALIER_SOLVER_TRIPLETS && input.entries < 0)
     throw InvalidInput(fmt::format("input.entries is {}: negative", input.entries));
 }
 
@@ -52,7 +53,7 @@ std::int64_t index_of(const char* field, const void* indices, std::int64_t at,
   return index;
 }
 
-// Offsets of compressed columns or rows, from 0 on.
+// Offsets of compressed columns or rows, or of elements, from 0 on.
 template <class Index>
 std::int64_t checked_start(const espalier_solver_input& input, std::int64_t k) {
   const auto* const starts = static_cast<const Index*>(input.starts);
@@ -65,9 +66,50 @@ std::int64_t checked_start(const espalier_solver_input& input, std::int64_t k) {
   return start;
 }
 
+// Whether of each element the lower triangle is given alone.
+bool has_packed_elements(const espalier_solver_input& input) {
+  return input.symmetry == ESPALIER_SOLVER_SYMMETRIC;
+}
+
+// Values of all elements, whose offsets have been checked.
+template <class Index>
+std::int64_t values_of_elements(const espalier_solver_input& input) {
+  const auto* const starts = static_cast<const Index*>(input.starts);
+  std::int64_t values = 0;
+  for (std::int64_t e = 0; e < input.entries; ++e) {
+    const std::int64_t k = std::int64_t{starts[e + 1]} - starts[e];
+    const std::int64_t square = checked_mul(k, has_packed_elements(input) ? k + 1 : k);
+    values = checked_add(values, has_packed_elements(input) ? square / 2 : square);
+  }
+  return values;
+}
+
+// Calls visit(value, row, column) in the order of the values.
+template <class Index, class Visit>
+void for_each_of_elements(const espalier_solver_input& input, Visit visit) {
+  const auto* const starts = static_cast<const Index*>(input.starts);
+  std::int64_t value = 0;
+  for (std::int64_t e = 0; e < input.entries; ++e) {
+    const std::int64_t begin = std::int64_t{starts[e]} - input.index_base;
+    const std::int64_t end = std::int64_t{starts[e + 1]} - input.index_base;
+    for (std::int64_t j = begin; j < end; ++j) {
+      const std::int64_t column = index_of<Index>("rows", input.rows, j, input);
+      for (std::int64_t i = has_packed_elements(input) ? j : begin; i < end; ++i) {
+        const std::int64_t row = index_of<Index>("rows", input.rows, i, input);
+        if (row == column && i != j)
+          throw InvalidInput(fmt::format("input.rows[{}] is {} once more in element {}",
+                                         i, row + input.index_base, e));
+        visit(value++, row, column);
+      }
+    }
+  }
+}
+
 // Calls visit(entry, row, column) in the caller's order.
 template <class Index, class Visit>
 void for_each_given(const espalier_solver_input& input, Visit visit) {
+  if (input.format == ESPALIER_SOLVER_ELEMENTS)
+    return for_each_of_elements<Index>(input, visit);
   if (input.format == ESPALIER_SOLVER_TRIPLETS) {
     for (std::int64_t e = 0; e < input.entries; ++e)
       visit(e, index_of<Index>("rows", input.rows, e, input),
@@ -88,16 +130,18 @@ void for_each_given(const espalier_solver_input& input, Visit visit) {
 // Checks pointers and offsets. @return the number of entries
 template <class Index>
 std::int64_t entries_of(const espalier_solver_input& input) {
+  const bool of_elements = input.format == ESPALIER_SOLVER_ELEMENTS;
   std::int64_t entries = input.entries;
   if (input.format != ESPALIER_SOLVER_TRIPLETS) {
     need(static_cast<const Index*>(input.starts), "input.starts");
-    for (std::int64_t k = 0; k <= input.order; ++k)
-      entries = checked_start<Index>(input, k);
+    const std::int64_t groups = of_elements ? input.entries : input.order;
+    for (std::int64_t k = 0; k <= groups; ++k) entries = checked_start<Index>(input, k);
   }
+  if (of_elements) entries = values_of_elements<Index>(input);
   if (entries == 0) return 0;
   if (input.format != ESPALIER_SOLVER_ROWS)
     need(static_cast<const Index*>(input.rows), "input.rows");
-  if (input.format != ESPALIER_SOLVER_COLUMNS)
+  if (input.format != ESPALIER_SOLVER_COLUMNS && !of_elements)
     need(static_cast<const Index*>(input.columns), "input.columns");
   need(input.values, "input.values");
   return entries;

@@ -20,11 +20,15 @@ namespace espalier::solver::c_api {
 
 /// The pattern of a caller's matrix as the solver wants it, compressed columns with
 /// increasing rows, and where each of his entries goes. It stays with the solver, so that
-/// other values need no pattern.
+/// other values need no pattern. Elements are triplets that are not written out.
 ///
 ///     triplets (row column value)  (1 0 a) (0 0 b) (1 0 c), symmetric
 ///     columns                      0: rows 0 1
 ///     place                        1 0 1, so that the values are b, a + c
+///
+///     elements {0 1} and {2 1}     values a b c, d e f: lower triangles, symmetric
+///     columns                      0: rows 0 1;  1: rows 1 2;  2: row 2
+///     values                       a b;  c + f, e;  d
 class GivenMatrix {
  public:
   /// Copies the pattern. Rows of a general matrix are not transposed but taken for the
@@ -44,6 +48,7 @@ class GivenMatrix {
 
   /// Whether it is the caller's matrix transposed that with_values() gives.
   [[nodiscard]] bool transposed() const { return transposed_; }
+  /// Values of the caller.
   [[nodiscard]] std::int64_t entries() const { return given_; }
 
  private:

@@ -28,6 +28,15 @@ void transpose(std::span<T> square, std::int64_t order) {
       std::swap(square[i + j * order], square[j + i * order]);
 }
 
+// By the caller's names: of a matrix by rows what is solved with is the transposed one.
+void check_indices(const char* name, std::span<const std::int32_t> indices,
+                   std::int32_t order) {
+  for (std::size_t k = 0; k < indices.size(); ++k)
+    if (indices[k] < 0 || indices[k] >= order)
+      throw InvalidInput(fmt::format("read_inverse: {}[{}] is {}: not in 0 … {}", name, k,
+                                     indices[k], order - 1));
+}
+
 // Null vectors of A^H are those of A^T, conjugated.
 std::vector<Complex> complex_null_space(espalier_solver& handle,
                                         std::int32_t transposed) {
@@ -114,6 +123,8 @@ int espalier_solver_read_inverse(espalier_solver* solver, int64_t count,
     (void)checked_mul(count, std::int64_t{2 * sizeof(double)});
     std::span<const std::int32_t> first(&need(rows, "rows"), entries),
         second(&need(columns, "columns"), entries);
+    check_indices("rows", first, handle.order());
+    check_indices("columns", second, handle.order());
     // Of the transposed matrix.
     if (handle.transposed) std::swap(first, second);
     const auto parts = static_cast<std::size_t>(handle.parts());

@@ -54,8 +54,9 @@ struct TriedOrdering {
 /// stands for A^H, the transposed of the real matrix that maps such arrays: ComplexSolver
 /// puts that in terms of complex numbers. Complex matrices are for one process.
 ///
-/// On several processes all that is not const is collective, as are save() and load();
-/// options are the same everywhere, those of one process: workers, bound, directory.
+/// On several processes all that is not const is collective, as are save(), load() and
+/// determinant(); options are the same everywhere, those of one process: workers, bound,
+/// directory; a budget is the process's own, and leases are had by all or by none.
 /// Process 0 analyses the matrix. All processes then have the structure of the factor,
 /// the permutation and the vectors; of the matrix, the fronts and the factor each has its
 /// part. The task tree is mapped onto processes when the bound is known (plan()), since a
@@ -87,7 +88,7 @@ class ESPALIER_SOLVER_EXPORT Solver {
   /// as above.
   /// @param matrix  at process 0; none elsewhere
   /// @throws InvalidInput as above, at every process; for options that need one process
-  ///         alone: another scheduler, a budget, a recorded run, a Schur complement
+  ///         alone: another scheduler, low rank, a recorded run, a Schur complement
   Solver(Communicator& communicator, std::optional<InputMatrix>&& matrix,
          const SolverOptions& options,
          const std::function<void(std::string_view)>& step = {});
@@ -234,7 +235,7 @@ class ESPALIER_SOLVER_EXPORT Solver {
 
   /// Of the matrix, after factorise(): zero where it is singular() to working precision.
   /// Where pivots were perturbed it is that of a matrix nearby.
-  /// @throws InvalidInput before factorise() and on several processes
+  /// @throws InvalidInput before factorise()
   [[nodiscard]] Determinant determinant() const;
 
   /// The Schur complement of the other variables' block on SolverOptions::schur, after

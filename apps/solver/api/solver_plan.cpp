@@ -1,0 +1,97 @@
+// A plan inside a bound: leases, what goes out of core, the tree's own plan.
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "solver/api/solver_impl.h"
+#include "solver/memory/address_space.h"
+#include "solver/tree/spill_plan.h"
+#include "solver/tree/tree_plan.h"
+
+namespace espalier::solver {
+
+void Solver::Impl::spill_to(Bytes tree_bound) {
+  Bytes target = tree_bound;
+  for (;;) {
+    spill_bytes_ = plan_spill(analysis_.symbolic, tree_, node_order(), target);
+    const Bytes over = solve_bytes(at_hand(), 1) - tree_bound;
+    if (over <= 0 || target <= 0) return;
+    target -= over;
+  }
+}
+
+// What a limit of the process leaves is found out before anything starts.
+void Solver::Impl::check_room(std::optional<Bytes> bound) const {
+  const Bytes needed = bound ? memory_.tree_bound(*bound) : least_for_fronts();
+  check_address_space(needed, [&] {
+    return fmt::format("the fronts need {} more", format_size(needed));
+  });
+}
+
+// The bound that the lease stands for.
+tl::expected<Bytes, Infeasible> Solver::Impl::take_lease(std::optional<Bytes> bound) {
+  lease_.reset();
+  const Bytes most = bound ? *bound - memory_.baseline : most_inside();
+  auto lease =
+      options_.budget->take(least_inside(memory_), most, options_.lease_patience);
+  if (!lease)
+    return tl::make_unexpected(
+        Infeasible{.reason = Infeasible::Reason::kNoneFound,
+                   .bound_bytes = lease.error().budget,
+                   .least_bytes = lease.error().sufficient,
+                   .lower_bound_bytes = lease.error().beside + lease.error().leased});
+  lease_ = std::move(*lease);
+  return checked_add(memory_.baseline, lease_->bytes());
+}
+
+// While the matrix is analysed; what stays of it is resident beside all leases then.
+std::unique_ptr<Lease> Solver::Impl::lease_analysis(std::int64_t order,
+                                                    std::int64_t entries) {
+  if (!options_.budget) return nullptr;
+  Bytes bytes = analysis_bytes(order, entries);
+  if (given_runtime_ == nullptr)
+    bytes = checked_add(bytes, start_bytes(options_.workers));
+  auto lease = options_.budget->take(bytes, bytes, options_.lease_patience);
+  if (!lease) throw BudgetExceeded(lease.error());
+  return std::move(*lease);
+}
+
+tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
+  if (processes_) return plan_together(bound);
+  if (bound) {
+    places_.reset();
+    measure();
+    settle_order(bound);
+  }
+  if (bound && *bound < needed_for_plan()) {
+    return tl::make_unexpected(Infeasible{
+        .reason = Infeasible::Reason::kNoneFound,
+        .bound_bytes = *bound,
+        .least_bytes = spills() ? memory_.least_out_of_core() : memory_.least(),
+        .lower_bound_bytes = memory_.baseline});
+  }
+  release_plan();
+  if (options_.budget) {
+    auto leased = take_lease(bound);
+    if (!leased) return tl::make_unexpected(leased.error());
+    bound = *leased;
+  }
+  check_room(bound);
+  bound_ = bound;
+  file_.reset();
+  const Bytes tree_bound =
+      bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
+  if (spills()) spill_to(tree_bound);
+  planned_ = true;
+  if (whole_ || !runtime_->espalier()) return {};
+  plan_ =
+      make_tree_plan(tree_.tasks, tree_.max_workers,
+                     {options_.workers, options_.order, options_.mapping}, tree_bound);
+  planned_ = plan_ != nullptr;
+  if (!planned_) throw Error("the tree does not fit in its own least bound");
+  return {};
+}
+
+}  // namespace espalier::solver

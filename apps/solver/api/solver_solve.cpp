@@ -1,0 +1,124 @@
+// Solutions: in blocks of right-hand sides, refined and judged.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "espalier/model/clock.h"
+#include "solver/api/solver_impl.h"
+#include "solver/matrix/check_matrix.h"
+#include "solver/refine/residual.h"
+#include "solver/refine/scaled_permutation.h"
+
+namespace espalier::solver {
+namespace {
+
+void keep_worst(Refinement& worst, const Refinement& one) {
+  worst.steps = std::max(worst.steps, one.steps);
+  worst.gmres_steps += one.gmres_steps;
+  worst.backward_error = std::max(worst.backward_error, one.backward_error);
+  worst.strict = std::max(worst.strict, one.strict);
+}
+
+}  // namespace
+
+// Right-hand sides of one pass: what the bound leaves.
+std::int32_t Solver::Impl::nrhs_at_once(std::int32_t nrhs) {
+  std::int32_t block = std::clamp(nrhs, 1, kBlock);
+  while (bound_ && block > 1 &&
+         solve_bytes(at_hand(), block) > memory_.tree_bound(*bound_))
+    --block;
+  return agree(block);
+}
+
+Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation operation,
+                             std::span<const std::int64_t> rows) {
+  if (!factored_) throw InvalidInput("solve: factorise first");
+  check_vectors(vector_size(), nrhs, b);
+  check_rows(analysis_.symbolic.size, rows);
+  if (may_solve_plainly(b, nrhs))
+    if (const auto found = solve_plainly(b)) return *found;
+  Solution solution;
+  const auto n = static_cast<std::size_t>(vector_size());
+  const std::vector<std::int32_t> inner_rows = map(operation).inner_rows(rows);
+  const std::int32_t block = nrhs_at_once(nrhs);
+  const auto start = Clock::now();
+  with_open_solve(block, [&] {
+    solution.seconds = since(start);
+    for (std::int32_t k = 0; k < nrhs; k += block)
+      solve_block(b.subspan(k * n, std::min(block, nrhs - k) * n), block, operation,
+                  inner_rows, solution);
+  });
+  judge(solution);
+  return solution;
+}
+
+// Without refinement the error is still measured. GMRES is not for singular matrices: a
+// solution that does not exist would grow along the null space until its backward error
+// is small.
+RefineOptions Solver::Impl::refine_options(Operation operation, std::int32_t most) {
+  RefineOptions options{.operation = operation, .gmres_basis = 0};
+  if (!options_.refine)
+    options.max_steps = 0;
+  else if (!singular() && least_basis(kind()) > 0)
+    options.gmres_basis = agree(refining_basis(most));
+  return options;
+}
+
+// Right-hand sides in the order of elimination, nothing where variables are kept.
+std::vector<double> Solver::Impl::to_inner(std::span<const double> b,
+                                           const ScaledPermutation& map) const {
+  const auto n = static_cast<std::size_t>(vector_size());
+  const auto inner = static_cast<std::size_t>(inner_size());
+  std::vector<double> rhs(b.size());
+  for (std::size_t k = 0; k < b.size(); k += n) {
+    const std::span<double> one = std::span(rhs).subspan(k, n);
+    map.rhs_to_inner(b.subspan(k, n), one);
+    std::ranges::fill(one.subspan(inner), 0.0);
+  }
+  return rhs;
+}
+
+void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
+                               Operation operation, std::span<const std::int32_t> rows,
+                               Solution& solution) {
+  const auto start = Clock::now();
+  const ScaledPermutation map = this->map(operation);
+  const bool transposed = operation == Operation::kTransposed;
+  const auto n = static_cast<std::size_t>(vector_size());
+  const auto nrhs = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
+  std::vector<double> rhs = to_inner(b, map), x = rhs;
+  numeric_->solve(transposed, x, nrhs, rows);
+  solution.seconds += since(start);
+  if (options_.no_residual) {
+    for (std::size_t k = 0; k < b.size(); k += n)
+      map.solution_to_outer(std::span(x).subspan(k, n), b.subspan(k, n));
+    return;
+  }
+  const auto refining = Clock::now();
+  RefineOptions refining_options = refine_options(operation, most);
+  const std::vector<double> scale = map.solution_scale();
+  const std::vector<std::int32_t> systems =
+      independent_systems(analysis_.symbolic, analysis_.form);
+  refining_options.given = {scale, systems, largest_anywhere()};
+  const Refinement one =
+      solver::refine(matrix(), rhs, x, nrhs, factored(transposed), refining_options);
+  Refinement& worst = solution.refinement;
+  keep_worst(worst, one);
+  // From here on a pair of vectors is room for what is estimated of it.
+  for (std::size_t k = 0; k < b.size(); k += n) {
+    const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
+    map.solution_to_outer(found, b.subspan(k, n));
+    if (singular() && leaves_a_part(side, found, operation))
+      solution.doubts.backward_error = true;
+    if (needs_estimate(side, found, one.strict))
+      estimate(side, found, operation, most, refining_options.given, solution);
+  }
+  // What was measured is the scaled solution; the given one may be beyond all numbers.
+  if (!std::ranges::all_of(b, [](double each) { return std::isfinite(each); }))
+    worst.backward_error = std::numeric_limits<double>::infinity();
+  solution.refine_seconds += since(refining);
+}
+
+}  // namespace espalier::solver

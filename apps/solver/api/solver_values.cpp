@@ -1,0 +1,86 @@
+// Other values on the same pattern, and what is known of values.
+
+#include <algorithm>
+#include <utility>
+
+#include "solver/api/solver_impl.h"
+#include "solver/matrix/check_matrix.h"
+#include "solver/matrix/largest_modulus.h"
+#include "solver/scaling/prepare_complex.h"
+
+namespace espalier::solver {
+
+void Solver::Impl::replace_values(const InputMatrix& matrix) {
+  if (processes_) return replace_together(matrix);
+  if (put_again(matrix)) return;
+  places_.reset();
+  check(view_of(matrix));
+  factored_ = has_values_ = false;
+  refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,
+         &analysis_.form.coupling);
+  measure_entries();
+  has_values_ = true;
+  keep_places(matrix);
+}
+
+// Values of the pattern that was given the last time. @return false: nothing was changed
+bool Solver::Impl::put_again(const InputMatrix& matrix) {
+  const auto* const given = std::get_if<SymmetricMatrix>(&matrix);
+  if (!places_ || given == nullptr || !places_->are_of(*given)) return false;
+  const auto largest = places_->put(given->value, analysis_.permuted.lower);
+  if (!largest) return false;
+  largest_entry_ = *largest;
+  factored_ = false;
+  has_values_ = true;
+  return true;
+}
+
+// Of systems of their own that are neither scaled nor bounded: nobody has counted them.
+void Solver::Impl::keep_places(const InputMatrix& matrix) {
+  const auto* const given = std::get_if<SymmetricMatrix>(&matrix);
+  const bool few = given != nullptr && std::ssize(given->row) <= ValuePlaces::kMost;
+  if (!few || bound_ || options_.budget || !whole_ || prepared_.kind == FactorKind::kLu ||
+      analysis_.permuted.complex || !prepared_.row_of.empty() ||
+      !prepared_.row_scale.empty() || !analysis_.form.empty() ||
+      analysis_.symbolic.kept() > 0)
+    return;
+  places_.emplace(*given, analysis_.symbolic.permutation, analysis_.permuted.lower);
+}
+
+void Solver::Impl::replace_values(const ComplexMatrix& matrix) {
+  check(matrix);
+  if (matrix.symmetry != complex())
+    throw InvalidInput("replace_values: a complex matrix of another symmetry");
+  factored_ = has_values_ = false;
+  refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,
+         &analysis_.form.coupling);
+  measure_entries();
+  has_values_ = true;
+}
+
+void Solver::Impl::measure_entries() {
+  largest_entry_ = 0;
+  const SquareMatrix& matrix = analysis_.permuted;
+  const auto entries = static_cast<std::size_t>(
+      matrix.lower.column_start.empty()
+          ? 0
+          : matrix.lower.column_start[analysis_.symbolic.inner()]);
+  for (const auto* values : {&matrix.lower.value, &matrix.upper})
+    largest_entry_ = std::max(
+        largest_entry_,
+        largest_modulus(std::span(*values).first(std::min(entries, values->size()))));
+  if (!matrix.complex) return;
+  for (std::size_t k = 0; k < entries; ++k) {
+    const auto at = static_cast<std::int64_t>(k);
+    const auto below = matrix.entry<Complex>(at), above = matrix.opposite<Complex>(at);
+    largest_entry_ = std::max({largest_entry_, std::abs(below), std::abs(above)});
+  }
+}
+
+// The largest entry of matrix(), by modulus; 0: not known.
+double Solver::Impl::largest_anywhere() const {
+  const bool all = analysis_.form.empty() && analysis_.symbolic.kept() == 0;
+  return all ? largest_entry_ : 0;
+}
+
+}  // namespace espalier::solver

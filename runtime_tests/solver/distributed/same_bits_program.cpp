@@ -1,0 +1,156 @@
+// The factor of a system has the same pivots, and the solution of a grid the same bits,
+// on one process and on those of a job: of every kind, with and without delayed columns,
+// without a bound and inside the least. mpirun starts it. What does not hold ends the
+// job.
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/job/cluster.h"
+#include "solver/api/solver.h"
+#include "solver/distributed/job_program.h"
+#include "solver/distributed/whole_systems.h"
+
+namespace espalier::solver {
+
+using namespace cli;
+namespace {
+
+struct Case {
+  std::string_view name;
+  FactorKind kind;
+  std::function<InputMatrix()> system;
+  /// Many columns are delayed, of constraints that are fronts of a chain: it ends
+  /// elsewhere on several processes, and vectors are summed up in another order then.
+  bool delays = false;
+};
+
+struct Outcome {
+  PivotStatistics pivots;
+  std::vector<double> raw, refined;  // as the factor gives it, and after refinement
+  std::int64_t shared_nodes = 0;
+};
+
+std::vector<double> solution(Solver& solver) {
+  std::vector<double> x = solver.apply_to_ones();
+  (void)solver.solve(x);
+  return x;
+}
+
+// Of two solvers, one of which does not refine.
+Outcome outcome(const std::function<std::unique_ptr<Solver>(const SolverOptions&)>& make,
+                SolverOptions options, bool least) {
+  Outcome result;
+  for (const bool refine : {false, true}) {
+    options.refine = refine;
+    options.no_residual = !refine;
+    const std::unique_ptr<Solver> solver = make(options);
+    const auto planned =
+        solver->plan(least ? std::optional(solver->least()) : std::nullopt);
+    if (!planned) throw Error(planned.error().message());
+    const auto report = solver->factorise();
+    if (!report) throw Error("no factorisation");
+    result.pivots = report->pivots;
+    result.shared_nodes = solver->process_facts().shared_nodes;
+    (refine ? result.refined : result.raw) = solution(*solver);
+  }
+  return result;
+}
+
+class SameBits {
+ public:
+  explicit SameBits(Cluster& cluster) : cluster_(cluster) {}
+
+  void check(const Case& of) {
+    SolverOptions options;
+    options.kind = of.kind;
+    options.runtime_flops = 0;
+    options.pivot_threshold = 0.1;
+    options.delay_reserve = Bytes{192} << 20;
+    options.prepare.scaling = PrepareOptions::Scaling::kNone;
+    options.prepare.block_triangular = false;
+    options.analysis.ordering = OrderingKind::kMetis;
+    Outcome alone;
+    if (cluster_.rank() == 0)
+      alone = outcome(
+          [&](const SolverOptions& mine) {
+            return std::make_unique<Solver>(of.system(), mine);
+          },
+          options, false);
+    cluster_.barrier();
+    for (const bool least : {false, true}) {
+      const Outcome together = outcome(
+          [&](const SolverOptions& mine) {
+            std::optional<InputMatrix> matrix;
+            if (cluster_.rank() == 0) matrix = of.system();
+            return std::make_unique<Solver>(cluster_, std::move(matrix), mine);
+          },
+          options, least);
+      if (cluster_.rank() > 0) continue;
+      const std::string where = fmt::format("{}, {}", of.name, least ? "least" : "free");
+      expect(!least || together.shared_nodes > 0 || cluster_.size() == 1,
+             where + ": no node is shared");
+      compare(where, alone, together, !of.delays);
+      if (of.delays)
+        expect(alone.pivots.delayed > 100, where + ": no columns are delayed");
+    }
+  }
+
+ private:
+  void expect(bool holds, const std::string& what) {
+    if (!holds) cluster_.fail(3, what);
+  }
+  void compare(const std::string& where, const Outcome& alone, const Outcome& together,
+               bool bits) {
+    const auto words = [](const PivotStatistics& of) {
+      return fmt::format("{} delayed, {} perturbed, {} negative, {} of order 2, {}",
+                         of.delayed, of.perturbed, of.negative, of.two_by_two,
+                         of.smallest);
+    };
+    expect(words(alone.pivots) == words(together.pivots),
+           fmt::format("{}: {}; alone {}", where, words(together.pivots),
+                       words(alone.pivots)));
+    if (!bits) return;
+    compare(where + ", as the factor gives it", alone.raw, together.raw);
+    compare(where + ", refined", alone.refined, together.refined);
+  }
+  void compare(const std::string& where, const std::vector<double>& a,
+               const std::vector<double>& b) {
+    std::size_t others = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      others += std::memcmp(&a[i], &b[i], sizeof a[i]) != 0 ? 1 : 0;
+    expect(others == 0,
+           fmt::format("{}: {} of {} entries have other bits", where, others, a.size()));
+  }
+
+  Cluster& cluster_;
+};
+
+void run(Cluster& cluster) {
+  const int side = 18;
+  const auto kind = [side](FactorKind of) { return [=] { return system_of(of, side); }; };
+  SameBits bits(cluster);
+  bits.check({"definite", FactorKind::kCholesky, kind(FactorKind::kCholesky)});
+  bits.check({"symmetric", FactorKind::kLdlt, kind(FactorKind::kLdlt)});
+  bits.check({"general", FactorKind::kLu, kind(FactorKind::kLu)});
+  bits.check({"saddle point", FactorKind::kLdlt,
+              [=]() -> InputMatrix { return saddle_point(side); }, true});
+  bits.check({"general saddle point", FactorKind::kLu,
+              [=]() -> InputMatrix { return on_both_sides(saddle_point(side)); }, true});
+}
+
+}  // namespace
+}  // namespace espalier::solver
+
+int main(int argc, char** argv) {
+  return espalier::solver::run_job_program(
+      argc, argv, "test=same bits\n",
+      [](auto& cluster) { espalier::solver::run(cluster); }, "the same bits");
+}
