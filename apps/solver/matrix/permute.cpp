@@ -130,22 +130,6 @@ std::vector<std::int32_t> composed(std::span<const std::int32_t> values,
   return result;
 }
 
-LowerRows permuted_rows(const SymmetricMatrix& matrix,
-                        std::span<const std::int32_t> permutation) {
-  const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
-  LowerRows rows{matrix.size, std::vector<std::int64_t>(matrix.size + 1LL, 0), {}};
-  for_each_entry(matrix, inverse, [&rows](auto low, auto high, auto) {
-    if (low != high) ++rows.row_start[high + 1];
-  });
-  counts_to_starts(rows.row_start);
-  rows.column.resize(rows.row_start.back());
-  for_each_entry(matrix, inverse, [&](auto low, auto high, auto) {
-    if (low != high) rows.column[rows.row_start[high]++] = low;
-  });
-  cursors_to_starts(rows.row_start);
-  return rows;
-}
-
 void sort_columns(SymmetricMatrix& matrix) {
   std::vector<double> none;
   sort_columns(matrix, none);

@@ -9,18 +9,6 @@
 
 namespace espalier::solver {
 
-/// Pattern of the strictly lower triangle by rows: row i lists columns k < i with a
-/// possible nonzero, in no order.
-struct LowerRows {
-  std::int32_t size = 0;
-  std::vector<std::int64_t> row_start;  ///< size + 1 offsets
-  std::vector<std::int32_t> column;
-
-  [[nodiscard]] std::span<const std::int32_t> columns_of(std::int32_t row) const {
-    return std::span(column).subspan(row_start[row], row_start[row + 1] - row_start[row]);
-  }
-};
-
 /// inverse[permutation[k]] = k.
 [[nodiscard]] std::vector<std::int32_t> inverse_permutation(
     std::span<const std::int32_t> permutation);
@@ -28,12 +16,6 @@ struct LowerRows {
 /// result[k] = values[order[k]].
 [[nodiscard]] std::vector<std::int32_t> composed(std::span<const std::int32_t> values,
                                                  std::span<const std::int32_t> order);
-
-/// Strictly lower pattern of P A P^T by rows; permutation[new] = old.
-///
-/// @par Cost  O(n + nonzeros)
-[[nodiscard]] LowerRows permuted_rows(const SymmetricMatrix& matrix,
-                                      std::span<const std::int32_t> permutation);
 
 /// Puts the rows of each column in increasing order; equal rows keep their order.
 ///

@@ -12,25 +12,32 @@ namespace espalier::solver {
 namespace {
 
 constexpr std::int32_t kFewOnCoarsest = 100;
+// Vertices of a level on which a separator is nearly what it will be.
+constexpr std::int32_t kShapeShows = 20'000;
 
 // The sides that a vertex has a part on, as bits.
 constexpr std::int8_t kBitOfSide[] = {1, 2, 0};
 
-Partition projected(const Partition& coarse, const std::vector<std::int32_t>& map) {
+Partition projected(const Partition& coarse, const std::vector<std::int32_t>& map,
+                    TaskPool& pool) {
   Partition fine{std::vector<std::int8_t>(map.size()), coarse.weight};
-  for (std::size_t v = 0; v < map.size(); ++v) fine.side[v] = coarse.side[map[v]];
+  const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(map.size()));
+  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
+      fine.side[v] = coarse.side[map[v]];
+  });
   return fine;
 }
 
 // Of each three, two grow by vertices and one is made from an edge cut.
 std::vector<Partition> candidates(const Levels& levels, std::uint64_t seed,
-                                  const Effort& effort) {
+                                  std::int32_t count, std::int32_t passes) {
   const Graph& graph = *levels.graphs.back();
   std::vector<Partition> result;
-  for (std::int32_t k = 0; k < effort.candidates; ++k) {
+  for (std::int32_t k = 0; k < count; ++k) {
     result.push_back(k % 3 == 1 ? partition_from_cut(graph, levels.edges.back(), seed + k)
                                 : grown_partition(graph, seed + k));
-    refine_separator(graph, result.back(), effort.passes);
+    refine_separator(graph, result.back(), passes);
   }
   return result;
 }
@@ -46,7 +53,7 @@ struct Selection {
 
 Selection selected(const std::vector<std::int8_t>& bits, std::int8_t bit,
                    TaskPool& pool) {
-  const VertexBlocks blocks(static_cast<std::int32_t>(bits.size()));
+  const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(bits.size()));
   std::vector<std::int64_t> first(blocks.count() + 1, 0);
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
     for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
@@ -90,7 +97,8 @@ struct InducedLevel {
 // The edges between selected vertices, counted and then written to their places.
 InducedLevel induced(const Halved& whole, const Selection& selection,
                      std::vector<std::int32_t>&& weight, TaskPool& pool) {
-  const VertexBlocks blocks(static_cast<std::int32_t>(selection.vertices.size()));
+  const auto blocks =
+      VertexBlocks::fine(static_cast<std::int32_t>(selection.vertices.size()));
   InducedLevel result;
   result.graph.weight = std::move(weight);
   std::vector<std::int64_t>& start = result.graph.start;
@@ -133,9 +141,14 @@ std::vector<std::vector<std::int8_t>> bits_of_levels(const Levels& levels,
 // map, from one level's selection to the next one's.
 std::vector<std::int32_t> map_between(const std::vector<std::int32_t>& fine,
                                       const Selection& coarse,
-                                      const std::vector<std::int32_t>& map) {
+                                      const std::vector<std::int32_t>& map,
+                                      TaskPool& pool) {
   std::vector<std::int32_t> result(fine.size());
-  for (std::size_t v = 0; v < result.size(); ++v) result[v] = coarse.number[map[fine[v]]];
+  const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(fine.size()));
+  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
+      result[v] = coarse.number[map[fine[v]]];
+  });
   return result;
 }
 
@@ -173,7 +186,7 @@ class Side {
     is_coarse_ = std::ssize(coarse.vertices) < kFewOnCoarsest;
     if (is_coarse_) return;
     Levels& own = result_.levels;
-    own.maps.push_back(map_between(fine_, coarse, levels.maps[k - 1]));
+    own.maps.push_back(map_between(fine_, coarse, levels.maps[k - 1], pool_));
     fine_weight_ = added_weights(fine_weight_, own.maps.back(), coarse.vertices.size());
     own.graphs.emplace_back();
     own.edges.emplace_back();
@@ -201,18 +214,44 @@ class Side {
   bool is_coarse_ = false;                          // there are levels enough
 };
 
+// From one level to a finer one.
+void refine_down(const Levels& levels, std::size_t from, std::size_t to,
+                 std::int32_t passes, Partition& partition, TaskPool& pool) {
+  for (std::size_t k = from; k-- > to;) {
+    partition = projected(partition, levels.maps[k], pool);
+    refine_separator(*levels.graphs[k], partition, passes);
+  }
+}
+
 }  // namespace
 
 Partition bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
                  const Effort& effort) {
-  std::vector<Partition> followed = candidates(levels, seed, effort);
+  const std::size_t coarsest = levels.maps.size();
+  std::vector<Partition> followed =
+      candidates(levels, seed, effort.candidates, effort.passes);
   if (!effort.follow) followed = {best_of(std::move(followed))};
-  pool.for_each_block(std::ssize(followed), [&](std::int64_t c) {
-    Partition& each = followed[c];
-    for (std::size_t k = levels.maps.size(); k-- > 0;) {
-      each = projected(each, levels.maps[k]);
-      refine_separator(*levels.graphs[k], each, effort.passes);
+  std::size_t level = coarsest;
+  if (effort.if_spatial > 0) {
+    while (level > 0 && levels.graphs[level - 1]->size() <= kShapeShows) --level;
+    refine_down(levels, coarsest, level, effort.passes, followed.front(), pool);
+    const double part =
+        static_cast<double>(levels.graphs[level]->size()) / levels.graphs.front()->size();
+    if (is_spatial(followed.front(), part)) {
+      followed = candidates(levels, seed, effort.if_spatial, effort.passes);
+      const auto best = std::ranges::min_element(
+          followed.begin(), followed.begin() + effort.candidates, is_better);
+      std::rotate(followed.begin(), best, best + 1);  // ties are for it
+      level = coarsest;
     }
+  }
+  if (followed.size() == 1) {
+    refine_down(levels, level, 0, effort.passes, followed.front(), pool);
+    return std::move(followed.front());
+  }
+  pool.for_each_block(std::ssize(followed), [&](std::int64_t c) {
+    TaskPool alone(1);
+    refine_down(levels, level, 0, effort.passes, followed[c], alone);
   });
   return best_of(std::move(followed));
 }

@@ -25,7 +25,17 @@ struct Effort {
   std::int32_t passes = 2;      ///< of refinement on each level
   std::int32_t candidates = 3;  ///< on the coarsest
   bool follow = false;          ///< all of them down to level 0, not the best one alone
+  /// Where the best one is spatial on a coarse level, so many are followed; 0: it alone.
+  std::int32_t if_spatial = 0;
 };
+
+/// Whether a separator is larger than those of meshes in the plane.
+/// @param part  vertices of the partition's level, of those of level 0
+[[nodiscard]] inline bool is_spatial(const Partition& partition, double part = 1) {
+  const auto& [one, other, separator] = partition.weight;
+  const auto square = static_cast<double>(separator * separator);
+  return part * square > static_cast<double>(4 * (one + other + separator));
+}
 
 /// A separator of level 0: the best of several that grow on the coarsest graph, made
 /// lighter on each level down to the finest [HL95, KK98].

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "espalier/model/free_memory.h"
 #include "solver/ordering/mixed_bits.h"
 #include "solver/ordering/vertex_blocks.h"
 
@@ -209,6 +210,8 @@ class EdgeSum {
   std::int64_t begin_ = 0;
 };
 
+// In blocks that are not fine ones: lists of less than some hundred kilobytes come from a
+// thread's heap, which keeps them.
 class Contraction {
  public:
   Contraction(const Level& level, const std::vector<std::int32_t>& mate,
@@ -229,12 +232,14 @@ class Contraction {
     edge_weight.clear();
     edge_weight.reserve(start.back());
     coarse_.neighbour.reserve(start.back());
-    for (EdgeSum& sum : sums) {  // one behind the other: never all of them twice
-      coarse_.neighbour.insert(coarse_.neighbour.end(), sum.neighbour.begin(),
-                               sum.neighbour.end());
-      edge_weight.insert(edge_weight.end(), sum.weight.begin(), sum.weight.end());
-      sum = EdgeSum(0);
-    }
+    pool.for_each_block(2, [&](std::int64_t list) {
+      for (EdgeSum& sum : sums) {  // one behind the other: never all of them twice
+        std::vector<std::int32_t>& from = list == 0 ? sum.neighbour : sum.weight;
+        std::vector<std::int32_t>& to = list == 0 ? coarse_.neighbour : edge_weight;
+        to.insert(to.end(), from.begin(), from.end());
+        free_memory(from);
+      }
+    });
     return std::move(coarse_);
   }
 
@@ -293,9 +298,10 @@ Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& 
   levels.edges.emplace_back();
   while (levels.graphs.back()->size() > most) {
     const Level level{*levels.graphs.back(), levels.edges.back()};
-    const VertexBlocks blocks(level.graph.size());
-    const Matching matching = matched(level, blocks, pool, seed);
-    Numbering numbering = numbered(matching, blocks, pool);
+    const Matching matching =
+        matched(level, VertexBlocks(level.graph.size()), pool, seed);
+    Numbering numbering =
+        numbered(matching, VertexBlocks::fine(level.graph.size()), pool);
     const auto coarse = static_cast<double>(numbering.leader.size());
     if (coarse > kTooFewPairs * level.graph.size()) break;
     std::vector<std::int32_t> edge_weight;

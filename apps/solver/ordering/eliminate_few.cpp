@@ -9,6 +9,7 @@
 
 #include "espalier/model/error.h"
 #include "solver/matrix/multiversion.h"
+#include "solver/matrix/permute.h"
 
 namespace espalier::solver {
 namespace {

@@ -3,31 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "solver/matrix/permute.h"
+
 namespace espalier::solver {
 namespace {
 
-// The same rows when column order[k] is renumbered k, an order in which every column
-// still comes before those of its ancestors: nothing changes its triangle.
-LowerRows renumbered(const LowerRows& rows, std::span<const std::int32_t> order,
-                     std::span<const std::int32_t> number) {
-  LowerRows result{rows.size, {}, {}};
-  result.row_start.reserve(rows.row_start.size());
-  result.row_start.push_back(0);
-  result.column.reserve(rows.column.size());
-  for (const std::int32_t row : order) {
-    for (const std::int32_t column : rows.columns_of(row))
-      result.column.push_back(number[column]);
-    result.row_start.push_back(std::ssize(result.column));
-  }
-  return result;
-}
-
-}  // namespace
-
-EliminationOrder elimination_order(const SymmetricMatrix& matrix,
-                                   std::span<const std::int32_t> order) {
+EliminationOrder found_out(const SymmetricMatrix& matrix,
+                           std::span<const std::int32_t> order, TaskPool& pool) {
   EliminationOrder result;
-  LowerRows rows = permuted_rows(matrix, order);
+  LowerRows rows = permuted_rows(matrix, order, pool);
   std::vector<std::int32_t> parent = elimination_tree(rows);
   const std::vector<std::int32_t> postorder = forest_postorder(parent);
   if (std::ranges::is_sorted(postorder)) {  // as it is
@@ -36,17 +20,24 @@ EliminationOrder elimination_order(const SymmetricMatrix& matrix,
     result.rows = std::move(rows);
   } else {
     const std::vector<std::int32_t> number = inverse_permutation(postorder);
-    result.permutation.reserve(order.size());
-    result.parent.reserve(order.size());
-    for (const std::int32_t column : postorder) {
-      result.permutation.push_back(order[column]);
-      const std::int32_t above = parent[column];
-      result.parent.push_back(above < 0 ? above : number[above]);
-    }
-    result.rows = renumbered(rows, postorder, number);
+    result.permutation = composed(order, postorder);
+    result.parent = composed(parent, postorder);
+    for (std::int32_t& above : result.parent)
+      if (above >= 0) above = number[above];
+    result.rows = renumbered(rows, postorder, number, pool);
   }
-  result.counts = column_counts(result.rows, result.parent);
+  result.counts = column_counts(result.rows, result.parent, pool);
   for (const double count : result.counts) result.flops += count * count;
+  return result;
+}
+
+}  // namespace
+
+EliminationOrder elimination_order(const SymmetricMatrix& matrix,
+                                   std::span<const std::int32_t> order, Threads threads) {
+  EliminationOrder result;
+  on_pool(threads, matrix.size,
+          [&](TaskPool& pool) { result = found_out(matrix, order, pool); });
   return result;
 }
 

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "espalier/model/units.h"
-#include "solver/matrix/permute.h"
 #include "solver/ordering/elimination_tree.h"
+#include "solver/ordering/lower_rows.h"
 #include "solver/ordering/ordering.h"
+#include "solver/ordering/task_pool.h"
 
 namespace espalier::solver {
 
@@ -22,9 +23,12 @@ struct EliminationOrder {
   Flops flops = 0;                        ///< sum of squared counts
 };
 
-/// @par Cost  nearly linear in the nonzeros of the matrix
+/// @par Cost  nearly linear in the nonzeros of the matrix; what is left to one thread are
+///            the tree and passes over the columns
+/// @par Test  the same for any number of threads
 [[nodiscard]] EliminationOrder elimination_order(const SymmetricMatrix& matrix,
-                                                 std::span<const std::int32_t> order);
+                                                 std::span<const std::int32_t> order,
+                                                 Threads threads = {});
 
 /// choose_ordering(), and what it has found out about the order on the way; empty where
 /// it did not need to.
@@ -34,6 +38,6 @@ struct ChosenOrder {
 };
 [[nodiscard]] ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
                                        std::span<const std::int32_t> partner,
-                                       std::int32_t workers);
+                                       Threads threads);
 
 }  // namespace espalier::solver

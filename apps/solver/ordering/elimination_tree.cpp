@@ -1,9 +1,12 @@
 #include "solver/ordering/elimination_tree.h"
 
+#include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <utility>
 
-#include "solver/matrix/offsets.h"
+#include "solver/ordering/range_maximum.h"
+#include "solver/ordering/vertex_blocks.h"
 
 namespace espalier::solver {
 namespace {
@@ -20,33 +23,10 @@ std::vector<std::int32_t> first_descendants(std::span<const std::int32_t> parent
   return first;
 }
 
-// Strictly lower pattern by columns: column k lists rows i > k, increasing.
-LowerRows transposed(const LowerRows& rows) {
-  LowerRows columns{rows.size, std::vector<std::int64_t>(rows.row_start.size(), 0),
-                    std::vector<std::int32_t>(rows.column.size())};
-  std::vector<std::int64_t>& start = columns.row_start;
-  for (std::int32_t column : rows.column) ++start[column + 1];
-  counts_to_starts(start);
-  for (std::int32_t row = 0; row < rows.size; ++row) {
-    for (std::int32_t column : rows.columns_of(row)) {
-      columns.column[start[column]++] = row;
-    }
-  }
-  cursors_to_starts(start);
-  return columns;
-}
-
-// Root of the node's set; halves the path on the way.
-std::int32_t find_root(std::vector<std::int32_t>& ancestor, std::int32_t node) {
-  while (ancestor[node] != node) {
-    node = ancestor[node] = ancestor[ancestor[node]];
-  }
-  return node;
-}
-
 // Entries of L for each of A's beyond which counting them one by one costs more time than
-// the skeleton algorithm.
+// looking for leaves; of many columns this is tried by threads at once.
 constexpr std::int64_t kFewPerEntry = 2;
+constexpr std::int32_t kFewColumns = 100'000;
 
 // Counts the entries of L below the diagonal one by one: the row subtree of a row is on
 // the paths from its columns up to it. @return false: there are more than `most`
@@ -64,6 +44,50 @@ bool count_by_rows(const LowerRows& rows, std::span<const std::int32_t> parent,
       }
   }
   return true;
+}
+
+// What the subtree of a row adds: add(column, difference).
+template <class Add>
+void add_row_subtree(const LowerRows& rows, std::int32_t row,
+                     std::span<const std::int32_t> parent,
+                     std::span<const std::int32_t> first, const RangeMaximum& parents,
+                     std::vector<std::int32_t>& columns, const Add& add) {
+  const auto of_row = rows.columns_of(row);
+  columns.assign(of_row.begin(), of_row.end());
+  std::ranges::sort(columns);
+  if (columns.empty()) columns.push_back(row);  // a leaf itself
+  add(columns.front(), 1);
+  for (std::size_t k = 1; k < columns.size(); ++k) {
+    const std::int32_t before = columns[k - 1], column = columns[k];
+    if (first[column] <= before) continue;  // on its path
+    add(column, 1);
+    add(parents.of(before, column), -1);
+  }
+  if (parent[row] >= 0) add(parent[row], -1);
+}
+
+// What all row subtrees add to each column. Sums of integers do not depend on the order.
+std::vector<std::int32_t> row_subtrees(const LowerRows& rows,
+                                       std::span<const std::int32_t> parent,
+                                       TaskPool& pool) {
+  const std::vector<std::int32_t> first = first_descendants(parent);
+  const RangeMaximum parents(parent, pool);
+  std::vector<std::int32_t> sum(parent.size(), 0);
+  const VertexBlocks blocks(rows.size);
+  const auto visit = [&](std::int64_t k, const auto& add) {
+    std::vector<std::int32_t> columns;
+    for (std::int32_t row = blocks.first(k); row < blocks.first(k + 1); ++row)
+      add_row_subtree(rows, row, parent, first, parents, columns, add);
+  };
+  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    if (!pool.shares())
+      visit(k, [&](std::int32_t column, std::int32_t by) { sum[column] += by; });
+    else
+      visit(k, [&](std::int32_t column, std::int32_t by) {
+        std::atomic_ref(sum[column]).fetch_add(by, std::memory_order_relaxed);
+      });
+  });
+  return sum;
 }
 
 }  // namespace
@@ -105,37 +129,24 @@ std::vector<std::int32_t> forest_postorder(std::span<const std::int32_t> parent)
 }
 
 std::vector<std::int32_t> column_counts(const LowerRows& rows,
-                                        std::span<const std::int32_t> parent) {
-  const std::int32_t size = rows.size;
-  std::vector<std::int32_t> count(parent.size(), 1);
-  if (count_by_rows(rows, parent, kFewPerEntry * std::ssize(rows.column), count))
-    return count;
-  const LowerRows columns = transposed(rows);
-  const std::vector<std::int32_t> first = first_descendants(parent);
-  std::vector<std::int32_t> ancestor(size), last_first(size, -1), last_leaf(size, -1);
-  std::iota(ancestor.begin(), ancestor.end(), 0);
-
-  // Column j of L counts the row subtrees that contain j. Each row subtree adds 1 at its
-  // leaves and takes 1 off where two of its paths meet; summing up the tree gives counts.
-  for (std::int32_t column = 0; column < size; ++column)
-    count[column] = first[column] == column ? 1 : 0;
-  for (std::int32_t column = 0; column < size; ++column) {
-    for (std::int32_t row : columns.columns_of(column)) {
-      if (first[column] <= last_first[row]) continue;  // not a leaf of the row's subtree
-      last_first[row] = first[column];
-      ++count[column];
-      const std::int32_t previous = std::exchange(last_leaf[row], column);
-      if (previous >= 0) --count[find_root(ancestor, previous)];
-    }
-    if (parent[column] >= 0) {
-      --count[parent[column]];  // the subtree of row `column` ends below its parent
-      ancestor[column] = parent[column];
-    }
+                                        std::span<const std::int32_t> parent,
+                                        TaskPool& pool) {
+  if (rows.size <= kFewColumns) {
+    std::vector<std::int32_t> count(parent.size(), 1);
+    if (count_by_rows(rows, parent, kFewPerEntry * std::ssize(rows.column), count))
+      return count;
   }
-  for (std::int32_t column = 0; column < size; ++column) {
+  std::vector<std::int32_t> count = row_subtrees(rows, parent, pool);
+  for (std::int32_t column = 0; column < rows.size; ++column) {
     if (parent[column] >= 0) count[parent[column]] += count[column];
   }
   return count;
+}
+
+std::vector<std::int32_t> column_counts(const LowerRows& rows,
+                                        std::span<const std::int32_t> parent) {
+  TaskPool alone(1);
+  return column_counts(rows, parent, alone);
 }
 
 }  // namespace espalier::solver

@@ -4,7 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "solver/matrix/permute.h"
+#include "solver/ordering/lower_rows.h"
+#include "solver/ordering/task_pool.h"
 
 namespace espalier::solver {
 
@@ -23,14 +24,24 @@ namespace espalier::solver {
 [[nodiscard]] std::vector<std::int32_t> forest_postorder(
     std::span<const std::int32_t> parent);
 
-/// Nonzeros in each column of L, the diagonal included, without computing L: where there
-/// are few more than A has they are counted one by one, else by the skeleton algorithm of
-/// [GNP94]. Columns must be numbered in a postorder of the tree.
+/// Nonzeros in each column of L, the diagonal included, without computing L. Columns must
+/// be numbered in a postorder of the tree.
 ///
-/// @par Cost  O(nonzeros of A, log n in the worst case) time, one transient transpose of
-///            the pattern
+/// Column j of L counts the row subtrees that contain j [GNP94]: row i's is what lies on
+/// the paths from the columns of A's row i up to i. Its leaves are the columns without
+/// one of the row's columns below them, and two neighbouring paths meet at their least
+/// common ancestor. With 1 at each leaf, -1 where two paths meet and -1 at the parent of
+/// i, what adds up below j is 1 inside the subtree and 0 outside. Where a < b are no
+/// ancestors of each other, they meet at the largest of the parents of a to b - 1: so
+/// rows need nothing of each other. Where there are few more entries than A has, and few
+/// columns, they are counted one by one.
+///
+/// @par Cost  O(nonzeros of A log n) time, shared by the pool, but for a few passes over
+///            the columns; memory O(n)
 /// @par Test  equals symbolic elimination on small random matrices, with much fill and
-///            with little
+///            with little; the same for any number of threads
+[[nodiscard]] std::vector<std::int32_t> column_counts(
+    const LowerRows& rows, std::span<const std::int32_t> parent, TaskPool& pool);
 [[nodiscard]] std::vector<std::int32_t> column_counts(
     const LowerRows& rows, std::span<const std::int32_t> parent);
 

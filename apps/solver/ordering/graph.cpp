@@ -2,33 +2,48 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
-#include "solver/matrix/offsets.h"
+#include "solver/ordering/lists_by_target.h"
 #include "solver/ordering/mixed_bits.h"
+#include "solver/ordering/vertex_blocks.h"
 
 namespace espalier::solver {
 namespace {
 
 constexpr std::int32_t kNone = -1;
 
+// visit(vertex) of each.
 template <class Visit>
-void for_each_edge(const SymmetricMatrix& matrix, Visit visit) {
-  for (std::int32_t column = 0; column < matrix.size; ++column) {
-    for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
-         ++at) {
-      if (matrix.row[at] != column) visit(matrix.row[at], column);
-    }
-  }
+void for_each_vertex(const Graph& graph, TaskPool& pool, const Visit& visit) {
+  const VertexBlocks blocks(graph.size());
+  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) visit(v);
+  });
 }
 
 // Of each vertex with its neighbours.
-std::vector<std::uint64_t> neighbourhood_hashes(const Graph& graph) {
+std::vector<std::uint64_t> neighbourhood_hashes(const Graph& graph, TaskPool& pool) {
   std::vector<std::uint64_t> hash(graph.size());
-  for (std::int32_t vertex = 0; vertex < graph.size(); ++vertex) {
-    hash[vertex] = mixed_bits(vertex);
-    for (std::int32_t other : graph.neighbours(vertex)) hash[vertex] += mixed_bits(other);
-  }
+  for_each_vertex(graph, pool, [&](std::int32_t vertex) {
+    std::uint64_t sum = mixed_bits(vertex);
+    for (const std::int32_t other : graph.neighbours(vertex)) sum += mixed_bits(other);
+    hash[vertex] = sum;
+  });
   return hash;
+}
+
+// Of each vertex whether a neighbour has its hash.
+std::vector<std::int8_t> vertices_with_twins(const Graph& graph,
+                                             const std::vector<std::uint64_t>& hash,
+                                             TaskPool& pool) {
+  std::vector<std::int8_t> result(graph.size());
+  for_each_vertex(graph, pool, [&](std::int32_t vertex) {
+    result[vertex] = std::ranges::any_of(
+        graph.neighbours(vertex),
+        [&](std::int32_t other) { return hash[other] == hash[vertex]; });
+  });
+  return result;
 }
 
 // The vertices of each group in increasing order, by offsets.
@@ -55,30 +70,37 @@ std::int64_t total_weight(const Graph& graph) {
   return std::accumulate(graph.weight.begin(), graph.weight.end(), std::int64_t{0});
 }
 
-Graph adjacency(const SymmetricMatrix& matrix) {
-  Graph graph;
-  graph.start.assign(matrix.size + 1LL, 0);
-  for_each_edge(matrix, [&](auto a, auto b) {
-    ++graph.start[a + 1];
-    ++graph.start[b + 1];
-  });
-  counts_to_starts(graph.start);
-  graph.neighbour.resize(graph.start.back());
-  for_each_edge(matrix, [&](auto a, auto b) {
-    graph.neighbour[graph.start[a]++] = b;
-    graph.neighbour[graph.start[b]++] = a;
-  });
-  cursors_to_starts(graph.start);
-  return graph;
+Graph adjacency(const SymmetricMatrix& matrix, TaskPool& pool) {
+  Lists lists = lists_by_target(matrix.size, matrix.size, pool,
+                                [&](std::int32_t column, const auto& emit) {
+                                  for (auto at = matrix.column_start[column];
+                                       at < matrix.column_start[column + 1]; ++at) {
+                                    const std::int32_t row = matrix.row[at];
+                                    if (row == column) continue;
+                                    emit(row, column);
+                                    emit(column, row);
+                                  }
+                                });
+  return {std::move(lists.start), std::move(lists.item), {}};
 }
 
-Groups indistinguishable_vertices(const Graph& graph) {
-  const std::vector<std::uint64_t> hash = neighbourhood_hashes(graph);
+Graph adjacency(const SymmetricMatrix& matrix) {
+  TaskPool alone(1);
+  return adjacency(matrix, alone);
+}
+
+Groups indistinguishable_vertices(const Graph& graph, TaskPool& pool) {
+  const std::vector<std::uint64_t> hash = neighbourhood_hashes(graph, pool);
+  const std::vector<std::int8_t> has_twin = vertices_with_twins(graph, hash, pool);
   Groups groups{std::vector<std::int32_t>(graph.size(), kNone), 0};
   std::vector<std::int32_t> beside(graph.size(), kNone);  // beside[v] = u: v is next to u
   for (std::int32_t vertex = 0; vertex < graph.size(); ++vertex) {
     if (groups.of[vertex] != kNone) continue;
     groups.of[vertex] = groups.count;
+    if (has_twin[vertex] == 0) {
+      ++groups.count;
+      continue;
+    }
     const auto neighbours = graph.neighbours(vertex);
     const auto same_set = [&](std::int32_t other) {
       if (beside[vertex] != vertex) {  // not marked yet
@@ -99,6 +121,11 @@ Groups indistinguishable_vertices(const Graph& graph) {
     ++groups.count;
   }
   return groups;
+}
+
+Groups indistinguishable_vertices(const Graph& graph) {
+  TaskPool alone(1);
+  return indistinguishable_vertices(graph, alone);
 }
 
 Groups paired_vertices(std::span<const std::int32_t> partner) {

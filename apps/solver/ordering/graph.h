@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "solver/matrix/sparse_matrix.h"
+#include "solver/ordering/task_pool.h"
 
 namespace espalier::solver {
 
@@ -28,7 +29,8 @@ struct Graph {
 
 /// The pattern without the diagonal; a vertex for each column.
 ///
-/// @par Cost  O(n + nonzeros)
+/// @par Cost  O(n + nonzeros), shared by the pool, and 16 bytes a nonzero meanwhile
+[[nodiscard]] Graph adjacency(const SymmetricMatrix& matrix, TaskPool& pool);
 [[nodiscard]] Graph adjacency(const SymmetricMatrix& matrix);
 
 /// A partition of vertices, numbered by the first vertex of each group.
@@ -40,8 +42,10 @@ struct Groups {
 /// Vertices that are equal to the factorisation: adjacent, with the same neighbours
 /// beside each other [Ash95]. Eliminating one makes no fill in the columns of the others.
 ///
-/// @par Cost  O(n + edges) but for neighbours whose hashes meet by chance
+/// @par Cost  O(n + edges) but for neighbours whose hashes meet by chance; all of it but
+///            what vertices of a neighbour's hash take is shared by the pool
 /// @par Test  equals a comparison of all pairs of sets
+[[nodiscard]] Groups indistinguishable_vertices(const Graph& graph, TaskPool& pool);
 [[nodiscard]] Groups indistinguishable_vertices(const Graph& graph);
 
 /// Each column with its partner: partner[partner[i]] = i.

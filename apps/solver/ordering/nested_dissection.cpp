@@ -15,7 +15,8 @@ namespace {
 constexpr std::int32_t kLeaf = 200;
 constexpr std::int32_t kCoarsest = 200;
 constexpr std::int32_t kCoarsenAgain = 2000;  // vertices from which on levels are shared
-constexpr std::int32_t kOneTask = 4000;       // vertices up to which a piece is one task
+constexpr std::int32_t kOneTask = 1000;       // vertices up to which a piece is one task
+constexpr std::int32_t kOneThread = 16'000;   // vertices for each of which one is useful
 
 constexpr std::int32_t kLarge = 200'000, kTiny = 20'000;  // vertices of a whole graph
 constexpr std::int32_t kFirst = 32;  // parts of a large graph that are first pieces
@@ -23,12 +24,7 @@ constexpr std::int32_t kCandidatesOfFirst = 6, kPassesOfSmall = 4, kDrawsOfTiny 
 
 // A thread for less than a task of its own would cost more than it brings.
 std::int32_t useful(std::int32_t workers, std::int32_t vertices) {
-  return std::min(workers, 1 + vertices / (4 * kOneTask));
-}
-
-bool is_spatial(const Partition& partition) {
-  const auto& [one, other, separator] = partition.weight;
-  return separator * separator > 4 * (one + other + separator);
+  return std::min(workers, 1 + vertices / kOneThread);
 }
 
 Partition better_of(Partition&& one, Partition&& other) {
@@ -113,18 +109,18 @@ class Dissection {
   // which takes little time.
   Partition separator(const Part& part) {
     const bool large = graph_->size() >= kLarge;
-    const Effort usual{.passes = large ? 2 : kPassesOfSmall, .follow = !large};
-    Partition best = bisect(part.piece.levels, part.seed, pool_, usual);
-    if (!is_spatial(best)) return best;
-    return large ? followed(part, std::move(best))
-                 : drawn_anew(part, usual, std::move(best));
+    const Effort effort{.passes = large ? 2 : kPassesOfSmall,
+                        .follow = !large,
+                        .if_spatial = large ? followed_of(part) : 0};
+    Partition best = bisect(part.piece.levels, part.seed, pool_, effort);
+    return large || !is_spatial(best) ? std::move(best)
+                                      : drawn_anew(part, effort, std::move(best));
   }
-  Partition followed(const Part& part, Partition&& best) {
+  // Candidates for the first pieces of a large graph.
+  [[nodiscard]] std::int32_t followed_of(const Part& part) const {
     const std::int32_t size = graph_->size();
-    if (part.piece.size() < size / kFirst) return std::move(best);
-    const std::int32_t count = part.piece.size() < size / 3 ? 3 : kCandidatesOfFirst;
-    return better_of(std::move(best), bisect(part.piece.levels, part.seed, pool_,
-                                             {.candidates = count, .follow = true}));
+    if (part.piece.size() < size / kFirst) return 0;
+    return part.piece.size() < size / 3 ? 3 : kCandidatesOfFirst;
   }
   // Coarse levels may mislead: other ones are tried.
   Partition drawn_anew(const Part& part, const Effort& effort, Partition&& best) {

@@ -78,16 +78,30 @@ Permutation natural_order(std::int32_t size) {
 // What to order a graph by, and on how many threads.
 struct Means {
   OrderingKind kind;
-  std::int32_t workers;
+  Threads threads;
 };
+
+Permutation dissected_order(Graph&& graph, Threads threads) {
+  Permutation order;
+  record_phase(threads, [&](std::vector<RecordedTask>* tasks) {
+    order = nested_dissection(std::move(graph), threads.count, tasks);
+  });
+  return order;
+}
 
 Permutation order_of_core(ReducedGraph&& reduced, Means means) {
   Permutation core;
   if (!reduced.core.empty())
     core = means.kind == OrderingKind::kNested
-               ? nested_dissection(std::move(reduced.graph), means.workers)
+               ? dissected_order(std::move(reduced.graph), means.threads)
                : library_order(std::move(reduced.graph), means.kind);
   return whole_order(reduced, core);
+}
+
+Graph graph_of(const SymmetricMatrix& matrix, Threads threads) {
+  Graph graph;
+  on_pool(threads, matrix.size, [&](TaskPool& pool) { graph = adjacency(matrix, pool); });
+  return graph;
 }
 
 // Orders equal vertices as one where that makes the graph clearly smaller. AMD does so
@@ -96,8 +110,12 @@ Permutation compressed_order(Graph&& graph, Means means) {
   if (means.kind == OrderingKind::kNatural) return natural_order(graph.size());
   if (means.kind == OrderingKind::kAmd)
     return order_of_core(reduce_graph(std::move(graph), false), means);
-  ReducedGraph reduced = reduce_graph(std::move(graph), true);
-  const Groups groups = indistinguishable_vertices(reduced.graph);
+  ReducedGraph reduced;
+  Groups groups;
+  on_pool(means.threads, graph.size(), [&](TaskPool& pool) {
+    reduced = reduce_graph(std::move(graph), true);
+    groups = indistinguishable_vertices(reduced.graph, pool);
+  });
   if (groups.count >= kWorthCompressing * reduced.graph.size())
     return order_of_core(std::move(reduced), means);
   const Permutation of_groups =
@@ -110,11 +128,11 @@ Permutation paired_order(const SymmetricMatrix& matrix, Means means,
   if (partner.empty()) {
     return means.kind == OrderingKind::kNatural
                ? natural_order(matrix.size)
-               : compressed_order(adjacency(matrix), means);
+               : compressed_order(graph_of(matrix, means.threads), means);
   }
   const Groups pairs = paired_vertices(partner);
-  return expanded_order(compressed_order(quotient(adjacency(matrix), pairs), means),
-                        pairs);
+  return expanded_order(
+      compressed_order(quotient(graph_of(matrix, means.threads), pairs), means), pairs);
 }
 
 bool is_diagonal(const SymmetricMatrix& matrix) {
@@ -157,21 +175,21 @@ OrderingKind dissection(std::int32_t size) {
 // AMD takes a tenth of the time of nested dissection. It stays where its factor costs
 // less than that time; otherwise the better of both.
 ChosenOrder best_order(const SymmetricMatrix& matrix,
-                       std::span<const std::int32_t> partner, std::int32_t workers) {
+                       std::span<const std::int32_t> partner, Threads threads) {
   if (!kHaveAmd) {
     const OrderingKind kind = dissection(matrix.size);
-    return {{paired_order(matrix, {kind, workers}, partner), kind}, {}};
+    return {{paired_order(matrix, {kind, threads}, partner), kind}, {}};
   }
-  Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, 1}, partner),
+  Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, threads}, partner),
                      OrderingKind::kAmd};
-  std::optional found = elimination_order(matrix, by_degree.permutation);
+  std::optional found = elimination_order(matrix, by_degree.permutation, threads);
   const Flops flops = found->flops;
   if (takes_fewer(matrix, flops, matrix.size >= kLarge ? kNestedFlops : kMetisFlops))
     return {std::move(by_degree), std::move(found)};
   found.reset();  // its memory, while the other is computed
   const OrderingKind kind = dissection(matrix.size);
-  Ordering dissected{paired_order(matrix, {kind, workers}, partner), kind};
-  found = elimination_order(matrix, dissected.permutation);
+  Ordering dissected{paired_order(matrix, {kind, threads}, partner), kind};
+  found = elimination_order(matrix, dissected.permutation, threads);
   if (found->flops < flops) return {std::move(dissected), std::move(found)};
   return {std::move(by_degree), {}};
 }
@@ -182,12 +200,12 @@ ChosenOrder checked_order(const SymmetricMatrix& matrix, Means means,
   const OrderingKind kind = means.kind;
   Ordering asked{paired_order(matrix, means, partner), kind};
   if (kind != OrderingKind::kScotch || !kHaveAmd) return {std::move(asked), {}};
-  std::optional found = elimination_order(matrix, asked.permutation);
+  std::optional found = elimination_order(matrix, asked.permutation, means.threads);
   if (takes_fewer(matrix, found->flops, kMetisFlops))
     return {std::move(asked), std::move(found)};
-  Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, 1}, partner),
+  Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, means.threads}, partner),
                      OrderingKind::kAmd};
-  std::optional other = elimination_order(matrix, by_degree.permutation);
+  std::optional other = elimination_order(matrix, by_degree.permutation, means.threads);
   if (other->flops < kBad * found->flops) return {std::move(by_degree), std::move(other)};
   return {std::move(asked), std::move(found)};
 }
@@ -219,7 +237,7 @@ std::optional<OrderingKind> other_ordering(OrderingKind taken, std::int32_t size
 }
 
 ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
-                         std::span<const std::int32_t> partner, std::int32_t workers) {
+                         std::span<const std::int32_t> partner, Threads threads) {
   if (!available(kind)) {
     throw InvalidInput(fmt::format("ordering '{}': this build lacks {}", name(kind),
                                    library(kind).package));
@@ -227,8 +245,8 @@ ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
   if (is_diagonal(matrix) && partner.empty()) return order_of_diagonal(matrix.size);
   if (kind == OrderingKind::kAuto && partner.empty() && matrix.size <= kFewColumns)
     return order_of_few(matrix);
-  if (kind == OrderingKind::kAuto) return best_order(matrix, partner, workers);
-  return checked_order(matrix, {kind, workers}, partner);
+  if (kind == OrderingKind::kAuto) return best_order(matrix, partner, threads);
+  return checked_order(matrix, {kind, threads}, partner);
 }
 
 Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <limits>
+#include <system_error>
 #include <thread>
 #include <utility>
+
+#include "espalier/model/processor_time.h"
 
 namespace espalier::solver {
 namespace {
 
-Seconds now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(since).count();
-}
+// Vertices for each of which a thread is worth its start.
+constexpr std::int64_t kOneThread = 1 << 16;
 
 // The recorded task that this thread is in.
 thread_local std::optional<std::int64_t> in_task;
@@ -47,7 +47,7 @@ void TaskPool::run_entry(Entry&& entry) {
   const bool recorded = record_ && entry.number >= 0;
   const auto before = in_task;
   if (recorded) in_task = entry.number;
-  const Seconds start = now();
+  const Seconds start = recorded ? thread_seconds() : 0;
   std::exception_ptr failure;
   try {
     entry.task();
@@ -57,7 +57,7 @@ void TaskPool::run_entry(Entry&& entry) {
   entry.task = nullptr;
   in_task = before;
   const std::scoped_lock lock(mutex_);
-  if (recorded) (*record_)[entry.number].alone += now() - start;
+  if (recorded) (*record_)[entry.number].alone += thread_seconds() - start;
   if (failure && !failure_) failure_ = failure;
 }
 
@@ -88,16 +88,39 @@ void TaskPool::run() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
+void TaskPool::run_here(std::int64_t size, Task task) {
+  const std::int64_t number = record_ ? std::ssize(*record_) : 0;
+  if (record_) record_->push_back({.parent = {}, .size = size});
+  running_ = 1;
+  {
+    std::vector<std::jthread> threads;
+    try {
+      for (std::int32_t k = 1; k < workers_; ++k)
+        threads.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // Those that have started will do: they wait for this task to end.
+    }
+    run_entry({size, number, std::move(task)});
+    {
+      const std::scoped_lock lock(mutex_);
+      --running_;
+    }
+    changed_.notify_all();
+  }
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
 void TaskPool::take_blocks(Loop& loop) {
   for (std::int64_t k; (k = loop.next.fetch_add(1)) < loop.count;) {
-    const Seconds start = now();
+    const bool recorded = !loop.seconds.empty();
+    const Seconds start = recorded ? thread_seconds() : 0;
     try {
       loop.visit(k);
     } catch (...) {
       const std::scoped_lock lock(loop.mutex);
       if (!loop.failure) loop.failure = std::current_exception();
     }
-    if (!loop.seconds.empty()) loop.seconds[k] = now() - start;
+    if (recorded) loop.seconds[k] = thread_seconds() - start;
     if (loop.done.fetch_add(1) + 1 == loop.count) {
       const std::scoped_lock lock(loop.mutex);
       loop.ended.notify_all();
@@ -117,18 +140,39 @@ void TaskPool::for_each_block(std::int64_t count,
       add_locked(std::numeric_limits<std::int64_t>::max(), -1,
                  [this, loop] { take_blocks(*loop); });
   }
-  const Seconds start = now();
+  const bool recorded = record_ && in_task;
+  const Seconds start = recorded ? thread_seconds() : 0;
   take_blocks(*loop);
   {
     std::unique_lock lock(loop->mutex);
     loop->ended.wait(lock, [&] { return loop->done == loop->count; });
   }
-  if (record_ && in_task) {
+  if (recorded) {
+    const Seconds spent = thread_seconds() - start;
     const std::scoped_lock lock(mutex_);
-    (*record_)[*in_task].alone -= now() - start;
+    (*record_)[*in_task].alone -= spent;
     (*record_)[*in_task].loops.push_back(std::move(loop->seconds));
   }
   if (loop->failure) std::rethrow_exception(loop->failure);
+}
+
+void record_phase(Threads threads,
+                  const std::function<void(std::vector<RecordedTask>*)>& work) {
+  if (!threads.record) return work(nullptr);
+  RecordedPhase phase;
+  const Seconds start = thread_seconds();
+  work(&phase.tasks);
+  phase.seconds = thread_seconds() - start;
+  threads.record->push_back(std::move(phase));
+}
+
+void on_pool(Threads threads, std::int64_t size,
+             const std::function<void(TaskPool&)>& work) {
+  const auto useful = std::min<std::int64_t>(threads.count, 1 + size / kOneThread);
+  record_phase(threads, [&](std::vector<RecordedTask>* tasks) {
+    TaskPool pool(static_cast<std::int32_t>(useful), tasks);
+    pool.run_here(size, [&] { work(pool); });
+  });
 }
 
 }  // namespace espalier::solver

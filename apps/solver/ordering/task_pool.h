@@ -14,13 +14,31 @@
 namespace espalier::solver {
 
 /// What a task of a pool did, for replaying it on other numbers of workers: what it did
-/// alone, and the blocks of its loops, which any workers may take.
+/// alone, and the blocks of its loops, which any workers may take. Times are the
+/// processor's: what else the machine does is not in them.
 struct RecordedTask {
   std::optional<std::int64_t> parent =
       {};                 ///< the task that added it, when that had ended
   std::int64_t size = 0;  ///< as it was added with
   Seconds alone = 0;
   std::vector<std::vector<Seconds>> loops = {};  ///< of each loop the time of each block
+};
+
+/// What a pool did, from its start to its end.
+struct RecordedPhase {
+  std::vector<RecordedTask> tasks;
+  Seconds seconds = 0;  ///< of the thread that ran it, with what recording takes
+};
+/// Of pools one after the other, each when the one before it had ended.
+using RecordedPhases = std::vector<RecordedPhase>;
+
+/// Threads to work on, the caller's among them.
+struct Threads {
+  std::int32_t count = 1;
+  RecordedPhases* record = nullptr;  ///< takes what they do; may be null
+
+  Threads(std::int32_t threads = 1, RecordedPhases* phases = nullptr)
+      : count(threads), record(phases) {}
 };
 
 /// Tasks that add tasks, on threads of its own and the caller's.
@@ -42,8 +60,16 @@ class TaskPool {
   /// @throws what the first task that failed has thrown; those not begun are dropped then
   void run();
 
+  /// Runs this task on the calling thread, whose heap its memory comes from; the others
+  /// take hands in its loops. Nothing else is to be run.
+  /// @throws what the task has thrown
+  void run_here(std::int64_t size, Task task);
+
   /// Inside a task: visit(0) to visit(count - 1), in any order and at the same time.
   void for_each_block(std::int64_t count, const std::function<void(std::int64_t)>& visit);
+
+  /// Whether loops may be shared out, or are recorded as if they were.
+  [[nodiscard]] bool shares() const { return workers_ > 1 || record_ != nullptr; }
 
  private:
   struct Entry {
@@ -68,5 +94,15 @@ class TaskPool {
   std::int64_t running_ = 0;
   std::exception_ptr failure_;
 };
+
+/// Runs work(tasks), and adds a phase to the record with what that puts into `tasks`;
+/// where there is no record, work(null).
+void record_phase(Threads threads,
+                  const std::function<void(std::vector<RecordedTask>*)>& work);
+
+/// Runs `work` as the only task of a pool: what it does alone, and loops.
+/// @param size  of what is worked on: for so little no threads are started
+void on_pool(Threads threads, std::int64_t size,
+             const std::function<void(TaskPool&)>& work);
 
 }  // namespace espalier::solver

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "solver/symbolic/independent_subtrees.h"
+
 namespace espalier::solver {
 namespace {
 
@@ -45,31 +47,43 @@ class Merger {
         zeros_(tree.parent.size(), 0),
         joined_(tree.parent.size(), 0) {}
 
-  // The fronts that each front was merged into; itself when it was not.
-  std::vector<std::int32_t> run() {
+  // The fronts that each front was merged into; itself when it was not. Of the children
+  // of a front nothing changes but by itself, so subtrees are done at the same time.
+  std::vector<std::int32_t> run(TaskPool& pool) {
     std::vector<std::int32_t> merged_into(tree_.parent.size());
     std::iota(merged_into.begin(), merged_into.end(), 0);
     Children children(tree_);
-    for (std::int32_t front = 0; front < tree_.fronts(); ++front) {
-      const auto begin = children.child.begin() + children.start[front];
-      const auto end = children.child.begin() + children.start[front + 1];
-      // Each merge adds as many rows to all later ones, so one sort is enough.
-      const auto larger = [this](std::int32_t a, std::int32_t b) {
-        return std::pair(contribution(b), a) < std::pair(contribution(a), b);
-      };
-      if (!std::is_sorted(begin, end, larger)) std::sort(begin, end, larger);
-      auto refused = end;
-      for (auto child = begin; child != end; ++child) {
-        if (refused != end && are_alike(*child, *refused)) continue;
-        const bool merged = merge(*child, front);
-        if (merged) merged_into[*child] = front;
-        refused = merged ? end : child;
-      }
-    }
+    const IndependentSubtrees trees = pool.shares()
+                                          ? independent_subtrees(tree_.parent)
+                                          : IndependentSubtrees::whole(tree_.fronts());
+    pool.for_each_block(std::ssize(trees.parts), [&](std::int64_t k) {
+      for (auto front = trees.parts[k].first; front <= trees.parts[k].root; ++front)
+        merge_children(front, children, merged_into);
+    });
+    for (const std::int32_t front : trees.top)
+      merge_children(front, children, merged_into);
     return merged_into;
   }
 
  private:
+  void merge_children(std::int32_t front, Children& children,
+                      std::vector<std::int32_t>& merged_into) {
+    const auto begin = children.child.begin() + children.start[front];
+    const auto end = children.child.begin() + children.start[front + 1];
+    // Each merge adds as many rows to all later ones, so one sort is enough.
+    const auto larger = [this](std::int32_t a, std::int32_t b) {
+      return std::pair(contribution(b), a) < std::pair(contribution(a), b);
+    };
+    if (!std::is_sorted(begin, end, larger)) std::sort(begin, end, larger);
+    auto refused = end;
+    for (auto child = begin; child != end; ++child) {
+      if (refused != end && are_alike(*child, *refused)) continue;
+      const bool merged = merge(*child, front);
+      if (merged) merged_into[*child] = front;
+      refused = merged ? end : child;
+    }
+  }
+
   [[nodiscard]] std::int32_t contribution(std::int32_t front) const {
     return tree_.order[front] - tree_.pivots[front];
   }
@@ -143,11 +157,17 @@ void compress(SupernodeTree& tree, std::vector<std::int32_t> merged_into) {
 
 }  // namespace
 
-SupernodeTree amalgamate(SupernodeTree tree, const AmalgamationOptions& options) {
+SupernodeTree amalgamate(SupernodeTree tree, const AmalgamationOptions& options,
+                         TaskPool& pool) {
   if (std::ranges::all_of(tree.parent, [](auto above) { return above < 0; })) return tree;
-  std::vector<std::int32_t> merged_into = Merger(tree, options).run();
+  std::vector<std::int32_t> merged_into = Merger(tree, options).run(pool);
   compress(tree, std::move(merged_into));
   return tree;
+}
+
+SupernodeTree amalgamate(SupernodeTree tree, const AmalgamationOptions& options) {
+  TaskPool alone(1);
+  return amalgamate(std::move(tree), options, alone);
 }
 
 }  // namespace espalier::solver

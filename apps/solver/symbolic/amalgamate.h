@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "espalier/solver/options.h"
+#include "solver/ordering/task_pool.h"
 #include "solver/symbolic/supernodes.h"
 
 namespace espalier::solver {
@@ -19,8 +20,13 @@ namespace espalier::solver {
 /// options allow; and where the child is narrow, with a large contribution block to be
 /// added up, as long as what such children bring stays below 2 %.
 ///
+/// @param pool  shares out subtrees; then fronts must be in postorder
 /// @par Cost  O(fronts log(fronts))
-/// @par Test  zeros and orders equal those of brute-force symbolic elimination
+/// @par Test  zeros and orders equal those of brute-force symbolic elimination; the same
+///            for any number of threads
+[[nodiscard]] SupernodeTree amalgamate(SupernodeTree tree,
+                                       const AmalgamationOptions& options,
+                                       TaskPool& pool);
 [[nodiscard]] SupernodeTree amalgamate(SupernodeTree tree,
                                        const AmalgamationOptions& options);
 

@@ -12,6 +12,7 @@
 #include "solver/matrix/permute.h"
 #include "solver/ordering/elimination_order.h"
 #include "solver/ordering/graph.h"
+#include "solver/symbolic/fill_rows.h"
 #include "solver/symbolic/front_postorder.h"
 #include "solver/symbolic/loose_pairs.h"
 #include "solver/symbolic/supernodes.h"
@@ -70,39 +71,23 @@ Symbolic numbered(const SupernodeTree& tree, const std::vector<std::int32_t>& fr
   return symbolic;
 }
 
-// Row i belongs to the fronts on the paths from the columns of A's row i up to the front
-// that eliminates i. Rows are visited in increasing order, so each list comes out sorted.
-void fill_rows(Symbolic& symbolic, const LowerRows& lower,
-               const std::vector<std::int32_t>& column_order) {
-  symbolic.rows.resize(symbolic.row_start.back());
-  if (symbolic.rows.empty()) return;
-  std::vector<std::int32_t> front_of(symbolic.size);  // by column of `lower`
-  for (std::int32_t front = 0; front < symbolic.fronts(); ++front) {
-    for (auto k = symbolic.first_column[front]; k < symbolic.first_column[front + 1];
-         ++k) {
-      front_of[column_order[k]] = front;
-    }
-  }
-  std::vector<std::int64_t> next(symbolic.row_start.begin(),
-                                 symbolic.row_start.end() - 1);
-  std::vector<std::int32_t> last_row(symbolic.fronts(), -1);
-  for (std::int32_t row = 0; row < symbolic.size; ++row) {
-    const std::int32_t own = front_of[column_order[row]];
-    for (std::int32_t column : lower.columns_of(column_order[row])) {
-      for (auto front = front_of[column]; front != own && last_row[front] != row;
-           front = symbolic.parent[front]) {
-        last_row[front] = row;
-        ESPALIER_ASSERT(next[front] < symbolic.row_start[front + 1],
-                        "column counts and row structures agree");
-        symbolic.rows[next[front]++] = row;
-      }
-    }
-  }
+// The fronts of an order, but for their rows.
+Symbolic fronts_of(const EliminationOrder& eliminated, const AmalgamationOptions& options,
+                   TaskPool& pool, std::vector<std::int32_t>& column_order) {
+  const auto& [permutation, parent, counts, rows, flops] = eliminated;
+  const SupernodeTree tree =
+      amalgamate(fundamental_supernodes(parent, counts), options, pool);
+  Symbolic symbolic = numbered(tree, front_postorder(tree), column_order);
+  symbolic.permutation = composed(permutation, column_order);
+  symbolic.factor_entries =
+      std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  symbolic.factor_flops = flops;
+  return symbolic;
 }
 
 // @param partner  not empty
 ChosenOrder order_of_pairs(const SymmetricMatrix& given, const AnalyseOptions& options,
-                           std::span<const std::int32_t> partner) {
+                           std::span<const std::int32_t> partner, Threads threads) {
   if (options.order.empty() && options.ordering == OrderingKind::kAuto)
     if (auto by_degree = order_pairs_by_degree(given, partner))
       return {{by_degree->eliminated.permutation, OrderingKind::kAmd},
@@ -110,10 +95,10 @@ ChosenOrder order_of_pairs(const SymmetricMatrix& given, const AnalyseOptions& o
   const SymmetricMatrix paired = paired_pattern(given, partner);
   ChosenOrder chosen =
       options.order.empty()
-          ? choose_order(paired, options.ordering, partner, options.workers)
+          ? choose_order(paired, options.ordering, partner, threads)
           : ChosenOrder{{options.order, OrderingKind::kNatural}, std::nullopt};
   if (!chosen.eliminated)
-    chosen.eliminated = elimination_order(paired, chosen.ordering.permutation);
+    chosen.eliminated = elimination_order(paired, chosen.ordering.permutation, threads);
   return chosen;
 }
 
@@ -163,7 +148,9 @@ Symbolic one_front(std::int32_t size) {
 }  // namespace
 
 Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& options,
-                         AnalyseTimes* seconds, std::span<const std::int32_t> partner) {
+                         AnalyseTimes* seconds, std::span<const std::int32_t> partner,
+                         RecordedPhases* record) {
+  const Threads threads(options.workers, record);
   AnalyseTimes unused;
   AnalyseTimes& times = seconds ? *seconds : unused;
   if (is_one_front(given, options)) {
@@ -172,31 +159,29 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   }
   Stopwatch watch;
   ChosenOrder chosen =
-      !partner.empty() ? order_of_pairs(given, options, partner)
+      !partner.empty() ? order_of_pairs(given, options, partner, threads)
       : options.order.empty()
-          ? choose_order(given, options.ordering, partner, options.workers)
+          ? choose_order(given, options.ordering, partner, threads)
           : ChosenOrder{{options.order, OrderingKind::kNatural}, std::nullopt};
   times.ordering_taken = chosen.ordering.kind;
   times.ordering = watch.lap();
 
   if (!chosen.eliminated)
-    chosen.eliminated = elimination_order(given, chosen.ordering.permutation);
-  const auto& [permutation, parent, counts, rows, flops] = *chosen.eliminated;
+    chosen.eliminated = elimination_order(given, chosen.ordering.permutation, threads);
   times.elimination_tree = watch.lap();
 
-  const SupernodeTree tree =
-      amalgamate(fundamental_supernodes(parent, counts), options.amalgamation);
+  Symbolic symbolic;
   std::vector<std::int32_t> column_order;
-  Symbolic symbolic = numbered(tree, front_postorder(tree), column_order);
-  symbolic.permutation = composed(permutation, column_order);
-  symbolic.factor_entries =
-      std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  symbolic.factor_flops = flops;
+  on_pool(threads, given.size, [&](TaskPool& pool) {
+    symbolic = fronts_of(*chosen.eliminated, options.amalgamation, pool, column_order);
+  });
   times.fronts = watch.lap();
 
-  fill_rows(symbolic, rows, column_order);
-  if (symbolic.factor_flops >= options.bundles.least_flops)
-    symbolic = bundle_siblings(std::move(symbolic), options.bundles);
+  on_pool(threads, given.size, [&](TaskPool& pool) {
+    fill_rows(chosen.eliminated->rows, column_order, pool, symbolic);
+    if (symbolic.factor_flops >= options.bundles.least_flops)
+      symbolic = bundle_siblings(std::move(symbolic), options.bundles);
+  });
   if (options.clusters.least_pivots > 0)
     cluster_pivots(given, options.clusters, symbolic);
   times.rows = watch.lap();

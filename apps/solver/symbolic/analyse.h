@@ -9,6 +9,7 @@
 #include "espalier/solver/options.h"
 #include "solver/matrix/sparse_matrix.h"
 #include "solver/ordering/ordering.h"
+#include "solver/ordering/task_pool.h"
 #include "solver/scaling/prepare.h"
 #include "solver/symbolic/amalgamate.h"
 #include "solver/symbolic/block_form.h"
@@ -45,11 +46,13 @@ struct Analysis {
 /// @param partner  columns that are eliminated in one front, as PreparedMatrix::partner;
 ///                 empty: none. By default some may be let go by their diagonal entries:
 ///                 order_pairs_by_degree()
+/// @param record   takes what threads did, for replaying it; may be null
 /// @throws as compute_ordering()
 [[nodiscard]] Symbolic analyse_pattern(const SymmetricMatrix& matrix,
                                        const AnalyseOptions& options = {},
                                        AnalyseTimes* seconds = nullptr,
-                                       std::span<const std::int32_t> partner = {});
+                                       std::span<const std::int32_t> partner = {},
+                                       RecordedPhases* record = nullptr);
 
 /// The same, and the matrix in the order of elimination. Takes the matrix over, so that
 /// only one copy of it stays in memory; of a prepared matrix the rest stays as it is.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "solver/matrix/permute.h"
 #include "solver/support/identity.h"
 #include "solver/support/random_matrices.h"
 

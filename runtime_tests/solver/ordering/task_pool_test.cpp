@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace espalier::solver {
@@ -60,6 +61,24 @@ TEST(RecordedTasks, KnowTheirParentsAndTheBlocksOfTheirLoops) {
   EXPECT_EQ(record[0].loops[0].size(), 5U);
   EXPECT_EQ(record[1].parent, 0);
   EXPECT_TRUE(record[1].loops.empty());
+}
+
+// The caller's thread has the task, others its blocks.
+TEST_P(Pool, RunsATaskHereAndSharesItsLoops) {
+  for (int k = 0; k < 20; ++k) {
+    std::vector<int> visits(100, 0);
+    std::thread::id here;
+    TaskPool pool(GetParam());
+    pool.run_here(1, [&] {
+      here = std::this_thread::get_id();
+      for (int loop = 0; loop < 3; ++loop)
+        pool.for_each_block(100, [&](std::int64_t block) { ++visits[block]; });
+    });
+    ASSERT_EQ(here, std::this_thread::get_id());
+    ASSERT_EQ(visits, std::vector<int>(100, 3));
+    EXPECT_THROW(pool.run_here(1, [] { throw std::runtime_error("no"); }),
+                 std::runtime_error);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, Pool, testing::Values(1, 2, 4));

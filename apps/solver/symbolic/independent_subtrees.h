@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace espalier::solver {
+
+/// Subtrees of a forest that can be worked on at the same time, and what is above them.
+struct IndependentSubtrees {
+  struct Range {
+    std::int32_t first, root;  ///< nodes first to root
+  };
+  std::vector<Range> parts;       ///< increasing
+  std::vector<std::int32_t> top;  ///< the other nodes, increasing
+
+  /// All of the nodes as one part.
+  [[nodiscard]] static IndependentSubtrees whole(std::int32_t nodes) {
+    if (nodes == 0) return {};
+    return {{{0, nodes - 1}}, {}};
+  }
+};
+
+/// The largest subtrees of which each weighs a sixty-fourth of the forest at most; they
+/// depend on the forest alone.
+///
+/// @param parent  -1: a root; nodes are in postorder, every subtree contiguous
+/// @param weight  of nodes 0 to k - 1 at k: one more than there are nodes
+/// @par Cost  O(nodes)
+/// @par Test  IndependentSubtrees.*
+[[nodiscard]] IndependentSubtrees independent_subtrees(
+    std::span<const std::int32_t> parent, std::span<const std::int64_t> weight);
+
+/// The same where every node weighs 1.
+[[nodiscard]] IndependentSubtrees independent_subtrees(
+    std::span<const std::int32_t> parent);
+
+}  // namespace espalier::solver
