@@ -101,6 +101,21 @@ TEST(CInterface, SolvesByEveryKindInBothPrecisions) {
     }
 }
 
+TEST(CInterface, TakesEveryOrdering) {
+  for (std::int32_t ordering = 0; ordering <= ESPALIER_SOLVER_ORDERING_NESTED;
+       ++ordering) {
+    const Tridiagonal matrix(true);
+    espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+    options.ordering = ordering;
+    const Handle solver = create(matrix.view(), &options);
+    ASSERT_EQ(espalier_solver_plan(solver.get(), 0), 0);
+    ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+    std::vector<double> b = {0, 0, 0, 5};  // A times 1 2 3 4
+    ASSERT_EQ(espalier_solver_solve(solver.get(), 0, 1, b.data()), 0) << ordering;
+    for (int i = 0; i < 4; ++i) EXPECT_NEAR(b[i], i + 1, 1e-14) << ordering;
+  }
+}
+
 TEST(CInterface, NamesWhatIsWrongWithAMatrix) {
   const Tridiagonal good(true);
   Tridiagonal bad = good;
@@ -155,7 +170,7 @@ TEST(CInterface, NamesWhatIsWrongWithOptions) {
   refuse_options(with([](auto& o) { o.kind = 4; }), "options.kind is 4");
   refuse_options(with([](auto& o) { o.precision = -1; }), "options.precision");
   refuse_options(with([](auto& o) { o.scaling = 4; }), "options.scaling");
-  refuse_options(with([](auto& o) { o.ordering = 6; }), "options.ordering");
+  refuse_options(with([](auto& o) { o.ordering = 7; }), "options.ordering is 7");
   refuse_options(with([](auto& o) { o.workers = -1; }), "workers");
   refuse_options(with([](auto& o) { o.workers = 1 << 30; }), "workers");
   refuse_options(with([](auto& o) { o.estimate_errors = 2; }), "estimate_errors");
