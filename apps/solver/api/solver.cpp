@@ -142,9 +142,7 @@ AnalyseOptions Solver::Impl::analyse_options(FactorKind kind) const {
   AnalyseOptions analysing = options_.analysis;
   analysing.workers = options_.workers;
   if (options_.low_rank > 0) analysing.clusters = {kLowRankPivots, kLowRankWidth};
-  // Wherever the system is solved: the same structure in core, out of core, and on any
-  // number of processes.
-  analysing.bundles.least_flops = whole_flops(kind);
+  if (may_be_whole() && !processes_) analysing.bundles.least_flops = whole_flops(kind);
   return analysing;
 }
 
@@ -205,8 +203,7 @@ bool Solver::Impl::may_be_whole() const {
 // Operations, of complex numbers four of real ones, from which on a factorisation is the
 // runtime's.
 Flops Solver::Impl::whole_flops(FactorKind kind) const {
-  const int parts = processes_ ? 1 : numeric_->parts();  // of a number
-  const int real = parts * parts;
+  const int real = numeric_->parts() * numeric_->parts();
   return options_.runtime_flops / (kind == FactorKind::kLu ? 2 * real : real);
 }
 
