@@ -18,6 +18,7 @@
 namespace {
 
 using Complex = std::complex<double>;
+using espalier::solver::factored;
 using espalier::solver::Handle;
 using espalier::solver::TemporaryFile;
 constexpr Complex kI(0, 1);
@@ -66,17 +67,6 @@ std::vector<std::vector<Complex>> dense(const Given& a) {
         a.symmetry == ESPALIER_SOLVER_HERMITIAN ? std::conj(a.values[k]) : a.values[k];
   }
   return result;
-}
-
-Handle factored(const espalier_solver_input& input,
-                const espalier_solver_options* options = nullptr) {
-  espalier_solver* solver = nullptr;
-  EXPECT_EQ(espalier_solver_analyse(&solver, &input, options), 0)
-      << espalier_solver_last_error();
-  Handle handle(solver);
-  EXPECT_EQ(espalier_solver_plan(solver, INT64_MAX), 0);
-  EXPECT_EQ(espalier_solver_factorise(solver), 0) << espalier_solver_last_error();
-  return handle;
 }
 
 // op(A) x for x = (1, i, -2).

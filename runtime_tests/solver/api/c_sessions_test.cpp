@@ -59,14 +59,6 @@ struct Rows {
   std::vector<double> values;
 };
 
-Handle analyse(const espalier_solver_input& input,
-               const espalier_solver_options* options = nullptr) {
-  espalier_solver* solver = nullptr;
-  EXPECT_EQ(espalier_solver_analyse(&solver, &input, options), 0)
-      << espalier_solver_last_error();
-  return Handle(solver);
-}
-
 espalier_solver_statistics statistics_of(const Handle& solver) {
   espalier_solver_statistics facts{};
   facts.size = sizeof facts;

@@ -127,12 +127,7 @@ class Parts {
       options.ordering = ESPALIER_SOLVER_ORDERING_AMD;
       options.pivot_threshold = 0.5;
     }
-    espalier_solver* solver = nullptr;
-    EXPECT_EQ(espalier_solver_analyse(&solver, &input, &options), 0)
-        << espalier_solver_last_error();
-    solver_.reset(solver);
-    EXPECT_EQ(espalier_solver_plan(solver, INT64_MAX), 0);
-    EXPECT_EQ(espalier_solver_factorise(solver), 0) << espalier_solver_last_error();
+    solver_ = factored(input, &options);
   }
 
   [[nodiscard]] espalier_solver* solver() const { return solver_.get(); }

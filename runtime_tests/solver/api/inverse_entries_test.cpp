@@ -61,12 +61,7 @@ class Grid {
     espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
     options.runtime = of.runtime;
     options.precision = of.precision;
-    espalier_solver* solver = nullptr;
-    EXPECT_EQ(espalier_solver_analyse(&solver, &input, &options), 0)
-        << espalier_solver_last_error();
-    solver_.reset(solver);
-    EXPECT_EQ(espalier_solver_plan(solver, INT64_MAX), 0);
-    EXPECT_EQ(espalier_solver_factorise(solver), 0) << espalier_solver_last_error();
+    solver_ = factored(input, &options);
   }
 
   [[nodiscard]] espalier_solver* solver() const { return solver_.get(); }

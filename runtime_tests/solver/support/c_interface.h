@@ -5,6 +5,7 @@
 #include <espalier_solver.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,23 @@ struct Destroy {
   void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
 };
 using Handle = std::unique_ptr<espalier_solver, Destroy>;
+
+inline Handle analyse(const espalier_solver_input& input,
+                      const espalier_solver_options* options = nullptr) {
+  espalier_solver* solver = nullptr;
+  EXPECT_EQ(espalier_solver_analyse(&solver, &input, options), 0)
+      << espalier_solver_last_error();
+  return Handle(solver);
+}
+
+/// Analysed, planned without a bound and factored.
+inline Handle factored(const espalier_solver_input& input,
+                       const espalier_solver_options* options = nullptr) {
+  Handle solver = analyse(input, options);
+  EXPECT_EQ(espalier_solver_plan(solver.get(), INT64_MAX), 0);
+  EXPECT_EQ(espalier_solver_factorise(solver.get()), 0) << espalier_solver_last_error();
+  return solver;
+}
 
 /// A code, and a word of its explanation.
 inline void expect_error(int status, int code, const char* word) {
