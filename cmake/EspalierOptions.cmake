@@ -114,9 +114,51 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(espalier_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-restrict>)
 endif()
+# In one translation unit with others, a source's own types look to gcc like a header's.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_UNITY_BUILD)
+  target_compile_options(espalier_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 target_compile_definitions(espalier_flags INTERFACE
   $<$<OR:$<CONFIG:Debug>,$<BOOL:${ESPALIER_ASSERTS}>>:ESPALIER_ENABLE_ASSERTS>)
 if(ESPALIER_SANITIZE)
   add_compile_options(-fsanitize=${ESPALIER_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${ESPALIER_SANITIZE})
 endif()
+
+# espalier_unite(DIRECTORY): with CMAKE_UNITY_BUILD, up to CMAKE_UNITY_BUILD_BATCH_SIZE (0:
+# all) sources of one folder are one translation unit in each target of the directory and of
+# those below: half of a build's time is that of headers and of templates that many sources
+# instantiate. So names in anonymous namespaces are unique in their folder.
+function(espalier_unite directory)
+  if(NOT CMAKE_UNITY_BUILD)
+    return()
+  endif()
+  get_property(subdirectories DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)
+  foreach(subdirectory IN LISTS subdirectories)
+    espalier_unite(${subdirectory})
+  endforeach()
+  get_property(targets DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "[.]cpp$")
+    set(folders "")
+    foreach(source IN LISTS sources)
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${directory} NORMALIZE)
+      cmake_path(GET source PARENT_PATH folder)
+      string(MAKE_C_IDENTIFIER "${folder}" folder)
+      set(before ${folders})
+      list(FILTER before INCLUDE REGEX "^${folder}$")
+      list(LENGTH before number)
+      list(APPEND folders ${folder})
+      if(CMAKE_UNITY_BUILD_BATCH_SIZE GREATER 0)
+        math(EXPR number "${number} / ${CMAKE_UNITY_BUILD_BATCH_SIZE}")
+      else()
+        set(number 0)
+      endif()
+      set_property(SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP
+        ${folder}_${number})
+    endforeach()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  endforeach()
+endfunction()

@@ -98,9 +98,9 @@ std::optional<Bytes> bound_of(const AdjointOptions& options, const AdjointJob& j
 }
 
 // How far a run is, for whoever ends it.
-class Reached {
+class PassReached {
  public:
-  explicit Reached(std::string model) : model_(std::move(model)) {}
+  explicit PassReached(std::string model) : model_(std::move(model)) {}
 
   void plan(std::int64_t steps) { planned_ = steps; }
   void update(double part) {
@@ -120,7 +120,7 @@ class Reached {
 };
 
 // Ends as the signal would have ended the program, having said how far it was.
-ExitStatus interrupted(const Reached& reached) {
+ExitStatus end_by_signal(const PassReached& reached) {
   fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));
   std::raise(SIGINT);
   return kInternal;
@@ -140,7 +140,7 @@ Ending run_model(AdjointOptions& options, MakeModel make) {
 
 Ending run_adjoint(const AdjointOptions& options, MakeModel make,
                    std::optional<AdjointJob>& place, AdjointPartner* partner) {
-  Reached reached(options.model);
+  PassReached reached(options.model);
   std::optional<TerminationMessage> termination(
       std::in_place, [&reached] { return reached.text("terminated"); });
   std::optional<Progress> progress(std::in_place, "preparing");
@@ -173,7 +173,7 @@ Ending run_adjoint(const AdjointOptions& options, MakeModel make,
   }
   progress.reset();
   termination.reset();
-  if (run.result.run.stopped) return interrupted(reached);
+  if (run.result.run.stopped) return end_by_signal(reached);
   if (partner) run.process_peaks = partner->finish(job);
   return report_run(options, job, run);
 }

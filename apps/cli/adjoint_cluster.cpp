@@ -21,9 +21,6 @@ using solver::PageBuffer;
 using solver::StarpuMpiChannel;
 using training::AdjointJob;
 
-// Memory of MPI and StarPU-MPI that comes with the first messages, in each process.
-constexpr Bytes kMessages = Bytes{4} << 20;
-
 // What must be the same at both processes.
 std::string identity(const AdjointOptions& options) {
   return fmt::format(
@@ -54,7 +51,7 @@ class Borrowed final : public AdjointPartner {
     channel_ = std::make_unique<StarpuMpiChannel>(
         cluster_.data_communicator(), [this] { end_the_job(cluster_, suggest_); });
     cluster_.barrier();
-    job.measure_again(kMessages);
+    job.measure_again(kMessagesReserve);
   }
   Bytes least(Bytes own) override { return cluster_.largest(own); }
 
@@ -99,7 +96,7 @@ void lend(Cluster& cluster, const AdjointOptions& options, const Suggest& sugges
                            [&] { end_the_job(cluster, suggest); });
   cluster.barrier();
   const solver::ProcessAccount account =
-      solver::measure_process(checked_add(solver::runtime_reserve(1), kMessages));
+      solver::measure_process(checked_add(solver::runtime_reserve(1), kMessagesReserve));
   if (options.bounded()) static_cast<void>(cluster.largest(account.least(0)));
   Loan loan;
   cluster.broadcast(std::as_writable_bytes(std::span(&loan, 1)));

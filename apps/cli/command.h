@@ -5,17 +5,10 @@
 #include <utility>
 
 #include "cli/cli_types.h"
+#include "cli/job/exit_status.h"
 #include "cli/remedy.h"
 
 namespace espalier::cli {
-
-/// How the program ends (docs: README, "Exit status").
-enum ExitStatus : int {
-  kDone = 0,
-  kNo = 1,        ///< the answer is no: an infeasible bound, a check that failed
-  kBadInput = 2,  ///< bad usage, a bad file, a bad value
-  kInternal = 3   ///< anything else
-};
 
 /// How a subcommand ended; where the answer is no, what makes it yes.
 struct Ending {

@@ -50,7 +50,7 @@ void search(const TaskGraph& graph, Seconds timeout, Progress& progress,
 }
 
 // What all data and all workspaces take together.
-Bytes everything(const TaskGraph& graph) {
+Bytes all_at_once(const TaskGraph& graph) {
   Bytes bytes = data_bytes(graph);
   for (const TaskId task : graph.topological_order()) bytes += graph.workspace(task);
   return bytes;
@@ -79,7 +79,7 @@ std::optional<Expected<GraphPlan>> simulate(const OrderCommand& command,
   return plan_graph(
       graph, best.order,
       {.workers = command.workers,
-       .memory_bound = command.memory.resolve(best.least_bytes, everything(graph))});
+       .memory_bound = command.memory.resolve(best.least_bytes, all_at_once(graph))});
 }
 
 void check(const OrderCommand& command) {

@@ -96,7 +96,8 @@ Json json_of(const ComparedWorkers& part, const ComparedBound& bound) {
           {"runs", std::move(runs)}};
 }
 
-void print(const Report& report, const std::vector<ComparedWorkers>& parts, bool json) {
+void print_compared(const Report& report, const std::vector<ComparedWorkers>& parts,
+                    bool json) {
   std::string text = report.table();
   for (const ComparedWorkers& part : parts) text += table(part);
   text += "\n  -  needs a larger bound     !  goes beyond the bound\n";
@@ -162,7 +163,7 @@ Ending print_comparison(Report report, const Comparison& comparison, bool json) 
   report.bytes("least_bytes", "least that suffices (Liu)", least);
   report.bytes("postorder_bytes", "peak of the best postorder",
                comparison.postorder_bytes);
-  print(report, comparison.parts, json);
+  print_compared(report, comparison.parts, json);
   return kDone;
 }
 

@@ -119,7 +119,7 @@ Report head(const ReplayRequest& request, const RunRecord& record, Bytes least) 
   return report;
 }
 
-void print(const Report& report, const std::vector<Row>& rows, bool json) {
+void print_replays(const Report& report, const std::vector<Row>& rows, bool json) {
   if (json) {
     Json object = report.json();
     object["replays"] = Json::array();
@@ -171,7 +171,7 @@ Ending replay_plan(const ReplayRequest& request) {
     }
   }
   progress.reset();
-  print(report, rows, request.json);
+  print_replays(report, rows, request.json);
   return kDone;
 }
 

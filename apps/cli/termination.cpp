@@ -33,12 +33,13 @@ void block_termination(int /*argc*/, char** /*argv*/, char** /*environment*/) {
   gnu::used]] void (*const before_libraries)(int, char**, char**) = block_termination;
 
 // Of the process, as the signal is.
-struct Words {
+struct ClosingWords {
   std::mutex mutex;
   std::function<std::string()> text;
 };
-Words& words() {
-  static auto* const all = new Words;  // the thread that waits outlives what is static
+ClosingWords& words() {
+  static auto* const all =
+      new ClosingWords;  // the thread that waits outlives what is static
   return *all;
 }
 

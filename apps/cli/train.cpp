@@ -33,7 +33,7 @@ namespace espalier::cli {
 namespace {
 
 // "train model.onnx: interrupted after 7 of 40 steps"
-struct Reached {
+struct StepsReached {
   std::string model;
   std::int64_t steps = 0;
   std::atomic<std::int64_t> done = -1;
@@ -46,7 +46,7 @@ struct Reached {
 };
 
 training::TrainResult train(const TrainCommand& command, training::TrainJob& job,
-                            Reached& reached) {
+                            StepsReached& reached) {
   std::optional<SampleFile> data;
   training::FillInputs fill;
   if (!command.data.empty()) {
@@ -106,7 +106,7 @@ Expected<void> plan_within(const OperatorGraph& model, const TrainCommand& comma
 }
 
 Ending run_alone(TrainCommand& command) {
-  Reached reached{network_title(command), command.job.steps};
+  StepsReached reached{network_title(command), command.job.steps};
   std::optional<TerminationMessage> termination(
       std::in_place, [&reached] { return reached.text("terminated"); });
   std::optional<Progress> progress(std::in_place, "preparing");

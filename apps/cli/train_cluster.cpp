@@ -19,9 +19,6 @@
 namespace espalier::cli {
 namespace {
 
-// Memory of MPI and StarPU-MPI that comes with the first messages, in each process.
-constexpr Bytes kMessages = Bytes{4} << 20;
-
 // What they say, wherever a process has them; a file that cannot be read is refused where
 // its times are needed.
 std::string stage_times(const TrainCommand& command) {
@@ -66,7 +63,7 @@ Ending run_on(Cluster& cluster, TrainCommand& command, const Suggest& suggest) {
       .size = cluster.size(),
       .gather_all = [&cluster](std::int64_t value) { return cluster.gather_all(value); },
       .messages = &exchange,
-      .reserve = kMessages};
+      .reserve = kMessagesReserve};
   Ending ending = train_shared(command, peers);
   ending.status = static_cast<ExitStatus>(cluster.largest(std::int64_t{ending.status}));
   return ending;

@@ -16,8 +16,6 @@ using Reason = RejectedSetting::Reason;
 constexpr std::array kReasons = {Reason::kMemory, Reason::kBatch, Reason::kTensor,
                                  Reason::kLayers};
 
-double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
-
 std::int64_t count(const TrainingPlans& answer, Reason reason) {
   return std::ranges::count(answer.rejected, reason, &RejectedSetting::reason);
 }
@@ -34,7 +32,7 @@ Json json_of(const TrainingSetting& setting) {
 
 Json json_of(const TrainingPlan& plan) {
   Json json = json_of(plan.setting);
-  json["step_seconds"] = seconds(plan.step);
+  json["step_seconds"] = to_seconds(plan.step);
   json["peak_bytes"] = plan.peak_bytes();
   json["stages"] = Json::array();
   for (const TrainingPlan::Stage& stage : plan.stages) {
@@ -49,11 +47,11 @@ Json json_of(const TrainingPlan& plan) {
                               {"kept_bytes", stage.memory.kept},
                               {"gathered_bytes", stage.memory.gathered},
                               {"peak_bytes", stage.peak_bytes},
-                              {"forward_seconds", seconds(stage.times.forward)},
-                              {"backward_seconds", seconds(stage.times.backward)},
-                              {"reduce_seconds", seconds(stage.times.reduce)},
-                              {"update_seconds", seconds(stage.times.update)},
-                              {"gather_seconds", seconds(stage.times.gather)}});
+                              {"forward_seconds", to_seconds(stage.times.forward)},
+                              {"backward_seconds", to_seconds(stage.times.backward)},
+                              {"reduce_seconds", to_seconds(stage.times.reduce)},
+                              {"update_seconds", to_seconds(stage.times.update)},
+                              {"gather_seconds", to_seconds(stage.times.gather)}});
   }
   return json;
 }
@@ -65,7 +63,7 @@ void print_json(const TrainPlanReport& report) {
                {"processes", report.question.processes},
                {"batch", report.question.batch},
                {"bound_bytes", report.question.bound},
-               {"lower_bound_seconds", seconds(answer.lower_bound)},
+               {"lower_bound_seconds", to_seconds(answer.lower_bound)},
                {"considered", answer.considered()},
                {"fitting", answer.plans.size()},
                {"stopped", answer.stopped},
@@ -150,10 +148,11 @@ std::vector<std::vector<std::string>> plan_rows(const TrainPlanReport& report) {
     std::int64_t recomputed = 0;
     for (const TrainingPlan::Stage& stage : plan.stages)
       recomputed += stage.part.recomputed;
-    const double part =
-        plan.step > 0 ? 100 * seconds(report.answer.lower_bound) / seconds(plan.step) : 0;
+    const double part = plan.step > 0 ? 100 * to_seconds(report.answer.lower_bound) /
+                                            to_seconds(plan.step)
+                                      : 0;
     rows.push_back({describe(plan.setting), fmt::format("{}", recomputed),
-                    fmt::format("{:.4g} s", seconds(plan.step)),
+                    fmt::format("{:.4g} s", to_seconds(plan.step)),
                     fmt::format("{:.0f} %", part), format_size(plan.peak_bytes())});
   }
   return rows;
@@ -192,7 +191,7 @@ void print_training(const TrainPlanReport& report, bool json) {
     const TrainingPlan& best = answer.plans.front();
     text += fmt::format(
         "\nThe fastest: {}\n  a step of {:.4g} s (flops alone: {:.4g} s)\n",
-        describe(best.setting), seconds(best.step), seconds(answer.lower_bound));
+        describe(best.setting), to_seconds(best.step), to_seconds(answer.lower_bound));
     text += stages_text(report);
     text += "\nPlans that fit, the fastest first\n";
     text += table(plan_rows(report),

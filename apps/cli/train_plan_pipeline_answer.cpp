@@ -9,8 +9,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
-
 std::string size_text(const PipelineReport& report, Bytes bytes) {
   if (report.unit == 1) return format_size(bytes);
   const double count = static_cast<double>(bytes) / static_cast<double>(report.unit);
@@ -41,9 +39,9 @@ double gap(const PipelinePlan& plan) {
 Json devices_of(const PipelineReport& report, const PipelinePlan& plan) {
   Json list = Json::array();
   for (const PipelineRun::Device& device : plan.run.devices) {
-    list.push_back({{"busy_seconds", seconds(device.busy)},
-                    {"idle_seconds", seconds(device.idle(plan.run.makespan))},
-                    {"idle_inside_seconds", seconds(device.idle_inside())}});
+    list.push_back({{"busy_seconds", to_seconds(device.busy)},
+                    {"idle_seconds", to_seconds(device.idle(plan.run.makespan))},
+                    {"idle_inside_seconds", to_seconds(device.idle_inside())}});
     put_size(list.back(), "peak", report, device.peak_bytes);
   }
   return list;
@@ -52,10 +50,10 @@ Json devices_of(const PipelineReport& report, const PipelinePlan& plan) {
 Json json_of(const PipelineReport& report, const PipelinePlan& plan) {
   Json json = {{"schedule", describe(plan.form)},
                {"origin", plan.origin},
-               {"makespan_seconds", seconds(plan.run.makespan)},
-               {"step_seconds", seconds(plan.run.makespan + report.once)},
-               {"value_seconds", seconds(plan.value)},
-               {"lower_bound_seconds", seconds(plan.lower_bound)},
+               {"makespan_seconds", to_seconds(plan.run.makespan)},
+               {"step_seconds", to_seconds(plan.run.makespan + report.once)},
+               {"value_seconds", to_seconds(plan.value)},
+               {"lower_bound_seconds", to_seconds(plan.lower_bound)},
                {"gap", gap(plan)},
                {"proved", plan.value == plan.lower_bound},
                {"idle_fraction", plan.idle_fraction()},
@@ -72,7 +70,7 @@ Json json_of(const ChainCut& cut) {
                      {"last", part.last},
                      {"weight_bytes", part.weights},
                      {"budget_bytes", part.budget},
-                     {"cost_seconds", seconds(part.cost)}});
+                     {"cost_seconds", to_seconds(part.cost)}});
   }
   return parts;
 }
@@ -100,7 +98,7 @@ std::string table_of(const PipelineReport& report) {
   for (std::size_t k = 0; k < report.plans.size(); ++k) {
     const PipelinePlan& plan = report.plans[k];
     const auto time = [](Nanoseconds value) {
-      return fmt::format("{:.6g} s", seconds(value));
+      return fmt::format("{:.6g} s", to_seconds(value));
     };
     text += fmt::format(
         "  {:<16}{:>12}{:>7.1f} %{:>20}{:>14}{:>7.1f} %{}\n", describe(plan.form),
@@ -128,10 +126,10 @@ std::string devices_text(const PipelineReport& report, const PipelinePlan& plan)
                   "device", "busy", "idle", "idle inside", "holds at most");
   for (std::size_t d = 0; d < plan.run.devices.size(); ++d) {
     const PipelineRun::Device& device = plan.run.devices[d];
-    text +=
-        fmt::format("  {:>6}{:>12.6g} s{:>12.6g} s{:>12.6g} s{:>18}\n", d,
-                    seconds(device.busy), seconds(device.idle(plan.run.makespan)),
-                    seconds(device.idle_inside()), size_text(report, device.peak_bytes));
+    text += fmt::format(
+        "  {:>6}{:>12.6g} s{:>12.6g} s{:>12.6g} s{:>18}\n", d, to_seconds(device.busy),
+        to_seconds(device.idle(plan.run.makespan)), to_seconds(device.idle_inside()),
+        size_text(report, device.peak_bytes));
   }
   return text;
 }
@@ -145,7 +143,7 @@ std::string cut_text(const ChainCut& cut) {
     text += fmt::format("  {:>6}{:>16}{:>14}{:>22}{:>22.6g} s\n", s,
                         fmt::format("{} … {}", part.first, part.last),
                         format_size(part.weights), format_size(part.budget),
-                        seconds(part.cost));
+                        to_seconds(part.cost));
   }
   return text;
 }
@@ -192,7 +190,7 @@ void print_pipelines(const PipelineReport& report, bool json) {
   if (!report.left_out.empty())
     text += fmt::format("  time was over before: {}\n", left_out_text(report));
   if (report.once > 0)
-    text += fmt::format("  and {:.6g} s once a step\n", seconds(report.once));
+    text += fmt::format("  and {:.6g} s once a step\n", to_seconds(report.once));
   if (report.chosen) text += devices_text(report, report.plans[*report.chosen]);
   print(text);
 }

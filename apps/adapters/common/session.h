@@ -13,6 +13,9 @@
 
 namespace espalier::adapters {
 
+/// Pivot thresholds that are taken as they are given; others are cut to these.
+inline constexpr double kLeastThreshold = 1e-8, kMostThreshold = 0.5;
+
 /// Whether all numbers are finite.
 [[nodiscard]] bool all_finite(const double* numbers, std::int64_t count);
 

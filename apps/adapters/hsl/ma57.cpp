@@ -18,6 +18,8 @@
 
 namespace {
 
+using espalier::adapters::kLeastThreshold;
+using espalier::adapters::kMostThreshold;
 using espalier::adapters::Session;
 
 // INFO(1). MA57's codes for too small arrays would make hosts try again with larger ones:
@@ -26,7 +28,6 @@ constexpr int kFailed = -1, kShortRightHandSide = -11, kShortArray = -7,
               kNoRightHandSide = -16, kBadEntries = -2, kRankDeficient = 4;
 // Host arrays that we ask for: enough for what names a factor.
 constexpr int kArrayEntries = 8, kMark = 0x45535057;
-constexpr double kLeastThreshold = 1e-8, kMostThreshold = 0.5;
 // Matrices alive at once. Ipopt has two: its restoration phase is a problem of its own.
 constexpr std::size_t kMostMatrices = 8;
 

@@ -15,6 +15,8 @@
 
 namespace {
 
+using espalier::adapters::kLeastThreshold;
+using espalier::adapters::kMostThreshold;
 using espalier::adapters::Session;
 
 // Codes of MA97's.
@@ -22,8 +24,6 @@ constexpr int kAllocation = -1, kBadOrder = -2, kNotDefinite = -8, kSingular = -
               kBadJob = -11, kNotAnalysed = -12, kOther = -99, kSingularWarning = 7;
 // Pivots below this part of a column's largest entry are delayed at least: without it a
 // weak pivot would have to be made up for by the host's refinement.
-constexpr double kLeastThreshold = 1e-8, kMostThreshold = 0.5;
-
 void say(const ma97_control_d& control, const char* text) {
   if (control.print_level >= 0) std::fprintf(stderr, "libhsl (Espalier): %s\n", text);
 }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "cli/job/cores.h"
+#include "cli/job/exit_status.h"
 #include "cli/job/failure_detector.h"
 #include "cli/job/identity.h"
 #include "cli/job/launch.h"
@@ -28,8 +29,6 @@ using solver::check_mpi;
 using solver::MpiCommunicator;
 
 namespace {
-
-constexpr int kBadInput = 2, kInternal = 3;  // exit statuses
 
 std::string host_name() {
   std::array<char, 256> name{};

@@ -9,9 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "espalier/model/units.h"
 #include "solver/distributed/communicator.h"
 
 namespace espalier::cli {
+
+/// Memory of MPI and StarPU-MPI that comes with the first messages, in each process.
+inline constexpr Bytes kMessagesReserve = Bytes{4} << 20;
 
 /// The processes of a job that mpirun or srun started, as this one sees them.
 ///

@@ -10,8 +10,10 @@
 #include <exception>
 #include <utility>
 
+#include "cli/job/exit_status.h"
 #include "cli/job/last_words.h"
 #include "cli/job/launcher_daemon.h"
+#include "cli/job/patience.h"
 #include "cli/job/quiet_thread.h"
 #include "espalier/model/clock.h"
 #include "solver/distributed/mpi_calls.h"
@@ -24,10 +26,8 @@ namespace {
 
 constexpr double kAliveInterval = 0.25;  // seconds
 constexpr auto kLookInterval = std::chrono::milliseconds(20);
-constexpr double kLongestLook = 0.5;  // seconds between looks that count as silence
-constexpr double kReportTime = 3;     // seconds for rank 0 to answer to a failure
-constexpr double kEndTime = 2;        // seconds for the others to be told
-constexpr int kInternal = 3;          // exit status
+constexpr double kReportTime = 3;  // seconds for rank 0 to answer to a failure
+constexpr double kEndTime = 2;     // seconds for the others to be told
 
 }  // namespace
 

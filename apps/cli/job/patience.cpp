@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "cli/job/exit_status.h"
 #include "cli/job/last_words.h"
 #include "cli/job/launch.h"
 #include "cli/job/launcher_daemon.h"
@@ -18,11 +19,9 @@ namespace espalier::cli {
 namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(100);
-constexpr double kLongestLook = 0.5;  // seconds between looks that count
 constexpr double kTimes = 3;
 constexpr double kApart = 2;  // seconds between ranks, the first few
 constexpr std::int32_t kRanksApart = 3;
-constexpr int kInternal = 3;  // exit status
 
 }  // namespace
 

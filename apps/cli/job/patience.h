@@ -7,6 +7,10 @@
 
 namespace espalier::cli {
 
+/// Seconds between two looks that count as waiting: after more, this process itself stood
+/// still.
+inline constexpr double kLongestLook = 0.5;
+
 /// Ends this process, with status 3 and one message, where something that it does
 /// together with all others is not done in time: starting and ending MPI, before and
 /// after there is a FailureDetector. A process that was stopped, or that died without its

@@ -14,13 +14,13 @@ namespace {
 
 // Unknowns up to which the surroundings of a solve count, and rows are of class 1 by the
 // largest entry alone.
-constexpr std::size_t kSmall = 4096;
+constexpr std::size_t kSmallSystem = 4096;
 
 }  // namespace
 
 // Neither scaled nor in blocks, by a definite factor without doubtful pivots.
 bool Solver::Impl::may_solve_plainly(std::span<double> b, std::int32_t nrhs) const {
-  return nrhs == 1 && whole_ && !b.empty() && b.size() <= kSmall &&
+  return nrhs == 1 && whole_ && !b.empty() && b.size() <= kSmallSystem &&
          tree_.kind == FactorKind::kCholesky && !options_.estimate_errors &&
          analysis_.symbolic.kept() == 0 && prepared_.row_of.empty() &&
          prepared_.row_scale.empty() && analysis_.form.empty() &&

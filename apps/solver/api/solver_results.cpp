@@ -20,10 +20,10 @@ namespace {
 
 // Corrections of a basis, at most; and what a null vector may leave of a row, as a part
 // of its norm and the vector's.
-constexpr int kCorrections = 5;
+constexpr int kBasisCorrections = 5;
 constexpr double kNull = 1e-12, kNullGiven = 1e-8;  // scaled, and as it was given
 
-double dot(std::span<const double> a, std::span<const double> b) {
+double product_of(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
   for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
   return sum;
@@ -47,13 +47,13 @@ void orthonormalise(std::span<double> basis, std::size_t n, std::minstd_rand* ra
       double before = 0, norm = 0;
       if (largest > 0 && std::isfinite(largest)) {
         for (double& each : own) each /= largest;
-        before = std::sqrt(dot(own, own));
+        before = std::sqrt(product_of(own, own));
         for (std::size_t other_at = 0; other_at < k; other_at += n) {
           const auto other = basis.subspan(other_at, n);
-          const double part = dot(own, other);
+          const double part = product_of(own, other);
           for (std::size_t i = 0; i < n; ++i) own[i] -= part * other[i];
         }
-        norm = std::sqrt(dot(own, own));
+        norm = std::sqrt(product_of(own, own));
       }
       if (random != nullptr && !(norm > kOwn)) {
         fill(own, *random);
@@ -108,7 +108,7 @@ struct PartOfBasis {
     std::size_t best = 0;
     double most = -1, sum = 0;
     for (std::size_t k = 0; k < vectors; ++k) {
-      const double square = dot(column(k), column(k));
+      const double square = product_of(column(k), column(k));
       sum += square;
       if (square > most) most = square, best = k;
     }
@@ -140,7 +140,7 @@ std::vector<double> by_systems(const std::vector<double>& basis, std::size_t n,
       orthonormalise(found, own.size(), nullptr);
       const auto q = std::span(found).last(own.size());
       for (std::size_t k = 0; k < part.vectors; ++k) {
-        const double share = dot(q, part.column(k));
+        const double share = product_of(q, part.column(k));
         for (std::size_t i = 0; i < own.size(); ++i) part.column(k)[i] -= share * q[i];
       }
       result.resize(result.size() + n);
@@ -286,7 +286,7 @@ std::vector<double> Solver::Impl::null_space_basis(Operation operation) {
     solve(basis, transposed);
     orthonormalise(basis, n, &random);
     double error = null_error(matrix(), operation, basis, products);
-    for (int left = kCorrections; left > 0 && error > kNull; --left) {
+    for (int left = kBasisCorrections; left > 0 && error > kNull; --left) {
       solve(products, transposed);
       for (std::size_t k = 0; k < basis.size(); ++k) basis[k] -= products[k];
       orthonormalise(basis, n, &random);

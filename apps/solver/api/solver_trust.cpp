@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "espalier/machine/blas_kernel.h"
+#include "espalier/model/numbers.h"
 #include "solver/api/solver_impl.h"
 #include "solver/matrix/largest_modulus.h"
 #include "solver/memory/process_memory.h"
@@ -32,7 +33,6 @@ constexpr double kLeftByRounding = 1e-6;
 constexpr double kExcused = 1e-12;
 // Backward error above which a solve says nothing of the inverse.
 constexpr double kUnrefined = 1e-12;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // Of double precision the compiler's: the first call into libm costs a tiny system more
 // than its solution.

@@ -11,7 +11,7 @@
 namespace espalier::solver {
 namespace {
 
-constexpr std::size_t kPiece = (std::size_t{64} << 10) / sizeof(PlacedEntry);
+constexpr std::size_t kSentAtOnce = (std::size_t{64} << 10) / sizeof(PlacedEntry);
 
 // Puts entries in the columns that are here; keeps the first that has no place.
 class Receiver {
@@ -48,9 +48,9 @@ class Sender {
         pieces_(static_cast<std::size_t>(communicator.size())) {}
   void send_entry(std::int32_t to, const PlacedEntry& entry) {
     std::vector<PlacedEntry>& piece = pieces_[static_cast<std::size_t>(to)];
-    piece.reserve(kPiece);
+    piece.reserve(kSentAtOnce);
     piece.push_back(entry);
-    if (piece.size() == kPiece) flush(to);
+    if (piece.size() == kSentAtOnce) flush(to);
   }
   // An empty piece is the last.
   void finish() {

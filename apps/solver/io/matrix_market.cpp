@@ -25,9 +25,9 @@ constexpr std::int64_t kEmptyRows = 1'000'000;  // that are accepted in any file
 using Symmetry = FileSymmetry;
 enum class Accepted { kSymmetric, kReal, kAny };
 
-class Reader {
+class MatrixMarketReader {
  public:
-  Reader(const std::string& path, Accepted accepted)
+  MatrixMarketReader(const std::string& path, Accepted accepted)
       : path_(path), text_(path), accepted_(accepted) {}
 
   AnyMatrix read() {
@@ -223,7 +223,7 @@ std::int64_t find_entry(const std::string& path, std::int32_t row, std::int32_t 
   return 0;
 }
 
-void Reader::report_unsymmetric(const TriangleDifference& difference) const {
+void MatrixMarketReader::report_unsymmetric(const TriangleDifference& difference) const {
   const auto [row, column, below, above] = difference;
   const auto describe = [&](std::int32_t i, std::int32_t j, double value) {
     const std::int64_t line = find_entry(path_, i, j, size_, field_);
@@ -242,17 +242,17 @@ void Reader::report_unsymmetric(const TriangleDifference& difference) const {
 
 SymmetricMatrix read_matrix_market(const std::string& path) {
   return std::get<SymmetricMatrix>(
-      std::get<InputMatrix>(Reader(path, Accepted::kSymmetric).read()));
+      std::get<InputMatrix>(MatrixMarketReader(path, Accepted::kSymmetric).read()));
 }
 
 InputMatrix read_matrix(const std::string& path) {
   if (is_rutherford_boeing(path)) return read_rutherford_boeing(path);
-  return std::get<InputMatrix>(Reader(path, Accepted::kReal).read());
+  return std::get<InputMatrix>(MatrixMarketReader(path, Accepted::kReal).read());
 }
 
 AnyMatrix read_any_matrix(const std::string& path) {
   return is_rutherford_boeing(path) ? read_any_rutherford_boeing(path)
-                                    : Reader(path, Accepted::kAny).read();
+                                    : MatrixMarketReader(path, Accepted::kAny).read();
 }
 
 }  // namespace espalier::solver

@@ -13,13 +13,6 @@
 namespace espalier::solver {
 namespace {
 
-std::string lower_case(std::string_view word) {
-  std::string result(word);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 void parse_banner(const TextReader& reader, std::string_view line,
                   MatrixMarketHeader& header) {
   const char* const at = line.data();

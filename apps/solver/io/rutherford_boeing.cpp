@@ -23,17 +23,11 @@ namespace {
 
 constexpr std::int64_t kMostRows = 1'000'000;  // more than entries, in any file
 
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
-class Reader {
+class RutherfordBoeingReader {
  public:
   // `complex`: such matrices, too.
-  Reader(const std::string& path, bool complex) : text_(path), complex_(complex) {}
+  RutherfordBoeingReader(const std::string& path, bool complex)
+      : text_(path), complex_(complex) {}
 
   AnyMatrix read() {
     read_header();
@@ -95,7 +89,8 @@ class Reader {
   bool complex_;
 };
 
-std::int64_t Reader::header_number(std::string_view& line, const char* what) const {
+std::int64_t RutherfordBoeingReader::header_number(std::string_view& line,
+                                                   const char* what) const {
   const char* const at = line.data();
   const std::string_view word = take_word(line);
   std::int64_t number = 0;
@@ -107,7 +102,7 @@ std::int64_t Reader::header_number(std::string_view& line, const char* what) con
   return number;
 }
 
-void Reader::check_type(std::string_view line, const std::string& type) {
+void RutherfordBoeingReader::check_type(std::string_view line, const std::string& type) {
   const auto fail = [&](const char* message) {
     text_.fail_at(line.data(), fmt::format("type '{}': {}", type, message));
   };
@@ -125,7 +120,7 @@ void Reader::check_type(std::string_view line, const std::string& type) {
   if (type[2] != 'a') fail("only assembled matrices are read");
 }
 
-void Reader::read_header() {
+void RutherfordBoeingReader::read_header() {
   next_line();
   std::string_view line = next_line();
   std::array<std::int64_t, 5> lines{};
@@ -160,7 +155,8 @@ void Reader::read_header() {
 }
 
 // "(16I5)", "(1P,4E20.12)", "(1P5D16.8)", "(I8)".
-Reader::Format Reader::parse_format(std::string_view line, std::string_view word) const {
+RutherfordBoeingReader::Format RutherfordBoeingReader::parse_format(
+    std::string_view line, std::string_view word) const {
   Format format;
   std::string letters = lower_case(word);
   std::string_view rest = letters;
@@ -188,7 +184,7 @@ Reader::Format Reader::parse_format(std::string_view line, std::string_view word
   return format;
 }
 
-std::string_view Reader::next_field() {
+std::string_view RutherfordBoeingReader::next_field() {
   if (field_ >= format_.fields) {
     line_ = next_line();
     field_ = 0;
@@ -204,7 +200,7 @@ std::string_view Reader::next_field() {
   return word;
 }
 
-std::int64_t Reader::next_integer(std::int64_t most, const char* what) {
+std::int64_t RutherfordBoeingReader::next_integer(std::int64_t most, const char* what) {
   const std::string_view word = next_field();
   std::int64_t number = 0;
   const char* const end = word.data() + word.size();
@@ -216,7 +212,7 @@ std::int64_t Reader::next_integer(std::int64_t most, const char* what) {
   return number;
 }
 
-double Reader::next_value() {
+double RutherfordBoeingReader::next_value() {
   std::string word = lower_case(next_field());
   std::replace(word.begin(), word.end(), 'd', 'e');
   double value = 0;
@@ -225,7 +221,7 @@ double Reader::next_value() {
   return value;
 }
 
-std::vector<std::int64_t> Reader::read_pointers() {
+std::vector<std::int64_t> RutherfordBoeingReader::read_pointers() {
   std::vector<std::int64_t> pointer;
   for (std::int64_t k = 0; k <= rows_; ++k) {
     pointer.push_back(next_integer(entries_ + 1, "pointer") - 1);
@@ -241,7 +237,8 @@ std::vector<std::int64_t> Reader::read_pointers() {
   return pointer;
 }
 
-void Reader::check_side(std::int32_t row, std::int32_t column, int& triangle) const {
+void RutherfordBoeingReader::check_side(std::int32_t row, std::int32_t column,
+                                        int& triangle) const {
   const int side = row == column ? 0 : row > column ? 1 : -1;
   if (symmetry_ == 'u') return;
   if (side * triangle < 0 || (symmetry_ == 'z' && side == 0))
@@ -250,7 +247,7 @@ void Reader::check_side(std::int32_t row, std::int32_t column, int& triangle) co
   if (side != 0) triangle = side;
 }
 
-void Reader::read_entries(const std::vector<std::int64_t>& pointer) {
+void RutherfordBoeingReader::read_entries(const std::vector<std::int64_t>& pointer) {
   if (values_ != 'p') start(value_format_);
   int triangle = 0;
   for (std::int32_t column = 0; column < rows_; ++column) {
@@ -277,7 +274,7 @@ void Reader::read_entries(const std::vector<std::int64_t>& pointer) {
   }
 }
 
-InputMatrix Reader::assembled() {
+InputMatrix RutherfordBoeingReader::assembled() {
   const auto size = static_cast<std::int32_t>(rows_);
   SymmetricMatrix below = assemble(size, std::move(lower_));
   if (symmetry_ == 's') return below;
@@ -299,11 +296,11 @@ bool is_rutherford_boeing(const std::string& path) {
 }
 
 InputMatrix read_rutherford_boeing(const std::string& path) {
-  return std::get<InputMatrix>(Reader(path, false).read());
+  return std::get<InputMatrix>(RutherfordBoeingReader(path, false).read());
 }
 
 AnyMatrix read_any_rutherford_boeing(const std::string& path) {
-  return Reader(path, true).read();
+  return RutherfordBoeingReader(path, true).read();
 }
 
 }  // namespace espalier::solver

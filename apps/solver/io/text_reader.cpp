@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -107,6 +108,13 @@ std::string_view take_word(std::string_view& line) {
   const std::string_view word = line.substr(start, end - start);
   line.remove_prefix(end);
   return word;
+}
+
+std::string lower_case(std::string_view word) {
+  std::string result(word);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
 }
 
 bool is_blank_or_comment(std::string_view line) {

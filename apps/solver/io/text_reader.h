@@ -59,6 +59,7 @@ class TextReader {
 
 /// The first word of the line, separated by blanks; removes it. Empty: no more words.
 [[nodiscard]] std::string_view take_word(std::string_view& line);
+[[nodiscard]] std::string lower_case(std::string_view word);
 
 /// Whether a line holds no word, or starts with '%'.
 [[nodiscard]] bool is_blank_or_comment(std::string_view line);

@@ -23,10 +23,11 @@ namespace {
 
 constexpr std::int64_t kEmptyColumns = 100;  // that are accepted in any file
 
-class Reader {
+class VectorReader {
  public:
   // `parts`: 2 for complex numbers, 1 for real ones.
-  Reader(const std::string& path, std::int64_t parts) : text_(path), parts_(parts) {}
+  VectorReader(const std::string& path, std::int64_t parts)
+      : text_(path), parts_(parts) {}
 
   DenseVectors read(std::int64_t rows) {
     std::string_view text;
@@ -165,11 +166,11 @@ class Reader {
 }  // namespace
 
 DenseVectors read_vectors(const std::string& path, std::int64_t rows) {
-  return Reader(path, 1).read(rows);
+  return VectorReader(path, 1).read(rows);
 }
 
 DenseVectors read_complex_vectors(const std::string& path, std::int64_t rows) {
-  return Reader(path, 2).read(rows);
+  return VectorReader(path, 2).read(rows);
 }
 
 namespace {

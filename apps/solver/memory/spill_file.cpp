@@ -22,8 +22,6 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;  // of one system call
 
-std::string text_of(int error) { return std::generic_category().message(error); }
-
 // A file without a name; where the file system cannot, one whose name is gone at once.
 int open_unnamed(const std::string& directory) {
   if (directory.empty()) throw InvalidInput("no directory is given for the spill file");
@@ -34,7 +32,7 @@ int open_unnamed(const std::string& directory) {
   if (file < 0) {
     const int error = errno;
     throw FileError(directory, 0,
-                    fmt::format("cannot make a temporary file: {}", text_of(error)));
+                    fmt::format("cannot make a temporary file: {}", system_text(error)));
   }
   unlink(path.c_str());
   return file;
@@ -109,11 +107,11 @@ void SpillFile::reserve() {
   const int error = retry([&] { return fallocate(file_.number, 0, 0, size_); });
   reserved_ = error == 0;
   if (reserved_) return;
-  if (error != EOPNOTSUPP && error != ENOSYS) refuse(text_of(error) + space());
+  if (error != EOPNOTSUPP && error != ENOSYS) refuse(system_text(error) + space());
   if (known && system.f_bavail < static_cast<std::uint64_t>(size_) / system.f_frsize)
     refuse("not enough space" + space());
   const int cut = retry([&] { return ftruncate(file_.number, size_); });
-  if (cut != 0) refuse(text_of(cut));
+  if (cut != 0) refuse(system_text(cut));
 }
 
 void SpillFile::write(Bytes offset, std::span<const std::byte> data,
@@ -239,7 +237,7 @@ void SpillFile::fail(const Failure& failure) noexcept {
 void SpillFile::rethrow() const {
   const auto& [verb, offset, bytes, error] = failure_;
   throw Error(fmt::format("{}: cannot {} {} bytes at offset {} of the spill file: {}",
-                          directory_, verb, bytes, offset, text_of(error)));
+                          directory_, verb, bytes, offset, system_text(error)));
 }
 
 }  // namespace espalier::solver

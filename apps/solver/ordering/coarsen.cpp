@@ -27,14 +27,14 @@ struct Level {
   std::span<const std::int32_t> edge_weight;  // empty: one each
 };
 
-struct Matching {
+struct VertexMatching {
   std::vector<std::int32_t> mate;  // kAlone: none
   std::int64_t heaviest;           // that a pair may be
 };
 
 // The best free neighbour between `from` and `to`, of equal ones the first behind one
 // that is drawn by lot; kAlone: none.
-std::int32_t best_neighbour(const Level& level, const Matching& matching,
+std::int32_t best_neighbour(const Level& level, const VertexMatching& matching,
                             std::int32_t vertex, std::int32_t from, std::int32_t to) {
   const Graph& graph = level.graph;
   const auto degree =
@@ -60,7 +60,7 @@ std::int32_t best_neighbour(const Level& level, const Matching& matching,
   return best;
 }
 
-void match(Matching& matching, std::int32_t one, std::int32_t other) {
+void match(VertexMatching& matching, std::int32_t one, std::int32_t other) {
   matching.mate[one] = other;
   matching.mate[other] = one;
 }
@@ -80,7 +80,7 @@ std::vector<std::int32_t> shuffled(std::int32_t first, std::int32_t last,
 
 // Those of block `k` with each other; the vertices that stay alone.
 std::vector<std::int32_t> match_block(const Level& level, const VertexBlocks& blocks,
-                                      std::int64_t k, Matching& matching,
+                                      std::int64_t k, VertexMatching& matching,
                                       std::uint64_t seed) {
   std::vector<std::int32_t> alone;
   for (const std::int32_t v : shuffled(blocks.first(k), blocks.first(k + 1), seed)) {
@@ -96,7 +96,7 @@ std::vector<std::int32_t> match_block(const Level& level, const VertexBlocks& bl
 }
 
 // Vertices that are alone and have a neighbour in common, or none at all.
-void match_over_neighbours(const Graph& graph, Matching& matching) {
+void match_over_neighbours(const Graph& graph, VertexMatching& matching) {
   std::int32_t isolated = kAlone;
   const auto pair_up = [&](std::int32_t& waiting, std::int32_t v) {
     if (matching.mate[v] != kAlone) return;
@@ -113,12 +113,13 @@ void match_over_neighbours(const Graph& graph, Matching& matching) {
   }
 }
 
-Matching matched(const Level& level, const VertexBlocks& blocks, TaskPool& pool,
-                 std::uint64_t seed) {
+VertexMatching matched(const Level& level, const VertexBlocks& blocks, TaskPool& pool,
+                       std::uint64_t seed) {
   const Graph& graph = level.graph;
   const auto total = static_cast<double>(total_weight(graph));
-  Matching matching{std::vector<std::int32_t>(graph.size(), kAlone),
-                    static_cast<std::int64_t>(kHeaviestPair * total / graph.size())};
+  VertexMatching matching{
+      std::vector<std::int32_t>(graph.size(), kAlone),
+      static_cast<std::int64_t>(kHeaviestPair * total / graph.size())};
   std::vector<std::vector<std::int32_t>> alone(blocks.count());
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
     alone[k] = match_block(level, blocks, k, matching, seed);
@@ -144,7 +145,8 @@ struct Numbering {
   std::vector<std::int32_t> map, leader;
 };
 
-Numbering numbered(const Matching& matching, const VertexBlocks& blocks, TaskPool& pool) {
+Numbering numbered(const VertexMatching& matching, const VertexBlocks& blocks,
+                   TaskPool& pool) {
   const std::vector<std::int32_t>& mate = matching.mate;
   const auto leads = [&mate](std::int32_t v) { return mate[v] == kAlone || mate[v] > v; };
   std::vector<std::int64_t> first(blocks.count() + 1, 0);
@@ -298,7 +300,7 @@ Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& 
   levels.edges.emplace_back();
   while (levels.graphs.back()->size() > most) {
     const Level level{*levels.graphs.back(), levels.edges.back()};
-    const Matching matching =
+    const VertexMatching matching =
         matched(level, VertexBlocks(level.graph.size()), pool, seed);
     Numbering numbering =
         numbered(matching, VertexBlocks::fine(level.graph.size()), pool);

@@ -26,7 +26,7 @@ std::vector<std::int32_t> first_descendants(std::span<const std::int32_t> parent
 // Entries of L for each of A's beyond which counting them one by one costs more time than
 // looking for leaves; of many columns this is tried by threads at once.
 constexpr std::int64_t kFewPerEntry = 2;
-constexpr std::int32_t kFewColumns = 100'000;
+constexpr std::int32_t kTooFewColumns = 100'000;
 
 // Counts the entries of L below the diagonal one by one: the row subtree of a row is on
 // the paths from its columns up to it. @return false: there are more than `most`
@@ -131,7 +131,7 @@ std::vector<std::int32_t> forest_postorder(std::span<const std::int32_t> parent)
 std::vector<std::int32_t> column_counts(const LowerRows& rows,
                                         std::span<const std::int32_t> parent,
                                         TaskPool& pool) {
-  if (rows.size <= kFewColumns) {
+  if (rows.size <= kTooFewColumns) {
     std::vector<std::int32_t> count(parent.size(), 1);
     if (count_by_rows(rows, parent, kFewPerEntry * std::ssize(rows.column), count))
       return count;

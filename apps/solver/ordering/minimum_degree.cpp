@@ -30,9 +30,9 @@ std::vector<std::int32_t> neighbours_outside(const Graph& graph,
 
 // The graph of what is not eliminated, a row of bits for each vertex of the part: its
 // neighbours in the part, then those outside.
-class EliminationGraph {
+class QuotientGraph {
  public:
-  EliminationGraph(const Graph& graph, std::span<const std::int32_t> part)
+  QuotientGraph(const Graph& graph, std::span<const std::int32_t> part)
       : size_(part.size()) {
     const std::vector<std::int32_t> outside = neighbours_outside(graph, part);
     words_ = (size_ + outside.size() + 63) / 64;
@@ -92,7 +92,7 @@ class EliminationGraph {
 std::vector<std::int32_t> minimum_degree_order(const Graph& graph,
                                                std::span<const std::int32_t> part) {
   constexpr std::int64_t kGone = std::numeric_limits<std::int64_t>::max();
-  EliminationGraph left(graph, part);
+  QuotientGraph left(graph, part);
   std::vector<std::int64_t> degree(part.size());
   for (std::size_t k = 0; k < part.size(); ++k) degree[k] = left.degree(k);
   std::vector<std::int32_t> order;

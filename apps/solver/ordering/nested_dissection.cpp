@@ -16,7 +16,8 @@ constexpr std::int32_t kLeaf = 200;
 constexpr std::int32_t kCoarsest = 200;
 constexpr std::int32_t kCoarsenAgain = 2000;  // vertices from which on levels are shared
 constexpr std::int32_t kOneTask = 1000;       // vertices up to which a piece is one task
-constexpr std::int32_t kOneThread = 16'000;   // vertices for each of which one is useful
+constexpr std::int32_t kVerticesOfAThread =
+    16'000;  // vertices for each of which one is useful
 
 constexpr std::int32_t kLarge = 200'000, kTiny = 20'000;  // vertices of a whole graph
 constexpr std::int32_t kFirst = 32;  // parts of a large graph that are first pieces
@@ -24,7 +25,7 @@ constexpr std::int32_t kCandidatesOfFirst = 6, kPassesOfSmall = 4, kDrawsOfTiny 
 
 // A thread for less than a task of its own would cost more than it brings.
 std::int32_t useful(std::int32_t workers, std::int32_t vertices) {
-  return std::min(workers, 1 + vertices / kOneThread);
+  return std::min(workers, 1 + vertices / kVerticesOfAThread);
 }
 
 Partition better_of(Partition&& one, Partition&& other) {

@@ -67,7 +67,7 @@ constexpr double kBad = 0.1;               // of another order's operations do
 // on two workers, and METIS, in 1.4 to 1.9 microseconds (docs/decisions/0142).
 constexpr double kNestedFlops = 8000;
 constexpr double kMetisFlops = 40'000;
-constexpr std::int32_t kLarge = 200'000;  // columns from which on ours is taken
+constexpr std::int32_t kOursFrom = 200'000;  // columns from which on ours is taken
 
 Permutation natural_order(std::int32_t size) {
   Permutation permutation(size);
@@ -168,8 +168,8 @@ bool takes_fewer(const SymmetricMatrix& matrix, Flops flops, double per_entry) {
 // Our own of large matrices, where its fill is METIS's and its time half of it on two
 // workers (docs/decisions/0143), and where there is no METIS.
 OrderingKind dissection(std::int32_t size) {
-  return size >= kLarge || !available(OrderingKind::kMetis) ? OrderingKind::kNested
-                                                            : OrderingKind::kMetis;
+  return size >= kOursFrom || !available(OrderingKind::kMetis) ? OrderingKind::kNested
+                                                               : OrderingKind::kMetis;
 }
 
 // AMD takes a tenth of the time of nested dissection. It stays where its factor costs
@@ -184,7 +184,7 @@ ChosenOrder best_order(const SymmetricMatrix& matrix,
                      OrderingKind::kAmd};
   std::optional found = elimination_order(matrix, by_degree.permutation, threads);
   const Flops flops = found->flops;
-  if (takes_fewer(matrix, flops, matrix.size >= kLarge ? kNestedFlops : kMetisFlops))
+  if (takes_fewer(matrix, flops, matrix.size >= kOursFrom ? kNestedFlops : kMetisFlops))
     return {std::move(by_degree), std::move(found)};
   found.reset();  // its memory, while the other is computed
   const OrderingKind kind = dissection(matrix.size);

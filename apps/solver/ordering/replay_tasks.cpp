@@ -10,7 +10,7 @@
 namespace espalier::solver {
 namespace {
 
-constexpr std::int64_t kNone = -1;
+constexpr std::int64_t kNoTask = -1;
 
 class PoolReplay {
  public:
@@ -39,7 +39,7 @@ class PoolReplay {
  private:
   // What a worker is at: a task, or (`hand`) only a loop of one.
   struct Worker {
-    std::int64_t task = kNone;
+    std::int64_t task = kNoTask;
     bool hand = false, in_loop = false;
   };
   // The loop that a task is at.

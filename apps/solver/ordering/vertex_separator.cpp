@@ -12,7 +12,7 @@ namespace espalier::solver {
 namespace {
 
 constexpr std::int8_t kSeparator = Partition::kSeparator;
-constexpr double kMostDifference = 0.5;  // of the sides, of the whole
+constexpr double kMostUneven = 0.5;  // of the sides, of the whole
 // What uneven sides cost: more where separators are a large part of all, and what is left
 // is dense before long.
 constexpr double kUneven = 0.3, kUnevenDense = 10;
@@ -21,7 +21,7 @@ constexpr std::int64_t kLeastPatience = 30, kMostPatience = 60;
 std::int64_t most_difference(const Partition& partition) {
   const auto& weight = partition.weight;
   return static_cast<std::int64_t>(
-      kMostDifference * static_cast<double>(weight[0] + weight[1] + weight[2]));
+      kMostUneven * static_cast<double>(weight[0] + weight[1] + weight[2]));
 }
 
 // What is compared: less is better, from the first that differs on.

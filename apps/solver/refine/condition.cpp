@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "espalier/model/error.h"
+#include "espalier/model/numbers.h"
 #include "solver/refine/norm_estimate.h"
 #include "solver/refine/residual.h"
 
 namespace espalier::solver {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // block := diag(scale) block; an empty scale is ones.
 void multiply_rows(std::span<const double> scale, std::span<double> block) {

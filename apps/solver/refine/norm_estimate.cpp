@@ -10,10 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/model/numbers.h"
+
 namespace espalier::solver {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int32_t kSteps = 5;
 constexpr std::int32_t kExact = 4;  // up to this order all columns are looked at
 

@@ -1,6 +1,7 @@
 // One walk over the entries of a matrix, and all that is summed up on it: over 300 lines.
 
 #include "solver/refine/residual.h"
+#include "espalier/model/numbers.h"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +14,6 @@ namespace espalier::solver {
 namespace {
 
 constexpr double kRoundoff = std::numeric_limits<double>::epsilon() / 2;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// Values of a triangle: of complex entries imaginary parts, too, times `sign`.
 struct Values {
   const double* real;

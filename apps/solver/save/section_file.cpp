@@ -22,8 +22,6 @@ using Head = SectionFormat::Head;
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
-std::string text_of(int error) { return std::generic_category().message(error); }
-
 std::uint32_t crc_of(std::span<const std::byte> bytes) {
   return static_cast<std::uint32_t>(
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
@@ -104,10 +102,10 @@ void SectionWriter::commit() {
 
 SectionReader::SectionReader(const std::string& path)
     : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (file_ < 0) fail(fmt::format("cannot be opened: {}", text_of(errno)));
+  if (file_ < 0) fail(fmt::format("cannot be opened: {}", system_text(errno)));
   try {
     struct stat known {};
-    if (fstat(file_, &known) != 0) fail(text_of(errno));
+    if (fstat(file_, &known) != 0) fail(system_text(errno));
     if (!S_ISREG(known.st_mode)) fail("is not a regular file");
     size_ = static_cast<std::uint64_t>(known.st_size);
     check_header();
@@ -173,7 +171,7 @@ void SectionReader::read(std::span<std::byte> bytes) {
       const ssize_t got = ::read(file_, to, count);
       if (got > 0) return static_cast<std::size_t>(got);
       if (got < 0 && errno == EINTR) continue;
-      fail(got < 0 ? fmt::format("cannot be read: {}", text_of(errno))
+      fail(got < 0 ? fmt::format("cannot be read: {}", system_text(errno))
                    : std::string("is damaged: it has become shorter"));
     }
   };

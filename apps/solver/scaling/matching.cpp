@@ -13,12 +13,12 @@
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "espalier/model/numbers.h"
 
 namespace espalier::solver {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::int32_t kNone = -1;
+constexpr std::int32_t kUnmatched = -1;
 
 class Assignment {
  public:
@@ -26,16 +26,16 @@ class Assignment {
       : a_(matrix),
         row_dual_(matrix.size, kInfinity),
         column_dual_(matrix.size, 0),
-        row_match_(matrix.size, kNone),
-        pair_(matrix.size, kNone),
+        row_match_(matrix.size, kUnmatched),
+        pair_(matrix.size, kUnmatched),
         distance_(matrix.size, kInfinity),
-        came_from_(matrix.size, kNone),
+        came_from_(matrix.size, kUnmatched),
         state_(matrix.size, State::kUnseen),
         death_(matrix.size, 0) {
     set_costs();
     match_cheaply();
     for (std::int32_t column = 0; column < a_.size; ++column) {
-      if (pair_[column] == kNone) augment(column);
+      if (pair_[column] == kUnmatched) augment(column);
     }
     if (deaths_ == 0) return;
     lower_dead_rows();
@@ -73,7 +73,9 @@ class Assignment {
     row_match_[a_.row[at]] = column;
     pair_[column] = at;
   }
-  [[nodiscard]] bool is_free(std::int32_t row) const { return row_match_[row] == kNone; }
+  [[nodiscard]] bool is_free(std::int32_t row) const {
+    return row_match_[row] == kUnmatched;
+  }
 
   const GeneralMatrix& a_;
   std::vector<double> cost_;        // of each nonzero
@@ -97,13 +99,13 @@ class Assignment {
   std::vector<Far> heap_;                 // the nearest on top
   std::vector<std::int32_t> reached_by_;  // column that reached a row
   double shortest_ = kInfinity;           // length of the best path to a free row
-  std::int32_t path_end_ = kNone;         // its free row
+  std::int32_t path_end_ = kUnmatched;    // its free row
 };
 
 void Assignment::set_costs() {
   cost_.resize(a_.row.size());
   column_max_.assign(a_.size, 0);
-  reached_by_.assign(a_.size, kNone);
+  reached_by_.assign(a_.size, kUnmatched);
   for (std::int32_t column = 0; column < a_.size; ++column) {
     double most = -kInfinity;
     for (auto at = begin(column); at < end(column); ++at) {
@@ -144,10 +146,10 @@ void Assignment::match_cheaply() {
     }
   }
   for (std::int32_t column = 0; column < a_.size; ++column) {
-    for (auto at = begin(column); pair_[column] == kNone && at < end(column); ++at) {
+    for (auto at = begin(column); pair_[column] == kUnmatched && at < end(column); ++at) {
       if (is_free(a_.row[at]) && reduced(at, column) <= 0) pair(at, column);
     }
-    if (pair_[column] == kNone) shift_neighbour(column);
+    if (pair_[column] == kUnmatched) shift_neighbour(column);
   }
 }
 
@@ -201,25 +203,25 @@ std::int32_t Assignment::nearest() {
     heap_.pop_back();
     if (state_[row] == State::kReached && distance == distance_[row]) return row;
   }
-  return kNone;
+  return kUnmatched;
 }
 
 void Assignment::augment(std::int32_t column) {
   shortest_ = kInfinity;
-  path_end_ = kNone;
+  path_end_ = kUnmatched;
   heap_.clear();
   level_.clear();
   scan(column, 0);
-  for (std::int32_t row = nearest(); row != kNone; row = nearest()) {
+  for (std::int32_t row = nearest(); row != kUnmatched; row = nearest()) {
     state_[row] = State::kDone;
     scan(row_match_[row], distance_[row]);
   }
-  if (path_end_ != kNone) {
+  if (path_end_ != kUnmatched) {
     update_duals(column);
     follow_back();
   }
   // Without a path all that was reached is done, and stays so.
-  const bool dies = path_end_ == kNone;
+  const bool dies = path_end_ == kUnmatched;
   deaths_ += dies;
   for (std::int32_t row : touched_) {
     if (dies)
@@ -242,11 +244,11 @@ void Assignment::update_duals(std::int32_t root) {
 
 void Assignment::follow_back() {
   std::int32_t row = path_end_;
-  while (row != kNone) {
+  while (row != kUnmatched) {
     const std::int32_t column = reached_by_[row];
     const std::int64_t left = pair_[column];
     pair(came_from_[row], column);
-    row = left == kNone ? kNone : a_.row[left];
+    row = left == kUnmatched ? kUnmatched : a_.row[left];
   }
 }
 
@@ -256,7 +258,7 @@ void Assignment::follow_back() {
 void Assignment::lower_dead_rows() {
   std::vector<double> excess(deaths_ + 1, 0.0);  // 0 where nothing died
   const auto death_of = [this](std::int32_t column) {
-    return pair_[column] == kNone ? 0 : death_[a_.row[pair_[column]]];
+    return pair_[column] == kUnmatched ? 0 : death_[a_.row[pair_[column]]];
   };
   std::vector<std::int32_t> latest_first(a_.size);
   std::iota(latest_first.begin(), latest_first.end(), 0);
@@ -293,7 +295,8 @@ void Assignment::raise_unmatched() {
             std::min(room[line_of(at, column)], reduced(at, column));
   };
   look([](std::int64_t, std::int32_t column) { return column; });
-  raise(column_dual_, [this](std::int32_t column) { return pair_[column] == kNone; });
+  raise(column_dual_,
+        [this](std::int32_t column) { return pair_[column] == kUnmatched; });
   look([this](std::int64_t at, std::int32_t) { return a_.row[at]; });
   raise(row_dual_, [this](std::int32_t row) { return is_free(row); });
 }
@@ -302,13 +305,13 @@ void Assignment::raise_unmatched() {
 void complete(std::vector<std::int32_t>& row_of_column, std::vector<bool> row_taken) {
   const auto size = static_cast<std::int32_t>(row_of_column.size());
   for (std::int32_t column = 0; column < size; ++column) {
-    if (row_of_column[column] != kNone || row_taken[column]) continue;
+    if (row_of_column[column] != kUnmatched || row_taken[column]) continue;
     row_of_column[column] = column;
     row_taken[column] = true;
   }
   std::int32_t row = 0;
   for (std::int32_t& each : row_of_column) {
-    if (each != kNone) continue;
+    if (each != kUnmatched) continue;
     while (row_taken[row]) ++row;
     each = row++;
   }
@@ -316,14 +319,14 @@ void complete(std::vector<std::int32_t>& row_of_column, std::vector<bool> row_ta
 
 Matching Assignment::result() const {
   Matching matching;
-  matching.row_of_column.assign(a_.size, kNone);
+  matching.row_of_column.assign(a_.size, kUnmatched);
   matching.matched.assign(a_.size, false);
   matching.row_log = row_dual_;
   matching.column_log.resize(a_.size);
   std::vector<bool> row_taken(a_.size, false);
   for (std::int32_t column = 0; column < a_.size; ++column) {
     matching.column_log[column] = column_dual_[column] - column_max_[column];
-    if (pair_[column] == kNone) continue;
+    if (pair_[column] == kUnmatched) continue;
     const std::int32_t row = a_.row[pair_[column]];
     matching.row_of_column[column] = row;
     matching.matched[column] = true;
@@ -337,15 +340,15 @@ Matching Assignment::result() const {
   return matching;
 }
 
-// The row of a column's largest entry, the diagonal where it is one of them; kNone where
-// there is no nonzero or one that is not finite.
+// The row of a column's largest entry, the diagonal where it is one of them; kUnmatched
+// where there is no nonzero or one that is not finite.
 std::int32_t row_of_largest(const GeneralMatrix& matrix, std::int32_t column) {
   double most = 0;
-  std::int32_t row = kNone;
+  std::int32_t row = kUnmatched;
   for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
        ++at) {
     const double size = std::abs(matrix.value[at]);
-    if (!std::isfinite(size)) return kNone;
+    if (!std::isfinite(size)) return kUnmatched;
     if (size > most || (size == most && most > 0 && matrix.row[at] == column)) {
       most = size;
       row = matrix.row[at];
@@ -363,7 +366,7 @@ std::optional<Matching> matching_of_largest(const GeneralMatrix& matrix) {
   std::vector<bool> row_taken(size, false);
   for (std::int32_t column = 0; column < matrix.size; ++column) {
     const std::int32_t row = row_of_largest(matrix, column);
-    if (row == kNone || row_taken[row]) return std::nullopt;
+    if (row == kUnmatched || row_taken[row]) return std::nullopt;
     row_taken[row] = true;
     matching.row_of_column[column] = row;
   }

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <limits>
 
+#include "espalier/model/numbers.h"
 #include "solver/matrix/largest_modulus.h"
 
 namespace espalier::solver {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostLog = 500;
 constexpr int kSteps = 5;
 constexpr double kFarFromOne = 1e15;

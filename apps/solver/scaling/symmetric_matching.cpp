@@ -5,14 +5,14 @@
 #include <limits>
 #include <numeric>
 
+#include "espalier/model/numbers.h"
 #include "solver/matrix/general_matrix.h"
 #include "solver/scaling/matching.h"
 
 namespace espalier::solver {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::int32_t kNone = -1;
+constexpr std::int32_t kNoNumber = -1;
 
 // The entry (row, column) of both triangles, scaled.
 double scaled(const GeneralMatrix& both, const std::vector<double>& log, std::int32_t row,
@@ -107,13 +107,13 @@ SymmetricMatching with_pairs(const GeneralMatrix& both, const Matching& matching
 // Rows and columns `kept`, which are increasing.
 GeneralMatrix principal_part(const GeneralMatrix& both,
                              const std::vector<std::int32_t>& kept) {
-  std::vector<std::int32_t> number(both.size, kNone);
+  std::vector<std::int32_t> number(both.size, kNoNumber);
   GeneralMatrix part;
   for (std::int32_t index : kept) number[index] = part.size++;
   part.column_start.assign(1, 0);
   for (std::int32_t column : kept) {
     for (auto at = both.column_start[column]; at < both.column_start[column + 1]; ++at) {
-      if (number[both.row[at]] == kNone) continue;
+      if (number[both.row[at]] == kNoNumber) continue;
       part.row.push_back(number[both.row[at]]);
       part.value.push_back(both.value[at]);
     }

@@ -7,11 +7,12 @@
 #include <limits>
 #include <numeric>
 
+#include "espalier/model/numbers.h"
+
 namespace espalier::solver {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::int32_t kNone = -1;
+constexpr std::int32_t kNoPlace = -1;
 
 class Peeling {
  public:
@@ -74,9 +75,9 @@ double log_of(double value) { return std::log2(std::abs(value)); }
 // among needs no more.
 double log_above(double value) {
   constexpr std::uint64_t kExponent = 0x7ff;
-  constexpr double kBias = 1023;
+  constexpr double kExponentBias = 1023;
   const auto exponent = (std::bit_cast<std::uint64_t>(value) >> 52) & kExponent;
-  return static_cast<double>(exponent) + 1 - kBias;
+  return static_cast<double>(exponent) + 1 - kExponentBias;
 }
 
 }  // namespace
@@ -88,10 +89,10 @@ SymmetricSingletons symmetric_singletons(const GeneralMatrix& both) {
 void scale_singletons(const GeneralMatrix& both, const SymmetricSingletons& singletons,
                       std::span<double> log) {
   const std::vector<std::int32_t>& partner = singletons.partner;
-  std::vector<std::int32_t> place(both.size, kNone);  // of rows r among the pairs
+  std::vector<std::int32_t> place(both.size, kNoPlace);  // of rows r among the pairs
   for (std::size_t k = 0; k < singletons.row.size(); ++k)
     place[singletons.row[k]] = static_cast<std::int32_t>(k);
-  const auto is_row = [&](std::int32_t i) { return place[i] != kNone; };
+  const auto is_row = [&](std::int32_t i) { return place[i] != kNoPlace; };
   const auto is_left = [&](std::int32_t i) { return partner[i] == i; };
   const auto each_entry = [&](std::int32_t column, const auto& visit) {
     for (auto at = both.column_start[column]; at < both.column_start[column + 1]; ++at)

@@ -35,9 +35,9 @@ struct Run {
 
 // From row `begin` on; empty where there are few rows or runs are short.
 std::vector<Run> long_runs(std::span<const std::int32_t> indices, std::int32_t begin) {
-  constexpr std::int32_t kFewRows = 16, kShortRun = 4;
+  constexpr std::int32_t kFewRowsOfRuns = 16, kShortRun = 4;
   const auto rows = static_cast<std::int32_t>(indices.size());
-  if (rows - begin < kFewRows) return {};
+  if (rows - begin < kFewRowsOfRuns) return {};
   std::int32_t count = 1;
   for (std::int32_t i = begin + 1; i < rows; ++i)
     count += indices[i] != indices[i - 1] + 1;

@@ -12,11 +12,11 @@ namespace {
 
 // x: samples of `groups` rows of `channels` channels of `points` elements. Scale and bias
 // are of a channel, or of a row.
-struct Rows {
+struct GroupRows {
   std::int64_t samples = 0, groups = 0, channels = 0, points = 0;
   bool by_channel = true;
 
-  Rows(const OperatorSpec& spec, const TensorShape& x, const TensorShape& scale)
+  GroupRows(const OperatorSpec& spec, const TensorShape& x, const TensorShape& scale)
       : samples(x.dim(0)), groups(spec.size > 0 ? spec.size : x.dim(1)) {
     if (groups < 1 || x.dim(1) % groups != 0)
       throw InvalidInput("its groups do not divide the channels");
@@ -38,7 +38,7 @@ struct Rows {
 template <class T>
 std::unique_ptr<Kernel> group_norm(const OperatorSpec& spec,
                                    const KernelTensors& tensors) {
-  const Rows of(spec, tensors.input(0), tensors.input(1));
+  const GroupRows of(spec, tensors.input(0), tensors.input(1));
   return kernel_of([of, epsilon = spec.epsilon](const KernelCall& call) {
     const T *const scale = read<T>(call, 1), *const bias = read<T>(call, 2);
 #pragma omp parallel for if (of.rows() * of.length() >= kWorthThreads)
@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> group_norm(const OperatorSpec& spec,
 template <class T>
 std::unique_ptr<Kernel> group_norm_backward(const OperatorSpec& spec,
                                             const KernelTensors& tensors) {
-  const Rows of(spec, tensors.input(0), tensors.input(1));
+  const GroupRows of(spec, tensors.input(0), tensors.input(1));
   const std::int64_t affine = tensors.input(1).elements();
   return kernel_of([of, affine](const KernelCall& call) {
     const T* const scale = read<T>(call, 1);

@@ -12,14 +12,15 @@ namespace espalier::training {
 namespace {
 
 // x as rows of classes, with a label for each; a negative one: the row counts nothing.
-struct Rows {
+struct LossRows {
   std::int64_t rows, classes;
   ElementType type;  // of the labels
 };
 
-Rows rows_of(const OperatorSpec& spec, const TensorShape& x, const TensorShape& labels) {
+LossRows rows_of(const OperatorSpec& spec, const TensorShape& x,
+                 const TensorShape& labels) {
   const std::int64_t axis = spec.axis < 0 ? spec.axis + x.rank() : spec.axis;
-  Rows rows{1, 1, labels.type};
+  LossRows rows{1, 1, labels.type};
   for (std::int64_t i = 0; i < x.rank(); ++i)
     (i < axis ? rows.rows : rows.classes) *= x.dim(i);
   if (labels.elements() != rows.rows || rows.rows == 0)
@@ -30,7 +31,7 @@ Rows rows_of(const OperatorSpec& spec, const TensorShape& x, const TensorShape& 
   return rows;
 }
 
-std::int64_t label_of(const Rows& shape, const std::byte* labels, std::int64_t row) {
+std::int64_t label_of(const LossRows& shape, const std::byte* labels, std::int64_t row) {
   const std::int64_t label = shape.type == ElementType::kInt64
                                  ? reinterpret_cast<const std::int64_t*>(labels)[row]
                                  : reinterpret_cast<const std::int32_t*>(labels)[row];
@@ -40,8 +41,8 @@ std::int64_t label_of(const Rows& shape, const std::byte* labels, std::int64_t r
   return label;
 }
 
-// Rows that have a label.
-std::int64_t labelled(const Rows& shape, const std::byte* labels) {
+// LossRows that have a label.
+std::int64_t labelled(const LossRows& shape, const std::byte* labels) {
   std::int64_t count = 0;
   for (std::int64_t row = 0; row < shape.rows; ++row)
     count += label_of(shape, labels, row) >= 0 ? 1 : 0;
@@ -66,7 +67,7 @@ double softmax_row(const T* x, T* probabilities, std::int64_t classes) {
 template <class T>
 std::unique_ptr<Kernel> cross_entropy(const OperatorSpec& spec,
                                       const KernelTensors& tensors) {
-  const Rows shape = rows_of(spec, tensors.input(0), tensors.input(1));
+  const LossRows shape = rows_of(spec, tensors.input(0), tensors.input(1));
   return kernel_of(
       [shape](const KernelCall& call) {
         const T* const x = read<T>(call, 0);
@@ -92,7 +93,7 @@ std::unique_ptr<Kernel> cross_entropy(const OperatorSpec& spec,
 template <class T>
 std::unique_ptr<Kernel> cross_entropy_backward(const OperatorSpec& spec,
                                                const KernelTensors& tensors) {
-  const Rows shape = rows_of(spec, tensors.input(0), tensors.input(1));
+  const LossRows shape = rows_of(spec, tensors.input(0), tensors.input(1));
   return kernel_of([shape](const KernelCall& call) {
     const T* const probabilities = read<T>(call, 0);
     T* const dx = write<T>(call, 0);

@@ -121,11 +121,11 @@ void check_indices(const TensorShape& indices) {
 }
 
 // A table seen as `blocks` of rows of `width` elements, one of which an index names.
-struct Rows {
+struct MovedRows {
   std::int64_t blocks = 1, rows = 1, width = 1;
 };
-Rows rows_of(const TensorShape& table, std::int64_t axis) {
-  Rows all{.rows = table.dim(axis)};
+MovedRows rows_of(const TensorShape& table, std::int64_t axis) {
+  MovedRows all{.rows = table.dim(axis)};
   for (std::int64_t i = 0; i < table.rank(); ++i) {
     if (i < axis) all.blocks *= table.dim(i);
     if (i > axis) all.width *= table.dim(i);
@@ -137,7 +137,7 @@ template <class T>
 std::unique_ptr<Kernel> gather(const OperatorSpec& spec, const KernelTensors& tensors) {
   const TensorShape& indices = tensors.input(1);
   check_indices(indices);
-  const Rows table = rows_of(tensors.input(0), spec.axis);
+  const MovedRows table = rows_of(tensors.input(0), spec.axis);
   const std::int64_t count = indices.elements();
   return kernel_of([=, type = indices.type](const KernelCall& call) {
     const T* from = read<T>(call, 0);
@@ -154,7 +154,7 @@ std::unique_ptr<Kernel> gather_backward(const OperatorSpec& spec,
                                         const KernelTensors& tensors) {
   const TensorShape& indices = tensors.input(0);
   check_indices(indices);
-  const Rows table = rows_of(tensors.output(0), spec.axis);
+  const MovedRows table = rows_of(tensors.output(0), spec.axis);
   const std::int64_t count = indices.elements();
   return kernel_of([=, type = indices.type](const KernelCall& call) {
     const T* g = read<T>(call, 1);

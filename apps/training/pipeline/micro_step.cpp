@@ -85,9 +85,9 @@ std::vector<std::size_t> best_cuts(const std::vector<Flops>& sums,
   return cuts;
 }
 
-class Divider {
+class StepDivider {
  public:
-  explicit Divider(MicroStep& micro) : micro_(micro), graph_(micro.step.graph) {}
+  explicit StepDivider(MicroStep& micro) : micro_(micro), graph_(micro.step.graph) {}
 
   void divide() {
     find_trained();
@@ -212,7 +212,7 @@ MicroStep micro_step(const OperatorGraph& model, TrainingOptions options,
   MicroStep micro;
   micro.step = training_graph(model, options);
   micro.chunks = chunks;
-  Divider(micro).divide();
+  StepDivider(micro).divide();
   return micro;
 }
 

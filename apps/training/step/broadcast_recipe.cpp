@@ -6,20 +6,20 @@
 namespace espalier::training {
 namespace {
 
-using F = BinaryFunction;
+using Binary = BinaryFunction;
 
-constexpr std::array kFunctions = {
-    std::pair{"Add", F::kAdd}, std::pair{"Sub", F::kSubtract},
-    std::pair{"Mul", F::kMultiply}, std::pair{"Div", F::kDivide}};
+constexpr std::array kBinaryFunctions = {
+    std::pair{"Add", Binary::kAdd}, std::pair{"Sub", Binary::kSubtract},
+    std::pair{"Mul", Binary::kMultiply}, std::pair{"Div", Binary::kDivide}};
 
-OperatorSpec binary(F function) {
+OperatorSpec binary(Binary function) {
   return {.kind = OperatorKind::kBinary, .binary = function};
 }
 
 // What is written over comes first, where the order does not matter.
-Recipe two(const OperatorView& view, F function) {
+Recipe two(const OperatorView& view, Binary function) {
   std::size_t first = 0, second = 1;
-  const bool commutes = function == F::kAdd || function == F::kMultiply;
+  const bool commutes = function == Binary::kAdd || function == Binary::kMultiply;
   if (commutes && view.overwritten(0) == 1) std::swap(first, second);
   return {{{binary(function), {input(first), input(second)}, {output(0)}}}};
 }
@@ -27,7 +27,7 @@ Recipe two(const OperatorView& view, F function) {
 Recipe sum(const OperatorView& view) {
   const std::size_t count = view.op().inputs.size();
   if (count == 1) return {{{{.kind = OperatorKind::kCopy}, {input(0)}, {output(0)}}}};
-  if (count == 2) return two(view, F::kAdd);
+  if (count == 2) return two(view, Binary::kAdd);
   const std::size_t first = view.overwritten(0).value_or(0);
   RecipeStep step{{.kind = OperatorKind::kSum}, {input(first)}, {output(0)}};
   for (std::size_t i = 0; i < count; ++i) {
@@ -69,7 +69,7 @@ Recipe product_gradient(const OperatorView& view) {
     const Ingredient other = input(view.x(1 - i));
     const bool same = view.out(i).shape == g;
     const Ingredient to = same ? output(i) : temporary(recipe.temporaries.size());
-    recipe.steps.push_back({binary(F::kMultiply), {input(view.g()), other}, {to}});
+    recipe.steps.push_back({binary(Binary::kMultiply), {input(view.g()), other}, {to}});
     if (same) continue;
     recipe.temporaries.push_back(g);
     add_reduction(recipe, view, to, i, 1);
@@ -87,19 +87,19 @@ Recipe quotient_gradient(const OperatorView& view) {
   const Ingredient t = temporary(0);
   recipe.temporaries.push_back(view.in(view.g()).shape);
   if (view.has_output(1)) {
-    recipe.steps.push_back({binary(F::kMultiply), {g, input(view.x(0))}, {t}});
+    recipe.steps.push_back({binary(Binary::kMultiply), {g, input(view.x(0))}, {t}});
     for (int i = 0; i < 2; ++i)
-      recipe.steps.push_back({binary(F::kDivide), {t, below}, {t}});
+      recipe.steps.push_back({binary(Binary::kDivide), {t, below}, {t}});
     add_reduction(recipe, view, t, 1, -1);
   }
   if (view.has_output(0)) {
-    recipe.steps.push_back({binary(F::kDivide), {g, below}, {t}});
+    recipe.steps.push_back({binary(Binary::kDivide), {g, below}, {t}});
     add_reduction(recipe, view, t, 0, 1);
   }
   return recipe;
 }
 
-Recipe extreme(const OperatorView& view, F function) {
+Recipe extreme(const OperatorView& view, Binary function) {
   RecipeStep step{{.kind = OperatorKind::kExtreme, .binary = function}, {}, {output(0)}};
   for (std::size_t i = 0; i < view.op().inputs.size(); ++i)
     step.inputs.emplace_back(input(i));
@@ -129,15 +129,15 @@ Recipe chosen_gradient(const OperatorView& view, std::size_t choice, const Of& o
 
 std::optional<Recipe> broadcast_recipe(const OperatorView& view) {
   const std::string& type = view.op().type;
-  for (const auto& [name, function] : kFunctions)
+  for (const auto& [name, function] : kBinaryFunctions)
     if (type == name) return two(view, function);
   if (type == "Sum" || type == "Accumulate") return sum(view);
   if (type == "AddGrad" || type == "SumGrad") return sum_gradient(view, false);
   if (type == "SubGrad") return sum_gradient(view, true);
   if (type == "MulGrad") return product_gradient(view);
   if (type == "DivGrad") return quotient_gradient(view);
-  if (type == "Max") return extreme(view, F::kMaximum);
-  if (type == "Min") return extreme(view, F::kMinimum);
+  if (type == "Max") return extreme(view, Binary::kMaximum);
+  if (type == "Min") return extreme(view, Binary::kMinimum);
   if (type == "MaxGrad" || type == "MinGrad")
     return chosen_gradient(view, view.y(1),
                            [](std::size_t i) { return std::int64_t(i); });

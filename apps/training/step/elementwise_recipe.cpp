@@ -7,60 +7,60 @@
 namespace espalier::training {
 namespace {
 
-using F = UnaryFunction;
+using Unary = UnaryFunction;
 
-constexpr std::array kFunctions = {std::pair{"Relu", F::kRelu},
-                                   std::pair{"LeakyRelu", F::kLeakyRelu},
-                                   std::pair{"Elu", F::kElu},
-                                   std::pair{"Sigmoid", F::kSigmoid},
-                                   std::pair{"Tanh", F::kTanh},
-                                   std::pair{"Gelu", F::kGelu},
-                                   std::pair{"Silu", F::kSwish},
-                                   std::pair{"Swish", F::kSwish},
-                                   std::pair{"HardSwish", F::kHardSwish},
-                                   std::pair{"Exp", F::kExp},
-                                   std::pair{"Log", F::kLog},
-                                   std::pair{"Sqrt", F::kSqrt},
-                                   std::pair{"Abs", F::kAbs},
-                                   std::pair{"Pow", F::kSquare},
-                                   std::pair{"Clip", F::kClip},
-                                   std::pair{"Neg", F::kLinear},
-                                   std::pair{"Selu", F::kSelu},
-                                   std::pair{"Reciprocal", F::kReciprocal},
-                                   std::pair{"HardSigmoid", F::kHardSigmoid},
-                                   std::pair{"Softplus", F::kSoftplus},
-                                   std::pair{"Erf", F::kErf}};
+constexpr std::array kUnaryFunctions = {std::pair{"Relu", Unary::kRelu},
+                                        std::pair{"LeakyRelu", Unary::kLeakyRelu},
+                                        std::pair{"Elu", Unary::kElu},
+                                        std::pair{"Sigmoid", Unary::kSigmoid},
+                                        std::pair{"Tanh", Unary::kTanh},
+                                        std::pair{"Gelu", Unary::kGelu},
+                                        std::pair{"Silu", Unary::kSwish},
+                                        std::pair{"Swish", Unary::kSwish},
+                                        std::pair{"HardSwish", Unary::kHardSwish},
+                                        std::pair{"Exp", Unary::kExp},
+                                        std::pair{"Log", Unary::kLog},
+                                        std::pair{"Sqrt", Unary::kSqrt},
+                                        std::pair{"Abs", Unary::kAbs},
+                                        std::pair{"Pow", Unary::kSquare},
+                                        std::pair{"Clip", Unary::kClip},
+                                        std::pair{"Neg", Unary::kLinear},
+                                        std::pair{"Selu", Unary::kSelu},
+                                        std::pair{"Reciprocal", Unary::kReciprocal},
+                                        std::pair{"HardSigmoid", Unary::kHardSigmoid},
+                                        std::pair{"Softplus", Unary::kSoftplus},
+                                        std::pair{"Erf", Unary::kErf}};
 
-OperatorSpec spec_of(const OperatorView& view, F function) {
+OperatorSpec spec_of(const OperatorView& view, Unary function) {
   OperatorSpec spec{.kind = OperatorKind::kUnary, .unary = function};
   const Operator& op = view.op();
   switch (function) {
-    case F::kLeakyRelu:
+    case Unary::kLeakyRelu:
       spec.alpha = op.real("alpha", 0.01);
       break;
-    case F::kElu:
+    case Unary::kElu:
       spec.alpha = op.real("alpha", 1);
       break;
-    case F::kGelu:
-      if (op.text("approximate", "none") == "tanh") spec.unary = F::kGeluTanh;
+    case Unary::kGelu:
+      if (op.text("approximate", "none") == "tanh") spec.unary = Unary::kGeluTanh;
       break;
-    case F::kSquare:
+    case Unary::kSquare:
       spec.alpha = view.number(1, 2);
-      if (spec.alpha != 2) spec.unary = F::kPower;
+      if (spec.alpha != 2) spec.unary = Unary::kPower;
       break;
-    case F::kSelu:
+    case Unary::kSelu:
       spec.alpha = op.real("alpha", 1.67326319217681884765625);
       spec.beta = op.real("gamma", 1.05070102214813232421875);
       break;
-    case F::kHardSigmoid:
+    case Unary::kHardSigmoid:
       spec.alpha = op.real("alpha", 0.2);
       spec.beta = op.real("beta", 0.5);
       break;
-    case F::kClip:
+    case Unary::kClip:
       spec.alpha = view.number(1, op.real("min", std::numeric_limits<float>::lowest()));
       spec.beta = view.number(2, op.real("max", std::numeric_limits<float>::max()));
       break;
-    case F::kLinear:
+    case Unary::kLinear:
       spec.alpha = -1;
       break;
     default:
@@ -69,10 +69,10 @@ OperatorSpec spec_of(const OperatorView& view, F function) {
   return spec;
 }
 
-Recipe unary(const OperatorView& view, F function) {
+Recipe unary(const OperatorView& view, Unary function) {
   OperatorSpec spec = spec_of(view, function);
   if (!view.is_gradient()) return {{{spec, {input(0)}, {output(0)}}}};
-  if (function == F::kLinear) return {{{spec, {input(view.g())}, {output(0)}}}};
+  if (function == Unary::kLinear) return {{{spec, {input(view.g())}, {output(0)}}}};
   spec.kind = OperatorKind::kUnaryBackward;
   const Ingredient kept = input(uses_result(spec.unary) ? view.y(0) : view.x(0));
   return {{{spec, {kept, input(view.g())}, {output(0)}}}};
@@ -127,7 +127,7 @@ Recipe dropout(const OperatorView& view) {
 std::optional<Recipe> elementwise_recipe(const OperatorView& view) {
   std::string_view type = view.op().type;
   if (view.is_gradient()) type.remove_suffix(4);
-  for (const auto& [name, function] : kFunctions)
+  for (const auto& [name, function] : kUnaryFunctions)
     if (type == name) return unary(view, function);
   if (type == "Softmax" || type == "LogSoftmax")
     return softmax(view, type == "LogSoftmax", view.default_softmax_axis());

@@ -111,7 +111,7 @@ Recipe product(const OperatorView& view) {
   return {{{scale, {input(2)}, {temporary(0)}}, step}, {view.in(2).shape}};
 }
 
-Recipe product_gradient(const OperatorView& view) {
+Recipe matmul_gradient(const OperatorView& view) {
   const Product of = product_of(view);
   const Ingredient g = input(view.g()), a = input(view.x(0)), b = input(view.x(1));
   Recipe recipe;
@@ -138,7 +138,7 @@ std::optional<Recipe> linear_recipe(const OperatorView& view) {
   if (type == "ConvTranspose") return transposed_convolution(view);
   if (type == "ConvTransposeGrad") return transposed_convolution_gradient(view);
   if (type == "Gemm" || type == "MatMul") return product(view);
-  if (type == "GemmGrad" || type == "MatMulGrad") return product_gradient(view);
+  if (type == "GemmGrad" || type == "MatMulGrad") return matmul_gradient(view);
   return std::nullopt;
 }
 

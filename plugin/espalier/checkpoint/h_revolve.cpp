@@ -9,13 +9,12 @@
 
 #include "espalier/checkpoint/revolve.h"
 #include "espalier/checkpoint/split_search.h"
+#include "espalier/model/numbers.h"
 
 namespace espalier {
 namespace {
 
 constexpr Nanoseconds kMostCost = std::numeric_limits<Nanoseconds>::max() / 4;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // What the worst schedule could cost: nothing in a table is above it.
 void check_range(std::int64_t steps, const std::vector<CheckpointLevel>& levels,

@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "espalier/checkpoint/split_search.h"
+#include "espalier/model/numbers.h"
 
 namespace espalier {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // t of a part of so many states; none: nothing.
 std::int64_t t(std::int64_t states, std::int64_t slots) {

@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "espalier/model/task_number.h"
+#include "espalier/model/violations.h"
 
 namespace espalier {
 namespace {
-
-constexpr std::size_t kMost = 10;
 
 // floor(total * pieces / all)
 Bytes part_of(Bytes total, Bytes pieces, Bytes all) {
@@ -45,7 +44,7 @@ class DistributionCheck {
  private:
   template <class... Args>
   void require(bool holds, fmt::format_string<Args...> format, Args&&... args) {
-    if (!holds && wrong_.size() < kMost)
+    if (!holds && wrong_.size() < kMostViolations)
       wrong_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 

@@ -17,7 +17,7 @@
 namespace espalier {
 namespace {
 
-constexpr std::size_t kLongestLine = 4096;
+constexpr std::size_t kLongestActionLine = 4096;
 
 std::optional<double> nanoseconds_in(std::string_view unit) {
   constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
@@ -37,8 +37,8 @@ std::optional<std::vector<std::string>> next_fields(TextInput& text) {
   while (text.peek() != TextInput::kEnd) {
     const char c = static_cast<char>(text.take());
     if (c == '\n') break;
-    if (++length > kLongestLine)
-      text.fail(fmt::format("the line is longer than {} bytes", kLongestLine));
+    if (++length > kLongestActionLine)
+      text.fail(fmt::format("the line is longer than {} bytes", kLongestActionLine));
     in_comment = in_comment || c == '#';
     if (in_comment) continue;
     const bool blank = c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';

@@ -99,9 +99,7 @@ mode_t without_group(mode_t mode) {
 }  // namespace
 
 void OutputFile::fail(const char* what, int error) const {
-  throw FileError(
-      path_, 0,
-      fmt::format("cannot be {}: {}", what, std::generic_category().message(error)));
+  throw FileError(path_, 0, fmt::format("cannot be {}: {}", what, system_text(error)));
 }
 
 OutputFile::OutputFile(const std::string& path, Temporary kind)
@@ -277,8 +275,7 @@ void check_output(const std::string& path) {
     const OutputFile given_up(path);
   } else if (access(path.c_str(), W_OK) != 0) {
     // Who reads a pipe would take opening and closing it for the end.
-    throw FileError(path, 0,
-                    "cannot be written: " + std::generic_category().message(errno));
+    throw FileError(path, 0, "cannot be written: " + system_text(errno));
   }
 }
 

@@ -22,13 +22,13 @@ namespace {
 using Json = nlohmann::json;
 
 /// A value of a stage: a time or a size.
-struct Column {
+struct FieldColumn {
   std::string_view name;
   std::int64_t PipelineStage::*member;
   bool is_time;
 };
 
-constexpr std::array<Column, 6> kColumns = {
+constexpr std::array<FieldColumn, 6> kFieldColumns = {
     {{"forward", &PipelineStage::forward, true},
      {"backward", &PipelineStage::backward, true},
      {"weight", &PipelineStage::weight, true},
@@ -39,10 +39,10 @@ constexpr std::size_t kNeeded = 2;
 
 /// @throws InvalidInput naming what there is
 std::size_t column_of(std::string_view name) {
-  for (std::size_t c = 0; c < kColumns.size(); ++c)
-    if (kColumns[c].name == name) return c;
+  for (std::size_t c = 0; c < kFieldColumns.size(); ++c)
+    if (kFieldColumns[c].name == name) return c;
   std::string known;
-  for (const Column& column : kColumns)
+  for (const FieldColumn& column : kFieldColumns)
     known += fmt::format("{}{}", known.empty() ? "" : ", ", column.name);
   throw InvalidInput(fmt::format("{} is none of {}", excerpt(name), known));
 }
@@ -50,11 +50,11 @@ std::size_t column_of(std::string_view name) {
 void check_columns(const std::set<std::size_t>& there) {
   for (std::size_t c = 0; c < kNeeded; ++c)
     if (!there.contains(c))
-      throw InvalidInput(fmt::format("'{}' is missing", kColumns[c].name));
+      throw InvalidInput(fmt::format("'{}' is missing", kFieldColumns[c].name));
 }
 
 void set(PipelineStage& stage, std::size_t c, std::string_view text) {
-  const Column& column = kColumns[c];
+  const FieldColumn& column = kFieldColumns[c];
   try {
     stage.*column.member = column.is_time ? parse_duration(text) : parse_size(text);
   } catch (const Error& error) {

@@ -20,14 +20,14 @@ namespace {
 
 constexpr std::int64_t kLeastExecution = std::numeric_limits<std::int64_t>::min() / 2;
 
-constexpr std::size_t kLongestLine = 64 * 1024;
-constexpr std::size_t kBlock = 1024 * 1024;
+constexpr std::size_t kLongestTreeLine = 64 * 1024;
+constexpr std::size_t kTreeBlock = 1024 * 1024;
 
 // Lines of a stream, read in blocks; a view is good until the next call.
 class LineReader {
  public:
   LineReader(std::istream& in, const std::string& name)
-      : in_(in), name_(name), buffer_(kBlock + kLongestLine) {}
+      : in_(in), name_(name), buffer_(kTreeBlock + kLongestTreeLine) {}
 
   [[nodiscard]] std::int64_t line() const { return line_; }
 
@@ -40,9 +40,9 @@ class LineReader {
     }
     const std::size_t stop =
         end == nullptr ? size_ : static_cast<std::size_t>(end - buffer_.data());
-    if (stop - first_ > kLongestLine) {
+    if (stop - first_ > kLongestTreeLine) {
       throw FileError(name_, line_,
-                      fmt::format("the line is longer than {} bytes", kLongestLine));
+                      fmt::format("the line is longer than {} bytes", kLongestTreeLine));
     }
     if (end == nullptr && first_ == size_) return std::nullopt;
     const std::string_view text(buffer_.data() + first_, stop - first_);
@@ -59,9 +59,9 @@ class LineReader {
 
   // Moves the unfinished line to the front and reads on.
   void fill() {
-    const std::size_t kept = std::min(size_ - first_, buffer_.size() - kBlock);
+    const std::size_t kept = std::min(size_ - first_, buffer_.size() - kTreeBlock);
     std::memmove(buffer_.data(), buffer_.data() + first_, kept);
-    in_.read(buffer_.data() + kept, static_cast<std::streamsize>(kBlock));
+    in_.read(buffer_.data() + kept, static_cast<std::streamsize>(kTreeBlock));
     if (in_.bad()) throw FileError(name_, 0, "cannot be read");
     at_end_ = !in_;
     first_ = 0;

@@ -37,8 +37,8 @@ class Names {
 };
 
 std::string json_text(const std::string& name) {
-  using Json = nlohmann::json;
-  return Json(name).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return nlohmann::json(name).dump(-1, ' ', false,
+                                   nlohmann::json::error_handler_t::replace);
 }
 
 std::string json_list(const Names<DatumId>& names, std::span<const DatumId> data) {

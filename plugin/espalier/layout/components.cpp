@@ -3,10 +3,10 @@
 #include <numeric>
 #include <utility>
 
+#include "espalier/model/numbers.h"
+
 namespace espalier {
 namespace {
-
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 // Puts pieces alive in all sections, and those without bytes, at the bottom; whether some
 // were.

@@ -5,13 +5,12 @@
 #include <limits>
 
 #include "espalier/layout/fit_layout.h"
+#include "espalier/model/numbers.h"
 
 namespace espalier {
 namespace {
 
 constexpr int kShifts = 2;  // after a move
-
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 constexpr std::pair<Bytes, double> kNoneAbove = {std::numeric_limits<Bytes>::max(), 0};
 

@@ -11,14 +11,13 @@
 #include <utility>
 
 #include "espalier/layout/random.h"
+#include "espalier/model/numbers.h"
 
 namespace espalier {
 namespace {
 
 constexpr std::int64_t kRanks = 4;
 constexpr double kGrowth = 1.3;  // of the limit, every kRanks restarts
-
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 }  // namespace
 

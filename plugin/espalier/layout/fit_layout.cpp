@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "espalier/layout/random.h"
+#include "espalier/model/numbers.h"
 
 namespace espalier {
 namespace {
-
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 // What is placed, by offset.
 class Placed {

@@ -10,13 +10,12 @@
 
 #include "espalier/layout/layout_budget.h"
 #include "espalier/layout/random.h"
+#include "espalier/model/numbers.h"
 
 namespace espalier {
 namespace {
 
 constexpr std::uint64_t kDeepest = 1 << 5;  // 2 to the levels that are taken apart
-
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 JoinTree leaves_of(const Pieces& pieces) {
   JoinTree tree;

@@ -12,11 +12,10 @@
 #include <utility>
 
 #include "espalier/layout/random.h"
+#include "espalier/model/numbers.h"
 
 namespace espalier {
 namespace {
-
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 std::size_t bucket(std::int64_t value) {
   return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(value)));

@@ -7,10 +7,10 @@
 #include <queue>
 #include <utility>
 
+#include "espalier/model/numbers.h"
+
 namespace espalier {
 namespace {
-
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 // The height reached in each section: largest over a range, and a range set to a height
 // that none of it exceeds. A node holds the largest of its sections, and `flat` where all

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Bytes kMost = std::numeric_limits<Bytes>::max();
+constexpr Bytes kUnlimited = std::numeric_limits<Bytes>::max();
 
 // The number that a file of one number holds; none if it says "max" or is not there.
 std::optional<Bytes> number_in(const fs::path& path) {
@@ -63,7 +63,7 @@ void add_groups(const fs::path& root, const GroupFiles& files, fs::path group,
     const fs::path folder = root / files.top / group;
     const auto size = number_in(folder / files.limit);
     // Version 1 says "none" by a number that is nearly the largest there is.
-    if (!size || *size > kMost / 2) continue;
+    if (!size || *size > kUnlimited / 2) continue;
     const Bytes used = number_in(folder / files.used).value_or(0);
     const Bytes droppable = field_in(folder / "memory.stat", files.droppable).value_or(0);
     found.push_back(left_of(
@@ -81,7 +81,7 @@ void add_resource_limits(const LimitSources& sources, std::vector<MemoryLeft>& f
                            Kind{RLIMIT_DATA, "VmData:", "ulimit -d"}}) {
     rlimit set{};
     if (getrlimit(kind.resource, &set) != 0 || set.rlim_cur == RLIM_INFINITY) continue;
-    const auto limit = static_cast<Bytes>(std::min<rlim_t>(set.rlim_cur, kMost));
+    const auto limit = static_cast<Bytes>(std::min<rlim_t>(set.rlim_cur, kUnlimited));
     const Bytes used =
         field_in(sources.root / "proc/self/status", kind.field).value_or(0);
     found.push_back(left_of(limit, checked_mul(used, 1024), kind.name));
@@ -157,7 +157,7 @@ std::vector<MemoryLeft> memory_left(const LimitSources& sources) {
 MemoryRoom memory_room(const LimitSources& sources) {
   const std::vector<MemoryLeft> all = memory_left(sources);
   const auto least = std::ranges::min_element(all, {}, &MemoryLeft::left);
-  if (least == all.end()) return {kMost, "nothing"};
+  if (least == all.end()) return {kUnlimited, "nothing"};
   return {checked_add(resident_of(sources), least->left), least->source};
 }
 

@@ -11,6 +11,10 @@ namespace espalier {
 /// Time of plans whose costs are compared for equality.
 using Nanoseconds = std::int64_t;
 
+[[nodiscard]] constexpr double to_seconds(Nanoseconds time) {
+  return static_cast<double>(time) * 1e-9;
+}
+
 /// One stage of a heterogeneous chain.
 struct Stage {
   Bytes input = 0;  ///< x_i: what it reads, and with that what the stage before writes

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 
 #include "espalier/model/printable.h"
 
@@ -40,4 +41,6 @@ void assertion_failed(const char* condition, const char* why, const char* file,
 }
 
 }  // namespace detail
+std::string system_text(int error) { return std::generic_category().message(error); }
+
 }  // namespace espalier

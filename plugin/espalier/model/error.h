@@ -73,4 +73,7 @@ namespace detail {
 #define ESPALIER_ASSERT(condition, why) ((void)0)
 #endif
 
+/// What the system says of an error number: "No space left on device".
+[[nodiscard]] std::string system_text(int error);
+
 }  // namespace espalier

@@ -5,13 +5,10 @@
 #include <algorithm>
 
 #include "espalier/model/error.h"
+#include "espalier/model/numbers.h"
 
 namespace espalier {
-namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
+namespace {}  // namespace
 
 CheckpointReplayer::CheckpointReplayer(const CheckpointSchedule& schedule)
     : schedule_(schedule),

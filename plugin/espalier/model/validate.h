@@ -1,19 +1,14 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "espalier/model/plan.h"
 #include "espalier/model/schedule.h"
 #include "espalier/model/task_tree.h"
 #include "espalier/model/traversal.h"
+#include "espalier/model/violations.h"
 
 namespace espalier {
-
-/// What is wrong, a sentence each, naming task and values; the first ten at most. Empty:
-/// valid.
-using Violations = std::vector<std::string>;
 
 // Independent of every planner and of replay(): memory is the sum of the lifetimes of all
 // data that are alive, not a running balance of starts and ends.

@@ -8,10 +8,10 @@
 #include <set>
 #include <utility>
 
+#include "espalier/model/violations.h"
+
 namespace espalier {
 namespace {
-
-constexpr std::size_t kMostViolations = 10;
 
 class Checker {
  public:
@@ -37,9 +37,8 @@ class Checker {
   using SlotKey = std::pair<std::int32_t, std::int64_t>;
 
   void say(const Action& action, const std::string& what) {
-    if (wrong_.size() < kMostViolations)
-      wrong_.push_back(fmt::format("action {} ({} {}): {}", number_, name(action.kind),
-                                   action.first, what));
+    complain(wrong_, fmt::format("action {} ({} {}): {}", number_, name(action.kind),
+                                 action.first, what));
   }
 
   void step(const Action& action) {
@@ -162,8 +161,8 @@ class Checker {
   }
 
   void compare(const char* what, std::int64_t says, std::int64_t is) {
-    if (says != is && wrong_.size() < kMostViolations)
-      wrong_.push_back(fmt::format("{} is {}, the schedule says {}", what, is, says));
+    if (says != is)
+      complain(wrong_, fmt::format("{} is {}, the schedule says {}", what, is, says));
   }
 
   void compare_figures() {

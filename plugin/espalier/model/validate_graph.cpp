@@ -8,15 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "espalier/model/violations.h"
+
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMostViolations = 10;
 constexpr std::size_t kMissing = std::numeric_limits<std::size_t>::max();
-
-void complain(Violations& violations, std::string sentence) {
-  if (violations.size() < kMostViolations) violations.push_back(std::move(sentence));
-}
 
 // The position of each operator in the order.
 std::vector<std::size_t> positions(const TaskGraph& graph, std::span<const TaskId> order,

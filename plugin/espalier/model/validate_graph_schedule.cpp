@@ -9,14 +9,10 @@
 #include <tuple>
 #include <vector>
 
+#include "espalier/model/violations.h"
+
 namespace espalier {
 namespace {
-
-constexpr std::size_t kMostViolations = 10;
-
-void complain(Violations& violations, std::string sentence) {
-  if (violations.size() < kMostViolations) violations.push_back(std::move(sentence));
-}
 
 // The order of what happens at one time.
 enum class Phase : std::uint8_t { kEnd, kInstant, kStart };

@@ -10,14 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/model/violations.h"
+
 namespace espalier {
 namespace {
-
-constexpr std::size_t kMostViolations = 10;
-
-void complain(Violations& violations, std::string sentence) {
-  if (violations.size() < kMostViolations) violations.push_back(std::move(sentence));
-}
 
 // The offsets of each buffer alone, and the highest end.
 Bytes check_each(const BufferSet& buffers, const Layout& layout, Bytes alignment,

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "espalier/model/replay_pipeline.h"
+#include "espalier/model/violations.h"
 
 namespace espalier {
 
 namespace {
-
-constexpr std::size_t kMostViolations = 10;
 
 struct Interval {
   Nanoseconds begin = 0, end = 0;
@@ -64,9 +63,7 @@ class PipelineChecker {
                   static_cast<std::size_t>(key.micro_batch)];
   }
 
-  void say(std::string what) {
-    if (wrong_.size() < kMostViolations) wrong_.push_back(std::move(what));
-  }
+  void say(std::string what) { complain(wrong_, std::move(what)); }
 
   // One device: intervals one after the other, each of its operation's length.
   void collect(std::size_t d) {

@@ -7,14 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "espalier/model/violations.h"
+
 namespace espalier {
 namespace {
-
-constexpr std::size_t kMostViolations = 10;
-
-void complain(Violations& violations, std::string sentence) {
-  if (violations.size() < kMostViolations) violations.push_back(std::move(sentence));
-}
 
 bool check_strategies(const ShardingProblem& problem, const ShardingChoice& choice,
                       Violations& violations) {

@@ -18,10 +18,10 @@ namespace {
 
 constexpr int kTried = 16;
 
-class Simulator {
+class GraphSimulator {
  public:
-  Simulator(const TaskGraph& graph, GraphAdmission& admission, std::int32_t workers,
-            std::span<const Seconds> priority);
+  GraphSimulator(const TaskGraph& graph, GraphAdmission& admission, std::int32_t workers,
+                 std::span<const Seconds> priority);
   Simulation run();
 
  private:
@@ -47,8 +47,8 @@ class Simulator {
   Simulation result_;
 };
 
-Simulator::Simulator(const TaskGraph& graph, GraphAdmission& admission,
-                     std::int32_t workers, std::span<const Seconds> priority)
+GraphSimulator::GraphSimulator(const TaskGraph& graph, GraphAdmission& admission,
+                               std::int32_t workers, std::span<const Seconds> priority)
     : graph_(graph),
       admission_(admission),
       memory_(graph),
@@ -71,7 +71,7 @@ Simulator::Simulator(const TaskGraph& graph, GraphAdmission& admission,
   result_.peak = resident_;
 }
 
-Simulation Simulator::run() {
+Simulation GraphSimulator::run() {
   admission_.begin(candidates_);
   start_what_may();
   while (!running_.empty()) {
@@ -86,7 +86,7 @@ Simulation Simulator::run() {
   return std::move(result_);
 }
 
-void Simulator::start_what_may() {
+void GraphSimulator::start_what_may() {
   for (const TaskId task : candidates_) ranked_.emplace(-priority_[index(task)], task);
   candidates_.clear();
   int refused = 0;
@@ -103,7 +103,7 @@ void Simulator::start_what_may() {
   }
 }
 
-void Simulator::start(TaskId task) {
+void GraphSimulator::start(TaskId task) {
   --idle_;
   result_.schedule.start[index(task)] = now_;
   result_.schedule.sequence.push_back(task);
@@ -112,7 +112,7 @@ void Simulator::start(TaskId task) {
   running_.emplace(now_ + graph_.work(task), task);
 }
 
-void Simulator::end_all_of_next_instant() {
+void GraphSimulator::end_all_of_next_instant() {
   now_ = running_.top().first;
   while (!running_.empty() && running_.top().first == now_) {
     const TaskId task = running_.top().second;
@@ -130,7 +130,7 @@ void Simulator::end_all_of_next_instant() {
 
 Simulation simulate(const TaskGraph& graph, GraphAdmission& admission,
                     std::int32_t workers, std::span<const Seconds> priority) {
-  return Simulator(graph, admission, workers, priority).run();
+  return GraphSimulator(graph, admission, workers, priority).run();
 }
 
 }  // namespace espalier

@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kColumns = 1000;
-
 // The replay, folded into columns: what is held, and the step of the working state.
 class Pictures {
  public:
@@ -43,7 +41,7 @@ class Pictures {
     (void)replay_checkpoint(*page_.schedule, [&](const CheckpointMoment& m) {
       if (time(m.end) > moments.back().time) moments.push_back({time(m.end), 0});
     });
-    return columns_of(moments, kColumns);
+    return columns_of(moments, kPageColumns);
   }
 
   void set(std::size_t part, Bytes value) {

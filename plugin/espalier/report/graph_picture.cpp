@@ -8,7 +8,7 @@
 namespace espalier::report {
 namespace {
 
-constexpr std::size_t kParts = 3, kColumns = 1000, kMomentsAtPeak = 500;
+constexpr std::size_t kParts = 3;
 
 // Walks through an order and tells both charts.
 class GraphWalk {
@@ -45,8 +45,8 @@ GraphWalk::GraphWalk(const TaskGraph& graph, std::span<const TaskId> order,
       position_(graph.size()),
       freed_after_(graph.size()),
       free_at_(graph.data()),
-      whole_(columns_of(profile, kColumns), kParts),
-      peak_(columns_around(profile, picture.replay.peak_time, kMomentsAtPeak), kParts) {
+      whole_(columns_of(profile, kPageColumns), kParts),
+      peak_(columns_around(profile, picture.replay.peak_time, kPeakColumns), kParts) {
   picture_.while_running.assign(order.size(), 0);
   for (const MemoryPoint& point : profile) {  // the last of a time: while it runs
     const auto k = static_cast<std::size_t>(point.time);

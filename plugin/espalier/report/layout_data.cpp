@@ -16,17 +16,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostBoxes = 4000, kLargest = 1000, kRows = 20;
-constexpr std::size_t kColumns = 800, kLines = 400;  // of the grid
+constexpr std::size_t kMostBoxes = 4000, kLargest = 1000, kAliveRows = 20;
+constexpr std::size_t kGridColumns = 800, kLines = 400;  // of the grid
 constexpr std::string_view kLevels = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 // The window that is drawn.
-struct Window {
+struct LayoutWindow {
   double from = 0, to = 1, top = 1;
 };
 
-Window window_of(const LayoutPage& page) {
-  Window window;
+LayoutWindow window_of(const LayoutPage& page) {
+  LayoutWindow window;
   const auto buffers = page.buffers->buffers();
   if (buffers.empty()) return window;
   window.from = static_cast<double>(std::ranges::min(buffers, {}, &Buffer::lower).lower);
@@ -96,17 +96,17 @@ Changes changes_of(double low, double high, std::size_t cells) {
 }
 
 // How full the cells are, a line of levels from 0 to z each, the lowest addresses first.
-Json grid_of(const LayoutPage& page, const Window& window) {
-  constexpr std::size_t kWide = kColumns + 1;
+Json grid_of(const LayoutPage& page, const LayoutWindow& window) {
+  constexpr std::size_t kWide = kGridColumns + 1;
   std::vector<double> full(kWide * (kLines + 1), 0);
-  const double per_time = kColumns / (window.to - window.from);
+  const double per_time = kGridColumns / (window.to - window.from);
   const double per_byte = kLines / window.top;
   for (std::size_t i = 0; i < page.buffers->size(); ++i) {
     const Buffer& buffer = (*page.buffers)[buffer_id(i)];
     const auto offset = static_cast<double>(page.layout->offsets[i]);
     const Changes across = changes_of(
         (static_cast<double>(buffer.lower) - window.from) * per_time,
-        (static_cast<double>(buffer.upper) - window.from) * per_time, kColumns);
+        (static_cast<double>(buffer.upper) - window.from) * per_time, kGridColumns);
     const Changes up =
         changes_of(offset * per_byte,
                    (offset + static_cast<double>(buffer.size)) * per_byte, kLines);
@@ -120,7 +120,7 @@ Json grid_of(const LayoutPage& page, const Window& window) {
   for (std::size_t y = 0; y < kLines; ++y) {
     std::string text;
     double share = 0;
-    for (std::size_t x = 0; x < kColumns; ++x) {
+    for (std::size_t x = 0; x < kGridColumns; ++x) {
       share += column[x] += full[y * kWide + x];
       const double level = std::ceil(share * 35 - 1e-6);  // empty: nothing at all
       text += kLevels[static_cast<std::size_t>(std::clamp(level, 0.0, 35.0))];
@@ -160,7 +160,7 @@ Json peak_of(const LayoutPage& page) {
     return x != y ? x > y : a < b;
   });
   Json rows = Json::array();
-  for (std::size_t k = 0; k < std::min(kRows, alive.size()); ++k)
+  for (std::size_t k = 0; k < std::min(kAliveRows, alive.size()); ++k)
     rows.push_back(box_of(page, alive[k]));
   return {{"time", time}, {"bytes", most}, {"alive", alive.size()}, {"largest", rows}};
 }
@@ -172,7 +172,7 @@ std::string data_of(const LayoutPage& page) {
   const Layout& layout = *page.layout;
   if (layout.offsets.size() != buffers.size())
     throw InvalidInput("a page needs an offset for each buffer");
-  const Window window = window_of(page);
+  const LayoutWindow window = window_of(page);
   Json json = {{"kind", "layout"}, {"title", page.title}, {"facts", page.facts}};
   json["figures"] = {{"buffers", buffers.size()},
                      {"total_bytes", buffers.total_bytes()},

@@ -24,6 +24,9 @@ struct Columns {
   Seconds end = 0;
   bool exact = false;  ///< a column for each moment
 };
+/// In a page's charts of memory: of all of it, and around the peak.
+inline constexpr std::size_t kPageColumns = 1000, kPeakColumns = 500;
+
 [[nodiscard]] Columns columns_of(std::span<const MemoryPoint> profile, std::size_t most);
 
 /// One column for each of at most `most` moments around `middle`.

@@ -15,9 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostOperations = 60'000, kColumns = 1000;
-
-double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
+constexpr std::size_t kMostOperations = 60'000;
 
 // By device: kind, micro-batch, chunk, begin and end of each operation, one after the
 // other; times in nanoseconds.
@@ -45,17 +43,17 @@ Json held_by(const PipelinePage& page) {
   std::vector<MemoryPoint> moments;
   for (const auto& device : held)
     for (const PipelineHolding& moment : device)
-      moments.push_back({seconds(moment.time), 0});
+      moments.push_back({to_seconds(moment.time), 0});
   std::ranges::sort(moments, {}, &MemoryPoint::time);
   const auto same = std::ranges::unique(moments, {}, &MemoryPoint::time);
   moments.erase(same.begin(), same.end());
-  const Columns columns = columns_of(moments, kColumns);
+  const Columns columns = columns_of(moments, kPageColumns);
   Json devices = Json::array();
   for (const auto& device : held) {
     ChartFolder folder(columns, 1);
     Bytes now = 0;
     for (const PipelineHolding& moment : device) {
-      folder.go_to(seconds(moment.time));
+      folder.go_to(to_seconds(moment.time));
       folder.change(0, moment.bytes - now);
       folder.note();
       now = moment.bytes;
@@ -76,17 +74,17 @@ Json figures_of(const PipelinePage& page) {
     busy += device.busy;
     peak = std::max(peak, device.peak_bytes);
     devices.push_back(
-        {{"busy", seconds(device.busy)},
-         {"idle", seconds(device.idle(page.run->makespan))},
+        {{"busy", to_seconds(device.busy)},
+         {"idle", to_seconds(device.idle(page.run->makespan))},
          {"persistent", page.pipeline->persistent(static_cast<std::int32_t>(d))},
          {"peak", device.peak_bytes}});
   }
   return {{"stages", page.pipeline->devices()},
           {"chunks", page.pipeline->chunks()},
           {"micro_batches", page.pipeline->micro_batches()},
-          {"makespan", seconds(page.run->makespan)},
-          {"busy", seconds(busy)},
-          {"lower_bound", seconds(page.lower_bound)},
+          {"makespan", to_seconds(page.run->makespan)},
+          {"busy", to_seconds(busy)},
+          {"lower_bound", to_seconds(page.lower_bound)},
           {"peak_bytes", peak},
           {"bound_bytes", page.bound ? Json(*page.bound) : Json(nullptr)},
           {"unit", page.unit},

@@ -6,10 +6,8 @@
 namespace espalier::report {
 namespace {
 
-constexpr std::size_t kColumns = 1000;    // of memory
 constexpr std::size_t kUseColumns = 400;  // of what workers do
 constexpr std::size_t kBlocks = 40'000;   // of all lanes of a view, about
-constexpr std::size_t kMomentsAtPeak = 500;
 
 std::size_t lane_columns(std::int32_t workers) {
   const auto lanes = std::min<std::size_t>(workers, LaneOptions{}.most_lanes);
@@ -71,9 +69,9 @@ RunPicture picture_of_run(const TaskTree& tree, const Schedule& schedule,
   RunPicture picture;
   picture.replay = replay(tree, schedule);
   const std::vector<MemoryPoint> profile = std::move(picture.replay.profile);
-  ViewBuilder whole(tree, schedule.workers, subtrees, columns_of(profile, kColumns));
+  ViewBuilder whole(tree, schedule.workers, subtrees, columns_of(profile, kPageColumns));
   ViewBuilder peak(tree, schedule.workers, subtrees,
-                   columns_around(profile, picture.replay.peak_time, kMomentsAtPeak));
+                   columns_around(profile, picture.replay.peak_time, kPeakColumns));
   HoldingBuilder holding(tree, picture.replay.peak_task.value_or(TaskId{}));
   Builders builders(whole, peak, holding);
   sweep(tree, schedule, options, builders);

@@ -12,7 +12,7 @@ namespace espalier {
 namespace {
 
 constexpr int kMostRounds = 60;
-constexpr int kIdleRounds = 8;
+constexpr int kBranchIdleRounds = 8;
 
 struct Open {
   Pairwise problem;
@@ -55,9 +55,9 @@ std::pair<std::size_t, std::size_t> split(const Pairwise& problem,
   return {best, state};
 }
 
-class Search {
+class BranchSearch {
  public:
-  Search(std::int64_t most_entries, Incumbent& incumbent, ShardingBudget& budget)
+  BranchSearch(std::int64_t most_entries, Incumbent& incumbent, ShardingBudget& budget)
       : most_entries_(most_entries), incumbent_(incumbent), budget_(budget) {}
 
   bool run(Open root) {
@@ -86,7 +86,7 @@ class Search {
       return !budget_.spend();
     }
     BoundRaiser raiser(problem, 1, open.multipliers);
-    for (int k = 0; k < kMostRounds && raiser.idle_rounds() < kIdleRounds; ++k) {
+    for (int k = 0; k < kMostRounds && raiser.idle_rounds() < kBranchIdleRounds; ++k) {
       if (budget_.spend()) return false;
       raiser.round(incumbent_);
       if (raiser.bound() > goal(incumbent_)) return true;
@@ -129,7 +129,7 @@ class Search {
 bool branch_choice(const Pairwise& problem, std::span<const double> multipliers,
                    std::int64_t most_entries, Incumbent& incumbent,
                    ShardingBudget& budget) {
-  return Search(most_entries, incumbent, budget)
+  return BranchSearch(most_entries, incumbent, budget)
       .run({problem, {multipliers.begin(), multipliers.end()}});
 }
 

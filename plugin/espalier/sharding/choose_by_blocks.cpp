@@ -20,10 +20,10 @@ constexpr int kPriceSteps = 40;
 // Keys are sums of whole numbers below this: exact in doubles.
 constexpr double kExact = 0x1p53;
 
-class Search {
+class BlockSearch {
  public:
-  Search(const ShardingProblem& problem, const BlockChain& chain, bool held_together,
-         ShardingBudget& budget)
+  BlockSearch(const ShardingProblem& problem, const BlockChain& chain, bool held_together,
+              ShardingBudget& budget)
       : problem_(problem),
         chain_(chain),
         held_together_(held_together),
@@ -161,7 +161,7 @@ BlockedChoice choose_by_blocks(const ShardingProblem& problem, const ProblemKind
   answer.blocks = chain->size();
   answer.distinct_blocks = chain->distinct();
   ShardingBudget budget(options);
-  Search search(problem, *chain, kinds.held_together, budget);
+  BlockSearch search(problem, *chain, kinds.held_together, budget);
   if (search.run()) {
     answer.choice = search.choice();
     return answer;

@@ -4,12 +4,12 @@
 #include <limits>
 #include <span>
 
+#include "espalier/model/numbers.h"
+
 namespace espalier {
 namespace {
 
 constexpr std::size_t kMostStates = 200;
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 bool has_partners(const Pairwise& problem, const std::vector<char>& alive, std::size_t v,
                   std::size_t s) {

@@ -5,14 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "espalier/model/numbers.h"
+
 namespace espalier {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 DualAscent::DualAscent(const Pairwise& problem)
     : problem_(&problem),

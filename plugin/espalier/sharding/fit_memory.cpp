@@ -4,12 +4,11 @@
 #include <cmath>
 #include <vector>
 
+#include "espalier/model/numbers.h"
 #include "espalier/model/units.h"
 
 namespace espalier {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // What a byte is worth somewhere, to begin with where it has been worth nothing.
 double first_multiplier(const Pairwise& problem, std::span<const double> multipliers,

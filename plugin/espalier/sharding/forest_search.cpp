@@ -4,12 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include "espalier/model/numbers.h"
+
 namespace espalier {
-namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 ForestSearch::ForestSearch(const Pairwise& problem, std::vector<std::int32_t> states)
     : problem_(&problem),

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "espalier/model/numbers.h"
 #include "espalier/sharding/fit_memory.h"
 
 namespace espalier {
@@ -12,8 +13,6 @@ namespace {
 constexpr int kMovesARound = 50;
 constexpr int kTries = 5;
 constexpr int kFitPasses = 20;
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 bool are_held_together(const Pairwise& problem, std::size_t v, std::size_t w) {
   for (const Pairwise::Hold& one : problem.holds_of(v))

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/model/numbers.h"
+
 namespace espalier {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 void add_to(double& sum, double cost) { sum = std::min(Pairwise::kNever, sum + cost); }
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/model/numbers.h"
+
 namespace espalier {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // What variables hold at one section after the other, and what they hold more or less
 // than at the last section that was kept.

@@ -4,14 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/model/numbers.h"
 #include "espalier/sharding/dominance.h"
 #include "espalier/sharding/join_followers.h"
 #include "espalier/sharding/with_states.h"
 
 namespace espalier {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Sections are the times at which something starts.
 void add_sections(const ShardingProblem& problem, Pairwise& pairwise) {

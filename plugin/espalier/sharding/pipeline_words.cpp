@@ -12,7 +12,7 @@ namespace {
 using enum PipelineKind;
 
 constexpr std::array<PipelineKind, 3> kKinds = {kForward, kBackward, kWeight};
-constexpr Nanoseconds kNever = -1;
+constexpr Nanoseconds kNotYet = -1;
 
 }  // namespace
 
@@ -86,7 +86,7 @@ bool PipelineWords::is_possible(std::size_t d) {
 
 std::optional<PipelineWords::Length> PipelineWords::run() {
   std::fill(counts_.begin(), counts_.end(), 0);
-  std::fill(ends_.begin(), ends_.end(), kNever);
+  std::fill(ends_.begin(), ends_.end(), kNotYet);
   for (std::size_t d = devices_.size(); d-- > 0;) {
     devices_[d].done = 0;
     devices_[d].free = 0;
@@ -119,7 +119,7 @@ void PipelineWords::advance(std::size_t d) {
     const std::size_t before = kind.other ? *kind.other * micro_batches_ + i : kNothing;
     Nanoseconds start = device.free;
     if (kind.other) {
-      if (ends_[before] == kNever) {
+      if (ends_[before] == kNotYet) {
         device.waits_for = before;
         return;
       }

@@ -5,12 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "espalier/model/numbers.h"
+
 namespace espalier {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 void lower(std::vector<double>& rest, std::size_t entry, double to) {
   rest[entry] = std::min(rest[entry], to);

@@ -7,14 +7,11 @@
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "espalier/model/numbers.h"
 #include "espalier/sharding/plan_filter.h"
 
 namespace espalier {
-namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 // Two plans one after the other, and their origins.
 struct PlanTables::Pair {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int32_t kFirstStep = 5;  // rounds before: messages come first
 constexpr std::int32_t kFitEvery = 24;  // rounds
-constexpr int kFitPasses = 30;
+constexpr int kBoundFitPasses = 30;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void BoundRaiser::offer_choices(Incumbent& incumbent) {
   over_ = forest_.memory().all();
   const std::int32_t every = incumbent.found() ? kFitEvery : kFitEvery / 3;
   if (rounds_ % every != every - 1 || forest_.allowed()) return;
-  if (fit_memory(*problem_, dual_.multipliers(), kFitPasses, forest_, random_))
+  if (fit_memory(*problem_, dual_.multipliers(), kBoundFitPasses, forest_, random_))
     offer(incumbent);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 /// What a micro-batch leaves alive in a layer, by name: (layer, tensor). States between
 /// layers are the outputs of the layer before: (layer - 1, kOutput).
-using Place = std::pair<std::int64_t, std::int32_t>;
+using BufferPlace = std::pair<std::int64_t, std::int32_t>;
 
 /// Writes the buffers of one process.
 class RankWriter {
@@ -70,7 +70,7 @@ class RankWriter {
   }
 
  private:
-  using Alive = std::map<Place, std::size_t>;  // to the buffer
+  using Alive = std::map<BufferPlace, std::size_t>;  // to the buffer
   using Operators = std::vector<const LayerOperator*>;
 
   static Operators all(const std::vector<LayerOperator>& operators) {
@@ -79,16 +79,16 @@ class RankWriter {
     return result;
   }
 
-  static Place gradient(std::int64_t before) { return {before, kInputGradient}; }
+  static BufferPlace gradient(std::int64_t before) { return {before, kInputGradient}; }
 
   // The tensor of a layer as a place: states belong to two layers.
-  static Place place(std::int64_t i, std::int32_t tensor) {
+  static BufferPlace place(std::int64_t i, std::int32_t tensor) {
     if (tensor == kInput) return {i - 1, kOutput};
     if (tensor == kOutputGradient) return gradient(i + 1);
     return {i, tensor};
   }
 
-  [[nodiscard]] Bytes size(Place at) const {
+  [[nodiscard]] Bytes size(BufferPlace at) const {
     if (at.first < 0) return model_.layer(0).tensors[kInput].size;
     if (at.first == model_.size())
       return model_.layer(model_.size() - 1).tensors[kOutputGradient].size;
@@ -111,12 +111,12 @@ class RankWriter {
   }
   void close(std::size_t buffer) { result_.buffers[buffer].upper = time_ + 1; }
 
-  void begin(Alive& alive, Place at) {
+  void begin(Alive& alive, BufferPlace at) {
     if (alive.contains(at)) return;
     alive[at] =
         open(size(at), fmt::format("b{} layer {}: {}", batch_, at.first, at.second));
   }
-  void end(Alive& alive, Place at) {
+  void end(Alive& alive, BufferPlace at) {
     const auto found = alive.find(at);
     if (found == alive.end()) return;
     close(found->second);

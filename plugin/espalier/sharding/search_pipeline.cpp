@@ -41,9 +41,9 @@ Value value_of(const PipelineRun& run, PipelineObjective objective) {
   return {objective_value(run, objective), sum};
 }
 
-class Search {
+class PipelineSearch {
  public:
-  Search(const Pipeline& pipeline, const PipelineSearchOptions& options)
+  PipelineSearch(const Pipeline& pipeline, const PipelineSearchOptions& options)
       : pipeline_(pipeline), options_(options) {
     answer_.lower_bound =
         pipeline_lower_bound(pipeline, options.memory_bound, options.objective);
@@ -235,7 +235,7 @@ Expected<PipelineAnswer> search_pipeline(const Pipeline& pipeline,
   if (options.memory_bound && *options.memory_bound < needed)
     return tl::unexpected(Infeasible{Infeasible::Reason::kImpossible,
                                      *options.memory_bound, needed, needed});
-  return Search(pipeline, options).run();
+  return PipelineSearch(pipeline, options).run();
 }
 
 }  // namespace espalier

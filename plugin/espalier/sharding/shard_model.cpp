@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "espalier/model/numbers.h"
 #include "espalier/sharding/close_gap.h"
 #include "espalier/sharding/operator_tables.h"
 #include "espalier/sharding/plan_table.h"
@@ -13,10 +14,8 @@
 namespace espalier {
 namespace {
 
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 constexpr std::int32_t kOperatorsAPart = 1 << 10;
-constexpr int kPriceSteps = 60;
+constexpr int kModelPriceSteps = 60;
 
 // The whole model's table, for one price or for fronts.
 class Assembly {
@@ -67,9 +66,9 @@ class Assembly {
   std::vector<RepeatedRun> runs_;
 };
 
-class Search {
+class ModelSearch {
  public:
-  Search(const ShardedModel& model, Bytes limit, bool fold)
+  ModelSearch(const ShardedModel& model, Bytes limit, bool fold)
       : model_(model), limit_(limit), assembly_(model, fold) {}
 
   ModelShards run() {
@@ -90,7 +89,7 @@ class Search {
   // its top, that at their crossing is next.
   double best_price(PlanPoint over, PlanPoint fits) {
     double best = 0;
-    for (int k = 0; k < kPriceSteps && !answer_.proved(); ++k) {
+    for (int k = 0; k < kModelPriceSteps && !answer_.proved(); ++k) {
       const double price = static_cast<double>(fits.cost - over.cost) /
                            static_cast<double>(over.memory - fits.memory);
       const Cost before = answer_.lower_bound;
@@ -166,7 +165,7 @@ class Search {
 }  // namespace
 
 ModelShards shard_model(const ShardedModel& model, Bytes limit, bool fold) {
-  return Search(model, limit, fold).run();
+  return ModelSearch(model, limit, fold).run();
 }
 
 }  // namespace espalier

@@ -20,9 +20,10 @@ SpreadTensor spread_tensor(const Tensor& tensor) {
           static_cast<double>(tensor.bytes)};
 }
 
-class Builder {
+class OperatorsBuilder {
  public:
-  Builder(const OperatorGraph& model, const Mesh& mesh, const DeviceFigures& device)
+  OperatorsBuilder(const OperatorGraph& model, const Mesh& mesh,
+                   const DeviceFigures& device)
       : model_(model), tables_(mesh, device), node_(model.tensors().size(), -1) {
     for (std::size_t k = 0; k < model.size(); ++k) add(operator_id(k));
     if (shards_.names.empty())
@@ -145,7 +146,7 @@ class Builder {
 
 OperatorShards shard_operators(const OperatorGraph& model, const Mesh& mesh,
                                const DeviceFigures& device, Bytes limit) {
-  return Builder(model, mesh, device).build(limit);
+  return OperatorsBuilder(model, mesh, device).build(limit);
 }
 
 }  // namespace espalier

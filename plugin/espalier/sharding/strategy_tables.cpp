@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "espalier/model/numbers.h"
 #include "espalier/model/units.h"
 
 namespace espalier {
 namespace {
 
-enum Kind : int { kInput, kProduct, kLocal };
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+enum Table : int { kInputTable, kProductTable, kLocalTable };
 
 OperatorUnits units_of(const SpreadTensor& tensor) {
   return {tensor.samples, tensor.features};
@@ -90,19 +89,19 @@ std::int32_t StrategyTables::numbered(const Key& key, Make make) {
 }
 
 std::int32_t StrategyTables::of_input(const SpreadTensor& tensor) {
-  return numbered({kInput, {tensor.samples, tensor.features}, {tensor.bytes}},
+  return numbered({kInputTable, {tensor.samples, tensor.features}, {tensor.bytes}},
                   [&] { return input(tensor); });
 }
 
 std::int32_t StrategyTables::of_product(const WeightProduct& of) {
-  return numbered({kProduct,
+  return numbered({kProductTable,
                    {of.in.samples, of.in.features, of.out.samples, of.out.features},
                    {of.in.bytes, of.out.bytes, of.parameters, of.flops}},
                   [&] { return product(of); });
 }
 
 std::int32_t StrategyTables::of_local(const LocalWork& work) {
-  return numbered({kLocal,
+  return numbered({kLocalTable,
                    {work.units.samples, work.units.features},
                    {work.result_bytes, work.work_bytes, work.parameters, work.flops}},
                   [&] { return local(work); });

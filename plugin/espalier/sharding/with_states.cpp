@@ -5,12 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/model/numbers.h"
 #include "espalier/sharding/keep_sections.h"
 
 namespace espalier {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // A problem with some of the states of another; variables with one state go.
 class Restriction {

@@ -43,10 +43,10 @@ Bytes operator_bound(const TaskGraph& graph) {
   return stays + most;
 }
 
-class Search {
+class RecomputeSearch {
  public:
-  Search(const OperatorGraph& model, TrainingOptions options,
-         const RecomputeLimits& limits)
+  RecomputeSearch(const OperatorGraph& model, TrainingOptions options,
+                  const RecomputeLimits& limits)
       : options_(options), limits_(limits) {
     options.in_place = false;
     step_ = training_graph(model, options);
@@ -145,7 +145,7 @@ Expected<RecomputedStep> recompute(const OperatorGraph& model,
                                    const TrainingOptions& options,
                                    std::optional<Bytes> bound,
                                    const RecomputeLimits& limits) {
-  return Search(model, options, limits).run(bound);
+  return RecomputeSearch(model, options, limits).run(bound);
 }
 
 }  // namespace espalier

@@ -5,12 +5,11 @@
 #include <map>
 #include <string>
 
+#include "espalier/model/violations.h"
 #include "espalier/training/arrange.h"
 
 namespace espalier {
 namespace {
-
-constexpr std::size_t kMostViolations = 10;
 
 // The arena while the operators run, one after the other.
 class Arena {
@@ -39,9 +38,7 @@ class Arena {
   }
 
  private:
-  void complain(std::string sentence) {
-    if (found_.size() < kMostViolations) found_.push_back(std::move(sentence));
-  }
+  void complain(std::string sentence) { espalier::complain(found_, std::move(sentence)); }
 
   bool check_order() {
     std::vector<bool> ran(graph_.size());

@@ -10,7 +10,7 @@ namespace espalier::policy {
 
 namespace {
 
-constexpr std::size_t kShown = 16;
+constexpr std::size_t kProcessesShown = 16;
 
 std::string size_or_unknown(Bytes bytes) {
   return bytes == RankFigures::kUnknown ? "unknown" : format_size(bytes);
@@ -83,10 +83,10 @@ std::string summary_text(std::span<const RankFigures> reported, int processes) {
                    columns...);
   };
   header("rank", "booked", "allocated", "VmHWM", "received");
-  for (std::size_t i = 0; i < std::min(kShown, ranks.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kProcessesShown, ranks.size()); ++i)
     add_row(text, ranks[i]);
-  if (ranks.size() > kShown)
-    text += fmt::format("  and {} more\n", ranks.size() - kShown);
+  if (ranks.size() > kProcessesShown)
+    text += fmt::format("  and {} more\n", ranks.size() - kProcessesShown);
   header("most", largest(ranks, &RankFigures::booked_peak),
          largest(ranks, &RankFigures::allocated_peak),
          largest(ranks, &RankFigures::vm_hwm),

@@ -17,7 +17,7 @@ namespace espalier::policy {
 namespace {
 
 // Buffers that are filled again for every task, in the thread that submits or executes.
-thread_local std::vector<DataAccess> data;
+thread_local std::vector<DataAccess> data_of_task;
 
 // Whether this thread has freed blocks that are pending. Its address is the thread's
 // name.
@@ -95,9 +95,10 @@ void HandleGate::follow(const starpu_task& task) {
     const std::scoped_lock lock(mutex_);
     for (const OwnDatum& d : own) application_data_.add(d.begin, d.extent, d.bytes);
   }
-  std::unique_lock lock = lock_with(data, [&] { data_of(task, workers_, data); });
-  if (data.empty()) return;
-  const SubmissionGate::Op op = gate_.submit(&task, data);
+  std::unique_lock lock =
+      lock_with(data_of_task, [&] { data_of(task, workers_, data_of_task); });
+  if (data_of_task.empty()) return;
+  const SubmissionGate::Op op = gate_.submit(&task, data_of_task);
   application_waits_ = false;
   ++changes_;
   if (op != SubmissionGate::Op::kNone && gate_.footprint(op) > gate_.bound())
@@ -142,12 +143,12 @@ void HandleGate::fetched(const starpu_task& task) {
     thread_local std::vector<FetchedBlock> own;
     own = blocks;
     lock.unlock();
-    places_of(task, data);
-    keep_those_at(own, data);
+    places_of(task, data_of_task);
+    keep_those_at(own, data_of_task);
     lock.lock();
     for (const FetchedBlock& b : own)
       gate_.allocated(b.block, static_cast<Bytes>(b.bytes), true);
-    gate_.fetched(op, {}, data);
+    gate_.fetched(op, {}, data_of_task);
     changed();
     return;
   }
@@ -156,12 +157,12 @@ void HandleGate::fetched(const starpu_task& task) {
     gate_.allocated(b.block, static_cast<Bytes>(b.bytes), true);
   if (!gate_.fetched_alone(op, blocks.front().block, blocks.size())) {
     lock.unlock();
-    places_of(task, data);
+    places_of(task, data_of_task);
     thread_local std::vector<const void*> addresses;
     addresses.clear();
     for (const FetchedBlock& b : blocks) addresses.push_back(b.block);
     lock.lock();
-    gate_.fetched(op, addresses, data);
+    gate_.fetched(op, addresses, data_of_task);
   }
   changed();
 }
@@ -179,9 +180,9 @@ Admitted HandleGate::ended(const starpu_task& task) {
   if (gate_.unplaced(op)) {
     // Fetched by another thread, as data on other nodes are.
     lock.unlock();
-    places_of(task, data);
+    places_of(task, data_of_task);
     lock.lock();
-    gate_.fetched(op, {}, data);
+    gate_.fetched(op, {}, data_of_task);
   }
   return end(lock, op);
 }

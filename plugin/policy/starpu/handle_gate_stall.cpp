@@ -18,7 +18,7 @@ namespace {
 
 // How long nothing may happen, with tasks held and none running, until the gate gives up
 // waiting for the program, which may be about to submit what frees memory.
-constexpr Seconds kPatience = 5;
+constexpr Seconds kStallPatience = 5;
 // The same when it waits for its tasks; and when moreover the next one in order lacks
 // only memory.
 constexpr Seconds kPatienceWhenWaiting = 1;
@@ -60,7 +60,7 @@ Seconds HandleGate::patience() const {
   if (settings_.on_overflow == Overflow::kDisk && !gate_.evicts())
     return kPatienceWhenClear;
   if (gate_.awaits_frees()) return kPatienceForFrees;
-  if (!application_waits_) return kPatience;
+  if (!application_waits_) return kStallPatience;
   return gate_.first_is_held() ? kPatienceWhenClear : kPatienceWhenWaiting;
 }
 
@@ -116,7 +116,8 @@ Admitted HandleGate::act_on_stall(Seconds still) {
   if (fits != nullptr) return {fits};
   // That the program waits is known of its start alone: it may have waited for one task,
   // and be working. To stop it then would be wrong.
-  if (still < kPatience && !spills && settings_.on_overflow != Overflow::kWarn) return {};
+  if (still < kStallPatience && !spills && settings_.on_overflow != Overflow::kWarn)
+    return {};
   if (settings_.on_overflow == Overflow::kAbort || gate_.evicts())
     throw BoundBroken(overflow_text() + (gate_.evicts() ? "" : std::string(kHowToLearn)));
   Admitted admitted;

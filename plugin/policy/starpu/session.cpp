@@ -19,8 +19,8 @@ namespace {
 
 // Contexts come and go; what they share has one owner among them. A global because
 // StarPU gives a policy no other place that all its contexts can reach.
-std::mutex current_mutex;
-std::weak_ptr<Session> current;
+std::mutex session_mutex;
+std::weak_ptr<Session> current_session;
 std::optional<RunReport> last;  // of a run that has ended
 std::mutex last_mutex;
 
@@ -45,13 +45,13 @@ std::size_t window(const Settings& settings) {
 }  // namespace
 
 std::shared_ptr<Session> Session::present() {
-  const std::scoped_lock lock(current_mutex);
-  return current.lock();
+  const std::scoped_lock lock(session_mutex);
+  return current_session.lock();
 }
 
 std::shared_ptr<Session> Session::join() {
-  const std::scoped_lock lock(current_mutex);
-  if (std::shared_ptr<Session> run = current.lock()) return run;
+  const std::scoped_lock lock(session_mutex);
+  if (std::shared_ptr<Session> run = current_session.lock()) return run;
   try {
     Settings settings = read_settings(process_environment);
     const bool asked = settings.memory || !settings.report.empty() ||
@@ -66,7 +66,7 @@ std::shared_ptr<Session> Session::join() {
     // StarPU-MPI keeps every copy that it received until the program says otherwise.
     if (settings.memory) setenv("STARPU_MPI_CACHE", "0", 0);
     auto run = std::make_shared<Session>(std::move(settings));
-    current = run;
+    current_session = run;
     return run;
   } catch (const std::exception& e) {
     // To run without the bound that was asked for would be worse.

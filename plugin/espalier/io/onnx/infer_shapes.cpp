@@ -17,7 +17,7 @@
 namespace espalier::onnx_detail {
 namespace {
 
-using Shape = onnx::TensorShapeProto;
+using OnnxShape = onnx::TensorShapeProto;
 
 // "boxes:1" as tensor and axis.
 std::optional<std::pair<std::string_view, int>> tensor_and_axis(std::string_view name) {
@@ -61,8 +61,8 @@ void for_each_shape(onnx::ModelProto& model, const Visit& visit) {
 // Gives a value to the dimensions of that name. False: there is none.
 bool set_by_name(onnx::ModelProto& model, const std::string& name, std::int64_t value) {
   bool found = false;
-  for_each_shape(model, [&](const std::string&, Shape& shape) {
-    for (Shape::Dimension& dimension : *shape.mutable_dim()) {
+  for_each_shape(model, [&](const std::string&, OnnxShape& shape) {
+    for (OnnxShape::Dimension& dimension : *shape.mutable_dim()) {
       if (!dimension.has_dim_param() || dimension.dim_param() != name) continue;
       dimension.set_dim_value(value);
       found = true;
@@ -76,9 +76,9 @@ bool set_by_axis(onnx::ModelProto& model, const std::string& name, std::int64_t 
   const auto place = tensor_and_axis(name);
   if (!place) return false;
   bool found = false;
-  for_each_shape(model, [&](const std::string& tensor, Shape& shape) {
+  for_each_shape(model, [&](const std::string& tensor, OnnxShape& shape) {
     if (tensor != place->first || place->second >= shape.dim_size()) return;
-    Shape::Dimension& dimension = *shape.mutable_dim(place->second);
+    OnnxShape::Dimension& dimension = *shape.mutable_dim(place->second);
     if (dimension.has_dim_value() && dimension.dim_value() >= 0) return;
     dimension.set_dim_value(value);
     found = true;
@@ -88,8 +88,8 @@ bool set_by_axis(onnx::ModelProto& model, const std::string& name, std::int64_t 
 
 // What an exporter may write for "not known" is left open.
 void forget_negative_dimensions(onnx::ModelProto& model) {
-  for_each_shape(model, [](const std::string&, Shape& shape) {
-    for (Shape::Dimension& dimension : *shape.mutable_dim()) {
+  for_each_shape(model, [](const std::string&, OnnxShape& shape) {
+    for (OnnxShape::Dimension& dimension : *shape.mutable_dim()) {
       if (dimension.dim_value() < 0) dimension.clear_dim_value();
     }
   });
@@ -99,7 +99,7 @@ void forget_negative_dimensions(onnx::ModelProto& model) {
 // computes and its weights. `follow`: through values that the model computes, too.
 std::string graph_with_shapes(onnx::ModelProto& model, bool follow) {
   const onnx::ShapeInferenceOptions options(false, 0, follow);
-  std::unordered_map<std::string, Shape> values;
+  std::unordered_map<std::string, OnnxShape> values;
   onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options,
                                      &values);
   model.mutable_graph()->clear_node();
@@ -128,8 +128,8 @@ void infer(onnx::ModelProto& model, const std::string& file) {
 [[noreturn]] void refuse_dimension(onnx::ModelProto& model, const std::string& name,
                                    const std::string& file) {
   std::set<std::string> known;
-  for_each_shape(model, [&known](const std::string&, Shape& shape) {
-    for (const Shape::Dimension& dimension : shape.dim()) {
+  for_each_shape(model, [&known](const std::string&, OnnxShape& shape) {
+    for (const OnnxShape::Dimension& dimension : shape.dim()) {
       if (has_own_name(dimension)) known.insert(dimension.dim_param());
     }
   });
@@ -142,7 +142,7 @@ void infer(onnx::ModelProto& model, const std::string& file) {
 
 }  // namespace
 
-bool has_own_name(const Shape::Dimension& dimension) {
+bool has_own_name(const OnnxShape::Dimension& dimension) {
   return !dimension.dim_param().empty() && !dimension.dim_param().starts_with("unk__");
 }
 

@@ -29,14 +29,14 @@ Rope joined(const Rope& a, const Rope& b, std::span<TaskId> next) {
 }
 
 // A subtree, expanded and contracted. Nodes are numbered within it.
-struct Piece {
+struct SubtreePiece {
   std::vector<Task> nodes;
   std::vector<Rope> ropes;  // by node
   std::size_t root = 0;
   Bytes peak = 0;  // that suffices for it, perhaps with the disk
 
   // `other` as one more subtree. @return its root
-  std::size_t adopt(const Piece& other) {
+  std::size_t adopt(const SubtreePiece& other) {
     const std::size_t offset = nodes.size();
     nodes.insert(nodes.end(), other.nodes.begin(), other.nodes.end());
     ropes.insert(ropes.end(), other.ropes.begin(), other.ropes.end());
@@ -68,15 +68,15 @@ struct Piece {
 };
 
 // What is known of a piece once it has been run.
-struct Run {
+struct PieceRun {
   Traversal liu;
   OutOfCorePlan plan;
   detail::OutOfCoreLevels levels;
 };
 
-Run run(const Piece& piece, Bytes bound) {
+PieceRun run(const SubtreePiece& piece, Bytes bound) {
   const TaskTree tree(piece.nodes);
-  Run result;
+  PieceRun result;
   result.liu = liu_traversal(tree);
   result.plan = detail::furthest_in_future(tree, result.liu.order, bound, &result.levels);
   return result;
@@ -115,7 +115,7 @@ class RecExpand {
     std::vector<TaskId> order;
     order.reserve(tree_.size());
     for (const TaskId root : tree_.roots()) {
-      Piece& piece = pieces_[index(root)];
+      SubtreePiece& piece = pieces_[index(root)];
       write_out(rope_of(piece, liu_traversal(TaskTree(piece.nodes)).order), order);
       piece = {};
     }
@@ -124,9 +124,9 @@ class RecExpand {
 
  private:
   void visit(TaskId task) {
-    Piece piece = gather(task);
+    SubtreePiece piece = gather(task);
     if (piece.peak > bound_) {
-      Run last = expand(piece);
+      PieceRun last = expand(piece);
       piece.peak = last.liu.peak;
       if (piece.nodes.size() > options_.window) piece = contracted(piece, last);
     }
@@ -135,9 +135,9 @@ class RecExpand {
 
   // The children's pieces below the task, the largest one without being copied. Its peak
   // is that of one child after the other, an upper bound.
-  Piece gather(TaskId task) {
+  SubtreePiece gather(TaskId task) {
     const std::span<const TaskId> children = tree_.children(task);
-    Piece piece;
+    SubtreePiece piece;
     std::optional<TaskId> largest;
     for (const TaskId child : children) {
       if (!largest || nodes_of(child) > nodes_of(*largest)) largest = child;
@@ -180,9 +180,9 @@ class RecExpand {
   }
 
   // @return how the piece runs in the end
-  Run expand(Piece& piece) const {
+  PieceRun expand(SubtreePiece& piece) const {
     const std::size_t most = std::min(options_.expansions, piece.nodes.size());
-    Run result = run(piece, bound_);
+    PieceRun result = run(piece, bound_);
     for (std::size_t k = 0; k < most && !result.plan.evictions.empty(); ++k) {
       const auto [node, leaves] = choose(result.plan);
       piece.expand(node, leaves);
@@ -192,11 +192,11 @@ class RecExpand {
   }
 
   // One node for each segment of what is in memory.
-  Piece contracted(const Piece& piece, const Run& last) {
+  SubtreePiece contracted(const SubtreePiece& piece, const PieceRun& last) {
     std::vector<TaskId> next(piece.nodes.size());
     Profile segments = profile_of(last, next);
     while (segments.size() > options_.window / 2) halve(segments, next);
-    Piece result;
+    SubtreePiece result;
     result.peak = std::min(bound_, piece.peak);
     Bytes level = 0;
     for (const Segment& segment : segments) {
@@ -210,7 +210,7 @@ class RecExpand {
   }
 
   // Hills and valleys: the canonical profile.
-  static Profile profile_of(const Run& last, std::span<TaskId> next) {
+  static Profile profile_of(const PieceRun& last, std::span<TaskId> next) {
     Profile segments;
     Bytes before = 0;
     for (std::size_t k = 0; k < last.plan.order.size(); ++k) {
@@ -232,7 +232,7 @@ class RecExpand {
     segments.resize(kept);
   }
 
-  Rope rope_of(const Piece& piece, std::span<const TaskId> order) {
+  Rope rope_of(const SubtreePiece& piece, std::span<const TaskId> order) {
     Rope rope;
     for (const TaskId node : order) rope = joined(rope, piece.ropes[index(node)], next_);
     return rope;
@@ -250,7 +250,7 @@ class RecExpand {
   const Bytes bound_;
   RecExpandOptions options_;
   std::vector<TaskId> next_;  // of the ropes
-  std::vector<Piece> pieces_;
+  std::vector<SubtreePiece> pieces_;
   std::vector<std::pair<Bytes, Bytes>> by_key_;  // scratch of gather()
 };
 
