@@ -93,7 +93,7 @@ if(CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 # espalier_precompile(TARGET HEADER …): what most of the target's sources include, compiled
 # once. Half of a source's time is that of the standard library's headers. Sources include
-# what they need as if there were none of this: builds with a compiler cache see to it.
+# what they need as if there were none of this: preset dev sees to it.
 function(espalier_precompile target)
   target_precompile_headers(${target} PRIVATE
     <fmt/format.h> <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map>

@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "cli/program.h"
+#include "support/sanitized.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ESPALIER_SKIP_SANITIZED GTEST_SKIP() << "sanitizers map more than any limit"
-#else
-#define ESPALIER_SKIP_SANITIZED (void)0
-#endif
+#define ESPALIER_SKIP_SANITIZED \
+  if (support::kSanitized) GTEST_SKIP() << "sanitizers map more than any limit"
 
 namespace espalier::cli_test {
 namespace {

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "policy/gate_steps.h"
+#include "support/sanitized.h"
 
 namespace {
 
@@ -68,7 +69,7 @@ void run_all(SubmissionGate& gate, const std::vector<Op>& ops,
   }
 }
 
-constexpr std::uintptr_t kMany = 1'000'000;
+constexpr auto kMany = static_cast<std::uintptr_t>(support::rounds(1'000'000));
 
 TEST(SubmissionGate, RunsOneTask) {
   SubmissionGate gate(1, false);

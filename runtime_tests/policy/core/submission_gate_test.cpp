@@ -10,6 +10,7 @@
 #include <set>
 
 #include "support/handle_program.h"
+#include "support/sanitized.h"
 
 namespace espalier::policy {
 namespace {
@@ -313,7 +314,7 @@ class SubmissionGateRandom : public ::testing::TestWithParam<bool> {};
 TEST_P(SubmissionGateRandom, FinishesEveryProgramInsideTheLeastBoundAndAbove) {
   const bool measured = GetParam();
   std::mt19937 random(measured ? 20 : 21);
-  for (int round = 0; round < 30'000; ++round) {
+  for (int round = 0; round < support::rounds(30'000); ++round) {
     support::HandleProgramOptions options;
     options.data = 1 + round % 9;
     options.tasks = 1 + round % 13;

@@ -22,14 +22,12 @@
 #include <string>
 #include <vector>
 
+#include "support/sanitized.h"
+
 namespace espalier::solver {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kCalls = 2000;
-#else
-constexpr int kCalls = 6000;
-#endif
+constexpr int kCalls = support::kSanitized ? 2000 : 6000;
 
 /// A small matrix in any form, some of it wrong now and then. There are values enough for
 /// complex ones, and for elements that are not symmetric.

@@ -10,14 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "support/sanitized.h"
+
 namespace espalier::solver {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kCounts = false;  // their heaps do not
-#else
-constexpr bool kCounts = true;
-#endif
+constexpr bool kCounts = !support::kSanitized;  // their heaps do not
 
 std::int64_t heap() {
   const auto info = mallinfo2();
