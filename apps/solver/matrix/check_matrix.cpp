@@ -71,7 +71,7 @@ void check(const MatrixView& matrix) {
 
 void check_vectors(std::int32_t order, std::int32_t nrhs,
                    std::span<const double> vectors) {
-  if (nrhs < 0) throw InvalidInput(fmt::format("{} right-hand sides", nrhs));
+  if (nrhs < 0) throw InvalidInput(fmt::format("nrhs is {}: negative", nrhs));
   const std::int64_t entries = checked_mul(order, nrhs);
   if (std::ssize(vectors) != entries)
     throw InvalidInput(fmt::format("{} entries for {} right-hand sides of order {}",

@@ -151,7 +151,7 @@ int worker_rank() noexcept {
 
 void check(const RuntimeOptions& options) {
   if (options.workers < 1 || options.workers > STARPU_MAXCPUS)
-    throw InvalidInput(fmt::format("{} workers: this build of StarPU has from 1 to {}",
+    throw InvalidInput(fmt::format("workers is {}: this build of StarPU has from 1 to {}",
                                    options.workers, STARPU_MAXCPUS));
   check_scheduler(options.scheduler);
 }

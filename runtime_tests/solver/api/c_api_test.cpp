@@ -199,7 +199,7 @@ TEST(CInterface, RefusesCallsOutOfTurn) {
   refuse_factor();
   ASSERT_EQ(espalier_solver_factorise(solver), 0);
   expect_error(espalier_solver_solve(solver, 2, 1, b.data()), EINVAL, "transposed is 2");
-  expect_error(espalier_solver_solve(solver, 0, -1, b.data()), EINVAL, "-1 right-hand");
+  expect_error(espalier_solver_solve(solver, 0, -1, b.data()), EINVAL, "nrhs is -1");
   expect_error(espalier_solver_solve(solver, 0, 1, nullptr), EINVAL, "vectors is NULL");
   b[2] = HUGE_VAL;
   expect_error(espalier_solver_solve(solver, 0, 1, b.data()), EINVAL, "entry 2");

@@ -103,7 +103,7 @@ TEST(SolverChecks, RefuseOptionsThatCannotBe) {
   SolverOptions options = on_workers(1);
   options.delay_reserve = -1;
   expect_refused([&] { Solver job(tridiagonal(), options); }, "delay_reserve");
-  expect_refused([&] { Solver job(tridiagonal(), on_workers(0)); }, "0 workers");
+  expect_refused([&] { Solver job(tridiagonal(), on_workers(0)); }, "workers is 0");
 }
 
 TEST(SolverChecks, RefuseCallsOutOfTurnAndVectorsThatCannotBe) {
@@ -119,7 +119,7 @@ TEST(SolverChecks, RefuseCallsOutOfTurnAndVectorsThatCannotBe) {
   expect_refused(solve(1), "factorise first");
   ASSERT_TRUE(job.factorise());
   expect_refused(solve(2), "3 entries for 2 right-hand sides of order 3");
-  expect_refused(solve(-1), "-1 right-hand sides");
+  expect_refused(solve(-1), "nrhs is -1");
   expect_refused(solve(std::numeric_limits<std::int32_t>::max()), "3 entries for");
   const std::int64_t outside[] = {0, 3}, falling[] = {1, 0};
   expect_refused(solve(1, outside), "row 3 of the right-hand side");

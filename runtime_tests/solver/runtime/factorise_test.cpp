@@ -264,8 +264,8 @@ void expect_refused(const RuntimeOptions& options, const char* said) {
 }
 
 TEST(Runtime, RefusesWhatItCannotGive) {
-  expect_refused({0, "espalier"}, "0 workers");
-  expect_refused({-3, "espalier"}, "-3 workers");
+  expect_refused({0, "espalier"}, "workers is 0");
+  expect_refused({-3, "espalier"}, "workers is -3");
   expect_refused({1, "nosuch"}, "unknown scheduler 'nosuch': one of espalier, ");
   expect_refused({1, ""}, "unknown scheduler ''");
   expect_refused({100'000, "lws"}, "from 1 to");

@@ -89,7 +89,7 @@ struct Columns {
 // @return false: there is nothing to do
 bool check_columns(const espalier_solver& handle, const Columns& given) {
   if (given.count < 0)
-    throw InvalidInput(fmt::format("{} right-hand sides", given.count));
+    throw InvalidInput(fmt::format("nrhs is {}: negative", given.count));
   const std::int32_t order = handle.order();
   if (given.count == 0 || order == 0) return false;
   need(given.b, "b");
