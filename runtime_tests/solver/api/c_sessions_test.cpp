@@ -257,7 +257,7 @@ TEST(SessionArguments, AreNamedWhenTheyCannotBe) {
                                        ldx);
   };
   expect_error(solve(2, 1, b, 4, x, 4), EINVAL, "transposed is 2");
-  expect_error(solve(0, -1, b, 4, x, 4), EINVAL, "-1 right-hand");
+  expect_error(solve(0, -1, b, 4, x, 4), EINVAL, "nrhs is -1");
   expect_error(solve(0, 1, nullptr, 4, x, 4), EINVAL, "b is NULL");
   expect_error(solve(0, 1, b, 4, nullptr, 4), EINVAL, "x is NULL");
   expect_error(solve(0, 2, b, 3, x, 4), EINVAL, "ldb is 3");
