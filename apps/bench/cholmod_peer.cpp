@@ -66,7 +66,7 @@ PeerResult solve(const PeerOptions& options) {
   cholmod_sparse* a = convert(matrix, common);
   const std::vector<double> b = apply_to_ones(matrix);
   const auto start = Clock::now();
-  ProcessorTimer timer;
+  RunTimer timer;
   timer.resume();
   std::vector<std::int32_t> permutation;
   if (given) permutation = metis_ordering(matrix);
@@ -88,7 +88,7 @@ PeerResult solve(const PeerOptions& options) {
   result.factor_flops = common.fl;
   const std::vector<double> x = solve_system(factor, b, common, result);
   timer.pause();
-  result.processor_seconds = timer.seconds();
+  timer.write(result);
   result.backward_error = backward_error(matrix, x, b);
   return result;
 }

@@ -35,7 +35,7 @@ PeerResult solve(const PeerOptions& given) {
   const std::vector<double> b = apply_to_ones(matrix);
   std::vector<double> x = b;
   PeerResult result;
-  ProcessorTimer timer;
+  RunTimer timer;
   timer.resume();
   solver::Solver ours(std::move(input), choose(given));
   if (const auto planned = ours.plan(std::nullopt); !planned)
@@ -47,7 +47,7 @@ PeerResult solve(const PeerOptions& given) {
   }
   const solver::Solution solution = ours.solve(x);
   timer.pause();
-  result.processor_seconds = timer.seconds();
+  timer.write(result);
   result.ordering_seconds = ours.analysis().seconds.ordering;
   result.analyse_seconds = ours.analyse_seconds();
   result.factor_seconds = run->seconds;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "mumps_processes.h"
 #include "peer_matrix.h"
+#include "peer_processes.h"
 #include "peer_run.h"
 
 namespace {
@@ -90,7 +90,7 @@ struct Mumps {
 };
 
 void factor(Mumps& mumps, const Processes& processes, const PeerOptions& options,
-            ProcessorTimer& timer, PeerResult& result) {
+            RunTimer& timer, PeerResult& result) {
   processes.wait_for_all();
   const Measured run = measure(options, timer, [&] { mumps.run(2); });
   result.factor_seconds = run.seconds;
@@ -122,7 +122,7 @@ PeerResult solve(const PeerOptions& options, const Processes& processes) {
   Mumps mumps(options.kind, processes.rank());
   mumps.take(options.kind == "general" ? entries : matrix);
   const auto start = Clock::now();
-  ProcessorTimer timer;
+  RunTimer timer;
   timer.resume();
   if (options.ordering == "given")
     mumps.take_ordering(host ? metis_ordering(matrix) : std::vector<std::int32_t>{});
@@ -146,7 +146,7 @@ PeerResult solve(const PeerOptions& options, const Processes& processes) {
     result.refine_seconds =
         std::max(0.0, solve_once(mumps, x, kRefinements) - result.solve_seconds);
   timer.pause();
-  result.processor_seconds = timer.seconds();
+  timer.write(result);
   if (result.failure = mumps.failure(); !result.failure.empty()) return result;
   if (host) result.backward_error = backward_error(matrix, x, b);
   return result;

@@ -29,25 +29,20 @@ std::int64_t bytes_written() {
 }
 
 // All from reading on is done again where it takes less than the clock and the first
-// touch of a program's pages let compare: the last result, with the median of processor
-// time.
+// touch of a program's pages let compare: the result of the median of processor time.
 PeerResult solve_often(const std::function<PeerResult(PeerOptions)>& solve,
                        const PeerOptions& options) {
   constexpr double kTiny = 1e-3;
-  PeerResult result = solve(options);
-  result.first_processor_seconds = result.processor_seconds;
-  std::vector<double> seconds = {result.processor_seconds};
-  while (result.failure.empty() && result.processor_seconds < kTiny &&
-         std::ssize(seconds) < options.repeat) {
-    const double first = result.first_processor_seconds;
-    result = solve(options);
-    result.first_processor_seconds = first;
-    seconds.push_back(result.processor_seconds);
-  }
-  const auto middle = seconds.begin() + std::ssize(seconds) / 2;
-  std::ranges::nth_element(seconds, middle);
-  result.processor_seconds = *middle;
-  return result;
+  std::vector<PeerResult> results = {solve(options)};
+  const double first = results[0].processor_seconds;
+  while (results.back().failure.empty() && results.back().processor_seconds < kTiny &&
+         std::ssize(results) < options.repeat)
+    results.push_back(solve(options));
+  if (!results.back().failure.empty()) return results.back();
+  const auto middle = results.begin() + std::ssize(results) / 2;
+  std::ranges::nth_element(results, middle, {}, &PeerResult::processor_seconds);
+  middle->first_processor_seconds = first;
+  return *middle;
 }
 
 // The threads that BLAS makes when it is loaded turn until they find nothing to do, which
@@ -70,6 +65,7 @@ nlohmann::json to_json(const PeerResult& result) {
           {"solve_seconds", result.solve_seconds},
           {"refine_seconds", result.refine_seconds},
           {"processor_seconds", result.processor_seconds},
+          {"solution_seconds", result.solution_seconds},
           {"first_processor_seconds", result.first_processor_seconds},
           {"factor_rss_bytes", result.factor_rss_bytes},
           {"factor_rss_sum_bytes", result.factor_rss_sum_bytes},
@@ -82,25 +78,26 @@ nlohmann::json to_json(const PeerResult& result) {
 
 }  // namespace
 
-void ProcessorTimer::resume() {
+void RunTimer::resume() {
   since_ = process_seconds();
-  runs_ = true;
+  start_ = Clock::now();
 }
 
-void ProcessorTimer::pause() {
-  total_ = seconds();
-  runs_ = false;
+void RunTimer::pause() {
+  processor_ += process_seconds() - since_;
+  clock_ += since(start_);
 }
 
-double ProcessorTimer::seconds() const {
-  return total_ + (runs_ ? process_seconds() - since_ : 0);
+void RunTimer::write(PeerResult& result) const {
+  result.processor_seconds = processor_;
+  result.solution_seconds = clock_;
 }
 
 void set_blas_threads(int threads) {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
 }
 
-Measured measure(const PeerOptions& options, ProcessorTimer& timer,
+Measured measure(const PeerOptions& options, RunTimer& timer,
                  const std::function<void()>& call) {
   timer.pause();
   if (options.heap == "small") solver::trim_heap();

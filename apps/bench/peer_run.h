@@ -29,6 +29,7 @@ struct PeerResult {
   double ordering_seconds = 0, analyse_seconds = 0, factor_seconds = 0, solve_seconds = 0;
   /// Of all threads, from the start of the analysis to the solution, refined if it is.
   double processor_seconds = 0;
+  double solution_seconds = 0;  ///< the same by the clock
   /// Of the first time, whose program has yet to come into memory.
   double first_processor_seconds = 0;
   double refine_seconds = 0;  ///< what the library's own refinement adds to the solve
@@ -41,16 +42,18 @@ struct PeerResult {
   std::string note;  ///< where the library did not do quite what it was asked
 };
 
-/// Processor time of this process, all threads, while it runs.
-class ProcessorTimer {
+/// Processor time of this process, all threads, and time by the clock, while it runs.
+class RunTimer {
  public:
   void resume();
   void pause();
-  [[nodiscard]] double seconds() const;
+  /// @pre it is paused
+  void write(PeerResult& result) const;
 
  private:
-  double total_ = 0, since_ = 0;
-  bool runs_ = false;
+  double processor_ = 0, clock_ = 0;
+  double since_ = 0;
+  Clock::time_point start_;
 };
 
 /// Sets the threads of a BLAS that is OpenBLAS; does nothing to any other.
@@ -64,7 +67,7 @@ struct Measured {
 /// With a small heap what is freed is given back beforehand, so that growth is what the
 /// call needs; else a call finds what those before it left, as it does at its users'.
 /// @param timer  runs before and afterwards; of what measures memory it counts nothing
-[[nodiscard]] Measured measure(const PeerOptions& options, ProcessorTimer& timer,
+[[nodiscard]] Measured measure(const PeerOptions& options, RunTimer& timer,
                                const std::function<void()>& call);
 
 /// Parses the command line, runs `solve` and prints its result, unless another process

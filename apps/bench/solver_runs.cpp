@@ -31,9 +31,15 @@ const std::vector<Peer>& peers() {
       {"mumps-mpi", "MUMPS, processes", "mumps_mpi_peer", "", all, true},
       {"mumps-own", "MUMPS, own ordering", "mumps_peer", "--ordering own", all},
       {"mumps-relaxed", "MUMPS, ICNTL(14)=200", "mumps_peer", "--relax 200", all},
+      {"mumps-own-relaxed", "MUMPS, own ordering, ICNTL(14)=200", "mumps_peer",
+       "--ordering own --relax 200", all},
+      {"mumps-mpi-own", "MUMPS, processes, own ordering, ICNTL(14)=200", "mumps_mpi_peer",
+       "--ordering own --relax 200", all, true},
       {"umfpack", "UMFPACK", "umfpack_peer", "", {"general"}},
       {"umfpack-own", "UMFPACK, own ordering", "umfpack_peer", "--ordering own", all},
       {"superlu", "SuperLU", "superlu_peer", "--ordering own", all},
+      {"superlu-dist", "SuperLU_DIST, processes", "superlu_dist_peer", "--ordering own",
+       all, true},
       {"library", "Espalier, library", "espalier_peer", "--ordering own", all},
   };
   return list;

@@ -74,7 +74,7 @@ PeerResult solve(const PeerOptions& given) {
   mem_usage_t memory;
   int info = 0;
   PeerResult result;
-  ProcessorTimer timer;
+  RunTimer timer;
   timer.resume();
   const Measured run = measure(given, timer, [&] {
     dgssvx(&options, &a, column_order.data(), row_order.data(), tree.data(), &equed,
@@ -83,7 +83,7 @@ PeerResult solve(const PeerOptions& given) {
            &info);
   });
   timer.pause();
-  result.processor_seconds = timer.seconds();
+  timer.write(result);
   result.failure = failure_of(info, full.size);
   result.factor_seconds = run.seconds;
   result.factor_rss_bytes = result.factor_rss_sum_bytes = run.growth;

@@ -89,7 +89,7 @@ double solve_once(Umfpack& umfpack, const System& a, const std::vector<double>& 
 
 // The solve, then again with UMFPACK's own refinement.
 void add_solves(Umfpack& umfpack, const System& a, const PeerMatrix& matrix,
-                ProcessorTimer& timer, PeerResult& result) {
+                RunTimer& timer, PeerResult& result) {
   timer.pause();
   const std::vector<double> b = apply_to_ones(matrix);
   std::vector<double> x(b.size());
@@ -112,7 +112,7 @@ PeerResult solve(const PeerOptions& options) {
   Umfpack umfpack;
   const bool given = options.ordering == "given" && prefers_symmetric_strategy(a);
   const auto start = Clock::now();
-  ProcessorTimer timer;
+  RunTimer timer;
   timer.resume();
   if (given) {
     const std::vector<std::int32_t> ordering = metis_ordering(matrix);
@@ -138,7 +138,7 @@ PeerResult solve(const PeerOptions& options) {
   result.note = given ? "ordering as given" : "its own ordering";
 
   add_solves(umfpack, a, matrix, timer, result);
-  result.processor_seconds = timer.seconds();
+  timer.write(result);
   return result;
 }
 

@@ -4,8 +4,8 @@
 
 namespace espalier::bench {
 
-/// The processes of one MUMPS run. mumps_processes_mpi.cpp has those of MPI,
-/// mumps_processes_one.cpp the only one there is with the sequential library.
+/// The processes of one run. peer_processes_mpi.cpp has those of MPI,
+/// peer_processes_one.cpp the only one there is with a sequential library.
 class Processes {
  public:
   Processes(int& argc, char**& argv);
@@ -14,6 +14,7 @@ class Processes {
   Processes& operator=(const Processes&) = delete;
 
   [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
   void wait_for_all() const;
   /// Ends all processes, which would wait for this one for ever, if there are others.
   void give_up(int status) const;
@@ -22,7 +23,7 @@ class Processes {
   [[nodiscard]] std::int64_t sum(std::int64_t value) const;
 
  private:
-  int rank_ = 0;
+  int rank_ = 0, size_ = 1;
 };
 
 }  // namespace espalier::bench

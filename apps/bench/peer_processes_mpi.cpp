@@ -1,6 +1,6 @@
 #include <mpi.h>
 
-#include "mumps_processes.h"
+#include "peer_processes.h"
 
 namespace espalier::bench {
 namespace {
@@ -16,6 +16,7 @@ std::int64_t reduce(std::int64_t value, MPI_Op operation) {
 Processes::Processes(int& argc, char**& argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_);
 }
 Processes::~Processes() { MPI_Finalize(); }
 void Processes::wait_for_all() const { MPI_Barrier(MPI_COMM_WORLD); }

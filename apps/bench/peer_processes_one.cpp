@@ -1,4 +1,4 @@
-#include "mumps_processes.h"
+#include "peer_processes.h"
 
 namespace espalier::bench {
 
