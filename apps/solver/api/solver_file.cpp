@@ -57,6 +57,7 @@ std::unique_ptr<Solver::Impl> Solver::Impl::load(Runtime* runtime,
   const std::vector<std::int32_t> block_width = saved.block_width;
   const FactorKind kind = saved.facts.kind;
   std::unique_ptr<Impl> solver(new Impl(runtime, std::move(saved), options));
+  solver->check_directory();
   solver->numeric_ = Numeric::create(solver->options_.precision, solver->complex());
   solver->whole_ = solver->is_small(solver->analysis_.symbolic, kind);
   solver->build(kind);

@@ -131,6 +131,9 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] bool is_small(const Symbolic& symbolic, FactorKind kind) const;
   [[nodiscard]] bool join_blocks();
 
+  /// Of what may leave memory: that it can be used, here and at each process.
+  void check_directory() const;
+
   // On several processes.
   void check_options_together() const;
   void begin_together(std::optional<InputMatrix>&& matrix,

@@ -63,6 +63,7 @@ void Solver::Impl::check_options_together() const {
   if (options_.low_rank > 0)
     throw InvalidInput(fmt::format("options.low_rank is {}: not on several processes",
                                    options_.low_rank));
+  check_directory();
 }
 
 void Solver::Impl::begin_together(std::optional<InputMatrix>&& matrix,

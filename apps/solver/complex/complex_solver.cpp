@@ -87,10 +87,7 @@ void ComplexSolver::replace_values(ComplexMatrix&& matrix) {
 Solution ComplexSolver::solve(std::span<Complex> b, std::int32_t nrhs,
                               ComplexOperation operation,
                               std::span<const std::int64_t> rows) {
-  if (nrhs < 0) throw InvalidInput(fmt::format("nrhs is {}: negative", nrhs));
-  if (std::ssize(b) != checked_mul(order(), nrhs))
-    throw InvalidInput(fmt::format("{} entries for {} right-hand sides of order {}",
-                                   b.size(), nrhs, order()));
+  check_count(order(), nrhs, b.size());
   const bool around = operation == ComplexOperation::kTransposed;
   if (around) conjugate(b);
   Solution solution =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -69,13 +70,20 @@ void check(const MatrixView& matrix) {
   for (std::int32_t j = 0; j < matrix.order; ++j) check_column(matrix, j);
 }
 
+void check_count(std::int32_t nrhs) {
+  if (nrhs < 0) throw InvalidInput(fmt::format("nrhs is {}: negative", nrhs));
+}
+
+void check_count(std::int32_t order, std::int32_t nrhs, std::size_t entries) {
+  check_count(nrhs);
+  if (std::cmp_not_equal(entries, checked_mul(order, nrhs)))
+    throw InvalidInput(fmt::format("{} entries for {} right-hand sides of order {}",
+                                   entries, nrhs, order));
+}
+
 void check_vectors(std::int32_t order, std::int32_t nrhs,
                    std::span<const double> vectors) {
-  if (nrhs < 0) throw InvalidInput(fmt::format("nrhs is {}: negative", nrhs));
-  const std::int64_t entries = checked_mul(order, nrhs);
-  if (std::ssize(vectors) != entries)
-    throw InvalidInput(fmt::format("{} entries for {} right-hand sides of order {}",
-                                   vectors.size(), nrhs, order));
+  check_count(order, nrhs, vectors.size());
   const auto bad = std::find_if_not(vectors.begin(), vectors.end(),
                                     [](double value) { return std::isfinite(value); });
   if (bad != vectors.end())

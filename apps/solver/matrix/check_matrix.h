@@ -29,6 +29,10 @@ void check(const MatrixView& matrix);
 /// Only the offsets, so that `rows` and `values` need not be known yet.
 void check_columns(std::int32_t order, std::span<const std::int64_t> column_start);
 
+/// @throws InvalidInput when there are fewer than no right-hand sides
+void check_count(std::int32_t nrhs);
+/// @throws InvalidInput the same, and when there are not order · nrhs entries
+void check_count(std::int32_t order, std::int32_t nrhs, std::size_t entries);
 /// Right-hand sides, one after the other.
 /// @throws InvalidInput when there are not order · nrhs entries, or one is not finite
 void check_vectors(std::int32_t order, std::int32_t nrhs,

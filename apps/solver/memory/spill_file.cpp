@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <system_error>
 #include <utility>
 
 #include "espalier/model/clock.h"
@@ -84,6 +83,10 @@ SpillFile::~SpillFile() {
   }
   more_.notify_one();
   thread_.join();
+}
+
+void SpillFile::check_directory(const std::string& directory) {
+  const Descriptor opened{open_unnamed(directory)};
 }
 
 void SpillFile::reserve() {

@@ -46,6 +46,8 @@ class SpillFile {
   ///                   not fit: the disk, a quota or the process's limit of file size
   SpillFile(const std::string& directory, Bytes bytes,
             PageCache cache = PageCache::kAuto);
+  /// Nothing is left there. @throws FileError when no file can be made in the directory
+  static void check_directory(const std::string& directory);
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 

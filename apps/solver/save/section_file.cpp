@@ -10,7 +10,6 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 
 #include "espalier/model/error.h"
 

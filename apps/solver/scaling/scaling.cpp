@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "espalier/model/numbers.h"
 #include "solver/matrix/largest_modulus.h"

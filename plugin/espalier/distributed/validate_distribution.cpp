@@ -44,8 +44,7 @@ class DistributionCheck {
  private:
   template <class... Args>
   void require(bool holds, fmt::format_string<Args...> format, Args&&... args) {
-    if (!holds && wrong_.size() < kMostViolations)
-      wrong_.push_back(fmt::format(format, std::forward<Args>(args)...));
+    if (!holds) complain(wrong_, fmt::format(format, std::forward<Args>(args)...));
   }
 
   void check_sizes() {

@@ -16,9 +16,7 @@ class Report {
  public:
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
-    if (violations_.size() < 10) {
-      violations_.push_back(fmt::format(format, std::forward<Args>(args)...));
-    }
+    complain(violations_, fmt::format(format, std::forward<Args>(args)...));
   }
   // Adds when `holds` is false.
   template <class... Args>

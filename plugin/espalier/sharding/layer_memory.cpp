@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "espalier/model/numbers.h"
 #include "espalier/model/units.h"
 
 namespace espalier {
@@ -59,8 +60,6 @@ class Pass {
   [[nodiscard]] Bytes peak() const { return peak_; }
 
  private:
-  static std::size_t at(std::int32_t tensor) { return static_cast<std::size_t>(tensor); }
-
   const Layer& layer_;
   std::vector<bool> alive_;
   Bytes bytes_ = 0, peak_ = 0;

@@ -334,10 +334,13 @@ TEST(Solver, CountsTheLargerOfRefinementAndEstimates) {
 TEST(Solver, RefusesADirectoryThatIsNotThere) {
   SolverOptions options = on_two_workers();
   options.out_of_core = testing::TempDir() + "/not_there";
-  reset_peak_resident();
-  Solver solver(make_grid(parse_grid("26x25x24")), options);
-  ASSERT_TRUE(solver.plan(solver.memory().needed_out_of_core()));
-  EXPECT_THROW((void)solver.factorise(), FileError);
+  EXPECT_THROW(Solver(make_grid(parse_grid("5x5")), options), FileError);
+  const std::string path = testing::TempDir() + "/saved";
+  Solver job(make_grid(parse_grid("5x5")), on_two_workers());
+  ASSERT_TRUE(job.plan({}));
+  ASSERT_TRUE(job.factorise());
+  job.save(path);
+  EXPECT_THROW((void)Solver::load(path, options), FileError);
 }
 
 }  // namespace

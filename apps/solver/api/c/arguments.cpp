@@ -191,7 +191,7 @@ void check_leading(const char* name, std::int64_t leading, std::int64_t order,
 }
 
 std::span<double> vectors_from(std::int32_t order, std::int32_t nrhs, double* vectors) {
-  if (nrhs < 0) throw InvalidInput(fmt::format("nrhs is {}: negative", nrhs));
+  check_count(nrhs);
   const std::int64_t entries = checked_mul(order, nrhs);
   if (entries == 0) return {};
   need(vectors, "vectors");

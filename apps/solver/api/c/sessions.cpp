@@ -9,6 +9,7 @@
 #include "espalier/machine/memory_limits.h"
 #include "espalier/model/units.h"
 #include "solver/api/c/handle.h"
+#include "solver/matrix/check_matrix.h"
 
 using namespace espalier;
 using namespace espalier::solver;
@@ -88,8 +89,7 @@ struct Columns {
 
 // @return false: there is nothing to do
 bool check_columns(const espalier_solver& handle, const Columns& given) {
-  if (given.count < 0)
-    throw InvalidInput(fmt::format("nrhs is {}: negative", given.count));
+  check_count(given.count);
   const std::int32_t order = handle.order();
   if (given.count == 0 || order == 0) return false;
   need(given.b, "b");

@@ -11,8 +11,6 @@
 namespace espalier {
 namespace {
 
-constexpr std::size_t kMost = 10;
-
 class OutOfCoreCheck {
  public:
   OutOfCoreCheck(const TaskTree& tree, const OutOfCorePlan& plan)
@@ -32,8 +30,7 @@ class OutOfCoreCheck {
  private:
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
-    if (wrong_.size() < kMost)
-      wrong_.push_back(fmt::format(format, std::forward<Args>(args)...));
+    complain(wrong_, fmt::format(format, std::forward<Args>(args)...));
   }
 
   void list_positions() {

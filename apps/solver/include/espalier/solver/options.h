@@ -126,7 +126,8 @@ struct SolverOptions {
   /// are never refused. 0: static pivoting. The default takes what small and medium
   /// fronts of well-ordered systems delay.
   Bytes delay_reserve = Bytes{1} << 20;
-  /// Directory for what does not fit in the bound; empty: everything stays in memory.
+  /// Directory for what does not fit in the bound; empty: everything stays in memory. One
+  /// in which no file can be made is a FileError of the constructor.
   std::string out_of_core;
   /// Block low rank: what a tile of the factor L of a large front may lose, in the
   /// Frobenius norm, as a part of sqrt(||A||), which is the norm of L; the norm is that
