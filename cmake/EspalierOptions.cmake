@@ -117,7 +117,7 @@ endif()
 # In one translation unit with others, a source's own types look to gcc like a header's.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_UNITY_BUILD)
   target_compile_options(espalier_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wno-subobject-linkage>)
 endif()
 target_compile_definitions(espalier_flags INTERFACE
   $<$<OR:$<CONFIG:Debug>,$<BOOL:${ESPALIER_ASSERTS}>>:ESPALIER_ENABLE_ASSERTS>)
