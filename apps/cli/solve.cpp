@@ -47,6 +47,22 @@ ExitStatus finish(const SolveOptions& options, Solver& solver, Vectors&& vectors
   return report_run(options, solver, run);
 }
 
+Ending factorise_and_finish(const SolveOptions& options, Solver& solver,
+                            Vectors&& vectors, SolveRun& run,
+                            std::optional<Progress>& progress) {
+  progress->step("factorising");
+  const solver::FactorKind tried = solver.kind();
+  auto factored = solver.factorise([&](double part) { progress->update(part); });
+  if (!factored) {
+    progress.reset();
+    return report_not_definite(options, solver, run.entries, factored.error());
+  }
+  run.factor = *factored;
+  run.cholesky_failed = solver.kind() != tried;
+  write_trace(options, solver, run);
+  return finish(options, solver, std::move(vectors), run, progress);
+}
+
 // As far as the matrix tells: a Cholesky that fails goes on without compression.
 void check_compressed(const SolveOptions& options, const solver::InputMatrix& matrix) {
   if (options.solver.low_rank > 0 &&
@@ -82,17 +98,18 @@ Ending solve_matrix(SolveOptions& options) {
                              "with --out-of-core DIR less may do");
   }
   leave_analysis(run);
-  progress->step("factorising");
-  const solver::FactorKind tried = solver.kind();
-  auto factored = solver.factorise([&](double part) { progress->update(part); });
-  if (!factored) {
+  if (solver.may_not_fit()) warn_that_it_may_not_fit(options, solver, *run.bound);
+  try {
+    return factorise_and_finish(options, solver, std::move(vectors), run, progress);
+  } catch (const DoesNotFit& error) {
     progress.reset();
-    return report_not_definite(options, solver, run.entries, factored.error());
+    return report_infeasible(options, solver, run,
+                             {.reason = Infeasible::Reason::kNoneFound,
+                              .bound_bytes = *run.bound,
+                              .least_bytes = solver.least(),
+                              .lower_bound_bytes = solver.memory().baseline},
+                             error.what());
   }
-  run.factor = *factored;
-  run.cholesky_failed = solver.kind() != tried;
-  write_trace(options, solver, run);
-  return finish(options, solver, std::move(vectors), run, progress);
 }
 
 ExitStatus solve_saved(const SolveOptions& options) {

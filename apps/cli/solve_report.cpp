@@ -151,6 +151,8 @@ void report_low_rank(Report& report, const SolveOptions& options, const SolveRun
   report.count("low_rank_max", "  largest", done.rank_max);
   report.bytes("low_rank_full_bytes", "panels of these fronts in full", done.full_bytes);
   report.bytes("low_rank_bytes", "  compressed", done.bytes);
+  report.bytes("low_rank_given_back_bytes", "  given back to the bound",
+               run.factor.given_back);
   report.flops("low_rank_full_flops", "updates inside these fronts in full",
                done.full_flops);
   report.flops("low_rank_flops", "  done", done.flops);
@@ -267,6 +269,15 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
     fmt::print(stderr, "espalier: the peak {} is above the bound {}\n", format_size(peak),
                format_size(*run.bound));
   return kept && why.empty() ? kDone : kNo;
+}
+
+void warn_that_it_may_not_fit(const SolveOptions& options, const Solver& solver,
+                              Bytes bound) {
+  print_line(
+      options,
+      fmt::format("note: {} is less than what suffices whatever the ranks are, {}: "
+                  "it may end as \"does not fit\"",
+                  format_size(bound), format_size(solver.least())));
 }
 
 Ending report_infeasible(const SolveOptions& options, const Solver& solver,

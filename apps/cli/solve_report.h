@@ -50,6 +50,9 @@ struct SolveRun {
 [[nodiscard]] ExitStatus report_run(const SolveOptions& options,
                                     const solver::Solver& solver, const SolveRun& run);
 
+/// Before the factorisation, where Solver::may_not_fit().
+void warn_that_it_may_not_fit(const SolveOptions& options, const solver::Solver& solver,
+                              Bytes bound);
 /// The answer "it does not fit", with the least bound in core and out of core.
 /// @param advice  how less may do, where nothing is kept out of core
 [[nodiscard]] Ending report_infeasible(const SolveOptions& options,

@@ -172,6 +172,136 @@ TEST(MemoryBooking, MatchesTheWalkOnDeepAndBushyTrees) {
   }
 }
 
+// Two tasks that retain 10 each, in 15.
+TEST(MemoryBooking, GoesOnWithWhatIsGivenBack) {
+  const TaskTree tree(
+      std::vector<Task>{{std::nullopt, 0, 0, 10, 1}, {std::nullopt, 0, 0, 10, 1}});
+  const std::vector<TaskId> order = ids({0, 1});
+  EXPECT_THROW(MemoryBooking(tree, order, 15), InvalidInput);
+  MemoryBooking booking(tree, order, 15, MemoryBooking::Bound::kHoped);
+  std::vector<TaskId> startable;
+  booking.activate(startable);
+  EXPECT_EQ(startable, ids({0}));
+  EXPECT_EQ(booking.missing(), 0) << "one runs";
+  EXPECT_FALSE(booking.give_back(task_id(1), 1, startable)) << "it waits";
+  EXPECT_TRUE(booking.give_back(task_id(0), 1, startable));
+  EXPECT_EQ(booking.booked_total(), 9);
+  booking.complete(task_id(0), startable);
+  EXPECT_EQ(booking.missing(), 4);
+  EXPECT_FALSE(booking.give_back(task_id(0), 10, startable)) << "9 are left";
+  EXPECT_FALSE(booking.give_back(task_id(0), -1, startable));
+  EXPECT_TRUE(booking.give_back(task_id(0), 3, startable));
+  EXPECT_EQ(booking.missing(), 1);
+  EXPECT_EQ(startable, ids({0}));
+  EXPECT_TRUE(booking.give_back(task_id(0), 1, startable));
+  EXPECT_EQ(startable, ids({0, 1}));
+  EXPECT_EQ(booking.booked_total(), 15);
+  EXPECT_TRUE(booking.give_back(task_id(1), 10, startable));
+  booking.complete(task_id(1), startable);
+  EXPECT_EQ(booking.booked_total(), 5);
+  EXPECT_EQ(booking.missing(), 0) << "all have ended";
+}
+
+// Runs a tree in a bound that may be below its peak: each task gives back, while it runs
+// or when it has ended, so much of what it retains.
+class HopefulExecution {
+ public:
+  HopefulExecution(const TaskTree& tree, const std::vector<TaskId>& order, Bytes bound,
+                   std::mt19937& random)
+      : tree_(tree),
+        booking_(tree, order, bound, MemoryBooking::Bound::kHoped),
+        random_(random),
+        gone_(tree.size()) {
+    for (std::size_t i = 0; i < tree.size(); ++i)
+      gone_[i] = static_cast<Bytes>(
+          random() % static_cast<std::uint64_t>(tree.retained_size(task_id(i)) + 1));
+  }
+
+  // Peak of the order where what is given back leaves as soon as its task has ended.
+  [[nodiscard]] Bytes peak_of_order(const std::vector<TaskId>& order) const {
+    Bytes now = 0, peak = 0;
+    for (const TaskId task : order) {
+      peak =
+          std::max(peak, now + tree_.memory_requirement(task) - tree_.input_size(task));
+      now += tree_.output_size(task) - tree_.input_size(task) +
+             tree_.retained_size(task) - gone_[index(task)];
+    }
+    return peak;
+  }
+
+  // The first broken promise; "stands"; or nothing.
+  std::string run(std::size_t workers) {
+    std::vector<TaskId> startable, running;
+    booking_.activate(startable);
+    while (booking_.unfinished() > 0) {
+      while (running.size() < workers && !startable.empty()) {
+        running.push_back(take(startable));
+        used_ +=
+            tree_.memory_requirement(running.back()) - tree_.input_size(running.back());
+      }
+      if (used_ > booking_.booked_total()) return "more is used than booked";
+      if (booking_.booked_total() > booking_.bound()) return "more is booked than bound";
+      if (booking_.missing() > 0) return running.empty() ? "stands" : "one runs";
+      if (running.empty()) return "deadlock";
+      end(take(running), startable);
+    }
+    return booking_.missing() == 0 ? "" : "all have ended";
+  }
+
+ private:
+  TaskId take(std::vector<TaskId>& from) {
+    const std::size_t pick = random_() % from.size();
+    const TaskId task = from[pick];
+    from.erase(from.begin() + static_cast<std::ptrdiff_t>(pick));
+    return task;
+  }
+  void end(TaskId task, std::vector<TaskId>& startable) {
+    const bool early = random_() % 2 == 0;
+    if (early) give_back(task, startable);
+    used_ -= tree_.input_size(task) + tree_.execution_size(task);
+    booking_.complete(task, startable);
+    if (!early) give_back(task, startable);
+  }
+  void give_back(TaskId task, std::vector<TaskId>& startable) {
+    used_ -= gone_[index(task)];
+    EXPECT_TRUE(booking_.give_back(task, gone_[index(task)], startable));
+    EXPECT_FALSE(booking_.give_back(
+        task, tree_.retained_size(task) - gone_[index(task)] + 1, startable));
+  }
+
+  const TaskTree& tree_;
+  MemoryBooking booking_;
+  std::mt19937& random_;
+  std::vector<Bytes> gone_;  // of each task
+  Bytes used_ = 0;
+};
+
+TEST(MemoryBooking, StandsOnlyWhereTheOrderDoesNotFit) {
+  std::mt19937 random(20261126);
+  int stood = 0, fitted = 0;
+  for (int round = 0; round < 30'000; ++round) {
+    const TaskTree tree = random_tree(random, 1 + random() % 12);
+    const std::vector<TaskId> order = random_order(tree, random);
+    const Bytes peak = peak_of(tree, order);
+    const Bytes bound =
+        static_cast<Bytes>(random() % static_cast<std::uint64_t>(peak + 2));
+    HopefulExecution execution(tree, order, bound, random);
+    const std::string outcome = execution.run(1 + random() % 4);
+    const bool fits = execution.peak_of_order(order) <= bound;
+    if (outcome == "stands") {
+      ++stood;
+      ASSERT_FALSE(fits) << "round " << round << ", bound " << bound << "\n"
+                         << describe(tree, order);
+    } else {
+      ASSERT_EQ(outcome, "") << "round " << round << ", bound " << bound << "\n"
+                             << describe(tree, order);
+      fitted += bound < peak ? 1 : 0;
+    }
+  }
+  EXPECT_GT(stood, 1000);
+  EXPECT_GT(fitted, 1000);
+}
+
 TEST(MemoryBooking, RefusesAnOrderThatDoesNotFit) {
   const TaskTree tree = worked_example();
   const std::vector<TaskId> order = ids({3, 4, 1, 5, 6, 2, 0});

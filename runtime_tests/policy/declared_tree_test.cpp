@@ -10,6 +10,7 @@
 #include <limits>
 #include <mutex>
 #include <random>
+#include <thread>
 
 #include "policy/random_plan.h"
 #include "policy/starpu_run.h"
@@ -273,6 +274,43 @@ TEST(DeclaredTree, CancelLetsEveryTaskRun) {
   EXPECT_EQ(espalier_job_end(job, &report), 0) << espalier_last_error();
   EXPECT_EQ(report.cancelled, 1);
   EXPECT_EQ(report.tasks, 3);
+}
+
+// Two roots that retain 10 each, in 15.
+TEST(DeclaredTree, RunsWithinABoundThatWhatIsGivenBackMakesUpFor) {
+  const StarPuRun starpu(2);
+  Declared declared(std::vector<Task>(2, Task{std::nullopt, 0, 0, 10, 1}));
+  ASSERT_EQ(declared.plan(0, 2), 0);
+  ASSERT_EQ(declared.least(), 20);
+  espalier_job* job = nullptr;
+  EXPECT_EQ(espalier_job_begin_within(&job, declared.made(), -1, 0), -EINVAL);
+  ASSERT_EQ(espalier_job_begin_within(&job, declared.made(), 15, 0), 0);
+  const std::int32_t first = espalier_node_started(job, 0) == 1 ? 0 : 1;
+  EXPECT_EQ(espalier_node_started(job, 1 - first), 0);
+  EXPECT_EQ(espalier_node_give_back(job, 1 - first, 1), -EINVAL) << "not started";
+  static std::atomic<int> ran;
+  ran = 0;
+  starpu_codelet codelet = cpu_codelet([](void**, void*) { ++ran; });
+  for (const std::int32_t node : {0, 1}) {
+    starpu_task* const task = make_task(codelet, nullptr);
+    ASSERT_EQ(espalier_bind(job, task, node), 0);
+    ASSERT_EQ(starpu_task_submit(task), 0);
+    ASSERT_EQ(espalier_node_close(job, node), 0);
+  }
+  std::int64_t missing = 0;
+  while (espalier_job_missing(job, &missing) == 0) std::this_thread::yield();
+  EXPECT_EQ(missing, 5);
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(espalier_node_give_back(job, first, 11), -EINVAL) << "more than it retains";
+  EXPECT_EQ(espalier_node_give_back(job, first, 5), 0) << espalier_last_error();
+  ASSERT_EQ(starpu_task_wait_for_all(), 0);
+  EXPECT_EQ(espalier_job_missing(job, nullptr), 0);
+  EXPECT_EQ(ran, 2);
+  espalier_report report = ESPALIER_REPORT_INIT;
+  ASSERT_EQ(espalier_job_end(job, &report), 0) << espalier_last_error();
+  EXPECT_EQ(report.bound_bytes, 15);
+  EXPECT_EQ(report.booked_peak, 15);
+  EXPECT_EQ(report.given_back_bytes, 5);
 }
 
 TEST(DeclaredTree, RunsTheCriticalPathFirstAndWithinANodeByPriority) {

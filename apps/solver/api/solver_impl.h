@@ -78,6 +78,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
     return tried_;
   }
   [[nodiscard]] tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
+  [[nodiscard]] bool may_not_fit() const { return hopes_; }
 
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise(
       const std::function<void(double)>& progress);
@@ -237,6 +238,11 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] std::unique_ptr<Lease> lease_analysis(std::int64_t order,
                                                       std::int64_t entries);
   [[nodiscard]] tl::expected<Bytes, Infeasible> take_lease(std::optional<Bytes> bound);
+  [[nodiscard]] Bytes least_hoped() const;
+  [[nodiscard]] bool may_hope() const;
+  [[nodiscard]] Bytes given_back() const;
+  [[nodiscard]] Bytes solve_room() const;
+  void check_room_to_solve() const;
   [[nodiscard]] Bytes least_inside(const MemoryAccount& account) const;
   [[nodiscard]] Bytes needed_for_plan() const;
   [[nodiscard]] Bytes most_inside() const;
@@ -245,6 +251,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void spill_to(Bytes tree_bound);
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_once(
       double zero, const std::function<void(double)>& progress);
+  [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_in_hope(
+      const std::function<void(double)>& progress);
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_until_clear(
       const std::function<void(double)>& progress);
   [[nodiscard]] double doubtful_pivot() const;
@@ -301,6 +309,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   mutable bool accounted_ = false;  // it is there
   mutable bool measured_ = false;   // with its baseline and its peak
   std::optional<Bytes> bound_;
+  bool hopes_ = false;  // that it suffices
   bool planned_ = false;
   bool has_values_ = true;  // false: those that were given did not fit
   bool factored_ = false;

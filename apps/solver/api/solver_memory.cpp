@@ -217,12 +217,32 @@ std::int32_t Solver::Impl::least_basis(FactorKind kind) const {
   return exact ? 0 : kLeastBasis;
 }
 
+// Of the factor that is there, by compression.
+Bytes Solver::Impl::given_back() const {
+  const Bytes held = options_.low_rank > 0 ? numeric_->held_bytes() : 0;
+  if (held == 0) return 0;
+  Bytes full = 0;
+  for (const AssemblyTree::Node& node : tree_.nodes) full += node.factor_bytes;
+  return full - held;
+}
+
+// Of a bound, for solve_bytes(), which count the factor in full.
+Bytes Solver::Impl::solve_room() const {
+  return checked_add(memory_.tree_bound(*bound_), given_back());
+}
+
+void Solver::Impl::check_room_to_solve() const {
+  const Bytes missing = solve_bytes(at_hand(), 1) - solve_room();
+  if (missing > 0)
+    throw DoesNotFit(fmt::format("a solve misses {} in the bound", format_size(missing)));
+}
+
 // Steps of GMRES before a restart, the most whose bytes the bound leaves beside a solve.
 std::int32_t Solver::Impl::basis_within_bound(
     std::int32_t nrhs, const std::function<Bytes(std::int32_t)>& bytes) const {
   std::int32_t basis = RefineOptions{}.gmres_basis;
   if (!bound_) return basis;
-  const Bytes left = memory_.tree_bound(*bound_) - bare_solve_bytes(at_hand(), nrhs);
+  const Bytes left = solve_room() - bare_solve_bytes(at_hand(), nrhs);
   while (basis > 0 && bytes(basis) > left) --basis;
   return basis;
 }

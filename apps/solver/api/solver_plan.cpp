@@ -58,6 +58,22 @@ std::unique_ptr<Lease> Solver::Impl::lease_analysis(std::int64_t order,
   return std::move(*lease);
 }
 
+// Whether compression may make up for what a bound has too little.
+bool Solver::Impl::may_hope() const {
+  return options_.low_rank > 0 && tree_.kind == FactorKind::kCholesky && !whole_ &&
+         runtime_->espalier() && !options_.budget;
+}
+
+// What no compression can do without: each front in full, and the vectors of a solve.
+Bytes Solver::Impl::least_hoped() const {
+  Bytes factor = 0, most = 0;
+  for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
+    factor += tree_.nodes[i].factor_bytes;
+    most = std::max(most, tree_.tasks.memory_requirement(task_id(i)));
+  }
+  return memory_.needed_for(std::max(most, solve_bytes(at_hand(), 1) - factor));
+}
+
 tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   if (processes_) return plan_together(bound);
   if (bound) {
@@ -65,14 +81,16 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
     measure();
     settle_order(bound);
   }
-  if (bound && *bound < needed_for_plan()) {
+  const bool hopes = bound && *bound < needed_for_plan();
+  if (const Bytes least = may_hope() ? least_hoped() : needed_for_plan();
+      hopes && *bound < least)
     return tl::make_unexpected(Infeasible{
         .reason = Infeasible::Reason::kNoneFound,
         .bound_bytes = *bound,
         .least_bytes = spills() ? memory_.least_out_of_core() : memory_.least(),
-        .lower_bound_bytes = memory_.baseline});
-  }
+        .lower_bound_bytes = may_hope() ? least : memory_.baseline});
   release_plan();
+  hopes_ = hopes;
   if (options_.budget) {
     auto leased = take_lease(bound);
     if (!leased) return tl::make_unexpected(leased.error());
@@ -86,9 +104,9 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   if (spills()) spill_to(tree_bound);
   planned_ = true;
   if (whole_ || !runtime_->espalier()) return {};
-  plan_ =
-      make_tree_plan(tree_.tasks, tree_.max_workers,
-                     {options_.workers, options_.order, options_.mapping}, tree_bound);
+  plan_ = make_tree_plan(tree_.tasks, tree_.max_workers,
+                         {options_.workers, options_.order, options_.mapping},
+                         hopes_ ? memory_.tree_least : tree_bound);
   planned_ = plan_ != nullptr;
   if (!planned_) throw Error("the tree does not fit in its own least bound");
   return {};

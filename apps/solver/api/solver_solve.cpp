@@ -26,9 +26,7 @@ void keep_worst(Refinement& worst, const Refinement& one) {
 // Right-hand sides of one pass: what the bound leaves.
 std::int32_t Solver::Impl::nrhs_at_once(std::int32_t nrhs) {
   std::int32_t block = std::clamp(nrhs, 1, kBlock);
-  while (bound_ && block > 1 &&
-         solve_bytes(at_hand(), block) > memory_.tree_bound(*bound_))
-    --block;
+  while (bound_ && block > 1 && solve_bytes(at_hand(), block) > solve_room()) --block;
   return agree(block);
 }
 

@@ -94,7 +94,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise(
   if (measures) peak_resident_ = std::max(peak_resident_, peak_resident_bytes());
   // Others in the budget have a part in the peak: it stays that of them all.
   const bool reset = measures && !options_.budget && reset_peak_resident();
-  auto run = factorise_until_clear(progress);
+  auto run = factorise_in_hope(progress);
   if (run && join_blocks()) run = factorise_until_clear(progress);
   // Where the peak cannot be reset, it includes the analysis and is all that is known.
   if (measures)
@@ -115,6 +115,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
   FactorInput given = input(at_hand());
   given.pivoting.zero = zero;
   given.low_rank = low_rank_options();
+  if (hopes_) given.hoped_bound = memory_.tree_bound(*bound_);
   auto run = numeric_->factorise(given, runtime_, plan_.get(), progress);
   if (!run) return run;
   if (whole_) {
@@ -131,6 +132,18 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
             .perturbed = pivots.perturbed > 0,
             .doubtful = pivots.smallest <= doubtful_pivot()};
   return run;
+}
+
+// What is known of a bound that may not do is said where it does not.
+tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_in_hope(
+    const std::function<void(double)>& progress) try {
+  auto run = factorise_until_clear(progress);
+  if (run && hopes_) check_room_to_solve();
+  return run;
+} catch (const DoesNotFit& error) {
+  release_factor();
+  throw DoesNotFit(fmt::format("does not fit: {}; {} suffice whatever the ranks are",
+                               error.what(), format_size(memory_.least())));
 }
 
 // Which pivots are zero is found out by their null vectors, not by their size alone:
@@ -207,9 +220,8 @@ void Solver::Impl::make_room_to_solve(std::int32_t nrhs) {
 
 void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()>& body) {
   const Bytes limit =
-      bound_
-          ? std::max<Bytes>(0, memory_.tree_bound(*bound_) - solve_bytes(at_hand(), nrhs))
-          : Bytes{1} << 62;
+      bound_ ? std::max<Bytes>(0, solve_room() - solve_bytes(at_hand(), nrhs))
+             : Bytes{1} << 62;
   make_room_to_solve(nrhs);
   numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime_, nrhs, limit);
   try {

@@ -35,6 +35,8 @@ struct MemoryAccount {
     return std::max(here(tree_least_out_of_core, solve_out_of_core),
                     elsewhere_out_of_core);
   }
+  /// For work that needs `inside` at once, beside what is resident before.
+  [[nodiscard]] Bytes needed_for(Bytes inside) const { return process().needed(inside); }
   /// What users are told: see ProcessAccount::least().
   [[nodiscard]] Bytes least() const {
     return checked_add(needed(), ProcessAccount::kRunToRun);
@@ -60,7 +62,7 @@ struct MemoryAccount {
     return checked_add(std::max(tree, solving), reserve);
   }
   [[nodiscard]] Bytes here(Bytes tree, Bytes solving) const {
-    return process().needed(std::max(tree, solving));
+    return needed_for(std::max(tree, solving));
   }
 };
 

@@ -84,7 +84,10 @@ class Factorisation {
         group_(runtime) {
     count_nodes();
     if (plan != nullptr) {
-      check_policy(espalier_job_begin(&job_, plan, runtime.context()));
+      hopes_ = input.hoped_bound.has_value();
+      check_policy(hopes_ ? espalier_job_begin_within(&job_, plan, *input.hoped_bound,
+                                                      runtime.context())
+                          : espalier_job_begin(&job_, plan, runtime.context()));
       meter_.attach(job_);
     }
     if (input.record) meter_.record_to(&recorder_.emplace(runtime.workers()));
@@ -124,6 +127,7 @@ class Factorisation {
     report.held_seconds = run.held_seconds;
     report.stolen_tasks = run.stolen_tasks;
     report.busy_seconds = run.busy_seconds;
+    report.given_back = run.given_back_bytes;
     if (run.overruns > 0 && !error_)
       throw Error(fmt::format("more was allocated than booked, by up to {}",
                               format_size(run.overrun_bytes)));
@@ -215,11 +219,20 @@ class Factorisation {
     if (!tiled) finish_node(node, false);
   }
 
+  // What compression has left of a node's panels is all that they will take.
+  void give_back(std::int32_t node) {
+    if (job_ == nullptr || !tree_.nodes[node].low_rank) return;
+    const PageBuffer& panels = factor_.storage[node];
+    const Bytes gone = panels.size() - panels.resident();
+    if (gone > 0) check_policy(espalier_node_give_back(job_, node, gone));
+  }
+
   // The node is computed: what does not stay in memory is written.
   void finish_node(std::int32_t node, bool written) noexcept {
     if (log_.failed() && shared_run_) shared_run_->pivot_failed();
     try {
       if (!stopped_.load() && !log_.failed()) {
+        give_back(node);
         spill_node<T>(context_, node, written, [this, node] { end_node(node); });
         return;
       }
@@ -280,16 +293,27 @@ class Factorisation {
     std::unique_lock lock(mutex_);
     while (nodes_left_ > 0 && !error_) {
       changed_.wait_for(lock, 100ms);
-      if (!progress) continue;
+      if (!progress && !hopes_) continue;
       const double part = work_ > 0 ? std::min(1.0, done_ / work_) : 1;
       lock.unlock();
       try {
-        progress(part);
+        if (hopes_) check_going_on();
+        if (progress) progress(part);
       } catch (...) {
         stop();  // the tasks that run refer to this object: they are waited for
       }
       lock.lock();
     }
+  }
+
+  // In a hoped bound, while tasks run.
+  void check_going_on() const {
+    Bytes missing = 0;
+    const int stands = espalier_job_missing(job_, &missing);
+    check_policy(std::min(stands, 0));
+    if (stands > 0)
+      throw DoesNotFit(
+          fmt::format("the next front misses {} in the bound", format_size(missing)));
   }
 
   const AssemblyTree& tree_;
@@ -308,6 +332,7 @@ class Factorisation {
   FrontContext<T> context_;
   std::unique_ptr<SharedRun<T>> shared_run_;
   espalier_job* job_ = nullptr;
+  bool hopes_ = false;  // that its bound suffices
   std::vector<Argument> arguments_;
   std::vector<std::atomic<std::int32_t>> children_left_;
   std::vector<std::unique_ptr<TiledFront<T>>> tiled_;

@@ -40,6 +40,9 @@ struct FactorInput {
   MemoryMeter* resident = nullptr;
   /// How panels of nodes are compressed that the tree says may be.
   LowRankOptions low_rank{};
+  /// In place of the plan's bound, which suffices whatever compression leaves: a smaller
+  /// one, which may or may not do.
+  std::optional<Bytes> hoped_bound{};
   /// Whether pages of fronts may wait for the next factorisation: nobody bounds them.
   bool keeps_pages = false;
   /// Where pages come from and the factor's go to, with the limit and the meter above; it
@@ -62,7 +65,8 @@ struct FactorInput {
 ///                  work done, 0 … 1; may be empty
 /// @param shared    the nodes that this process works on with others; null: none
 /// @return the factor, or the first bad pivot (Cholesky): not positive definite
-/// @throws Error when StarPU or the system fails, or when the plan's policy does not run
+/// @throws Error when StarPU or the system fails, or when the plan's policy does not run;
+///         DoesNotFit when a front does not fit in the hoped bound
 template <class T>
 [[nodiscard]] tl::expected<Factor<T>, NotPositiveDefinite> factorise(
     const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,

@@ -30,6 +30,8 @@ int guarded(Function&& function, Fail&& fail) noexcept {
     return fail(ECANCELED, e.what());
   } catch (const InvalidInput& e) {
     return fail(EINVAL, e.what());
+  } catch (const DoesNotFit& e) {
+    return fail(ENOMEM, e.what());
   } catch (const OverflowError& e) {
     return fail(EOVERFLOW, e.what());
   } catch (const std::bad_alloc&) {

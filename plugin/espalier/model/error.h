@@ -42,6 +42,12 @@ class OverflowError : public Error {
   using Error::Error;
 };
 
+/// Work that began in a bound of which nobody knew whether it suffices does not fit.
+class DoesNotFit : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The answer "it does not fit in the bound". Not an error: the caller chooses.
 struct Infeasible {
   enum class Reason {

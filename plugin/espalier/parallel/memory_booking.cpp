@@ -10,7 +10,7 @@
 namespace espalier {
 
 MemoryBooking::MemoryBooking(const TaskTree& tree, std::span<const TaskId> order,
-                             Bytes bound)
+                             Bytes bound, Bound kind)
     : tree_(&tree),
       order_(order.begin(), order.end()),
       booked_(tree.size(), 0),
@@ -20,7 +20,7 @@ MemoryBooking::MemoryBooking(const TaskTree& tree, std::span<const TaskId> order
       bound_(bound),
       unfinished_(tree.size()) {
   const Bytes peak = replay(tree, order).peak;  // refuses what is no order of the tree
-  if (peak > bound) {
+  if (peak > bound && kind == Bound::kSure) {
     throw InvalidInput(
         fmt::format("the activation order needs {} bytes, the bound is {}", peak, bound));
   }
@@ -65,7 +65,8 @@ void MemoryBooking::activate(std::vector<TaskId>& startable) {
 void MemoryBooking::complete(TaskId task, std::vector<TaskId>& startable) {
   ESPALIER_ASSERT(this->startable(task), "a task ends once, after it may run");
   const Bytes output = tree_->output_size(task);
-  const Bytes left = booked_[index(task)] - output - tree_->retained_size(task);
+  const Bytes retained = tree_->retained_size(task) - given_back(task);
+  const Bytes left = booked_[index(task)] - output - retained;
   ESPALIER_ASSERT(left >= 0, "a startable task has booked its need");
   booked_[index(task)] = 0;
   state_[index(task)] = State::kEnded;
@@ -80,6 +81,28 @@ void MemoryBooking::complete(TaskId task, std::vector<TaskId>& startable) {
   }
   booked_total_ -= freed;
   activate(startable);
+}
+
+// A running task's need and what is booked for it become less alike: its slack stays.
+bool MemoryBooking::give_back(TaskId task, Bytes bytes, std::vector<TaskId>& startable) {
+  const bool ended = state_[index(task)] == State::kEnded;
+  if (bytes < 0 || bytes > tree_->retained_size(task) - given_back(task) ||
+      !(ended || this->startable(task)))
+    return false;
+  if (bytes == 0) return true;
+  if (given_back_.empty()) given_back_.resize(tree_->size());
+  given_back_[index(task)] += bytes;
+  if (!ended) booked_[index(task)] -= bytes;
+  booked_total_ -= bytes;
+  activate(startable);
+  return true;
+}
+
+// Of those activated one that has not ended has all that it needs.
+Bytes MemoryBooking::missing() const {
+  const bool all_ended = next_ == order_.size() - unfinished_;
+  if (next_ == order_.size() || !all_ended) return 0;
+  return missing_ - (bound_ - booked_total_);
 }
 
 bool MemoryBooking::activated(TaskId task) const {

@@ -27,7 +27,9 @@ namespace espalier {
 ///              collect its need, and what nobody needs is free again.
 ///
 /// Retained sizes are not in [ABM17]: r_i is part of need(i), but is never handed up, so
-/// a subtree hands up subtree_booked(c) - r_c.
+/// a subtree hands up subtree_booked(c) - r_c. What turns out not to be needed of one is
+/// free again from give_back() on. In the hope of that the bound may be below the
+/// order's peak (kHoped): then activate() may make no progress, which missing() tells.
 ///
 /// Invariants after every call: memory in use <= booked_total() <= bound(); an activated
 /// task whose children have ended has booked(i) >= need(i); if no startable task is left
@@ -42,9 +44,14 @@ namespace espalier {
 /// @par Test  MemoryBooking.NeverDeadlocksOnRandomTrees
 class MemoryBooking {
  public:
+  /// Whether the bound suffices whatever is given back.
+  enum class Bound : bool { kSure, kHoped };
+
   /// `order`: each task once, children first. The tree must outlive this object.
-  /// @throws InvalidInput when `order` is no such order or its peak exceeds `bound`
-  MemoryBooking(const TaskTree& tree, std::span<const TaskId> order, Bytes bound);
+  /// @throws InvalidInput when `order` is no such order or, of kSure, its peak exceeds
+  ///         `bound`
+  MemoryBooking(const TaskTree& tree, std::span<const TaskId> order, Bytes bound,
+                Bound kind = Bound::kSure);
 
   /// Activates what fits. Appends to `startable` the tasks that may run from now on and
   /// could not before: activated, all children ended.
@@ -52,6 +59,15 @@ class MemoryBooking {
 
   /// `task` has ended: releases its memory, then activates. `task` must be startable.
   void complete(TaskId task, std::vector<TaskId>& startable);
+
+  /// So many of the retained bytes of a task that may run, runs or has ended are not
+  /// there any more, nor will be: they are free. Then activates.
+  /// @return false, and nothing is done, when they are more than it retains, less than 0,
+  ///         or the task waits
+  [[nodiscard]] bool give_back(TaskId task, Bytes bytes, std::vector<TaskId>& startable);
+  /// 0 while a task is activated and has not ended, and when all have ended. Otherwise
+  /// nothing will go on: the bytes that the next of the order misses.
+  [[nodiscard]] Bytes missing() const;
 
   /// Activated, whether it still waits, runs or has ended.
   [[nodiscard]] bool activated(TaskId task) const;
@@ -67,13 +83,17 @@ class MemoryBooking {
   enum class State : std::uint8_t { kWaiting, kActivated, kEnded };
 
   [[nodiscard]] Bytes handed_up(TaskId task) const;
+  [[nodiscard]] Bytes given_back(TaskId task) const {
+    return given_back_.empty() ? 0 : given_back_[index(task)];
+  }
   void open_candidate();
 
   const TaskTree* tree_;
   std::vector<TaskId> order_;
   std::size_t next_ = 0;  // order_[next_] is the first task not yet activated
   std::vector<Bytes> booked_;
-  Bytes missing_ = 0;  // what order_[next_] still has to book
+  std::vector<Bytes> given_back_;  // of retained bytes; empty: nothing yet
+  Bytes missing_ = 0;              // what order_[next_] still has to book
   AncestorSlack slack_;
   std::vector<std::int32_t> children_left_;
   std::vector<State> state_;

@@ -153,6 +153,19 @@ ESPALIER_API int espalier_job_begin(espalier_job** job, const espalier_plan* pla
                                     unsigned sched_ctx_id);
 
 /**
+ * Begins a job inside `bound` bytes in place of the plan's bound, which may be fewer than
+ * the plan's least: in the hope that nodes give back, by espalier_node_give_back(), what
+ * they turn out not to need of their retained bytes. Nodes start in the plan's order of
+ * memory, each when all that it needs is there, and the bound is kept whatever happens;
+ * but the job may come to stand where it does not suffice, which espalier_job_missing()
+ * tells. Cancel it then.
+ *
+ * @return as espalier_job_begin(); -EINVAL for a negative bound
+ */
+ESPALIER_API int espalier_job_begin_within(espalier_job** job, const espalier_plan* plan,
+                                           int64_t bound, unsigned sched_ctx_id);
+
+/**
  * Says that `task` belongs to `node`. Call it before starpu_task_submit(); the task's
  * sched_data is Espalier's from then on until the task has ended. If the submission
  * fails, undo with espalier_unbind(). Costs one atomic addition.
@@ -195,6 +208,27 @@ ESPALIER_API int espalier_node_started(const espalier_job* job, int32_t node);
 ESPALIER_API int espalier_job_allocated(espalier_job* job, int32_t node, int64_t delta);
 
 /**
+ * Says that so many of the retained bytes of `node` are not there any more, nor will be:
+ * of a factor, say, that was compressed. From now on they count as free. After the
+ * release has been told (espalier_job_allocated()), from the node's start on; also after
+ * its end.
+ *
+ * @return -EINVAL for a node out of range or that has not started, for less than 0 bytes,
+ *         and for more in all than the node retains
+ */
+ESPALIER_API int espalier_node_give_back(espalier_job* job, int32_t node, int64_t bytes);
+
+/**
+ * Whether a job has come to stand: all nodes that started have ended, others have not,
+ * and the next one does not fit in the bound beside what is retained. Only a job that was
+ * begun by espalier_job_begin_within() can.
+ *
+ * @param bytes  if not NULL, receives what the next node misses, or 0
+ * @return 1 if it stands, 0 if not
+ */
+ESPALIER_API int espalier_job_missing(const espalier_job* job, int64_t* bytes);
+
+/**
  * Gives the bound up and lets every task run, held or yet to come: the way out when the
  * computation has failed and its tasks will return at once without allocating anything.
  */
@@ -202,28 +236,29 @@ ESPALIER_API int espalier_job_cancel(espalier_job* job);
 
 /** What a job did. Fields may be added at the end; `size` keeps old callers working. */
 typedef struct espalier_report {
-  size_t size;             /**< sizeof(espalier_report), set by the caller */
-  int64_t bound_bytes;     /**< the plan's bound */
-  int64_t booked_peak;     /**< most bytes that were set aside at once: never above it */
-  int64_t allocated_peak;  /**< most bytes at once by espalier_job_allocated() */
-  int64_t allocated_bytes; /**< of these, still there at the end */
-  int64_t overruns;        /**< times that more was allocated than booked: should be 0 */
-  int64_t overrun_bytes;   /**< the most by which it was */
-  int32_t overrun_node;    /**< node that reported the first of them, -1: none */
-  int32_t cancelled;       /**< 1 after espalier_job_cancel() */
-  int64_t nodes;           /**< nodes of the tree */
-  int64_t nodes_ended;     /**< of these, ended; all of them unless cancelled */
-  int64_t tasks;           /**< bound tasks that ended */
-  int64_t held_tasks;      /**< of these, tasks that waited at the gate */
-  double held_seconds;     /**< their waiting, summed */
-  int64_t stolen_tasks;    /**< tasks that ran outside their node's worker set */
-  int32_t workers;         /**< workers of the context when the job began */
-  int32_t reserved;        /**< 0 */
-  double busy_seconds;     /**< time in codelets of bound tasks, summed over workers */
+  size_t size;              /**< sizeof(espalier_report), set by the caller */
+  int64_t bound_bytes;      /**< the job's bound */
+  int64_t booked_peak;      /**< most bytes that were set aside at once: never above it */
+  int64_t allocated_peak;   /**< most bytes at once by espalier_job_allocated() */
+  int64_t allocated_bytes;  /**< of these, still there at the end */
+  int64_t overruns;         /**< times that more was allocated than booked: should be 0 */
+  int64_t overrun_bytes;    /**< the most by which it was */
+  int32_t overrun_node;     /**< node that reported the first of them, -1: none */
+  int32_t cancelled;        /**< 1 after espalier_job_cancel() */
+  int64_t nodes;            /**< nodes of the tree */
+  int64_t nodes_ended;      /**< of these, ended; all of them unless cancelled */
+  int64_t tasks;            /**< bound tasks that ended */
+  int64_t held_tasks;       /**< of these, tasks that waited at the gate */
+  double held_seconds;      /**< their waiting, summed */
+  int64_t stolen_tasks;     /**< tasks that ran outside their node's worker set */
+  int32_t workers;          /**< workers of the context when the job began */
+  int32_t reserved;         /**< 0 */
+  double busy_seconds;      /**< time in codelets of bound tasks, summed over workers */
+  int64_t given_back_bytes; /**< by espalier_node_give_back() */
 } espalier_report;
 
 #define ESPALIER_REPORT_INIT \
-  { sizeof(espalier_report), 0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0., 0, 0, 0, 0. }
+  { sizeof(espalier_report), 0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0., 0, 0, 0, 0., 0 }
 
 /** The report so far. @return -EINVAL for a size that no version had. */
 ESPALIER_API int espalier_job_report(const espalier_job* job, espalier_report* report);

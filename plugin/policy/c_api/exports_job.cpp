@@ -38,7 +38,7 @@ const char* cannot_be_bound(const starpu_task& task, bool node_started) {
 void fill(const espalier_job& handle, espalier_report& out) {
   const Job& job = *handle.job;
   const TreeGateReport gate = job.gate().report();
-  out.bound_bytes = job.gate().plan().memory_bound;
+  out.bound_bytes = job.gate().bound();
   out.booked_peak = gate.booked_peak;
   out.allocated_peak = gate.allocated_peak;
   out.allocated_bytes = gate.allocated;
@@ -59,9 +59,11 @@ void fill(const espalier_job& handle, espalier_report& out) {
   }
   out.workers = job.workers();
   out.reserved = 0;
+  out.given_back_bytes = gate.given_back;
 }
 
-constexpr std::size_t kReportSizes[] = {sizeof(espalier_report)};
+// That there were, in order; the last one is the present one.
+constexpr std::size_t kReportSizes[] = {128, sizeof(espalier_report)};
 
 // @throws InvalidInput
 int fill_checked(const espalier_job& job, espalier_report& report) {
@@ -71,25 +73,36 @@ int fill_checked(const espalier_job& job, espalier_report& report) {
   return 0;
 }
 
+int begin(espalier_job** job, const espalier_plan* plan, std::optional<Bytes> bound,
+          unsigned context) {
+  need(job, "job") = nullptr;
+  need(plan, "plan");
+  auto scheduler = Scheduler::running_in(context);
+  if (scheduler == nullptr)
+    return fail(ENOENT, fmt::format("scheduling context {} does not run the espalier "
+                                    "policy (a name that StarPU does not find becomes "
+                                    "lws)",
+                                    context));
+  auto begun = scheduler->begin(plan->plan, bound, context);
+  if (begun == nullptr)
+    return fail(EBUSY, fmt::format("{} jobs run in scheduling context {} already",
+                                   JobTable::kCapacity, context));
+  *job = new espalier_job{std::move(scheduler), std::move(begun), context};
+  return 0;
+}
+
 }  // namespace
 
 int espalier_job_begin(espalier_job** job, const espalier_plan* plan,
                        unsigned sched_ctx_id) {
+  return guarded([&] { return begin(job, plan, std::nullopt, sched_ctx_id); });
+}
+
+int espalier_job_begin_within(espalier_job** job, const espalier_plan* plan,
+                              int64_t bound, unsigned sched_ctx_id) {
   return guarded([&] {
-    need(job, "job") = nullptr;
-    need(plan, "plan");
-    auto scheduler = Scheduler::running_in(sched_ctx_id);
-    if (scheduler == nullptr)
-      return fail(ENOENT, fmt::format("scheduling context {} does not run the espalier "
-                                      "policy (a name that StarPU does not find becomes "
-                                      "lws)",
-                                      sched_ctx_id));
-    auto begun = scheduler->begin(plan->plan, sched_ctx_id);
-    if (begun == nullptr)
-      return fail(EBUSY, fmt::format("{} jobs run in scheduling context {} already",
-                                     JobTable::kCapacity, sched_ctx_id));
-    *job = new espalier_job{std::move(scheduler), std::move(begun), sched_ctx_id};
-    return 0;
+    if (bound < 0) throw InvalidInput(fmt::format("bound is {}: negative", bound));
+    return begin(job, plan, bound, sched_ctx_id);
   });
 }
 
@@ -153,6 +166,29 @@ int espalier_job_allocated(espalier_job* job, int32_t node, int64_t delta) {
     return fail(ENOSPC, fmt::format("node {}: with {} bytes more, more is allocated than "
                                     "booked",
                                     node, delta));
+  });
+}
+
+int espalier_node_give_back(espalier_job* job, int32_t node, int64_t bytes) {
+  return guarded([&] {
+    Job& target = *need(job, "job").job;
+    const auto scheduler = job->scheduler;
+    std::vector<Released> released;
+    if (!target.gate().give_back(need_node(target, node), bytes, now(), released))
+      return fail(EINVAL,
+                  fmt::format("node {}: {} bytes are not left of what it retains, "
+                              "or it has not started",
+                              node, bytes));
+    scheduler->enqueue(target, released);
+    return 0;
+  });
+}
+
+int espalier_job_missing(const espalier_job* job, int64_t* bytes) {
+  return guarded([&] {
+    const Bytes missing = need(job, "job").job->gate().missing();
+    if (bytes != nullptr) *bytes = missing;
+    return missing > 0 ? 1 : 0;
   });
 }
 

@@ -219,14 +219,14 @@ void Scheduler::wake_one(const Placement::Queue& queue) {
 }
 
 std::unique_ptr<Job> Scheduler::begin(std::shared_ptr<const Plan> plan,
-                                      unsigned context) {
-  auto job =
-      std::make_unique<Job>(std::move(plan), workers_of(context), workers_, placement_);
+                                      std::optional<Bytes> bound, unsigned context) {
+  auto job = std::make_unique<Job>(std::move(plan), bound, workers_of(context), workers_,
+                                   placement_);
   return jobs_.attach(*job) ? std::move(job) : nullptr;
 }
 
 void Scheduler::end(const Job& job) {
-  if (session_) session_->job_ended(job.gate().report(), job.gate().plan().memory_bound);
+  if (session_) session_->job_ended(job.gate().report(), job.gate().bound());
   jobs_.detach(job);
 }
 

@@ -52,7 +52,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
 
   /// Begins a job. @return nullptr when there are JobTable::kCapacity already
   [[nodiscard]] std::unique_ptr<Job> begin(std::shared_ptr<const Plan> plan,
-                                           unsigned context);
+                                           std::optional<Bytes> bound, unsigned context);
   void end(const Job& job);
   [[nodiscard]] Job* job_of(const starpu_task* task) const {
     return jobs_.find(task->sched_data);

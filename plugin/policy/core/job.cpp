@@ -28,9 +28,10 @@ WorkerSet first_workers(std::size_t count) {
 
 }  // namespace
 
-Job::Job(std::shared_ptr<const Plan> plan, std::span<const int> context_workers,
-         std::size_t all_workers, Placement& placement)
-    : gate_(std::move(plan)),
+Job::Job(std::shared_ptr<const Plan> plan, std::optional<Bytes> bound,
+         std::span<const int> context_workers, std::size_t all_workers,
+         Placement& placement)
+    : gate_(std::move(plan), bound),
       tallies_(all_workers),
       workers_(static_cast<std::int32_t>(context_workers.size())) {
   const Plan& p = gate_.plan();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,9 +33,11 @@ class Job {
 
   /// `context_workers`: ids of the context's workers, increasing. Worker range [a, b) of
   /// the plan's P workers becomes the context's workers from rank a Q/P, rounded down, to
-  /// rank b Q/P, rounded up, of Q. `all_workers`: how many StarPU has.
-  Job(std::shared_ptr<const Plan> plan, std::span<const int> context_workers,
-      std::size_t all_workers, Placement& placement);
+  /// rank b Q/P, rounded up, of Q. `all_workers`: how many StarPU has. `bound`:
+  /// TreeGate's.
+  Job(std::shared_ptr<const Plan> plan, std::optional<Bytes> bound,
+      std::span<const int> context_workers, std::size_t all_workers,
+      Placement& placement);
 
   [[nodiscard]] TreeGate& gate() { return gate_; }
   [[nodiscard]] const TreeGate& gate() const { return gate_; }

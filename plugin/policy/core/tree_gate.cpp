@@ -6,10 +6,11 @@
 
 namespace espalier::policy {
 
-TreeGate::TreeGate(std::shared_ptr<const Plan> plan)
+TreeGate::TreeGate(std::shared_ptr<const Plan> plan, std::optional<Bytes> bound)
     : plan_(std::move(plan)),
       nodes_(plan_->tree->size()),
-      booking_(*plan_->tree, plan_->witness, plan_->memory_bound) {
+      booking_(*plan_->tree, plan_->witness, bound.value_or(plan_->memory_bound),
+               bound ? MemoryBooking::Bound::kHoped : MemoryBooking::Bound::kSure) {
   booking_.activate(startable_);
   std::vector<Released> none;
   start_locked(0, none);
@@ -66,11 +67,15 @@ void TreeGate::drained(TaskId id, Seconds now, std::vector<Released>& released) 
   if (node.started && !node.ended) end_locked(id, now, released);
 }
 
-// Ends the node and all that this lets start and that have nothing to do. A work list:
-// a chain of a million empty nodes ends here at once.
 void TreeGate::end_locked(TaskId first, Seconds now, std::vector<Released>& released) {
   nodes_[index(first)].ended = true;
   ending_.push_back(first);
+  go_on_locked(now, released);
+}
+
+// Ends what is to end, and all that this lets start and that have nothing to do. A work
+// list: a chain of a million empty nodes ends here at once.
+void TreeGate::go_on_locked(Seconds now, std::vector<Released>& released) {
   while (!ending_.empty()) {
     const TaskId node = ending_.back();
     ending_.pop_back();
@@ -118,6 +123,22 @@ void TreeGate::cancel(Seconds now, std::vector<Released>& released) {
   start_locked(now, released);
   report_.nodes_ended += static_cast<std::int64_t>(ending_.size());
   ending_.clear();
+}
+
+bool TreeGate::give_back(TaskId node, Bytes bytes, Seconds now,
+                         std::vector<Released>& released) {
+  const std::scoped_lock lock(mutex_);
+  if (report_.cancelled) return true;
+  if (!booking_.give_back(node, bytes, startable_)) return false;
+  report_.given_back += bytes;
+  start_locked(now, released);
+  go_on_locked(now, released);
+  return true;
+}
+
+Bytes TreeGate::missing() const {
+  const std::scoped_lock lock(mutex_);
+  return report_.cancelled ? 0 : booking_.missing();
 }
 
 bool TreeGate::allocate(std::int32_t node, Bytes delta) {

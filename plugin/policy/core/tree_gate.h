@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct TreeGateReport {
   std::int32_t overrun_node = -1;
   bool cancelled = false;
   std::int64_t nodes_ended = 0;
+  Bytes given_back = 0;
   std::int64_t held_tasks = 0;
   Seconds held_time = 0;
 };
@@ -49,8 +51,10 @@ struct TreeGateReport {
 /// @par Test  TreeGate.*, also under ThreadSanitizer
 class TreeGate {
  public:
-  /// Starts what can start. The plan's witness must fit in its bound.
-  explicit TreeGate(std::shared_ptr<const Plan> plan);
+  /// Starts what can start.
+  /// @param bound  in place of the plan's, in which its witness fits. Where it does not
+  ///               fit in this one, give_back() may make up for it
+  explicit TreeGate(std::shared_ptr<const Plan> plan, std::optional<Bytes> bound = {});
 
   /// One more task will come. @return false when the node is closed
   [[nodiscard]] bool bind(TaskId node);
@@ -67,6 +71,15 @@ class TreeGate {
   /// @return false when more is allocated than booked, unless cancelled
   /// @throws OverflowError when the sum leaves 0 … 2^63-1
   bool allocate(std::int32_t node, Bytes delta);
+
+  /// So many of the retained bytes of a node that has started are gone for good.
+  /// @return false, and nothing is done, as MemoryBooking::give_back()
+  [[nodiscard]] bool give_back(TaskId node, Bytes bytes, Seconds now,
+                               std::vector<Released>& released);
+  /// 0: the job goes on, has ended or is cancelled. Otherwise no node will start any
+  /// more: the next one misses so many bytes.
+  [[nodiscard]] Bytes missing() const;
+  [[nodiscard]] Bytes bound() const { return booking_.bound(); }
 
   [[nodiscard]] bool started(TaskId node) const { return nodes_[index(node)].started; }
   /// All nodes have ended, or the job is cancelled and no bound task is left.
@@ -96,6 +109,7 @@ class TreeGate {
   };
   void drained(TaskId node, Seconds now, std::vector<Released>& released);
   void end_locked(TaskId node, Seconds now, std::vector<Released>& released);
+  void go_on_locked(Seconds now, std::vector<Released>& released);
   void start_locked(Seconds now, std::vector<Released>& released);
   void release_locked(TaskId node, Seconds now, std::vector<Released>& released);
 

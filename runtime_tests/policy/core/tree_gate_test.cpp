@@ -65,6 +65,46 @@ TEST(TreeGate, KeepsSiblingsApartWhenTheBoundLeavesRoomForOne) {
   EXPECT_LE(gate.report().booked_peak, 7);
 }
 
+// Three roots that retain 10 each, in 15: the third has no tasks.
+TEST(TreeGate, LetsGoWhatFitsOnceANodeGivesBack) {
+  const std::vector<Task> roots(3, Task{std::nullopt, 0, 0, 10, 1});
+  TreeGate gate(simple_plan(roots, 0), 15);
+  EXPECT_EQ(gate.bound(), 15);
+  std::vector<Released> released;
+  const TaskId first = gate.plan().witness[0], second = gate.plan().witness[1];
+  EXPECT_TRUE(gate.bind(second));
+  EXPECT_FALSE(gate.admit(second, thing(0), 1.0));
+  EXPECT_FALSE(gate.give_back(second, 1, 1.0, released)) << "it has not started";
+  EXPECT_EQ(gate.missing(), 0) << "the first may still give back";
+  EXPECT_TRUE(gate.close(first, 2.0, released));
+  EXPECT_EQ(gate.missing(), 5);
+  EXPECT_TRUE(gate.give_back(first, 5, 3.0, released));
+  ASSERT_EQ(released.size(), 1U);
+  EXPECT_EQ(released[0].task, thing(0));
+  EXPECT_EQ(gate.missing(), 0);
+  EXPECT_TRUE(gate.close(second, 4.0, released));
+  gate.finish(second, 4.0, released);
+  EXPECT_EQ(gate.missing(), 10);
+  EXPECT_FALSE(gate.done());
+  EXPECT_TRUE(gate.close(gate.plan().witness[2], 5.0, released));
+  EXPECT_TRUE(gate.give_back(second, 10, 6.0, released)) << "the third starts, and ends";
+  EXPECT_TRUE(gate.done());
+  EXPECT_EQ(gate.report().given_back, 15);
+  EXPECT_EQ(gate.report().booked_peak, 15);
+}
+
+TEST(TreeGate, StandsUntilItIsCancelled) {
+  const std::vector<Task> roots(1, Task{std::nullopt, 0, 0, 10, 1});
+  TreeGate stands(simple_plan(roots, 0), 9);
+  std::vector<Released> released;
+  EXPECT_EQ(stands.missing(), 1);
+  EXPECT_TRUE(stands.bind(TaskId{0}));
+  EXPECT_FALSE(stands.admit(TaskId{0}, thing(0), 0));
+  stands.cancel(1.0, released);
+  EXPECT_EQ(stands.missing(), 0);
+  EXPECT_EQ(released.size(), 1U);
+}
+
 TEST(TreeGate, ReleasesTheHeldTasksOfANodeOldestFirst) {
   TreeGate gate(simple_plan(chain(2), 0));
   std::vector<Released> released;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "espalier/solver/solver.h"
@@ -122,6 +124,53 @@ TEST(LowRank, DoesNotHideThatAMatrixIsSingular) {
     const Doubts doubts = solver.solve(x).doubts;
     EXPECT_TRUE(doubts.any()) << tolerance;
   }
+}
+
+// Below what suffices at full rank the same is computed, or nothing.
+TEST(LowRank, EndsInABoundBelowTheLeastOrSaysThatItDoesNotFit) {
+  const SymmetricMatrix grid = make_grid(parse_grid("32x32x32"));
+  SolverOptions options = with_tolerance(1e-3, 2);
+  options.refine = false;
+  Solver solver(SymmetricMatrix(grid), options);
+  const Bytes least = solver.memory().needed();
+  const auto solved_in = [&](Bytes bound) -> std::optional<std::vector<double>> {
+    EXPECT_TRUE(solver.plan(bound));
+    EXPECT_EQ(solver.may_not_fit(), bound < least);
+    try {
+      const auto factored = solver.factorise();
+      EXPECT_TRUE(factored);
+      EXPECT_GT(factored->given_back, 0);
+      EXPECT_LE(factored->booked_peak, solver.memory().tree_bound(bound));
+      EXPECT_LE(factored->allocated_peak, factored->booked_peak);
+    } catch (const DoesNotFit& error) {
+      EXPECT_NE(std::string(error.what()).find("misses"), std::string::npos);
+      return std::nullopt;
+    }
+    std::vector<double> x = solver.apply_to_ones();
+    (void)solver.solve(x);
+    return x;
+  };
+  const auto full = solved_in(least);
+  ASSERT_TRUE(full);
+  const Bytes step = solver.memory().tree_least / 50;
+  int fewer = 0;
+  for (Bytes bound = least - step; true; bound -= step) {
+    const auto x = solved_in(bound);
+    if (!x) break;
+    ++fewer;
+    EXPECT_EQ(*x, *full);
+  }
+  EXPECT_GE(fewer, 2) << "of " << solver.memory().tree_least << " bytes";
+  EXPECT_TRUE(solved_in(least)) << "after one that did not fit";
+}
+
+TEST(LowRank, RefusesABoundInWhichNoFrontWouldFit) {
+  Solver solver(make_grid(parse_grid("24x24x24")), with_tolerance(1e-3));
+  const auto planned = solver.plan(solver.memory().baseline);
+  ASSERT_FALSE(planned);
+  EXPECT_GT(planned.error().lower_bound_bytes, solver.memory().baseline);
+  EXPECT_LT(planned.error().lower_bound_bytes, planned.error().least_bytes);
+  EXPECT_FALSE(solver.may_not_fit());
 }
 
 TEST(LowRank, RefusesWhatItDoesNotCover) {

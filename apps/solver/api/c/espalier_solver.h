@@ -246,6 +246,8 @@ ESPALIER_SOLVER_API int espalier_solver_least(const espalier_solver* solver,
  * given back by the next plan() and by destroy().
  * @param bound  bytes that may be resident in the process, ESPALIER_SOLVER_MEMORY_LEAST
  *               or …_AUTO; INT64_MAX: unbounded, with a budget the most that is of use
+ * With options.low_rank the bound may be below the least one: whether it suffices is
+ * known when espalier_solver_factorise() has ended.
  * @return -ENOMEM when the bound is too small: the text has the least one; the plan that
  *         there was is given up too
  */
@@ -253,8 +255,9 @@ ESPALIER_SOLVER_API int espalier_solver_plan(espalier_solver* solver, int64_t bo
 
 /**
  * Factors inside the plan's bound.
- * @return -EDOM when a Cholesky pivot is not positive: the text and
- *         espalier_solver_statistics::failed_column name the column
+ * @return -ENOMEM when, with options.low_rank, compression leaves too much for a bound
+ *         below the least one: another can be planned; -EDOM when a Cholesky pivot is not
+ * positive: the text and espalier_solver_statistics::failed_column name the column
  */
 ESPALIER_SOLVER_API int espalier_solver_factorise(espalier_solver* solver);
 

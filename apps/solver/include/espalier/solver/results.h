@@ -54,6 +54,7 @@ struct FactorReport {
   double busy_seconds = 0;  ///< in tasks, summed over workers; 0 likewise
   PivotStatistics pivots;
   LowRankStatistics low_rank;
+  Bytes given_back = 0;  ///< of what was booked for the factor, after its compression
   /// Where FactorInput asks for it. Its input, operation, order, mapping and bound are
   /// for the caller to say.
   std::optional<RunRecord> run;

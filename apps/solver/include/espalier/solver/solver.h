@@ -162,17 +162,25 @@ class ESPALIER_SOLVER_EXPORT Solver {
   ///
   /// With a budget, a lease is taken of what the bound leaves beside the baseline, or of
   /// all that is left in the budget where that is less.
+  ///
+  /// With SolverOptions::low_rank, on the runtime and without a budget, the bound may be
+  /// below least(), down to what the largest front takes in full: then may_not_fit().
   /// @param bound  no value: unbounded, with a budget: the most that could be of use
   /// @return Infeasible with the least bound, in core or with the directory that was
   /// given; with the least budget, where the lease cannot be had: there is no plan then
   [[nodiscard]] tl::expected<void, Infeasible> plan(std::optional<Bytes> bound);
+  /// Whether the bound of the plan suffices only if compression leaves little enough,
+  /// which nobody knows beforehand.
+  [[nodiscard]] bool may_not_fit() const;
 
   /// After plan(). NotPositiveDefinite::column is a column of the matrix as it was read,
   /// 0-based.
   /// @param progress  told the part that is done, now and then; what it throws ends the
   ///                  factorisation and is thrown here when no task runs any more
   /// @throws Error, FileError when the runtime, the system or the spill file fails;
-  ///         InvalidInput before plan() and after values that did not fit
+  ///         InvalidInput before plan() and after values that did not fit; DoesNotFit
+  ///         where may_not_fit() and it does not: the bound was kept, and the solver can
+  ///         be given another plan
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise(
       const std::function<void(double)>& progress = {});
 
