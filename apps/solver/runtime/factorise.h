@@ -40,9 +40,6 @@ struct FactorInput {
   MemoryMeter* resident = nullptr;
   /// How panels of nodes are compressed that the tree says may be.
   LowRankOptions low_rank{};
-  /// In place of the plan's bound, which suffices whatever compression leaves: a smaller
-  /// one, which may or may not do.
-  std::optional<Bytes> hoped_bound{};
   /// Whether pages of fronts may wait for the next factorisation: nobody bounds them.
   bool keeps_pages = false;
   /// Where pages come from and the factor's go to, with the limit and the meter above; it
@@ -50,6 +47,9 @@ struct FactorInput {
   PagePool* pool = nullptr;
   /// Panels of an earlier factor under the same tree, by nodes, for keeps_pages.
   std::span<PageBuffer> former{};
+  /// In place of the plan's bound, which suffices whatever compression leaves: a smaller
+  /// one, which may or may not do.
+  std::optional<Bytes> hoped_bound{};
 };
 
 /// Numerical factorisation on StarPU: P A P^T = L L^T, L D L^T or L U up to the pivoting

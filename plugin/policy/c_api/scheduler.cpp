@@ -220,8 +220,8 @@ void Scheduler::wake_one(const Placement::Queue& queue) {
 
 std::unique_ptr<Job> Scheduler::begin(std::shared_ptr<const Plan> plan,
                                       std::optional<Bytes> bound, unsigned context) {
-  auto job = std::make_unique<Job>(std::move(plan), bound, workers_of(context), workers_,
-                                   placement_);
+  auto job = std::make_unique<Job>(std::move(plan), workers_of(context), workers_,
+                                   placement_, bound);
   return jobs_.attach(*job) ? std::move(job) : nullptr;
 }
 

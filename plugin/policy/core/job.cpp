@@ -28,9 +28,8 @@ WorkerSet first_workers(std::size_t count) {
 
 }  // namespace
 
-Job::Job(std::shared_ptr<const Plan> plan, std::optional<Bytes> bound,
-         std::span<const int> context_workers, std::size_t all_workers,
-         Placement& placement)
+Job::Job(std::shared_ptr<const Plan> plan, std::span<const int> context_workers,
+         std::size_t all_workers, Placement& placement, std::optional<Bytes> bound)
     : gate_(std::move(plan), bound),
       tallies_(all_workers),
       workers_(static_cast<std::int32_t>(context_workers.size())) {

@@ -35,9 +35,8 @@ class Job {
   /// the plan's P workers becomes the context's workers from rank a Q/P, rounded down, to
   /// rank b Q/P, rounded up, of Q. `all_workers`: how many StarPU has. `bound`:
   /// TreeGate's.
-  Job(std::shared_ptr<const Plan> plan, std::optional<Bytes> bound,
-      std::span<const int> context_workers, std::size_t all_workers,
-      Placement& placement);
+  Job(std::shared_ptr<const Plan> plan, std::span<const int> context_workers,
+      std::size_t all_workers, Placement& placement, std::optional<Bytes> bound = {});
 
   [[nodiscard]] TreeGate& gate() { return gate_; }
   [[nodiscard]] const TreeGate& gate() const { return gate_; }
