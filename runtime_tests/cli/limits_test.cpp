@@ -56,6 +56,17 @@ TEST(AddressSpace, IsEnoughWhereThereIsRoom) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
 }
 
+// Of what may be mapped the rest is the bound, and the fronts map no more than they need.
+TEST(AddressSpace, IsABoundForAuto) {
+  ESPALIER_SKIP_SANITIZED;
+  const Outcome small = solve_in(1000, {"--memory", "auto"});
+  EXPECT_EQ(small.status, 0) << small.err;
+  const Outcome larger =
+      run({"solve", "--grid", "24x24x24", "--workers", "2", "--memory", "auto", "--json"},
+          {}, 1000 * kMebi);
+  EXPECT_EQ(larger.status, 0) << larger.err;
+}
+
 TEST(FileOptions, AreNotEmpty) {
   for (const char* option : {"--out", "--save", "--out-of-core", "--rhs", "--factor"}) {
     const Outcome outcome =

@@ -24,10 +24,19 @@ void Solver::Impl::spill_to(Bytes tree_bound) {
 
 // What a limit of the process leaves is found out before anything starts.
 void Solver::Impl::check_room(std::optional<Bytes> bound) const {
-  const Bytes needed = bound ? memory_.tree_bound(*bound) : least_for_fronts();
+  const Bytes least = least_for_fronts();
+  const Bytes needed = bound ? std::min(memory_.tree_bound(*bound), least) : least;
   check_address_space(needed, [&] {
     return fmt::format("the fronts need {} more", format_size(needed));
   });
+}
+
+// Where what may be mapped has a limit, too, a plan for more than that leaves would fail.
+Bytes Solver::Impl::within_address_space(Bytes bound) const {
+  const std::optional<Bytes> left = address_space_left();
+  if (!left) return bound;
+  const Bytes mapped = checked_add(memory_.baseline, *left);
+  return std::min(bound, std::max(mapped, needed_for_plan()));
 }
 
 // The bound that the lease stands for.
@@ -97,6 +106,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
     bound = *leased;
   }
   check_room(bound);
+  if (bound) bound = within_address_space(*bound);
   bound_ = bound;
   file_.reset();
   const Bytes tree_bound =

@@ -43,6 +43,10 @@ std::optional<Bytes> most_of(const Limit& limit) {
       std::min<rlim_t>(set.rlim_cur, std::numeric_limits<Bytes>::max()));
 }
 
+Bytes used_of(const Limit& limit) {
+  return status_field(process_status(), limit.field).value_or(0);
+}
+
 // Those that this process may run on, as OpenBLAS counts them.
 Bytes cores_here() {
   cpu_set_t allowed;
@@ -87,12 +91,22 @@ bool has_address_limit() {
       kLimits, [](const Limit& limit) { return most_of(limit).has_value(); });
 }
 
+std::optional<Bytes> address_space_left() {
+  std::optional<Bytes> least;
+  for (const Limit& limit : kLimits)
+    if (const auto most = most_of(limit)) {
+      const Bytes left = std::max<Bytes>(0, *most - used_of(limit));
+      least = std::min(least.value_or(left), left);
+    }
+  return least;
+}
+
 void check_address_space(Bytes bytes, const std::function<std::string()>& what) {
   if (bytes < kOfTheHeap) return;
   for (const Limit& limit : kLimits) {
     const auto most = most_of(limit);
     if (!most || can_be_mapped(bytes)) continue;
-    const Bytes used = status_field(process_status(), limit.field).value_or(0);
+    const Bytes used = used_of(limit);
     if (bytes <= *most - used) continue;
     throw MemoryLimit(fmt::format("{} is {}, of which {} are taken: {}", limit.name,
                                   format_size(*most), format_size(used), what()));

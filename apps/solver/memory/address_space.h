@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "espalier/model/error.h"
@@ -20,6 +21,9 @@ namespace espalier::solver {
 
 /// Whether there is any: where not, nobody needs to find out what is needed.
 [[nodiscard]] bool has_address_limit();
+
+/// What the limits leave beside what is mapped, not negative; none: there is no limit.
+[[nodiscard]] std::optional<Bytes> address_space_left();
 
 /// @param bytes  that are to be mapped beside what is there; less than 1 MiB is not asked
 ///               for, since the heap says by itself when it has no more
