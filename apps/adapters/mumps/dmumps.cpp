@@ -72,7 +72,31 @@ void check_options(const DMUMPS_STRUC_C& id) {
     refuse(kRefused, 20, "ICNTL(20) asks for distributed right-hand sides");
 }
 
+// What a program has not filled in stays so: its struct need not have been zeroed.
+void forget_arrays(DMUMPS_STRUC_C& id) {
+  id.nz = id.nz_loc = id.nelt = id.nz_alloc = id.nblk = 0;
+  id.nnz = id.nnz_loc = 0;
+  for (MUMPS_INT** each : {&id.irn, &id.jcn, &id.irn_loc, &id.jcn_loc, &id.eltptr,
+                           &id.eltvar, &id.blkptr, &id.blkvar, &id.perm_in, &id.sym_perm,
+                           &id.uns_perm, &id.irhs_sparse, &id.irhs_ptr, &id.isol_loc,
+                           &id.irhs_loc, &id.pivnul_list, &id.mapping, &id.listvar_schur})
+    *each = nullptr;
+  for (DMUMPS_COMPLEX** each :
+       {&id.a, &id.a_loc, &id.a_elt, &id.colsca, &id.rowsca, &id.rhs, &id.redrhs,
+        &id.rhs_sparse, &id.sol_loc, &id.rhs_loc, &id.schur, &id.wk_user})
+    *each = nullptr;
+  for (MUMPS_INT* each :
+       {&id.lrhs, &id.lredrhs, &id.nz_rhs, &id.lsol_loc, &id.nloc_rhs, &id.lrhs_loc,
+        &id.schur_mloc, &id.schur_nloc, &id.schur_lld, &id.mblock, &id.nblock, &id.nprow,
+        &id.npcol, &id.deficiency, &id.size_schur, &id.lwk_user})
+    *each = 0;
+  for (char* each :
+       {id.ooc_tmpdir, id.ooc_prefix, id.write_problem, id.save_dir, id.save_prefix})
+    std::strcpy(each, "NAME_NOT_INITIALIZED");
+}
+
 void set_defaults(DMUMPS_STRUC_C& id) {
+  forget_arrays(id);
   std::fill(std::begin(id.icntl), std::end(id.icntl), 0);
   std::fill(std::begin(id.cntl), std::end(id.cntl), 0.0);
   id.nrhs = 1;
