@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <vector>
 
 #include "session.h"
 
@@ -61,15 +62,33 @@ espalier_solver_options options_of(const ma97_control_d& control) {
   return options;
 }
 
+// The host's order, as the variables are eliminated, from 0. Places that are none are
+// left for the solver to refuse.
+std::vector<std::int32_t> elimination(const int* place, std::int64_t n, int base) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(n), -1);
+  for (std::int64_t i = 0; i < n; ++i)
+    if (const std::int64_t at = std::int64_t{place[i]} - base; at >= 0 && at < n)
+      order[static_cast<std::size_t>(at)] = static_cast<std::int32_t>(i);
+  return order;
+}
+
+// @param order  with control.ordering 0 the place of each variable; else not used: where
+//               variables go is known when there are values
 void analyse(espalier_solver_input input, void** akeep, const ma97_control_d& control,
-             ma97_info_d& info) {
+             ma97_info_d& info, const int* order) {
   info = {};
   guarded(control, info, [&] {
     input.symmetry = ESPALIER_SOLVER_SYMMETRIC;
     input.index_base = control.f_arrays != 0 ? 1 : 0;
-    *akeep = new Session("ma97", input, options_of(control));
+    espalier_solver_options options = options_of(control);
+    std::vector<std::int32_t> given;
+    if (control.ordering == 0 && order != nullptr) {
+      given = elimination(order, input.order, input.index_base);
+      options.order = given.data();
+    }
+    *akeep = new Session("ma97", input, options);
     info.matrix_rank = static_cast<int>(input.order);
-    info.ordering = control.ordering == 1 ? 1 : 3;
+    info.ordering = options.order != nullptr ? 0 : control.ordering == 1 ? 1 : 3;
     info.maxfront = 0;  // known when there are values
     return 0;
   });
@@ -117,25 +136,25 @@ void ma97_default_control_d(ma97_control_d* control) {
 
 void ma97_analyse_d(int /*check*/, int n, const int* ptr, const int* row, double* /*val*/,
                     void** akeep, const ma97_control_d* control, ma97_info_d* info,
-                    int* /*order*/) {
+                    int* order) {
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
   input.order = n;
   input.format = ESPALIER_SOLVER_COLUMNS;
   input.starts = ptr;
   input.rows = row;
-  analyse(input, akeep, *control, *info);
+  analyse(input, akeep, *control, *info, order);
 }
 
 void ma97_analyse_coord_d(int n, int ne, const int* row, const int* col, double* /*val*/,
                           void** akeep, const ma97_control_d* control, ma97_info_d* info,
-                          int* /*order*/) {
+                          int* order) {
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
   input.order = n;
   input.entries = ne;
   input.format = ESPALIER_SOLVER_TRIPLETS;
   input.rows = row;
   input.columns = col;
-  analyse(input, akeep, *control, *info);
+  analyse(input, akeep, *control, *info, order);
 }
 
 void ma97_factor_d(int /*matrix_type*/, const int* /*ptr*/, const int* /*row*/,

@@ -94,6 +94,28 @@ TEST_F(Ma97, JobsOneAndFourAreASolve) {
   expect_ones(x);
 }
 
+// Places from 1, last variables first; then one place twice.
+TEST_F(Ma97, EliminatesInTheHostsOrder) {
+  ma97_finalise_d(&akeep_, &fkeep_);
+  control_.ordering = 0;
+  std::vector<int> place(static_cast<std::size_t>(matrix_.order));
+  for (int i = 0; i < matrix_.order; ++i) place[i] = matrix_.order - i;
+  const auto analyse = [&] {
+    ma97_analyse_d(0, matrix_.order, matrix_.start.data(), matrix_.row.data(), nullptr,
+                   &akeep_, &control_, &info_, place.data());
+    factorise();
+  };
+  analyse();
+  EXPECT_EQ(info_.flag, 0);
+  std::vector<double> x = matrix_.times_ones();
+  solve(0, x);
+  expect_ones(x);
+  ma97_finalise_d(&akeep_, &fkeep_);
+  place[1] = place[0];
+  analyse();
+  EXPECT_LT(info_.flag, 0);
+}
+
 TEST_F(Ma97, RefusesOtherJobs) {
   std::vector<double> x = matrix_.times_ones();
   for (const int job : {-1, 5}) {

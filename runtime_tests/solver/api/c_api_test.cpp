@@ -121,10 +121,10 @@ TEST(CInterface, NamesWhatIsWrongWithAMatrix) {
   Tridiagonal bad = good;
   espalier_solver_matrix view = good.view();
   view.order = -1;
-  refuse_matrix(view, "order -1");
+  refuse_matrix(view, "matrix.order is -1");
   view = good.view();
   view.storage = 2;
-  refuse_matrix(view, "storage");
+  refuse_matrix(view, "matrix.storage is 2");
   view = good.view();
   view.column_start = nullptr;
   refuse_matrix(view, "column_start is NULL");

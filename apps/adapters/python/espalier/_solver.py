@@ -133,7 +133,7 @@ class Factorized:
 
     def __init__(self, A, memory=None, *, kind="auto", precision="double", scaling="auto",
                  ordering="auto", order=None, workers=0, refine=True,
-                 estimate_errors=False, pivot_threshold=0.0, out_of_core=None,
+                 residual=True, estimate_errors=False, pivot_threshold=0.0, out_of_core=None,
                  runtime="auto", schur=None, low_rank=0.0, _singular=False):
         self._handle = None
         self._singular = _singular  # whether the matrix may be
@@ -148,7 +148,7 @@ class Factorized:
         options.runtime = _choice("runtime", runtime, _RUNTIMES)
         options.workers = _int32("workers", workers)
         options.estimate_errors = bool(estimate_errors)
-        options.no_refinement = not refine
+        options.no_refinement = 2 if not residual else 1 if not refine else 0
         options.pivot_threshold = _double("pivot_threshold", pivot_threshold)
         options.low_rank = _double("low_rank", low_rank)
         if out_of_core is not None:
@@ -414,6 +414,8 @@ def factorized(A, memory=None, **options):
     order    instead: a permutation, order[k] is eliminated as the k-th
     workers  threads; 0: one a core. Solvers alive at the same time share them
     refine   whether solutions are refined
+    residual whether their errors are found out; False: as a preconditioner, which is not
+             refined either
     estimate_errors  whether the condition is estimated with each solve, see `statistics`
     pivot_threshold  in (0, 1]; 0: 0.01
     out_of_core  a directory for what does not fit in the bound

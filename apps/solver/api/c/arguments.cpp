@@ -83,8 +83,11 @@ void take_factor_options(const espalier_solver_options& given, SolverOptions& op
 
 MatrixView view_of(const espalier_solver_matrix& matrix) {
   if (matrix.order < 0)
-    throw InvalidInput(fmt::format("a matrix of order {}", matrix.order));
-  choice("storage", matrix.storage, std::array{0, 1});
+    throw InvalidInput(fmt::format("matrix.order is {}: negative", matrix.order));
+  if (matrix.storage != ESPALIER_SOLVER_SYMMETRIC &&
+      matrix.storage != ESPALIER_SOLVER_GENERAL)
+    throw InvalidInput(
+        fmt::format("matrix.storage is {}, neither 0 nor 1", matrix.storage));
   need(matrix.column_start, "matrix.column_start");
   MatrixView view{
       matrix.order,
