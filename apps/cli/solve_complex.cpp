@@ -44,10 +44,17 @@ ComplexVectors read_right_hand_sides(const SolveOptions& options, std::int32_t s
   return vectors;
 }
 
-ComplexOperation operation_of(const SolveOptions& options) {
+// What is asked for, of M = A^T where it is `across`: A^H is the conjugate of M.
+ComplexOperation operation_of(const SolveOptions& options, bool across) {
+  if (across)
+    return options.transposed ? ComplexOperation::kPlain : ComplexOperation::kTransposed;
   return options.conjugate_transposed ? ComplexOperation::kConjugateTransposed
          : options.transposed         ? ComplexOperation::kTransposed
                                       : ComplexOperation::kPlain;
+}
+
+void conjugate(std::span<Complex> numbers) {
+  for (Complex& number : numbers) number = std::conj(number);
 }
 
 void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
@@ -55,7 +62,10 @@ void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
   if (options.determinant) run.complex_determinant = solver.determinant();
   if (!options.null_space.empty() && solver.solver().null_space() > 0)
     write_null_space(options, [&] {
-      solver::write_complex_vectors(options.null_space, solver.null_space_basis(),
+      const ComplexOperation of_it = solver.solver().of_transposed()
+                                         ? ComplexOperation::kTransposed
+                                         : ComplexOperation::kPlain;
+      solver::write_complex_vectors(options.null_space, solver.null_space_basis(of_it),
                                     solver.order());
     });
   if (options.schur.empty()) return;
@@ -71,11 +81,17 @@ void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
 
 void solve_complex_system(const SolveOptions& options, ComplexSolver& solver,
                           ComplexVectors& vectors, SolveRun& run) {
-  const ComplexOperation operation = operation_of(options);
+  const bool across = solver.solver().of_transposed();
+  const ComplexOperation operation = operation_of(options, across);
   const bool known = options.rhs.empty();
-  if (known) vectors.values = solver.apply_to_ones(operation);
+  const bool around = across && options.conjugate_transposed;
+  if (known)
+    vectors.values = solver.apply_to_ones(operation);
+  else if (around)
+    conjugate(vectors.values);
   run.right_hand_sides = vectors.nrhs;
   run.solution = solver.solve(vectors.values, vectors.nrhs, operation, vectors.rows);
+  if (around) conjugate(vectors.values);
   if (!known) return;
   double worst = 0;
   for (const Complex x : vectors.values) {

@@ -113,7 +113,10 @@ void give_results(const SolveOptions& options, solver::Solver& solver, SolveRun&
   const solver::Symbolic& symbolic = solver.analysis().symbolic;
   if (!options.null_space.empty() && solver.null_space() > 0)
     write_null_space(options, [&] {
-      solver::write_vectors(options.null_space, solver.null_space_basis(), symbolic.size);
+      const auto of_it = solver.of_transposed() ? solver::Operation::kTransposed
+                                                : solver::Operation::kPlain;
+      solver::write_vectors(options.null_space, solver.null_space_basis(of_it),
+                            symbolic.size);
     });
   if (options.schur.empty()) return;
   run.right_hand_sides = 0;

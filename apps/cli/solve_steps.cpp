@@ -93,8 +93,9 @@ void check_ones(const SolveOptions& options, std::span<const double> b) {
 }
 
 void solve(const SolveOptions& options, Solver& solver, Vectors& vectors, SolveRun& run) {
-  const Operation operation =
-      options.transposed ? Operation::kTransposed : Operation::kPlain;
+  const Operation operation = options.transposed != solver.of_transposed()
+                                  ? Operation::kTransposed
+                                  : Operation::kPlain;
   const bool known = options.rhs.empty();
   if (known) {
     std::ranges::copy(solver.apply_to_ones(operation), vectors.values.begin());

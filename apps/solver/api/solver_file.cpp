@@ -28,6 +28,7 @@ SystemFacts Solver::Impl::system_facts() const {
           .kind = tree_.kind,
           .precision = options_.precision,
           .workers = tree_workers_,
+          .of_transposed = options_.of_transposed,
           .pivot_threshold = options_.pivot_threshold,
           .largest_entry = largest_entry_,
           .pivots = facts_};
@@ -41,6 +42,7 @@ Solver::Impl::Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& o
   tree_workers_ = saved.facts.workers;
   options_.kind = saved.facts.asked_kind;
   options_.precision = saved.facts.precision;
+  options_.of_transposed = saved.facts.of_transposed;
   options_.pivot_threshold = saved.facts.pivot_threshold;
   facts_ = saved.facts.pivots;
 }

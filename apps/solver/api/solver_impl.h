@@ -71,6 +71,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] const PreparedMatrix& prepared() const { return prepared_; }
   [[nodiscard]] const AssemblyTree& tree() const { return tree_; }
   [[nodiscard]] Seconds analyse_seconds() const { return analyse_seconds_; }
+  [[nodiscard]] bool of_transposed() const { return options_.of_transposed; }
   [[nodiscard]] bool without_runtime() const { return whole_; }
 
   void settle_order(std::optional<Bytes> bound);
@@ -248,6 +249,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Bytes most_inside() const;
   void drop_factor();
   void check_room(std::optional<Bytes> bound) const;
+  [[nodiscard]] Bytes within_address_space(Bytes bound) const;
   void spill_to(Bytes tree_bound);
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_once(
       double zero, const std::function<void(double)>& progress);

@@ -58,6 +58,7 @@ const std::vector<TriedOrdering>& Solver::orderings_tried() const {
   return impl_->orderings_tried();
 }
 Bytes Solver::least() const { return impl_->least(); }
+bool Solver::of_transposed() const { return impl_->of_transposed(); }
 bool Solver::may_not_fit() const { return impl_->may_not_fit(); }
 Bytes Solver::least_out_of_core() const { return impl_->least_out_of_core(); }
 Bytes Solver::least_for_plan() const { return impl_->least_for_plan(); }

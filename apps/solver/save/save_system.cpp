@@ -31,6 +31,7 @@ enum Fact : std::uint8_t {
   kProcess,
   kSave,
   kComplex,  // 0: real
+  kOfTransposed,
   kFacts
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
@@ -135,6 +136,8 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.processes = static_cast<std::int32_t>(facts[kProcesses]);
   result.process = static_cast<std::int32_t>(facts[kProcess]);
   result.save = facts[kSave];
+  checks.require(facts[kOfTransposed] == 0 || facts[kOfTransposed] == 1, "transposition");
+  result.of_transposed = facts[kOfTransposed] != 0;
   result.pivot_threshold = figures[kThreshold];
   result.largest_entry = figures[kLargestEntry];
   return result;
@@ -245,6 +248,7 @@ std::vector<std::int64_t> counts_of(const SystemFacts& facts,
   counts[kProcesses] = facts.processes;
   counts[kProcess] = facts.process;
   counts[kSave] = facts.save;
+  counts[kOfTransposed] = facts.of_transposed ? 1 : 0;
   if (complex) counts[kComplex] = kFirstSymmetry + static_cast<std::int64_t>(*complex);
   return counts;
 }

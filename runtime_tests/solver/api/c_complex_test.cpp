@@ -216,6 +216,43 @@ TEST(ComplexInC, IsSavedAndLoaded) {
   EXPECT_EQ(espalier_solver_plan(loaded, ESPALIER_SOLVER_MEMORY_LEAST), 0);
 }
 
+// By rows, every entry: the symmetry is found out, and the factors are of the matrix as
+// it was given.
+TEST(ComplexInC, SolvesWithPartsOfASymmetricMatrixByRows) {
+  const std::vector<std::int32_t> symmetries = {ESPALIER_SOLVER_SYMMETRIC,
+                                                ESPALIER_SOLVER_HERMITIAN};
+  for (const std::int32_t symmetry : symmetries) {
+    const auto whole = dense(given(symmetry));
+    const std::vector<std::int32_t> starts = {0, 3, 6, 9},
+                                    columns = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+    std::vector<Complex> values;
+    for (const auto& row : whole) values.insert(values.end(), row.begin(), row.end());
+    espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
+    input.order = 3;
+    input.format = ESPALIER_SOLVER_ROWS;
+    input.symmetry = ESPALIER_SOLVER_WHOLE;
+    input.starts = starts.data();
+    input.columns = columns.data();
+    input.values = doubles(values);
+    input.scalar = ESPALIER_SOLVER_COMPLEX;
+    const Handle solver = factored(input);
+    const bool definite = statistics(solver).kind == ESPALIER_SOLVER_KIND_CHOLESKY;
+    const int last = symmetry == ESPALIER_SOLVER_HERMITIAN ? 2 : 1;
+    std::vector<Complex> b = product(whole, 0), x(3);
+    const auto solve_part = [&](std::int32_t part, int operation) {
+      ASSERT_EQ(espalier_solver_solve_part(solver.get(), part, operation, 1, doubles(b),
+                                           3, doubles(x), 3),
+                0)
+          << espalier_solver_last_error();
+      b = x;
+    };
+    solve_part(ESPALIER_SOLVER_PART_L, 0);
+    if (!definite) solve_part(ESPALIER_SOLVER_PART_D, 0);
+    solve_part(ESPALIER_SOLVER_PART_L, last);
+    expect_solution(x);
+  }
+}
+
 TEST(ComplexInC, TellsDeterminantOrderAndSchurComplement) {
   const Given a = given(ESPALIER_SOLVER_HERMITIAN);
   // 2 * (12 - 1) - |1 + i|^2 * 4 = 14

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "solver/support/c_interface.h"
+#include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
 namespace {
@@ -315,6 +316,19 @@ TEST(Bounds, AreReadAsPeopleWriteThem) {
 }
 
 // Rows are not transposed inside, so what is told of the matrix has to be.
+// What is factored is the transposed matrix, and the file says so.
+TEST(CSessions, SaveAMatrixByRowsAsItIs) {
+  const Rows matrix(12, 5);
+  const TemporaryFile file("", ".factor");
+  {
+    const Handle solver = factored(matrix.input());
+    ASSERT_EQ(espalier_solver_save(solver.get(), file.path().c_str()), 0);
+  }
+  espalier_solver* loaded = nullptr;
+  ASSERT_EQ(espalier_solver_load(&loaded, file.path().c_str(), nullptr), 0);
+  expect_solves(Handle(loaded), matrix);
+}
+
 TEST(CSessions, TellsOfAMatrixByRowsWhatItTellsOfOneByColumns) {
   const Rows a(12, 5);
   const std::vector<std::int32_t> kept = {7, 2, 11};

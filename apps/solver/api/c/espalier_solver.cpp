@@ -279,6 +279,7 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
                           : Solver::load(file, given);
     if (handle->solver->complex())
       handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
+    handle->transposed = handle->factoring().of_transposed();
     handle->factored = true;
     *solver = handle.release();
     return 0;

@@ -30,7 +30,7 @@ void c_api::need_one_process(const espalier_solver& handle, const char* what) {
 void c_api::analyse_together(espalier_solver& handle, const espalier_solver_input& input,
                              const espalier_solver_options& options) {
   Communicator& processes = *handle.processes;
-  const SolverOptions chosen = options_from(&options, input.order);
+  SolverOptions chosen = options_from(&options, input.order);
   std::optional<InputMatrix> matrix;
   together(processes, [&] {
     const espalier_solver_input given = given_input(input);
@@ -42,7 +42,7 @@ void c_api::analyse_together(espalier_solver& handle, const espalier_solver_inpu
     handle.given.emplace(given);
     matrix = handle.given->with_values(given.values);
   });
-  handle.transposed =
+  handle.transposed = chosen.of_transposed =
       processes.largest(std::int64_t{handle.given && handle.given->transposed()}) != 0;
   handle.solver = std::make_unique<Solver>(processes, std::move(matrix), chosen);
 }

@@ -59,22 +59,25 @@ void check_transposed(const espalier_solver& handle, std::int32_t transposed) {
 }
 
 // Of M = A^T = L U: A = U^T L^T.
-FactorPart part_of(const espalier_solver& handle, FactorPart part) {
-  if (!handle.transposed || part == FactorPart::kD) return part;
+FactorPart across(FactorPart part) {
+  if (part == FactorPart::kD) return part;
   return part == FactorPart::kL ? FactorPart::kU : FactorPart::kL;
 }
 
-// The caller's L is U^T of M, so P^-1 is U^-T, P^-T is U^-1, and P^-H its conjugate.
+// Of M = A^T = L U the caller's L is U^T, so P^-1 is U^-T, P^-T is U^-1, and P^-H its
+// conjugate. A symmetric M is A; the factors of a Hermitian one are the conjugates of
+// A's.
 void solve_part(espalier_solver& handle, FactorPart part, std::int32_t transposed,
                 std::int32_t nrhs, std::span<double> b) {
-  const FactorPart mine = part_of(handle, part);
+  const bool crosses = handle.transposed && handle.factoring().kind() == FactorKind::kLu;
+  const FactorPart mine = crosses ? across(part) : part;
   if (!handle.complex)
     return handle.solver->solve_part(mine, b, nrhs, operation_of(handle, transposed));
   const std::span<Complex> numbers = complex_numbers(b);
-  const bool around = handle.transposed && transposed == 2;
+  const bool hermitian = handle.factoring().complex() == ComplexSymmetry::kHermitian;
+  const bool around = crosses ? transposed == 2 : handle.transposed && hermitian;
   if (around) conjugate(numbers);
-  handle.complex->solve_part(mine, numbers, nrhs,
-                             complex_operation(handle.transposed, transposed));
+  handle.complex->solve_part(mine, numbers, nrhs, complex_operation(crosses, transposed));
   if (around) conjugate(numbers);
 }
 
@@ -131,7 +134,7 @@ void analyse_alone(espalier_solver& handle, const Given& matrix,
   if (given.scalar == ESPALIER_SOLVER_COMPLEX && !chosen.kind &&
       given.symmetry == ESPALIER_SOLVER_GENERAL)
     chosen.kind = FactorKind::kLu;
-  handle.transposed = matrix.transposed();
+  handle.transposed = chosen.of_transposed = matrix.transposed();
   construct(handle, matrix.with_values(input.values), chosen, options);
 }
 

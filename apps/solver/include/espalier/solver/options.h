@@ -145,6 +145,10 @@ struct SolverOptions {
   /// Solver::solve_part() is going to be called: the matrix is not put in block
   /// triangular form, of which there is no one L and U.
   bool factor_parts = false;
+  /// The matrix that is handed in is the transposed of the one that it stands for. Solves
+  /// are with what is handed in; save() keeps this, for who solves with the loaded
+  /// factorisation: Solver::of_transposed().
+  bool of_transposed = false;
   /// Shared with others in this process; null: none. Construction holds a lease of
   /// analysis_bytes(), and of start_bytes() where it starts the runtime; plan() takes one
   /// for factorising and solving, which is kept until the next plan() or the end.

@@ -155,6 +155,8 @@ class ESPALIER_SOLVER_EXPORT Solver {
   [[nodiscard]] const PreparedMatrix& prepared() const;
   [[nodiscard]] const AssemblyTree& tree() const;
   [[nodiscard]] Seconds analyse_seconds() const;
+  /// SolverOptions::of_transposed; after load() that of the solver that was saved.
+  [[nodiscard]] bool of_transposed() const;
   /// Whether the system is small enough to be factored and solved by the calling thread.
   [[nodiscard]] bool without_runtime() const;
 
