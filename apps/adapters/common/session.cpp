@@ -141,7 +141,11 @@ int Session::analyse(const double* values) {
   solver_.reset(solver);
   ++analyses_;
   status = plan();
-  if (status == 0) status = espalier_solver_factorise(solver);
+  if (status != 0) {  // another bound may do the next time
+    solver_.reset();
+    return status;
+  }
+  status = espalier_solver_factorise(solver);
   if (status == 0) delayed_at_first_ = statistics().delayed_pivots;
   return status;
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -114,6 +115,20 @@ TEST_F(Ma97, EliminatesInTheHostsOrder) {
   place[1] = place[0];
   analyse();
   EXPECT_LT(info_.flag, 0);
+}
+
+TEST_F(Ma97, SaysEachTimeThatABoundIsTooSmall) {
+  ma97_finalise_d(&akeep_, &fkeep_);
+  setenv("ESPALIER_SOLVER_MEMORY", "1MiB", 1);
+  ma97_analyse_d(0, matrix_.order, matrix_.start.data(), matrix_.row.data(), nullptr,
+                 &akeep_, &control_, &info_, nullptr);
+  for (int time = 0; time < 2; ++time) {
+    factorise();
+    EXPECT_EQ(info_.flag, -1) << time;
+  }
+  unsetenv("ESPALIER_SOLVER_MEMORY");
+  factorise();
+  EXPECT_EQ(info_.flag, 0);
 }
 
 TEST_F(Ma97, RefusesOtherJobs) {
