@@ -38,12 +38,22 @@ std::int64_t most_local_entries(const FactorView<T>& view,
   return most;
 }
 
+// The most rows that a front has below its pivots.
+std::int64_t most_rows_below(const Symbolic& symbolic, const AssemblyTree& tree,
+                             std::span<const std::int8_t> forest) {
+  std::int64_t most = 0;
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
+    if (contains(forest, static_cast<std::size_t>(tree.node_of_front[s])))
+      most = std::max(most, std::ssize(symbolic.rows_of(s)));
+  return most;
+}
+
+// Vectors of a front, and a place for each of its rows.
 template <class T>
-Bytes worker_bytes(const Symbolic& symbolic, std::int64_t local_entries,
-                   std::int32_t count) {
+Bytes worker_bytes(std::int64_t local_entries, std::int64_t places, std::int32_t count) {
   return PageBuffer::footprint(
       checked_add(checked_mul(local_entries * count, sizeof(T)),
-                  symbolic.size * static_cast<Bytes>(sizeof(std::int32_t))));
+                  places * static_cast<Bytes>(sizeof(std::int32_t))));
 }
 
 // Nodes whose subtree has one of the rows.
@@ -76,7 +86,8 @@ TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
       local_entries_(most_local_entries(view, forest_)),
       out_start_(out_starts(view.symbolic, view.tree, forest_)),
       out_(checked_mul(out_start_.back() * count, sizeof(T))),
-      scratch_each_(worker_bytes<T>(view.symbolic, local_entries_, count)),
+      scratch_each_(worker_bytes<T>(
+          local_entries_, most_rows_below(view.symbolic, view.tree, forest_), count)),
       read_limit_(read_limit) {
   scratch_ = PageBuffer(scratch_each_ * runtime.workers());
 }
@@ -90,7 +101,8 @@ Bytes TreeSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree
     if (contains(forest, static_cast<std::size_t>(tree.node_of_front[s])))
       local = std::max(local, FrontSolve<T>::local_entries(symbolic.front_order(s),
                                                            tree.block_width[s], 0));
-  return checked_add(workers * worker_bytes<T>(symbolic, local, count),
+  const std::int64_t places = most_rows_below(symbolic, tree, forest);
+  return checked_add(workers * worker_bytes<T>(local, places, count),
                      PageBuffer::footprint(checked_mul(
                          out_starts(symbolic, tree, forest).back() * count, sizeof(T))));
 }
@@ -142,7 +154,7 @@ class TreeSolve<T>::Sweep : public NodeSweep {
   Sweep(TreeSolve& of, bool transposed, const Vectors<T>& b)
       : NodeSweep(of.runtime_, of.view_.tree.nodes.size()),
         of_(of),
-        fronts_(of.view_, transposed),
+        fronts_(of.view_, transposed, Halves::kTogether, tiles()),
         b_(b),
         read_limit_(of.read_limit_) {}
 
@@ -176,6 +188,10 @@ class TreeSolve<T>::Upward : public Sweep {
     if (parent && --waiting_[*parent] == 0) this->submit(*parent);
   }
   void assemble(std::int32_t node, const AncestorRows<T>& ancestors);
+  [[nodiscard]] std::int32_t* places() const {
+    return reinterpret_cast<std::int32_t*>(this->local() +
+                                           this->of_.local_entries_ * this->of_.count_);
+  }
 
   std::vector<std::int8_t> has_entries_;            // right-hand sides, in the subtree
   std::vector<std::atomic<std::int32_t>> waiting_;  // for so many nodes
@@ -205,16 +221,10 @@ void TreeSolve<T>::Upward::visit(std::int32_t node) {
   if (has_entries_[node] == 0) return;
   const Symbolic& symbolic = this->of_.view_.symbolic;
   const AssemblyTree::Node& fronts = this->of_.view_.tree.nodes[node];
-  auto* const place = reinterpret_cast<std::int32_t*>(
-      this->scratch() +
-      this->of_.local_entries_ * this->of_.count_ * static_cast<Bytes>(sizeof(T)));
-  const auto rows = symbolic.rows_of(fronts.last_front);
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    place[rows[k]] = static_cast<std::int32_t>(k);
   const Vectors<T> out = this->of_.out_vectors(node, this->b_.count);
   std::fill_n(out.data, out.stride * out.count, T{0});
-  const AncestorRows<T> ancestors{symbolic.first_column[fronts.last_front + 1], place,
-                                  out};
+  const AncestorRows<T> ancestors{symbolic.first_column[fronts.last_front + 1],
+                                  symbolic.rows_of(fronts.last_front), places(), out};
   assemble(node, ancestors);
   const Panels panels(this->read_limit_, this->of_.view_, node);
   for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s)
@@ -224,17 +234,12 @@ void TreeSolve<T>::Upward::visit(std::int32_t node) {
 // What the children did to rows of this node and of its ancestors.
 template <class T>
 void TreeSolve<T>::Upward::assemble(std::int32_t node, const AncestorRows<T>& ancestors) {
-  const auto& [limit, place, out] = ancestors;
   const FactorView<T>& view = this->of_.view_;
   for (const TaskId child : this->children(node)) {
-    const auto c = index(child);
-    if (has_entries_[c] == 0) continue;
-    const auto of_child = view.symbolic.rows_of(view.tree.nodes[c].last_front);
-    const T* value = this->of_.out(static_cast<std::int32_t>(c));
-    for (std::int32_t v = 0; v < out.count; ++v)
-      for (const std::int32_t row : of_child)
-        (row < limit ? this->b_.data[v * this->b_.stride + row]
-                     : out.data[v * out.stride + place[row]]) += *value++;
+    const auto c = static_cast<std::int32_t>(index(child));
+    if (has_entries_[c] != 0)
+      ancestors.add(view.symbolic.rows_of(view.tree.nodes[c].last_front),
+                    this->of_.out_vectors(c, this->b_.count), this->b_);
   }
 }
 
