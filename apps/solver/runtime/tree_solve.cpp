@@ -38,17 +38,15 @@ std::int64_t most_local_entries(const FactorView<T>& view,
   return most;
 }
 
-// The most rows that a front has below its pivots.
-std::int64_t most_rows_below(const Symbolic& symbolic, const AssemblyTree& tree,
-                             std::span<const std::int8_t> forest) {
+// Of the vectors that begin there, one after the other.
+std::int64_t longest(const std::vector<std::int64_t>& start) {
   std::int64_t most = 0;
-  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
-    if (contains(forest, static_cast<std::size_t>(tree.node_of_front[s])))
-      most = std::max(most, std::ssize(symbolic.rows_of(s)));
+  for (std::size_t i = 1; i < start.size(); ++i)
+    most = std::max(most, start[i] - start[i - 1]);
   return most;
 }
 
-// Vectors of a front, and a place for each of its rows.
+// Vectors of a front, and a place for each row that it has in a node's vector.
 template <class T>
 Bytes worker_bytes(std::int64_t local_entries, std::int64_t places, std::int32_t count) {
   return PageBuffer::footprint(
@@ -86,8 +84,7 @@ TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
       local_entries_(most_local_entries(view, forest_)),
       out_start_(out_starts(view.symbolic, view.tree, forest_)),
       out_(checked_mul(out_start_.back() * count, sizeof(T))),
-      scratch_each_(worker_bytes<T>(
-          local_entries_, most_rows_below(view.symbolic, view.tree, forest_), count)),
+      scratch_each_(worker_bytes<T>(local_entries_, longest(out_start_), count)),
       read_limit_(read_limit) {
   scratch_ = PageBuffer(scratch_each_ * runtime.workers());
 }
@@ -101,10 +98,9 @@ Bytes TreeSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree
     if (contains(forest, static_cast<std::size_t>(tree.node_of_front[s])))
       local = std::max(local, FrontSolve<T>::local_entries(symbolic.front_order(s),
                                                            tree.block_width[s], 0));
-  const std::int64_t places = most_rows_below(symbolic, tree, forest);
-  return checked_add(workers * worker_bytes<T>(local, places, count),
-                     PageBuffer::footprint(checked_mul(
-                         out_starts(symbolic, tree, forest).back() * count, sizeof(T))));
+  const std::vector<std::int64_t> start = out_starts(symbolic, tree, forest);
+  return checked_add(workers * worker_bytes<T>(local, longest(start), count),
+                     PageBuffer::footprint(checked_mul(start.back() * count, sizeof(T))));
 }
 
 template <class T>
@@ -162,10 +158,9 @@ class TreeSolve<T>::Sweep : public NodeSweep {
   [[nodiscard]] std::span<const TaskId> children(std::int32_t node) const {
     return of_.view_.tree.tasks.children(task_id(static_cast<std::size_t>(node)));
   }
-  [[nodiscard]] std::byte* scratch() const {
-    return of_.scratch_.data() + of_.scratch_each_ * worker_rank();
+  [[nodiscard]] T* local() const {
+    return reinterpret_cast<T*>(of_.scratch_.data() + of_.scratch_each_ * worker_rank());
   }
-  [[nodiscard]] T* local() const { return reinterpret_cast<T*>(scratch()); }
 
   TreeSolve& of_;
   const FrontSolve<T> fronts_;
@@ -209,9 +204,8 @@ void TreeSolve<T>::Upward::run() {
   std::vector<std::int32_t> leaves;
   for (std::int32_t node = 0; node < std::ssize(waiting_); ++node) {
     if (!this->of_.takes_part(static_cast<std::size_t>(node))) continue;
-    const auto children = static_cast<std::int32_t>(this->children(node).size());
-    waiting_[node] = children;
-    if (children == 0) leaves.push_back(node);
+    waiting_[node] = static_cast<std::int32_t>(this->children(node).size());
+    if (this->children(node).empty()) leaves.push_back(node);
   }
   NodeSweep::run(leaves);
 }

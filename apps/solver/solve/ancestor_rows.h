@@ -15,8 +15,7 @@ template <class T>
 struct AncestorRows {
   std::int32_t limit = std::numeric_limits<std::int32_t>::max();
   std::span<const std::int32_t> rows{};  ///< ascending, none below the limit
-  /// Work space: as many places as a front has rows below its pivots, at most.
-  std::int32_t* place = nullptr;
+  std::int32_t* place = nullptr;         ///< work space, as long as `rows`
   Vectors<T> out{};
 
   /// Finds the entries of `out` of a front's rows that are not below the limit, which are

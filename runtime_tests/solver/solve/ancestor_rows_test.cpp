@@ -58,7 +58,7 @@ TEST(AncestorRows, AddAsOneMapOfAllRowsDoes) {
     for (int v = 0; v < 2; ++v)
       for (std::int64_t k = 0; k < own; ++k)
         expected[v][of_front[k]] = values[v * (own + 1) + k];
-    Rows place(of_front.size());
+    Rows place(of_node.size());
     const AncestorRows<double> rows{
         limit, of_node, place.data(), {out.data(), beyond + 1, 2}};
     rows.add(of_front, {values.data(), own + 1, 2}, {b.data(), n, 2});
