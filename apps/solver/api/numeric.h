@@ -43,7 +43,8 @@ class Numeric {
   /// @throws InvalidInput when there is no factor
   /// @param form        empty: the matrix was factored whole; else the calling thread
   ///                    solves, block after block
-  /// @param runtime     awake while solving; null: the calling thread solves
+  /// @param runtime     awake in solve() alone: what is done between solves has its cores
+  ///                    for itself; null: the calling thread solves
   /// @param read_limit  bytes of panels that may be read from the file at once; one
   ///                    node's are read in any case
   virtual void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,

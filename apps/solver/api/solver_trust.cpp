@@ -225,8 +225,6 @@ void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()
   make_room_to_solve(nrhs);
   numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime_, nrhs, limit);
   try {
-    std::optional<Awake> awake;
-    if (runtime_ != nullptr) awake.emplace(*runtime_);
     body();
   } catch (...) {
     numeric_->close_solve();

@@ -58,8 +58,8 @@ class TypedNumeric : public Numeric {
       blocks_.emplace(*view_, form, nrhs);
       return;
     }
-    here_ = runtime == nullptr;
-    if (!here_) open(*view_, *runtime, nrhs, read_limit);
+    runtime_ = runtime;
+    if (runtime_ != nullptr) open(*view_, *runtime_, nrhs, read_limit);
     vectors_ =
         SolveVectors<T>(symbolic.size, tree.kind, nrhs,
                         sizeof(RealOf<T>) < sizeof(double) ? independent_systems(symbolic)
@@ -69,7 +69,7 @@ class TypedNumeric : public Numeric {
   void solve(bool transposed, std::span<double> block, std::int32_t nrhs,
              std::span<const std::int32_t> rows) override {
     std::optional<OneBlasThread> one_thread;
-    if (blocks_ || here_) one_thread.emplace();
+    if (blocks_ || runtime_ == nullptr) one_thread.emplace();
     // A^H x = b is A^T times the conjugate of x.
     const bool conjugate = transposed && kIsComplex<T> && !kIsHermitian<T>;
     if (conjugate) conjugate_parts(block);
@@ -77,10 +77,9 @@ class TypedNumeric : public Numeric {
       blocks_->solve(transposed, block, nrhs);
     else
       vectors_.apply(block, nrhs, [&](const Vectors<T>& b, const Vectors<T>& x) {
-        if (here_)
-          solve_sequentially(*view_, transposed, b, x);
-        else
-          apply(transposed, b, x, rows);
+        if (runtime_ == nullptr) return solve_sequentially(*view_, transposed, b, x);
+        const Awake awake(*runtime_);
+        apply(transposed, b, x, rows);
       });
     if (conjugate) conjugate_parts(block);
   }
@@ -141,6 +140,7 @@ class TypedNumeric : public Numeric {
     close();
     blocks_.reset();
     view_.reset();
+    runtime_ = nullptr;
     vectors_ = {};
   }
 
@@ -291,7 +291,7 @@ class TypedNumeric : public Numeric {
   Factor<T> factor_;
   std::optional<RepeatedCholesky> repeated_;  // that the factor is of, where it may be
   std::optional<FactorView<T>> view_;         // while solves are open
-  bool here_ = false;                         // in the calling thread
+  const Runtime* runtime_ = nullptr;          // while they are; null: in this thread
   std::optional<BlockSubstitution<T>> blocks_;
   std::optional<TreeSolve<T>> solve_;
   SolveVectors<T> vectors_;

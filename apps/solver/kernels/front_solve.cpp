@@ -1,5 +1,7 @@
 #include "solver/kernels/front_solve.h"
 
+#include <algorithm>
+
 #include "solver/kernels/block_solve.h"
 #include "solver/kernels/unroll.h"
 #include "solver/matrix/entry.h"
@@ -20,13 +22,15 @@ template <int kPivots, class T>
   }
   const T* const below = front.panel + kPivots;
   const auto count = static_cast<std::int32_t>(order) - kPivots;
-  for (std::int32_t i = 0; i < count; ++i) {
-    const std::int32_t row = front.rows[i];
-    T* const target = row < beyond.limit ? x + row : beyond.outside + beyond.place[row];
-    T sum = *target;
+  const std::int32_t inside = std::min(count, beyond.inside);
+  const auto take = [&](std::int32_t i, T& target) __attribute__((always_inline)) {
+    T sum = target;
     for (int k = 0; k < kPivots; ++k) sum -= below[i + k * order] * value[k];
-    *target = sum;
-  }
+    target = sum;
+  };
+  for (std::int32_t i = 0; i < inside; ++i) take(i, x[front.rows[i]]);
+  for (std::int32_t i = inside; i < count; ++i)
+    take(i, beyond.outside[beyond.place[i - inside]]);
 }
 
 template <int kPivots, class T>

@@ -22,10 +22,11 @@ struct FewPivots {
   const std::int32_t* rows;  ///< below the pivots: where they are in a vector
 };
 
-/// Where rows from `limit` on are: outside[place[row]], not in the vector itself.
+/// Where the rows after the first `inside` are: row inside + k at outside[place[k]], not
+/// in the vector itself.
 template <class T>
 struct OutsideRows {
-  std::int32_t limit = std::numeric_limits<std::int32_t>::max();
+  std::int32_t inside = std::numeric_limits<std::int32_t>::max();
   T* outside = nullptr;
   const std::int32_t* place = nullptr;
 };

@@ -1,5 +1,6 @@
 #include "solver/runtime/node_sweep.h"
 
+#include "solver/runtime/runtime.h"
 #include "solver/runtime/starpu_tasks.h"
 
 namespace espalier::solver {
@@ -8,6 +9,8 @@ NodeSweep::NodeSweep(const Runtime& runtime, std::size_t nodes) : group_(runtime
   arguments_.reserve(nodes);
   for (std::size_t i = 0; i < nodes; ++i)
     arguments_.push_back({this, static_cast<std::int32_t>(i)});
+  for (std::int32_t worker = 0; worker < runtime.workers(); ++worker)
+    teams_.emplace_back(group_);
 }
 
 void NodeSweep::run(std::span<const std::int32_t> first) {
@@ -26,6 +29,10 @@ void NodeSweep::submit(std::int32_t node) {
   } catch (...) {
     stop();
   }
+}
+
+void NodeSweep::run(std::int32_t tiles, const std::function<void(std::int32_t)>& tile) {
+  teams_[static_cast<std::size_t>(worker_rank())].run(tiles, tile);
 }
 
 void NodeSweep::stop() noexcept {

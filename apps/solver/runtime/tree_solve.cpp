@@ -38,12 +38,20 @@ std::int64_t most_local_entries(const FactorView<T>& view,
   return most;
 }
 
+// Of the vectors that begin there, one after the other.
+std::int64_t longest(const std::vector<std::int64_t>& start) {
+  std::int64_t most = 0;
+  for (std::size_t i = 1; i < start.size(); ++i)
+    most = std::max(most, start[i] - start[i - 1]);
+  return most;
+}
+
+// Vectors of a front, and a place for each row that it has in a node's vector.
 template <class T>
-Bytes worker_bytes(const Symbolic& symbolic, std::int64_t local_entries,
-                   std::int32_t count) {
+Bytes worker_bytes(std::int64_t local_entries, std::int64_t places, std::int32_t count) {
   return PageBuffer::footprint(
       checked_add(checked_mul(local_entries * count, sizeof(T)),
-                  symbolic.size * static_cast<Bytes>(sizeof(std::int32_t))));
+                  places * static_cast<Bytes>(sizeof(std::int32_t))));
 }
 
 // Nodes whose subtree has one of the rows.
@@ -76,7 +84,7 @@ TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
       local_entries_(most_local_entries(view, forest_)),
       out_start_(out_starts(view.symbolic, view.tree, forest_)),
       out_(checked_mul(out_start_.back() * count, sizeof(T))),
-      scratch_each_(worker_bytes<T>(view.symbolic, local_entries_, count)),
+      scratch_each_(worker_bytes<T>(local_entries_, longest(out_start_), count)),
       read_limit_(read_limit) {
   scratch_ = PageBuffer(scratch_each_ * runtime.workers());
 }
@@ -90,9 +98,9 @@ Bytes TreeSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree
     if (contains(forest, static_cast<std::size_t>(tree.node_of_front[s])))
       local = std::max(local, FrontSolve<T>::local_entries(symbolic.front_order(s),
                                                            tree.block_width[s], 0));
-  return checked_add(workers * worker_bytes<T>(symbolic, local, count),
-                     PageBuffer::footprint(checked_mul(
-                         out_starts(symbolic, tree, forest).back() * count, sizeof(T))));
+  const std::vector<std::int64_t> start = out_starts(symbolic, tree, forest);
+  return checked_add(workers * worker_bytes<T>(local, longest(start), count),
+                     PageBuffer::footprint(checked_mul(start.back() * count, sizeof(T))));
 }
 
 template <class T>
@@ -142,7 +150,7 @@ class TreeSolve<T>::Sweep : public NodeSweep {
   Sweep(TreeSolve& of, bool transposed, const Vectors<T>& b)
       : NodeSweep(of.runtime_, of.view_.tree.nodes.size()),
         of_(of),
-        fronts_(of.view_, transposed),
+        fronts_(of.view_, transposed, Halves::kTogether, tiles()),
         b_(b),
         read_limit_(of.read_limit_) {}
 
@@ -150,10 +158,9 @@ class TreeSolve<T>::Sweep : public NodeSweep {
   [[nodiscard]] std::span<const TaskId> children(std::int32_t node) const {
     return of_.view_.tree.tasks.children(task_id(static_cast<std::size_t>(node)));
   }
-  [[nodiscard]] std::byte* scratch() const {
-    return of_.scratch_.data() + of_.scratch_each_ * worker_rank();
+  [[nodiscard]] T* local() const {
+    return reinterpret_cast<T*>(of_.scratch_.data() + of_.scratch_each_ * worker_rank());
   }
-  [[nodiscard]] T* local() const { return reinterpret_cast<T*>(scratch()); }
 
   TreeSolve& of_;
   const FrontSolve<T> fronts_;
@@ -176,6 +183,10 @@ class TreeSolve<T>::Upward : public Sweep {
     if (parent && --waiting_[*parent] == 0) this->submit(*parent);
   }
   void assemble(std::int32_t node, const AncestorRows<T>& ancestors);
+  [[nodiscard]] std::int32_t* places() const {
+    return reinterpret_cast<std::int32_t*>(this->local() +
+                                           this->of_.local_entries_ * this->of_.count_);
+  }
 
   std::vector<std::int8_t> has_entries_;            // right-hand sides, in the subtree
   std::vector<std::atomic<std::int32_t>> waiting_;  // for so many nodes
@@ -193,9 +204,8 @@ void TreeSolve<T>::Upward::run() {
   std::vector<std::int32_t> leaves;
   for (std::int32_t node = 0; node < std::ssize(waiting_); ++node) {
     if (!this->of_.takes_part(static_cast<std::size_t>(node))) continue;
-    const auto children = static_cast<std::int32_t>(this->children(node).size());
-    waiting_[node] = children;
-    if (children == 0) leaves.push_back(node);
+    waiting_[node] = static_cast<std::int32_t>(this->children(node).size());
+    if (this->children(node).empty()) leaves.push_back(node);
   }
   NodeSweep::run(leaves);
 }
@@ -205,16 +215,10 @@ void TreeSolve<T>::Upward::visit(std::int32_t node) {
   if (has_entries_[node] == 0) return;
   const Symbolic& symbolic = this->of_.view_.symbolic;
   const AssemblyTree::Node& fronts = this->of_.view_.tree.nodes[node];
-  auto* const place = reinterpret_cast<std::int32_t*>(
-      this->scratch() +
-      this->of_.local_entries_ * this->of_.count_ * static_cast<Bytes>(sizeof(T)));
-  const auto rows = symbolic.rows_of(fronts.last_front);
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    place[rows[k]] = static_cast<std::int32_t>(k);
   const Vectors<T> out = this->of_.out_vectors(node, this->b_.count);
   std::fill_n(out.data, out.stride * out.count, T{0});
-  const AncestorRows<T> ancestors{symbolic.first_column[fronts.last_front + 1], place,
-                                  out};
+  const AncestorRows<T> ancestors{symbolic.first_column[fronts.last_front + 1],
+                                  symbolic.rows_of(fronts.last_front), places(), out};
   assemble(node, ancestors);
   const Panels panels(this->read_limit_, this->of_.view_, node);
   for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s)
@@ -224,17 +228,12 @@ void TreeSolve<T>::Upward::visit(std::int32_t node) {
 // What the children did to rows of this node and of its ancestors.
 template <class T>
 void TreeSolve<T>::Upward::assemble(std::int32_t node, const AncestorRows<T>& ancestors) {
-  const auto& [limit, place, out] = ancestors;
   const FactorView<T>& view = this->of_.view_;
   for (const TaskId child : this->children(node)) {
-    const auto c = index(child);
-    if (has_entries_[c] == 0) continue;
-    const auto of_child = view.symbolic.rows_of(view.tree.nodes[c].last_front);
-    const T* value = this->of_.out(static_cast<std::int32_t>(c));
-    for (std::int32_t v = 0; v < out.count; ++v)
-      for (const std::int32_t row : of_child)
-        (row < limit ? this->b_.data[v * this->b_.stride + row]
-                     : out.data[v * out.stride + place[row]]) += *value++;
+    const auto c = static_cast<std::int32_t>(index(child));
+    if (has_entries_[c] != 0)
+      ancestors.add(view.symbolic.rows_of(view.tree.nodes[c].last_front),
+                    this->of_.out_vectors(c, this->b_.count), this->b_);
   }
 }
 

@@ -14,7 +14,8 @@ namespace espalier::solver {
 /// Triangular solves on StarPU's workers, through the tree: a node of the assembly tree
 /// is one task, forward from the leaves, backward from the roots. What a subtree does to
 /// the rows of its ancestors goes up in a vector of its own, so no two tasks write to the
-/// same entries. Panels that are in the file are read node by node.
+/// same entries. Products with large panels are cut into tiles, which workers without a
+/// node help with. Panels that are in the file are read node by node.
 ///
 /// Some subtrees alone will do: then others see to the nodes above, between forward() and
 /// backward().

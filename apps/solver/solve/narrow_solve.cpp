@@ -33,11 +33,12 @@ void FrontSolve<T>::forward_few(std::int32_t front, const T* storage, const Vect
                                 const AncestorRows<T>& ancestors) const {
   const kernels::FewPivots<T> few = few_pivots(front, storage);
   const std::int32_t column = view_.symbolic.first_column[front];
+  const std::int32_t below = ancestors.find_places(view_.symbolic.rows_of(front));
   for (std::int32_t v = 0; v < b.count; ++v) {
     T* const inside = b.data + v * b.stride;
     T* const outside = ancestors.out.data + v * ancestors.out.stride;
     kernels::forward_few<T>(few, inside + column, inside,
-                            {ancestors.limit, outside, ancestors.place});
+                            {below, outside, ancestors.place});
   }
 }
 
@@ -90,7 +91,8 @@ auto FrontSolve<T>::narrow(std::int32_t front, std::int32_t count, const T* stor
 }
 
 template <class T>
-void FrontSolve<T>::forward_narrow(const Narrow& front, const std::int32_t* rows,
+void FrontSolve<T>::forward_narrow(const Narrow& front,
+                                   std::span<const std::int32_t> rows,
                                    const Vectors<T>& b, const AncestorRows<T>& ancestors,
                                    T* left) const {
   const std::int32_t pivots = front.pivots;
@@ -99,8 +101,7 @@ void FrontSolve<T>::forward_narrow(const Narrow& front, const std::int32_t* rows
   };
   std::array<T, kNarrow> x;
   for (std::int32_t v = 0; v < b.count; ++v) {
-    T* const inside = b.data + v * b.stride;
-    T* const own = inside + front.column;
+    T* const own = b.data + v * b.stride + front.column;
     for (std::int32_t k = 0; k < pivots; ++k) x[k] = own[place(k)];
     if (view_.tree.kind == FactorKind::kLu && transposed_)
       kernels::forward_solve_transposed(pivots, front.diagonal, front.leading, 1,
@@ -109,14 +110,12 @@ void FrontSolve<T>::forward_narrow(const Narrow& front, const std::int32_t* rows
       kernels::forward_solve(view_.tree.kind, pivots, front.diagonal, front.leading, 1,
                              x.data(), pivots);
     for (std::int32_t k = 0; k < pivots; ++k) own[place(k)] = x[k];
-    T* const outside = ancestors.out.data + v * ancestors.out.stride;
-    std::fill_n(left, front.below, T{0});
+    T* const target = left + std::int64_t{v} * front.below;
+    std::fill_n(target, front.below, T{0});
     kernels::apply_below(front.below, pivots, front.panel[0], front.leading, 1, x.data(),
-                         pivots, left, front.below);
-    for (std::int32_t i = 0; i < front.below; ++i)
-      (rows[i] < ancestors.limit ? inside[rows[i]] : outside[ancestors.place[rows[i]]]) +=
-          left[i];
+                         pivots, target, front.below);
   }
+  ancestors.add(rows, {left, front.below, b.count}, b);
 }
 
 template <class T>
@@ -157,17 +156,16 @@ void FrontSolve<T>::forward_single(std::int32_t front, const T* storage,
   const T* const panel = view_.factor.panel_data(front, storage);
   const bool upper = kind == FactorKind::kLu && transposed_;
   const T* const below = panel + 1 + (upper ? rows.size() + 1 : 0);
+  const auto first = static_cast<std::size_t>(ancestors.find_places(rows));
   for (std::int32_t v = 0; v < b.count; ++v) {
     T* const inside = b.data + v * b.stride;
     T& own = inside[view_.symbolic.first_column[front]];
     if (kind == FactorKind::kCholesky || upper) own = kernels::quotient(own, *panel);
     const T x = own;
     T* const outside = ancestors.out.data + v * ancestors.out.stride;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      T* const place = rows[i] < ancestors.limit ? inside + rows[i]
-                                                 : outside + ancestors.place[rows[i]];
-      *place -= below[i] * x;
-    }
+    for (std::size_t i = 0; i < first; ++i) inside[rows[i]] -= below[i] * x;
+    for (std::size_t i = first; i < rows.size(); ++i)
+      outside[ancestors.place[i - first]] -= below[i] * x;
   }
 }
 
@@ -202,8 +200,8 @@ void FrontSolve<T>::backward_single(std::int32_t front, const T* storage,
   template std::optional<FrontSolve<T>::Narrow> FrontSolve<T>::narrow(                   \
       std::int32_t, std::int32_t, const T*) const;                                       \
   template void FrontSolve<T>::forward_narrow(                                           \
-      const Narrow&, const std::int32_t*, const Vectors<T>&, const AncestorRows<T>&, T*) \
-      const;                                                                             \
+      const Narrow&, std::span<const std::int32_t>, const Vectors<T>&,                   \
+      const AncestorRows<T>&, T*) const;                                                 \
   template void FrontSolve<T>::backward_narrow(const Narrow&, const std::int32_t*,       \
                                                const Vectors<T>&, const Vectors<T>&, T*) \
       const;                                                                             \

@@ -7,6 +7,7 @@
 
 #include "solver/kernels/block_solve.h"
 #include "solver/kernels/tile_product.h"
+#include "solver/solve/cut_products.h"
 
 namespace espalier::solver {
 
@@ -28,6 +29,12 @@ struct FrontSolve<T>::Local {
 
   [[nodiscard]] std::int32_t eliminated(std::int32_t k) const {
     return delays != nullptr ? delays->eliminated[k] : layout.width(k);
+  }
+  // The rows below block k of panel[side], of the columns that were eliminated.
+  [[nodiscard]] PanelPart<T> below(std::int32_t side, std::int32_t k) const {
+    const std::int32_t width = layout.width(k), leading = layout.leading(k);
+    return {leading - width, eliminated(k), panel[side] + layout.offset(k) + width,
+            leading};
   }
 };
 
@@ -165,14 +172,18 @@ void FrontSolve<T>::solve_backward(const Local& local, std::int32_t e, const T* 
 // What block columns do to the rows below them, and the way back, tile by tile: of real
 // entries.
 template <class T>
-void FrontSolve<T>::apply_tiles(Local& local, std::int32_t block) {
+void FrontSolve<T>::apply_tiles(Local& local, std::int32_t block) const {
   const LowRankPanel& panel = *local.low_rank;
   const std::int32_t width = local.layout.width(block);
-  for (std::int32_t i = block + 1; i < panel.blocks; ++i)
+  const bool large =
+      is_worth_tiles(std::int64_t{width} * local.layout.leading(block), local.count);
+  run_tiles(large ? tiles_ : nullptr, panel.blocks - block - 1, [&](std::int32_t t) {
+    const std::int32_t i = block + 1 + t;
     if constexpr (!kIsComplex<T>)
       kernels::apply_tile(panel.rows(i), width, panel.tile(local.diagonal, i, block),
                           local.count, local.block, width, local.x + panel.first(i),
                           local.order);
+  });
 }
 
 template <class T>
@@ -189,8 +200,8 @@ void FrontSolve<T>::apply_tiles_transposed(Local& local, std::int32_t block) {
 template <class T>
 void FrontSolve<T>::forward_block(Local& local, std::int32_t block) const {
   const Trapezoid& layout = local.layout;
-  const std::int32_t first = layout.first(block), width = layout.width(block);
-  const std::int32_t leading = layout.leading(block), e = local.eliminated(block);
+  const std::int32_t first = layout.first(block), width = layout.width(block),
+                     e = local.eliminated(block);
   const std::int32_t* const order =
       local.first_order != nullptr ? local.first_order + first : nullptr;
   DiagonalWork<T> work;
@@ -201,9 +212,8 @@ void FrontSolve<T>::forward_block(Local& local, std::int32_t block) const {
   if (local.low_rank != nullptr)
     apply_tiles(local, block);
   else
-    kernels::apply_below(
-        leading - width, e, local.panel[0] + layout.offset(block) + width, leading,
-        local.count, local.block, width, local.x + first + width, local.order);
+    apply_below<T>(tiles_, local.below(0, block), {local.block, width, local.count},
+                   {local.x + first + width, local.order, local.count});
   if (local.slots_seen > 0) {
     const bool rows = view_.tree.kind == FactorKind::kLu && !transposed_;
     kernels::apply_below_transposed(
@@ -229,8 +239,9 @@ void FrontSolve<T>::forward_tail(Local& local) const {
   gather(slots, order.data(), local.slot, slots, local.tail, slots, local.count);
   solve_forward(local, e, delays.tail[0].data(), slots, leading, local.tail);
   const bool upper = view_.tree.kind == FactorKind::kLu && transposed_;
-  kernels::apply_below(rows, e, delays.tail[upper ? 1 : 0].data() + slots, leading,
-                       local.count, local.tail, slots, local.x + columns, local.order);
+  apply_below<T>(tiles_, {rows, e, delays.tail[upper ? 1 : 0].data() + slots, leading},
+                 {local.tail, slots, local.count},
+                 {local.x + columns, local.order, local.count});
   scatter(slots, order.data(), local.tail, slots, local.slot, slots, local.count);
   scatter(slots, place.data(), local.slot, slots, local.x, local.order, local.count);
 }
@@ -246,7 +257,7 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
   if (is_single(front)) return forward_single(front, storage, b, ancestors);
   if (has_few_pivots(front, b.count)) return forward_few(front, storage, b, ancestors);
   if (const auto few = narrow(front, b.count, storage)) {
-    forward_narrow(*few, view_.symbolic.rows_of(front).data(), b, ancestors, memory);
+    forward_narrow(*few, view_.symbolic.rows_of(front), b, ancestors, memory);
     return;
   }
   Local local = open(front, storage, b.count, memory);
@@ -268,15 +279,7 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
   scatter(own, nullptr, local.x, local.order, b.data + first, b.stride, b.count);
   if (columns > own)
     scatter(columns - own, moved, local.x + own, local.order, b.data, b.stride, b.count);
-  const auto rows = symbolic.rows_of(front);
-  for (std::int32_t v = 0; v < b.count; ++v) {
-    const T* value = local.x + std::int64_t{v} * local.order + columns;
-    T* const inside = b.data + v * b.stride;
-    T* const outside = ancestors.out.data + v * ancestors.out.stride;
-    std::size_t k = 0;
-    for (; k < rows.size() && rows[k] < ancestors.limit; ++k) inside[rows[k]] += *value++;
-    for (; k < rows.size(); ++k) outside[ancestors.place[rows[k]]] += *value++;
-  }
+  ancestors.add(symbolic.rows_of(front), {local.x + columns, local.order, b.count}, b);
 }
 
 template <class T>
@@ -289,9 +292,9 @@ void FrontSolve<T>::backward_tail(Local& local) const {
   if (divides_by_d())
     kernels::divide_by_d(e, delays.tail_d.data(), local.count, local.tail, slots);
   const bool upper = view_.tree.kind == FactorKind::kLu && !transposed_;
-  kernels::apply_below_transposed(rows, e, delays.tail[upper ? 1 : 0].data() + slots,
-                                  leading, local.count, local.x + columns, local.order,
-                                  local.tail, slots);
+  apply_below_transposed<T>(
+      tiles_, {rows, e, delays.tail[upper ? 1 : 0].data() + slots, leading},
+      {local.x + columns, local.order, local.count}, {local.tail, slots, local.count});
   solve_backward(local, e, delays.tail[0].data(), slots, leading, local.tail);
   const auto& order = transposed_ ? delays.tail_row_order : delays.tail_column_order;
   scatter(slots, order.data(), local.tail, slots, local.slot, slots, local.count);
@@ -300,8 +303,8 @@ void FrontSolve<T>::backward_tail(Local& local) const {
 template <class T>
 void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
   const Trapezoid& layout = local.layout;
-  const std::int32_t first = layout.first(block), width = layout.width(block);
-  const std::int32_t leading = layout.leading(block), e = local.eliminated(block);
+  const std::int32_t first = layout.first(block), width = layout.width(block),
+                     e = local.eliminated(block);
   const auto at = [first](const std::int32_t* order) {
     return order != nullptr ? order + first : nullptr;
   };
@@ -317,9 +320,9 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
   if (local.low_rank != nullptr)
     apply_tiles_transposed(local, block);
   else
-    kernels::apply_below_transposed(
-        leading - width, e, local.panel[1] + layout.offset(block) + width, leading,
-        local.count, local.x + first + width, local.order, local.block, width);
+    apply_below_transposed<T>(tiles_, local.below(1, block),
+                              {local.x + first + width, local.order, local.count},
+                              {local.block, width, local.count});
   if (local.slots_seen > 0) {
     const bool rows = view_.tree.kind == FactorKind::kLu && transposed_;
     kernels::apply_below(

@@ -2,13 +2,15 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "solver/front/factor.h"
 #include "solver/kernels/front_solve.h"
+#include "solver/solve/ancestor_rows.h"
+#include "solver/solve/tile_runner.h"
+#include "solver/solve/vectors.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
 
@@ -20,23 +22,6 @@ struct FactorView {
   const Symbolic& symbolic;
   const AssemblyTree& tree;
   const Factor<T>& factor;
-};
-
-/// A block of vectors, one after the other.
-template <class T>
-struct Vectors {
-  T* data;
-  std::int64_t stride;  ///< from one vector to the next
-  std::int32_t count;
-};
-
-/// Where a front's part of the right-hand sides goes for rows that other fronts own: to
-/// the vectors themselves below `limit`, else to `out` at place[row].
-template <class T>
-struct AncestorRows {
-  std::int32_t limit = std::numeric_limits<std::int32_t>::max();
-  const std::int32_t* place = nullptr;
-  Vectors<T> out{};
 };
 
 /// The panels of a node while they are needed: where they stand, or read from the file.
@@ -62,12 +47,19 @@ enum class Halves : bool { kTogether, kApart };
 /// Solves with single fronts, in the order of elimination: A x = b, or A^T x = b where
 /// `transposed`; kept variables are 0, and their rows of b are not read. Work space is
 /// the caller's: local_entries() for each vector.
+///
+/// Products with large panels are cut into tiles (cut_products.h), the same ones whoever
+/// solves and however many threads run them: so is the solution, to the last bit.
 template <class T>
 class FrontSolve {
  public:
+  /// @param tiles  runs the tiles of large fronts, outlives this; null: the caller does
   FrontSolve(const FactorView<T>& view, bool transposed,
-             Halves halves = Halves::kTogether)
-      : view_(view), transposed_(transposed), apart_(halves == Halves::kApart) {}
+             Halves halves = Halves::kTogether, TileRunner* tiles = nullptr)
+      : view_(view),
+        transposed_(transposed),
+        apart_(halves == Halves::kApart),
+        tiles_(tiles) {}
 
   /// Forward elimination of a front: `b` holds the right-hand sides and receives what
   /// the factor leaves of them. Children go first.
@@ -190,14 +182,15 @@ class FrontSolve {
   };
   [[nodiscard]] std::optional<Narrow> narrow(std::int32_t front, std::int32_t count,
                                              const T* storage) const;
-  // @param left, above  work space: an entry for each row below the pivots
-  void forward_narrow(const Narrow& front, const std::int32_t* rows, const Vectors<T>& b,
-                      const AncestorRows<T>& ancestors, T* left) const;
+  // @param left, above  work space: an entry for each row below the pivots, and vector
+  void forward_narrow(const Narrow& front, std::span<const std::int32_t> rows,
+                      const Vectors<T>& b, const AncestorRows<T>& ancestors,
+                      T* left) const;
   void backward_narrow(const Narrow& front, const std::int32_t* rows, const Vectors<T>& z,
                        const Vectors<T>& x, T* above) const;
   void gather_slots(std::int32_t front, const Vectors<T>& z, const Vectors<T>& x,
                     Local& local) const;
-  static void apply_tiles(Local& local, std::int32_t block);
+  void apply_tiles(Local& local, std::int32_t block) const;
   static void apply_tiles_transposed(Local& local, std::int32_t block);
   void forward_block(Local& local, std::int32_t block) const;
   void forward_tail(Local& local) const;
@@ -210,6 +203,7 @@ class FrontSolve {
 
   FactorView<T> view_;
   bool transposed_, apart_;
+  TileRunner* tiles_;
 };
 
 /// x := A^-1 b, or A^-T b, in elimination order, by one thread. b is overwritten.

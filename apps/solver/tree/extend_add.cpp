@@ -4,28 +4,10 @@
 #include <vector>
 
 #include "espalier/model/error.h"
+#include "solver/symbolic/gallop.h"
 
 namespace espalier::solver {
 namespace {
-
-// First position from `from` on whose row is not less than `row`: some single steps, then
-// doubling ones and bisection, so that a search costs the logarithm of the distance.
-inline std::size_t gallop(std::span<const std::int32_t> rows, std::size_t from,
-                          std::int32_t row) {
-  constexpr std::size_t kSingle = 8;
-  for (const std::size_t near = std::min(rows.size(), from + kSingle); from < near;
-       ++from)
-    if (rows[from] >= row) return from;
-  std::size_t step = 1, high = from;
-  while (high < rows.size() && rows[high] < row) {
-    from = high + 1;
-    high += step;
-    step *= 2;
-  }
-  const auto begin = rows.begin();
-  return static_cast<std::size_t>(
-      std::lower_bound(begin + from, begin + std::min(high, rows.size()), row) - begin);
-}
 
 // Rows whose indices are consecutive, up to `end`: row i goes to i + shift. Where the
 // rows of a large child nearly fill the parent, runs are long, and vector additions do.

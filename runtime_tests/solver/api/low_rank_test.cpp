@@ -64,6 +64,17 @@ TEST(LowRank, SolvesToFullAccuracyWithEveryTolerance) {
   }
 }
 
+// Of several vectors: the root's tiles are shared out.
+TEST(LowRank, SolvesForManyToTheSameBitsOnAnyNumberOfWorkers) {
+  SolverOptions options = with_tolerance(1e-5);
+  options.refine = false;
+  const std::vector<double> one = run("24x24x24", options, 6).x;
+  for (const std::int32_t workers : {2, 4}) {
+    options.workers = workers;
+    EXPECT_EQ(run("24x24x24", options, 6).x, one) << workers << " workers";
+  }
+}
+
 TEST(LowRank, HasTheSameBitsOnOneAndTwoWorkers) {
   SolverOptions one = with_tolerance(1e-5), two = with_tolerance(1e-5, 2);
   one.refine = two.refine = false;

@@ -14,6 +14,7 @@
 #include "solver/distributed/distributed_systems.h"
 #include "solver/distributed/thread_communicators.h"
 #include "solver/matrix/grid.h"
+#include "solver/solve/cut_products.h"
 
 namespace espalier::solver {
 namespace {
@@ -185,6 +186,27 @@ TEST_F(ClusterSolves, OfOneProcessAreTreeSolvesToTheLastBit) {
         ASSERT_EQ(solve_distributed(system, distribution, transposed, b, 2)[0], x);
       }
     }
+}
+
+// Products with a large front are cut into the same tiles by whoever has its blocks.
+TEST_F(ClusterSolves, WithALargeFrontHaveTheBitsOfOneThread) {
+  constexpr std::int32_t kOrder = 1300, kWidth = 256;
+  ASSERT_GT(row_tiles(kOrder - kWidth, kWidth, 1).tiles, 1);
+  const Pattern all = random_pattern(random, Shape::kDense, kOrder);
+  const SymmetricMatrix dense = random_values(random, all, kOrder);
+  for (const FactorKind kind : kKinds) {
+    const DistributedSystem<double> system(of_kind({dense, {}}, kind), kind, random, 0,
+                                           true, kWidth);
+    for (const std::int32_t processes : {1, 2, 4}) {
+      const auto whose =
+          random_distribution(random, system.analysis.symbolic, system.tree, processes,
+                              Sharing::kAll, system.may_share());
+      const auto b = right_hand_sides<double>(random, kOrder, processes);
+      for (const bool transposed : {false, true})
+        EXPECT_EQ(solve_distributed(system, whose, transposed, b, processes)[0],
+                  solve_alone(system, transposed, b, processes));
+    }
+  }
 }
 
 // Nodes of single fronts: all of them can be shared.

@@ -86,13 +86,15 @@ std::unique_ptr<FrontDelays<T>> copy_of(const FrontDelays<T>& from) {
 template <class T>
 struct DistributedSystem {
   /// @param in_tiles  every front is a node, in tiles
+  /// @param width     of blocks, at least; 0: drawn
   DistributedSystem(SquareMatrix&& matrix, FactorKind kind, std::mt19937& random,
-                    Bytes delay_reserve = 0, bool in_tiles = false)
+                    Bytes delay_reserve = 0, bool in_tiles = false,
+                    std::int32_t width = 0)
       : analysis(analyse(std::move(matrix), random_analysis(random))),
         options(random_assembly(random)) {
     options.kind = kind;
     options.entry_bytes = sizeof(T);
-    options.block_width = draw(random, 1, 12);
+    options.block_width = width > 0 ? width : draw(random, 1, 12);
     if (in_tiles) {
       options.tiled_order = 1;
       options.subtree_fraction = options.subtree_floor = options.chain_floor = 0;

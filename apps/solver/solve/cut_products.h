@@ -1,0 +1,62 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "solver/solve/tile_runner.h"
+#include "solver/solve/vectors.h"
+
+namespace espalier::solver {
+
+/// Part of a panel: columns one after the other.
+template <class T>
+struct PanelPart {
+  std::int32_t rows, columns;
+  const T* data;
+  std::int32_t leading;
+};
+
+/// How a product with a part of a panel is cut: by its size and the number of vectors
+/// alone, because BLAS may round a product with fewer rows otherwise. So a solution has
+/// the same bits whoever solves, alone or with others.
+///
+///   1100 rows in 2 tiles, ends at multiples of 8     [0, 544) [544, 1100)
+struct ProductTiles {
+  std::int32_t tiles = 1, size = 0;
+
+  /// Tile t is [begin(t), begin(t + 1)).
+  [[nodiscard]] std::int32_t begin(std::int32_t t) const {
+    if (t == tiles) return size;
+    const auto even = static_cast<std::int32_t>(std::int64_t{size} * t / tiles);
+    return even / kEnds * kEnds;
+  }
+
+ private:
+  static constexpr std::int32_t kEnds = 8;
+};
+
+/// Whether a product is worth tiles: from some 100 us on.
+[[nodiscard]] bool is_worth_tiles(std::int64_t entries, std::int32_t nrhs);
+
+/// Tiles of rows, of some 512 each; one where there is little to do.
+[[nodiscard]] ProductTiles row_tiles(std::int32_t rows, std::int32_t columns,
+                                     std::int32_t nrhs);
+/// Tiles of columns: of some 64 each with one vector, of 112 with several. Every entry of
+/// the result is one tile's: nothing is added up between tiles.
+[[nodiscard]] ProductTiles column_tiles(std::int32_t rows, std::int32_t columns,
+                                        std::int32_t nrhs);
+
+/// y := y - A x by tiles of rows: the way up, of rows below a block.
+/// @param runner  null: the caller alone; the bits are the same
+/// @par Cost  2 flops for each entry of A and vector; nothing is allocated
+/// @par Test  CutProducts
+template <class T>
+void apply_below(TileRunner* runner, const PanelPart<T>& a, const Vectors<T>& x,
+                 const Vectors<T>& y);
+
+/// x := x - A^H y by tiles of columns, A^T of real entries: the way back.
+template <class T>
+void apply_below_transposed(TileRunner* runner, const PanelPart<T>& a,
+                            const Vectors<T>& y, const Vectors<T>& x);
+
+}  // namespace espalier::solver

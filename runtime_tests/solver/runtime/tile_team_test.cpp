@@ -1,0 +1,90 @@
+#include "solver/runtime/tile_team.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <vector>
+
+#include "espalier/model/error.h"
+#include "solver/runtime/node_sweep.h"
+#include "solver/runtime/runtime.h"
+
+namespace espalier::solver {
+namespace {
+
+// Every node is visited at once, and does some steps of some tiles.
+class Steps final : public NodeSweep {
+ public:
+  Steps(const Runtime& runtime, std::int32_t nodes, std::int32_t fails_at = -1)
+      : NodeSweep(runtime, static_cast<std::size_t>(nodes)),
+        sums_(static_cast<std::size_t>(nodes)),
+        fails_at_(fails_at) {}
+
+  std::vector<std::int64_t> run() {
+    std::vector<std::int32_t> all(sums_.size());
+    std::iota(all.begin(), all.end(), 0);
+    NodeSweep::run(all);
+    return sums_;
+  }
+  [[nodiscard]] std::int64_t tiles_run() const { return tiles_run_; }
+
+ private:
+  void visit(std::int32_t node) override {
+    for (std::int32_t step = 0; step < 50; ++step) {
+      const std::int32_t count = (node + step) % 9;
+      std::vector<std::int32_t> tile(static_cast<std::size_t>(count), 0);
+      run_tiles(tiles(), count, [&](std::int32_t t) {
+        if (node == fails_at_ && t == 3) throw Error("tile 3");
+        ++tile[static_cast<std::size_t>(t)];
+        ++tiles_run_;
+      });
+      for (const std::int32_t times : tile) EXPECT_EQ(times, 1);
+      sums_[static_cast<std::size_t>(node)] += count;
+    }
+  }
+  void submit_next(std::int32_t /*node*/) override {}
+
+  std::vector<std::int64_t> sums_;
+  std::atomic<std::int64_t> tiles_run_ = 0;
+  const std::int32_t fails_at_;
+};
+
+// 0 + … + 8, and what is left of the last round of nine.
+std::int64_t tiles_of(std::int32_t node) {
+  std::int64_t sum = 0;
+  for (std::int32_t step = 0; step < 50; ++step) sum += (node + step) % 9;
+  return sum;
+}
+
+TEST(TileTeam, RunsEveryTileOnce) {
+  for (const std::int32_t workers : {1, 2, 4}) {
+    const Runtime runtime({workers, "espalier"});
+    const Awake awake(runtime);
+    for (const std::int32_t nodes : {0, 1, 3, 40}) {
+      Steps steps(runtime, nodes);
+      const auto sums = steps.run();
+      std::int64_t all = 0;
+      for (std::int32_t node = 0; node < nodes; ++node) {
+        EXPECT_EQ(sums[static_cast<std::size_t>(node)], tiles_of(node));
+        all += tiles_of(node);
+      }
+      EXPECT_EQ(steps.tiles_run(), all);
+    }
+  }
+}
+
+TEST(TileTeam, HandsOnTheErrorOfATile) {
+  for (const std::int32_t workers : {1, 2, 4}) {
+    const Runtime runtime({workers, "espalier"});
+    const Awake awake(runtime);
+    for (const std::int32_t node : {0, 5}) {
+      Steps steps(runtime, 8, node);
+      EXPECT_THROW(steps.run(), Error);
+    }
+    EXPECT_EQ(Steps(runtime, 2).run()[1], tiles_of(1));
+  }
+}
+
+}  // namespace
+}  // namespace espalier::solver
