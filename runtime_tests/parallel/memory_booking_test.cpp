@@ -1,3 +1,5 @@
+// The cases of one subject, which share their instances: over 300 lines.
+
 #include "espalier/parallel/memory_booking.h"
 
 #include <gtest/gtest.h>

@@ -66,15 +66,6 @@ void check(const SolverOptions& options) {
         "options.record_run: what a run out of core waits for is not known");
 }
 
-void Solver::Impl::check_directory() const {
-  if (!spills()) return;
-  const auto check = [this] { SpillFile::check_directory(options_.out_of_core); };
-  if (processes_)
-    together(processes_->communicator, check);
-  else
-    check();
-}
-
 Solver::Impl::Impl(Runtime* runtime, const SolverOptions& options)
     : options_(on_runtime(options, runtime)),
       tree_workers_(options_.workers),

@@ -5,12 +5,21 @@
 #include <limits>
 #include <utility>
 
-#include "solver/api/solver_impl.h"
+#include "solver/api/solver_processes.h"
 #include "solver/memory/address_space.h"
 #include "solver/tree/spill_plan.h"
 #include "solver/tree/tree_plan.h"
 
 namespace espalier::solver {
+
+void Solver::Impl::check_directory() const {
+  if (!spills()) return;
+  const auto check = [this] { SpillFile::check_directory(options_.out_of_core); };
+  if (processes_)
+    together(processes_->communicator, check);
+  else
+    check();
+}
 
 void Solver::Impl::spill_to(Bytes tree_bound) {
   Bytes target = tree_bound;

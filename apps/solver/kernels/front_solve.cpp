@@ -23,7 +23,7 @@ template <int kPivots, class T>
   const T* const below = front.panel + kPivots;
   const auto count = static_cast<std::int32_t>(order) - kPivots;
   const std::int32_t inside = std::min(count, beyond.inside);
-  const auto take = [&](std::int32_t i, T& target) __attribute__((always_inline)) {
+  const auto take = [&](std::int32_t i, T & target) __attribute__((always_inline)) {
     T sum = target;
     for (int k = 0; k < kPivots; ++k) sum -= below[i + k * order] * value[k];
     target = sum;

@@ -83,13 +83,7 @@ class Factorisation {
         tiled_(tree_.nodes.size()),
         group_(runtime) {
     count_nodes();
-    if (plan != nullptr) {
-      hopes_ = input.hoped_bound.has_value();
-      check_policy(hopes_ ? espalier_job_begin_within(&job_, plan, *input.hoped_bound,
-                                                      runtime.context())
-                          : espalier_job_begin(&job_, plan, runtime.context()));
-      meter_.attach(job_);
-    }
+    if (plan != nullptr) begin_job(plan, input.hoped_bound, runtime.context());
     if (input.record) meter_.record_to(&recorder_.emplace(runtime.workers()));
     if (shared_ != nullptr) shared_run_ = shared_->begin(context_);
   }
@@ -158,6 +152,14 @@ class Factorisation {
     Factorisation* self;
     std::int32_t node;
   };
+
+  void begin_job(const espalier_plan* plan, std::optional<Bytes> hoped,
+                 unsigned context) {
+    hopes_ = hoped.has_value();
+    check_policy(hopes_ ? espalier_job_begin_within(&job_, plan, *hoped, context)
+                        : espalier_job_begin(&job_, plan, context));
+    meter_.attach(job_);
+  }
 
   void count_nodes() {
     for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {

@@ -20,7 +20,7 @@ struct SystemFacts {
   std::optional<FactorKind> asked_kind;  ///< SolverOptions::kind
   FactorKind kind = FactorKind::kCholesky;
   Precision precision = Precision::kDouble;
-  std::int32_t workers = 1;  ///< that the assembly tree was built for; 0: no StarPU
+  std::int32_t workers = 1;    ///< that the assembly tree was built for; 0: no StarPU
   bool of_transposed = false;  ///< SolverOptions::of_transposed
   double pivot_threshold = 0;
   double largest_entry = 0;

@@ -50,10 +50,10 @@ void apply_below_transposed(TileRunner* runner, const PanelPart<T>& a,
   const ProductTiles cut = column_tiles(a.rows, a.columns, x.count);
   run_tiles(runner, cut.tiles, [&](std::int32_t t) {
     const std::int32_t begin = cut.begin(t);
-    kernels::apply_below_transposed(
-        a.rows, cut.begin(t + 1) - begin, a.data + std::int64_t{begin} * a.leading,
-        a.leading, x.count, y.data, static_cast<std::int32_t>(y.stride), x.data + begin,
-        static_cast<std::int32_t>(x.stride));
+    kernels::apply_below_transposed(a.rows, cut.begin(t + 1) - begin,
+                                    a.data + std::int64_t{begin} * a.leading, a.leading,
+                                    x.count, y.data, static_cast<std::int32_t>(y.stride),
+                                    x.data + begin, static_cast<std::int32_t>(x.stride));
   });
 }
 

@@ -60,8 +60,8 @@ static double residual(int sym, int entries, const int* irn, const int* jcn,
   return worst;
 }
 
-/* An instance that prints nothing, with the matrix of fill() in the arrays. What is not set
- * is anything, as in a struct on the stack. */
+/* An instance that prints nothing, with the matrix of fill() in the arrays. What is not
+ * set is anything, as in a struct on the stack. */
 static void begin(DMUMPS_STRUC_C* id, int sym, int* irn, int* jcn, double* a) {
   memset(id, 0x11, sizeof *id);
   id->sym = sym;

@@ -1,3 +1,5 @@
+// The cases of one subject, which share their instances: over 300 lines.
+
 #include "policy/core/tree_gate.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Complex matrices through the C interface.
+// Complex matrices through the C interface. The cases of one subject, which share their
+// instances: over 300 lines.
 
 #include <gtest/gtest.h>
 
