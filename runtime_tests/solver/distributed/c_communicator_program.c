@@ -131,11 +131,7 @@ int main(int count, char** arguments) {
   expect(espalier_solver_save(solver, arguments[1]) == 0, "save");
   espalier_solver_destroy(solver);
   expect(espalier_solver_load(&solver, arguments[1], &options) == 0, "load");
-  /* Not by rows: that is the given matrix's, which a file does not know. */
-  for (int32_t i = 0; i < kOrder; ++i) x[i] = 1 + i % 7;
-  multiply(1);
-  expect(espalier_solver_solve_block(solver, 0, 1, b, kOrder, b, kOrder) == 0, "loaded");
-  for (int32_t i = 0; i < kOrder; ++i) expect(fabs(b[i] - x[i]) < 1e-9, "loaded");
+  check_solutions(solver, "loaded");
   espalier_solver_destroy(solver);
   espalier_solver_communicator_destroy(communicator);
   MPI_Barrier(world);
