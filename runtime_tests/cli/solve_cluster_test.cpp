@@ -175,7 +175,7 @@ TEST(SolveOnCluster, KeepsTheBoundOfVeryManySmallNodes) {
 // between mappings, and what is measured while one is at hand is not what another takes.
 TEST(SolveOnCluster, KeepsTheBoundOfVeryManySharedFronts) {
   expect_solved_by(
-      3, solve_with(3, {"--grid", "80000x1", "--kind", "spd", "--ordering", "amd",
+      3, solve_with(3, {"--grid", "30000x1", "--kind", "spd", "--ordering", "amd",
                         "--memory", "min", "--workers", "1", "--json"}));
 }
 
