@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace espalier::bench {
 
@@ -29,6 +30,23 @@ inline CLI::Option* add_workers(CLI::App& app, int& workers,
 
 inline CLI::Option* add_json(CLI::App& app, std::string& file) {
   return app.add_option("--json", file, "Also write every run to this file");
+}
+
+/// For matrices of several kinds.
+inline CLI::Option* add_kinds(CLI::App& app, std::vector<std::string>& kinds) {
+  return app.add_option("--kinds", kinds, "Kinds to factor as; auto: the most special")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"auto", "spd", "symmetric", "general"}));
+}
+
+/// @param all  their names
+inline CLI::Option* add_peers(CLI::App& app, std::vector<std::string>& peers,
+                              const std::vector<std::string>& all) {
+  return app.add_option("--peers", peers, "Peers, where they are built")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(all));
 }
 
 /// Parses and runs. @return what main() returns: what `run` does, 3 where it throws

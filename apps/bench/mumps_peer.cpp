@@ -154,11 +154,4 @@ PeerResult solve(const PeerOptions& options, const Processes& processes) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  Processes processes(argc, argv);
-  const int status = peer_main(
-      argc, argv, [&](const PeerOptions& options) { return solve(options, processes); },
-      processes.rank() == 0);
-  if (status > 1) processes.give_up(status);
-  return status;
-}
+int main(int argc, char** argv) { return peer_main_of_processes(argc, argv, solve); }

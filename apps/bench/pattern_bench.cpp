@@ -34,7 +34,7 @@ namespace {
 using namespace espalier::bench;
 using nlohmann::json;
 
-constexpr double kCliff = 1.5, kUseless = 1e-10;
+constexpr double kCliff = 1.5;
 const std::vector<std::string> kPeers = {"cholmod-own", "mumps-own", "umfpack-own",
                                          "superlu"};
 
@@ -43,10 +43,6 @@ struct Options {
   std::vector<std::string> names;
   std::string json_file;
 };
-
-bool useful(const Series& s) {
-  return s.solved() && s.largest("backward_error") <= kUseless;
-}
 
 std::string cell(const Series* s) {
   if (s == nullptr) return "-";
@@ -59,17 +55,11 @@ std::vector<Series> run_all(const Pattern& pattern, const Options& options) {
   const System system{.input = fmt::format("pattern:{}", pattern.name),
                       .kind = std::string(pattern.kind),
                       .workers = options.workers};
-  std::vector<std::string> names = {"library"};
-  names.insert(names.end(), kPeers.begin(), kPeers.end());
-  std::vector<Series> series;
-  for (const std::string& name : names)
-    if (auto way = peer(name, system)) {
-      way->command = fmt::format("ulimit -v {}; {} --heap default --repeat 25",
-                                 std::int64_t{options.memory_gib} << 20, way->command);
-      series.push_back({*std::move(way), {}, {}});
-    }
-  for (int i = 0; i < options.repeat; ++i)
-    for (Series& s : series) s.run_again(options.timeout);
+  std::vector<Series> series = beside_peers(system, kPeers);
+  for (Series& s : series)
+    s.way.command = fmt::format("ulimit -v {}; {}",
+                                std::int64_t{options.memory_gib} << 20, s.way.command);
+  run_in_turns(series, options.repeat, options.timeout);
   return series;
 }
 
@@ -122,10 +112,8 @@ int compare(const Options& options) {
       continue;
     const std::vector<Series> series = run_all(pattern, options);
     good = print_row(pattern, series) && good;
-    json ways = json::object();
-    for (const Series& s : series)
-      ways[s.way.name] = {{"failure", s.failure}, {"runs", s.runs}};
-    all.push_back({{"pattern", pattern.name}, {"kind", pattern.kind}, {"ways", ways}});
+    all.push_back(
+        {{"pattern", pattern.name}, {"kind", pattern.kind}, {"ways", to_json(series)}});
     write_file(options.json_file, all.dump(1));
   }
   return good ? 0 : 1;

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+
+#include "peer_run.h"
 
 namespace espalier::bench {
 
@@ -25,5 +28,17 @@ class Processes {
  private:
   int rank_ = 0, size_ = 1;
 };
+
+/// peer_main() of a peer that may have several, of which the first prints.
+inline int peer_main_of_processes(
+    int argc, char** argv,
+    const std::function<PeerResult(const PeerOptions&, const Processes&)>& solve) {
+  Processes processes(argc, argv);
+  const int status = peer_main(
+      argc, argv, [&](const PeerOptions& options) { return solve(options, processes); },
+      processes.rank() == 0);
+  if (status > 1) processes.give_up(status);
+  return status;
+}
 
 }  // namespace espalier::bench

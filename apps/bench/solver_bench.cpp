@@ -108,14 +108,8 @@ int main(int argc, char** argv) {
   add_repeat(app, options.repeat);
   add_workers(app, options.workers, "Workers, BLAS threads or processes");
   add_timeout(app, options.timeout);
-  app.add_option("--kinds", options.kinds, "Kinds to factor as; auto: the most special")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"auto", "spd", "symmetric", "general"}));
-  app.add_option("--peers", options.peers, "Peers, where they are built")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(all_peers()));
+  add_kinds(app, options.kinds);
+  add_peers(app, options.peers, all_peers());
   add_json(app, options.json_file);
   app.add_option("--picture", options.picture, "Draw the ratios: *.svg or *.png");
   app.add_option("--markdown", options.markdown_file,

@@ -190,4 +190,33 @@ std::optional<Way> peer(const std::string& name, const System& system) {
                          peer_command(p->program, each, p->options))};
 }
 
+std::vector<Series> beside_peers(const System& system,
+                                 const std::vector<std::string>& peers) {
+  std::vector<std::string> names = {"library"};
+  names.insert(names.end(), peers.begin(), peers.end());
+  std::vector<Series> series;
+  for (const std::string& name : names)
+    if (auto way = peer(name, system)) {
+      way->command += " --heap default --repeat 25";
+      series.push_back({*std::move(way), {}, {}});
+    }
+  return series;
+}
+
+void run_in_turns(std::vector<Series>& series, int repeat, int timeout_seconds) {
+  for (int i = 0; i < repeat; ++i)
+    for (Series& s : series) s.run_again(timeout_seconds);
+}
+
+bool useful(const Series& series) {
+  return series.solved() && series.largest("backward_error") <= kUseless;
+}
+
+json to_json(const std::vector<Series>& series) {
+  json ways = json::object();
+  for (const Series& s : series)
+    ways[s.way.name] = {{"failure", s.failure}, {"runs", s.runs}};
+  return ways;
+}
+
 }  // namespace espalier::bench

@@ -71,6 +71,19 @@ std::string choose_blas_kernel();
 /// The peer, or nothing where it was not built or does not factor that kind.
 [[nodiscard]] std::optional<Way> peer(const std::string& name, const System& system);
 
+/// The library first, then the peers that there are; with the allocator as it is by
+/// default, and 25 times what takes less than a millisecond.
+[[nodiscard]] std::vector<Series> beside_peers(const System& system,
+                                               const std::vector<std::string>& peers);
+void run_in_turns(std::vector<Series>& series, int repeat, int timeout_seconds);
+
+/// A backward error above this counts for none.
+inline constexpr double kUseless = 1e-10;
+[[nodiscard]] bool useful(const Series& series);
+
+/// By the names of ways: failure and runs.
+[[nodiscard]] nlohmann::json to_json(const std::vector<Series>& series);
+
 /// How a command ended.
 struct Ended {
   int code = 0;            ///< exit status; 128 and the signal where one ended it

@@ -32,8 +32,6 @@ namespace {
 using namespace espalier::bench;
 using nlohmann::json;
 
-constexpr double kUseless = 1e-10;
-
 struct Options {
   int repeat = 3, workers = 2, timeout = 600;
   std::vector<std::string> kinds = {"auto"};
@@ -42,10 +40,6 @@ struct Options {
   std::vector<std::string> inputs;
   std::string json_file, markdown_file;
 };
-
-bool useful(const Series& s) {
-  return s.solved() && s.largest("backward_error") <= kUseless;
-}
 
 // The least median of the useful ones but the first, which is ours; none: there is none.
 std::optional<double> best_of_peers(const std::vector<Series>& series, const char* key) {
@@ -75,20 +69,6 @@ std::string cell(const std::vector<Series>& series, const std::string& name) {
 
 std::string cell(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.2f}", *ratio) : "-";
-}
-
-std::vector<Series> run_all(const System& system, const Options& options) {
-  std::vector<std::string> names = {"library"};
-  names.insert(names.end(), options.peers.begin(), options.peers.end());
-  std::vector<Series> series;
-  for (const std::string& name : names)
-    if (auto way = peer(name, system)) {
-      way->command += " --heap default --repeat 25";
-      series.push_back({*std::move(way), {}, {}});
-    }
-  for (int i = 0; i < options.repeat; ++i)
-    for (Series& s : series) s.run_again(options.timeout);
-  return series;
 }
 
 /// Geometric mean and least of ratios.
@@ -169,15 +149,13 @@ int compare(const Options& options) {
     for (const std::string& kind :
          kinds_of(facts_of(input, options.timeout), options.kinds)) {
       const System system{.input = input, .kind = kind, .workers = options.workers};
-      const std::vector<Series> series = run_all(system, options);
+      std::vector<Series> series = beside_peers(system, options.peers);
+      run_in_turns(series, options.repeat, options.timeout);
       table.add(system, series);
       whole.add(ratio(series, "solution_seconds"));
       factor.add(ratio(series, "factor_seconds"));
       good = useful(series.front()) && good;
-      json ways = json::object();
-      for (const Series& s : series)
-        ways[s.way.name] = {{"failure", s.failure}, {"runs", s.runs}};
-      all.push_back({{"input", input}, {"kind", kind}, {"ways", ways}});
+      all.push_back({{"input", input}, {"kind", kind}, {"ways", to_json(series)}});
       write_file(options.json_file, all.dump(1));
     }
   const std::string closing = fmt::format("Time to solution: {}. Factorisation: {}.",
@@ -195,14 +173,8 @@ int main(int argc, char** argv) {
   add_repeat(app, options.repeat);
   add_workers(app, options.workers, "Workers, BLAS threads or processes");
   add_timeout(app, options.timeout);
-  app.add_option("--kinds", options.kinds, "Kinds to factor as; auto: the most special")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"auto", "spd", "symmetric", "general"}));
-  app.add_option("--peers", options.peers, "Peers, where they are built")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(all_peers()));
+  add_kinds(app, options.kinds);
+  add_peers(app, options.peers, all_peers());
   add_json(app, options.json_file);
   app.add_option("--markdown", options.markdown_file,
                  "Also write the table to this file");

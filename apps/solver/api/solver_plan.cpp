@@ -100,13 +100,12 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
     settle_order(bound);
   }
   const bool hopes = bound && *bound < needed_for_plan();
-  if (const Bytes least = may_hope() ? least_hoped() : needed_for_plan();
-      hopes && *bound < least)
+  if (hopes && !(may_hope() && *bound >= least_hoped()))
     return tl::make_unexpected(Infeasible{
         .reason = Infeasible::Reason::kNoneFound,
         .bound_bytes = *bound,
         .least_bytes = spills() ? memory_.least_out_of_core() : memory_.least(),
-        .lower_bound_bytes = may_hope() ? least : memory_.baseline});
+        .lower_bound_bytes = may_hope() ? least_hoped() : memory_.baseline});
   release_plan();
   hopes_ = hopes;
   if (options_.budget) {

@@ -29,8 +29,8 @@ void c_api::need_factor(const espalier_solver& handle, const char* function) {
 Operation c_api::operation_of(const espalier_solver& handle, std::int32_t transposed) {
   if (transposed != 0 && transposed != 1)
     throw InvalidInput(fmt::format("transposed is {}, neither 0 nor 1", transposed));
-  return (transposed != 0) != handle.transposed ? Operation::kTransposed
-                                                : Operation::kPlain;
+  return (transposed != 0) != handle.transposed() ? Operation::kTransposed
+                                                  : Operation::kPlain;
 }
 
 namespace {
@@ -237,7 +237,7 @@ int espalier_solver_refactorise(espalier_solver* solver,
     if (handle.complex)
       return fail(EINVAL, "refactorise: the matrix is complex; use factorise_values");
     need_one_process(handle, "refactorise");
-    if (handle.transposed)
+    if (handle.transposed())
       return fail(EINVAL, "refactorise: of compressed rows; use factorise_values");
     return factorise_with(handle, matrix_from(need(matrix, "matrix")));
   });
@@ -279,7 +279,6 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
                           : Solver::load(file, given);
     if (handle->solver->complex())
       handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
-    handle->transposed = handle->factoring().of_transposed();
     handle->factored = true;
     *solver = handle.release();
     return 0;

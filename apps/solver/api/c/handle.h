@@ -31,8 +31,6 @@ struct espalier_solver {
   /// Of espalier_solver_analyse(), likewise.
   std::optional<espalier::solver::c_api::GivenMatrix> given;
   std::optional<espalier::solver::c_api::GivenComplex> given_complex;
-  /// Whether it is the caller's matrix transposed that is factored.
-  bool transposed = false;
   bool analysed = false;  ///< by espalier_solver_analyse()
   bool planned = false, factored = false;
   bool bounded = false;    ///< by the plan or by a budget
@@ -47,6 +45,8 @@ struct espalier_solver {
   [[nodiscard]] espalier::solver::Solver& factoring() const {
     return complex ? complex->solver() : *solver;
   }
+  /// Whether it is the caller's matrix transposed that is factored.
+  [[nodiscard]] bool transposed() const { return factoring().of_transposed(); }
   /// Doubles of one of the caller's numbers.
   [[nodiscard]] std::int32_t parts() const { return complex ? 2 : 1; }
   /// Of the caller's matrix.

@@ -42,7 +42,7 @@ void c_api::analyse_together(espalier_solver& handle, const espalier_solver_inpu
     handle.given.emplace(given);
     matrix = handle.given->with_values(given.values);
   });
-  handle.transposed = chosen.of_transposed =
+  chosen.of_transposed =
       processes.largest(std::int64_t{handle.given && handle.given->transposed()}) != 0;
   handle.solver = std::make_unique<Solver>(processes, std::move(matrix), chosen);
 }

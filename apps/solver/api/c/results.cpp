@@ -42,7 +42,7 @@ std::vector<Complex> complex_null_space(espalier_solver& handle,
                                         std::int32_t transposed) {
   if (transposed < 0 || transposed > 2)
     throw InvalidInput(fmt::format("transposed is {}: not one of 0 … 2", transposed));
-  const bool across = handle.transposed != (transposed != 0);
+  const bool across = handle.transposed() != (transposed != 0);
   std::vector<Complex> vectors = handle.complex->null_space_basis(
       across ? ComplexOperation::kTransposed : ComplexOperation::kPlain);
   if (transposed == 2)
@@ -101,10 +101,10 @@ int espalier_solver_read_schur(const espalier_solver* solver, double* block,
     std::vector<double> dense(static_cast<std::size_t>(parts * kept * kept));
     if (handle.complex) {
       handle.complex->schur(complex_numbers(dense));
-      if (handle.transposed) transpose(complex_numbers(dense), kept);
+      if (handle.transposed()) transpose(complex_numbers(dense), kept);
     } else {
       handle.solver->schur(dense);
-      if (handle.transposed) transpose(std::span(dense), kept);
+      if (handle.transposed()) transpose(std::span(dense), kept);
     }
     give(dense, parts * kept, block, parts * leading);
     return 0;
@@ -126,7 +126,7 @@ int espalier_solver_read_inverse(espalier_solver* solver, int64_t count,
     check_indices("rows", first, handle.order());
     check_indices("columns", second, handle.order());
     // Of the transposed matrix.
-    if (handle.transposed) std::swap(first, second);
+    if (handle.transposed()) std::swap(first, second);
     const auto parts = static_cast<std::size_t>(handle.parts());
     handle.factoring().inverse_entries(first, second,
                                        {&need(values, "values"), parts * entries});

@@ -35,10 +35,10 @@ void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_
                    std::span<Complex> b) {
   if (transposed < 0 || transposed > 2)
     throw InvalidInput(fmt::format("transposed is {}: not one of 0 … 2", transposed));
-  const bool around = handle.transposed && transposed == 2;
+  const bool around = handle.transposed() && transposed == 2;
   if (around) conjugate(b);
   handle.solution =
-      handle.complex->solve(b, nrhs, complex_operation(handle.transposed, transposed));
+      handle.complex->solve(b, nrhs, complex_operation(handle.transposed(), transposed));
   if (around) conjugate(b);
 }
 
@@ -69,13 +69,14 @@ FactorPart across(FactorPart part) {
 // A's.
 void solve_part(espalier_solver& handle, FactorPart part, std::int32_t transposed,
                 std::int32_t nrhs, std::span<double> b) {
-  const bool crosses = handle.transposed && handle.factoring().kind() == FactorKind::kLu;
+  const bool crosses =
+      handle.transposed() && handle.factoring().kind() == FactorKind::kLu;
   const FactorPart mine = crosses ? across(part) : part;
   if (!handle.complex)
     return handle.solver->solve_part(mine, b, nrhs, operation_of(handle, transposed));
   const std::span<Complex> numbers = complex_numbers(b);
   const bool hermitian = handle.factoring().complex() == ComplexSymmetry::kHermitian;
-  const bool around = crosses ? transposed == 2 : handle.transposed && hermitian;
+  const bool around = crosses ? transposed == 2 : handle.transposed() && hermitian;
   if (around) conjugate(numbers);
   handle.complex->solve_part(mine, numbers, nrhs, complex_operation(crosses, transposed));
   if (around) conjugate(numbers);
@@ -134,7 +135,7 @@ void analyse_alone(espalier_solver& handle, const Given& matrix,
   if (given.scalar == ESPALIER_SOLVER_COMPLEX && !chosen.kind &&
       given.symmetry == ESPALIER_SOLVER_GENERAL)
     chosen.kind = FactorKind::kLu;
-  handle.transposed = chosen.of_transposed = matrix.transposed();
+  chosen.of_transposed = matrix.transposed();
   construct(handle, matrix.with_values(input.values), chosen, options);
 }
 
