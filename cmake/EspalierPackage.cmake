@@ -73,8 +73,18 @@ set(same "= ${PROJECT_VERSION}")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_PROVIDES
     "libespalier-solver0 (${same})")
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "libespalier0 (${same}), libfmt-dev, libstarpu-dev, libexpected-dev")
+# What the static libraries and their CMake files ask for.
+set(needed "libespalier0 (${same})" libfmt-dev libexpected-dev libstarpu-dev zlib1g-dev
+    "libopenblas-dev | libblas-dev" "libopenblas-dev | liblapack-dev")
+foreach(pair IN ITEMS HWLOC:libhwloc-dev METIS:libmetis-dev AMD:libsuitesparse-dev
+                      SCOTCH:libscotch-dev)
+  string(REPLACE ":" ";" pair ${pair})
+  list(POP_FRONT pair option name)
+  if(ESPALIER_WITH_${option})
+    list(APPEND needed ${name})
+  endif()
+endforeach()
+list(JOIN needed ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libespalier0 (${same}), python3:any")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "python3-scipy")
 set(CPACK_DEBIAN_ADAPTERS_PACKAGE_DEPENDS "libespalier0 (${same})")

@@ -97,7 +97,9 @@ void lend(Cluster& cluster, const AdjointOptions& options, const Suggest& sugges
   cluster.barrier();
   const solver::ProcessAccount account =
       solver::measure_process(checked_add(solver::runtime_reserve(1), kMessagesReserve));
-  if (options.bounded()) static_cast<void>(cluster.largest(account.least(0)));
+  // What does for both: who refuses first says it.
+  const Bytes least =
+      options.bounded() ? cluster.largest(account.least(0)) : account.least(0);
   Loan loan;
   cluster.broadcast(std::as_writable_bytes(std::span(&loan, 1)));
   if (loan.bound >= 0) {
@@ -109,7 +111,7 @@ void lend(Cluster& cluster, const AdjointOptions& options, const Suggest& sugges
                                   "{} ({} bytes) without any",
                                   format_size(loan.bound), format_size(account.least(0)),
                                   account.least(0)),
-                      raise_memory(account.least(0))},
+                      raise_memory(least)},
                      suggest));
     // A page is what rounding up can take.
     const Bytes left = account.left(loan.bound) - PageBuffer::footprint(1);

@@ -53,10 +53,6 @@ ComplexOperation operation_of(const SolveOptions& options, bool across) {
                                       : ComplexOperation::kPlain;
 }
 
-void conjugate(std::span<Complex> numbers) {
-  for (Complex& number : numbers) number = std::conj(number);
-}
-
 void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
                           SolveRun& run) {
   if (options.determinant) run.complex_determinant = solver.determinant();
@@ -88,10 +84,10 @@ void solve_complex_system(const SolveOptions& options, ComplexSolver& solver,
   if (known)
     vectors.values = solver.apply_to_ones(operation);
   else if (around)
-    conjugate(vectors.values);
+    solver::conjugate(vectors.values);
   run.right_hand_sides = vectors.nrhs;
   run.solution = solver.solve(vectors.values, vectors.nrhs, operation, vectors.rows);
-  if (around) conjugate(vectors.values);
+  if (around) solver::conjugate(vectors.values);
   if (!known) return;
   double worst = 0;
   for (const Complex x : vectors.values) {

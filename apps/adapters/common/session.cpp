@@ -35,6 +35,16 @@ std::int64_t values_of_elements(const espalier_solver_input& input) {
   return values;
 }
 
+// As text of JSON: messages are one line.
+std::string quoted(const std::string& text) {
+  std::string result;
+  for (const char each : text) {
+    if (each == '"' || each == '\\') result += '\\';
+    result += each;
+  }
+  return result;
+}
+
 // What is no number is refused as -1 workers by the solver.
 std::int32_t workers_or(std::int32_t given) {
   const char* const text = std::getenv("ESPALIER_SOLVER_WORKERS");
@@ -77,14 +87,16 @@ Session::~Session() {
   if (path == nullptr || factorisations_ == 0) return;
   std::FILE* const file = std::fopen(path, "a");
   if (file == nullptr) return;
+  std::string refused;
+  if (!refusal_.empty()) refused = ", \"refused\": \"" + quoted(refusal_) + "\"";
   std::fprintf(file,
                "{\"adapter\": \"%s\", \"order\": %lld, \"analyses\": %lld, "
                "\"factorisations\": %lld, \"solves\": %lld, "
-               "\"peak_resident_bytes\": %lld}\n",
+               "\"peak_resident_bytes\": %lld%s}\n",
                adapter_.c_str(), static_cast<long long>(input_.order),
                static_cast<long long>(analyses_), static_cast<long long>(factorisations_),
                static_cast<long long>(solves_),
-               static_cast<long long>(statistics().peak_resident));
+               static_cast<long long>(statistics().peak_resident), refused.c_str());
   std::fclose(file);
 }
 
@@ -117,6 +129,12 @@ int Session::factorise(const double* values) {
   }
   ++factorisations_;
   finite_ = true;
+  const int status = factorise_finite(values);
+  refusal_ = status == 0 ? "" : espalier_solver_last_error();
+  return status;
+}
+
+int Session::factorise_finite(const double* values) {
   if (!solver_) return analyse(values);
   int status = espalier_solver_factorise_values(solver_.get(), values, entries_);
   if (status == -EINVAL && input_.symmetry == ESPALIER_SOLVER_WHOLE_OR_GENERAL) {

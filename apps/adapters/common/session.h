@@ -33,8 +33,9 @@ class Session {
   Session& operator=(const Session&) = delete;
   /// Appends a line to the file that ESPALIER_SOLVER_REPORT names, if it names one: a
   /// JSON object with the adapter, the order, how often was analysed, factored and
-  /// solved, and the most memory that the process had resident. So a host that knows
-  /// nothing of us can be asked whether it was us.
+  /// solved, the most memory that the process had resident, and why the last
+  /// factorisation was refused, if it was. So a host that knows nothing of us can be
+  /// asked whether it was us, and what it does not tell.
   ~Session();
 
   /// Takes the place of the options' from the next factorisation on, which analyses again
@@ -92,6 +93,7 @@ class Session {
     void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
   };
   [[nodiscard]] int analyse(const double* values);
+  [[nodiscard]] int factorise_finite(const double* values);
   [[nodiscard]] int plan() const;
   [[nodiscard]] bool is_worn() const;
 
@@ -106,6 +108,7 @@ class Session {
   std::vector<std::int32_t> schur_;        // and variables that are kept
   std::int64_t delayed_at_first_ = 0;
   std::int64_t analyses_ = 0, factorisations_ = 0, solves_ = 0;
+  std::string refusal_;  // of the last factorisation; empty: it was none
 };
 
 }  // namespace espalier::adapters

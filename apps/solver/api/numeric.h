@@ -72,7 +72,8 @@ class Numeric {
   /// See solve/inverse_entries.h, likewise.
   virtual void inverse_entries(const Symbolic& symbolic, const AssemblyTree& tree,
                                std::span<const InversePlace> places, std::int32_t at_once,
-                               std::span<double> values) const = 0;
+                               std::span<double> values,
+                               const std::function<void(double)>& progress) const = 0;
 
   /// See solve/determinant.h. @throws InvalidInput when there is no factor
   [[nodiscard]] virtual Determinant determinant(const Symbolic& symbolic,

@@ -110,6 +110,7 @@ void Solver::Impl::begin(InputMatrix&& matrix,
   if (numbers == nullptr) check(view_of(matrix));  // theirs were, by themselves
   check_given_order(options_.analysis.order, order_of(matrix), "options.analysis.order");
   if (step) step("analysing");
+  if (options_.analysis.interrupt) options_.analysis.interrupt();
   const MatrixView view = view_of(matrix);
   const std::unique_ptr<Lease> analysing =
       lease_analysis(view.order, std::ssize(view.rows));

@@ -88,11 +88,13 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void replace_values(const ComplexMatrix& matrix);
 
   [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs,
-                               Operation operation, std::span<const std::int64_t> rows);
+                               Operation operation, std::span<const std::int64_t> rows,
+                               const std::function<void(double)>& progress);
   void solve_part(FactorPart part, std::span<double> b, std::int32_t nrhs,
                   Operation operation);
   void inverse_entries(std::span<const std::int32_t> rows,
-                       std::span<const std::int32_t> columns, std::span<double> values);
+                       std::span<const std::int32_t> columns, std::span<double> values,
+                       const std::function<void(double)>& progress);
   [[nodiscard]] std::vector<double> apply_to_ones(Operation operation) const;
 
   [[nodiscard]] Determinant determinant() const;
@@ -262,9 +264,18 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void make_room_to_solve(std::int32_t nrhs);
   void with_open_solve(std::int32_t nrhs, const std::function<void()>& body);
   [[nodiscard]] std::int32_t nrhs_at_once(std::int32_t nrhs);
-  [[nodiscard]] BlockOperator factored(bool transposed);
-  /// @param most  right-hand sides that there is memory for; b may hold fewer
-  [[nodiscard]] RefineOptions refine_options(Operation operation, std::int32_t most);
+  /// How blocks of right-hand sides are solved for.
+  struct Pass {
+    Operation operation;
+    std::int32_t
+        most;  ///< right-hand sides that there is memory for; a block may be less
+    std::span<const std::int32_t> rows;
+    std::function<void()> ask;  ///< before the factor is gone over; may be empty
+  };
+  /// @param ask  as of a Pass
+  [[nodiscard]] BlockOperator factored(bool transposed,
+                                       const std::function<void()>& ask = {});
+  [[nodiscard]] RefineOptions refine_options(const Pass& pass);
   [[nodiscard]] std::vector<double> to_inner(std::span<const double> b,
                                              const ScaledPermutation& map) const;
   [[nodiscard]] bool may_solve_plainly(std::span<double> b, std::int32_t nrhs) const;
@@ -275,12 +286,12 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                     std::span<double> values) const;
   void inverse_columns(std::span<const std::size_t> by_columns,
                        std::span<const std::int32_t> rows,
-                       std::span<const std::int32_t> columns, std::span<double> values);
-  void solve_block(std::span<double> b, std::int32_t most, Operation operation,
-                   std::span<const std::int32_t> rows, Solution& solution);
+                       std::span<const std::int32_t> columns, std::span<double> values,
+                       const std::function<void(double)>& progress);
+  void solve_block(std::span<double> b, const Pass& pass, Solution& solution);
   [[nodiscard]] bool lost_a_row() const;
-  void estimate(std::span<double> b, std::span<double> x, Operation operation,
-                std::int32_t most, const GivenUnknowns& given, Solution& solution);
+  void estimate(std::span<double> b, std::span<double> x, const Pass& pass,
+                const GivenUnknowns& given, Solution& solution);
   [[nodiscard]] bool needs_estimate(std::span<const double> b, std::span<const double> x,
                                     double strict) const;
   [[nodiscard]] bool is_huge(double x, double b) const;

@@ -81,8 +81,9 @@ void Solver::replace_values(const ComplexMatrix& matrix) {
 }
 
 Solution Solver::solve(std::span<double> b, std::int32_t nrhs, Operation operation,
-                       std::span<const std::int64_t> rows) {
-  return impl_->solve(b, nrhs, operation, rows);
+                       std::span<const std::int64_t> rows,
+                       const std::function<void(double)>& progress) {
+  return impl_->solve(b, nrhs, operation, rows, progress);
 }
 void Solver::solve_part(FactorPart part, std::span<double> b, std::int32_t nrhs,
                         Operation operation) {
@@ -90,8 +91,9 @@ void Solver::solve_part(FactorPart part, std::span<double> b, std::int32_t nrhs,
 }
 void Solver::inverse_entries(std::span<const std::int32_t> rows,
                              std::span<const std::int32_t> columns,
-                             std::span<double> values) {
-  impl_->inverse_entries(rows, columns, values);
+                             std::span<double> values,
+                             const std::function<void(double)>& progress) {
+  impl_->inverse_entries(rows, columns, values, progress);
 }
 std::vector<double> Solver::apply_to_ones(Operation operation) const {
   return impl_->apply_to_ones(operation);

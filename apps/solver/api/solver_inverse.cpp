@@ -34,7 +34,8 @@ void Solver::Impl::check_places(std::span<const std::int32_t> rows,
 // A^-1 = Dc Q B^-1 P Dr: rows of the inverse are columns of A.
 void Solver::Impl::inverse_entries(std::span<const std::int32_t> rows,
                                    std::span<const std::int32_t> columns,
-                                   std::span<double> values) {
+                                   std::span<double> values,
+                                   const std::function<void(double)>& progress) {
   check_places(rows, columns, values);
   const std::vector<std::int32_t>& order = analysis_.symbolic.permutation;
   const std::vector<std::int32_t> row_place = inverse_permutation(order);
@@ -45,7 +46,8 @@ void Solver::Impl::inverse_entries(std::span<const std::int32_t> rows,
   std::iota(by_columns.begin(), by_columns.end(), std::size_t{0});
   std::ranges::stable_sort(by_columns, {},
                            [&](std::size_t k) { return column_place[columns[k]]; });
-  if (!analysis_.form.empty()) return inverse_columns(by_columns, rows, columns, values);
+  if (!analysis_.form.empty())
+    return inverse_columns(by_columns, rows, columns, values, progress);
   std::vector<InversePlace> places;
   for (const std::size_t k : by_columns)
     places.push_back({row_place[rows[k]], column_place[columns[k]]});
@@ -53,7 +55,7 @@ void Solver::Impl::inverse_entries(std::span<const std::int32_t> rows,
   std::vector<double> inner(values.size());
   const std::int32_t at_once = nrhs_at_once(kBlock);
   make_room_to_solve(at_once);
-  numeric_->inverse_entries(analysis_.symbolic, tree_, places, at_once, inner);
+  numeric_->inverse_entries(analysis_.symbolic, tree_, places, at_once, inner, progress);
   const bool scaled = !prepared_.row_scale.empty();
   for (std::size_t k = 0; k < by_columns.size(); ++k) {
     const std::size_t to = by_columns[k];
@@ -69,16 +71,20 @@ void Solver::Impl::inverse_entries(std::span<const std::int32_t> rows,
 void Solver::Impl::inverse_columns(std::span<const std::size_t> by_columns,
                                    std::span<const std::int32_t> rows,
                                    std::span<const std::int32_t> columns,
-                                   std::span<double> values) {
+                                   std::span<double> values,
+                                   const std::function<void(double)>& progress) {
   const auto parts = static_cast<std::size_t>(analysis_.permuted.parts());
   std::vector<double> column;
   std::int32_t known = -1;
+  double done = 0;
   for (const std::size_t k : by_columns) {
+    done += 1;
     if (columns[k] != known) {
+      if (progress) progress((done - 1) / static_cast<double>(by_columns.size()));
       known = columns[k];
       column.assign(static_cast<std::size_t>(vector_size()), 0.0);
       column[parts * static_cast<std::size_t>(known)] = 1;
-      (void)solve(column, 1, Operation::kPlain, {});
+      (void)solve(column, 1, Operation::kPlain, {}, {});
     }
     for (std::size_t part = 0; part < parts; ++part)
       values[parts * k + part] = column[parts * static_cast<std::size_t>(rows[k]) + part];

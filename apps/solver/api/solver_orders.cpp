@@ -90,8 +90,8 @@ void Solver::Impl::try_other_order() {
   const auto start = Clock::now();
   release_plan();
   const OrderingKind first = *analysis_.seconds.ordering_taken;
-  tried_.push_back({first, least_for_plan(), true});
   Analysis next = analyse_again(*other_ordering(first, analysis_.symbolic.size));
+  tried_.push_back({first, least_for_plan(), true});
   const OrderingKind other = *next.seconds.ordering_taken;
   const FactorKind kind = tree_.kind;
   AssemblyTree tree = build_assembly_tree(next.symbolic, assembly_options(kind));

@@ -63,6 +63,8 @@ void Solver::Impl::check_options_together() const {
   if (options_.low_rank > 0)
     throw InvalidInput(fmt::format("options.low_rank is {}: not on several processes",
                                    options_.low_rank));
+  if (options_.analysis.interrupt)
+    throw InvalidInput("options.analysis.interrupt: not on several processes");
   check_directory();
 }
 

@@ -31,22 +31,30 @@ std::int32_t Solver::Impl::nrhs_at_once(std::int32_t nrhs) {
 }
 
 Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation operation,
-                             std::span<const std::int64_t> rows) {
+                             std::span<const std::int64_t> rows,
+                             const std::function<void(double)>& progress) {
   if (!factored_) throw InvalidInput("solve: factorise first");
   check_vectors(vector_size(), nrhs, b);
   check_rows(analysis_.symbolic.size, rows);
-  if (may_solve_plainly(b, nrhs))
+  if (progress && processes_)
+    throw InvalidInput("solve: a progress function: not on several processes");
+  if (may_solve_plainly(b, nrhs)) {
+    if (progress) progress(0);
     if (const auto found = solve_plainly(b)) return *found;
+  }
   Solution solution;
   const auto n = static_cast<std::size_t>(vector_size());
   const std::vector<std::int32_t> inner_rows = map(operation).inner_rows(rows);
   const std::int32_t block = nrhs_at_once(nrhs);
+  std::int32_t solved = 0;
+  Pass pass{operation, block, inner_rows, {}};
+  if (progress) pass.ask = [&] { progress(static_cast<double>(solved) / nrhs); };
   const auto start = Clock::now();
   with_open_solve(block, [&] {
     solution.seconds = since(start);
-    for (std::int32_t k = 0; k < nrhs; k += block)
-      solve_block(b.subspan(k * n, std::min(block, nrhs - k) * n), block, operation,
-                  inner_rows, solution);
+    for (; solved < nrhs; solved += block)
+      solve_block(b.subspan(solved * n, std::min(block, nrhs - solved) * n), pass,
+                  solution);
   });
   judge(solution);
   return solution;
@@ -55,12 +63,12 @@ Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation o
 // Without refinement the error is still measured. GMRES is not for singular matrices: a
 // solution that does not exist would grow along the null space until its backward error
 // is small.
-RefineOptions Solver::Impl::refine_options(Operation operation, std::int32_t most) {
-  RefineOptions options{.operation = operation, .gmres_basis = 0};
+RefineOptions Solver::Impl::refine_options(const Pass& pass) {
+  RefineOptions options{.operation = pass.operation, .gmres_basis = 0};
   if (!options_.refine)
     options.max_steps = 0;
   else if (!singular() && least_basis(kind()) > 0)
-    options.gmres_basis = agree(refining_basis(most));
+    options.gmres_basis = agree(refining_basis(pass.most));
   return options;
 }
 
@@ -78,16 +86,16 @@ std::vector<double> Solver::Impl::to_inner(std::span<const double> b,
   return rhs;
 }
 
-void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
-                               Operation operation, std::span<const std::int32_t> rows,
+void Solver::Impl::solve_block(std::span<double> b, const Pass& pass,
                                Solution& solution) {
   const auto start = Clock::now();
-  const ScaledPermutation map = this->map(operation);
-  const bool transposed = operation == Operation::kTransposed;
+  const ScaledPermutation map = this->map(pass.operation);
+  const bool transposed = pass.operation == Operation::kTransposed;
   const auto n = static_cast<std::size_t>(vector_size());
   const auto nrhs = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
   std::vector<double> rhs = to_inner(b, map), x = rhs;
-  numeric_->solve(transposed, x, nrhs, rows);
+  if (pass.ask) pass.ask();
+  numeric_->solve(transposed, x, nrhs, pass.rows);
   solution.seconds += since(start);
   if (options_.no_residual) {
     for (std::size_t k = 0; k < b.size(); k += n)
@@ -95,23 +103,23 @@ void Solver::Impl::solve_block(std::span<double> b, std::int32_t most,
     return;
   }
   const auto refining = Clock::now();
-  RefineOptions refining_options = refine_options(operation, most);
+  RefineOptions refining_options = refine_options(pass);
   const std::vector<double> scale = map.solution_scale();
   const std::vector<std::int32_t> systems =
       independent_systems(analysis_.symbolic, analysis_.form);
   refining_options.given = {scale, systems, largest_anywhere()};
-  const Refinement one =
-      solver::refine(matrix(), rhs, x, nrhs, factored(transposed), refining_options);
+  const Refinement one = solver::refine(matrix(), rhs, x, nrhs,
+                                        factored(transposed, pass.ask), refining_options);
   Refinement& worst = solution.refinement;
   keep_worst(worst, one);
   // From here on a pair of vectors is room for what is estimated of it.
   for (std::size_t k = 0; k < b.size(); k += n) {
     const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
     map.solution_to_outer(found, b.subspan(k, n));
-    if (singular() && leaves_a_part(side, found, operation))
+    if (singular() && leaves_a_part(side, found, pass.operation))
       solution.doubts.backward_error = true;
     if (needs_estimate(side, found, one.strict))
-      estimate(side, found, operation, most, refining_options.given, solution);
+      estimate(side, found, pass, refining_options.given, solution);
   }
   // What was measured is the scaled solution; the given one may be beyond all numbers.
   if (!std::ranges::all_of(b, [](double each) { return std::isfinite(each); }))

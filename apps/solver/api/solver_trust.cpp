@@ -72,8 +72,9 @@ std::int64_t negative_of_exchanged(const PreparedMatrix& prepared,
 
 }  // namespace
 
-BlockOperator Solver::Impl::factored(bool transposed) {
-  return [this, transposed](std::span<double> block, std::int32_t count) {
+BlockOperator Solver::Impl::factored(bool transposed, const std::function<void()>& ask) {
+  return [this, transposed, ask](std::span<double> block, std::int32_t count) {
+    if (ask) ask();
     numeric_->solve(transposed, block, count, {});
   };
 }
@@ -264,19 +265,18 @@ bool Solver::Impl::lost_a_row() const {
 // nothing is known.
 // @param b, x   overwritten
 // @param given  of the solution that was refined
-void Solver::Impl::estimate(std::span<double> b, std::span<double> x, Operation operation,
-                            std::int32_t most, const GivenUnknowns& given,
-                            Solution& solution) {
+void Solver::Impl::estimate(std::span<double> b, std::span<double> x, const Pass& pass,
+                            const GivenUnknowns& given, Solution& solution) {
   const bool rough =
       facts_.perturbed || facts_.doubtful || options_.precision == Precision::kSingle;
   const std::int32_t basis =
-      rough && least_basis(kind()) > 0 ? agree(estimating_basis(most)) : 0;
+      rough && least_basis(kind()) > 0 ? agree(estimating_basis(pass.most)) : 0;
   double unrefined = 0;  // the largest error that was left in the estimate's solves
   const auto apply = [&](bool transposed) {
-    return [this, transposed, rough, basis, x, &given, &unrefined](
+    return [this, transposed, rough, basis, x, &pass, &given, &unrefined](
                std::span<double> block, std::int32_t count) {
       const std::size_t n = block.size() / static_cast<std::size_t>(count);
-      const BlockOperator solve = factored(transposed);
+      const BlockOperator solve = factored(transposed, pass.ask);
       for (std::size_t k = 0; k < block.size(); k += n) {
         const std::span<double> y = block.subspan(k, n);
         if (rough) std::ranges::copy(y, x.begin());  // nobody needs x itself any more
@@ -293,13 +293,14 @@ void Solver::Impl::estimate(std::span<double> b, std::span<double> x, Operation 
       }
     };
   };
-  const bool transposed = operation == Operation::kTransposed;
-  const std::vector<double> other =
-      has_one_scale() ? std::vector<double>() : map(other_of(operation)).solution_scale();
+  const bool transposed = pass.operation == Operation::kTransposed;
+  const std::vector<double> other = has_one_scale()
+                                        ? std::vector<double>()
+                                        : map(other_of(pass.operation)).solution_scale();
   const std::span<const double> second = has_one_scale() ? given.scale : other;
   const ErrorEstimate one =
       estimate_errors(matrix(), b, x, apply(transposed), apply(!transposed),
-                      {.operation = operation,
+                      {.operation = pass.operation,
                        .row_scale = transposed ? given.scale : second,
                        .column_scale = transposed ? second : given.scale});
   const bool blind = lost_a_row() || unrefined > kUnrefined;

@@ -18,7 +18,7 @@
 
 namespace espalier::solver {
 
-/// Numeric with a factor of T's.
+/// Numeric with a factor of T's: each of its functions, over 300 lines.
 template <class T>
 class TypedNumeric : public Numeric {
  public:
@@ -115,10 +115,12 @@ class TypedNumeric : public Numeric {
 
   void inverse_entries(const Symbolic& symbolic, const AssemblyTree& tree,
                        std::span<const InversePlace> places, std::int32_t at_once,
-                       std::span<double> values) const override {
+                       std::span<double> values,
+                       const std::function<void(double)>& progress) const override {
     need_factor(symbolic);
     const OneBlasThread one_thread;
-    solver::inverse_entries<T>({symbolic, tree, factor_}, places, at_once, values);
+    solver::inverse_entries<T>({symbolic, tree, factor_}, places, at_once, values,
+                               progress);
   }
 
   void release_factor() override {

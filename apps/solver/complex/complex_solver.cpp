@@ -21,10 +21,6 @@ ComplexMatrix taken(ComplexMatrix&& matrix, std::optional<FactorKind> kind) {
   return conforming(std::move(matrix), symmetry);
 }
 
-void conjugate(std::span<Complex> values) {
-  for (Complex& value : values) value = std::conj(value);
-}
-
 // A^T is the conjugate of A^H, which is the Solver's transposed matrix.
 Operation without_conjugation(ComplexOperation operation) {
   return operation == ComplexOperation::kPlain ? Operation::kPlain
@@ -86,12 +82,13 @@ void ComplexSolver::replace_values(ComplexMatrix&& matrix) {
 
 Solution ComplexSolver::solve(std::span<Complex> b, std::int32_t nrhs,
                               ComplexOperation operation,
-                              std::span<const std::int64_t> rows) {
+                              std::span<const std::int64_t> rows,
+                              const std::function<void(double)>& progress) {
   check_count(order(), nrhs, b.size());
   const bool around = operation == ComplexOperation::kTransposed;
   if (around) conjugate(b);
   Solution solution =
-      solver_->solve(parts_of(b), nrhs, without_conjugation(operation), rows);
+      solver_->solve(parts_of(b), nrhs, without_conjugation(operation), rows, progress);
   if (around) conjugate(b);
   return solution;
 }

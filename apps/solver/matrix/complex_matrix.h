@@ -72,4 +72,8 @@ void for_each_entry(const ComplexMatrix& matrix, const Entry& entry) {
   return {reinterpret_cast<double*>(values.data()), 2 * values.size()};
 }
 
+inline void conjugate(std::span<Complex> numbers) {
+  for (Complex& number : numbers) number = std::conj(number);
+}
+
 }  // namespace espalier::solver

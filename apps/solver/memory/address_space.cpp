@@ -4,15 +4,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <optional>
-#include <string_view>
 
+#include "espalier/machine/mapped_limits.h"
 #include "espalier/machine/process_memory.h"
 
 namespace espalier::solver {
@@ -27,23 +24,7 @@ constexpr Bytes kOfTheHeap = Bytes{1} << 20;
 // StarPU's own threads and tables, and heap for what comes before the fronts.
 constexpr Bytes kRuntime = Bytes{32} << 20;
 
-struct Limit {
-  int resource;
-  std::string_view field;  // of the process's status: what counts
-  std::string_view name;
-};
-constexpr std::array kLimits = {
-    Limit{RLIMIT_AS, "VmSize", "the limit of address space (ulimit -v)"},
-    Limit{RLIMIT_DATA, "VmData", "the limit of data (ulimit -d)"}};
-
-std::optional<Bytes> most_of(const Limit& limit) {
-  rlimit set{};
-  if (getrlimit(limit.resource, &set) != 0 || set.rlim_cur == RLIM_INFINITY) return {};
-  return static_cast<Bytes>(
-      std::min<rlim_t>(set.rlim_cur, std::numeric_limits<Bytes>::max()));
-}
-
-Bytes used_of(const Limit& limit) {
+Bytes used_of(const MappedLimit& limit) {
   return status_field(process_status(), limit.field).value_or(0);
 }
 
@@ -86,30 +67,26 @@ Bytes runtime_address_space(std::int32_t workers) {
   return checked_add(kRuntime + of_blas, checked_mul(workers, of_a_worker));
 }
 
-bool has_address_limit() {
-  return std::ranges::any_of(
-      kLimits, [](const Limit& limit) { return most_of(limit).has_value(); });
-}
+bool has_address_limit() { return !mapped_limits().empty(); }
 
 std::optional<Bytes> address_space_left() {
   std::optional<Bytes> least;
-  for (const Limit& limit : kLimits)
-    if (const auto most = most_of(limit)) {
-      const Bytes left = std::max<Bytes>(0, *most - used_of(limit));
-      least = std::min(least.value_or(left), left);
-    }
+  for (const MappedLimit& limit : mapped_limits()) {
+    const Bytes left = std::max<Bytes>(0, limit.limit - used_of(limit));
+    least = std::min(least.value_or(left), left);
+  }
   return least;
 }
 
 void check_address_space(Bytes bytes, const std::function<std::string()>& what) {
   if (bytes < kOfTheHeap) return;
-  for (const Limit& limit : kLimits) {
-    const auto most = most_of(limit);
-    if (!most || can_be_mapped(bytes)) continue;
+  for (const MappedLimit& limit : mapped_limits()) {
+    if (can_be_mapped(bytes)) continue;
     const Bytes used = used_of(limit);
-    if (bytes <= *most - used) continue;
-    throw MemoryLimit(fmt::format("{} is {}, of which {} are taken: {}", limit.name,
-                                  format_size(*most), format_size(used), what()));
+    if (bytes <= limit.limit - used) continue;
+    throw MemoryLimit(fmt::format("the limit of {} ({}) is {}, of which {} are taken: {}",
+                                  limit.counts, limit.name, format_size(limit.limit),
+                                  format_size(used), what()));
   }
 }
 

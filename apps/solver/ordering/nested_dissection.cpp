@@ -34,10 +34,11 @@ Partition better_of(Partition&& one, Partition&& other) {
 
 class Dissection {
  public:
-  Dissection(Graph&& graph, std::int32_t workers, std::vector<RecordedTask>* record)
+  Dissection(Graph&& graph, std::int32_t workers, std::vector<RecordedTask>* record,
+             const Interrupt* interrupt)
       : graph_(std::make_shared<const Graph>(std::move(graph))),
         order_(graph_->size()),
-        pool_(useful(workers, graph_->size()), record) {}
+        pool_(useful(workers, graph_->size()), record, interrupt) {}
 
   std::vector<std::int32_t> run() {
     Part whole;
@@ -150,9 +151,10 @@ class Dissection {
 }  // namespace
 
 std::vector<std::int32_t> nested_dissection(Graph&& graph, std::int32_t workers,
-                                            std::vector<RecordedTask>* record) {
+                                            std::vector<RecordedTask>* record,
+                                            const Interrupt* interrupt) {
   if (graph.weight.empty()) graph.weight.assign(graph.size(), 1);
-  return Dissection(std::move(graph), workers, record).run();
+  return Dissection(std::move(graph), workers, record, interrupt).run();
 }
 
 }  // namespace espalier::solver

@@ -17,12 +17,15 @@ namespace espalier::solver {
 /// side are those of its parent and its number.
 ///
 /// @param graph   any; unlike the libraries', with any number of edges
-/// @param record  takes what was done, for replaying it; may be null
-/// @throws std::bad_alloc, std::system_error when threads cannot start
+/// @param record     takes what was done, for replaying it; may be null
+/// @param interrupt  called between parts; may be null
+/// @throws std::bad_alloc, std::system_error when threads cannot start; what `interrupt`
+///         throws
 /// @par Cost  O((vertices + edges) log vertices) time; in memory a few times the graph,
 ///            on no stack: the depth of the dissection is not one of recursion
 /// @par Test  the same for any number of workers; fill of grids; odd graphs
 [[nodiscard]] std::vector<std::int32_t> nested_dissection(
-    Graph&& graph, std::int32_t workers, std::vector<RecordedTask>* record = nullptr);
+    Graph&& graph, std::int32_t workers, std::vector<RecordedTask>* record = nullptr,
+    const Interrupt* interrupt = nullptr);
 
 }  // namespace espalier::solver

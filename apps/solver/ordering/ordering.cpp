@@ -83,7 +83,7 @@ struct Means {
 Permutation dissected_order(Graph&& graph, Threads threads) {
   Permutation order;
   record_phase(threads, [&](std::vector<RecordedTask>* tasks) {
-    order = nested_dissection(std::move(graph), threads.count, tasks);
+    order = nested_dissection(std::move(graph), threads.count, tasks, threads.interrupt);
   });
   return order;
 }

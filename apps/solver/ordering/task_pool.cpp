@@ -43,13 +43,15 @@ void TaskPool::add(std::int64_t size, Task task) {
   add_locked(size, number, std::move(task));
 }
 
-void TaskPool::run_entry(Entry&& entry) {
+// @param interrupt  null: another thread's task, not the caller's
+void TaskPool::run_entry(Entry&& entry, const Interrupt* interrupt) {
   const bool recorded = record_ && entry.number >= 0;
   const auto before = in_task;
   if (recorded) in_task = entry.number;
   const Seconds start = recorded ? thread_seconds() : 0;
   std::exception_ptr failure;
   try {
+    if (interrupt && *interrupt) (*interrupt)();
     entry.task();
   } catch (...) {
     failure = std::current_exception();
@@ -61,7 +63,7 @@ void TaskPool::run_entry(Entry&& entry) {
   if (failure && !failure_) failure_ = failure;
 }
 
-void TaskPool::work() {
+void TaskPool::work(const Interrupt* interrupt) {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return !ready_.empty() || running_ == 0; });
@@ -72,7 +74,7 @@ void TaskPool::work() {
     if (failure_) continue;
     ++running_;
     lock.unlock();
-    run_entry(std::move(entry));
+    run_entry(std::move(entry), interrupt);
     lock.lock();
     --running_;
   }
@@ -82,8 +84,9 @@ void TaskPool::work() {
 void TaskPool::run() {
   {
     std::vector<std::jthread> threads;
-    for (std::int32_t k = 1; k < workers_; ++k) threads.emplace_back([this] { work(); });
-    work();
+    for (std::int32_t k = 1; k < workers_; ++k)
+      threads.emplace_back([this] { work(nullptr); });
+    work(interrupt_);
   }
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
@@ -96,11 +99,11 @@ void TaskPool::run_here(std::int64_t size, Task task) {
     std::vector<std::jthread> threads;
     try {
       for (std::int32_t k = 1; k < workers_; ++k)
-        threads.emplace_back([this] { work(); });
+        threads.emplace_back([this] { work(nullptr); });
     } catch (const std::system_error&) {
       // Those that have started will do: they wait for this task to end.
     }
-    run_entry({size, number, std::move(task)});
+    run_entry({size, number, std::move(task)}, interrupt_);
     {
       const std::scoped_lock lock(mutex_);
       --running_;
@@ -170,7 +173,7 @@ void on_pool(Threads threads, std::int64_t size,
              const std::function<void(TaskPool&)>& work) {
   const auto useful = std::min<std::int64_t>(threads.count, 1 + size / kOneThread);
   record_phase(threads, [&](std::vector<RecordedTask>* tasks) {
-    TaskPool pool(static_cast<std::int32_t>(useful), tasks);
+    TaskPool pool(static_cast<std::int32_t>(useful), tasks, threads.interrupt);
     pool.run_here(size, [&] { work(pool); });
   });
 }

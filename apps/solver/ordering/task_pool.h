@@ -32,13 +32,19 @@ struct RecordedPhase {
 /// Of pools one after the other, each when the one before it had ended.
 using RecordedPhases = std::vector<RecordedPhase>;
 
+/// Called now and then by the thread that runs a pool, between tasks: what it throws is
+/// what a task of that pool has thrown. Empty: nothing is called.
+using Interrupt = std::function<void()>;
+
 /// Threads to work on, the caller's among them.
 struct Threads {
   std::int32_t count = 1;
-  RecordedPhases* record = nullptr;  ///< takes what they do; may be null
+  RecordedPhases* record = nullptr;      ///< takes what they do; may be null
+  const Interrupt* interrupt = nullptr;  ///< outlives what is done; may be null
 
-  Threads(std::int32_t threads = 1, RecordedPhases* phases = nullptr)
-      : count(threads), record(phases) {}
+  Threads(std::int32_t threads = 1, RecordedPhases* phases = nullptr,
+          const Interrupt* ask = nullptr)
+      : count(threads), record(phases), interrupt(ask) {}
 };
 
 /// Tasks that add tasks, on threads of its own and the caller's.
@@ -49,9 +55,11 @@ struct Threads {
 class TaskPool {
  public:
   using Task = std::function<void()>;
-  /// @param record  takes every task; may be null
-  explicit TaskPool(std::int32_t workers, std::vector<RecordedTask>* record = nullptr)
-      : workers_(workers), record_(record) {}
+  /// @param record     takes every task; may be null
+  /// @param interrupt  outlives the pool; may be null
+  explicit TaskPool(std::int32_t workers, std::vector<RecordedTask>* record = nullptr,
+                    const Interrupt* interrupt = nullptr)
+      : workers_(workers), record_(record), interrupt_(interrupt) {}
 
   /// Inside a task, or before run(). @param size  of the task's work, in any unit
   void add(std::int64_t size, Task task);
@@ -82,12 +90,13 @@ class TaskPool {
   };
   struct Loop;
   void add_locked(std::int64_t size, std::int64_t number, Task task);
-  void work();
-  void run_entry(Entry&& entry);
+  void work(const Interrupt* interrupt);
+  void run_entry(Entry&& entry, const Interrupt* interrupt);
   void take_blocks(Loop& loop);
 
   std::int32_t workers_;
   std::vector<RecordedTask>* record_;
+  const Interrupt* interrupt_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Entry> ready_;  ///< a heap

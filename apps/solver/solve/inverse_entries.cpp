@@ -107,10 +107,13 @@ class InverseColumns {
 
 template <class T>
 void inverse_entries(const FactorView<T>& view, std::span<const InversePlace> places,
-                     std::int32_t at_once, std::span<double> values) {
+                     std::int32_t at_once, std::span<double> values,
+                     const std::function<void(double)>& progress) {
   InverseColumns<T> inverse(view, at_once);
   const std::size_t parts = kParts<T>;
   for (std::size_t begin = 0, end = 0; begin < places.size(); begin = end) {
+    if (progress)
+      progress(static_cast<double>(begin) / static_cast<double>(places.size()));
     for (std::int32_t columns = 0; end < places.size(); ++end) {
       const bool next = end == begin || places[end].column != places[end - 1].column;
       if (next && columns++ == at_once) break;
@@ -122,7 +125,8 @@ void inverse_entries(const FactorView<T>& view, std::span<const InversePlace> pl
 
 #define ESPALIER_INSTANTIATE(T)                                                      \
   template void inverse_entries(const FactorView<T>&, std::span<const InversePlace>, \
-                                std::int32_t, std::span<double>);
+                                std::int32_t, std::span<double>,                     \
+                                const std::function<void(double)>&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "solver/solve/triangular_solve.h"
@@ -18,12 +19,15 @@ struct InversePlace {
 /// @param places  by columns
 /// @param at_once  columns that are found together: two vectors for each
 /// @param values  an entry for each, of complex ones real and imaginary part
+/// @param progress  told the part of them that is found, now and then; what it throws is
+///                  thrown here; may be empty
 /// @throws Error when a panel in the file cannot be read
 /// @par Cost  for `at_once` columns 2 flops for each entry of the factor in the fronts on
 ///            their ways, and as much again for the ways of their entries
 /// @par Test  InverseEntries.*
 template <class T>
 void inverse_entries(const FactorView<T>& view, std::span<const InversePlace> places,
-                     std::int32_t at_once, std::span<double> values);
+                     std::int32_t at_once, std::span<double> values,
+                     const std::function<void(double)>& progress = {});
 
 }  // namespace espalier::solver

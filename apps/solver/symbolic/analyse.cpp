@@ -150,13 +150,14 @@ Symbolic one_front(std::int32_t size) {
 Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& options,
                          AnalyseTimes* seconds, std::span<const std::int32_t> partner,
                          RecordedPhases* record) {
-  const Threads threads(options.workers, record);
+  const Threads threads(options.workers, record, &options.interrupt);
   AnalyseTimes unused;
   AnalyseTimes& times = seconds ? *seconds : unused;
   if (is_one_front(given, options)) {
     times.ordering_taken = OrderingKind::kNatural;
     return one_front(given.size);
   }
+  if (options.interrupt) options.interrupt();  // after the scaling
   Stopwatch watch;
   ChosenOrder chosen =
       !partner.empty() ? order_of_pairs(given, options, partner, threads)

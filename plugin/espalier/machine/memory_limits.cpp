@@ -1,7 +1,6 @@
 #include "espalier/machine/memory_limits.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +11,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "espalier/machine/mapped_limits.h"
 #include "espalier/machine/process_memory.h"
 #include "espalier/model/error.h"
 
@@ -72,19 +72,12 @@ void add_groups(const fs::path& root, const GroupFiles& files, fs::path group,
   }
 }
 
-void add_resource_limits(const LimitSources& sources, std::vector<MemoryLeft>& found) {
-  struct Kind {
-    int resource;
-    const char *field, *name;
-  };
-  for (const Kind& kind : {Kind{RLIMIT_AS, "VmSize:", "ulimit -v"},
-                           Kind{RLIMIT_DATA, "VmData:", "ulimit -d"}}) {
-    rlimit set{};
-    if (getrlimit(kind.resource, &set) != 0 || set.rlim_cur == RLIM_INFINITY) continue;
-    const auto limit = static_cast<Bytes>(std::min<rlim_t>(set.rlim_cur, kUnlimited));
+void add_mapped_limits(const LimitSources& sources, std::vector<MemoryLeft>& found) {
+  for (const MappedLimit& each : mapped_limits()) {
     const Bytes used =
-        field_in(sources.root / "proc/self/status", kind.field).value_or(0);
-    found.push_back(left_of(limit, checked_mul(used, 1024), kind.name));
+        field_in(sources.root / "proc/self/status", fmt::format("{}:", each.field))
+            .value_or(0);
+    found.push_back(left_of(each.limit, checked_mul(used, 1024), each.name));
   }
 }
 
@@ -145,7 +138,7 @@ std::vector<MemoryLeft> control_group_memory(const LimitSources& sources) {
 
 std::vector<MemoryLeft> memory_left(const LimitSources& sources) {
   std::vector<MemoryLeft> found = control_group_memory(sources);
-  if (sources.resource_limits) add_resource_limits(sources, found);
+  if (sources.resource_limits) add_mapped_limits(sources, found);
   add_slurm(sources, resident_of(sources), found);
   if (const auto kibibytes = field_in(sources.root / "proc/meminfo", "MemAvailable:")) {
     const Bytes free = checked_mul(*kibibytes, 1024);

@@ -256,6 +256,29 @@ class Factorized(unittest.TestCase):
         for memory in ("min", "auto"):
             espalier.factorized(matrix, memory=memory).close()
 
+    def test_the_bound_is_one_on_the_whole_process(self):
+        # Of its own, so that nothing else was ever resident in it.
+        program = textwrap.dedent('''
+            import numpy, scipy.sparse, espalier
+            edge = scipy.sparse.diags([-1.0, 2.1, -1.0], [-1, 0, 1], shape=(24, 24))
+            one = scipy.sparse.identity(24)
+            kron = scipy.sparse.kron
+            matrix = (kron(kron(edge, one), one) + kron(kron(one, edge), one) +
+                      kron(kron(one, one), edge)).tocsc()
+            try:
+                espalier.factorized(matrix, memory="1MiB", workers=2)
+            except espalier.BoundError as error:
+                bound = error.least + (2 << 20)
+            with espalier.factorized(matrix, memory=bound, workers=2) as solver:
+                x = solver(numpy.ones(matrix.shape[0]))
+                assert numpy.abs(matrix @ x - 1).max() < 1e-10
+                status = open("/proc/self/status").read()
+                most = int(status.partition("VmHWM:")[2].split()[0]) * 1024
+                assert most <= bound, (most, bound)
+                assert solver.statistics["factor_entries"] * 8 > bound // 16
+        ''')
+        subprocess.run([sys.executable, "-c", program], check=True)
+
     def test_singular_matrices_are_linear_algebra_errors(self):
         for rows in ([[1.0, 2], [2, 4]], [[0.0, 0], [0, 1]], [[1.0, 2], [3, 6]]):
             with self.assertRaises(numpy.linalg.LinAlgError) as caught:
@@ -393,6 +416,30 @@ class Factorized(unittest.TestCase):
             # It goes on working.
             x = solver.factorise(matrix).solve(numpy.ones(matrix.shape[0]))
             self.assertLess(numpy.abs(matrix @ x - 1).max(), 1e-10)
+
+    def interrupted(self, body):
+        """Interrupts it within its first part, again and again until it is over."""
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            for _ in range(400):
+                body()
+        timer.join()
+
+    def test_interrupts_end_analyses_and_solves(self):
+        edge = scipy.sparse.diags([-1.0, 2.1, -1.0], [-1, 0, 1], shape=(26, 26))
+        one = scipy.sparse.identity(26)
+        kron = scipy.sparse.kron
+        matrix = (kron(kron(edge, one), one) + kron(kron(one, edge), one) +
+                  kron(kron(one, one), edge)).tocsc()
+        vectors = numpy.ones((matrix.shape[0], 40))
+        with espalier.factorized(matrix, workers=1) as solver:
+            self.interrupted(lambda: solver.solve(vectors))
+            self.interrupted(lambda: solver.inverse_entries(range(500), range(500)))
+            x = solver.solve(vectors)
+            self.assertLess(numpy.abs(matrix @ x - vectors).max(), 1e-10)
+        self.interrupted(
+            lambda: espalier.factorized(matrix, workers=1, ordering="nd").close())
 
 
 if __name__ == "__main__":

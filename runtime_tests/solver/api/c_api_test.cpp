@@ -389,7 +389,7 @@ TEST(CInterface, TakesLargerStructsWhoseRestIsZero) {
   espalier_solver* solver = nullptr;
   larger.later = 1;
   expect_error(espalier_solver_create(&solver, &view, &larger.options), EINVAL,
-               "options.size is 136 and byte 128 is not zero");
+               "options.size is 152 and byte 144 is not zero");
   larger.later = 0;
   const Handle handle = create(view, &larger.options);
   struct LargerFacts {

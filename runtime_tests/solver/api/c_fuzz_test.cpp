@@ -18,11 +18,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "support/sanitized.h"
+#include "support/temporary_directory.h"
 
 namespace espalier::solver {
 namespace {
@@ -35,6 +37,18 @@ struct Case {
   std::vector<std::int64_t> starts, rows, columns;
   std::vector<double> values;
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
+  std::array<std::vector<std::int32_t>, 3> narrow;  // of indices of 32 bits
+
+  void point_to_arrays() {
+    input.values = values.data();
+    const void** const to[] = {&input.starts, &input.rows, &input.columns};
+    const std::vector<std::int64_t>* const wide[] = {&starts, &rows, &columns};
+    for (std::size_t k = 0; k < narrow.size(); ++k) {
+      narrow[k].assign(wide[k]->begin(), wide[k]->end());
+      *to[k] = input.index_bits == 32 ? static_cast<const void*>(narrow[k].data())
+                                      : wide[k]->data();
+    }
+  }
 
   [[nodiscard]] bool is_complex() const {
     return input.scalar == ESPALIER_SOLVER_COMPLEX;
@@ -55,6 +69,20 @@ struct Case {
   }
 };
 
+/// The same numbers in the form of espalier_solver_create().
+struct ColumnCase {
+  std::vector<std::int64_t> starts = {0};
+  std::vector<std::int32_t> rows;
+  std::vector<double> values;
+  espalier_solver_matrix matrix{};
+
+  void point_to_arrays() {
+    matrix.column_start = starts.data();
+    matrix.rows = rows.data();
+    matrix.values = values.data();
+  }
+};
+
 class Fuzz {
  public:
   explicit Fuzz(unsigned seed) : random_(seed) {}
@@ -67,13 +95,21 @@ class Fuzz {
   void step() {
     espalier_solver*& solver = solvers_[below(3)];
     std::size_t& place = pattern_[static_cast<std::size_t>(&solver - solvers_.data())];
-    switch (below(13)) {
+    switch (below(16)) {
       case 0:
       case 1:
         espalier_solver_destroy(solver);
         place = cases_.size();
         cases_.push_back(make_case());
         return analyse(solver, cases_.back());
+      case 13:
+        espalier_solver_destroy(solver);
+        place = SIZE_MAX;
+        return create(solver);
+      case 14:
+        return refactorise(solver);
+      case 15:
+        return save_and_load(solver, place);
       case 2:
         return see(espalier_solver_plan(solver, bound()), {"bound"});
       case 3:
@@ -145,7 +181,7 @@ class Fuzz {
     made.input.format = static_cast<std::int32_t>(below(4));
     made.input.scalar = below(3) == 0 ? ESPALIER_SOLVER_COMPLEX : ESPALIER_SOLVER_REAL;
     made.input.symmetry = static_cast<std::int32_t>(below(made.is_complex() ? 5 : 4));
-    made.input.index_bits = 64;
+    made.input.index_bits = below(2) == 0 ? 32 : 64;
     made.input.index_base = static_cast<std::int32_t>(below(2));
     if (made.input.format == ESPALIER_SOLVER_ELEMENTS)
       fill_elements(made);
@@ -192,15 +228,8 @@ class Fuzz {
   }
 
   void analyse(espalier_solver*& solver, Case& given) {
-    given.input.starts = given.starts.data();
-    given.input.rows = given.rows.data();
-    given.input.columns = given.columns.data();
-    given.input.values = given.values.data();
-    espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
-    options.kind = static_cast<std::int32_t>(below(4));
-    options.precision = static_cast<std::int32_t>(below(2));
-    options.scaling = static_cast<std::int32_t>(below(4));
-    options.no_refinement = static_cast<std::int32_t>(below(3));
+    given.point_to_arrays();
+    espalier_solver_options options = some_options(given.input.order);
     std::array<std::int32_t, 3> kept{};
     if (below(4) == 0) {
       for (std::int32_t& each : kept)
@@ -208,13 +237,114 @@ class Fuzz {
       options.schur = odd() ? nullptr : kept.data();
       options.schur_count = below(4) - (odd() ? 1 : 0);
     }
-    options.factor_parts = static_cast<std::int32_t>(below(odd() ? 3 : 2));
-    if (odd()) options.low_rank = static_cast<double>(below(3)) - 0.5;
     if (odd()) spoil(given, options);
+    solver = nullptr;
     see(espalier_solver_analyse(&solver, odd() && odd() ? nullptr : &given.input,
                                 odd() ? nullptr : &options),
         {"input", "options", "schur", "entry", "values", "column", "symmetric",
          "Hermitian", "triangle"});
+  }
+
+  // Some of them on StarPU, and some of those out of core.
+  espalier_solver_options some_options(std::int64_t order) {
+    espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+    options.kind = static_cast<std::int32_t>(below(4));
+    options.precision = static_cast<std::int32_t>(below(2));
+    options.scaling = static_cast<std::int32_t>(below(4));
+    options.no_refinement = static_cast<std::int32_t>(below(3));
+    options.factor_parts = static_cast<std::int32_t>(below(odd() ? 3 : 2));
+    options.workers = 2;
+    if (odd()) options.low_rank = static_cast<double>(below(3)) - 0.5;
+    if (odd()) options.ordering = static_cast<std::int32_t>(below(9)) - 1;
+    if (odd()) options.reserved = static_cast<std::int32_t>(below(2));
+    if (odd()) options.progress = &stop;
+    options.progress_context = this;
+    if (below(6) == 0) {
+      order_.resize(static_cast<std::size_t>(std::max<std::int64_t>(order, 0)));
+      std::iota(order_.rbegin(), order_.rend(), odd() ? 1 : 0);
+      options.order = order_.data();
+    }
+    if (below(60) != 0) return options;
+    options.runtime = ESPALIER_SOLVER_RUNTIME_STARPU;
+    if (below(2) == 0) options.out_of_core = odd() ? "/nowhere" : folder_.path().c_str();
+    return options;
+  }
+
+  ColumnCase make_columns(std::int32_t order) {
+    ColumnCase made;
+    made.matrix.order = order;
+    made.matrix.storage = static_cast<std::int32_t>(below(2));
+    for (std::int32_t j = 0; j < order; ++j) {
+      for (std::int32_t i = made.matrix.storage == 1 ? j : 0; i < order; ++i) {
+        if (i != j && below(3) != 0) continue;
+        made.rows.push_back(i);
+        made.values.push_back(i == j ? 10 : static_cast<double>(below(5)) - 2);
+      }
+      made.starts.push_back(std::ssize(made.rows));
+    }
+    made.point_to_arrays();
+    if (odd()) spoil(made);
+    return made;
+  }
+
+  void spoil(ColumnCase& given) {
+    const auto any = static_cast<std::int32_t>(below(100)) - 50;
+    switch (below(6)) {
+      case 0:
+        given.matrix.order = std::min(any, given.matrix.order);
+        break;
+      case 1:
+        given.matrix.storage = any;
+        break;
+      case 2:
+        given.matrix.rows = nullptr;
+        break;
+      case 3:
+        given.matrix.column_start = nullptr;
+        break;
+      case 4:
+        if (!given.rows.empty()) given.rows.back() = any;
+        break;
+      default:
+        given.starts.back() = any % (std::ssize(given.rows) + 1);
+    }
+  }
+
+  static constexpr Names kOfColumns = {"matrix", "options", "entry",    "column",
+                                       "values", "order",   "symmetric"};
+
+  void create(espalier_solver*& solver) {
+    const ColumnCase given = make_columns(static_cast<std::int32_t>(below(9)));
+    const espalier_solver_options options = some_options(given.matrix.order);
+    solver = nullptr;
+    see(espalier_solver_create(odd() ? nullptr : &solver, odd() ? nullptr : &given.matrix,
+                               odd() ? nullptr : &options),
+        kOfColumns);
+  }
+
+  void refactorise(espalier_solver* solver) {
+    std::int32_t order = static_cast<std::int32_t>(below(9));
+    espalier_solver_statistics facts{};
+    facts.size = sizeof facts;
+    if (!odd() && espalier_solver_read_statistics(solver, &facts) == 0)
+      order = facts.order;
+    const ColumnCase given = make_columns(order);
+    see(espalier_solver_refactorise(solver, odd() ? nullptr : &given.matrix), kOfColumns);
+  }
+
+  void save_and_load(espalier_solver*& solver, std::size_t& place) {
+    const std::string path = folder_.path() + "/factor";
+    const int status = espalier_solver_save(solver, odd() ? nullptr : path.c_str());
+    see(status, {"path", "schur", "low rank"});
+    if (status != 0) return;
+    const espalier_solver_options options = some_options(-1);
+    espalier_solver* loaded = nullptr;
+    see(espalier_solver_load(&loaded, path.c_str(), odd() ? nullptr : &options),
+        {"options", "schur"});
+    if (loaded == nullptr) return;
+    espalier_solver_destroy(solver);
+    solver = loaded;
+    place = SIZE_MAX;
   }
 
   void spoil(Case& given, espalier_solver_options& options) {
@@ -278,10 +408,10 @@ class Fuzz {
     const int status = espalier_solver_solve_block(
         solver, static_cast<std::int32_t>(below(odd() ? 3 : 2)), nrhs,
         odd() ? nullptr : b.data(), ldb, odd() ? nullptr : x.data(), ldx);
-    see(status, {"transposed", "right-hand side", "b is", "x is", "ldb", "ldx"});
+    see(status, {"transposed", "right-hand side", "nrhs", "b is", "x is", "ldb", "ldx"});
     if (below(4) == 0)
       see(espalier_solver_solve(solver, 0, nrhs, odd() ? nullptr : b.data()),
-          {"vectors", "right-hand side"});
+          {"vectors", "right-hand side", "nrhs"});
   }
 
   void results(espalier_solver* solver) {
@@ -357,6 +487,8 @@ class Fuzz {
     EXPECT_EQ(loaded, nullptr);
   }
 
+  support::TemporaryDirectory folder_;
+  std::vector<std::int32_t> order_;
   std::mt19937 random_;
   std::array<espalier_solver*, 3> solvers_{};
   std::array<std::size_t, 3> pattern_{SIZE_MAX, SIZE_MAX, SIZE_MAX};

@@ -47,6 +47,28 @@ TEST_P(Pool, ThrowsWhatATaskThrowsAndRunsOnAfterwards) {
   EXPECT_TRUE(ran);
 }
 
+// Only where the pool is run, and what is not begun by then is dropped.
+TEST_P(Pool, EndsWhereItsInterruptThrows) {
+  const std::thread::id here = std::this_thread::get_id();
+  int calls = 0;
+  bool elsewhere = false;
+  const Interrupt interrupt = [&] {
+    elsewhere = elsewhere || std::this_thread::get_id() != here;
+    if (++calls == 3) throw std::runtime_error("enough");
+  };
+  TaskPool pool(GetParam(), nullptr, &interrupt);
+  std::atomic<int> ran = 0;
+  std::function<void()> again = [&] {
+    ++ran;
+    pool.add(1, again);
+  };
+  pool.add(1, again);
+  EXPECT_THROW(pool.run(), std::runtime_error);
+  EXPECT_EQ(calls, 3);
+  EXPECT_FALSE(elsewhere);
+  EXPECT_GE(ran, 2);
+}
+
 TEST(RecordedTasks, KnowTheirParentsAndTheBlocksOfTheirLoops) {
   std::vector<RecordedTask> record;
   TaskPool pool(2, &record);

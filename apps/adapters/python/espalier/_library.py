@@ -53,6 +53,9 @@ class Input(ctypes.Structure):
                 ("values", ctypes.c_void_p), ("scalar", ctypes.c_int32)]
 
 
+Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double)
+
+
 class Options(ctypes.Structure):
     """espalier_solver_options"""
     _fields_ = [("size", ctypes.c_size_t), ("kind", ctypes.c_int32),
@@ -63,7 +66,10 @@ class Options(ctypes.Structure):
                 ("delay_reserve", ctypes.c_int64), ("out_of_core", ctypes.c_char_p),
                 ("order", ctypes.c_void_p), ("budget", ctypes.c_void_p),
                 ("lease_seconds", ctypes.c_double), ("schur", ctypes.c_void_p),
-                ("schur_count", ctypes.c_int64), ("low_rank", ctypes.c_double)]
+                ("schur_count", ctypes.c_int64), ("low_rank", ctypes.c_double),
+                ("communicator", ctypes.c_void_p), ("factor_parts", ctypes.c_int32),
+                ("reserved", ctypes.c_int32), ("progress", Progress),
+                ("progress_context", ctypes.c_void_p)]
 
 
 class Statistics(ctypes.Structure):
@@ -87,8 +93,6 @@ class Statistics(ctypes.Structure):
                 ("singular", ctypes.c_int32), ("rank", ctypes.c_int32),
                 ("scalar", ctypes.c_int32)]
 
-
-Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double)
 
 _ARGUMENTS = {
     "analyse": [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Input),

@@ -24,6 +24,9 @@ _ORDERINGS = {"auto": 1, "metis": 2, "scotch": 3, "amd": 4, "natural": 5,
 _RUNTIMES = {"auto": 0, "starpu": 1, "none": 2}
 _LEAST, _AUTO, _UNBOUNDED = 0, -1, 2**63 - 1
 _DOUBT_SINGULAR = 1
+# Entries of the factor times right-hand sides up to which a solve ends before anybody
+# misses its interruption.
+_SOON = 10**7
 
 
 def _choice(name, given, among):
@@ -174,14 +177,20 @@ class Factorized:
         given = Input()
         self._matrix.fill(given, self._symmetry)
         handle = ctypes.c_void_p()
-        check(library().espalier_solver_analyse(ctypes.byref(handle), ctypes.byref(given),
-                                                ctypes.byref(self._options)))
-        self._handle = handle
-        try:
-            self._plan()
-        except BaseException:
-            self.close()
-            raise
+        with _Interrupts() as interrupts:
+            self._options.progress = Progress(interrupts.came)
+            try:
+                check(library().espalier_solver_analyse(
+                    ctypes.byref(handle), ctypes.byref(given),
+                    ctypes.byref(self._options)))
+                self._handle = handle
+                self._plan()
+                library().espalier_solver_set_progress(handle, Progress(), None)
+            except BaseException:
+                self.close()
+                raise
+            finally:
+                self._options.progress = Progress()
 
     def _plan(self):
         code = library().espalier_solver_plan(self._handle, self._bound)
@@ -189,21 +198,26 @@ class Factorized:
             raise BoundError(last_error(), self.least)
         check(code)
 
-    def _finish(self, call, *arguments):
-        """Factors, so that Ctrl-C ends it."""
+    def _interruptible(self, call, *arguments):
+        """Calls the library with the handle, so that Ctrl-C ends it. Returns the code, and
+        of one that is negative its text."""
         with _Interrupts() as interrupts:
             callback = Progress(interrupts.came)
             check(library().espalier_solver_set_progress(self._handle, callback, None))
             try:
                 code = call(self._handle, *arguments)
-                text = last_error() if code < 0 else ""
+                return code, last_error() if code < 0 else ""
             finally:
                 library().espalier_solver_set_progress(self._handle, Progress(), None)
+
+    def _finish(self, call, *arguments):
+        code, text = self._interruptible(call, *arguments)
         if code == -errno.EDOM:
             raise NotPositiveDefiniteError(text, self._read().failed_column)
         if code < 0:
             raise exception_of(code, text)
         facts = self._read()
+        self._factor_entries = facts.factor_entries
         if facts.singular and not self._singular:
             raise SingularError(f"the matrix of order {facts.order} is singular to working "
                                 f"precision: its rank is about {facts.rank}", facts.rank)
@@ -243,14 +257,22 @@ class Factorized:
             self._need_open()
             vectors = _arrays.Vectors(b, self._matrix.order, self._matrix.complex)
             n = max(self._matrix.order, 1)
-            check(library().espalier_solver_solve_block(
-                self._handle, transposed, vectors.columns, vectors.address, n,
-                vectors.address, n))
+            self._check_soon(vectors.columns, library().espalier_solver_solve_block,
+                             transposed, vectors.columns, vectors.address, n,
+                             vectors.address, n)
             if self._read().doubts & _DOUBT_SINGULAR:
                 raise SingularError("the matrix is singular to working precision")
             return vectors.result
 
     __call__ = solve
+
+    def _check_soon(self, vectors, call, *arguments):
+        """Calls what solves for so many vectors; Ctrl-C ends it where it takes long."""
+        if self._factor_entries * vectors <= _SOON:
+            return check(call(self._handle, *arguments))
+        code, text = self._interruptible(call, *arguments)
+        if code < 0:
+            raise exception_of(code, text)
 
     def schur(self):
         """The dense Schur complement on the variables that `schur` named, in their order:
@@ -277,8 +299,8 @@ class Factorized:
         with self._lock:
             self._need_open()
             block = _arrays.Block(len(rows), 1, self._matrix.complex)
-            check(library().espalier_solver_read_inverse(
-                self._handle, len(rows), rows.pointer, columns.pointer, block.address))
+            self._check_soon(len(rows), library().espalier_solver_read_inverse, len(rows),
+                             rows.pointer, columns.pointer, block.address)
         result = block.result
         return result.ravel() if hasattr(result, "ravel") else result
 
@@ -432,7 +454,8 @@ def factorized(A, memory=None, **options):
 
     Raises BoundError (a MemoryError) when the bound is too small, with what suffices;
     SingularError, NotPositiveDefiniteError (numpy.linalg.LinAlgError); ValueError naming
-    the argument that cannot be. Ctrl-C ends a factorisation with KeyboardInterrupt.
+    the argument that cannot be. Ctrl-C ends an analysis, a factorisation and a solve with
+    KeyboardInterrupt; not before a library's ordering or a matching has ended.
     """
     return Factorized(A, memory, **options)
 

@@ -20,7 +20,7 @@ namespace espalier::solver::c_api {
 
 // Sizes that the structs have had, in order; the last one is the present one. A version
 // that appends fields appends its size.
-inline constexpr std::size_t kOptionsSizes[] = {64, 72, 104, 112, 120, 128};
+inline constexpr std::size_t kOptionsSizes[] = {64, 72, 104, 112, 120, 128, 144};
 inline constexpr std::size_t kStatisticsSizes[] = {208, 216, 224, 232};
 
 /// Keeps the text for espalier_solver_last_error(). @return -code

@@ -72,20 +72,34 @@ void report_progress(const espalier_solver& handle, double done) {
   } catch (...) {
     throw Cancelled("the progress function threw");
   }
-  if (answer != 0) throw Cancelled("the progress function ended the factorisation");
+  if (answer != 0) throw Cancelled("the progress function ended the call");
 }
 
 }  // namespace
+
+std::function<void(double)> c_api::progress_of(const espalier_solver& handle) {
+  if (handle.progress == nullptr) return {};
+  return [&handle](double done) { report_progress(handle, done); };
+}
+
+void c_api::take_progress(espalier_solver& handle, const espalier_solver_options* given,
+                          SolverOptions& options) {
+  if (given != nullptr) {
+    const espalier_solver_options known = versioned(*given, kOptionsSizes, "options");
+    handle.progress = known.progress;
+    handle.progress_context = known.progress_context;
+  }
+  options.analysis.interrupt = [&handle] {
+    if (handle.progress != nullptr) report_progress(handle, 0);
+  };
+}
 
 int c_api::factorise(espalier_solver& handle) {
   handle.factored = false;
   handle.failed_column = -1;
   handle.run = {};
   handle.solution = {};
-  std::function<void(double)> progress;
-  if (handle.progress != nullptr)
-    progress = [&handle](double done) { report_progress(handle, done); };
-  auto run = handle.factoring().factorise(progress);
+  auto run = handle.factoring().factorise(progress_of(handle));
   if (!run) {
     handle.failed_column = run.error().column;
     return fail(EDOM, fmt::format("not positive definite: no positive pivot in column {}",
@@ -170,10 +184,11 @@ int espalier_solver_create(espalier_solver** solver, const espalier_solver_matri
   return guarded([&] {
     need(solver, "solver") = nullptr;
     InputMatrix input = matrix_from(need(matrix, "matrix"));
-    const SolverOptions given = options_from(options, order_of(input));
+    SolverOptions given = options_from(options, order_of(input));
     if (processes_of(options) != nullptr)
       return fail(EINVAL, "create: not with options.communicator; use analyse");
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
+    take_progress(*handle, options, given);
     construct(*handle, std::move(input), given, options);
     *solver = handle.release();
     return 0;
@@ -269,10 +284,11 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
                          const espalier_solver_options* options) {
   return guarded([&] {
     need(solver, "solver") = nullptr;
-    const SolverOptions given = options_from(options, -1);
+    SolverOptions given = options_from(options, -1);
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
     const char* const file = &need(path, "path");
     handle->processes = processes_of(options);
+    if (handle->processes == nullptr) take_progress(*handle, options, given);
     handle->solver =
         handle->processes != nullptr ? Solver::load(*handle->processes, file, given)
         : adopts(options) ? Solver::load(adopt(*handle, given.workers), file, given)

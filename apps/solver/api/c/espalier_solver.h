@@ -166,6 +166,16 @@ typedef struct espalier_solver_budget espalier_solver_budget;
 /** Processes that solve a system together: espalier_solver_communicator_create(). */
 typedef struct espalier_solver_communicator espalier_solver_communicator;
 
+/** Called from the thread that called, with the part of the work that is done: about ten
+ *  times a second while a matrix is factored; before each pass over the factor in solves
+ *  and in read_inverse(); in analyses, with 0, before each step and between parts of a
+ *  dissection, not while a library orders or a matching is sought.
+ *  @return 0 to go on; anything else ends the call with -ECANCELED, as does an exception
+ *  of C++, which goes no further. What the call was to give can be asked for again: a
+ *  factorisation that is ended leaves the plan, a solve the factor, and nothing of use in
+ *  its vectors */
+typedef int (*espalier_solver_progress)(void* context, double done);
+
 /** Start from ESPALIER_SOLVER_OPTIONS_INIT: zeros are the defaults.
  *
  *  Fields may be added at the end of this struct and of espalier_solver_statistics;
@@ -204,12 +214,15 @@ typedef struct espalier_solver_options {
   int32_t factor_parts; /**< 1: espalier_solver_solve_part() is going to be called; the
                              matrix is not put in block triangular form */
   int32_t reserved;     /**< 0 */
+  espalier_solver_progress progress; /**< from the analysis on; NULL: none. Not with
+                                          `communicator` */
+  void* progress_context;            /**< what it is called with */
 } espalier_solver_options;
 
 #define ESPALIER_SOLVER_OPTIONS_INIT                                                  \
   {                                                                                   \
     sizeof(espalier_solver_options), 0, 0, 0, 0, 0, 0, 0, 0, 0., 0, NULL, NULL, NULL, \
-        0., NULL, 0, 0., NULL, 0, 0                                                   \
+        0., NULL, 0, 0., NULL, 0, 0, NULL, NULL                                       \
   }
 
 /* ------------------------------------------------------------------------ phases --- */
@@ -413,13 +426,8 @@ ESPALIER_SOLVER_API int espalier_solver_solve_part(espalier_solver* solver, int3
                                                    const double* b, int64_t ldb,
                                                    double* x, int64_t ldx);
 
-/** Called from the thread that factors, about ten times a second, with the part of the
- *  work that is done. @return 0 to go on; anything else ends the call with -ECANCELED, as
- *  does an exception of C++, which goes no further. The plan stays, and factorisations
- *  may follow */
-typedef int (*espalier_solver_progress)(void* context, double done);
-
-/** Of all factorisations from now on. @param progress  NULL: none */
+/** Of all that the solver does from now on, in place of options.progress.
+ *  @param progress  NULL: none */
 ESPALIER_SOLVER_API int espalier_solver_set_progress(espalier_solver* solver,
                                                      espalier_solver_progress progress,
                                                      void* context);

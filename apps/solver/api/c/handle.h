@@ -2,6 +2,7 @@
 
 // What stands behind espalier_solver, for the files of the C interface.
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -67,6 +68,13 @@ void construct(espalier_solver& handle, InputMatrix&& matrix,
                const SolverOptions& options, const espalier_solver_options* given);
 void construct(espalier_solver& handle, ComplexMatrix&& matrix,
                const SolverOptions& options, const espalier_solver_options* given);
+
+/// What the handle's solver asks whether it shall go on: options.progress, until
+/// espalier_solver_set_progress() says otherwise. The handle outlives the solver.
+void take_progress(espalier_solver& handle, const espalier_solver_options* given,
+                   SolverOptions& options);
+/// Of a solve or of entries of the inverse; empty: nobody asks.
+[[nodiscard]] std::function<void(double)> progress_of(const espalier_solver& handle);
 
 /// The processes of the options; null: this one alone.
 [[nodiscard]] Communicator* processes_of(const espalier_solver_options* options);

@@ -19,6 +19,8 @@ Communicator* c_api::processes_of(const espalier_solver_options* options) {
   if (known.communicator == nullptr) return nullptr;
   if (known.runtime == ESPALIER_SOLVER_RUNTIME_ADOPTED)
     throw InvalidInput("options.runtime: an adopted one, with options.communicator");
+  if (known.progress != nullptr)
+    throw InvalidInput("options.progress: not with options.communicator");
   return known.communicator->processes.get();
 }
 

@@ -45,8 +45,7 @@ std::vector<Complex> complex_null_space(espalier_solver& handle,
   const bool across = handle.transposed() != (transposed != 0);
   std::vector<Complex> vectors = handle.complex->null_space_basis(
       across ? ComplexOperation::kTransposed : ComplexOperation::kPlain);
-  if (transposed == 2)
-    for (Complex& value : vectors) value = std::conj(value);
+  if (transposed == 2) conjugate(vectors);
   return vectors;
 }
 
@@ -128,8 +127,8 @@ int espalier_solver_read_inverse(espalier_solver* solver, int64_t count,
     // Of the transposed matrix.
     if (handle.transposed()) std::swap(first, second);
     const auto parts = static_cast<std::size_t>(handle.parts());
-    handle.factoring().inverse_entries(first, second,
-                                       {&need(values, "values"), parts * entries});
+    handle.factoring().inverse_entries(
+        first, second, {&need(values, "values"), parts * entries}, progress_of(handle));
     return 0;
   });
 }

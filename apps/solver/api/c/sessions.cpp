@@ -17,10 +17,6 @@ using namespace espalier::solver::c_api;
 
 namespace {
 
-void conjugate(std::span<Complex> numbers) {
-  for (Complex& number : numbers) number = std::conj(number);
-}
-
 // On M = A^T, where it is `across`, or A.
 ComplexOperation complex_operation(bool across, std::int32_t transposed) {
   if (across)
@@ -38,7 +34,8 @@ void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_
   const bool around = handle.transposed() && transposed == 2;
   if (around) conjugate(b);
   handle.solution =
-      handle.complex->solve(b, nrhs, complex_operation(handle.transposed(), transposed));
+      handle.complex->solve(b, nrhs, complex_operation(handle.transposed(), transposed),
+                            {}, progress_of(handle));
   if (around) conjugate(b);
 }
 
@@ -47,7 +44,8 @@ void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_
 void c_api::solve(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
                   std::span<double> b) {
   if (handle.complex) return solve_complex(handle, transposed, nrhs, complex_numbers(b));
-  handle.solution = handle.solver->solve(b, nrhs, operation_of(handle, transposed));
+  handle.solution = handle.solver->solve(b, nrhs, operation_of(handle, transposed), {},
+                                         progress_of(handle));
 }
 
 namespace {
@@ -136,6 +134,7 @@ void analyse_alone(espalier_solver& handle, const Given& matrix,
       given.symmetry == ESPALIER_SOLVER_GENERAL)
     chosen.kind = FactorKind::kLu;
   chosen.of_transposed = matrix.transposed();
+  take_progress(handle, options, chosen);
   construct(handle, matrix.with_values(input.values), chosen, options);
 }
 

@@ -54,16 +54,19 @@ class ESPALIER_SOLVER_EXPORT ComplexSolver {
   /// factor of 2, and sqrt(2).
   [[nodiscard]] Solution solve(std::span<Complex> b, std::int32_t nrhs = 1,
                                ComplexOperation operation = ComplexOperation::kPlain,
-                               std::span<const std::int64_t> rows = {});
+                               std::span<const std::int64_t> rows = {},
+                               const std::function<void(double)>& progress = {});
   /// As Solver::solve_part(). Of Hermitian matrices it is L D L^H, so that kL, kD and kL
   /// conjugate transposed are A^-1; of others L D L^T and L U.
   void solve_part(FactorPart part, std::span<Complex> b, std::int32_t nrhs = 1,
                   ComplexOperation operation = ComplexOperation::kPlain);
   /// As Solver::inverse_entries().
   void inverse_entries(std::span<const std::int32_t> rows,
-                       std::span<const std::int32_t> columns, std::span<Complex> values) {
+                       std::span<const std::int32_t> columns, std::span<Complex> values,
+                       const std::function<void(double)>& progress = {}) {
     solver_->inverse_entries(
-        rows, columns, {reinterpret_cast<double*>(values.data()), 2 * values.size()});
+        rows, columns, {reinterpret_cast<double*>(values.data()), 2 * values.size()},
+        progress);
   }
   /// op(A) times the vector of ones.
   [[nodiscard]] std::vector<Complex> apply_to_ones(

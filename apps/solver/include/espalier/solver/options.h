@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,6 +104,11 @@ struct AnalyseOptions {
   ClusterOptions clusters = {};
   /// Threads that order, the caller's among them. The result is the same for any.
   std::int32_t workers = 1;
+  /// Called now and then by the thread that analyses, before each step and between parts
+  /// of a dissection; not while a library orders or a matching is sought. What it throws
+  /// ends the analysis and is thrown there: nothing is changed then. Empty: not called.
+  /// One process alone.
+  std::function<void()> interrupt = {};
 };
 
 /// All that a Solver may be told; each has a default that suits most systems.

@@ -20,6 +20,8 @@ class Communicator;
 class Lease;
 class Runtime;
 
+// Every promise of the interface stands here: over 300 lines.
+
 // Behind the interface: what Solver shows of itself to the program and to tests.
 struct Analysis;
 struct AssemblyTree;
@@ -196,12 +198,16 @@ class ESPALIER_SOLVER_EXPORT Solver {
 
   /// b := A^-1 b, or A^-T b, for `nrhs` vectors one after the other, after
   /// factorise(); in the order of the matrix as it was read.
-  /// @param rows  where b may have entries, increasing; empty: anywhere
+  /// @param rows      where b may have entries, increasing; empty: anywhere
+  /// @param progress  told the part of the vectors that are solved for, before each pass
+  ///                  over the factor; what it throws ends the call and is thrown here,
+  ///                  and b is of no use then. In one process
   /// @throws InvalidInput before factorise(), for b of another length than n times
   ///         `nrhs` or with an entry that is not finite, and for rows that cannot be
   [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs = 1,
                                Operation operation = Operation::kPlain,
-                               std::span<const std::int64_t> rows = {});
+                               std::span<const std::int64_t> rows = {},
+                               const std::function<void(double)>& progress = {});
   /// b := P^-1 b, or P^-T b, for one part P of the factor, in one process, after
   /// factorise(). With S, R and C the diagonal scalings of rows and columns, which are
   /// powers of two,
@@ -234,10 +240,12 @@ class ESPALIER_SOLVER_EXPORT Solver {
   /// variables that are kept (schur) are 0. The calling thread does it alone.
   /// @par Cost  the diagonal of a grid of n points in the plane O(n^2), in space
   ///            O(n^(7/3)), a sixteenth of that in passes over the factor
+  /// @param progress  as of solve(): the part of the columns
   /// @throws InvalidInput before factorise(), for places that are none, for a singular
   ///         matrix and on several processes
   void inverse_entries(std::span<const std::int32_t> rows,
-                       std::span<const std::int32_t> columns, std::span<double> values);
+                       std::span<const std::int32_t> columns, std::span<double> values,
+                       const std::function<void(double)>& progress = {});
 
   /// op(A) times the vector of ones: a right-hand side whose solution is known.
   [[nodiscard]] std::vector<double> apply_to_ones(
