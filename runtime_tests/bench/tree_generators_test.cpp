@@ -8,7 +8,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier::bench {
-namespace {
+namespace TEST_SOURCE {
 
 // Five points in a row are one box: each is eliminated into the next, and the last two
 // are one front.
@@ -91,5 +91,5 @@ TEST(TreeGenerators, RefuseWhatIsNoGrid) {
   EXPECT_THROW((void)assembly_tree("0x3", Elimination::kDissection, 1), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::bench

@@ -14,7 +14,7 @@
 #include "support/exact_checkpoints.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 struct Instance {
   std::int64_t steps;
@@ -277,5 +277,5 @@ TEST(SplitSearch, EqualsTryingAll) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -7,7 +7,7 @@
 #include "espalier/model/validate_checkpoint.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 std::int64_t binomial(std::int64_t n, std::int64_t k) {
   std::int64_t value = 1;
@@ -97,5 +97,5 @@ TEST(PeriodicDiskRevolve, ADiskThatCostsNothingStoresEverything) {
   EXPECT_THROW(PeriodicDiskRevolve({"ram", 0}, {"disk", 0, 1, 1}, {}), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -12,7 +12,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using Count = std::int64_t;
 
@@ -225,5 +225,5 @@ TEST(Revolve, RefusesWhatIsNoChain) {
   EXPECT_FALSE(one.next());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

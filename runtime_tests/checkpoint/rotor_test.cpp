@@ -16,7 +16,7 @@
 #include "support/listed_actions.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using Stages = std::vector<Stage>;
 
@@ -289,5 +289,5 @@ TEST(ValidateCheckpoint, ObjectsToFalseFigures) {
   EXPECT_FALSE(validate_checkpoint(plan).empty());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

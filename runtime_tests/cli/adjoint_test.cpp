@@ -14,7 +14,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -176,5 +176,5 @@ TEST(Adjoint, RefusesWhatCannotBe) {
   expect_bad_input({"adjoint"}, {"ubcommand"});
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -11,7 +11,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -207,5 +207,5 @@ TEST(Checkpoint, TheExampleReaderReplaysTheSchedule) {
 }
 #endif
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -8,7 +8,7 @@
 #include "cli/remedies.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 class ClusterRemedies : public testing::TestWithParam<Refusal> {};
 TEST_P(ClusterRemedies, AreCommandsThatWork) { expect_remedy_of_job(GetParam()); }
@@ -53,5 +53,5 @@ TEST(ClusterRemedies, TakeBadSettingsFromTheEnvironment) {
   unsetenv("ESPALIER_CLUSTER_TIMEOUT");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

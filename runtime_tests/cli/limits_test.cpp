@@ -14,7 +14,7 @@
   if (support::kSanitized) GTEST_SKIP() << "sanitizers map more than any limit"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 
@@ -100,5 +100,5 @@ TEST(FileOptions, KeepTheModeOfWhatIsReplaced) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

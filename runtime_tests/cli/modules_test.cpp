@@ -14,7 +14,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 namespace fs = std::filesystem;
 
@@ -71,5 +71,5 @@ TEST(Modules, AMissingOneIsNamed) {
   EXPECT_TRUE(has(text, "status 3")) << text;
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -11,7 +11,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -125,5 +125,5 @@ TEST(OrderStep, RefusesWhatItCannotPlan) {
           "--alignment");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

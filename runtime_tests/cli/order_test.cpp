@@ -14,7 +14,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -210,5 +210,5 @@ TEST(Order, GivesTheBestSoFarWhenInterrupted) {
   EXPECT_EQ(lines, 1200);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -10,7 +10,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -156,5 +156,5 @@ TEST(PlanCompare, RefusesWhatDoesNotGoTogether) {
   EXPECT_NE(grid.err.find("--task-workers"), std::string::npos) << grid.err;
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

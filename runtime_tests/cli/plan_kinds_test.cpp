@@ -13,7 +13,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -126,5 +126,5 @@ TEST(PlanKinds, RefusesAKindThatTheMatrixIsNotOf) {
   EXPECT_EQ(plan({matrix.path(), "--kind", "general"}).status, 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

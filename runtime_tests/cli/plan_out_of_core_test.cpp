@@ -9,7 +9,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -75,5 +75,5 @@ TEST(PlanOutOfCore, IsForOneWorkerAndOneBound) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -13,7 +13,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -140,5 +140,5 @@ TEST(SolveTrace, IsRefusedWhereWhatTasksWaitForIsNotKnown) {
                  {"--trace", "/no/such/directory"});
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

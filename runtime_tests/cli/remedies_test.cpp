@@ -7,7 +7,7 @@
 #include "cli/remedies.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 class Remedies : public testing::TestWithParam<Refusal> {};
 TEST_P(Remedies, AreCommandsThatWork) { expect_remedy(GetParam()); }
@@ -247,5 +247,5 @@ TEST(NoRemedy, IsGivenWhereNothingIsKnownToWork) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -9,7 +9,7 @@
 #include "report/html.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -82,5 +82,5 @@ TEST(ReportPage, OfAComparisonIsRefused) {
   EXPECT_EQ(outcome.status, 2);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

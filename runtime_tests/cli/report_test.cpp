@@ -9,7 +9,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -152,5 +152,5 @@ TEST(Info, JsonHasTheMachineAndTheRuntime) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -9,7 +9,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -104,5 +104,5 @@ TEST_F(Restart, KeepsTheArguments) {
   EXPECT_NE(outcome.err.find("no such file.mtx"), std::string::npos) << outcome.err;
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -8,7 +8,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -81,5 +81,5 @@ TEST(Shard, PlansATransformer) {
   EXPECT_EQ(run({"shard", "--transformer", "gpt2", "--mesh", "8y8"}).status, 2);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -12,7 +12,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 // Whether the process has a handler for the signal: METIS has one of SIGTERM while it
 // orders, and nothing else in the program does.
@@ -94,5 +94,5 @@ INSTANTIATE_TEST_SUITE_P(Signals, SignalsWhileWriting,
                            return fmt::format("Signal{}", signal.param);
                          });
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -17,7 +17,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -330,5 +330,5 @@ TEST(SolveOnCluster, TrustsWhatOneProcessTrusts) {
   EXPECT_EQ(object(none)["trusted"], false);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -12,7 +12,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -136,5 +136,5 @@ TEST(SolveComplex, RefusesByName) {
   expect_says(outcome, "column 2");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -16,7 +16,7 @@
 #include "report/html.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -142,5 +142,5 @@ TEST(SolveExplain, SaysForPeopleWhatItSaysInJson) {
     EXPECT_NE(outcome.out.find(words), std::string::npos) << words << outcome.out;
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

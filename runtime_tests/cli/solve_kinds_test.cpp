@@ -16,7 +16,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -312,5 +312,5 @@ TEST(SolveKinds, CountTheWorkOfTheirFactorisation) {
   EXPECT_EQ(work("general"), 2 * spd);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

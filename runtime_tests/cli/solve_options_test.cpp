@@ -12,7 +12,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -176,5 +176,5 @@ TEST(SolveOptions, RefusesKindsThatTheMatrixIsNotOf) {
                    {matrix.path(), fmt::format("--kind {}", kind), "(2, 1) is 1"});
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

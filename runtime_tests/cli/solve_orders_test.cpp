@@ -11,7 +11,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -55,5 +55,5 @@ TEST(SolveOrders, AreExplainedToTheByte) {
   EXPECT_EQ(report["explain"][0]["bytes"], report["least_bytes"]);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -17,7 +17,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -200,5 +200,5 @@ TEST(SolveOutput, IsWholeOrNotThere) {
   EXPECT_EQ(results.names(), std::vector<std::string>{});
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -6,7 +6,7 @@
 #include "cli/remedies.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 class SolveRemedies : public testing::TestWithParam<Refusal> {};
 TEST_P(SolveRemedies, AreCommandsThatWork) { expect_remedy(GetParam()); }
@@ -85,5 +85,5 @@ const Refusal kAdjoint[] = {
 INSTANTIATE_TEST_SUITE_P(OfAdjoint, SolveRemedies, testing::ValuesIn(kAdjoint),
                          [](const auto& each) { return each.param.name; });
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

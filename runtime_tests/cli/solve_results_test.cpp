@@ -12,7 +12,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -94,5 +94,5 @@ TEST(SolveResults, WritesABasisOfTheNullSpace) {
   for (std::size_t k = 0; k < 12; ++k) EXPECT_NEAR(basis[k], basis[k / 3 * 3], 1e-12);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -14,7 +14,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -197,5 +197,5 @@ TEST(Saved, RefusesPlacesWhereItCannotGo) {
                  {"--save " + same, "--out"});
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -14,7 +14,7 @@
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -224,5 +224,5 @@ TEST(Solve, RefusesInputsThatContradict) {
   EXPECT_NE(outcome.err.find("--workers"), std::string::npos) << outcome.err;
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -12,7 +12,7 @@
 #include "report/html.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -302,5 +302,5 @@ TEST(TrainPlan, SaysWhatIsWrong) {
   refused({"--transformer", "gpt2", "--rate", "-1"}, "'-1' is not a number of flops");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -5,7 +5,7 @@
 #include "cli/remedies.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 class TrainRemedies : public testing::TestWithParam<Refusal> {};
 TEST_P(TrainRemedies, AreCommandsThatWork) { expect_remedy(GetParam()); }
@@ -48,5 +48,5 @@ const Refusal kTrain[] = {
 INSTANTIATE_TEST_SUITE_P(OfTrain, TrainRemedies, testing::ValuesIn(kTrain),
                          [](const auto& each) { return each.param.name; });
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

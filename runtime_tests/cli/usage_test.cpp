@@ -7,7 +7,7 @@
 #include "cli/program.h"
 
 namespace espalier::cli_test {
-namespace {
+namespace TEST_SOURCE {
 
 using ::testing::TestWithParam;
 using ::testing::Values;
@@ -106,5 +106,5 @@ TEST(BadInput, ScheduleThatCannotBeWrittenIsNamed) {
                  "/no/such/place");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -20,7 +20,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kUnlimited = std::numeric_limits<Bytes>::max();
 
@@ -456,5 +456,5 @@ TEST_P(LargeShapes, AreDistributed) {
 INSTANTIATE_TEST_SUITE_P(Shapes, LargeShapes, testing::ValuesIn(support::shapes()),
                          [](const auto& test) { return test.param.name; });
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -12,7 +12,7 @@
 #include "support/random_tree.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kMebi = Bytes{1} << 20;
 
@@ -136,5 +136,5 @@ TEST(SimulateDistribution, RefusesANetworkThatCannotBe) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

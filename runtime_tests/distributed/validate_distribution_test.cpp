@@ -10,9 +10,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
-
-using support::describe;
+namespace TEST_SOURCE {
 
 std::vector<std::int32_t> random_parts(std::mt19937& random, const TaskTree& tree) {
   std::vector<std::int32_t> parts(tree.size());
@@ -30,8 +28,8 @@ TEST(ValidateDistribution, TakesWhatThePlannerMakesAndAgreesWithReplay) {
          {DistributedMapping::kMemoryAware, DistributedMapping::kProportional}) {
       const Distribution d = distribute_least(
           tree, {.processes = 1 + instance % 5, .most_parts = parts, .kind = kind});
-      ASSERT_EQ(validate(tree, d), Violations{}) << describe(tree);
-      ASSERT_EQ(replay_distribution(tree, d), d.peak) << describe(tree);
+      ASSERT_EQ(validate(tree, d), Violations{}) << support::describe(tree);
+      ASSERT_EQ(replay_distribution(tree, d), d.peak) << support::describe(tree);
     }
   }
 }
@@ -65,5 +63,5 @@ TEST(ValidateDistribution, OfALongChain) {
   EXPECT_EQ(validate(tree, distribute_least(tree, {.processes = 2})), Violations{});
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -13,7 +13,7 @@
 #include "fuzz/mutate.h"
 
 namespace espalier::fuzz {
-namespace {
+namespace TEST_SOURCE {
 
 std::string escaped(std::string_view bytes) {
   std::string text;
@@ -66,5 +66,5 @@ TEST_P(EveryReader, EndsInAResultOrAnErrorWhateverTheFile) {
 INSTANTIATE_TEST_SUITE_P(Fuzz, EveryReader, testing::ValuesIn(all_targets()),
                          [](const auto& each) { return std::string(each.param().name); });
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::fuzz

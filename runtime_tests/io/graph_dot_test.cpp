@@ -11,7 +11,7 @@
 #include "support/error_message.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe_named;
 
@@ -208,5 +208,5 @@ TEST(WriteGraphDot, RefusesWhatTheFormatDoesNotHave) {
   EXPECT_EQ(refusal(std::move(bad_name)), "'a\\': DOT has no way to write the name");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -17,7 +17,7 @@
 #include "support/random_graphs.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe_named;
 
@@ -218,5 +218,5 @@ TEST(WriteOrder, WritesOneNameALine) {
                FileError);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -15,7 +15,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 namespace fs = std::filesystem;
 using Temporary = OutputFile::Temporary;
@@ -172,5 +172,5 @@ TEST(WriteFile, LeavesNothingWhenTheWriterThrows) {
   fs::remove_all(folder);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -7,7 +7,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 PipelineFile read(const std::string& text) {
   std::istringstream in(text);
@@ -47,5 +47,5 @@ TEST(PipelineFile, SaysWhatIsWrong) {
     EXPECT_THROW((void)read(text), FileError) << text;
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -9,7 +9,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 const char* const kRun = R"({"format": "espalier run", "version": 1, "later": [1],
  "input": "a \"b\".mtx", "operation": "spd", "order": "liu", "mapping": "memory-aware",
@@ -150,5 +150,5 @@ TEST(RunRecordIo, SurvivesAnyText) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

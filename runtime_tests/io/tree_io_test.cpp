@@ -11,7 +11,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 TreeFile read(const std::string& text) {
   std::istringstream in(text);
@@ -137,5 +137,5 @@ TEST(WriteOrder, WritesOneIdALine) {
   std::remove(path.c_str());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

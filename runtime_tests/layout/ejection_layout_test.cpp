@@ -10,7 +10,7 @@
 #include "support/random_buffers.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::above_its_load;
 using support::describe;
@@ -100,5 +100,5 @@ TEST(EjectionLayout, AnswersExtremes) {
   EXPECT_EQ(ejection.search(3, 100, budget), at_once);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

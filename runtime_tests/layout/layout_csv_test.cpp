@@ -8,7 +8,7 @@
 #include "support/error_message.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 LayoutFile from_text(const std::string& text) {
   std::istringstream in(text);
@@ -71,5 +71,5 @@ TEST(LayoutCsv, NamesFileLineAndValueOfWhatIsWrong) {
             "9223372036854775807");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

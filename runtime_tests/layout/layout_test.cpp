@@ -12,7 +12,7 @@
 #include "support/random_buffers.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::above_its_load;
 using support::describe;
@@ -167,5 +167,5 @@ TEST(BufferSet, RefusesEmptyLifetimesAndNegativeSizes) {
   EXPECT_THROW(BufferSet({{0, 1, -1}}), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -18,7 +18,7 @@
 #include "support/random_buffers.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 using support::random_buffers;
@@ -232,5 +232,5 @@ TEST(CoreLayout, PiecesThatMeetOutsideTheCoreShareNoBytes) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -6,7 +6,7 @@
 #include "espalier/model/replay_layout.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 const BufferSet& example() {
   static const BufferSet buffers({{0, 2, 1}, {2, 4, 1}, {1, 3, 2}, {0, 4, 0}});
@@ -57,5 +57,5 @@ TEST(ReplayLayout, GivesTheHighestEndAndTheLoad) {
                OverflowError);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -6,7 +6,7 @@
 #include <tuple>
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using enum VectorUnit;
 
@@ -67,5 +67,5 @@ TEST(BlasKernel, IsNotAdvisedOnWhereNoOpenBlasIsLoaded) {
   EXPECT_EQ(blas_advice(), "");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -9,7 +9,7 @@
 #include "espalier/model/units.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 std::string mapping(const std::string& head, const std::string& changed) {
   return head + "\nSize:                 64 kB\nRss:                  60 kB\n" +
@@ -65,5 +65,5 @@ TEST(CodePages, AreFewerAfterwards) {
   EXPECT_LT(resident_code(), before);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -9,7 +9,7 @@
 #include "espalier/machine/platform.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 namespace fs = std::filesystem;
 
@@ -104,5 +104,5 @@ TEST(MemoryRoom, OfThisProcessIsInsideTheMachine) {
   EXPECT_LE(this_machine().available_memory, this_machine().memory_size);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

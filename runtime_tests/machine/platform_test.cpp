@@ -5,7 +5,7 @@
 #include <set>
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(Platform, IsConsistent) {
   const Platform machine = this_machine();
@@ -62,5 +62,5 @@ TEST(Platform, IsDescribedForPeople) {
             "L3 cache: 1 of 16.0 MiB, 4 cores each\n");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -11,7 +11,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 
@@ -94,5 +94,5 @@ TEST(PeakParts, OfALongChainAndAWideStar) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -8,7 +8,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(Printable, LeavesPlainTextAsItIs) {
   EXPECT_EQ(printable(""), "");
@@ -57,5 +57,5 @@ TEST(FileError, IsPrintable) {
                "a b.mtx:7: malformed column '\\xea'");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -8,7 +8,7 @@
 #include "support/random_tree.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 
@@ -126,5 +126,5 @@ TEST(Replay, OfNothingIsNothing) {
   EXPECT_EQ(replay(TaskTree(), Schedule()).peak_task, std::nullopt);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -15,7 +15,7 @@
 #include "support/random_graphs.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::error_message;
 
@@ -224,5 +224,5 @@ TEST(ValidateGraph, SaysWhatIsWrong) {
             Violations{"position 2 holds operator 5, the graph has 2"});
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

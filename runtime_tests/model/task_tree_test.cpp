@@ -10,7 +10,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kMost = std::numeric_limits<Bytes>::max();
 
@@ -118,5 +118,5 @@ TEST(Infeasible, SaysWhatWouldSuffice) {
             "2.0 KiB (2000 bytes); 2.0 KiB (2048 bytes) suffices");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

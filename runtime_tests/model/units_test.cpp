@@ -7,7 +7,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kMost = std::numeric_limits<Bytes>::max();
 
@@ -75,5 +75,5 @@ TEST(FormatSize, ChoosesTheUnitThatFits) {
   EXPECT_EQ(format_size(kMost), "8.0 EiB");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

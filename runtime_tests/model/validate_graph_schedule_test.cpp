@@ -10,7 +10,7 @@
 #include "support/random_graphs.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 // x (5) is read by a and b; a writes y (2), b writes z (3); c reads both. Workspace of
 // b: 1.
@@ -89,5 +89,5 @@ TEST(ValidateGraphSchedule, AgreesWithReplayOnOneWorker) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

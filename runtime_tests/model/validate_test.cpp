@@ -8,7 +8,7 @@
 #include "support/random_tree.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 // f: root 1, children 2 and 3; m of 2 is 4. Peak of 1 2 0 is 2 + 7.
 TaskTree small_tree() {
@@ -133,5 +133,5 @@ TEST(Validate, StopsAfterTenViolations) {
   EXPECT_EQ(validate(tree, Traversal()).size(), 10);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

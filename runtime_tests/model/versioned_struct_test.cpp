@@ -5,7 +5,7 @@
 #include <cstdint>
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 struct First {
   std::size_t size;
@@ -67,5 +67,5 @@ TEST(VersionedStruct, FillsWhatTheCallerHas) {
   EXPECT_EQ(later.size, sizeof(Third));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

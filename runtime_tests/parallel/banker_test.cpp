@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using Datum = Banker::Datum;
 using Op = Banker::Op;
@@ -293,5 +293,5 @@ TEST(Banker, HoldsSizesNearTheLimit) {
   EXPECT_TRUE(banker.try_start(second));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

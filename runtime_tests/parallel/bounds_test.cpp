@@ -9,7 +9,7 @@
 #include "parallel/instances.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(LowerBounds, AgreeWithHandComputation) {
   const LowerBounds bounds = lower_bounds(worked_example(), 2, 20);
@@ -55,5 +55,5 @@ TEST(RootPathTimes, DivideEachTaskByTheWorkersThatItCanUse) {
   EXPECT_THROW((void)root_path_times(tree, 0, {}), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -12,7 +12,7 @@
 #include "parallel/instances.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(Coarsen, MergesTheLargestSmallSubtrees) {
   const TaskTree tree = worked_example();  // work 18; the subtree of 1 has 9, of 2 has 7
@@ -74,5 +74,5 @@ TEST(Coarsen, ShortensAChainOfAMillion) {
   EXPECT_EQ(coarse.tree.retained_size(task_id(750'001)), 249'999);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

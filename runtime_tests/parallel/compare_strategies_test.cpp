@@ -10,7 +10,7 @@
 #include "parallel/instances.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 StrategyRun run(const TaskTree& tree, Strategy strategy, std::int32_t workers,
                 Bytes bound) {
@@ -129,5 +129,5 @@ TEST(CompareStrategies, AcceptExtremes) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -13,7 +13,7 @@
 #include "support/random_tree.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 
@@ -283,5 +283,5 @@ TEST(GraphAdmission, RefusesAWitnessThatDoesNotFitOrIsNone) {
   EXPECT_THROW(GraphBanker(x.graph, wrong, 9), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -11,7 +11,7 @@
 #include "parallel/instances.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 std::shared_ptr<const TaskTree> share(TaskTree tree) {
   return std::make_shared<const TaskTree>(std::move(tree));
@@ -164,5 +164,5 @@ TEST(MakePlan, PlansAChainAndAStarOfManyTasks) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -9,7 +9,7 @@
 #include "parallel/instances.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 std::vector<Task> star(std::initializer_list<Flops> leaf_work) {
   std::vector<Task> tasks(1);
@@ -81,5 +81,5 @@ TEST(Proportional, AcceptsExtremes) {
   EXPECT_EQ(proportional(TaskTree(chain), 5).back(), (WorkerRange{0, 5}));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

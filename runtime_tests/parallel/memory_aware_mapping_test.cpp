@@ -13,7 +13,7 @@
 #include "parallel/instances.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 /// Most memory in one random execution that honours tree and barriers, on any number of
 /// workers: at each step a startable task starts or a running one ends. Work conserving
@@ -216,5 +216,5 @@ TEST(MemoryAwareMapping, AcceptsExtremes) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -13,7 +13,7 @@
 #include "parallel/instances.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 // The algorithm as published, with its walk over the ancestors one by one: the reference.
 class WalkingBooking {
@@ -380,5 +380,5 @@ TEST(MemoryBooking, EndsOnAChainAndAStarOfAMillion) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

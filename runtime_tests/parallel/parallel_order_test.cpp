@@ -12,7 +12,7 @@
 #include "parallel/instances.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 Flops makespan(const TaskTree& tree, const std::vector<TaskId>& order,
                const ParallelOrderOptions& options) {
@@ -165,5 +165,5 @@ TEST(ParallelOrder, IsSafeOnTreesThatAreSearchedCoarse) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 // The same tasks in a list, scanned.
 class Scan {
@@ -232,5 +232,5 @@ TEST(PrefixPeakTree, IsExactForSizesNear2To62) {
   EXPECT_EQ(tree.first_above(kLarge - 1), places[50]);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -15,7 +15,7 @@
 #include "support/random_tree.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 
@@ -230,5 +230,5 @@ TEST(PlanGraph, ManyReadersOfOneDatum) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -14,7 +14,7 @@
 #include "parallel/instances.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 Simulation booked(const TaskTree& tree, std::span<const TaskId> order, Bytes bound,
                   const SimulationOptions& options) {
@@ -228,5 +228,5 @@ TEST(Simulate, AcceptsTheEmptyForest) {
   EXPECT_EQ(simulate(tree, admission, {4, {}, {}}).makespan, 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

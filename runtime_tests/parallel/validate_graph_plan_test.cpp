@@ -8,7 +8,7 @@
 #include "support/expect_violation.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 // x (3 bytes) is written by a and read by b, which writes y (1).
 TaskGraph small_graph() {
@@ -51,5 +51,5 @@ TEST(ValidateGraphPlan, SaysWhatIsWrong) {
   has("lower bound", [](auto& plan) { plan.lower_bounds.critical_path = 8; });
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

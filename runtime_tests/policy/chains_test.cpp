@@ -9,7 +9,7 @@
 #include "policy/loaded_program.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(Chains, FinishInsideTheBoundWithThePolicy) {
   const std::string path = testing::TempDir() + "chains.json";
@@ -52,5 +52,5 @@ TEST(Chains, HangUnderStarPUsOwnPoliciesWithItsOwnLimit) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -12,7 +12,7 @@
 #include "policy/living.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 class Contexts : public Living {};
 INSTANTIATE_TEST_SUITE_P(Policy, Contexts, bounds(), bound_name);
@@ -251,5 +251,5 @@ TEST_P(Contexts, GiveTheirWorkersAwayWhenSubmissionIsOver) {
   starpu_sched_ctx_delete(heir);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

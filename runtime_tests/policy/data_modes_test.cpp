@@ -11,7 +11,7 @@
 #include "policy/vector_in_parts.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 class DataModes : public Living {};
 INSTANTIATE_TEST_SUITE_P(Policy, DataModes, bounds(), bound_name);
@@ -218,5 +218,5 @@ TEST_P(DataModes, ATaskMayTakeManyHandles) {
   EXPECT_EQ(sum, 5 * kHandles);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

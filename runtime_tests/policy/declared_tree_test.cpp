@@ -16,7 +16,7 @@
 #include "policy/starpu_run.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 /// The C interface's objects for a tree, freed at the end.
 class Declared {
@@ -346,5 +346,5 @@ TEST(DeclaredTree, RunsTheCriticalPathFirstAndWithinANodeByPriority) {
   EXPECT_EQ(espalier_job_end(job, nullptr), 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -11,7 +11,7 @@
 #include "policy/loaded_program.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
@@ -140,5 +140,5 @@ TEST_F(WithADisk, BlocksAreAlignedAsTheProgramAsks) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -19,7 +19,7 @@
 #include "support/sanitized.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 // Bytes of vectors in main memory, as StarPU's memory manager counts: from before they
 // are allocated until after they have been freed.
@@ -220,5 +220,5 @@ TEST(HandlePrograms, FinishInsideEveryBoundThatSuffices) {
   EXPECT_NE(text.find("\"overruns\": 0"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

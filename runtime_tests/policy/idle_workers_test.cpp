@@ -5,7 +5,7 @@
 #include "policy/starpu_run.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr int kSleeper = 0, kTries = 200;
 
@@ -40,5 +40,5 @@ TEST(IdleWorkers, LetOthersAtThemWhileTheySleep) {
   EXPECT_GT(let, kTries / 2);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

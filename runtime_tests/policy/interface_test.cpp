@@ -14,7 +14,7 @@
 #include "policy/starpu_run.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr std::int32_t kParents[] = {-1, 0, 0};
 constexpr std::int64_t kOutputs[] = {1, 2, 2}, kExecutions[] = {1, 3, 3};
@@ -336,5 +336,5 @@ TEST(Interface, LetsAJobOutliveItsContext) {
   EXPECT_EQ(espalier_job_end(job, nullptr), 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -10,7 +10,7 @@
 #include "policy/living.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 INSTANTIATE_TEST_SUITE_P(Policy, Living, bounds(), bound_name);
 
@@ -282,5 +282,5 @@ TEST_P(Living, BundlesAreAHintThatChangesNoResult) {
   EXPECT_EQ(ran, 200);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

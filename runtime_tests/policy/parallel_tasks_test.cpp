@@ -11,7 +11,7 @@
 #include "policy/living.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 class ParallelTasks : public Living {};
 INSTANTIATE_TEST_SUITE_P(Policy, ParallelTasks, bounds(), bound_name);
@@ -66,5 +66,5 @@ TEST_P(ParallelTasks, RunTogetherOnTheCoresOfMany) {
 }
 TEST_P(ParallelTasks, MayBeLimitedToTwoWorkers) { run_in_turn(STARPU_SPMD, 2); }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

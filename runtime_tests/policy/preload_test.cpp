@@ -8,7 +8,7 @@
 #include "policy/loaded_program.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 // Standard output and error of the program with these variables set.
 std::string run(const std::string& variables, const char* program) {
@@ -37,5 +37,5 @@ TEST(Preload, HarmsNoProgramWithoutStarPU) {
   EXPECT_EQ(run("LD_PRELOAD=" ESPALIER_LIBRARY, "/bin/echo hello"), "hello\n");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -12,7 +12,7 @@
 #include "policy/bounded_run.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 class RunStops : public testing::Test {
  protected:
@@ -302,5 +302,5 @@ TEST(Run, DoesNotWaitForPausedWorkers) {
   EXPECT_EQ(runs, 1000);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

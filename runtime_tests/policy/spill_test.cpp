@@ -8,7 +8,7 @@
 #include "policy/loaded_program.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(Spill, IsRefusedWithoutADisk) {
   const std::string path = testing::TempDir() + "spill_refused.json";
@@ -60,5 +60,5 @@ TEST(Spill, FinishesOverTheBoundWithAWarning) {
   EXPECT_EQ(json["over_bound_bytes"], 256 << 20);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -10,7 +10,7 @@
 #include "policy/bounded_run.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 const std::string kBound = "8MiB";
 
@@ -253,5 +253,5 @@ TEST(HandleGate, WaitsForAProgramThatWorksAfterWaitingForATask) {
   expect_kept(report);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -9,7 +9,7 @@
 #include "policy/vector_in_parts.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 const std::string kBound = "8MiB";
 
@@ -113,5 +113,5 @@ TEST(HandleGate, TakesDataOfSeveralBlocks) {
   EXPECT_EQ(report["allocated_peak_bytes"], report["booked_peak_bytes"]);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

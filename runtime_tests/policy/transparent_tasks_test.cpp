@@ -10,7 +10,7 @@
 #include "policy/bounded_run.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 const std::string kBound = "8MiB";
 
@@ -231,5 +231,5 @@ TEST(HandleGate, BoundsSeveralContextsTogether) {
   EXPECT_EQ(report["least_bytes"], 3 * kMiB);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

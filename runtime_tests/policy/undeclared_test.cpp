@@ -9,7 +9,7 @@
 #include "policy/starpu_run.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(Undeclared, RunsIndependentTasksOnceEach) {
   for (const int workers : {1, 2, 4}) {
@@ -138,5 +138,5 @@ TEST(Undeclared, PicksTheImplementationThatCanRun) {
   EXPECT_EQ(second, 20);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

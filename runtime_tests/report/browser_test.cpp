@@ -16,7 +16,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier::report {
-namespace {
+namespace TEST_SOURCE {
 
 namespace fs = std::filesystem;
 
@@ -211,5 +211,5 @@ tell();)");
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::report

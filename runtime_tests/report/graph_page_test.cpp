@@ -10,7 +10,7 @@
 #include "support/random_graphs.h"
 
 namespace espalier::report {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -104,5 +104,5 @@ TEST(GraphPage, OfNoOperatorsIsDrawn) {
   EXPECT_TRUE(data["peak"].is_null());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::report

@@ -6,7 +6,7 @@
 #include "report/plans.h"
 
 namespace espalier::report {
-namespace {
+namespace TEST_SOURCE {
 
 // Keeps the time worked of each worker inside a window, and hands everything on.
 class Counting : public RunObserver {
@@ -157,5 +157,5 @@ TEST(Occupancy, OfTheDrawnTree) {
   EXPECT_DOUBLE_EQ(use.short_of_work, 2.0 / 3);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::report

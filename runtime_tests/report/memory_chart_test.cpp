@@ -8,7 +8,7 @@
 #include "report/plans.h"
 
 namespace espalier::report {
-namespace {
+namespace TEST_SOURCE {
 
 void check(const Instance& instance, const Columns& columns, const Replay& replayed) {
   const Plan& plan = instance.plan;
@@ -100,5 +100,5 @@ TEST(Holding, OfTheDrawnTreeIsAllOfB) {
   EXPECT_EQ(holding.take(), (std::vector<Bytes>{0, 0, 7}));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::report

@@ -10,7 +10,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier::report {
-namespace {
+namespace TEST_SOURCE {
 
 // An outline needs no simulated run: task k runs from k to k + 1 of the postorder.
 Plan plain_plan(TaskTree tree) {
@@ -187,5 +187,5 @@ TEST(MainSubtrees, AreDisjointAndAtMostAsManyAsAsked) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::report

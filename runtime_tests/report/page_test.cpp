@@ -9,7 +9,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier::report {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -131,5 +131,5 @@ TEST(Page, OfManyTasksStaysSmall) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::report

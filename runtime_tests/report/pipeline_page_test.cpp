@@ -7,7 +7,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier::report {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -69,5 +69,5 @@ TEST(PipelinePage, RefusesMoreOperationsThanCanBeDrawn) {
   EXPECT_THROW((void)data_of(example.page()), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::report

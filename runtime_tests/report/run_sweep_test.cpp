@@ -6,7 +6,7 @@
 #include "report/plans.h"
 
 namespace espalier::report {
-namespace {
+namespace TEST_SOURCE {
 
 struct Piece {
   TaskId task;
@@ -136,5 +136,5 @@ TEST(RunSweep, RefusesMoreTasksThanWorkers) {
   EXPECT_THROW(sweep(*plan.tree, plan.schedule, {}, recorder), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::report

@@ -16,7 +16,7 @@
 #include "sharding/enumerate.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kPlenty = Bytes{1} << 60;
 
@@ -270,5 +270,5 @@ TEST(Elimination, TakesTheLeastOverAllStates) {
   EXPECT_FALSE(narrow.eliminate({1}, 10));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -18,7 +18,7 @@
 #include "sharding/enumerate.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using Random = std::mt19937_64;
 
@@ -240,5 +240,5 @@ TEST(ChooseStrategies, StopsWhenTheCallerWantsNoMore) {
   EXPECT_EQ(calls, 3);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -9,7 +9,7 @@
 #include <random>
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 RotorTable table_of(std::vector<Stage> stages, Bytes output = 0) {
   return RotorTable(std::make_shared<const Chain>(std::move(stages), output));
@@ -138,5 +138,5 @@ TEST(CutChain, RefusesBadQuestions) {
       InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -12,7 +12,7 @@
 #include "sharding/random_pipeline.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 PipelineSchedule list_of(const Instance& instance, int window) {
   PipelineListRule rule;
@@ -158,5 +158,5 @@ TEST(RoundPipeline, MakesZeroBubbleSchedules) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -13,7 +13,7 @@
 #include "espalier/sharding/keep_sections.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr double kNo = Pairwise::kNever;
 
@@ -192,5 +192,5 @@ TEST(KeepSections, SaysWhereThereIsNoRoom) {
   EXPECT_TRUE(pairwise.impossible);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

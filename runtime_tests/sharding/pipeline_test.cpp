@@ -8,7 +8,7 @@
 #include "espalier/sharding/named_pipelines.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using enum PipelineKind;
 using enum PipelineScheme;
@@ -196,5 +196,5 @@ TEST(NamedPipelines, HaveNames) {
   EXPECT_FALSE(parse_pipeline_scheme("zb"));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

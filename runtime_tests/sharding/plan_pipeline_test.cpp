@@ -5,7 +5,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using enum PipelineScheme;
 
@@ -105,5 +105,5 @@ TEST(PlanPipeline, RefusesBadQuestions) {
   EXPECT_THROW((void)plan_pipeline(stages, {kInterleaved, 2}, 8, 0, {}), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -12,7 +12,7 @@
 #include "sharding/random_pipeline.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 /// The shortest schedule, by trying all orders: at each decision any device runs any of
 /// its operations whose predecessors are done, as soon as they have arrived. Knows
@@ -206,5 +206,5 @@ TEST(ListPipeline, EndsInsideAnyBoundThatHoldsOneMicroBatch) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

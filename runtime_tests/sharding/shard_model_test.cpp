@@ -18,7 +18,7 @@
 #include "sharding/enumerate.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using Random = std::mt19937_64;
 constexpr Bytes kPlenty = Bytes{1} << 60;
@@ -259,5 +259,5 @@ TEST(ShardModel, RefusesWhatIsNoMeshOrTransformer) {
                InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -17,7 +17,7 @@
 #include "sharding/enumerate.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kPlenty = Bytes{1} << 60;
 const DeviceFigures kDevice{1e12, 4, 16};
@@ -159,5 +159,5 @@ TEST(ShardOperators, RefuseAModelWithoutThem) {
   EXPECT_THROW((void)shards_of(net, "2"), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

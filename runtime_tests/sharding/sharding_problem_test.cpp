@@ -16,7 +16,7 @@
 #include "espalier/model/validate_sharding.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr const char* kExample =
     R"({"problem": {"name": "two", "nodes": {"intervals": [[0, 2], [1, 3]],
@@ -188,5 +188,5 @@ TEST(ShardingProblem, IsRefusedByTheValidatorWhenChanged) {
             "the cost is 11, the choice costs 1");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -15,7 +15,7 @@
 #include "support/model_builder.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kPlenty = std::numeric_limits<Bytes>::max() / 4;
 
@@ -506,5 +506,5 @@ TEST(PlanTraining, RefusesBadQuestions) {
   EXPECT_THROW((void)plan_training(model, question_of(1, 0, 1)), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -9,7 +9,7 @@
 #include "espalier/sharding/collectives.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using enum ZeroStage;
 
@@ -91,5 +91,5 @@ TEST(Collectives, UseTheLinksOfANodeWhereAGroupLiesInOne) {
   EXPECT_EQ(&cluster.link(3, 1), &cluster.network);  // some of these span two nodes
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -8,7 +8,7 @@
 #include "training/chain_runs.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 // What the example's backward steps add up, every state stored.
 double expected_sum(std::int64_t steps) {
@@ -71,5 +71,5 @@ TEST_F(ChainInC, RefusesArgumentsThatCannotBe) {
   EXPECT_EQ(run_chain_example(&example_, limits_, &report_), -EINVAL);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

@@ -10,7 +10,7 @@
 #include "training/taylor.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr double kTolerance = 1e-8;
 constexpr std::int32_t kMostTurns = 12;
@@ -105,5 +105,5 @@ TEST(IceSheet, GradientIsThatOfStoreAllWhateverTheSlots) {
   runtime.sleep();
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

@@ -23,7 +23,7 @@
 #include "training/chain_runs.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 // x_{i+1} = 3 x_i + i on 64-bit integers in two parts; backward steps note what they see.
 class Counting {
@@ -354,5 +354,5 @@ TEST_F(RunChain, TakesAsManySlotsAsABoundAllows) {
   EXPECT_LT(budget.least(true), budget.least(false));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

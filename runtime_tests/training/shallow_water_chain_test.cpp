@@ -7,7 +7,7 @@
 #include "training/shallow_water_steps.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr std::int64_t kSteps = 25;
 
@@ -85,5 +85,5 @@ TEST(ShallowWaterChain, RunsUnderOtherSchedulers) {
   runtime.sleep();
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

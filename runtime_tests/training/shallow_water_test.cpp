@@ -9,7 +9,7 @@
 #include "training/taylor.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 double dot(const Field& a, const Field& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -183,5 +183,5 @@ TEST(ShallowWater, AStageMayEndWhereItBegan) {
   EXPECT_EQ(x, apart);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

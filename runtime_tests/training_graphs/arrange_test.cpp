@@ -18,7 +18,7 @@
 #include "support/random_graphs.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 ArrangeLimits quick() {
   ArrangeLimits limits;
@@ -142,5 +142,5 @@ TEST(ValidateArrangement, SeesWhatIsWrong) {
   EXPECT_NE(validate(graph, bad), Violations{});
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

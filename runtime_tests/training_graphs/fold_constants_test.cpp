@@ -8,7 +8,7 @@
 #include "support/model_builder.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::ModelBuilder;
 constexpr auto kInt64 = ElementType::kInt64;
@@ -56,5 +56,5 @@ TEST(FoldConstants, LeavesWhatDependsOnInputs) {
   EXPECT_EQ(fold_constants(graph).size(), graph.size());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

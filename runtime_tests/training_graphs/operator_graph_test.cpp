@@ -14,7 +14,7 @@
 #include "espalier/model/replay_graph.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 // x -> a -> y; b reads y; c overwrites y with z.
 struct Overwriting {
@@ -103,5 +103,5 @@ TEST(TensorValue, IsHeldRepeatedOrInAFile) {
                FileError);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -14,7 +14,7 @@
 #include "support/symbolic_run.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::SymbolicRun;
 
@@ -103,5 +103,5 @@ TEST(RandomSteps, AreTheLeastOfAllOrders) {
   EXPECT_GT(small, 10);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

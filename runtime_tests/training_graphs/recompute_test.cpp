@@ -14,7 +14,7 @@
 #include "support/symbolic_run.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::ModelBuilder;
 using Results = std::map<std::string, std::size_t>;
@@ -163,5 +163,5 @@ TEST(Recompute, UpdatesRunningStatisticsOnce) {
   for (const auto& [name, count] : updates) EXPECT_EQ(count, 1) << name;
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -15,7 +15,7 @@
 #include "support/model_builder.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::ModelBuilder;
 using support::perceptron;
@@ -243,5 +243,5 @@ TEST(TrainingGraph, NamesWhatCannotBeTrained) {
             "nothing can be trained: tensor 'Relu0/y' (2x2) depends on no parameter");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -10,7 +10,7 @@
 #include "espalier/training/training_graph.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 std::int64_t parameters(const TransformerShape& shape) {
   return training_graph(transformer(shape)).parameters;
@@ -80,5 +80,5 @@ TEST(Transformer, RefusesShapesThatAreNone) {
     EXPECT_THROW((void)transformer_shape(text), InvalidInput) << text;
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

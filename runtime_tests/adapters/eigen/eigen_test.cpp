@@ -9,7 +9,7 @@
 #include <random>
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 template <int Order, class Index>
 using Sparse = Eigen::SparseMatrix<double, Order, Index>;
@@ -261,5 +261,5 @@ TEST(EigenSolvers, SolveComplexMatrices) {
   EXPECT_LT((general.solveAdjoint(a.adjoint() * known) - known).norm(), 1e-11);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -11,7 +11,7 @@
 #include "hsl/ma57.h"
 #include "hsl/ma97.h"
 
-namespace {
+namespace TEST_SOURCE {
 
 /// A saddle point by columns of its lower triangle, from 1, with a badly scaled row:
 /// (H B^T; B 0) with n unknowns and n / 2 constraints.
@@ -178,4 +178,4 @@ TEST(Ma57, JobsTwoToFourAreASolve) {
   expect_ones(x);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE

@@ -10,7 +10,7 @@
 #include "nlp.h"
 
 namespace espalier::adapters {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr int kSolved = 0, kAcceptable = 1;
 
@@ -100,5 +100,5 @@ TEST(Ipopt, EndsWithAMessageWhereTheBoundIsTooSmall) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::adapters

@@ -18,7 +18,7 @@
 #include "support/error_message.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe_named;
 using Names = std::vector<std::string>;
@@ -393,5 +393,5 @@ TEST(ReadGraphOnnx, ReadsLongChains) {
   EXPECT_EQ(read(model).size(), 10'000);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -13,7 +13,7 @@
 #include "espalier/model/operator_tasks.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 void describe_input(onnx::ValueInfoProto& value, const std::string& name,
                     const std::vector<std::int64_t>& shape) {
@@ -139,5 +139,5 @@ TEST(ReadOperatorGraph, IsTheSameQuestionOfMemoryAsTheGraphOfTasks) {
   EXPECT_EQ(graph.initial_bytes(), 2 * 16 * 4 + 54 * 4 + 16);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

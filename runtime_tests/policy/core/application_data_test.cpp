@@ -5,7 +5,7 @@
 #include "policy/core/application_data.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 const char memory[1000] = {};
 
@@ -55,5 +55,5 @@ TEST(ApplicationData, CountsMemoryThatIsUsedAgainByItsLargestDatum) {
   EXPECT_EQ(data.bytes(), 100);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

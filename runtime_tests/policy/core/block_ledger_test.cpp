@@ -7,7 +7,7 @@
 #include <random>
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 using Block = BlockLedger::Block;
 using Datum = BlockLedger::Datum;
@@ -142,5 +142,5 @@ TEST(BlockLedger, SumsAreThoseOfItsBlocks) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -6,7 +6,7 @@
 #include <random>
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 using Op = HeldQueue::Op;
 
@@ -41,5 +41,5 @@ TEST(HeldQueue, SumsTheirWaiting) {
   EXPECT_EQ(queue.waited(), 2 + 2 * 1 + 4);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

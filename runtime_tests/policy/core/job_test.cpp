@@ -7,7 +7,7 @@
 #include "policy/random_plan.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr std::array<int, 4> kWorkers = {0, 1, 2, 3};
 
@@ -86,5 +86,5 @@ TEST(JobTable, CanBeReadWhileJobsComeAndGo) {
   writer.join();
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -5,7 +5,7 @@
 #include <thread>
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(LongestGap, IsTheLongestTimeInWhichNoTaskIsExecuted) {
   LongestGap gap;
@@ -76,5 +76,5 @@ TEST(LongestGap, WhatLastsCounts) {
   EXPECT_EQ(gap.longest(15, true), 4);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

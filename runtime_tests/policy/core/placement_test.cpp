@@ -11,7 +11,7 @@
 #include <thread>
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 WorkerSet workers(std::initializer_list<std::size_t> ids) {
   WorkerSet set;
@@ -152,5 +152,5 @@ TEST(Placement, GivesEachTaskOnceWithManyThreads) {
   EXPECT_EQ(placement.pop(0).task, nullptr);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

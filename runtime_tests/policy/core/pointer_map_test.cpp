@@ -6,7 +6,7 @@
 #include <random>
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 const void* at(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
@@ -91,5 +91,5 @@ TEST(PointerMap, KeepsAMillionKeys) {
     ASSERT_EQ(map.find(at(16 * i)), i % 2 != 0 ? PointerMap::kNone : i);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

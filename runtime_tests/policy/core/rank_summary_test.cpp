@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kMiB = 1 << 20;
 
@@ -80,5 +80,5 @@ TEST(RankSummary, TakesItsFiguresFromTheReport) {
   EXPECT_EQ(figures_of(report, 5).bound, RankFigures::kUnknown);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -10,7 +10,7 @@
 #include "espalier/parallel/make_plan.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kNoBound = std::numeric_limits<Bytes>::max();
 
@@ -173,5 +173,5 @@ TEST(ReplayRun, SaysWhereARecordCannotRun) {
   EXPECT_THROW((void)replay(draft.run, 1), Error);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

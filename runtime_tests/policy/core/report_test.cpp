@@ -12,7 +12,7 @@
 #include "policy/core/report.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -291,5 +291,5 @@ TEST(ProcessMemory, SeesWhatThisProcessTouches) {
   EXPECT_EQ(touched.back(), 1);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 // 5, then 5 + 3, of which 5 are given back, then 3 + 4.
 TEST(SequentialRun, FollowsAnExample) {
@@ -83,5 +83,5 @@ TEST(SequentialRun, KeepsLargeNumbers) {
   EXPECT_EQ(run.least(), kLarge);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -11,7 +11,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -182,5 +182,5 @@ TEST(CheckWritable, SaysNoBeforeARunAndDestroysNothing) {
   std::filesystem::remove(path);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -5,7 +5,7 @@
 #include <array>
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 using Op = SubmissionBanker::Op;
 using Datum = SubmissionBanker::Datum;
@@ -101,5 +101,5 @@ TEST(SubmissionBanker, DataThatTurnOutLargerCountInTheSequentialRun) {
   EXPECT_EQ(banker.least(), 15);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -11,7 +11,7 @@
 #include "policy/gate_steps.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 // Sixteen chains: writer 2c and reader 2c + 1 of 64 bytes, which are then released. All
 // are submitted before any runs.
@@ -343,5 +343,5 @@ TEST(SubmissionGate, HoldsSizesNear2To62UnderASmallBound) {
   EXPECT_EQ(gate.report().over_bound, kLargest - 1);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -12,16 +12,12 @@
 #include "policy/gate_steps.h"
 #include "support/sanitized.h"
 
-namespace {
+// Bytes of the heap that C++ objects of the program take, with what malloc adds to each.
+static std::atomic<std::int64_t> heap_bytes = 0;
 
-// Bytes of the heap that C++ objects take, with what malloc adds to each.
-std::atomic<std::int64_t> heap_bytes = 0;
-
-std::int64_t heap_size(void* block) {
+static std::int64_t heap_size(void* block) {
   return static_cast<std::int64_t>(malloc_usable_size(block) + sizeof(std::size_t));
 }
-
-}  // namespace
 
 [[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   void* const block = std::malloc(bytes);
@@ -45,7 +41,7 @@ std::int64_t heap_size(void* block) {
 }
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 // One runs, one after the other, in the order in which they are let in; each datum is
 // released when its last task has been submitted.
@@ -191,5 +187,5 @@ TEST(SubmissionGate, TakesNoMoreMemoryHoweverLongItRuns) {
   EXPECT_EQ(gate.booked(), 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

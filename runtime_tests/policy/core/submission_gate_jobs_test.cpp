@@ -15,7 +15,7 @@
 #include "policy/gate_steps.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 // One process's part of a job whose tasks run where their result lives, as StarPU-MPI's
 // task insertion does it without a cache: what a task reads from elsewhere is received
@@ -396,5 +396,5 @@ TEST(SubmissionGateJobs, WithoutThemInTheOrderSomeJobsAreStuck) {
   EXPECT_GT(stuck, 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -7,7 +7,7 @@
 #include "policy/gate_steps.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(SubmissionGate, CountsWhatTheApplicationAllocatedOnceATaskUsesIt) {
   SubmissionGate gate(100, true);
@@ -364,5 +364,5 @@ TEST(SubmissionGate, TakesAReleasedHandleForANewOneThatMayStartBesideTheOld) {
   EXPECT_EQ(gate.booked(), 60);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

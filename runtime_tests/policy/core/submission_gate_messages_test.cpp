@@ -7,7 +7,7 @@
 #include "policy/gate_steps.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 Op message(SubmissionGate& gate, std::uintptr_t m, std::uintptr_t d, Bytes size) {
   return gate.submit_message(task(1000 + m), {handle(d), size, nullptr});
@@ -113,5 +113,5 @@ TEST(SubmissionGateMessages, SmallBlocksThatMpiCouldHaveBufferedAreNotAllocated)
   EXPECT_EQ(gate.report().allocated_peak, 4);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

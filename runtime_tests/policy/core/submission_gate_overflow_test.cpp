@@ -8,7 +8,7 @@
 #include "policy/gate_steps.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 DataAccess that_stays(std::uintptr_t d, Bytes size) {
   return {handle(d), size, nullptr, true};
@@ -268,5 +268,5 @@ TEST(SubmissionGateOverflow, EvictingEndsRandomProgramsInsideTheBound) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

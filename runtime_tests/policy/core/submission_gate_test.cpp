@@ -13,7 +13,7 @@
 #include "support/sanitized.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 using Op = SubmissionGate::Op;
 
@@ -367,5 +367,5 @@ TEST(SubmissionGate, KnowsThatMemoryWillBeFreedWithoutAnyTask) {
   EXPECT_EQ(admitted.size(), 1U);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

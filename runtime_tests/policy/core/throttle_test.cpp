@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 void submit(Throttle& throttle) {
   throttle.wait();
@@ -141,5 +141,5 @@ TEST(Throttle, LetsSeveralThreadsGoOn) {
   EXPECT_EQ(throttle.active(), 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -14,7 +14,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 using nlohmann::json;
 
@@ -214,5 +214,5 @@ TEST(Trace, SaysWhichFileCannotBeWritten) {
             "/dev/full: cannot be written: No space left on device");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -14,7 +14,7 @@
 #include "policy/random_plan.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 // Two leaves 1 and 2 below root 0. Leaves: f = 2, m = 3; root: f = 1, m = 1.
 // Peak of the postorder 1, 2, 0: 2 + (2 + 3) = 7.
@@ -311,5 +311,5 @@ TEST(TreeGate, StaysInsideTheBoundAndFinishesWithManyThreads) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -11,7 +11,7 @@
 #include "policy/loaded_program.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr std::int64_t kKiB = 1024;
 
@@ -197,5 +197,5 @@ TEST(MpiFailure, ABoundThatCannotBeKeptEndsTheJobWithAMessage) {
   EXPECT_NE(ended.output.find("cannot be kept"), std::string::npos) << ended.output;
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -11,7 +11,7 @@
 #include "policy/mpi/turns_library.h"
 
 namespace espalier::policy {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr auto kNothing = [] {};
 
@@ -122,5 +122,5 @@ TEST(Redirect, ALibraryThatIsNotLoadedHasNoVariables) {
   EXPECT_FALSE(none.has(nullptr));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -8,7 +8,7 @@
 #include "support/random_graphs.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using Direction = DownsetWalk::Direction;
 
@@ -137,5 +137,5 @@ TEST(LowestDownset, MatchesBruteForceBetweenAnyTwoDownsets) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -17,7 +17,7 @@
 #include "support/random_graphs.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr DownsetWalk::Direction kBoth[] = {DownsetWalk::Direction::kForwards,
                                             DownsetWalk::Direction::kBackwards};
@@ -262,5 +262,5 @@ TEST(InForest, SaysNoToADatumWithTwoReaders) {
   EXPECT_FALSE(in_forest(std::move(builder).build()));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

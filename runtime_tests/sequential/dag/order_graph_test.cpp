@@ -18,7 +18,7 @@
 #include "support/random_graphs.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 void expect_best(const TaskGraph& graph) {
   const GraphOrder found = order_graph(graph);
@@ -193,5 +193,5 @@ TEST(OrderGraph, TakesAMillionOperatorsInARow) {
   EXPECT_EQ(found.least_bytes, replay(graph, graph.topological_order()).peak);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -9,7 +9,7 @@
 #include "support/random_graphs.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using Levels = std::vector<Bytes>;  // valley, hill, valley, …, valley
 
@@ -188,5 +188,5 @@ TEST(DominantSchedule, GivesUpWhenThereAreTooManyDownsets) {
   EXPECT_TRUE(dominant_schedule(antichain, 4096));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

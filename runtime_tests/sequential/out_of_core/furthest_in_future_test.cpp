@@ -9,7 +9,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 
@@ -180,5 +180,5 @@ TEST(FurthestInFuture, TakesNothingLargeTreesAndLargeSizes) {
   EXPECT_FALSE(furthest_in_future(tree, order, 2 * kLarge - 1));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

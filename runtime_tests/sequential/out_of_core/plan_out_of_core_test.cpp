@@ -11,7 +11,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 
@@ -231,5 +231,5 @@ TEST(RecExpand, LosesLittleByContraction) {
   EXPECT_LT(contracted - exact, (liu - exact) / 2);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

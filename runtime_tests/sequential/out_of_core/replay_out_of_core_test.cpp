@@ -7,7 +7,7 @@
 #include "sequential/out_of_core/instances.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr auto kOutput = Eviction::Datum::kOutput, kRetained = Eviction::Datum::kRetained;
 
@@ -93,5 +93,5 @@ TEST(ReplayOutOfCore, RefusesWhatIsNoOrder) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -9,7 +9,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 
@@ -93,5 +93,5 @@ TEST(ValidateOutOfCore, OfALongChainAndOfNothing) {
   EXPECT_EQ(validate(tree, *plan), Violations{});
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

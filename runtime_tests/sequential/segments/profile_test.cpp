@@ -11,7 +11,7 @@
 #include "support/series_parallel.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::draw;
 
@@ -204,5 +204,5 @@ TEST(ProfileHeaps, AgreeWithProfiles) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

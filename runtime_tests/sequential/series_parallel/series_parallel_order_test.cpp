@@ -9,7 +9,7 @@
 #include "support/series_parallel_graph.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::ArcList;
 using support::draw;
@@ -193,5 +193,5 @@ TEST(SeriesParallelOrder, OfNothingAndOfOneOperator) {
   EXPECT_EQ(series_parallel_order(std::move(builder).build())->peak, 7);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

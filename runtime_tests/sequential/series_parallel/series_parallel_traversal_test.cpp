@@ -10,7 +10,7 @@
 #include "support/series_parallel.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::ArcList;
 
@@ -170,5 +170,5 @@ TEST(EdgeWeightedDag, RefusesWhatIsNone) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -10,7 +10,7 @@
 #include "support/series_parallel.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::draw;
 
@@ -205,5 +205,5 @@ TEST(SharedForkOrder, GivesUpWithABound) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -8,7 +8,7 @@
 #include "support/series_parallel.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::ArcList;
 
@@ -138,5 +138,5 @@ TEST(TwoTerminal, HandlesLargeGraphsOfAnyShape) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -11,7 +11,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 
@@ -138,5 +138,5 @@ TEST(BestPostorder, IsExactNearTheLargestSize) {
   EXPECT_EQ(best_postorder(tree).peak, kLarge + 1);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -8,7 +8,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 
@@ -69,5 +69,5 @@ TEST(HeaviestFirst, OfLongChainsWideStarsAndNothing) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -11,7 +11,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 using support::describe;
 
@@ -123,5 +123,5 @@ TEST(LiuTraversal, IsExactNearTheLargestSize) {
   EXPECT_EQ(validate(tree, liu_traversal(tree)), Violations());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -6,7 +6,7 @@
 #include "support/random_tree.h"
 
 namespace espalier {
-namespace {
+namespace TEST_SOURCE {
 
 // Peak of an order of the out-tree, from its own definition: a parent makes a file for
 // each child, which goes when the child has ended.
@@ -53,5 +53,5 @@ TEST(Reversal, TwiceChangesNothing) {
   EXPECT_EQ(reversal(reversal(traversal)).order, traversal.order);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier

@@ -12,11 +12,11 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // Blocks of one to four with entries above them, under two permutations.
 struct Instance {
-  Dense a;
+  DenseRows a;
   std::int32_t blocks = 0;
 };
 
@@ -30,7 +30,7 @@ Instance draw_instance(std::mt19937& random, std::int32_t size) {
   std::iota(column.begin(), column.end(), 0);
   std::shuffle(row.begin(), row.end(), random);
   std::shuffle(column.begin(), column.end(), random);
-  Instance instance{Dense(size, std::vector<double>(size, 0.0))};
+  Instance instance{DenseRows(size, std::vector<double>(size, 0.0))};
   for (std::int32_t first = 0; first < size; ++instance.blocks) {
     const std::int32_t end = std::min(size, first + draw(1, 4));
     for (std::int32_t i = first; i < end; ++i) {
@@ -46,7 +46,7 @@ Instance draw_instance(std::mt19937& random, std::int32_t size) {
 }
 
 // Gaussian elimination with row pivoting.
-std::vector<long double> solve_densely(const Dense& given, std::vector<long double> b,
+std::vector<long double> solve_densely(const DenseRows& given, std::vector<long double> b,
                                        bool transposed) {
   const std::size_t n = b.size();
   std::vector<std::vector<long double>> a(n, std::vector<long double>(n));
@@ -71,7 +71,7 @@ std::vector<long double> solve_densely(const Dense& given, std::vector<long doub
   return b;
 }
 
-void expect_solves(Solver& solver, const Dense& a, std::mt19937& random) {
+void expect_solves(Solver& solver, const DenseRows& a, std::mt19937& random) {
   const std::size_t n = a.size();
   for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
     std::vector<double> x(2 * n);
@@ -131,7 +131,7 @@ TEST(BlockForm, TakesNewValuesAndKeepsThemInFiles) {
   const auto loaded = Solver::load(file.path());
   ASSERT_EQ(loaded->analysis().form.blocks.size(), solver.analysis().form.blocks.size());
   expect_solves(*loaded, instance.a, random);
-  Dense outside = instance.a;
+  DenseRows outside = instance.a;
   for (std::size_t i = 0; i < outside.size(); ++i)
     for (double& each : outside[i])
       if (each == 0) each = 1;
@@ -175,9 +175,9 @@ TEST(BlockForm, FillsNothingInTriangles) {
 
 // A zero pivot in a block of two, and no entry at all where one is needed.
 TEST(BlockForm, DoubtsSingularMatrices) {
-  const Dense singular = {{1, 2, 1, 0}, {2, 4, 0, 1}, {0, 0, 3, 0}, {0, 0, 1, 2}};
-  const Dense structurally = {{1, 1, 1}, {0, 0, 2}, {0, 0, 3}};
-  for (const Dense& a : {singular, structurally})
+  const DenseRows singular = {{1, 2, 1, 0}, {2, 4, 0, 1}, {0, 0, 3, 0}, {0, 0, 1, 2}};
+  const DenseRows structurally = {{1, 1, 1}, {0, 0, 2}, {0, 0, 3}};
+  for (const DenseRows& a : {singular, structurally})
     for (const bool bounded : {false, true}) {
       Solver solver(sparse(a), {});
       ASSERT_TRUE(
@@ -202,5 +202,5 @@ TEST(BlockForm, DoubtsSingularMatrices) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

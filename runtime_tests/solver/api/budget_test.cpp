@@ -16,7 +16,7 @@
 #include "solver/memory/process_memory.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using namespace std::chrono_literals;
 
@@ -254,5 +254,5 @@ TEST(SolversInABudget, HoldTheirFactorInTheirLease) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

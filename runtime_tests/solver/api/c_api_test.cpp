@@ -15,7 +15,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 /// 2 -1 on the diagonals, order 4; general: the upper one is -0.5.
 struct Tridiagonal {
@@ -414,5 +414,5 @@ TEST(CInterface, TakesAMatrixOfOrderZero) {
   EXPECT_EQ(espalier_solver_solve(solver.get(), 0, 3, nullptr), 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -14,7 +14,7 @@
 #include "solver/memory/process_memory.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kMiB = Bytes{1} << 20;
 
@@ -175,5 +175,5 @@ TEST(SolverCInterface, TakesOptionsWithoutABudget) {
   grid.expect_solves(solver.get());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

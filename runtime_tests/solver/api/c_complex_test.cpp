@@ -16,7 +16,7 @@
 #include "solver/support/c_interface.h"
 #include "solver/support/temporary_file.h"
 
-namespace {
+namespace TEST_SOURCE {
 
 using Complex = std::complex<double>;
 using espalier::solver::factored;
@@ -318,4 +318,4 @@ TEST(ComplexInC, RefusesByName) {
   EXPECT_EQ(statistics(factored(older)).scalar, ESPALIER_SOLVER_REAL);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE

@@ -27,7 +27,7 @@
 #include "support/temporary_directory.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr int kCalls = support::kSanitized ? 2000 : 6000;
 
@@ -511,5 +511,5 @@ TEST(CInterfaceFuzz, NoSequenceOfCallsEndsTheProcess) {
   EXPECT_GT(refused, calls / 10);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -20,7 +20,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 /// A unsymmetric matrix by compressed rows, diagonally dominant.
 struct Rows {
@@ -375,5 +375,5 @@ TEST(CSessions, TellsOfAMatrixByRowsWhatItTellsOfOneByColumns) {
                "options.schur is NULL");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

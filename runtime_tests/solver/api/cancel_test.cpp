@@ -20,7 +20,7 @@
 #include "support/temporary_directory.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 /// Not an exception of the standard library.
 struct Enough {
@@ -260,5 +260,5 @@ INSTANTIATE_TEST_SUITE_P(
     Ways, Cancel, testing::Values(Where::kThread, Where::kStarpu, Where::kOutOfCore),
     [](const auto& each) { return std::string(name_of(each.param)); });
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

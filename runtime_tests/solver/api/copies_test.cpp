@@ -13,7 +13,7 @@
 #include "support/sanitized.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr bool kCounts = !support::kSanitized;  // their heaps do not
 
@@ -109,5 +109,5 @@ TEST(Copies, FromCOnlyThePatternIsThereTwice) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

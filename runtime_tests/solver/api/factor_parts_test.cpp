@@ -19,7 +19,7 @@
 #include "solver/support/c_interface.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Number = std::complex<double>;
 
@@ -385,5 +385,5 @@ TEST(FactorPartsRefused, InBlockTriangularFormUnlessAskedFor) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

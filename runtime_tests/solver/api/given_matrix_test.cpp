@@ -12,7 +12,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier::solver::c_api {
-namespace {
+namespace TEST_SOURCE {
 
 struct Entry {
   std::int64_t row, column;
@@ -312,5 +312,5 @@ TEST(GivenMatrix, MayBeEmpty) {
     }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver::c_api

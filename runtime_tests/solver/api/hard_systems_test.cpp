@@ -18,7 +18,7 @@
 #include "solver/support/systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 struct Entries {
   std::int32_t size;
@@ -301,5 +301,5 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Precision::kDouble, Precision::kSingle)),
     name_of);
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

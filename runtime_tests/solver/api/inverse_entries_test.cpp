@@ -14,7 +14,7 @@
 #include "solver/support/c_interface.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 struct Case {
   const char* name;
@@ -174,5 +174,5 @@ TEST(InverseEntriesRefused, NameWhatCannotBe) {
   EXPECT_EQ(espalier_solver_read_inverse(grid.solver(), 0, nullptr, nullptr, nullptr), 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -12,7 +12,7 @@
 #include "solver/memory/process_memory.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kMiB = Bytes{1} << 20;
 
@@ -117,5 +117,5 @@ TEST(KeptPages, GoWithTheSolver) {
   EXPECT_LT(resident_bytes(), before);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -13,7 +13,7 @@
 #include "solver/tree/assembly_tree.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 SolverOptions with_tolerance(double tolerance, std::int32_t workers = 1) {
   SolverOptions options;
@@ -212,5 +212,5 @@ TEST(LowRank, RefusesWhatItDoesNotCover) {
   EXPECT_THROW(solver.save(testing::TempDir() + "low_rank.factor"), InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

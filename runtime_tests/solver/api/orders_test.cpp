@@ -26,7 +26,7 @@
 #include "solver/symbolic/analyse.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr std::int32_t kWidth = 200;
 
@@ -300,5 +300,5 @@ TEST(SettleOrder, IsDoneThroughC) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -12,7 +12,7 @@
 #include "solver/matrix/grid.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Vector = std::vector<double>;
 
@@ -119,5 +119,5 @@ INSTANTIATE_TEST_SUITE_P(Kinds, ReplaceValues,
                                                                       : "ldlt";
                          });
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -16,7 +16,7 @@
 #include "solver/support/square_systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 /// A dense matrix by columns.
 class Square {
@@ -638,5 +638,5 @@ TEST(NullSpace, OfARegularMatrixIsEmpty) {
   EXPECT_TRUE(solver.null_space_basis().empty());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -12,7 +12,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Dense = std::vector<std::vector<double>>;
 
@@ -179,5 +179,5 @@ TEST(Singletons, FindSolutionsOfSingularMatrices) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

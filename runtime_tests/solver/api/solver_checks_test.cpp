@@ -16,7 +16,7 @@
 #include "solver/runtime/runtime.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // 2 on the diagonal, -1 beside it.
 GeneralMatrix tridiagonal() {
@@ -193,5 +193,5 @@ TEST(SolverChecks, ThrowWhatProgressThrowsWhenNoTaskRunsAnyMore) {
   EXPECT_LT(job.solve(b).refinement.backward_error, 1e-15);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

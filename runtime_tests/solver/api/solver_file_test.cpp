@@ -10,7 +10,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 struct Case {
   FactorKind kind;
@@ -152,5 +152,5 @@ TEST(SolverFiles, AreRefusedBeforeAFactorisationAndAfterADamage) {
   EXPECT_EQ(Solver::load(file.path())->analysis().symbolic.size, 25);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -12,7 +12,7 @@
 #include "solver/support/signed_grid.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(MemoryAccount, TakesTheLargestOfTheThreePhases) {
   MemoryAccount account{
@@ -343,5 +343,5 @@ TEST(Solver, RefusesADirectoryThatIsNotThere) {
   EXPECT_THROW((void)Solver::load(path, options), FileError);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

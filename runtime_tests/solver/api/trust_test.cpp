@@ -18,7 +18,7 @@
 #include "solver/matrix/general_matrix.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Vector = std::vector<double>;
 
@@ -477,5 +477,5 @@ TEST(Trust, OfSmallSystemsOfAnyScaleIsNeverWrong) {
   EXPECT_GE(trusted, 10);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -15,7 +15,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 const BlockForm& form_of(ComplexSolver& solver) {
   return solver.solver().analysis().form;
@@ -308,5 +308,5 @@ TEST(ComplexBlocks, OfPairsAreJoinedWhereTheyAreSingular) {
   expect_joined(solver, a);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -10,7 +10,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Complex kI(0, 1);
 const std::string kBanner = "%%MatrixMarket matrix coordinate complex ";
@@ -170,5 +170,5 @@ TEST(ComplexVectors, MayBeRealOrSparse) {
             "4: the sum of the values at (2, 1) is outside the range of a double");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

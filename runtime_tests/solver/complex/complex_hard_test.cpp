@@ -10,7 +10,7 @@
 #include "solver/complex/complex_systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // A grid whose edges carry phases, as in a magnetic field: Hermitian, indefinite for a
 // negative shift; with `phase` on the edges of one direction only it is general.
@@ -114,5 +114,5 @@ TEST(ComplexSolver, BearsExtremesOfMagnitude) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -11,7 +11,7 @@
 #include "solver/complex/complex_systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(ComplexSolver, TellsInertiaAndDeterminantOfHermitianMatrices) {
   std::mt19937 random(9);
@@ -167,5 +167,5 @@ TEST(ComplexSolver, GivesSchurComplements) {
     }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

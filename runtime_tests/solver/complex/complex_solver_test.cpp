@@ -13,7 +13,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(ComplexSolver, SolvesByHand) {
   // (1 + i) x + y = 2 + i, -x + 2 i y = -1 + 2 i: x = y = 1.
@@ -253,5 +253,5 @@ TEST(ComplexSolver, SolvesOrderZero) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -9,7 +9,7 @@
 #include "solver/complex/complex_systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Complex kI(0, 1);
 
@@ -127,5 +127,5 @@ TEST(ComplexMatrix, SaysWhatCannotBe) {
   EXPECT_NE(refusal(large).find("more than 1073741823"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

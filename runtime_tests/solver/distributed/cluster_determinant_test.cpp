@@ -11,7 +11,7 @@
 #include "solver/solve/determinant.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // At every process.
 template <class T>
@@ -94,5 +94,5 @@ TEST(ClusterDeterminant, OfSinglePrecisionAndOfOrderZero) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -17,7 +17,7 @@
 #include "solver/solve/cut_products.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr FactorKind kKinds[] = {FactorKind::kCholesky, FactorKind::kLdlt,
                                  FactorKind::kLu};
@@ -296,5 +296,5 @@ TEST_F(ClusterSolves, OfOrderZero) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

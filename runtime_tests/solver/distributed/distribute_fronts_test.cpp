@@ -17,7 +17,7 @@
 #include "solver/tree/extend_add.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 struct Instance {
   Instance(std::mt19937& random, std::int32_t processes)
@@ -309,5 +309,5 @@ TEST(AssignShares, GivesEveryBlockToItsGroupAndLevelsMemory) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -10,7 +10,7 @@
 #include "solver/distributed/thread_communicators.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 //   columns    0 1 2 | 3 4 5 | 6 7
 //   nodes      local | local | shared by 0 and 1: blocks of one column
@@ -177,5 +177,5 @@ TEST(Broadcast, NoticesADamagedStructure) {
                Error);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -5,7 +5,7 @@
 #include "solver/distributed/job.h"
 
 namespace espalier::cluster_test {
-namespace {
+namespace TEST_SOURCE {
 
 // One process speaks, and says this; the job ends with the status.
 void expect_one_message(const Job& job, int status, const std::string& words) {
@@ -76,5 +76,5 @@ TEST(ClusterJob, RefusesABadTimeLimit) {
   EXPECT_GE(job.count("ESPALIER_CLUSTER_TIMEOUT='soon'"), 1);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cluster_test

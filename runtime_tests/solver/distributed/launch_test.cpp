@@ -16,7 +16,7 @@
 namespace espalier::solver {
 
 using namespace cli;
-namespace {
+namespace TEST_SOURCE {
 
 // Without the variables that a launcher may have set for the test itself.
 class Launched : public testing::Test {
@@ -119,5 +119,5 @@ TEST(PartOfCores, CoversAllCoresOnceAndEvenly) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

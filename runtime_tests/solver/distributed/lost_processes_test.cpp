@@ -7,7 +7,7 @@
 #include "solver/distributed/job.h"
 
 namespace espalier::cluster_test {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(LostProcess, KilledEndsTheJob) {
   const Job job = run_job(4, {"kill"});
@@ -70,5 +70,5 @@ TEST(Launcher, KilledEndsTheJob) {
   EXPECT_EQ(job.processes_left, std::vector<std::string>());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::cluster_test

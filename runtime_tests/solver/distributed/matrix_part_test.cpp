@@ -18,7 +18,7 @@
 #include "solver/support/square_systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 using Vector = std::vector<double>;
@@ -262,5 +262,5 @@ TEST(MatrixParts, HaveTheConditionOfTheWholeMatrix) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -13,7 +13,7 @@
 #include "solver/symbolic/analyse.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr FactorKind kKinds[] = {FactorKind::kCholesky, FactorKind::kLdlt,
                                  FactorKind::kLu};
@@ -133,5 +133,5 @@ TEST(ReplaceColumns, RefusesWithOneMessageEverywhere) {
   for (const std::string& message : spread.replace(diagonal)) EXPECT_EQ(message, "");
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

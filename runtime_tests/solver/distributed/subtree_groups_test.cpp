@@ -11,7 +11,7 @@
 #include "support/tree_shapes.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Groups = std::vector<WorkerRange>;
 
@@ -92,5 +92,5 @@ TEST(SubtreeGroups, TakeTreesOfAnyShapeAndSize) {
   EXPECT_TRUE(subtree_groups(TaskTree(std::vector<Task>{}), 3, {}, 1.0).empty());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using kernels::kFullRank;
 
@@ -96,5 +96,5 @@ TEST(LowRankPanel, PutTogetherHasTheSameTiles) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

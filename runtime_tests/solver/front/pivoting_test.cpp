@@ -10,7 +10,7 @@
 #include "support/random_tree.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kUnlimited = std::numeric_limits<Bytes>::max();
 
@@ -293,5 +293,5 @@ TYPED_TEST(Pivoting, GoesOnWhenTheReserveIsUsedUp) {
   EXPECT_GT(both, 10);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -12,7 +12,7 @@
 #include "solver/support/systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 AssemblyOptions assembly() {
   AssemblyOptions options;
@@ -155,5 +155,5 @@ TEST(RepeatedCholesky, RefusesWhatRoundingLeft) {
   EXPECT_EQ(outcome.failed->column, 1);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

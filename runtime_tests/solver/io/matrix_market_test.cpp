@@ -13,7 +13,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 const std::string kSymmetric = "%%MatrixMarket matrix coordinate real symmetric\n";
 const std::string kGeneral = "%%MatrixMarket matrix coordinate real general\n";
@@ -267,5 +267,5 @@ TEST(MatrixMarket, SaysWhatIsWrongWithAPath) {
   EXPECT_THROW((void)read_matrix_market(testing::TempDir()), FileError);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

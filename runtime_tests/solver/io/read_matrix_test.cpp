@@ -13,7 +13,7 @@
 #include "support/error_message.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 const std::string kBanner = "%%MatrixMarket matrix coordinate ";
 
@@ -107,5 +107,5 @@ TEST(ReadMatrix, GivesBackRandomMatricesInAnyOrderOfEntries) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -14,7 +14,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 const std::string kTitle = std::string(72, 't') + "key     \n";
 
@@ -154,5 +154,5 @@ TEST(RutherfordBoeing, ReadsOrRefusesDamagedFiles) {
   EXPECT_LT(refused, 1500);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

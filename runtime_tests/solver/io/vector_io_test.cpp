@@ -10,7 +10,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 const std::string kBanner = "%%MatrixMarket matrix array real general\n";
 const std::string kSparse = "%%MatrixMarket matrix coordinate real general\n";
@@ -151,5 +151,5 @@ TEST(VectorIo, SaysWhenItCannotWrite) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

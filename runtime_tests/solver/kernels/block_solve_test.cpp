@@ -11,7 +11,7 @@
 #include "random_entries.h"
 
 namespace espalier::solver::kernels {
-namespace {
+namespace TEST_SOURCE {
 
 template <class T>
 class BlockSolves : public RandomEntries<T> {
@@ -192,5 +192,5 @@ TYPED_TEST(BlockSolves, RowsBelowApplyThereAndBack) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver::kernels

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace espalier::solver::kernels {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr double kCanary = 1e30;
 
@@ -186,5 +186,5 @@ TEST(CompressTile, OfOneColumnIsKept) {
   EXPECT_EQ(tile.compress(1e-8), kFullRank);  // U and V do not fit
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver::kernels

@@ -12,7 +12,7 @@
 #include "solver/kernels/update.h"
 
 namespace espalier::solver::kernels {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr double kCanary = 1e300;
 constexpr double kTolerance = 1e-12;
@@ -270,5 +270,5 @@ TEST_F(DenseKernels, BackwardBlockMatchesPlainLoops) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver::kernels

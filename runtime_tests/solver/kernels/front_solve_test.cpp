@@ -8,7 +8,7 @@
 #include "random_entries.h"
 
 namespace espalier::solver::kernels {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr double kTolerance = 1e-12;
 
@@ -119,5 +119,5 @@ TEST_F(FrontSolveKernels, ReachRowsOutside) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver::kernels

@@ -3,7 +3,7 @@
 #include "pivot_fixture.h"
 
 namespace espalier::solver::kernels {
-namespace {
+namespace TEST_SOURCE {
 
 template <class T>
 class PivotBlock : public PivotBlocks<T> {};
@@ -186,5 +186,5 @@ TYPED_TEST(PivotBlock, CholeskyNamesTheColumnThatIsNotPositive) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver::kernels

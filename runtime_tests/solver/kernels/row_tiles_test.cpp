@@ -5,7 +5,7 @@
 #include "pivot_fixture.h"
 
 namespace espalier::solver::kernels {
-namespace {
+namespace TEST_SOURCE {
 
 template <class T>
 class RowTiles : public PivotBlocks<T> {};
@@ -104,5 +104,5 @@ TYPED_TEST(RowTiles, RowsThatAreNotFiniteKeepNothing) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver::kernels

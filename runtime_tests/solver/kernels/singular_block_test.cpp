@@ -8,7 +8,7 @@
 #include "pivot_fixture.h"
 
 namespace espalier::solver::kernels {
-namespace {
+namespace TEST_SOURCE {
 
 template <class T>
 class SingularBlock : public PivotBlocks<T> {};
@@ -202,5 +202,5 @@ TYPED_TEST(SingularBlock, EntriesThatAreNotFiniteEndTheFactorisation) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver::kernels

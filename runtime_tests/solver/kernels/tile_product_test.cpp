@@ -10,7 +10,7 @@
 #include "random_entries.h"
 
 namespace espalier::solver::kernels {
-namespace {
+namespace TEST_SOURCE {
 
 template <class T>
 struct Made {
@@ -147,5 +147,5 @@ TEST(TileProductCost, FollowsTheRanks) {
             2 * 16 * 2 * 3 + 2 * 10 * 2 * 3 + 2 * 20 * 10 * 2);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver::kernels

@@ -10,7 +10,7 @@
 #include "random_entries.h"
 
 namespace espalier::solver::kernels {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr float kCanary = 1e30F;
 
@@ -159,5 +159,5 @@ TYPED_TEST(Updates, MultiplyByDMayOverwriteItsSource) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver::kernels

@@ -5,7 +5,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(Grid, ReadsOneToThreeSizes) {
   const GridShape cube = parse_grid("40x30x20");
@@ -59,5 +59,5 @@ TEST(Grid, OfOnePointIsPositive) {
   EXPECT_GT(a.value[0], 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -13,7 +13,7 @@
 #include "solver/support/random_matrices.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 
@@ -136,5 +136,5 @@ TEST(Permute, MovesComplexNumbers) {
     }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -7,7 +7,7 @@
 #include <random>
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Places = std::vector<std::pair<std::int32_t, std::int32_t>>;  // row, column
 
@@ -93,5 +93,5 @@ TEST(StrongComponents, FollowLongPathsAndCircles) {
   EXPECT_EQ(std::ranges::count(component, 0), kSize);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

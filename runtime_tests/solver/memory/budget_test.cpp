@@ -12,7 +12,7 @@
 #include "solver/memory/process_memory.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using namespace std::chrono_literals;
 
@@ -160,5 +160,5 @@ TEST(Budget, IsNeverExceededByThoseWhoKeepToTheirLeases) {
   EXPECT_EQ(budget->leased(), 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

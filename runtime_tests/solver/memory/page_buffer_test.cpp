@@ -13,7 +13,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 const Bytes kPage = sysconf(_SC_PAGESIZE);
 
@@ -216,5 +216,5 @@ TEST(PageBuffer, FillsWhatItTookOverPartByPart) {
   EXPECT_EQ(meter.now(), 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -5,7 +5,7 @@
 #include <random>
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kTrial = PageChoice::kTrial;
 
@@ -65,5 +65,5 @@ TEST(PageChoice, HasNoHugePagesInWhatCannotHoldOne) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -16,7 +16,7 @@
 #include "solver/memory/page_buffer.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 const Bytes kPage = sysconf(_SC_PAGESIZE);
 constexpr Bytes kLarge = Bytes{1} << 20;
@@ -321,5 +321,5 @@ TEST(PagePool, TellsWhatIsResident) {
   EXPECT_EQ(resident.now(), used);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

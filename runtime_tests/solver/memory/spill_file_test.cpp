@@ -22,7 +22,7 @@
 #include "support/temporary_directory.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 namespace fs = std::filesystem;
 using Block = std::vector<std::byte>;
@@ -307,5 +307,5 @@ TEST(SpillFile, WakesThoseWhoWaitForWritesBehindAFailure) {
   EXPECT_EQ(calls, accepted);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -15,7 +15,7 @@
 #include "solver/memory/spill_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Block = std::vector<std::byte>;
 
@@ -152,5 +152,5 @@ TEST_F(WriteBehindOnDisk, SpillFilesKeepOrDropTheirPageCache) {
   EXPECT_LE(dropped_read, WriteBehind::kWindow + 2 * WriteBehind::kPiece);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -11,7 +11,7 @@
 #include "solver/matrix/grid.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 using Neighbours = std::vector<std::set<std::int32_t>>;
@@ -166,5 +166,5 @@ TEST(EliminateFew, OfGridsIsAsGoodAsAmd) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -10,7 +10,7 @@
 #include "solver/support/random_matrices.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 
@@ -118,5 +118,5 @@ TEST(ColumnCounts, OfNoFillAndOfAllFill) {
   EXPECT_EQ(column_counts(arrow_rows, elimination_tree(arrow_rows)), expected);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

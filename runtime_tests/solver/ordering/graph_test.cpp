@@ -15,7 +15,7 @@
 #include "solver/symbolic/check_symbolic.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 
@@ -123,5 +123,5 @@ TEST(PairedAnalysis, PutsPartnersIntoOneFront) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

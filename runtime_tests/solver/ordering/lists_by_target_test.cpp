@@ -9,7 +9,7 @@
 #include "solver/ordering/range_maximum.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 using Sending = std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>>;
@@ -91,5 +91,5 @@ TEST(RangeMaximum, EqualsLookingAtAllOfThem) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

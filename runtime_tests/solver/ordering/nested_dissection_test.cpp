@@ -16,7 +16,7 @@
 #include "solver/symbolic/analyse.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
@@ -235,5 +235,5 @@ TEST(MinimumDegree, TakesTheLeastDegreeOfPlainElimination) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

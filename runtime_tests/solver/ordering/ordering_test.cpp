@@ -16,7 +16,7 @@
 #include "solver/symbolic/analyse.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // An involution.
 std::vector<std::int32_t> random_partners(std::mt19937& random, std::int32_t size) {
@@ -166,5 +166,5 @@ TEST(OrderingNames, NameThePackageThatIsMissing) {
   EXPECT_TRUE(available(OrderingKind::kNested));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -13,7 +13,7 @@
 #include "solver/symbolic/analyse.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
@@ -168,5 +168,5 @@ INSTANTIATE_TEST_SUITE_P(Libraries, NoFill,
                                          OrderingKind::kAuto),
                          [](const auto& each) { return std::string(name(each.param)); });
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

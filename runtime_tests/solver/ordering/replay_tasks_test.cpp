@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 Seconds total(const std::vector<RecordedTask>& tasks) {
   Seconds sum = 0;
@@ -86,5 +86,5 @@ TEST(ReplayTasks, OneWorkerTakesTheSumAndNoneBeatsTheLongestChain) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 class Pool : public testing::TestWithParam<std::int32_t> {};
 
@@ -105,5 +105,5 @@ TEST_P(Pool, RunsATaskHereAndSharesItsLoops) {
 
 INSTANTIATE_TEST_SUITE_P(Workers, Pool, testing::Values(1, 2, 4));
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -9,7 +9,7 @@
 #include "solver/support/square_systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Vector = std::vector<double>;
 
@@ -276,5 +276,5 @@ TEST(EstimateErrors, TakesOrderZeroAndAZeroSolution) {
             std::numeric_limits<double>::infinity());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -8,7 +8,7 @@
 #include "solver/support/square_systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -253,5 +253,5 @@ TEST(Refine, StatesItsMemory) {
   EXPECT_GT(refinement_bytes(2'000'000'000, 1'000'000), Bytes{1} << 53);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -10,7 +10,7 @@
 #include "solver/support/square_systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -260,5 +260,5 @@ TEST(CleanError, IsThatOfErrorMeasureOrNone) {
   EXPECT_LT(clean, 1900);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

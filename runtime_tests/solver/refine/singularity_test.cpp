@@ -9,7 +9,7 @@
 #include "solver/support/square_systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
@@ -134,5 +134,5 @@ TEST(NullQuotient, OfExtremes) {
   EXPECT_EQ(null_quotient(zero, true, overflows, overflows).last, 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -17,7 +17,7 @@
 #include "solver/support/temporary_file.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 SolverOptions always_on_runtime(FactorKind kind = FactorKind::kCholesky) {
   SolverOptions options;
@@ -226,5 +226,5 @@ TEST(AdoptedRuntime, IsRefusedWhereItCannotBe) {
   EXPECT_THROW((void)Runtime(RuntimeOptions{.workers = 2}), Busy);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -11,7 +11,7 @@
 #include "solver/tree/spill_plan.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 AssemblyTree whole_tree(const Symbolic& symbolic, FactorKind kind) {
   return build_assembly_tree(
@@ -79,5 +79,5 @@ TEST(EarlyPanels, AreOnlyWhereMegabytesAreSaved) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

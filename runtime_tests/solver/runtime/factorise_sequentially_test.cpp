@@ -17,7 +17,7 @@
 #include "support/random_tree.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
@@ -318,5 +318,5 @@ TEST(PivotLog, KeepsTheEarliestColumn) {
   EXPECT_EQ(check.failure()->column, 3);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -19,7 +19,7 @@
 #include "solver/support/systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kUnbounded = std::numeric_limits<Bytes>::max();
 // A system, its tree, and the factor to the last bit by one thread without a runtime.
@@ -281,5 +281,5 @@ TEST(Runtime, CanBeStartedAgainAndWarmedUp) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -17,7 +17,7 @@
 #include "solver/tree/spill_plan.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kUnbounded = std::numeric_limits<Bytes>::max();
 
@@ -118,5 +118,5 @@ TEST(SameBits, WhoeverFactorsWithinWhateverBound) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

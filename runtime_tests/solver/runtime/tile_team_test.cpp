@@ -11,7 +11,7 @@
 #include "solver/runtime/runtime.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // Every node is visited at once, and does some steps of some tiles.
 class Steps final : public NodeSweep {
@@ -86,5 +86,5 @@ TEST(TileTeam, HandsOnTheErrorOfATile) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

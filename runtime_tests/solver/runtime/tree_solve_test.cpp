@@ -20,7 +20,7 @@
 #include "solver/tree/spill_plan.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kNoLimit = Bytes{1} << 62;
 constexpr std::int32_t kLeaves = 6, kLeaf = 40, kRoot = 1590, kWidth = 512;
@@ -212,5 +212,5 @@ TEST(TreeSolves, TakeNoVectorOfTheMatrixForAWorker) {
   EXPECT_LT(bytes(2) - bytes(1), analysis.symbolic.size * Bytes{sizeof(std::int32_t)});
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -6,7 +6,7 @@
 #include "solver/save/saved_system.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr FactorKind kKinds[] = {FactorKind::kCholesky, FactorKind::kLdlt,
                                  FactorKind::kLu};
@@ -182,5 +182,5 @@ TEST(SavedFile, KeepsTheOldFileWhenTheNewOneCannotBeWritten) {
   EXPECT_THROW(saved.save("/dev/null"), FileError);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

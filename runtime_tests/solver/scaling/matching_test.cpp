@@ -17,7 +17,7 @@
 #include "solver/scaling/symmetric_matching.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 
@@ -305,5 +305,5 @@ TEST(SymmetricMatching, PairsAreEntriesAndNoScaledEntryIsAboveOne) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

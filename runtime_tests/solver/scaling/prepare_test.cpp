@@ -19,7 +19,7 @@
 #include "solver/symbolic/block_form.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 using Scaling = PrepareOptions::Scaling;
@@ -326,5 +326,5 @@ TEST(Equilibration, BringsTheLargestEntriesNearOne) {
               0, 0.5);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

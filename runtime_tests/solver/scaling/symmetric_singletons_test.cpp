@@ -12,12 +12,12 @@
 #include "solver/support/identity.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 
 // Any row with one entry left is taken, until there is none.
-Ints partner_by_search(const Dense& a) {
+Ints partner_by_search(const DenseRows& a) {
   Ints partner = identity(a.size());
   for (bool again = true; again;) {
     again = false;
@@ -37,8 +37,8 @@ Ints partner_by_search(const Dense& a) {
   return partner;
 }
 
-Dense draw_matrix(std::mt19937& random, std::size_t size) {
-  Dense a(size, std::vector<double>(size, 0.0));
+DenseRows draw_matrix(std::mt19937& random, std::size_t size) {
+  DenseRows a(size, std::vector<double>(size, 0.0));
   const auto place = [&] { return random() % size; };
   for (std::size_t k = 0; k < size + random() % size; ++k) {
     const std::size_t i = place(), j = place();
@@ -48,7 +48,7 @@ Dense draw_matrix(std::mt19937& random, std::size_t size) {
 }
 
 TEST(SymmetricSingletons, TakesOnePairAfterTheOther) {
-  const Dense a = {{4, 1, 2, 7}, {1, 0, 0, 0}, {2, 0, 0, 5}, {7, 0, 5, 3}};
+  const DenseRows a = {{4, 1, 2, 7}, {1, 0, 0, 0}, {2, 0, 0, 5}, {7, 0, 5, 3}};
   const SymmetricSingletons found = symmetric_singletons(sparse(a));
   EXPECT_EQ(found.partner, (Ints{1, 0, 3, 2}));
   EXPECT_EQ(found.row, (Ints{1, 2}));
@@ -58,7 +58,7 @@ TEST(SymmetricSingletons, AreThoseOfASearchOverAllRows) {
   std::mt19937 random(141);
   std::size_t pairs = 0, whole = 0;
   for (int turn = 0; turn < 4000; ++turn) {
-    const Dense a = draw_matrix(random, 2 + turn % 11);
+    const DenseRows a = draw_matrix(random, 2 + turn % 11);
     const SymmetricSingletons found = symmetric_singletons(sparse(a));
     ASSERT_EQ(found.partner, partner_by_search(a)) << turn;
     pairs += found.row.size();
@@ -85,7 +85,7 @@ TEST(SymmetricSingletons, KeepZerosAndWhatIsNotFinite) {
 TEST(SymmetricSingletons, AreScaledAsPairsOfAMatching) {
   std::mt19937 random(142);
   for (int turn = 0; turn < 2000; ++turn) {
-    Dense a = draw_matrix(random, 2 + turn % 13);
+    DenseRows a = draw_matrix(random, 2 + turn % 13);
     for (std::size_t i = 0; i < a.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         a[i][j] = a[j][i] = std::ldexp(a[i][j], static_cast<int>(random() % 40) - 39);
@@ -123,5 +123,5 @@ TEST(SymmetricSingletons, FollowAChainOfAHundredThousand) {
   for (std::int32_t k = 0; k < kPairs; ++k) ASSERT_EQ(found.partner[k], kPairs + k);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

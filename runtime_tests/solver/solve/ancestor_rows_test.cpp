@@ -10,7 +10,7 @@
 #include "solver/support/systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Rows = std::vector<std::int32_t>;
 
@@ -71,5 +71,5 @@ TEST(AncestorRows, AddAsOneMapOfAllRowsDoes) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

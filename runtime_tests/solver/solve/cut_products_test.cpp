@@ -10,7 +10,7 @@
 #include "solver/support/systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // From the last tile to the first, as no single caller does.
 class Backwards final : public TileRunner {
@@ -105,5 +105,5 @@ TEST(CutProducts, AreThoseOfTheKernels) {
   check<HermitianEntry<float>>(1200, 230, 1);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -8,10 +8,10 @@
 
 namespace espalier::solver {
 
-using Dense = std::vector<std::vector<double>>;  // by rows
+using DenseRows = std::vector<std::vector<double>>;  // by rows
 
 // What is zero is not stored.
-inline GeneralMatrix sparse(const Dense& a) {
+inline GeneralMatrix sparse(const DenseRows& a) {
   GeneralMatrix matrix{.size = static_cast<std::int32_t>(a.size()),
                        .column_start = {0},
                        .row = {},

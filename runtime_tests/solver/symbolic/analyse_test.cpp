@@ -16,7 +16,7 @@
 #include "solver/symbolic/check_symbolic.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 
@@ -322,5 +322,5 @@ TEST(Analyse, MovesBothTrianglesOfAPreparedMatrix) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -11,7 +11,7 @@
 #include "solver/symbolic/independent_subtrees.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 
@@ -112,5 +112,5 @@ TEST(IndependentSubtrees, AreTheLargestThatWeighLittle) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

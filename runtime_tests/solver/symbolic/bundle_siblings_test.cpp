@@ -12,7 +12,7 @@
 #include "solver/symbolic/check_symbolic.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 
@@ -127,5 +127,5 @@ TEST(BundleSiblings, TakesAMillionLeavesOrRoots) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

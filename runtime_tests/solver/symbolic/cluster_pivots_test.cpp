@@ -12,7 +12,7 @@
 #include "solver/symbolic/check_symbolic.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // One front of all columns.
 Symbolic one_front(std::int32_t size) {
@@ -91,5 +91,5 @@ TEST(ClusterPivots, LeaveSmallFrontsAndUnconnectedOnesWhole) {
       std::is_permutation(given.begin(), given.end(), symbolic.permutation.begin()));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

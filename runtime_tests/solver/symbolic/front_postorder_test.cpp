@@ -11,7 +11,7 @@
 #include "espalier/sequential/tree/best_postorder.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 
@@ -146,5 +146,5 @@ TEST(FrontPostorder, KeepsAMillionFrontsOfAChain) {
   EXPECT_TRUE(std::ranges::is_sorted(front_postorder(tree)));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

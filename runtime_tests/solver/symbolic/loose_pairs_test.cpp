@@ -11,7 +11,7 @@
 #include "solver/ordering/ordering.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // Variables with `strong` on the diagonal, then constraints with seven of them each, the
 // first their own: it is the constraint's partner.
@@ -104,5 +104,5 @@ TEST(LoosePairs, TakeMatricesOfOrderOneAndTwo) {
   EXPECT_EQ(order_pairs_by_degree(one, std::vector<std::int32_t>{0})->partner.size(), 1U);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -13,7 +13,7 @@
 #include "solver/symbolic/front_cost.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // `fronts` fronts of one pivot each; parents before none, rows = the parent's pivot.
 Symbolic one_row_fronts(const std::vector<std::int32_t>& parents) {
@@ -350,5 +350,5 @@ TEST(AssemblyTree, OfNothingOneRowAndADiagonalMatrix) {
   expect_partition(diagonal, forest);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

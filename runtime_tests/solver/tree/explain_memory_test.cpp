@@ -11,7 +11,7 @@
 #include "solver/tree/spill_plan.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr Bytes kMargin = ProcessAccount::kRunToRun;
 
@@ -80,5 +80,5 @@ TEST(ExplainMemory, OfNoFrontsIsNothing) {
   EXPECT_TRUE(none.chain.empty());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -9,7 +9,7 @@
 #include "solver/support/systems.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 // Fronts with the given first columns and rows; parents from the rows.
 Symbolic make_symbolic(std::vector<std::int32_t> first_column,
@@ -233,5 +233,5 @@ TEST(AddOriginalEntries, PutsEachColumnOfTheMatrixIntoItsFront) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

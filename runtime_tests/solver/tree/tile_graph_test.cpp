@@ -13,7 +13,7 @@
 #include "espalier/model/error.h"
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 using Kind = TileTask::Kind;
 
@@ -307,5 +307,5 @@ TEST(TileGraph, OfAPanelOnTilesKeepsManyWorkersBusy) {
   EXPECT_EQ(parallelism({.panels = 1, .blocks = 1}, unit), 1);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

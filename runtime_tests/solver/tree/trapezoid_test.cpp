@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace espalier::solver {
-namespace {
+namespace TEST_SOURCE {
 
 TEST(Trapezoid, LaysOutTheExampleOfItsComment) {
   const Trapezoid t(5, 4, 2);  // entries a … e, (upper), f … i | k l m, (upper), n o
@@ -77,5 +77,5 @@ TEST(Trapezoid, MayBeEmpty) {
   EXPECT_EQ(Trapezoid(7, 0, 3).entries(), 0);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::solver

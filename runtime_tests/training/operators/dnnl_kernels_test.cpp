@@ -9,7 +9,7 @@
 #include "training/operators/oracle.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 void expect_equal(const std::vector<Values>& found, const std::vector<Values>& expected,
                   const std::string& what) {
@@ -60,5 +60,5 @@ TEST(DnnlKernels, UpdateParametersAsTheOracleDoes) {
   EXPECT_NEAR(second, 0.00025, 1e-8);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

@@ -7,7 +7,7 @@
 #include "training/operators/oracle.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 double dot(const Values& a, const Values& b) {
   double sum = 0;
@@ -95,5 +95,5 @@ TEST(Cast, TakesElementsIntoAnotherType) {
   EXPECT_EQ(cast(ElementType::kUint8, true), (Values{1, 1, 0, 1, 1, 1}));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

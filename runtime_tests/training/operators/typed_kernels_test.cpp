@@ -9,7 +9,7 @@
 #endif
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 using Kind = OperatorKind;
 
@@ -162,5 +162,5 @@ TEST(TypedKernels, IndicesBelowZeroCountFromTheEnd) {
                  InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

@@ -13,7 +13,7 @@
 #include "training/step/random_numbers.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 using Types = std::vector<std::string>;
 
@@ -172,5 +172,5 @@ TEST(FillNormal, RunsAreThoseOfTheWhole) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

@@ -10,7 +10,7 @@
 #include "training/step/networks.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 OperatorGraph perceptron() { return mlp({12, 24, 20, 16, 6}, 4); }
 
@@ -180,5 +180,5 @@ TEST(PipelineStep, ModelsThatAreTooShortAreRefused) {
                InvalidInput);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

@@ -14,7 +14,7 @@
 #include "training/step/networks.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 MicroStep perceptron(std::int32_t chunks, bool split) {
   const OperatorGraph model = mlp({8, 16, 16, 16, 4}, 2);
@@ -189,5 +189,5 @@ TEST(ProcessStep, APerceptronPassesActivationsAndTheirGradients) {
   EXPECT_EQ(first.parameter_bytes, 4 * (8 * 16 + 16 + 16 * 16 + 16));
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

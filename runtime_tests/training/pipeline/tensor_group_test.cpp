@@ -9,7 +9,7 @@
 #include "training/step/networks.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 OperatorGraph blocks() {
   return transformer({.layers = 4,
@@ -88,5 +88,5 @@ TEST(TensorGroup, NeedsLessMemoryThanOneProcess) {
     EXPECT_LT(planned, alone.planned.front() * 6 / 10);
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

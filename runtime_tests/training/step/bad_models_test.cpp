@@ -12,7 +12,7 @@
 #include "training/step/train_job.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 // A product of 4x6 inputs and weights, and an operator of a type that reads it.
 OperatorGraph product_and(const std::string& type, const Shape& w) {
@@ -204,5 +204,5 @@ TEST(BadModels, ABoundBelowTheLeastIsRefusedAndTheLeastNamed) {
   EXPECT_TRUE(job.fits(job.least()).has_value());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

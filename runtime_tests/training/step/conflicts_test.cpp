@@ -7,7 +7,7 @@
 #include <random>
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 using Accesses = std::vector<std::vector<MemoryAccess>>;
 
@@ -77,5 +77,5 @@ TEST(Conflicts, OfALongChainAreFew) {
   EXPECT_LT(count, 3 * order.size());
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training

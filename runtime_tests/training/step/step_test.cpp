@@ -16,7 +16,7 @@
 #include "training/step/networks.h"
 
 namespace espalier::training {
-namespace {
+namespace TEST_SOURCE {
 
 constexpr std::uint64_t kSeed = 3;
 constexpr RecipeOptions kOptions{.update = {.rate = 0.05}};
@@ -145,5 +145,5 @@ TEST(TrainingStep, GradientsAreThoseOfCentralDifferences) {
   }
 }
 
-}  // namespace
+}  // namespace TEST_SOURCE
 }  // namespace espalier::training
