@@ -210,7 +210,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Bytes solve_bytes(const Grouping& of, std::int32_t nrhs) const;
   [[nodiscard]] Bytes bare_solve_bytes(const Grouping& of, std::int32_t nrhs) const;
   [[nodiscard]] Bytes refining_bytes(const Symbolic& symbolic, std::int32_t nrhs,
-                                     std::int32_t basis) const;
+                                     std::int32_t basis, std::int32_t threads = 1) const;
   [[nodiscard]] Bytes estimating_bytes(const Symbolic& symbolic,
                                        std::int32_t basis) const;
   [[nodiscard]] Bytes mapping_bytes(const Symbolic& symbolic) const;
@@ -233,6 +233,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] std::int32_t basis_within_bound(
       std::int32_t nrhs, const std::function<Bytes(std::int32_t)>& bytes) const;
   [[nodiscard]] std::int32_t refining_basis(std::int32_t nrhs) const;
+  [[nodiscard]] std::int32_t refining_threads(std::int32_t nrhs,
+                                              std::int32_t basis) const;
   [[nodiscard]] std::int32_t estimating_basis(std::int32_t nrhs) const;
 
   void find_account() const;

@@ -157,8 +157,9 @@ std::int32_t Solver::Impl::systems(const Symbolic& symbolic) const {
 }
 
 Bytes Solver::Impl::refining_bytes(const Symbolic& symbolic, std::int32_t nrhs,
-                                   std::int32_t basis) const {
-  return refinement_bytes(vector_size(), nrhs, {.gmres_basis = basis}, systems(symbolic));
+                                   std::int32_t basis, std::int32_t threads) const {
+  return refinement_bytes(vector_size(), nrhs, {.gmres_basis = basis, .threads = threads},
+                          systems(symbolic));
 }
 
 // Where there is doubt each solve of an estimate is refined, too.
@@ -251,6 +252,16 @@ std::int32_t Solver::Impl::refining_basis(std::int32_t nrhs) const {
   return basis_within_bound(nrhs, [&](std::int32_t basis) {
     return refining_bytes(analysis_.symbolic, nrhs, basis);
   });
+}
+
+// Which measure errors of other vectors at the same time: each needs room of its own.
+std::int32_t Solver::Impl::refining_threads(std::int32_t nrhs, std::int32_t basis) const {
+  std::int32_t threads = processes_ ? 1 : std::min(workers(), nrhs);
+  if (!bound_) return threads;
+  const Bytes left = solve_room() - bare_solve_bytes(at_hand(), nrhs);
+  while (threads > 1 && refining_bytes(analysis_.symbolic, nrhs, basis, threads) > left)
+    --threads;
+  return threads;
 }
 
 std::int32_t Solver::Impl::estimating_basis(std::int32_t nrhs) const {

@@ -69,6 +69,7 @@ RefineOptions Solver::Impl::refine_options(const Pass& pass) {
     options.max_steps = 0;
   else if (!singular() && least_basis(kind()) > 0)
     options.gmres_basis = agree(refining_basis(pass.most));
+  options.threads = refining_threads(pass.most, options.gmres_basis);
   return options;
 }
 

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "espalier/model/numbers.h"
+#include "solver/ordering/task_pool.h"
 #include "solver/refine/gmres.h"
 
 namespace espalier::solver {
@@ -14,6 +18,12 @@ namespace {
 constexpr double kTarget = std::numeric_limits<double>::epsilon() / 2;
 // Rows whose r_i / w_i is small by itself need no excuse.
 constexpr double kGoodStrict = 1e-12;
+// Entries of vectors from which on threads are worth their start.
+constexpr std::size_t kWorthThreads = 1 << 17;
+
+std::int32_t desks_of(std::int32_t nrhs, const RefineOptions& options) {
+  return std::clamp(nrhs, 1, std::max(options.threads, 1));
+}
 
 class Refiner {
  public:
@@ -24,12 +34,16 @@ class Refiner {
         x_(x),
         solve_(solve),
         options_(options),
-        measure_(a, options.operation, options.given),
+        desks_(static_cast<std::size_t>(desks_of(nrhs, options)),
+               {ErrorMeasure(a, options.operation, options.given), {}}),
         errors_(nrhs),
-        r_(b.size()) {}
+        r_(b.size()) {
+    // From this thread's heap, whoever uses it.
+    for (Desk& desk : desks_) desk.best.reserve(n_);
+  }
 
   Refinement run() {
-    for (std::size_t c = 0; c < errors_.size(); ++c) measure_start(c);
+    measure_starts();
     refine_plainly();
     r_.resize(n_);
     for (std::size_t c = 0; c < errors_.size(); ++c)
@@ -43,6 +57,27 @@ class Refiner {
   }
 
  private:
+  // What one vector at a time is worked on with.
+  struct Desk {
+    ErrorMeasure measure;
+    std::vector<double> best;  // while a correction is tried
+  };
+
+  // Calls visit(desk, k) for k below `count`: at each desk one after the other.
+  void for_each(std::size_t count, const std::function<void(Desk&, std::size_t)>& visit) {
+    const std::size_t desks =
+        count * n_ < kWorthThreads ? 1 : std::min(desks_.size(), count);
+    const auto at_desk = [&](std::size_t desk) {
+      for (std::size_t k = desk; k < count; k += desks) visit(desks_[desk], k);
+    };
+    if (desks < 2) return at_desk(0);
+    TaskPool pool(static_cast<std::int32_t>(desks));
+    pool.run_here(1, [&] {
+      pool.for_each_block(static_cast<std::int64_t>(desks),
+                          [&](std::int64_t desk) { at_desk(at(desk)); });
+    });
+  }
+
   [[nodiscard]] auto b(std::size_t c) const { return b_.subspan(c * n_, n_); }
   [[nodiscard]] auto x(std::size_t c) const { return x_.subspan(c * n_, n_); }
   [[nodiscard]] auto r(std::size_t place) {
@@ -60,60 +95,76 @@ class Refiner {
            (before.total() > kTarget || after.strict <= before.strict / 2);
   }
 
-  // The vectors to be refined have their residuals at the first places of r_.
-  void measure_start(std::size_t c) {
-    const auto residual = r(active_.size());
-    errors_[c] = measure_(x(c), b(c), residual);
-    if (!std::isfinite(errors_[c].total())) try_zero(c, residual);
-    if (errors_[c].total() > kEnoughToBegin || errors_[c].strict > kGoodStrict)
-      active_.push_back(c);
+  void measure_starts() {
+    for_each(errors_.size(), [&](Desk& desk, std::size_t c) {
+      errors_[c] = desk.measure(x(c), b(c), r(c));
+      if (!std::isfinite(errors_[c].total())) try_zero(desk, c);
+    });
+    for (std::size_t c = 0; c < errors_.size(); ++c)
+      if (errors_[c].total() > kEnoughToBegin || errors_[c].strict > kGoodStrict)
+        keep_active(c, c);
   }
 
-  void try_zero(std::size_t c, std::span<double> residual) {
-    best_.assign(x(c).begin(), x(c).end());
+  // The vectors to be refined have their residuals at the first places of r_.
+  void keep_active(std::size_t c, std::size_t place) {
+    if (place != active_.size()) std::ranges::copy(r(place), r(active_.size()).begin());
+    active_.push_back(c);
+  }
+
+  void try_zero(Desk& desk, std::size_t c) {
+    desk.best.assign(x(c).begin(), x(c).end());
     std::ranges::fill(x(c), 0.0);
-    errors_[c] = measure_(x(c), b(c), residual);
-    if (!std::isfinite(errors_[c].total())) std::ranges::copy(best_, x(c).begin());
+    errors_[c] = desk.measure(x(c), b(c), r(c));
+    if (!std::isfinite(errors_[c].total())) std::ranges::copy(desk.best, x(c).begin());
   }
 
   void refine_plainly() {
     for (std::int32_t step = 1; step <= options_.max_steps && !active_.empty(); ++step) {
       solve_(std::span(r_).first(active_.size() * n_),
              static_cast<std::int32_t>(active_.size()));
-      std::size_t kept = 0;
-      for (std::size_t place = 0; place < active_.size(); ++place) {
+      std::vector<Corrected> how(active_.size());
+      for_each(active_.size(), [&](Desk& desk, std::size_t place) {
         const std::size_t c = active_[place];
         const BackwardError before = errors_[c];
-        if (!correct(c, r(place), r(kept))) continue;
-        result_.steps = step;
-        if (halved(errors_[c], before)) active_[kept++] = c;
+        how[place].better = correct(desk, c, r(place));
+        how[place].halved = how[place].better && halved(errors_[c], before);
+      });
+      const std::vector<std::size_t> corrected = std::exchange(active_, {});
+      for (std::size_t place = 0; place < corrected.size(); ++place) {
+        if (how[place].better) result_.steps = step;
+        if (how[place].halved) keep_active(corrected[place], place);
       }
-      active_.resize(kept);
     }
   }
 
-  // x += d; or, when that is no better, as it was. `residual` may be where d is.
-  bool correct(std::size_t c, std::span<const double> d, std::span<double> residual) {
+  struct Corrected {
+    bool better = false, halved = false;
+  };
+
+  // x += d; or, when that is no better, as it was.
+  // @param d  the residual afterwards
+  bool correct(Desk& desk, std::size_t c, std::span<double> d) {
     const auto x = this->x(c);
-    best_.assign(x.begin(), x.end());
+    desk.best.assign(x.begin(), x.end());
     for (std::size_t i = 0; i < n_; ++i) x[i] += d[i];
-    const BackwardError error = measure_(x, b(c), residual);
+    const BackwardError error = desk.measure(x, b(c), d);
     const bool keep = better(error, errors_[c]);
     if (keep) {
       errors_[c] = error;
     } else {
-      std::ranges::copy(best_, x.begin());
+      std::ranges::copy(desk.best, x.begin());
     }
     return keep;
   }
 
   void refine_by_gmres(std::size_t c) {
     if (!gmres_) gmres_.emplace(static_cast<std::int32_t>(n_), options_.gmres_basis);
-    measure_(x(c), b(c), r(0));
+    Desk& desk = desks_.front();
+    desk.measure(x(c), b(c), r(0));
     for (std::int32_t cycle = 0; cycle < options_.gmres_cycles; ++cycle) {
       const double before = errors_[c].total();
-      result_.gmres_steps += gmres_->correct(measure_, r(0), solve_, kTarget);
-      if (!correct(c, r(0), r(0))) return;
+      result_.gmres_steps += gmres_->correct(desk.measure, r(0), solve_, kTarget);
+      if (!correct(desk, c, r(0))) return;
       if (errors_[c].total() > before / 2 || errors_[c].total() <= kTarget) return;
     }
   }
@@ -123,10 +174,9 @@ class Refiner {
   std::span<double> x_;
   const BlockOperator& solve_;
   const RefineOptions& options_;
-  ErrorMeasure measure_;
+  std::vector<Desk> desks_;
   std::vector<BackwardError> errors_;  // by vector
   std::vector<std::size_t> active_;
-  std::vector<double> best_;  // while a correction is tried
   std::vector<double> r_;
   std::optional<Gmres> gmres_;
   Refinement result_;
@@ -142,10 +192,12 @@ Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<doub
 
 Bytes refinement_bytes(std::int32_t size, std::int32_t nrhs, const RefineOptions& options,
                        std::int32_t systems) {
-  constexpr Bytes kPerVector = sizeof(BackwardError) + sizeof(std::size_t);
-  // Residuals, the best vector so far, row sums and denominators; norms of systems.
-  const Bytes vectors =
-      checked_add(checked_mul(Bytes{nrhs} + 3, size), 2 * Bytes{systems});
+  constexpr Bytes kPerVector = sizeof(BackwardError) + 2 * sizeof(std::size_t);
+  // Residuals; at each desk the best vector so far, row sums and denominators; norms of
+  // systems.
+  const Bytes desks = desks_of(nrhs, options);
+  const Bytes vectors = checked_add(checked_mul(Bytes{nrhs} + 3 * desks, size),
+                                    2 * checked_mul(desks, systems));
   const Bytes gmres =
       options.gmres_basis > 0 ? Gmres::bytes(size, options.gmres_basis) : 0;
   return checked_add(checked_mul(vectors, Bytes{sizeof(double)}),

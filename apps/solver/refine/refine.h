@@ -21,6 +21,9 @@ struct RefineOptions {
   double gmres_above = 1e-14;
   std::int32_t gmres_basis = 30;  ///< steps before a restart; 0: no GMRES
   std::int32_t gmres_cycles = 4;  ///< most starts
+  /// That measure errors, each of other vectors, the caller's among them: to the same
+  /// bits for any number. 1 where `a` is a part of a matrix.
+  std::int32_t threads = 1;
 };
 
 /// Backward error up to which a first solution stays as it is: eight times the epsilon of
@@ -40,7 +43,7 @@ constexpr double kEnoughToBegin = 8 * std::numeric_limits<double>::epsilon();
 /// taken to be 0.
 ///
 /// `a`, `b`, `x` and `solve` may be of the scaled and permuted system: with `given` the
-/// error is that of the system that was given. One thread, apart from `solve`.
+/// error is that of the system that was given.
 ///
 /// Collective where `a` is a part of a matrix: with the same b, x and solutions at every
 /// process all of them take the same steps, to the same bits.
@@ -53,7 +56,8 @@ Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<doub
                   const RefineOptions& options = {});
 
 /// The most that refine() allocates for itself:
-/// 8 n (nrhs + 3 + 2 gmres_basis + 1) bytes and a little.
+/// 8 n (nrhs + 3 k + 2 gmres_basis + 1) bytes and a little, with k the lesser of
+/// `threads` and nrhs.
 /// @param systems  independent ones, of GivenUnknowns
 [[nodiscard]] Bytes refinement_bytes(std::int32_t size, std::int32_t nrhs,
                                      const RefineOptions& options = {},

@@ -57,7 +57,7 @@ class Merger {
                                           ? independent_subtrees(tree_.parent)
                                           : IndependentSubtrees::whole(tree_.fronts());
     pool.for_each_block(std::ssize(trees.parts), [&](std::int64_t k) {
-      for (auto front = trees.parts[k].first; front <= trees.parts[k].root; ++front)
+      for (auto front = trees.parts[k].first; front <= trees.parts[k].last; ++front)
         merge_children(front, children, merged_into);
     });
     for (const std::int32_t front : trees.top)

@@ -71,7 +71,7 @@ class Filler {
     std::vector<std::int32_t> place(symbolic_.fronts());  // in the parts: below 0
     for (std::int32_t part = 0; part < std::ssize(trees.parts); ++part)
       std::fill(place.begin() + trees.parts[part].first,
-                place.begin() + trees.parts[part].root + 1, -1 - part);
+                place.begin() + trees.parts[part].last + 1, -1 - part);
     for (std::size_t k = 0; k < trees.top.size(); ++k)
       place[trees.top[k]] = static_cast<std::int32_t>(k);
     for (const std::int32_t own : trees.top)
@@ -97,7 +97,7 @@ class Filler {
   // Its own rows, then those above that reach it.
   void fill_part(IndependentSubtrees::Range part, const std::vector<Entry>& above) {
     for (auto row = symbolic_.first_column[part.first];
-         row < symbolic_.first_column[part.root + 1]; ++row) {
+         row < symbolic_.first_column[part.last + 1]; ++row) {
       const std::int32_t own = front_of_[column_order_[row]];
       for (const std::int32_t column : lower_.columns_of(column_order_[row]))
         for (auto front = front_of_[column]; front != own && last_row_[front] != row;
@@ -106,7 +106,7 @@ class Filler {
     }
     for (const auto& [row, reached] : above)
       for (auto front = reached;
-           front >= 0 && front <= part.root && last_row_[front] != row;
+           front >= 0 && front <= part.last && last_row_[front] != row;
            front = symbolic_.parent[front])
         add(front, row);
   }
@@ -121,7 +121,9 @@ class Filler {
       const std::int32_t parent = symbolic_.parent[front];
       if (parent >= 0) children[place(parent)].push_back(front);
     };
-    for (const auto& part : trees.parts) hang(part.root);
+    for (const auto& part : trees.parts)
+      for (auto front = part.first; front <= part.last; ++front)
+        if (symbolic_.parent[front] > part.last) hang(front);
     for (const std::int32_t front : trees.top) hang(front);
     for (std::size_t k = 0; k < trees.top.size(); ++k)
       for (const std::int32_t row :

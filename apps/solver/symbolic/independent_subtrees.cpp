@@ -20,7 +20,12 @@ IndependentSubtrees cut(std::span<const std::int32_t> parent, const Weight& weig
   for (std::int32_t node = nodes - 1; node >= 0;) {
     const std::int32_t first = node - size[node] + 1;
     if (weight_of(first, node) <= most) {
-      result.parts.push_back({first, node});
+      auto& parts = result.parts;
+      if (!parts.empty() && parts.back().first == node + 1 &&
+          weight_of(first, parts.back().last) <= most)
+        parts.back().first = first;
+      else
+        parts.push_back({first, node});
       node = first - 1;
     } else {
       result.top.push_back(node--);

@@ -6,10 +6,11 @@
 
 namespace espalier::solver {
 
-/// Subtrees of a forest that can be worked on at the same time, and what is above them.
+/// Parts of a forest that can be worked on at the same time, each of subtrees that are
+/// next to each other, and what is above them.
 struct IndependentSubtrees {
   struct Range {
-    std::int32_t first, root;  ///< nodes first to root
+    std::int32_t first, last;  ///< nodes first to last
   };
   std::vector<Range> parts;       ///< increasing
   std::vector<std::int32_t> top;  ///< the other nodes, increasing
@@ -21,8 +22,9 @@ struct IndependentSubtrees {
   }
 };
 
-/// The largest subtrees of which each weighs a sixty-fourth of the forest at most; they
-/// depend on the forest alone.
+/// The largest subtrees of which each weighs a sixty-fourth of the forest at most, and of
+/// those as many neighbours in a part as weigh no more together: of a star the leaves are
+/// some 64 parts, not one each. They depend on the forest alone.
 ///
 /// @param parent  -1: a root; nodes are in postorder, every subtree contiguous
 /// @param weight  of nodes 0 to k - 1 at k: one more than there are nodes

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "solver/support/square_systems.h"
@@ -228,6 +230,42 @@ TEST(Refine, ReachesDoublePrecisionFromSingle) {
   EXPECT_GT(by_gmres, 10);
 }
 
+// A matrix on the diagonal, solved for with errors that differ from vector to vector:
+// some end at once, others after up to four steps, one starts as no number.
+TEST(Refine, HasTheSameBitsOnAnyNumberOfThreads) {
+  constexpr std::int32_t n = 4000, nrhs = 40;
+  std::mt19937 random(5);
+  SquareMatrix a{{n, {0}, {}, {}}, {}};
+  for (std::int32_t j = 0; j < n; ++j) {
+    a.lower.row.push_back(j);
+    a.lower.value.push_back(1 + draw(random, 0, 1000) / 7.0);
+    a.lower.column_start.push_back(j + 1);
+  }
+  const auto wrong_by = [](std::size_t c) {
+    return c % 5 == 0 ? 0 : std::pow(10.0, -2.0 - 3.0 * static_cast<double>(c % 5));
+  };
+  const Vector b = random_vector(random, n * nrhs);
+  const auto refined = [&](std::int32_t threads) {
+    Vector x(b.size());
+    for (std::size_t k = 0; k < b.size(); ++k)
+      x[k] = b[k] / a.lower.value[k % n] * (1 + wrong_by(k / n));
+    x[7 * n + 3] = kNaN;
+    std::vector<std::int32_t> counts;
+    const auto solve = [&](std::span<double> block, std::int32_t count) {
+      counts.push_back(count);
+      for (std::size_t k = 0; k < block.size(); ++k)
+        block[k] = block[k] / a.lower.value[k % n] * (1 + 1e-5);
+    };
+    const Refinement result = refine(a, b, x, nrhs, solve, {.threads = threads});
+    EXPECT_LE(result.backward_error, 4e-16);
+    return std::tuple(x, counts, result.steps, result.backward_error);
+  };
+  const auto alone = refined(1);
+  EXPECT_GT(std::get<1>(alone).size(), 1U);
+  EXPECT_LT(std::get<1>(alone).back(), std::get<1>(alone).front());
+  for (const std::int32_t threads : {2, 3, 64}) EXPECT_EQ(refined(threads), alone);
+}
+
 TEST(Refine, TakesASystemOfOrderZeroAndNoColumns) {
   SquareMatrix none;
   none.lower.column_start = {0};
@@ -248,6 +286,8 @@ TEST(Refine, StatesItsMemory) {
   };
   near(refinement_bytes(1'000'000, 1, {.gmres_basis = 0}), 4);
   near(refinement_bytes(1'000'000, 8, {.gmres_basis = 0}), 11);
+  near(refinement_bytes(1'000'000, 8, {.gmres_basis = 0, .threads = 3}), 8 + 9);
+  near(refinement_bytes(1'000'000, 2, {.gmres_basis = 0, .threads = 3}), 2 + 6);
   near(refinement_bytes(1'000'000, 8), 11 + 61);
   near(refinement_bytes(1'000'000, 1, {.gmres_basis = 0}, 1'000'000), 4 + 2);
   EXPECT_GT(refinement_bytes(2'000'000'000, 1'000'000), Bytes{1} << 53);

@@ -75,10 +75,20 @@ TEST(IndependentSubtrees, OfAChainAreItsBottom) {
   const IndependentSubtrees trees = independent_subtrees(chain);
   ASSERT_EQ(trees.parts.size(), 1U);
   EXPECT_EQ(trees.parts[0].first, 0);
-  EXPECT_EQ(trees.parts[0].root, 1);
+  EXPECT_EQ(trees.parts[0].last, 1);
   ASSERT_EQ(trees.top.size(), 126U);
   EXPECT_EQ(trees.top.front(), 2);
   EXPECT_TRUE(independent_subtrees(Ints{}).parts.empty());
+}
+
+TEST(IndependentSubtrees, OfAStarAreLeavesTogether) {
+  Ints star(6401, 6400);
+  star.back() = -1;
+  const IndependentSubtrees trees = independent_subtrees(star);
+  EXPECT_EQ(trees.parts.size(), 64U);
+  EXPECT_EQ(trees.parts.front().first, 0);
+  EXPECT_EQ(trees.parts.back().last, 6399);
+  EXPECT_EQ(trees.top, Ints{6400});
 }
 
 TEST(IndependentSubtrees, AreTheLargestThatWeighLittle) {
@@ -99,16 +109,28 @@ TEST(IndependentSubtrees, AreTheLargestThatWeighLittle) {
     const IndependentSubtrees trees = independent_subtrees(parent, weight);
     std::vector<int> seen(parent.size(), 0);
     for (const std::int32_t node : trees.top) ++seen[node];
-    for (const auto& [first, root] : trees.parts) {
-      EXPECT_LE(weight[root + 1] - weight[first], weight.back() / 64);
-      for (std::int32_t node = first; node <= root; ++node) {
+    const std::int64_t most = weight.back() / 64;
+    const auto of = [&](std::int32_t first, std::int32_t last) {
+      return weight[last + 1] - weight[first];
+    };
+    std::int32_t before = -2, begin = 0;  // the last node of the part before
+    for (const auto& [first, last] : trees.parts) {
+      EXPECT_LE(of(first, last), most);
+      EXPECT_TRUE(before + 1 != first || of(begin, last) > most) << "neighbours that fit";
+      for (std::int32_t node = first; node <= last; ++node) {
         ++seen[node];
-        EXPECT_TRUE(node == root || parent[node] <= root);
+        const std::int32_t above = parent[node];
+        EXPECT_TRUE(above <= last || std::ranges::binary_search(trees.top, above));
       }
-      const std::int32_t above = parent[root];
-      EXPECT_TRUE(above < 0 || std::ranges::binary_search(trees.top, above));
+      before = last;
+      begin = first;
     }
     ASSERT_EQ(seen, std::vector<int>(parent.size(), 1));
+    for (const std::int32_t node : trees.top) {  // with all below it too heavy
+      std::int32_t first = node;
+      while (first > 0 && parent[first - 1] >= 0 && parent[first - 1] <= node) --first;
+      EXPECT_GT(of(first, node), most);
+    }
   }
 }
 
