@@ -262,6 +262,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_until_clear(
       const std::function<void(double)>& progress);
   [[nodiscard]] double doubtful_pivot() const;
+  [[nodiscard]] bool is_of_scale() const;
   [[nodiscard]] NullQuotient null_vector_quotient();
   void make_room_to_solve(std::int32_t nrhs);
   void with_open_solve(std::int32_t nrhs, const std::function<void()>& body);

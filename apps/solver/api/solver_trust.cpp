@@ -27,6 +27,8 @@ constexpr double kMostDoubtful = 1e-3, kMostDoubtfulOfRough = 0.1;
 // Tiles may lose so much of the norm together, as a multiple of what one may.
 constexpr double kLossOfTiles = 100;
 constexpr double kHugeSolution = 1e10;
+// Largest entry up to which values are of the scale of the first ones, whose is 1 or 2.
+constexpr double kOfScale = 1e4;
 // Part of b that a singular matrix may leave in the norm, of a b in its range.
 constexpr double kLeftByRounding = 1e-6;
 // BackwardError::strict above which the rows that it is of are not solved for certain.
@@ -153,7 +155,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_in_hope(
 // plan holds.
 tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_clear(
     const std::function<void(double)>& progress) {
-  double zero = pivot_options().zero;
+  double zero = is_of_scale() ? pivot_options().zero : 0;
   Seconds seconds = 0;
   bool lowered = false;
   auto run = factorise_once(zero, progress);
@@ -191,6 +193,14 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
 
 // Smaller pivots may be what rounding, or compression, left of a zero: errors are summed
 // along the elimination, over no more than some entries a row.
+// What is zero beside the largest entry is zero where scaling has made entries alike. Of
+// values that came later the largest may say nothing of the others, as in the steps of an
+// interior-point method: then pivots are taken as they are, unless there turns out to be a
+// null vector.
+bool Solver::Impl::is_of_scale() const {
+  return prepared_.row_scale.empty() || largest_entry_ <= kOfScale;
+}
+
 double Solver::Impl::doubtful_pivot() const {
   const double epsilon = std::max(numeric_->epsilon(), options_.low_rank);
   const double loss = kLossOfTiles * options_.low_rank;

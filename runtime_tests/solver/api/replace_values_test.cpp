@@ -119,5 +119,45 @@ INSTANTIATE_TEST_SUITE_P(Kinds, ReplaceValues,
                                                                       : "ldlt";
                          });
 
+// A step of an interior-point method: (D A^T; A 0), of which D leaves the scale of the
+// first values. Rows 0 and 1 of A are on variables 0 and 1, row r on 2 r and 2 r + 1.
+SymmetricMatrix saddle_point(double widest, double last_of_row_1) {
+  constexpr std::int32_t kVariables = 60, kRows = 30;
+  SymmetricMatrix matrix{kVariables + kRows, {0}, {}, {}};
+  const auto add = [&](std::int32_t row, double value) {
+    matrix.row.push_back(row);
+    matrix.value.push_back(value);
+  };
+  for (std::int32_t j = 0; j < kVariables + kRows; ++j) {
+    if (j < kVariables) add(j, std::pow(widest, j % 7 / 6.0) / 100);
+    if (j < 2) add(kVariables, 1);
+    if (j < 2) add(kVariables + 1, j == 0 ? 1 : last_of_row_1);
+    if (j >= 4 && j < kVariables) add(kVariables + j / 2, 1);
+    matrix.column_start.push_back(std::ssize(matrix.row));
+  }
+  return matrix;
+}
+
+TEST(ReplacedValues, OfAnotherScaleAreFactoredOnce) {
+  SolverOptions options;
+  options.kind = FactorKind::kLdlt;
+  Solver solver(saddle_point(1, -1), options);
+  ASSERT_TRUE(solver.plan({}));
+  for (const double widest : {1.0, 1e6, 1e14}) {
+    solver.replace_values(saddle_point(widest, -1));
+    int attempts = 0;
+    const auto run = solver.factorise([&](double done) { attempts += done == 0; });
+    ASSERT_TRUE(run);
+    EXPECT_EQ(attempts, 1) << widest;
+    EXPECT_EQ(run->pivots.negative, 30) << widest;
+    EXPECT_FALSE(solver.singular()) << widest;
+    Vector b = solver.apply_to_ones();
+    EXPECT_LT(solver.solve(b).refinement.backward_error, 1e-14) << widest;
+  }
+  solver.replace_values(saddle_point(1e6, 1));  // rows 0 and 1 are equal now
+  ASSERT_TRUE(solver.factorise());
+  EXPECT_TRUE(solver.singular());
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::solver
