@@ -34,12 +34,15 @@ class Refiner {
         x_(x),
         solve_(solve),
         options_(options),
-        desks_(static_cast<std::size_t>(desks_of(nrhs, options)),
-               {ErrorMeasure(a, options.operation, options.given), {}}),
         errors_(nrhs),
         r_(b.size()) {
-    // From this thread's heap, whoever uses it.
-    for (Desk& desk : desks_) desk.best.reserve(n_);
+    const std::int32_t desks = desks_of(nrhs, options);
+    desks_.reserve(at(desks));
+    for (std::int32_t k = 0; k < desks; ++k) {
+      desks_.push_back({ErrorMeasure(a, options.operation, options.given), {}});
+      // From this thread's heap, whoever uses it.
+      if (desks > 1) desks_.back().best.reserve(n_);
+    }
   }
 
   Refinement run() {
