@@ -71,6 +71,16 @@ INSTANTIATE_TEST_SUITE_P(Disk, DiskPattern,
                                          Pattern{"Training", "training 256 25"}),
                          [](const auto& instance) { return instance.param.name; });
 
+// Requests that StarPU makes when it is idle, and has left when it ends, abort it: one of
+// a hundred runs of a pattern on a busy machine (docs/decisions/0240).
+TEST_F(WithADisk, NothingIsWrittenAheadOfNeed) {
+  const Ended ended = run("3MiB", "env");
+  for (const char* setting :
+       {"STARPU_MINIMUM_CLEAN_BUFFERS=0\n", "STARPU_TARGET_CLEAN_BUFFERS=0\n"})
+    EXPECT_NE(ended.output.find(setting), std::string::npos) << ended.output;
+  EXPECT_EQ(run("3MiB", "env", "warn").output.find("CLEAN_BUFFERS"), std::string::npos);
+}
+
 // The disk is there and not needed: released data are seen to be free, also those that no
 // task worked on any more, of which StarPU 1.4 tells nobody.
 TEST_F(WithADisk, ReleasesOfIdleDataAreSeen) {

@@ -43,6 +43,10 @@ namespace {
     // With a disk StarPU has two nodes to move data between, and 1.3 would fetch the data
     // of held tasks.
     setenv("STARPU_PREFETCH", "0", 0);
+    // What it would write to the disk ahead of need, when idle, may be left when the
+    // program ends, and starpu_shutdown() aborts then (docs/decisions/0240).
+    setenv("STARPU_MINIMUM_CLEAN_BUFFERS", "0", 0);
+    setenv("STARPU_TARGET_CLEAN_BUFFERS", "0", 0);
   } catch (const std::exception&) {
   }
 }
