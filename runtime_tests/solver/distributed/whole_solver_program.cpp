@@ -444,7 +444,8 @@ class Cases {
     pivots_ = report->pivots;
     if (bound)
       expect(solver.memory().baseline + solver.factor_growth() <= *bound,
-             "the peak inside the bound");
+             fmt::format("the peak inside the bound: {} and {} of {} bytes",
+                         solver.memory().baseline, solver.factor_growth(), *bound));
     std::vector<double> x = solver.apply_to_ones();
     const Solution solution = solver.solve(x);
     expect(
