@@ -195,8 +195,8 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
 // along the elimination, over no more than some entries a row.
 // What is zero beside the largest entry is zero where scaling has made entries alike. Of
 // values that came later the largest may say nothing of the others, as in the steps of an
-// interior-point method: then pivots are taken as they are, unless there turns out to be a
-// null vector.
+// interior-point method: then pivots are taken as they are, unless there turns out to be
+// a null vector.
 bool Solver::Impl::is_of_scale() const {
   return prepared_.row_scale.empty() || largest_entry_ <= kOfScale;
 }
