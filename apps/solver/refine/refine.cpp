@@ -18,8 +18,6 @@ namespace {
 constexpr double kTarget = std::numeric_limits<double>::epsilon() / 2;
 // Rows whose r_i / w_i is small by itself need no excuse.
 constexpr double kGoodStrict = 1e-12;
-// Entries of vectors from which on threads are worth their start.
-constexpr std::size_t kWorthThreads = 1 << 17;
 
 std::int32_t desks_of(std::int32_t nrhs, const RefineOptions& options) {
   return std::clamp(nrhs, 1, std::max(options.threads, 1));
@@ -68,17 +66,16 @@ class Refiner {
 
   // Calls visit(desk, k) for k below `count`: at each desk one after the other.
   void for_each(std::size_t count, const std::function<void(Desk&, std::size_t)>& visit) {
-    const std::size_t desks =
-        count * n_ < kWorthThreads ? 1 : std::min(desks_.size(), count);
+    const std::size_t desks = std::min(desks_.size(), count);
     const auto at_desk = [&](std::size_t desk) {
       for (std::size_t k = desk; k < count; k += desks) visit(desks_[desk], k);
     };
     if (desks < 2) return at_desk(0);
-    TaskPool pool(static_cast<std::int32_t>(desks));
-    pool.run_here(1, [&] {
-      pool.for_each_block(static_cast<std::int64_t>(desks),
-                          [&](std::int64_t desk) { at_desk(at(desk)); });
-    });
+    on_pool(static_cast<std::int32_t>(desks), static_cast<std::int64_t>(count * n_),
+            [&](TaskPool& pool) {
+              pool.for_each_block(static_cast<std::int64_t>(desks),
+                                  [&](std::int64_t desk) { at_desk(at(desk)); });
+            });
   }
 
   [[nodiscard]] auto b(std::size_t c) const { return b_.subspan(c * n_, n_); }

@@ -27,23 +27,7 @@ struct Enough {
   double done;
 };
 
-/// The 7-point operator on side^3 points, its lower triangle.
-SymmetricMatrix cube(std::int32_t side) {
-  SymmetricMatrix a{
-      .size = side * side * side, .column_start = {0}, .row = {}, .value = {}};
-  const auto add = [&](std::int32_t row, double value) {
-    a.row.push_back(row);
-    a.value.push_back(value);
-  };
-  for (std::int32_t j = 0; j < a.size; ++j) {
-    add(j, 6.5);
-    if (j % side + 1 < side) add(j + 1, -1);
-    if (j / side % side + 1 < side) add(j + side, -1);
-    if (j / side / side + 1 < side) add(j + side * side, -1);
-    a.column_start.push_back(std::ssize(a.row));
-  }
-  return a;
-}
+SymmetricMatrix cube(std::int32_t side) { return make_grid({side, side, side}); }
 
 void expect_solves(Solver& solver) {
   std::vector<double> b = solver.apply_to_ones();
