@@ -105,7 +105,7 @@ endfunction()
 add_library(espalier_flags INTERFACE)
 target_compile_options(espalier_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual>
   $<$<BOOL:${ESPALIER_WERROR}>:-Werror>)
 # gcc 12 finds fault with how its own strings move, and holds its headers back from saying
 # so only where they are not precompiled.

@@ -13,7 +13,7 @@ NodeSweep::NodeSweep(const Runtime& runtime, std::size_t nodes) : group_(runtime
     teams_.emplace_back(group_);
 }
 
-void NodeSweep::run(std::span<const std::int32_t> first) {
+void NodeSweep::run_from(std::span<const std::int32_t> first) {
   for (const std::int32_t node : first) submit(node);
   group_.wait();
   if (error_) std::rethrow_exception(error_);

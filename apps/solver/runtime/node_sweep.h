@@ -27,7 +27,7 @@ class NodeSweep : private TileRunner {
  protected:
   /// From these nodes on, until every task has ended. The runtime must be awake.
   /// @throws the first error that visit() or StarPU gave; no node was visited after it
-  void run(std::span<const std::int32_t> first);
+  void run_from(std::span<const std::int32_t> first);
 
   virtual void visit(std::int32_t node) = 0;
   /// Submits the nodes that waited for this one last; called after an error as well.

@@ -174,7 +174,7 @@ class TreeSolve<T>::Upward : public Sweep {
  public:
   Upward(TreeSolve& of, bool transposed, const Vectors<T>& b,
          std::span<const std::int32_t> rows);
-  void run();
+  void sweep();
 
  private:
   void visit(std::int32_t node) override;
@@ -200,14 +200,14 @@ TreeSolve<T>::Upward::Upward(TreeSolve& of, bool transposed, const Vectors<T>& b
       waiting_(of.view_.tree.nodes.size()) {}
 
 template <class T>
-void TreeSolve<T>::Upward::run() {
+void TreeSolve<T>::Upward::sweep() {
   std::vector<std::int32_t> leaves;
   for (std::int32_t node = 0; node < std::ssize(waiting_); ++node) {
     if (!this->of_.takes_part(static_cast<std::size_t>(node))) continue;
     waiting_[node] = static_cast<std::int32_t>(this->children(node).size());
     if (this->children(node).empty()) leaves.push_back(node);
   }
-  NodeSweep::run(leaves);
+  this->run_from(leaves);
 }
 
 template <class T>
@@ -243,7 +243,7 @@ class TreeSolve<T>::Downward : public Sweep {
  public:
   Downward(TreeSolve& of, bool transposed, const Vectors<T>& b, const Vectors<T>& x)
       : Sweep(of, transposed, b), x_(x) {}
-  void run();
+  void sweep();
 
  private:
   void visit(std::int32_t node) override;
@@ -256,13 +256,13 @@ class TreeSolve<T>::Downward : public Sweep {
 };
 
 template <class T>
-void TreeSolve<T>::Downward::run() {
+void TreeSolve<T>::Downward::sweep() {
   std::vector<std::int32_t> roots;
   const auto nodes = static_cast<std::int32_t>(this->of_.view_.tree.nodes.size());
   for (std::int32_t node = 0; node < nodes; ++node)
     if (this->of_.takes_part(static_cast<std::size_t>(node)) && !this->of_.parent(node))
       roots.push_back(node);
-  NodeSweep::run(roots);
+  this->run_from(roots);
 }
 
 template <class T>
@@ -283,12 +283,12 @@ void TreeSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<T>&
 template <class T>
 void TreeSolve<T>::forward(bool transposed, const Vectors<T>& b,
                            std::span<const std::int32_t> rows) {
-  Upward(*this, transposed, b, rows).run();
+  Upward(*this, transposed, b, rows).sweep();
 }
 
 template <class T>
 void TreeSolve<T>::backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x) {
-  Downward(*this, transposed, b, x).run();
+  Downward(*this, transposed, b, x).sweep();
 }
 
 #define ESPALIER_INSTANTIATE(T) template class TreeSolve<T>;

@@ -21,10 +21,10 @@ class Steps final : public NodeSweep {
         sums_(static_cast<std::size_t>(nodes)),
         fails_at_(fails_at) {}
 
-  std::vector<std::int64_t> run() {
+  std::vector<std::int64_t> sweep() {
     std::vector<std::int32_t> all(sums_.size());
     std::iota(all.begin(), all.end(), 0);
-    NodeSweep::run(all);
+    run_from(all);
     return sums_;
   }
   [[nodiscard]] std::int64_t tiles_run() const { return tiles_run_; }
@@ -63,7 +63,7 @@ TEST(TileTeam, RunsEveryTileOnce) {
     const Awake awake(runtime);
     for (const std::int32_t nodes : {0, 1, 3, 40}) {
       Steps steps(runtime, nodes);
-      const auto sums = steps.run();
+      const auto sums = steps.sweep();
       std::int64_t all = 0;
       for (std::int32_t node = 0; node < nodes; ++node) {
         EXPECT_EQ(sums[static_cast<std::size_t>(node)], tiles_of(node));
@@ -80,9 +80,9 @@ TEST(TileTeam, HandsOnTheErrorOfATile) {
     const Awake awake(runtime);
     for (const std::int32_t node : {0, 5}) {
       Steps steps(runtime, 8, node);
-      EXPECT_THROW(steps.run(), Error);
+      EXPECT_THROW(steps.sweep(), Error);
     }
-    EXPECT_EQ(Steps(runtime, 2).run()[1], tiles_of(1));
+    EXPECT_EQ(Steps(runtime, 2).sweep()[1], tiles_of(1));
   }
 }
 
