@@ -126,7 +126,7 @@ Bytes Solver::Impl::matrix_bytes_now() const {
 void Solver::Impl::foresee_baselines() {
   trim_heap();
   Processes& all = *processes_;
-  const Bytes beside = resident_bytes() - matrix_bytes_now();
+  const Bytes beside = baseline_bytes() - matrix_bytes_now();
   for (MappingNeeds& candidate : all.candidates) {
     MemoryAccount& account = candidate.account;
     account.baseline = beside + candidate.held;

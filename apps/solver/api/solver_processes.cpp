@@ -160,7 +160,7 @@ void Solver::Impl::move_matrix() {
   sum_rows_in_order();
   trim_heap();
   // What a factorisation leaves of its reserve is resident at the next plan, and counted.
-  if (!all.beside_matrix) all.beside_matrix = resident_bytes() - matrix_bytes_now();
+  if (!all.beside_matrix) all.beside_matrix = baseline_bytes() - matrix_bytes_now();
 }
 
 tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> bound) {

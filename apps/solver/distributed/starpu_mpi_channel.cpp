@@ -6,7 +6,9 @@
 #include <starpu_mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -21,9 +23,37 @@
 namespace espalier::solver {
 namespace {
 
-// Requests have this tag, data the following ones. Tags of data count up at the asking
-// process: what it receives from another one with a tag is unique.
+// Requests have this tag, data the following ones.
 constexpr std::int64_t kRequestTag = 0;
+
+// Tags of data, of the asking process: what it receives from another one with a tag is
+// unique as long as it is under way. Then the tag is used again, since StarPU-MPI keeps
+// some hundred bytes for each tag that it has ever met.
+class Tags {
+ public:
+  // The first of so many that follow each other.
+  std::int64_t take(std::size_t count) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::int64_t>& free = free_[class_of(count)];
+    if (free.empty())
+      return std::exchange(next_, next_ + (std::int64_t{1} << class_of(count)));
+    const std::int64_t first = free.back();
+    free.pop_back();
+    return first;
+  }
+  void give_back(std::int64_t first, std::size_t count) {
+    const std::scoped_lock lock(mutex_);
+    free_[class_of(count)].push_back(first);
+  }
+
+ private:
+  // Of as many as the next power of two.
+  static std::size_t class_of(std::size_t count) { return std::bit_width(count - 1); }
+
+  std::mutex mutex_;
+  std::array<std::vector<std::int64_t>, 64> free_;
+  std::int64_t next_ = kRequestTag + 1;
+};
 
 // How long after the first process an exception that all have reaches the last one.
 constexpr std::chrono::seconds kUnwinding{5};
@@ -117,11 +147,7 @@ class StarpuMpiChannel::StarpuMpi {
 
   void enter(State& channel);
   void leave(const State& channel);
-  /// For so many messages.
-  std::int64_t tags(std::size_t count) {
-    return next_tag_.fetch_add(static_cast<std::int64_t>(count));
-  }
-
+  Tags tags;
   MPI_Comm comm = MPI_COMM_NULL;
   std::int32_t rank = 0, size = 1;
 
@@ -145,8 +171,7 @@ class StarpuMpiChannel::StarpuMpi {
   inline static std::weak_ptr<StarpuMpi> running_;
 
   std::vector<Inbox> inboxes_;  // by process
-  std::atomic<std::int64_t> next_tag_{kRequestTag + 1};
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;            // of what follows
   std::condition_variable silent_;
   std::int32_t farewells_ = 0, next_number_ = 0;
   std::map<std::int32_t, State*> channels_;
@@ -366,8 +391,13 @@ void StarpuMpiChannel::serve_with(Handler handler) {
 
 void StarpuMpiChannel::fetch(std::int32_t from, DataRequest request, const Parts& parts,
                              std::function<void()> done) {
-  request.tag = state_->core->tags(parts.size());
-  state_->post(parts, std::move(done), [&](std::int64_t place, State::Message* message) {
+  Tags& tags = state_->core->tags;
+  const std::int64_t first = request.tag = tags.take(parts.size());
+  const auto received = [&tags, first, count = parts.size(), done = std::move(done)] {
+    tags.give_back(first, count);
+    done();
+  };
+  state_->post(parts, received, [&](std::int64_t place, State::Message* message) {
     check(starpu_mpi_irecv_detached(message->handle, from, request.tag + place,
                                     state_->comm, State::passed, message),
           "receive");

@@ -6,8 +6,9 @@ namespace espalier::solver {
 
 ProcessAccount measure_process(Bytes reserve) {
   trim_heap();
-  const ResidentSet resident = resident_set();
-  return {.peak_before = resident.peak, .baseline = resident.now, .reserve = reserve};
+  return {.peak_before = peak_resident_bytes(),
+          .baseline = baseline_bytes(),
+          .reserve = reserve};
 }
 
 }  // namespace espalier::solver

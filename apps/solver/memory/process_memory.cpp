@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "espalier/machine/process_memory.h"
@@ -18,13 +19,13 @@ Bytes told(std::optional<Bytes> bytes, const char* field) {
 
 }  // namespace
 
-ResidentSet resident_set() {
-  const ProcessMemory memory = process_memory();
-  return {told(memory.vm_rss, "VmRSS"), told(memory.vm_hwm, "VmHWM")};
-}
-
 Bytes resident_bytes() { return told(process_memory().vm_rss, "VmRSS"); }
 Bytes peak_resident_bytes() { return told(process_memory().vm_hwm, "VmHWM"); }
+
+Bytes baseline_bytes() {
+  const std::optional<Bytes> counted = counted_rss();
+  return counted ? *counted : resident_bytes();
+}
 
 Bytes heap_bytes() {
   const struct mallinfo2 heap = mallinfo2();

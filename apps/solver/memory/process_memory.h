@@ -8,11 +8,9 @@ namespace espalier::solver {
 /// since the start or the last reset (VmHWM). @throws Error where /proc does not tell
 [[nodiscard]] Bytes resident_bytes();
 [[nodiscard]] Bytes peak_resident_bytes();
-/// Both at once.
-struct ResidentSet {
-  Bytes now = 0, peak = 0;
-};
-[[nodiscard]] ResidentSet resident_set();
+/// What is resident now to the page, where the system tells: what a bound starts from. As
+/// costly as counted_rss(). @throws Error where /proc does not tell
+[[nodiscard]] Bytes baseline_bytes();
 
 /// Bytes that the heap has given out and not taken back, with what it keeps for each.
 [[nodiscard]] Bytes heap_bytes();

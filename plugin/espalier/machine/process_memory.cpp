@@ -9,14 +9,24 @@
 
 namespace espalier {
 
-std::string process_status() {
+namespace {
+
+std::string text_of(const char* path) {
   // Without a stream: the first one of a process costs ten times what is read here.
-  const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   std::array<char, 8192> text;  // the system gives it in one piece, some 1500 bytes
   const ssize_t size = read(file, text.data(), text.size());
   close(file);
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(0, size))};
+}
+
+}  // namespace
+
+std::string process_status() { return text_of("/proc/self/status"); }
+
+std::optional<Bytes> counted_rss() {
+  return status_field(text_of("/proc/self/smaps_rollup"), "Rss");
 }
 
 std::optional<Bytes> status_field(std::string_view status, std::string_view name) {

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "espalier/machine/process_memory.h"
 #include "policy/core/report.h"
 
 namespace espalier::policy {
@@ -260,35 +259,6 @@ TEST(WriteReport, IsNotLostWhenTheFileCannotBeWritten) {
             "espalier: the report: /dev/full: cannot be written: No space left on "
             "device\n" +
                 to_text(report));
-}
-
-TEST(ProcessMemory, IsReadFromTheSystemsText) {
-  const ProcessMemory memory = parse_process_memory(
-      "Name:\ta\nVmPeak:\t  9000 kB\nVmHWM:\t  2000 kB\nVmRSS:\t  1500 kB\n");
-  EXPECT_EQ(memory.vm_hwm, 2000 * 1024);
-  EXPECT_EQ(memory.vm_rss, 1500 * 1024);
-  for (const char* text :
-       {"", "\nVmHWM:", "\nVmHWM:\t kB\nVmRSS:\t-\n", "\nxVmRSS:\t1 kB"}) {
-    EXPECT_EQ(parse_process_memory(text).vm_hwm, std::nullopt) << text;
-    EXPECT_EQ(parse_process_memory(text).vm_rss, std::nullopt) << text;
-  }
-}
-
-TEST(ProcessMemory, ReadsTheFieldThatIsAskedFor) {
-  const char* text = "VmPeak:\t9000 kB\nxVmSize:\t7 kB\nVmSize:\t  8000 kB\n";
-  EXPECT_EQ(status_field(text, "VmPeak"), 9000 * 1024);
-  EXPECT_EQ(status_field(text, "VmSize"), 8000 * 1024);
-  EXPECT_EQ(status_field(text, "VmData"), std::nullopt);
-  EXPECT_EQ(status_field(text, "Vm"), std::nullopt);
-  EXPECT_TRUE(status_field(process_status(), "VmRSS").has_value());
-}
-
-TEST(ProcessMemory, SeesWhatThisProcessTouches) {
-  const Bytes before = process_memory().vm_rss.value();
-  const std::vector<char> touched(64 * kMiB, 1);
-  EXPECT_GE(process_memory().vm_rss.value(), before + 60 * kMiB);
-  EXPECT_GE(process_memory().vm_hwm.value(), before + 60 * kMiB);
-  EXPECT_EQ(touched.back(), 1);
 }
 
 }  // namespace TEST_SOURCE
