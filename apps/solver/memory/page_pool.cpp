@@ -19,10 +19,13 @@
 namespace espalier::solver {
 namespace {
 
-// Pieces below are not worth keeping; more of them would be too many mappings.
+// Pieces below are not worth moving; more of any size would be too many mappings.
 constexpr Bytes kLeastPiece = Bytes{64} << 10;
 constexpr std::size_t kMostPieces = 4096;
 constexpr std::size_t kMostJoined = 64;
+// What is given back a few pages at a time grows to a large piece meanwhile; what does
+// not is in the way, and may be little beside everything.
+Bytes most_crumbs(Bytes used) { return std::max(Bytes{1} << 20, used / 32); }
 // Buffers of up to a quarter of a chunk are cut from chunks. What is kept of the last one
 // must be little beside everything.
 constexpr Bytes kLeastChunk = Bytes{64} << 10, kMostChunk = Bytes{1} << 20;
@@ -95,12 +98,12 @@ std::byte* PagePool::take(Bytes bytes) {
   const std::int32_t node = near_node();
   do {
     std::unique_lock lock(mutex_);
-    if (std::byte* const data = take_whole(bytes, node)) {
+    if (const std::optional<Piece> piece = take_whole(bytes, node)) {
       used_ += bytes;
-      taken_[data] = {bytes, node};
+      taken_[piece->data] = {bytes, node, piece->mapping};
       lock.unlock();
-      clear(data, bytes);
-      return data;
+      clear(piece->data, bytes);
+      return piece->data;
     }
   } while (add_chunk(bytes, node));
   std::byte* const data = reserve_pages(bytes);
@@ -138,7 +141,7 @@ bool PagePool::add_chunk(Bytes wanted, std::int32_t node) {
   kept_ -= chunk_;
   coming_ -= chunk_;
   chunks_[data] = {chunk_, chunk_};
-  keep({data, chunk_, node});
+  keep({data, chunk_, node, ++mappings_});
   trim(node);
   tell();
   return true;
@@ -181,7 +184,7 @@ void PagePool::take_at(std::byte* at, Bytes bytes) {
 // Moves the pieces to `at`, one after the other, and fresh pages behind them.
 void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces,
                      std::int32_t node) {
-  std::vector<Piece> placed;
+  std::vector<std::span<std::byte>> placed;  // each one mapping
   std::byte* next = at;
   for (const Piece& piece : pieces) {
     const auto size = static_cast<std::size_t>(piece.bytes);
@@ -192,18 +195,18 @@ void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& piece
     } else {
       clear(next, piece.bytes);
     }
-    placed.push_back({next, piece.bytes, node});
+    placed.emplace_back(next, size);
     next += piece.bytes;
   }
-  populate(next, bytes - (next - at), node, placed);
+  populate(next, bytes - (next - at), placed);
   const std::scoped_lock lock(mutex_);
-  for (const Piece& piece : placed) taken_[piece.data] = {piece.bytes, node};
+  for (const std::span<std::byte> each : placed)
+    taken_[each.data()] = {static_cast<Bytes>(each.size()), node, ++mappings_};
 }
 
-// Fresh pages, of the kind that is cheaper; a piece for each run of one kind, which is
-// one mapping.
-void PagePool::populate(std::byte* at, Bytes bytes, std::int32_t node,
-                        std::vector<Piece>& placed) {
+// Fresh pages, of the kind that is cheaper; a run of one kind is one mapping.
+void PagePool::populate(std::byte* at, Bytes bytes,
+                        std::vector<std::span<std::byte>>& placed) {
   std::optional<bool> last;
   while (bytes > 0) {
     PageChoice::Step step{};
@@ -215,10 +218,11 @@ void PagePool::populate(std::byte* at, Bytes bytes, std::int32_t node,
     const Seconds start = thread_seconds();
     populate_pages(at, step.bytes, step.huge);
     const Seconds taken = thread_seconds() - start;
+    const auto size = static_cast<std::size_t>(step.bytes);
     if (last == step.huge)
-      placed.back().bytes += step.bytes;
+      placed.back() = {placed.back().data(), placed.back().size() + size};
     else
-      placed.push_back({at, step.bytes, node});
+      placed.emplace_back(at, size);
     last = step.huge;
     at += step.bytes;
     bytes -= step.bytes;
@@ -229,28 +233,39 @@ void PagePool::populate(std::byte* at, Bytes bytes, std::int32_t node,
 
 void PagePool::insert_free(Piece piece) {
   free_at_node(piece.node).emplace(piece.bytes, piece.data);
-  free_at_[piece.data] = {piece.bytes, piece.node};
+  Place& place = free_at_[piece.data] = {piece.bytes, piece.node, piece.mapping};
   kept_ += piece.bytes;
+  if (piece.bytes >= kLeastPiece || in_chunk(piece.data)) return;
+  place.crumb = ++last_crumb_;
+  crumbs_[place.crumb] = piece.data;
+  crumb_bytes_ += piece.bytes;
 }
 
 PagePool::Piece PagePool::remove_free(std::byte* data) {
   const auto at = free_at_.find(data);
-  const Piece piece{data, at->second.bytes, at->second.node};
+  const Piece piece{data, at->second.bytes, at->second.node, at->second.mapping};
   free_at_node(piece.node).erase({piece.bytes, data});
+  if (crumbs_.erase(at->second.crumb) > 0) crumb_bytes_ -= piece.bytes;
   free_at_.erase(at);
   kept_ -= piece.bytes;
   return piece;
 }
 
 // The smallest piece that is large enough; what is left over of it stays.
-std::byte* PagePool::take_whole(Bytes bytes, std::int32_t node) {
+std::optional<PagePool::Piece> PagePool::take_whole(Bytes bytes, std::int32_t node) {
   const Free& free = free_at_node(node);
   const auto fit = free.lower_bound({bytes, nullptr});
-  if (fit == free.end()) return nullptr;
+  if (fit == free.end()) return std::nullopt;
   const Piece piece = remove_free(fit->second);
   reused_ += bytes;
-  if (piece.bytes > bytes) keep({piece.data + bytes, piece.bytes - bytes, node});
-  return piece.data;
+  keep_rest(piece, bytes);
+  return piece;
+}
+
+// Of a piece that has been cut.
+void PagePool::keep_rest(const Piece& piece, Bytes cut) {
+  if (piece.bytes > cut)
+    insert_free({piece.data + cut, piece.bytes - cut, piece.node, piece.mapping});
 }
 
 // The largest pieces that may move, until they are enough.
@@ -266,10 +281,8 @@ std::vector<PagePool::Piece> PagePool::take_pieces(Bytes bytes, std::int32_t nod
       continue;
     }
     Piece piece = remove_free(largest->second);
-    if (piece.bytes > bytes) {
-      keep({piece.data + bytes, piece.bytes - bytes, node});
-      piece.bytes = bytes;
-    }
+    keep_rest(piece, bytes);
+    piece.bytes = std::min(piece.bytes, bytes);
     bytes -= piece.bytes;
     reused_ += piece.bytes;
     pieces.push_back(piece);
@@ -277,36 +290,25 @@ std::vector<PagePool::Piece> PagePool::take_pieces(Bytes bytes, std::int32_t nod
   return pieces;
 }
 
-void PagePool::keep(Piece piece) {
-  if (in_chunk(piece.data)) {
-    merge_with_neighbours(piece);
-  } else if (piece.bytes < kLeastPiece) {
-    unmap_pages(piece.data, piece.bytes);
-    return;
-  }
-  insert_free(piece);
+void PagePool::keep(Piece piece) { insert_free(merged_with_neighbours(piece)); }
+
+PagePool::Piece PagePool::merged_with_neighbours(Piece piece) {
+  const auto after = free_at_.lower_bound(piece.data + piece.bytes);
+  if (after != free_at_.end() && after->first == piece.data + piece.bytes &&
+      after->second.mapping == piece.mapping)
+    piece.bytes += remove_free(after->first).bytes;
+  const auto next = free_at_.lower_bound(piece.data);
+  if (next == free_at_.begin()) return piece;
+  const auto [data, place] = *std::prev(next);
+  if (data + place.bytes != piece.data || place.mapping != piece.mapping) return piece;
+  remove_free(data);
+  return {data, place.bytes + piece.bytes, piece.node, piece.mapping};
 }
 
-// Those of the same chunk, all of which lies at one node.
-void PagePool::merge_with_neighbours(Piece& piece) {
-  const auto chunk = std::prev(chunks_.upper_bound(piece.data));
-  auto next = free_at_.lower_bound(piece.data + piece.bytes);
-  if (next != free_at_.end() && next->first == piece.data + piece.bytes &&
-      next->first < chunk->first + chunk->second.bytes)
-    piece.bytes += remove_free(next->first).bytes;
-  next = free_at_.lower_bound(piece.data);
-  if (next == free_at_.begin()) return;
-  const auto previous = std::prev(next);
-  if (previous->first < chunk->first ||
-      previous->first + previous->second.bytes != piece.data)
-    return;
-  const Piece before = remove_free(previous->first);
-  piece = {before.data, before.bytes + piece.bytes, piece.node};
-}
-
-// What goes beyond the limit leaves the process: small pieces first, of the nodes after
-// `node` before its own.
+// What goes beyond the limit leaves the process: crumbs that have not grown for longest;
+// small pieces first, of the nodes after `node` before its own.
 void PagePool::trim(std::int32_t node) noexcept {
+  while (crumb_bytes_ > most_crumbs(used_)) unmap(remove_free(crumbs_.begin()->second));
   const auto count = static_cast<std::int32_t>(free_.size());
   for (std::int32_t k = 1; k <= count; ++k) {
     const std::int32_t from = (node + k) % count;
@@ -322,8 +324,8 @@ void PagePool::trim_by(std::int32_t node, Bytes over, bool whole) noexcept {
   const Bytes page = kLeastPiece;  // cut in multiples of it
   const Bytes cut =
       whole ? piece.bytes : std::min(piece.bytes, (over + page - 1) / page * page);
-  unmap({piece.data, cut, node});
-  if (piece.bytes > cut) keep({piece.data + cut, piece.bytes - cut, node});
+  unmap({piece.data, cut, node, piece.mapping});
+  keep_rest(piece, cut);
 }
 
 // A chunk that has gone altogether is forgotten. Where the system has given addresses of
@@ -352,14 +354,14 @@ void PagePool::give(std::byte* data, Bytes bytes) noexcept {
   auto piece = std::prev(taken_.upper_bound(data));
   std::int32_t node = 0;
   while (data < end) {
-    std::byte* const first = piece->first;
-    node = piece->second.node;
-    std::byte* const last = first + piece->second.bytes;
+    const auto [first, place] = *piece;
+    node = place.node;
+    std::byte* const last = first + place.bytes;
     std::byte* const stop = std::min(last, end);
     piece = taken_.erase(piece);
-    if (first < data) taken_[first] = {data - first, node};
-    if (stop < last) taken_[stop] = {last - stop, node};
-    keep({data, stop - data, node});
+    if (first < data) taken_[first] = {data - first, node, place.mapping};
+    if (stop < last) taken_[stop] = {last - stop, node, place.mapping};
+    keep({data, stop - data, node, place.mapping});
     data = stop;
   }
   trim(node);

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,12 +24,13 @@ class MemoryMeter;
 /// What is given back is kept, as long as what is in use and what is kept stay inside a
 /// limit together; what goes beyond leaves the process at once, before anything new is
 /// taken. So a bound on the resident set holds with the pool as without it. Pieces of
-/// address space are cut, and joined by moving their pages, so that every kept page can
-/// serve a buffer of any size.
+/// address space are cut, grow together again where they were cut, and are joined by
+/// moving their pages, so that every kept page of a large piece can serve a buffer of any
+/// size.
 ///
-/// Small buffers are cut from chunks that are taken whole, where the limit has room for
-/// them: most cost no call to the system. Parts of a chunk that are kept grow together
-/// again, but are never moved. Safe from any thread.
+/// Small buffers are cut from small pieces, and from chunks that are taken whole, where
+/// the limit has room for them: most cost no call to the system. Parts of a chunk are
+/// never moved. Safe from any thread.
 ///
 /// On a machine of several memory nodes fresh pages lie near the thread that takes them,
 /// and those that are given back wait for threads near the same node: another one takes
@@ -71,30 +74,33 @@ class PagePool {
   struct Piece {
     std::byte* data;
     Bytes bytes;
-    std::int32_t node;  // where its pages lie
+    std::int32_t node;     // where its pages lie
+    std::int64_t mapping;  // of the system's: inside one a piece may be moved
   };
   using Free = std::set<std::pair<Bytes, std::byte*>>;
   struct Place {
     Bytes bytes;
     std::int32_t node;
+    std::int64_t mapping;
+    std::int64_t crumb = 0;  // its number among those too small to be moved; 0: none
   };
   [[nodiscard]] Free& free_at_node(std::int32_t node) {
     return free_[static_cast<std::size_t>(node)];
   }
   [[nodiscard]] std::int32_t near_node() const;
-  std::byte* take_whole(Bytes bytes, std::int32_t node);
+  [[nodiscard]] std::optional<Piece> take_whole(Bytes bytes, std::int32_t node);
   bool add_chunk(Bytes wanted, std::int32_t node);
   [[nodiscard]] bool in_chunk(const std::byte* data) const;
   void insert_free(Piece piece);
   Piece remove_free(std::byte* data);
-  void merge_with_neighbours(Piece& piece);
+  [[nodiscard]] Piece merged_with_neighbours(Piece piece);
   void unmap(Piece piece) noexcept;
   std::vector<Piece> take_pieces(Bytes bytes, std::int32_t node);
   void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces,
              std::int32_t node);
-  void populate(std::byte* at, Bytes bytes, std::int32_t node,
-                std::vector<Piece>& placed);
+  void populate(std::byte* at, Bytes bytes, std::vector<std::span<std::byte>>& placed);
   void keep(Piece piece);
+  void keep_rest(const Piece& piece, Bytes cut);
   void trim(std::int32_t node) noexcept;
   void trim_by(std::int32_t node, Bytes over, bool whole) noexcept;
   void tell() noexcept;
@@ -107,9 +113,14 @@ class PagePool {
   Bytes told_ = 0;    // to the meter
   Bytes most_ = 0;
   MemoryNodes nodes_;
-  std::vector<Free> free_;  // of each node, by size; outside chunks, inside one mapping
+  std::vector<Free> free_;               // of each node, by size
   std::map<std::byte*, Place> free_at_;  // the same of all, by address
-  std::map<std::byte*, Place> taken_;    // by address; each inside one mapping or chunk
+  std::map<std::byte*, Place> taken_;    // by address
+  std::int64_t mappings_ = 0;            // so far
+  // Free pieces outside chunks that are too small to be moved, since when.
+  std::map<std::int64_t, std::byte*> crumbs_;
+  std::int64_t last_crumb_ = 0;
+  Bytes crumb_bytes_ = 0;
   struct Chunk {
     Bytes bytes;
     Bytes left;  // that have not gone back to the system

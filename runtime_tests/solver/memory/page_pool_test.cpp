@@ -76,6 +76,33 @@ TEST(PagePool, CutsSmallBuffersFromChunksThatGrowTogetherAgain) {
   pool.give(whole, kLarge);
 }
 
+// As a block that its parent assembles, column by column.
+TEST(PagePool, KeepsWhatComesBackPageByPage) {
+  PagePool pool(10 * kLarge);
+  std::byte* const block = pool.take(kLarge);
+  for (Bytes at = kLarge - kPage; at >= 0; at -= kPage) pool.give(block + at, kPage);
+  EXPECT_EQ(pool.kept(), kLarge);
+  std::byte* const moved = pool.take(2 * kLarge);
+  EXPECT_EQ(pool.reused(), kLarge);
+  EXPECT_TRUE(all_zero(moved, 2 * kLarge));
+  pool.give(moved, 2 * kLarge);
+}
+
+// Every other page, and what does not grow together leaves the process.
+TEST(PagePool, KeepsFewPiecesThatAreTooSmallToBeMoved) {
+  PagePool pool(64 * kLarge);
+  std::byte* const block = pool.take(16 * kLarge);
+  for (Bytes at = 0; at < 16 * kLarge; at += 2 * kPage) pool.give(block + at, kPage);
+  EXPECT_EQ(pool.used(), 8 * kLarge);
+  EXPECT_EQ(pool.kept(), kLarge);
+  std::byte* const small = pool.take(kPage);
+  EXPECT_EQ(pool.kept(), kLarge - kPage);
+  EXPECT_EQ(pool.reused(), kPage);
+  pool.give(small, kPage);
+  for (Bytes at = kPage; at < 16 * kLarge; at += 2 * kPage) pool.give(block + at, kPage);
+  EXPECT_LE(pool.kept(), kLarge + 64 * kPage);
+}
+
 // Two nodes, and a thread that is near one, then near the other.
 TEST(PagePool, KeepsPagesForThreadsNearThem) {
   std::int32_t near = 0;
