@@ -129,51 +129,50 @@ int fail(int code, const char* text) noexcept {
 
 const char* last_error() noexcept { return text_of_last_error.data(); }
 
-bool adopts(const espalier_solver_options* given) {
-  return given != nullptr && versioned(*given, kOptionsSizes, "options").runtime ==
-                                 ESPALIER_SOLVER_RUNTIME_ADOPTED;
+espalier_solver_options known_options(const espalier_solver_options* given) {
+  if (given == nullptr) return ESPALIER_SOLVER_OPTIONS_INIT;
+  return versioned(*given, kOptionsSizes, "options");
 }
 
-SolverOptions options_from(const espalier_solver_options* given, std::int64_t order) {
+bool adopts(const espalier_solver_options& given) {
+  return given.runtime == ESPALIER_SOLVER_RUNTIME_ADOPTED;
+}
+
+SolverOptions options_from(const espalier_solver_options& given, std::int64_t order) {
   using Scaling = PrepareOptions::Scaling;
   SolverOptions options;
   options.workers = default_workers();
-  options.runtime_flops = runtime_flops(ESPALIER_SOLVER_RUNTIME_AUTO, order, false);
-  if (given == nullptr) return options;
-  const espalier_solver_options copy = versioned(*given, kOptionsSizes, "options");
-  given = &copy;
   options.kind = choice<std::optional<FactorKind>>(
-      "kind", given->kind,
+      "kind", given.kind,
       std::array<std::optional<FactorKind>, 4>{std::nullopt, FactorKind::kCholesky,
                                                FactorKind::kLdlt, FactorKind::kLu});
-  options.precision = choice("precision", given->precision,
+  options.precision = choice("precision", given.precision,
                              std::array{Precision::kDouble, Precision::kSingle});
-  options.prepare.scaling = choice("scaling", given->scaling,
+  options.prepare.scaling = choice("scaling", given.scaling,
                                    std::array{Scaling::kAuto, Scaling::kNone,
                                               Scaling::kEquilibrate, Scaling::kMatching});
-  options.analysis.ordering = ordering_from(given->ordering);
-  const bool adopted = given->runtime == ESPALIER_SOLVER_RUNTIME_ADOPTED;
-  if (given->workers != 0 || adopted) options.workers = given->workers;
+  options.analysis.ordering = ordering_from(given.ordering);
+  const bool adopted = adopts(given);
+  if (given.workers != 0 || adopted) options.workers = given.workers;
   options.runtime_flops =
-      runtime_flops(given->runtime, order, given->out_of_core != nullptr);
+      runtime_flops(given.runtime, order, given.out_of_core != nullptr);
   // Workers that cannot be are refused whether they are needed or not.
   if (!adopted) check(RuntimeOptions{options.workers, options.scheduler});
-  options.estimate_errors = flag("estimate_errors", given->estimate_errors);
-  options.refine =
-      choice("no_refinement", given->no_refinement, std::array{1, 0, 0}) == 1;
-  options.no_residual = given->no_refinement == 2;
-  if (given->pivot_threshold != 0) options.pivot_threshold = given->pivot_threshold;
-  if (given->delay_reserve != 0) options.delay_reserve = given->delay_reserve;
-  if (given->budget != nullptr) options.budget = given->budget->budget;
-  if (!(given->lease_seconds >= 0 && given->lease_seconds <= kMostSeconds))
+  options.estimate_errors = flag("estimate_errors", given.estimate_errors);
+  options.refine = choice("no_refinement", given.no_refinement, std::array{1, 0, 0}) == 1;
+  options.no_residual = given.no_refinement == 2;
+  if (given.pivot_threshold != 0) options.pivot_threshold = given.pivot_threshold;
+  if (given.delay_reserve != 0) options.delay_reserve = given.delay_reserve;
+  if (given.budget != nullptr) options.budget = given.budget->budget;
+  if (!(given.lease_seconds >= 0 && given.lease_seconds <= kMostSeconds))
     throw InvalidInput(fmt::format("options.lease_seconds is {}: not in 0 … {}",
-                                   given->lease_seconds, kMostSeconds));
-  options.lease_patience = Budget::Duration(given->lease_seconds);
-  take_factor_options(*given, options);
-  if (given->out_of_core != nullptr) options.out_of_core = given->out_of_core;
+                                   given.lease_seconds, kMostSeconds));
+  options.lease_patience = Budget::Duration(given.lease_seconds);
+  take_factor_options(given, options);
+  if (given.out_of_core != nullptr) options.out_of_core = given.out_of_core;
   check(options);
-  options.analysis.order = order_from(given->order, order);
-  options.schur = schur_from(*given, order);
+  options.analysis.order = order_from(given.order, order);
+  options.schur = schur_from(given, order);
   return options;
 }
 

@@ -49,15 +49,18 @@ int guarded(Function&& function) noexcept {
       keep);
 }
 
-/// @param options  null: the defaults
+/// The options in this version's layout. @param given  null: the defaults
+/// @throws InvalidInput on a size that no version had
+[[nodiscard]] espalier_solver_options known_options(const espalier_solver_options* given);
+
 /// @param order    of the matrix, which decides on the runtime and is the length of
 ///                 options.order; -1: not known yet
 /// @throws InvalidInput naming the option and the value
-[[nodiscard]] SolverOptions options_from(const espalier_solver_options* options,
+[[nodiscard]] SolverOptions options_from(const espalier_solver_options& options,
                                          std::int64_t order);
 
 /// Whether the options ask for the program's StarPU: their workers may be 0 then.
-[[nodiscard]] bool adopts(const espalier_solver_options* options);
+[[nodiscard]] bool adopts(const espalier_solver_options& options);
 
 /// Of vectors or columns one after the other. @throws InvalidInput naming `leading`
 void check_leading(const char* name, std::int64_t leading, std::int64_t order,

@@ -44,7 +44,7 @@ Runtime& adopt(espalier_solver& handle, std::int32_t workers) {
 
 void c_api::construct(espalier_solver& handle, InputMatrix&& matrix,
                       const SolverOptions& options,
-                      const espalier_solver_options* given) {
+                      const espalier_solver_options& given) {
   handle.solver = adopts(given) ? std::make_unique<Solver>(adopt(handle, options.workers),
                                                            std::move(matrix), options)
                                 : std::make_unique<Solver>(std::move(matrix), options);
@@ -52,7 +52,7 @@ void c_api::construct(espalier_solver& handle, InputMatrix&& matrix,
 
 void c_api::construct(espalier_solver& handle, ComplexMatrix&& matrix,
                       const SolverOptions& options,
-                      const espalier_solver_options* given) {
+                      const espalier_solver_options& given) {
   handle.complex = adopts(given)
                        ? std::make_unique<ComplexSolver>(adopt(handle, options.workers),
                                                          std::move(matrix), options)
@@ -82,13 +82,10 @@ std::function<void(double)> c_api::progress_of(const espalier_solver& handle) {
   return [&handle](double done) { report_progress(handle, done); };
 }
 
-void c_api::take_progress(espalier_solver& handle, const espalier_solver_options* given,
+void c_api::take_progress(espalier_solver& handle, const espalier_solver_options& given,
                           SolverOptions& options) {
-  if (given != nullptr) {
-    const espalier_solver_options known = versioned(*given, kOptionsSizes, "options");
-    handle.progress = known.progress;
-    handle.progress_context = known.progress_context;
-  }
+  handle.progress = given.progress;
+  handle.progress_context = given.progress_context;
   options.analysis.interrupt = [&handle] {
     if (handle.progress != nullptr) report_progress(handle, 0);
   };
@@ -184,12 +181,13 @@ int espalier_solver_create(espalier_solver** solver, const espalier_solver_matri
   return guarded([&] {
     need(solver, "solver") = nullptr;
     InputMatrix input = matrix_from(need(matrix, "matrix"));
-    SolverOptions given = options_from(options, order_of(input));
-    if (processes_of(options) != nullptr)
+    const espalier_solver_options known = known_options(options);
+    SolverOptions given = options_from(known, order_of(input));
+    if (processes_of(known) != nullptr)
       return fail(EINVAL, "create: not with options.communicator; use analyse");
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
-    take_progress(*handle, options, given);
-    construct(*handle, std::move(input), given, options);
+    take_progress(*handle, known, given);
+    construct(*handle, std::move(input), given, known);
     *solver = handle.release();
     return 0;
   });
@@ -284,15 +282,16 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
                          const espalier_solver_options* options) {
   return guarded([&] {
     need(solver, "solver") = nullptr;
-    SolverOptions given = options_from(options, -1);
+    const espalier_solver_options known = known_options(options);
+    SolverOptions given = options_from(known, -1);
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
     const char* const file = &need(path, "path");
-    handle->processes = processes_of(options);
-    if (handle->processes == nullptr) take_progress(*handle, options, given);
+    handle->processes = processes_of(known);
+    if (handle->processes == nullptr) take_progress(*handle, known, given);
     handle->solver =
         handle->processes != nullptr ? Solver::load(*handle->processes, file, given)
-        : adopts(options) ? Solver::load(adopt(*handle, given.workers), file, given)
-                          : Solver::load(file, given);
+        : adopts(known) ? Solver::load(adopt(*handle, given.workers), file, given)
+                        : Solver::load(file, given);
     if (handle->solver->complex())
       handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
     handle->factored = true;

@@ -65,19 +65,19 @@ namespace espalier::solver::c_api {
 /// Makes the handle's solver, on the program's StarPU where the options ask for it.
 /// @param given  what `options` was read from
 void construct(espalier_solver& handle, InputMatrix&& matrix,
-               const SolverOptions& options, const espalier_solver_options* given);
+               const SolverOptions& options, const espalier_solver_options& given);
 void construct(espalier_solver& handle, ComplexMatrix&& matrix,
-               const SolverOptions& options, const espalier_solver_options* given);
+               const SolverOptions& options, const espalier_solver_options& given);
 
 /// What the handle's solver asks whether it shall go on: options.progress, until
 /// espalier_solver_set_progress() says otherwise. The handle outlives the solver.
-void take_progress(espalier_solver& handle, const espalier_solver_options* given,
+void take_progress(espalier_solver& handle, const espalier_solver_options& given,
                    SolverOptions& options);
 /// Of a solve or of entries of the inverse; empty: nobody asks.
 [[nodiscard]] std::function<void(double)> progress_of(const espalier_solver& handle);
 
 /// The processes of the options; null: this one alone.
-[[nodiscard]] Communicator* processes_of(const espalier_solver_options* options);
+[[nodiscard]] Communicator* processes_of(const espalier_solver_options& options);
 /// Analyses, and factors the values of, process 0's matrix.
 void analyse_together(espalier_solver& handle, const espalier_solver_input& input,
                       const espalier_solver_options& options);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "espalier/machine/load_module.h"
-#include "espalier/model/versioned_struct.h"
 #include "solver/api/c/handle.h"
 #include "solver/distributed/mpi_module.h"
 
@@ -13,15 +12,13 @@ using namespace espalier;
 using namespace espalier::solver;
 using namespace espalier::solver::c_api;
 
-Communicator* c_api::processes_of(const espalier_solver_options* options) {
-  if (options == nullptr) return nullptr;
-  const espalier_solver_options known = versioned(*options, kOptionsSizes, "options");
-  if (known.communicator == nullptr) return nullptr;
-  if (known.runtime == ESPALIER_SOLVER_RUNTIME_ADOPTED)
+Communicator* c_api::processes_of(const espalier_solver_options& options) {
+  if (options.communicator == nullptr) return nullptr;
+  if (adopts(options))
     throw InvalidInput("options.runtime: an adopted one, with options.communicator");
-  if (known.progress != nullptr)
+  if (options.progress != nullptr)
     throw InvalidInput("options.progress: not with options.communicator");
-  return known.communicator->processes.get();
+  return options.communicator->processes.get();
 }
 
 void c_api::need_one_process(const espalier_solver& handle, const char* what) {
@@ -32,7 +29,7 @@ void c_api::need_one_process(const espalier_solver& handle, const char* what) {
 void c_api::analyse_together(espalier_solver& handle, const espalier_solver_input& input,
                              const espalier_solver_options& options) {
   Communicator& processes = *handle.processes;
-  SolverOptions chosen = options_from(&options, input.order);
+  SolverOptions chosen = options_from(options, input.order);
   std::optional<InputMatrix> matrix;
   together(processes, [&] {
     const espalier_solver_input given = given_input(input);

@@ -126,7 +126,7 @@ void solve_columns(const espalier_solver& handle, const Columns& given, Solve so
 template <class Given>
 void analyse_alone(espalier_solver& handle, const Given& matrix,
                    const espalier_solver_input& input,
-                   const espalier_solver_options* options) {
+                   const espalier_solver_options& options) {
   SolverOptions chosen = options_from(options, input.order);
   // The next values need not have the symmetry of these.
   const espalier_solver_input given = given_input(input);
@@ -159,13 +159,14 @@ int espalier_solver_analyse(espalier_solver** solver, const espalier_solver_inpu
     need(solver, "solver") = nullptr;
     const espalier_solver_input& given = need(input, "input");
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
-    handle->processes = processes_of(options);
+    const espalier_solver_options known = known_options(options);
+    handle->processes = processes_of(known);
     if (handle->processes != nullptr)
-      analyse_together(*handle, given, *options);
+      analyse_together(*handle, given, known);
     else if (given_input(given).scalar == ESPALIER_SOLVER_COMPLEX)
-      analyse_alone(*handle, handle->given_complex.emplace(given), given, options);
+      analyse_alone(*handle, handle->given_complex.emplace(given), given, known);
     else
-      analyse_alone(*handle, handle->given.emplace(given), given, options);
+      analyse_alone(*handle, handle->given.emplace(given), given, known);
     handle->analysed = true;
     *solver = handle.release();
     return 0;
