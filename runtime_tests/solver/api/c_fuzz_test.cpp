@@ -56,8 +56,11 @@ struct Case {
   // What factorise_values() wants of it.
   [[nodiscard]] std::int64_t count() const {
     if (input.format == ESPALIER_SOLVER_TRIPLETS) return input.entries;
-    if (input.format != ESPALIER_SOLVER_ELEMENTS)
+    if (input.format != ESPALIER_SOLVER_ELEMENTS) {
+      // A spoilt one may have no such column.
+      if (input.order < 0 || input.order >= std::ssize(starts)) return 0;
       return starts[static_cast<std::size_t>(input.order)] - input.index_base;
+    }
     const bool packed = input.symmetry == ESPALIER_SOLVER_SYMMETRIC ||
                         input.symmetry == ESPALIER_SOLVER_HERMITIAN;
     std::int64_t sum = 0;
