@@ -39,7 +39,7 @@ TextReader::TextReader(const std::string& path) : path_(path) {
   file_.reset(gzopen(path.c_str(), "rb"));
   if (!file_) fail(errno ? std::strerror(errno) : "out of memory");
   gzbuffer(file_.get(), 1U << 18);
-  buffer_.resize(kBlockBytes);
+  buffer_ = std::make_unique_for_overwrite<char[]>(kBlockBytes);
   most_bytes_ = std::numeric_limits<std::int64_t>::max();  // not known
   if (!fs::is_regular_file(status)) return;
   const auto bytes = static_cast<std::int64_t>(fs::file_size(path, error));
@@ -47,13 +47,13 @@ TextReader::TextReader(const std::string& path) : path_(path) {
 }
 
 void TextReader::fill() {
-  while (!at_end_ && used_ < buffer_.size()) {
-    const int got = gzread(file_.get(), buffer_.data() + used_,
-                           static_cast<unsigned>(buffer_.size() - used_));
+  while (!at_end_ && used_ < kBlockBytes) {
+    const int got = gzread(file_.get(), buffer_.get() + used_,
+                           static_cast<unsigned>(kBlockBytes - used_));
     int status = Z_OK;
     const char* message = gzerror(file_.get(), &status);
     used_ += std::max(got, 0);
-    const char* const end = buffer_.data() + used_;
+    const char* const end = buffer_.get() + used_;
     if (status == Z_BUF_ERROR) fail_at(end, "the gzip data is cut off here");
     if (status == Z_ERRNO) fail_at(end, std::strerror(errno));
     if (status != Z_OK && status != Z_STREAM_END) {
@@ -64,19 +64,19 @@ void TextReader::fill() {
 }
 
 std::string_view TextReader::next_block() {
-  const auto end_of_block = buffer_.begin() + block_;
-  block_line_ += std::count(buffer_.begin(), end_of_block, '\n');
-  std::copy(end_of_block, buffer_.begin() + used_, buffer_.begin());
+  char* const end_of_block = buffer_.get() + block_;
+  block_line_ += std::count(buffer_.get(), end_of_block, '\n');
+  std::copy(end_of_block, buffer_.get() + used_, buffer_.get());
   used_ -= block_;
   block_ = 0;
   fill();
-  const std::string_view text(buffer_.data(), used_);
+  const std::string_view text(buffer_.get(), used_);
   if (at_end_) {
     block_ = used_;
   } else {
     const std::size_t last_end = text.rfind('\n');
     if (last_end == text.npos) {
-      fail_at(buffer_.data(), fmt::format("a line longer than {} bytes", kBlockBytes));
+      fail_at(buffer_.get(), fmt::format("a line longer than {} bytes", kBlockBytes));
     }
     block_ = last_end + 1;
   }
@@ -84,7 +84,7 @@ std::string_view TextReader::next_block() {
 }
 
 std::int64_t TextReader::line_of(const char* position) const {
-  return block_line_ + std::count(buffer_.data(), position, '\n');
+  return block_line_ + std::count<const char*>(buffer_.get(), position, '\n');
 }
 
 void TextReader::fail_at(const char* position, const std::string& message) const {

@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "espalier/model/error.h"
 
@@ -46,9 +45,9 @@ class TextReader {
 
   std::string path_;
   std::unique_ptr<gzFile_s, Close> file_;
-  std::vector<char> buffer_;
-  std::size_t used_ = 0;   // bytes of text in the buffer
-  std::size_t block_ = 0;  // of these in the current block, which comes first
+  std::unique_ptr<char[]> buffer_;  // not cleared: few pages of it for a small file
+  std::size_t used_ = 0;            // bytes of text in the buffer
+  std::size_t block_ = 0;           // of these in the current block, which comes first
   std::int64_t block_line_ = 1;
   std::int64_t most_bytes_ = 0;
   bool at_end_ = false;
