@@ -59,5 +59,11 @@ TEST(ProcessMemory, CountsEveryPage) {
   }
 }
 
+TEST(ProcessMemory, SystemsOfManyProcessorsCountLater) {
+  EXPECT_EQ(rss_error(2, 4096), 256 * 1024);
+  EXPECT_EQ(rss_error(16, 4096), 2 * kMiB);
+  EXPECT_EQ(rss_error(64, 4096), 32 * kMiB);
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier

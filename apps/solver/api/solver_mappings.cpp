@@ -15,9 +15,10 @@ namespace espalier::solver {
 namespace {
 
 // Memory of MPI and StarPU-MPI that comes with the first messages to another process.
-// With half of it one of eight jobs on two processes, out of core, had 47 KB more than
-// its bound.
-constexpr Bytes kReservePerPeer = Bytes{256} << 10;
+constexpr Bytes kReservePerPeer = Bytes{128} << 10;
+// What the first solve leaves: code that it met, and 1.2 MiB of the heap and of StarPU's.
+// It is resident at the next factorisation, whose baseline stays that of the first.
+constexpr Bytes kReserveOfSolves = Bytes{3} << 19;
 
 // What the runtime keeps for each node that this process takes part in, however small,
 // and for how many of them the reserve does.
@@ -104,8 +105,8 @@ Solver::Impl::MappingNeeds Solver::Impl::needs_of(TreeMapping&& mapping) const {
       communicator.largest(estimated_seconds(part.tree, part.received, options_.workers));
   needs.largest_peak = communicator.largest(needs.account.tree_least);
   needs.account.analysis_peak = memory_.analysis_peak;
-  needs.account.reserve +=
-      kReservePerPeer * communicator.size() + reserve_of_nodes(part.tree);
+  needs.account.reserve += kReservePerPeer * communicator.size() + kReserveOfSolves +
+                           reserve_of_nodes(part.tree);
   return needs;
 }
 

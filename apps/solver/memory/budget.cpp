@@ -13,8 +13,6 @@
 namespace espalier::solver {
 namespace {
 
-// The system's counts of resident pages lag by some pages a thread.
-constexpr Bytes kCountedLate = Bytes{2} << 20;
 // Between two looks at what is resident, while waiting.
 constexpr auto kLook = std::chrono::milliseconds(20);
 // A reading may fall between pages that go and the holder's word of it: then too little
@@ -60,7 +58,9 @@ struct __attribute__((visibility("hidden"))) Budget::State {
     }
     return most;
   }
-  [[nodiscard]] Bytes left() const { return bytes - kCountedLate - beside() - leased(); }
+  [[nodiscard]] Bytes left() const {
+    return bytes - counted_late() - beside() - leased();
+  }
 };
 
 Budget::Budget(Bytes bytes) : state_(new State{bytes}) {}
@@ -104,7 +104,7 @@ tl::expected<std::unique_ptr<Lease>, LeaseRefused> Budget::take(Bytes least, Byt
                        .asked = least,
                        .beside = state_->beside(),
                        .leased = state_->leased()};
-  refused.sufficient = checked_add(checked_add(least, kCountedLate),
+  refused.sufficient = checked_add(checked_add(least, counted_late()),
                                    checked_add(refused.beside, refused.leased));
   return tl::make_unexpected(refused);
 }

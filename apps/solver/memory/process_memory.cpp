@@ -1,7 +1,9 @@
 #include "solver/memory/process_memory.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -25,6 +27,12 @@ Bytes peak_resident_bytes() { return told(process_memory().vm_hwm, "VmHWM"); }
 Bytes baseline_bytes() {
   const std::optional<Bytes> counted = counted_rss();
   return counted ? *counted : resident_bytes();
+}
+
+Bytes counted_late() {
+  static const Bytes late = std::max(
+      Bytes{2} << 20, rss_error(sysconf(_SC_NPROCESSORS_CONF), sysconf(_SC_PAGESIZE)));
+  return late;
 }
 
 Bytes heap_bytes() {

@@ -12,6 +12,9 @@ namespace espalier::solver {
 /// costly as counted_rss(). @throws Error where /proc does not tell
 [[nodiscard]] Bytes baseline_bytes();
 
+/// By how much resident_bytes() may be too small; 2 MiB at least.
+[[nodiscard]] Bytes counted_late();
+
 /// Bytes that the heap has given out and not taken back, with what it keeps for each.
 [[nodiscard]] Bytes heap_bytes();
 

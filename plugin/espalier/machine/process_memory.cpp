@@ -29,6 +29,12 @@ std::optional<Bytes> counted_rss() {
   return status_field(text_of("/proc/self/smaps_rollup"), "Rss");
 }
 
+Bytes rss_error(std::int64_t processors, Bytes page_size) {
+  const Bytes pages =
+      checked_mul(processors, std::max<Bytes>(32, checked_mul(processors, 2)));
+  return checked_mul(pages, page_size);
+}
+
 std::optional<Bytes> status_field(std::string_view status, std::string_view name) {
   for (std::size_t at = status.find(name); at != std::string_view::npos;
        at = status.find(name, at + 1)) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,10 @@ struct ProcessMemory {
 /// each processor and more, VmRSS to 6.15 alone. Takes some 12 ms for each GiB of small
 /// pages.
 [[nodiscard]] std::optional<Bytes> counted_rss();
+
+/// By how much VmRSS may be too small: for each of the system's processors 32 pages, or
+/// twice the number of processors where that is more.
+[[nodiscard]] Bytes rss_error(std::int64_t processors, Bytes page_size);
 
 /// The text of this process's /proc/self/status; empty where there is no /proc.
 [[nodiscard]] std::string process_status();

@@ -240,7 +240,9 @@ class Fuzz {
       options.schur = odd() ? nullptr : kept.data();
       options.schur_count = below(4) - (odd() ? 1 : 0);
     }
+    const std::int64_t order = given.input.order;
     if (odd()) spoil(given, options);
+    if (given.input.order > order) options.order = nullptr;  // it would be read beyond
     solver = nullptr;
     see(espalier_solver_analyse(&solver, odd() && odd() ? nullptr : &given.input,
                                 odd() ? nullptr : &options),

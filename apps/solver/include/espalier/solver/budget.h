@@ -45,13 +45,13 @@ class ESPALIER_SOLVER_EXPORT BudgetExceeded : public MemoryLimit {
 ///
 /// a lease of x bytes is given out while
 ///
-///   (R - sum h_j) + sum g_j + x  <=  B - 2 MiB.
+///   (R - sum h_j) + sum g_j + x  <=  B - late.
 ///
 /// So as long as holders keep to their leases, and nothing beside them grows without one,
 /// R <= B. What holders have but do not tell (h_j too small) counts twice: leases are
 /// refused then that could be had, and none is given that could not. What the program
-/// itself takes between two leases is seen by the next. The 2 MiB are for what the system
-/// counts late.
+/// itself takes between two leases is seen by the next. `late` is what the system counts
+/// late: 2 MiB, and on more than 16 processors twice their number squared, in pages.
 ///
 /// From any thread. A budget lives until its last lease has gone.
 ///
