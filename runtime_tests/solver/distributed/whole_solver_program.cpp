@@ -222,22 +222,23 @@ class Cases {
     std::optional<InputMatrix> matrix;
     if (cluster_.rank() == 0) matrix = system();
     auto second = std::make_unique<Solver>(other, std::move(matrix), options);
-    const Bytes both = solver->memory().inside() * 2;
+    const Bytes least = solver->least_for_plan(), other_least = second->least_for_plan();
     trim_heap();
     expect(reset_peak_resident(), "a peak that can be reset");
     const Bytes before = resident_bytes();
     std::vector<double> found;
     std::thread thread([&] {
-      if (second->plan(second->least_for_plan()) && second->factorise())
-        found = solution_of(*second);
+      if (second->plan(other_least) && second->factorise()) found = solution_of(*second);
     });
-    const auto planned = solver->plan(solver->least_for_plan());
-    const bool factored = planned && solver->factorise();
+    const bool factored = solver->plan(least) && solver->factorise();
     const std::vector<double> mine = solution_of(*solver);
     thread.join();
     expect(factored && same(expected, mine) && same(expected, found), "both are right");
-    expect(options.budget->leased() <= both + (Bytes{8} << 20),
-           "what both need is leased");
+    // All that each bound, which is the same at every process, leaves of this one.
+    const Bytes both =
+        least - solver->memory().baseline + other_least - second->memory().baseline;
+    expect(options.budget->leased() == both,
+           fmt::format("{} leased, {} for both", options.budget->leased(), both));
     expect(peak_resident_bytes() - before <= options.budget->leased() + kBeside,
            "what is resident is within the leases");
   }
