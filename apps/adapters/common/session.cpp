@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace espalier::adapters {
 namespace {
@@ -43,6 +44,13 @@ std::string quoted(const std::string& text) {
     result += each;
   }
   return result;
+}
+
+std::vector<std::int32_t> places_of(const std::vector<std::int32_t>& order) {
+  std::vector<std::int32_t> place(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k)
+    place[static_cast<std::size_t>(order[k])] = static_cast<std::int32_t>(k) + 1;
+  return place;
 }
 
 // What is no number is refused as -1 workers by the solver.
@@ -112,13 +120,47 @@ void Session::set_bound(const std::string& text) {
   solver_.reset();
 }
 
+// That of an analysis. @return as espalier_solver_analyse()
+int Session::order_of(const espalier_solver_input& input,
+                      const espalier_solver_options& options,
+                      std::vector<std::int32_t>& order) {
+  espalier_solver* made = nullptr;
+  const int status = espalier_solver_analyse(&made, &input, &options);
+  if (status != 0) return status;
+  const Solver solver(made);
+  order.resize(static_cast<std::size_t>(input.order));
+  return espalier_solver_read_order(made, order.data());
+}
+
 void Session::read_order(std::vector<std::int32_t>& place) const {
   std::vector<std::int32_t> order(static_cast<std::size_t>(input_.order));
   place.clear();
   if (!solver_ || espalier_solver_read_order(solver_.get(), order.data()) != 0) return;
-  place.resize(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k)
-    place[static_cast<std::size_t>(order[k])] = static_cast<std::int32_t>(k) + 1;
+  place = places_of(order);
+}
+
+// An analysis takes a given order up to changes that keep the fill. So an order of its
+// own is given to it again, as in all factorisations, and what comes of that is told.
+int Session::settle_order(const double* values, std::vector<std::int32_t>& place) {
+  espalier_solver_input input = input_;
+  espalier_solver_options options = options_;
+  std::vector<double> ones;
+  input.values = values;
+  if (values == nullptr || !all_finite(values, entries_)) {
+    ones.assign(static_cast<std::size_t>(entries_), 1.0);
+    input.values = ones.data();
+    options.scaling = ESPALIER_SOLVER_SCALING_NONE;
+  }
+  if (options.order == nullptr) {
+    espalier_solver_options alone = options;
+    alone.runtime = ESPALIER_SOLVER_RUNTIME_NONE;
+    if (const int status = order_of(input, alone, elimination_)) return status;
+    options.order = options_.order = elimination_.data();
+  }
+  std::vector<std::int32_t> order;
+  const int status = order_of(input, options, order);
+  if (status == 0) place = places_of(order);
+  return status;
 }
 
 int Session::factorise(const double* values) {

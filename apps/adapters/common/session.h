@@ -79,6 +79,13 @@ class Session {
   /// place[i]: as which index i is eliminated, from 1; empty before a factorisation.
   void read_order(std::vector<std::int32_t>& place) const;
 
+  /// Before any factorisation: analyses, once or twice, for the order of elimination,
+  /// which all of them then keep where the pairs of their pivots leave it.
+  /// @param values  null, or not all finite: the pattern decides
+  /// @param place   as of read_order()
+  /// @return as espalier_solver_analyse()
+  [[nodiscard]] int settle_order(const double* values, std::vector<std::int32_t>& place);
+
   /// For what is asked of the factor alone; null before the first factorisation.
   [[nodiscard]] espalier_solver* solver() const { return solver_.get(); }
 
@@ -92,6 +99,10 @@ class Session {
   struct Destroy {
     void operator()(espalier_solver* solver) const { espalier_solver_destroy(solver); }
   };
+  using Solver = std::unique_ptr<espalier_solver, Destroy>;
+  [[nodiscard]] static int order_of(const espalier_solver_input& input,
+                                    const espalier_solver_options& options,
+                                    std::vector<std::int32_t>& order);
   [[nodiscard]] int analyse(const double* values);
   [[nodiscard]] int factorise_finite(const double* values);
   [[nodiscard]] int plan() const;
@@ -103,7 +114,7 @@ class Session {
   std::int64_t entries_ = 0;
   bool finite_ = true;  // the last values
   std::vector<std::int32_t> starts_, rows_, columns_;
-  std::unique_ptr<espalier_solver, Destroy> solver_;
+  Solver solver_;
   std::vector<std::int32_t> elimination_;  // the options' order, if there is one
   std::vector<std::int32_t> schur_;        // and variables that are kept
   std::int64_t delayed_at_first_ = 0;

@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "session.h"
@@ -72,10 +74,17 @@ std::vector<std::int32_t> elimination(const int* place, std::int64_t n, int base
   return order;
 }
 
-// @param order  with control.ordering 0 the place of each variable; else not used: where
-//               variables go is known when there are values
+// Who asks for the order has an analysis more: what is known before values come.
+int tell_order(Session& session, const double* val, int base, int* order) {
+  std::vector<std::int32_t> place;
+  const int status = session.settle_order(val, place);
+  for (std::size_t i = 0; i < place.size(); ++i) order[i] = place[i] - 1 + base;
+  return status;
+}
+
+// @param val  in input.values; null: there are none yet
 void analyse(espalier_solver_input input, void** akeep, const ma97_control_d& control,
-             ma97_info_d& info, const int* order) {
+             ma97_info_d& info, int* order) {
   info = {};
   guarded(control, info, [&] {
     input.symmetry = ESPALIER_SOLVER_SYMMETRIC;
@@ -86,7 +95,12 @@ void analyse(espalier_solver_input input, void** akeep, const ma97_control_d& co
       given = elimination(order, input.order, input.index_base);
       options.order = given.data();
     }
-    *akeep = new Session("ma97", input, options);
+    const double* const val = std::exchange(input.values, nullptr);
+    auto session = std::make_unique<Session>("ma97", input, options);
+    if (order != nullptr)
+      if (const int status = tell_order(*session, val, input.index_base, order))
+        return status;
+    *akeep = session.release();
     info.matrix_rank = static_cast<int>(input.order);
     info.ordering = options.order != nullptr ? 0 : control.ordering == 1 ? 1 : 3;
     info.maxfront = 0;  // known when there are values
@@ -134,7 +148,7 @@ void ma97_default_control_d(ma97_control_d* control) {
   control->consist_tol = 2.220446049250313e-16;
 }
 
-void ma97_analyse_d(int /*check*/, int n, const int* ptr, const int* row, double* /*val*/,
+void ma97_analyse_d(int /*check*/, int n, const int* ptr, const int* row, double* val,
                     void** akeep, const ma97_control_d* control, ma97_info_d* info,
                     int* order) {
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
@@ -142,10 +156,11 @@ void ma97_analyse_d(int /*check*/, int n, const int* ptr, const int* row, double
   input.format = ESPALIER_SOLVER_COLUMNS;
   input.starts = ptr;
   input.rows = row;
+  input.values = val;
   analyse(input, akeep, *control, *info, order);
 }
 
-void ma97_analyse_coord_d(int n, int ne, const int* row, const int* col, double* /*val*/,
+void ma97_analyse_coord_d(int n, int ne, const int* row, const int* col, double* val,
                           void** akeep, const ma97_control_d* control, ma97_info_d* info,
                           int* order) {
   espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
@@ -154,6 +169,7 @@ void ma97_analyse_coord_d(int n, int ne, const int* row, const int* col, double*
   input.format = ESPALIER_SOLVER_TRIPLETS;
   input.rows = row;
   input.columns = col;
+  input.values = val;
   analyse(input, akeep, *control, *info, order);
 }
 

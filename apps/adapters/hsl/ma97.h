@@ -39,10 +39,18 @@ struct ma97_info_d {
 #define ESPALIER_HSL_API __attribute__((visibility("default")))
 
 ESPALIER_HSL_API void ma97_default_control_d(ma97_control_d* control);
+/// @param val    null, or the values that the order is to suit
+/// @param order  null: variables go where the first values want them. Else the place of
+///               each variable in the order of elimination: with control.ordering 0 as
+///               the host wants it, and on return as all factorisations keep it: the
+///               host's up to changes that keep the fill, or one of the pattern and
+///               `val`. Where zeros on the diagonal want partners that `val` has not
+///               shown, and where pivots are delayed, variables still move
 ESPALIER_HSL_API void ma97_analyse_d(int check, int n, const int* ptr, const int* row,
                                      double* val, void** akeep,
                                      const ma97_control_d* control, ma97_info_d* info,
                                      int* order);
+/// Likewise, of row and column of each entry.
 ESPALIER_HSL_API void ma97_analyse_coord_d(int n, int ne, const int* row, const int* col,
                                            double* val, void** akeep,
                                            const ma97_control_d* control,

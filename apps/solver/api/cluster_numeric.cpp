@@ -53,7 +53,8 @@ class ClusterNumeric : public TypedNumeric<T> {
                    read_limit);
   }
   void apply(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
-             std::span<const std::int32_t> /*rows*/) override {
+             std::span<const std::int32_t> /*rows*/,
+             const std::function<void()>& /*ask*/) override {
     solve_->solve(transposed, b, x);
   }
   void close() override { solve_.reset(); }

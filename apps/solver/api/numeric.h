@@ -52,8 +52,12 @@ class Numeric {
                           std::int32_t nrhs, Bytes read_limit) = 0;
   /// block := A^-1 block, or A^-T block, in elimination order, after open_solve().
   /// @param rows  where right-hand sides may have entries, increasing; empty: anywhere
+  /// @param ask   called on the way by this thread; what it throws is thrown when no task
+  ///              runs any more, and another block can be solved for. Empty: not called.
+  ///              One process alone
   virtual void solve(bool transposed, std::span<double> block, std::int32_t nrhs,
-                     std::span<const std::int32_t> rows) = 0;
+                     std::span<const std::int32_t> rows,
+                     const std::function<void()>& ask) = 0;
   virtual void close_solve() = 0;
   /// Work space of solve_alone(), in numbers; 0: there is no such way with this factor.
   [[nodiscard]] virtual std::int64_t alone_entries(const Symbolic& symbolic,

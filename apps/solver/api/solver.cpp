@@ -161,7 +161,7 @@ void Solver::Impl::analyse_given(InputMatrix&& matrix, bool whole) {
   // tree.
   preparing.block_triangular &=
       options_.out_of_core.empty() && !processes_ && !whole && !options_.factor_parts;
-  prepared_ = prepare(std::move(matrix), kind, preparing);
+  prepared_ = prepare(std::move(matrix), kind, preparing, options_.analysis.interrupt);
   analysis_ = analyse(std::move(prepared_), analyse_options(kind));
 }
 
@@ -175,7 +175,7 @@ void Solver::Impl::analyse_inner(const InputMatrix& matrix) {
   require_kind(matrix, kind);
   PrepareOptions preparing = options_.prepare;
   preparing.block_triangular = false;
-  prepared_ = prepare(std::move(inner), kind, preparing);
+  prepared_ = prepare(std::move(inner), kind, preparing, options_.analysis.interrupt);
   AnalyseOptions analysing = analyse_options(kind);
   analysing.order = split.inner_order(options_.analysis.order);
   analysis_ = analyse(std::move(prepared_), analysing);

@@ -263,7 +263,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
       const std::function<void(double)>& progress);
   [[nodiscard]] double doubtful_pivot() const;
   [[nodiscard]] bool is_of_scale() const;
-  [[nodiscard]] NullQuotient null_vector_quotient();
+  [[nodiscard]] NullQuotient null_vector_quotient(const std::function<void()>& ask);
   void make_room_to_solve(std::int32_t nrhs);
   void with_open_solve(std::int32_t nrhs, const std::function<void()>& body);
   [[nodiscard]] std::int32_t nrhs_at_once(std::int32_t nrhs);
@@ -273,7 +273,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
     std::int32_t
         most;  ///< right-hand sides that there is memory for; a block may be less
     std::span<const std::int32_t> rows;
-    std::function<void()> ask;  ///< before the factor is gone over; may be empty
+    /// Before the factor is gone over, and on the way; may be empty.
+    std::function<void()> ask;
   };
   /// @param ask  as of a Pass
   [[nodiscard]] BlockOperator factored(bool transposed,

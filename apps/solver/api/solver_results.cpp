@@ -278,7 +278,7 @@ std::vector<double> Solver::Impl::null_space_basis(Operation operation) {
       for (std::int64_t k = 0; k < count; k += block) {
         const auto now =
             static_cast<std::int32_t>(std::min<std::int64_t>(block, count - k));
-        numeric_->solve(other, vectors.subspan(k * n, now * n), now, {});
+        numeric_->solve(other, vectors.subspan(k * n, now * n), now, {}, {});
       }
     };
     solve(basis, !transposed);

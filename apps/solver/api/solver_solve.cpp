@@ -96,7 +96,7 @@ void Solver::Impl::solve_block(std::span<double> b, const Pass& pass,
   const auto nrhs = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
   std::vector<double> rhs = to_inner(b, map), x = rhs;
   if (pass.ask) pass.ask();
-  numeric_->solve(transposed, x, nrhs, pass.rows);
+  numeric_->solve(transposed, x, nrhs, pass.rows, pass.ask);
   solution.seconds += since(start);
   if (options_.no_residual) {
     for (std::size_t k = 0; k < b.size(); k += n)

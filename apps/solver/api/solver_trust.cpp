@@ -77,7 +77,7 @@ std::int64_t negative_of_exchanged(const PreparedMatrix& prepared,
 BlockOperator Solver::Impl::factored(bool transposed, const std::function<void()>& ask) {
   return [this, transposed, ask](std::span<double> block, std::int32_t count) {
     if (ask) ask();
-    numeric_->solve(transposed, block, count, {});
+    numeric_->solve(transposed, block, count, {}, ask);
   };
 }
 
@@ -158,6 +158,8 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
   double zero = is_of_scale() ? pivot_options().zero : 0;
   Seconds seconds = 0;
   bool lowered = false;
+  std::function<void()> ask;
+  if (progress) ask = [&progress] { progress(1); };
   auto run = factorise_once(zero, progress);
   if (!run && !options_.kind) {  // not positive definite after all
     tree_.kind = FactorKind::kLdlt;
@@ -165,7 +167,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
   }
   for (int left = kTries; run && left > 0; --left) {
     if (facts_.null_space == 0 && !facts_.perturbed && !facts_.doubtful) break;
-    const NullQuotient quotient = null_vector_quotient();
+    const NullQuotient quotient = null_vector_quotient(ask);
     facts_.null_vector = quotient.last <= kZeroQuotient;
     const double smallest = run->pivots.smallest;
     if (facts_.null_vector) {
@@ -213,13 +215,14 @@ double Solver::Impl::doubtful_pivot() const {
          (tree_.kind == FactorKind::kCholesky ? 1 : largest_entry_);
 }
 
-NullQuotient Solver::Impl::null_vector_quotient() {
+NullQuotient Solver::Impl::null_vector_quotient(const std::function<void()>& ask) {
   NullQuotient result;
   with_open_solve(1, [&] {
     // Left null vectors of complex symmetric matrices are conjugated.
     const bool symmetric = tree_.kind != FactorKind::kLu && analysis_.form.empty() &&
                            complex() != ComplexSymmetry::kSymmetric;
-    result = null_quotient(matrix(), symmetric, factored(false), factored(true));
+    result =
+        null_quotient(matrix(), symmetric, factored(false, ask), factored(true, ask));
   });
   return result;
 }

@@ -67,19 +67,20 @@ class TypedNumeric : public Numeric {
   }
 
   void solve(bool transposed, std::span<double> block, std::int32_t nrhs,
-             std::span<const std::int32_t> rows) override {
+             std::span<const std::int32_t> rows,
+             const std::function<void()>& ask) override {
     std::optional<OneBlasThread> one_thread;
     if (blocks_ || runtime_ == nullptr) one_thread.emplace();
     // A^H x = b is A^T times the conjugate of x.
     const bool conjugate = transposed && kIsComplex<T> && !kIsHermitian<T>;
     if (conjugate) conjugate_parts(block);
     if (blocks_)
-      blocks_->solve(transposed, block, nrhs);
+      blocks_->solve(transposed, block, nrhs, ask);
     else
       vectors_.apply(block, nrhs, [&](const Vectors<T>& b, const Vectors<T>& x) {
-        if (runtime_ == nullptr) return solve_sequentially(*view_, transposed, b, x);
+        if (runtime_ == nullptr) return solve_sequentially(*view_, transposed, b, x, ask);
         const Awake awake(*runtime_);
-        apply(transposed, b, x, rows);
+        apply(transposed, b, x, rows, ask);
       });
     if (conjugate) conjugate_parts(block);
   }
@@ -197,8 +198,9 @@ class TypedNumeric : public Numeric {
     solve_.emplace(view, runtime, nrhs, read_limit);
   }
   virtual void apply(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
-                     std::span<const std::int32_t> rows) {
-    solve_->solve(transposed, b, x, rows);
+                     std::span<const std::int32_t> rows,
+                     const std::function<void()>& ask) {
+    solve_->solve(transposed, b, x, rows, ask);
   }
   virtual void close() { solve_.reset(); }
   [[nodiscard]] virtual Determinant pivot_product(const FactorView<T>& view) const {

@@ -218,6 +218,7 @@ class Side {
 void refine_down(const Levels& levels, std::size_t from, std::size_t to,
                  std::int32_t passes, Partition& partition, TaskPool& pool) {
   for (std::size_t k = from; k-- > to;) {
+    pool.ask();
     partition = projected(partition, levels.maps[k], pool);
     refine_separator(*levels.graphs[k], partition, passes);
   }

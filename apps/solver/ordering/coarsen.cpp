@@ -299,6 +299,7 @@ Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& 
   levels.graphs.push_back(std::move(graph));
   levels.edges.emplace_back();
   while (levels.graphs.back()->size() > most) {
+    pool.ask();
     const Level level{*levels.graphs.back(), levels.edges.back()};
     const VertexMatching matching =
         matched(level, VertexBlocks(level.graph.size()), pool, seed);

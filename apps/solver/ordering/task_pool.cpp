@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <limits>
 #include <system_error>
 #include <thread>
@@ -17,6 +18,11 @@ constexpr std::int64_t kOneThread = 1 << 16;
 
 // The recorded task that this thread is in.
 thread_local std::optional<std::int64_t> in_task;
+
+constexpr std::chrono::milliseconds kAskAgain{50};
+
+// What ends the other tasks of a pool that was interrupted: nobody sees it.
+struct Interrupted {};
 
 }  // namespace
 
@@ -43,30 +49,69 @@ void TaskPool::add(std::int64_t size, Task task) {
   add_locked(size, number, std::move(task));
 }
 
-// @param interrupt  null: another thread's task, not the caller's
-void TaskPool::run_entry(Entry&& entry, const Interrupt* interrupt) {
+// The first one.
+void TaskPool::keep(std::exception_ptr failure) {
+  const std::scoped_lock lock(mutex_);
+  if (failure && !failure_) failure_ = std::move(failure);
+}
+
+void TaskPool::rethrow() {
+  interrupted_ = false;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void TaskPool::ask() {
+  if (!asks()) return;
+  if (interrupted_) throw Interrupted();
+  if (std::this_thread::get_id() != caller_) return;
+  try {
+    (*interrupt_)();
+  } catch (...) {
+    keep(std::current_exception());
+    interrupted_ = true;
+    throw;
+  }
+}
+
+void TaskPool::run_entry(Entry&& entry) {
   const bool recorded = record_ && entry.number >= 0;
   const auto before = in_task;
   if (recorded) in_task = entry.number;
   const Seconds start = recorded ? thread_seconds() : 0;
   std::exception_ptr failure;
   try {
-    if (interrupt && *interrupt) (*interrupt)();
+    ask();
     entry.task();
   } catch (...) {
     failure = std::current_exception();
   }
   entry.task = nullptr;
   in_task = before;
+  keep(std::move(failure));
+  if (!recorded) return;
   const std::scoped_lock lock(mutex_);
-  if (recorded) (*record_)[entry.number].alone += thread_seconds() - start;
-  if (failure && !failure_) failure_ = failure;
+  (*record_)[entry.number].alone += thread_seconds() - start;
 }
 
-void TaskPool::work(const Interrupt* interrupt) {
+// Until there are any, or nothing runs that might add some.
+void TaskPool::wait_for_entries(std::unique_lock<std::mutex>& lock) {
+  const auto ended = [this] { return !ready_.empty() || running_ == 0; };
+  if (!asks() || std::this_thread::get_id() != caller_) return changed_.wait(lock, ended);
+  while (!changed_.wait_for(lock, kAskAgain, ended)) {
+    lock.unlock();
+    try {
+      ask();
+    } catch (...) {
+      // It is kept: what runs is waited for.
+    }
+    lock.lock();
+  }
+}
+
+void TaskPool::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return !ready_.empty() || running_ == 0; });
+    wait_for_entries(lock);
     if (ready_.empty()) break;
     std::pop_heap(ready_.begin(), ready_.end());
     Entry entry = std::move(ready_.back());
@@ -74,7 +119,7 @@ void TaskPool::work(const Interrupt* interrupt) {
     if (failure_) continue;
     ++running_;
     lock.unlock();
-    run_entry(std::move(entry), interrupt);
+    run_entry(std::move(entry));
     lock.lock();
     --running_;
   }
@@ -82,16 +127,17 @@ void TaskPool::work(const Interrupt* interrupt) {
 }
 
 void TaskPool::run() {
+  caller_ = std::this_thread::get_id();
   {
     std::vector<std::jthread> threads;
-    for (std::int32_t k = 1; k < workers_; ++k)
-      threads.emplace_back([this] { work(nullptr); });
-    work(interrupt_);
+    for (std::int32_t k = 1; k < workers_; ++k) threads.emplace_back([this] { work(); });
+    work();
   }
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  rethrow();
 }
 
 void TaskPool::run_here(std::int64_t size, Task task) {
+  caller_ = std::this_thread::get_id();
   const std::int64_t number = record_ ? std::ssize(*record_) : 0;
   if (record_) record_->push_back({.parent = {}, .size = size});
   running_ = 1;
@@ -99,18 +145,18 @@ void TaskPool::run_here(std::int64_t size, Task task) {
     std::vector<std::jthread> threads;
     try {
       for (std::int32_t k = 1; k < workers_; ++k)
-        threads.emplace_back([this] { work(nullptr); });
+        threads.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
       // Those that have started will do: they wait for this task to end.
     }
-    run_entry({size, number, std::move(task)}, interrupt_);
+    run_entry({size, number, std::move(task)});
     {
       const std::scoped_lock lock(mutex_);
       --running_;
     }
     changed_.notify_all();
   }
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  rethrow();
 }
 
 void TaskPool::take_blocks(Loop& loop) {
@@ -118,6 +164,7 @@ void TaskPool::take_blocks(Loop& loop) {
     const bool recorded = !loop.seconds.empty();
     const Seconds start = recorded ? thread_seconds() : 0;
     try {
+      ask();
       loop.visit(k);
     } catch (...) {
       const std::scoped_lock lock(loop.mutex);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "espalier/model/units.h"
@@ -32,8 +34,9 @@ struct RecordedPhase {
 /// Of pools one after the other, each when the one before it had ended.
 using RecordedPhases = std::vector<RecordedPhase>;
 
-/// Called now and then by the thread that runs a pool, between tasks: what it throws is
-/// what a task of that pool has thrown. Empty: nothing is called.
+/// Called often by the thread that runs a pool, between tasks and between blocks of
+/// loops, and about 20 times a second while it waits for others: what it throws is what a
+/// task of that pool has thrown. Empty: nothing is called.
 using Interrupt = std::function<void()>;
 
 /// Threads to work on, the caller's among them.
@@ -76,6 +79,11 @@ class TaskPool {
   /// Inside a task: visit(0) to visit(count - 1), in any order and at the same time.
   void for_each_block(std::int64_t count, const std::function<void(std::int64_t)>& visit);
 
+  /// Inside a task that takes long, now and then: calls the interrupt, where this is the
+  /// thread that runs the pool.
+  /// @throws what that throws; in each thread once it has
+  void ask();
+
   /// Whether loops may be shared out, or are recorded as if they were.
   [[nodiscard]] bool shares() const { return workers_ > 1 || record_ != nullptr; }
 
@@ -90,13 +98,19 @@ class TaskPool {
   };
   struct Loop;
   void add_locked(std::int64_t size, std::int64_t number, Task task);
-  void work(const Interrupt* interrupt);
-  void run_entry(Entry&& entry, const Interrupt* interrupt);
+  [[nodiscard]] bool asks() const { return interrupt_ != nullptr && *interrupt_; }
+  void work();
+  void wait_for_entries(std::unique_lock<std::mutex>& lock);
+  void run_entry(Entry&& entry);
+  void keep(std::exception_ptr failure);
+  void rethrow();
   void take_blocks(Loop& loop);
 
   std::int32_t workers_;
   std::vector<RecordedTask>* record_;
   const Interrupt* interrupt_;
+  std::thread::id caller_;  ///< that runs the pool
+  std::atomic<bool> interrupted_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Entry> ready_;  ///< a heap

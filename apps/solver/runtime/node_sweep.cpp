@@ -13,9 +13,20 @@ NodeSweep::NodeSweep(const Runtime& runtime, std::size_t nodes) : group_(runtime
     teams_.emplace_back(group_);
 }
 
-void NodeSweep::run_from(std::span<const std::int32_t> first) {
+void NodeSweep::run_from(std::span<const std::int32_t> first,
+                         const std::function<void()>& ask) {
   for (const std::int32_t node : first) submit(node);
-  group_.wait();
+  if (!ask)
+    group_.wait();
+  else
+    group_.wait([&] {
+      if (stopped_) return;
+      try {
+        ask();
+      } catch (...) {
+        stop();  // tasks that run refer to this object: they are waited for
+      }
+    });
   if (error_) std::rethrow_exception(error_);
 }
 

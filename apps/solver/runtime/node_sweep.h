@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -26,8 +27,12 @@ class NodeSweep : private TileRunner {
 
  protected:
   /// From these nodes on, until every task has ended. The runtime must be awake.
-  /// @throws the first error that visit() or StarPU gave; no node was visited after it
-  void run_from(std::span<const std::int32_t> first);
+  /// @param ask  called by this thread about 20 times a second while it waits; may be
+  ///             empty
+  /// @throws the first error that visit(), StarPU or `ask` gave; no node was visited
+  ///         after it
+  void run_from(std::span<const std::int32_t> first,
+                const std::function<void()>& ask = {});
 
   virtual void visit(std::int32_t node) = 0;
   /// Submits the nodes that waited for this one last; called after an error as well.

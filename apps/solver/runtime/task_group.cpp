@@ -2,6 +2,8 @@
 
 #include <starpu.h>
 
+#include <chrono>
+
 #include "solver/runtime/runtime.h"
 #include "solver/runtime/starpu_tasks.h"
 
@@ -31,9 +33,16 @@ void TaskGroup::end_one() noexcept {
   if (--left_ == 0) empty_.notify_all();
 }
 
-void TaskGroup::wait() {
+void TaskGroup::wait(const std::function<void()>& meanwhile) {
+  using namespace std::chrono_literals;
+  const auto none_left = [this] { return left_.load() == 0; };
   std::unique_lock lock(mutex_);
-  empty_.wait(lock, [this] { return left_.load() == 0; });
+  if (!meanwhile) return empty_.wait(lock, none_left);
+  while (!empty_.wait_for(lock, 50ms, none_left)) {
+    lock.unlock();
+    meanwhile();
+    lock.lock();
+  }
 }
 
 }  // namespace espalier::solver

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 
 struct starpu_task;
@@ -28,7 +29,9 @@ class TaskGroup {
   /// @throws Error when StarPU refuses it: the task is not one of the group then
   void submit(starpu_task* task);
   /// Returns when no task of the group is left. Not from a task.
-  void wait();
+  /// @param meanwhile  called about 20 times a second until then, throws nothing; may be
+  ///                   empty
+  void wait(const std::function<void()>& meanwhile = {});
 
  private:
   static void ended(void* group) noexcept;

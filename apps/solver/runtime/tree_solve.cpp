@@ -174,7 +174,7 @@ class TreeSolve<T>::Upward : public Sweep {
  public:
   Upward(TreeSolve& of, bool transposed, const Vectors<T>& b,
          std::span<const std::int32_t> rows);
-  void sweep();
+  void sweep(const Ask& ask);
 
  private:
   void visit(std::int32_t node) override;
@@ -200,14 +200,14 @@ TreeSolve<T>::Upward::Upward(TreeSolve& of, bool transposed, const Vectors<T>& b
       waiting_(of.view_.tree.nodes.size()) {}
 
 template <class T>
-void TreeSolve<T>::Upward::sweep() {
+void TreeSolve<T>::Upward::sweep(const Ask& ask) {
   std::vector<std::int32_t> leaves;
   for (std::int32_t node = 0; node < std::ssize(waiting_); ++node) {
     if (!this->of_.takes_part(static_cast<std::size_t>(node))) continue;
     waiting_[node] = static_cast<std::int32_t>(this->children(node).size());
     if (this->children(node).empty()) leaves.push_back(node);
   }
-  this->run_from(leaves);
+  this->run_from(leaves, ask);
 }
 
 template <class T>
@@ -243,7 +243,7 @@ class TreeSolve<T>::Downward : public Sweep {
  public:
   Downward(TreeSolve& of, bool transposed, const Vectors<T>& b, const Vectors<T>& x)
       : Sweep(of, transposed, b), x_(x) {}
-  void sweep();
+  void sweep(const Ask& ask);
 
  private:
   void visit(std::int32_t node) override;
@@ -256,13 +256,13 @@ class TreeSolve<T>::Downward : public Sweep {
 };
 
 template <class T>
-void TreeSolve<T>::Downward::sweep() {
+void TreeSolve<T>::Downward::sweep(const Ask& ask) {
   std::vector<std::int32_t> roots;
   const auto nodes = static_cast<std::int32_t>(this->of_.view_.tree.nodes.size());
   for (std::int32_t node = 0; node < nodes; ++node)
     if (this->of_.takes_part(static_cast<std::size_t>(node)) && !this->of_.parent(node))
       roots.push_back(node);
-  this->run_from(roots);
+  this->run_from(roots, ask);
 }
 
 template <class T>
@@ -275,20 +275,21 @@ void TreeSolve<T>::Downward::visit(std::int32_t node) {
 
 template <class T>
 void TreeSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
-                         std::span<const std::int32_t> rows) {
-  forward(transposed, b, rows);
-  backward(transposed, b, x);
+                         std::span<const std::int32_t> rows, const Ask& ask) {
+  forward(transposed, b, rows, ask);
+  backward(transposed, b, x, ask);
 }
 
 template <class T>
 void TreeSolve<T>::forward(bool transposed, const Vectors<T>& b,
-                           std::span<const std::int32_t> rows) {
-  Upward(*this, transposed, b, rows).sweep();
+                           std::span<const std::int32_t> rows, const Ask& ask) {
+  Upward(*this, transposed, b, rows).sweep(ask);
 }
 
 template <class T>
-void TreeSolve<T>::backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x) {
-  Downward(*this, transposed, b, x).sweep();
+void TreeSolve<T>::backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+                            const Ask& ask) {
+  Downward(*this, transposed, b, x).sweep(ask);
 }
 
 #define ESPALIER_INSTANTIATE(T) template class TreeSolve<T>;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,6 +23,8 @@ namespace espalier::solver {
 template <class T>
 class TreeSolve {
  public:
+  using Ask = std::function<void()>;
+
   /// @param count       vectors that are solved for at once, at most
   /// @param read_limit  bytes of panels read from the file at once; one node's always are
   /// @param forest      of each node whether it takes part; none without its children;
@@ -33,15 +36,19 @@ class TreeSolve {
   /// vectors. The runtime must be awake.
   /// @param rows  the rows that may have entries in b: subtrees without any are skipped
   ///              on the way up; empty: all
+  /// @param ask  called by this thread about 20 times a second while it waits for tasks;
+  ///             what it throws ends the solve and is thrown when no task runs any more;
+  ///             empty: not called
   /// @throws Error when StarPU refuses a task or the file cannot be read
   void solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
-             std::span<const std::int32_t> rows = {});
+             std::span<const std::int32_t> rows = {}, const Ask& ask = {});
 
   /// The halves of solve(): b becomes what backward() reads of it; x has, where other
   /// nodes are above the forest, their part before backward().
   void forward(bool transposed, const Vectors<T>& b,
-               std::span<const std::int32_t> rows = {});
-  void backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x);
+               std::span<const std::int32_t> rows = {}, const Ask& ask = {});
+  void backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+                const Ask& ask = {});
   /// What forward() adds to the rows of the last front of a node of the forest that are
   /// above it, vector after vector; of a root, for the nodes above.
   [[nodiscard]] const T* out(std::int32_t node) const;

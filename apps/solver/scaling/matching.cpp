@@ -18,11 +18,14 @@ namespace espalier::solver {
 namespace {
 
 constexpr std::int32_t kUnmatched = -1;
+// Columns that are looked at between two questions whether to go on: some 100 us.
+constexpr std::int32_t kColumnsAnAsk = 256;
 
 class Assignment {
  public:
-  explicit Assignment(const GeneralMatrix& matrix)
+  Assignment(const GeneralMatrix& matrix, const std::function<void()>& ask)
       : a_(matrix),
+        ask_(ask),
         row_dual_(matrix.size, kInfinity),
         column_dual_(matrix.size, 0),
         row_match_(matrix.size, kUnmatched),
@@ -51,6 +54,7 @@ class Assignment {
   void match_cheaply();
   void shift_neighbour(std::int32_t column);
   void augment(std::int32_t column);
+  void ask_now_and_then();
   void scan(std::int32_t column, double so_far);
   std::int32_t nearest();
   void update_duals(std::int32_t root);
@@ -77,6 +81,8 @@ class Assignment {
   }
 
   const GeneralMatrix& a_;
+  const std::function<void()>& ask_;
+  std::int32_t scanned_ = 0;        // since ask_ was called
   std::vector<double> cost_;        // of each nonzero
   std::vector<double> column_max_;  // log2 of the largest modulus
   std::vector<double> row_dual_, column_dual_;
@@ -165,8 +171,15 @@ void Assignment::shift_neighbour(std::int32_t column) {
   }
 }
 
+void Assignment::ask_now_and_then() {
+  if (++scanned_ < kColumnsAnAsk) return;
+  scanned_ = 0;
+  if (ask_) ask_();
+}
+
 // Relaxes the column's entries: it is reached at distance `so_far`.
 void Assignment::scan(std::int32_t column, double so_far) {
+  ask_now_and_then();
   for (auto at = begin(column); at < end(column); ++at) {
     const std::int32_t row = a_.row[at];
     if (state_[row] == State::kDone) continue;
@@ -395,18 +408,21 @@ bool has_diagonal(const Matrix& matrix) {
 
 }  // namespace
 
-Matching maximum_product_matching(const GeneralMatrix& matrix) {
+Matching maximum_product_matching(const GeneralMatrix& matrix,
+                                  const std::function<void()>& ask) {
   if (auto simple = matching_of_largest(matrix)) return *std::move(simple);
-  return Assignment(matrix).result();
+  return Assignment(matrix, ask).result();
 }
 
-std::int32_t structural_rank(const GeneralMatrix& matrix) {
-  return has_diagonal(matrix) ? matrix.size : maximum_product_matching(matrix).rank;
+std::int32_t structural_rank(const GeneralMatrix& matrix,
+                             const std::function<void()>& ask) {
+  return has_diagonal(matrix) ? matrix.size : maximum_product_matching(matrix, ask).rank;
 }
 
-std::int32_t structural_rank(const SymmetricMatrix& matrix) {
+std::int32_t structural_rank(const SymmetricMatrix& matrix,
+                             const std::function<void()>& ask) {
   return has_diagonal(matrix) ? matrix.size
-                              : maximum_product_matching(expanded(matrix)).rank;
+                              : maximum_product_matching(expanded(matrix), ask).rank;
 }
 
 }  // namespace espalier::solver

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "solver/matrix/general_matrix.h"
@@ -29,19 +30,23 @@ struct Matching {
 /// When the pattern has no perfect matching, as many columns as possible are matched, and
 /// no permutation of the matched rows and columns has a larger product.
 ///
-/// @throws InvalidInput naming an entry that is not finite
+/// @param ask  called often while paths are searched; empty: not called
+/// @throws InvalidInput naming an entry that is not finite; what `ask` throws
 /// @par Cost  O(n + nonzeros) for most columns, which are matched when their duals are
 ///            set; a shortest path each for the others, O(nonzeros log n) at most.
 ///            Columns without a path share one search for each row that is reached.
 /// @par Memory  8 bytes a nonzero, 60 a row
 /// @par Test  equals brute force over all permutations of small matrices
-[[nodiscard]] Matching maximum_product_matching(const GeneralMatrix& matrix);
+[[nodiscard]] Matching maximum_product_matching(const GeneralMatrix& matrix,
+                                                const std::function<void()>& ask = {});
 
 /// Structural rank: the most entries that are not zero in rows and columns of their own.
 /// @par Cost  O(n + nonzeros) where no entry of the diagonal is zero, else that of
 ///            maximum_product_matching()
-[[nodiscard]] std::int32_t structural_rank(const GeneralMatrix& matrix);
+[[nodiscard]] std::int32_t structural_rank(const GeneralMatrix& matrix,
+                                           const std::function<void()>& ask = {});
 /// The same of both triangles, which are put together only where the diagonal has a zero.
-[[nodiscard]] std::int32_t structural_rank(const SymmetricMatrix& matrix);
+[[nodiscard]] std::int32_t structural_rank(const SymmetricMatrix& matrix,
+                                           const std::function<void()>& ask = {});
 
 }  // namespace espalier::solver

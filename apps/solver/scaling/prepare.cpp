@@ -89,21 +89,22 @@ bool has_pairs(const std::vector<std::int32_t>& partner) {
   return false;
 }
 
-void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options) {
+void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options,
+                       const std::function<void()>& ask) {
   SymmetricMatrix& lower = prepared.matrix.lower;
   std::vector<double> log;
   const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
   if (prepared.kind == FactorKind::kLdlt && scaling != Scaling::kMatching)
-    prepared.structural_rank = structural_rank(lower);
+    prepared.structural_rank = structural_rank(lower, ask);
   switch (scaling) {
     case Scaling::kEquilibrate:
       log = prepared.kind == FactorKind::kCholesky ? unit_diagonal_logs(lower)
                                                    : equilibration(expanded(lower)).row;
       break;
     case Scaling::kMatching: {
-      if (options.block_triangular && prepare_singletons(prepared, options.weak_diagonal))
-        return;
-      SymmetricMatching matching = symmetric_matching(lower, options.weak_diagonal);
+      const double weak = options.weak_diagonal;
+      if (options.block_triangular && prepare_singletons(prepared, weak, ask)) return;
+      SymmetricMatching matching = symmetric_matching(lower, weak, ask);
       log = std::move(matching.log);
       if (has_pairs(matching.partner)) prepared.partner = std::move(matching.partner);
       prepared.structural_rank = matching.rank;
@@ -130,14 +131,15 @@ void cut_blocks(PreparedMatrix& prepared, GeneralMatrix& matrix) {
 
 // Scales, and the order of rows, of a matrix for L U.
 void match_general(PreparedMatrix& prepared, const GeneralMatrix& matrix,
-                   const PrepareOptions& options) {
+                   const PrepareOptions& options, const std::function<void()>& ask) {
   const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
-  if (scaling != Scaling::kMatching) prepared.structural_rank = structural_rank(matrix);
+  if (scaling != Scaling::kMatching)
+    prepared.structural_rank = structural_rank(matrix, ask);
   if (scaling == Scaling::kEquilibrate) {
     const ScalingLogs logs = equilibration(matrix);
     set_scales(prepared, matrix, logs.row, logs.column);
   } else if (scaling == Scaling::kMatching) {
-    Matching matching = maximum_product_matching(matrix);
+    Matching matching = maximum_product_matching(matrix, ask);
     balance(matching.row_log, matching.column_log);
     set_scales(prepared, matrix, matching.row_log, matching.column_log);
     prepared.row_of = std::move(matching.row_of_column);
@@ -149,8 +151,8 @@ void match_general(PreparedMatrix& prepared, const GeneralMatrix& matrix,
 }
 
 void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
-                     const PrepareOptions& options) {
-  match_general(prepared, matrix, options);
+                     const PrepareOptions& options, const std::function<void()>& ask) {
+  match_general(prepared, matrix, options, ask);
   multiply(matrix, prepared);
   if (!prepared.row_of.empty()) {
     const std::vector<std::int32_t> inverse = inverse_permutation(prepared.row_of);
@@ -186,16 +188,16 @@ void for_each_entry(const InputMatrix& matrix, bool once, Visit visit) {
 }  // namespace
 
 PreparedMatrix prepare(InputMatrix&& matrix, FactorKind kind,
-                       const PrepareOptions& options) {
+                       const PrepareOptions& options, const std::function<void()>& ask) {
   require_kind(matrix, kind);
   PreparedMatrix prepared;
   prepared.kind = kind;
   prepared.structural_rank = order_of(matrix);
   if (kind == FactorKind::kLu) {
-    prepare_general(prepared, both_triangles(std::move(matrix)), options);
+    prepare_general(prepared, both_triangles(std::move(matrix)), options, ask);
   } else {
     prepared.matrix.lower = lower_triangle(std::move(matrix));
-    prepare_symmetric(prepared, options);
+    prepare_symmetric(prepared, options, ask);
   }
   return prepared;
 }

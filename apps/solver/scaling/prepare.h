@@ -43,10 +43,12 @@ struct PreparedMatrix {
 /// Cholesky with kAuto: equilibrated when the diagonal spans more than 1e8, else kNone. A
 /// structurally singular matrix is prepared like any other.
 ///
-/// @throws InvalidInput as require_kind()
+/// @param ask  as of maximum_product_matching()
+/// @throws InvalidInput as require_kind(); what `ask` throws
 /// @par Cost  O(n + nonzeros), and that of maximum_product_matching()
 [[nodiscard]] PreparedMatrix prepare(InputMatrix&& matrix, FactorKind kind,
-                                     const PrepareOptions& options = {});
+                                     const PrepareOptions& options = {},
+                                     const std::function<void()>& ask = {});
 
 /// Puts the values of another matrix on a prepared pattern, with the scaling and the row
 /// order of `prepared`: a factorisation of equal structure can be repeated.

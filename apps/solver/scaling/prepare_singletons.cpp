@@ -100,7 +100,8 @@ class Exchanged {
 
 }  // namespace
 
-bool prepare_singletons(PreparedMatrix& prepared, double weak_diagonal) {
+bool prepare_singletons(PreparedMatrix& prepared, double weak_diagonal,
+                        const std::function<void()>& ask) {
   const SymmetricMatrix& lower = prepared.matrix.lower;
   if (!may_have_singletons(lower)) return false;
   const GeneralMatrix both = expanded(lower);
@@ -113,7 +114,7 @@ bool prepare_singletons(PreparedMatrix& prepared, double weak_diagonal) {
   for (const std::int32_t each : partner)
     if (singletons.partner[each] == each) left.push_back(each);
   const SymmetricMatching matching =
-      symmetric_matching(principal_part(lower, left), weak_diagonal);
+      symmetric_matching(principal_part(lower, left), weak_diagonal, ask);
   if (matching.rank < std::ssize(left)) return false;
   std::vector<double> log(size, 0.0);
   for (std::size_t k = 0; k < left.size(); ++k) {

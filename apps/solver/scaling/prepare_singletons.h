@@ -14,6 +14,7 @@ namespace espalier::solver {
 ///         pairs, as solves go block after block in one thread then; nor where the rest
 ///         is structurally singular or an entry would leave the range of double precision
 /// @par Cost  O(n + nonzeros), and that of symmetric_matching() of what is left
-[[nodiscard]] bool prepare_singletons(PreparedMatrix& prepared, double weak_diagonal);
+[[nodiscard]] bool prepare_singletons(PreparedMatrix& prepared, double weak_diagonal,
+                                      const std::function<void()>& ask = {});
 
 }  // namespace espalier::solver

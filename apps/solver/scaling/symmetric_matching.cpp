@@ -136,7 +136,7 @@ void scale_others(const GeneralMatrix& both, const std::vector<bool>& is_kept,
 }
 
 SymmetricMatching of_singular(const GeneralMatrix& both, const Matching& matching,
-                              double weak) {
+                              double weak, const std::function<void()>& ask) {
   std::vector<bool> is_kept(both.size, false);
   std::vector<std::int32_t> kept;
   for (std::int32_t column = 0; column < both.size; ++column) {
@@ -146,7 +146,8 @@ SymmetricMatching of_singular(const GeneralMatrix& both, const Matching& matchin
     if (is_kept[row]) kept.push_back(row);
   }
   const GeneralMatrix part = principal_part(both, kept);
-  const SymmetricMatching inner = with_pairs(part, maximum_product_matching(part), weak);
+  const SymmetricMatching inner =
+      with_pairs(part, maximum_product_matching(part, ask), weak);
   SymmetricMatching result;
   result.rank = matching.rank;
   result.partner.resize(both.size);
@@ -162,12 +163,12 @@ SymmetricMatching of_singular(const GeneralMatrix& both, const Matching& matchin
 
 }  // namespace
 
-SymmetricMatching symmetric_matching(const SymmetricMatrix& matrix,
-                                     double weak_diagonal) {
+SymmetricMatching symmetric_matching(const SymmetricMatrix& matrix, double weak_diagonal,
+                                     const std::function<void()>& ask) {
   const GeneralMatrix both = expanded(matrix);
-  const Matching matching = maximum_product_matching(both);
+  const Matching matching = maximum_product_matching(both, ask);
   return matching.rank == matrix.size ? with_pairs(both, matching, weak_diagonal)
-                                      : of_singular(both, matching, weak_diagonal);
+                                      : of_singular(both, matching, weak_diagonal, ask);
 }
 
 }  // namespace espalier::solver

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "solver/matrix/sparse_matrix.h"
@@ -30,8 +31,10 @@ struct SymmetricMatching {
 /// Structurally singular: the matching of the rows that are matched is used; the others
 /// stay alone, scaled so that their largest entry is 1.
 ///
+/// @param ask  as of maximum_product_matching()
 /// @par Cost  that of maximum_product_matching(), at most twice, of both triangles
 [[nodiscard]] SymmetricMatching symmetric_matching(const SymmetricMatrix& matrix,
-                                                   double weak_diagonal);
+                                                   double weak_diagonal,
+                                                   const std::function<void()>& ask = {});
 
 }  // namespace espalier::solver

@@ -116,14 +116,19 @@ void BlockSubstitution<T>::store(Range range, Number* block, std::int32_t nrhs) 
 
 template <class T>
 void BlockSubstitution<T>::solve_block(const FrontSolve<T>& fronts,
-                                       const BlockForm::Block& block, Range range,
+                                       const BlockForm::Block& block, PacedAsk& ask,
                                        Number* vectors, std::int32_t nrhs) {
+  const Range range = columns_of(block);
   const Vectors<T> b = load(range, vectors, nrhs);
   const Vectors<T> x{solution_.data(), size_, nrhs};
-  for (std::int32_t s = block.first_front; s <= block.root; ++s)
+  for (std::int32_t s = block.first_front; s <= block.root; ++s) {
+    ask.before(fronts.panel_entries(s) * nrhs);
     fronts.forward(s, panels_of(s), b, {}, local_.data());
-  for (std::int32_t s = block.root; s >= block.first_front; --s)
+  }
+  for (std::int32_t s = block.root; s >= block.first_front; --s) {
+    ask.before(fronts.panel_entries(s) * nrhs);
     fronts.backward(s, panels_of(s), b, x, local_.data());
+  }
   store(range, vectors, nrhs);
 }
 
@@ -142,18 +147,20 @@ auto BlockSubstitution<T>::pivot_of(const BlockForm::Block& block)
 
 template <class T>
 void BlockSubstitution<T>::solve(bool transposed, std::span<double> block,
-                                 std::int32_t nrhs) {
+                                 std::int32_t nrhs, const std::function<void()>& ask) {
   const FrontSolve<T> fronts(view_, transposed);
+  PacedAsk paced(ask);
   auto* const vectors = reinterpret_cast<Number*>(block.data());
   const auto count = form_.blocks.size();
   for (std::size_t k = 0; k < count; ++k) {
     const BlockForm::Block& each = form_.blocks[transposed ? count - 1 - k : k];
     const Range range = columns_of(each);
+    paced.before(std::int64_t{range.end - range.begin} * nrhs);
     if (transposed) pull(range, vectors, nrhs);
     if (const auto pivot = pivot_of(each)) {
       for (std::int32_t v = 0; v < nrhs; ++v) vectors[range.begin + v * size_] /= *pivot;
     } else {
-      solve_block(fronts, each, range, vectors, nrhs);
+      solve_block(fronts, each, paced, vectors, nrhs);
     }
     if (!transposed) push(range, vectors, nrhs);
   }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "solver/solve/paced_ask.h"
 #include "solver/solve/triangular_solve.h"
 #include "solver/symbolic/block_form.h"
 
@@ -20,9 +21,11 @@ class BlockSubstitution {
   BlockSubstitution(const FactorView<T>& view, const BlockForm& form, std::int32_t nrhs);
 
   /// block := A^-1 block, or A^-T block, without conjugation, in elimination order.
+  /// @param ask  called between fronts, see PacedAsk; what it throws is thrown
   /// @throws Error when a panel in the file cannot be read
   /// @par Cost  4 flops for each entry of the factor and vector, 2 for each of coupling
-  void solve(bool transposed, std::span<double> block, std::int32_t nrhs);
+  void solve(bool transposed, std::span<double> block, std::int32_t nrhs,
+             const std::function<void()>& ask = {});
 
  private:
   using Number = Wide<T>;
@@ -35,7 +38,7 @@ class BlockSubstitution {
   void pull(Range range, Number* x, std::int32_t nrhs) const;
   void push(Range range, Number* x, std::int32_t nrhs) const;
   void solve_block(const FrontSolve<T>& fronts, const BlockForm::Block& block,
-                   Range range, Number* vectors, std::int32_t nrhs);
+                   PacedAsk& ask, Number* vectors, std::int32_t nrhs);
   Vectors<T> load(Range range, Number* block, std::int32_t nrhs);
   void store(Range range, Number* block, std::int32_t nrhs) const;
 

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "solver/solve/paced_ask.h"
 #include "solver/solve/triangular_solve.h"
 
 namespace espalier::solver {
@@ -22,37 +23,44 @@ Bytes NodeStorage<T>::bytes_to_read(const FactorView<T>& view, std::int32_t node
 
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
-                        const Vectors<T>& x) {
+                        const Vectors<T>& x, const std::function<void()>& ask) {
   const std::int64_t entries = FrontSolve<T>(view, transposed).local_entries();
   std::vector<T> local(static_cast<std::size_t>(entries * b.count));
-  solve_sequentially<T>(view, transposed, b, x, local);
+  solve_sequentially<T>(view, transposed, b, x, local, ask);
 }
 
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
-                        const Vectors<T>& x, std::span<T> local) {
+                        const Vectors<T>& x, std::span<T> local,
+                        const std::function<void()>& ask) {
   const FrontSolve<T> solve(view, transposed);
+  PacedAsk paced(ask);
   const auto nodes = static_cast<std::int32_t>(view.tree.nodes.size());
   for (std::int32_t node = 0; node < nodes; ++node) {
     const NodeStorage<T> storage(view, node);
     const AssemblyTree::Node& fronts = view.tree.nodes[node];
-    for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s)
+    for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s) {
+      paced.before(solve.panel_entries(s) * b.count);
       solve.forward(s, storage.data(), b, {}, local.data());
+    }
   }
   for (std::int32_t node = nodes - 1; node >= 0; --node) {
     const NodeStorage<T> storage(view, node);
     const AssemblyTree::Node& fronts = view.tree.nodes[node];
-    for (std::int32_t s = fronts.last_front; s >= fronts.first_front; --s)
+    for (std::int32_t s = fronts.last_front; s >= fronts.first_front; --s) {
+      paced.before(solve.panel_entries(s) * b.count);
       solve.backward(s, storage.data(), b, x, local.data());
+    }
   }
 }
 
-#define ESPALIER_INSTANTIATE(T)                                                   \
-  template class NodeStorage<T>;                                                  \
-  template void solve_sequentially(const FactorView<T>&, bool, const Vectors<T>&, \
-                                   const Vectors<T>&);                            \
-  template void solve_sequentially(const FactorView<T>&, bool, const Vectors<T>&, \
-                                   const Vectors<T>&, std::span<T>);
+#define ESPALIER_INSTANTIATE(T)                                                      \
+  template class NodeStorage<T>;                                                     \
+  template void solve_sequentially(const FactorView<T>&, bool, const Vectors<T>&,    \
+                                   const Vectors<T>&, const std::function<void()>&); \
+  template void solve_sequentially(const FactorView<T>&, bool, const Vectors<T>&,    \
+                                   const Vectors<T>&, std::span<T>,                  \
+                                   const std::function<void()>&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -102,6 +103,12 @@ class FrontSolve {
 
   /// Entries of work space for one vector, the most over all fronts.
   [[nodiscard]] std::int64_t local_entries() const;
+  /// Of a front's panel, about: what forward() and backward() each go over.
+  [[nodiscard]] std::int64_t panel_entries(std::int32_t front) const {
+    const std::vector<std::int32_t>& first = view_.symbolic.first_column;
+    return std::int64_t{first[front + 1] - first[front]} *
+           view_.symbolic.front_order(front);
+  }
   /// Over the fronts of a node.
   [[nodiscard]] std::int64_t local_entries(const AssemblyTree::Node& node) const;
   /// Of one front: its order, the width of its blocks, and its slots.
@@ -208,13 +215,15 @@ class FrontSolve {
 
 /// x := A^-1 b, or A^-T b, in elimination order, by one thread. b is overwritten.
 ///
+/// @param ask  called between fronts, see PacedAsk; what it throws is thrown
 /// @par Cost  4 flops for each entry of the factor and vector
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
-                        const Vectors<T>& x);
+                        const Vectors<T>& x, const std::function<void()>& ask = {});
 /// @param local  FrontSolve::local_entries() of work space for each vector
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
-                        const Vectors<T>& x, std::span<T> local);
+                        const Vectors<T>& x, std::span<T> local,
+                        const std::function<void()>& ask = {});
 
 }  // namespace espalier::solver

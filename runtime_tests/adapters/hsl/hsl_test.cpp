@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <vector>
 
+#include "common/session.h"
 #include "hsl/ma57.h"
 #include "hsl/ma97.h"
 
@@ -115,6 +118,94 @@ TEST_F(Ma97, EliminatesInTheHostsOrder) {
   place[1] = place[0];
   analyse();
   EXPECT_LT(info_.flag, 0);
+}
+
+// Places are told from where indices begin, and are those of the factor.
+class Ma97Order : public Ma97, public testing::WithParamInterface<int> {
+ protected:
+  void analyse(std::vector<int>& place, double* val = nullptr) {
+    ma97_finalise_d(&akeep_, &fkeep_);
+    ma97_analyse_d(0, matrix_.order, matrix_.start.data(), matrix_.row.data(), val,
+                   &akeep_, &control_, &info_, place.data());
+    EXPECT_EQ(info_.flag, 0);
+    std::vector<int> sorted = place, all(place.size());
+    std::ranges::sort(sorted);
+    std::iota(all.begin(), all.end(), 1);
+    EXPECT_EQ(sorted, all);
+  }
+  void expect_of_factor(const std::vector<int>& place) const {
+    std::vector<int> taken;
+    static_cast<espalier::adapters::Session*>(akeep_)->read_order(taken);
+    EXPECT_EQ(taken, place);
+  }
+  void expect_solves() {
+    factorise();
+    EXPECT_EQ(info_.flag, 0);
+    std::vector<double> x = matrix_.times_ones();
+    solve(0, x);
+    expect_ones(x);
+  }
+};
+
+TEST_P(Ma97Order, IsToldByTheAnalysis) {
+  control_.ordering = GetParam();
+  const auto n = static_cast<std::size_t>(matrix_.order);
+  std::vector<int> place(n, -1);
+  analyse(place);
+  expect_solves();
+  // With the values that the order has to suit.
+  analyse(place, matrix_.value.data());
+  expect_solves();
+  expect_of_factor(place);
+  // The same by coordinates from 0.
+  ma97_finalise_d(&akeep_, &fkeep_);
+  std::vector<int> row = matrix_.row, column = matrix_.column, from_0(n, -1);
+  for (int& each : row) --each;
+  for (int& each : column) --each;
+  control_.f_arrays = 0;
+  ma97_analyse_coord_d(matrix_.order, static_cast<int>(row.size()), row.data(),
+                       column.data(), matrix_.value.data(), &akeep_, &control_, &info_,
+                       from_0.data());
+  for (int& each : from_0) ++each;
+  EXPECT_EQ(from_0, place);
+}
+
+// Of a matrix that needs no pairs, by its pattern alone; then it is the host's.
+TEST_P(Ma97Order, IsKeptWhereNothingWantsAPartner) {
+  control_.ordering = GetParam();
+  for (std::size_t k = 0; k < matrix_.row.size(); ++k)
+    if (matrix_.row[k] == matrix_.column[k]) matrix_.value[k] = 9;
+  std::vector<int> place(static_cast<std::size_t>(matrix_.order), -1);
+  analyse(place);
+  expect_solves();
+  expect_of_factor(place);
+  control_.ordering = 0;
+  analyse(place);
+  expect_solves();
+  expect_of_factor(place);
+}
+
+INSTANTIATE_TEST_SUITE_P(Orderings, Ma97Order, testing::Values(1, 3, 5));
+
+// By hand: of a star of four no order but with its middle last has no fill.
+TEST(Ma97OrderOfTheHost, KeepsItsFill) {
+  const int start[] = {0, 4, 5, 6, 7}, row[] = {0, 1, 2, 3, 1, 2, 3};
+  ma97_control_d control;
+  ma97_info_d info;
+  ma97_default_control_d(&control);
+  control.ordering = 0;
+  void* akeep = nullptr;
+  int place[] = {3, 1, 0, 2};
+  ma97_analyse_d(0, 4, start, row, nullptr, &akeep, &control, &info, place);
+  EXPECT_EQ(info.flag, 0);
+  EXPECT_EQ(place[0], 3);
+  EXPECT_EQ(place[1] + place[2] + place[3], 0 + 1 + 2);
+  ma97_free_akeep_d(&akeep);
+  control.print_level = -1;
+  int twice[] = {0, 2, 2, 1};
+  ma97_analyse_d(0, 4, start, row, nullptr, &akeep, &control, &info, twice);
+  EXPECT_EQ(info.flag, -2);
+  EXPECT_EQ(akeep, nullptr);
 }
 
 TEST_F(Ma97, SaysEachTimeThatABoundIsTooSmall) {

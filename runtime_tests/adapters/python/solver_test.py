@@ -435,6 +435,9 @@ class Factorized(unittest.TestCase):
             self.assertLess(numpy.abs(matrix @ x - vectors).max(), 1e-10)
         self.interrupted(
             lambda: espalier.factorized(matrix, workers=1, ordering="nd").close())
+        matrix.data = numpy.random.default_rng(3).random(matrix.nnz)  # to be matched
+        self.interrupted(lambda: espalier.factorized(matrix, kind="general", workers=1,
+                                                     ordering="nd").close())
 
 
 if __name__ == "__main__":

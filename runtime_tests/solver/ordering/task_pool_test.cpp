@@ -69,6 +69,53 @@ TEST_P(Pool, EndsWhereItsInterruptThrows) {
   EXPECT_GE(ran, 2);
 }
 
+// At any block of a loop, and whoever has the task; then all of it.
+TEST_P(Pool, EndsInsideALoop) {
+  constexpr int kBlocks = 40;
+  int calls = 0, last = 0;
+  const Interrupt interrupt = [&] {
+    if (++calls == last) throw std::runtime_error("enough");
+  };
+  TaskPool pool(GetParam(), nullptr, &interrupt);
+  for (last = 1; last <= kBlocks + 1; ++last) {
+    calls = 0;
+    std::atomic<int> visits = 0;
+    const auto loop = [&] {
+      pool.for_each_block(kBlocks, [&](std::int64_t) { ++visits; });
+    };
+    bool threw = false;
+    try {
+      pool.run_here(1, loop);
+    } catch (const std::runtime_error&) {
+      threw = true;
+    }
+    EXPECT_EQ(threw, calls == last) << last;
+    EXPECT_LE(calls, kBlocks + 1);
+    EXPECT_EQ(visits == kBlocks, !threw) << last;
+  }
+}
+
+// A task of another thread goes on until it asks, and the caller while it waits.
+TEST(PoolOfTwo, IsInterruptedWhileItWaitsForOthers) {
+  const std::thread::id here = std::this_thread::get_id();
+  int calls = 0;
+  const Interrupt interrupt = [&] {
+    EXPECT_EQ(std::this_thread::get_id(), here);
+    if (++calls == 3) throw std::runtime_error("enough");
+  };
+  TaskPool pool(2, nullptr, &interrupt);
+  std::atomic<int> began = 0;
+  const auto meet = [&] {
+    ++began;
+    while (began < 2) std::this_thread::yield();
+    while (std::this_thread::get_id() != here) pool.ask();
+  };
+  pool.add(1, meet);
+  pool.add(1, meet);
+  EXPECT_THROW(pool.run(), std::runtime_error);
+  EXPECT_EQ(calls, 3);
+}
+
 TEST(RecordedTasks, KnowTheirParentsAndTheBlocksOfTheirLoops) {
   std::vector<RecordedTask> record;
   TaskPool pool(2, &record);

@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <numeric>
+#include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "espalier/model/error.h"
@@ -50,11 +54,51 @@ class Steps final : public NodeSweep {
   const std::int32_t fails_at_;
 };
 
+// One node after the other, a millisecond each.
+class Chain final : public NodeSweep {
+ public:
+  static constexpr std::int32_t kNodes = 2000;
+  explicit Chain(const Runtime& runtime) : NodeSweep(runtime, kNodes) {}
+  void sweep(const std::function<void()>& ask) {
+    const std::int32_t first = 0;
+    run_from({&first, 1}, ask);
+  }
+  [[nodiscard]] std::int32_t visited() const { return visited_; }
+
+ private:
+  void visit(std::int32_t /*node*/) override {
+    ++visited_;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  void submit_next(std::int32_t node) override {
+    if (node + 1 < kNodes) submit(node + 1);
+  }
+
+  std::atomic<std::int32_t> visited_ = 0;
+};
+
 // 0 + … + 8, and what is left of the last round of nine.
 std::int64_t tiles_of(std::int32_t node) {
   std::int64_t sum = 0;
   for (std::int32_t step = 0; step < 50; ++step) sum += (node + step) % 9;
   return sum;
+}
+
+TEST(NodeSweep, EndsWhereItsCallerIsToldSo) {
+  const Runtime runtime({2, "espalier"});
+  const Awake awake(runtime);
+  const std::thread::id here = std::this_thread::get_id();
+  for (int last = 1; last <= 3; ++last) {
+    Chain chain(runtime);
+    int calls = 0;
+    const auto ask = [&] {
+      EXPECT_EQ(std::this_thread::get_id(), here);
+      if (++calls == last) throw std::runtime_error("enough");
+    };
+    EXPECT_THROW(chain.sweep(ask), std::runtime_error) << last;
+    EXPECT_EQ(calls, last);
+    EXPECT_LT(chain.visited(), Chain::kNodes);
+  }
 }
 
 TEST(TileTeam, RunsEveryTileOnce) {

@@ -455,7 +455,7 @@ def factorized(A, memory=None, **options):
     Raises BoundError (a MemoryError) when the bound is too small, with what suffices;
     SingularError, NotPositiveDefiniteError (numpy.linalg.LinAlgError); ValueError naming
     the argument that cannot be. Ctrl-C ends an analysis, a factorisation and a solve with
-    KeyboardInterrupt; not before a library's ordering or a matching has ended.
+    KeyboardInterrupt; not before a library's ordering has ended, of which "nd" is none.
     """
     return Factorized(A, memory, **options)
 

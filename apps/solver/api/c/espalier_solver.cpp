@@ -61,9 +61,10 @@ void c_api::construct(espalier_solver& handle, ComplexMatrix&& matrix,
 
 namespace {
 
-// A function of C++ may throw whatever it likes: that ends the call as well, and no
-// further than here.
+// The solver asks far more often than anybody's function should be called. One of C++ may
+// throw whatever it likes: that ends the call as well, and no further than here.
 void report_progress(const espalier_solver& handle, double done) {
+  if (!handle.pace.due()) return;
   int answer = 0;
   try {
     answer = handle.progress(handle.progress_context, done);
@@ -79,6 +80,7 @@ void report_progress(const espalier_solver& handle, double done) {
 
 std::function<void(double)> c_api::progress_of(const espalier_solver& handle) {
   if (handle.progress == nullptr) return {};
+  handle.pace.begin_anew();
   return [&handle](double done) { report_progress(handle, done); };
 }
 
@@ -199,6 +201,7 @@ int espalier_solver_least(const espalier_solver* solver, int64_t* in_core,
                           int64_t* out_of_core) {
   return guarded([&] {
     const espalier_solver& handle = need(solver, "solver");
+    handle.pace.begin_anew();
     Solver& inner = handle.factoring();
     if (handle.processes == nullptr && !handle.planned && !handle.factored)
       inner.settle_order();
@@ -217,6 +220,7 @@ int espalier_solver_plan(espalier_solver* solver, int64_t bound) {
       bound = memory_room().bytes;
     }
     if (bound < 0) return fail(EINVAL, fmt::format("a bound of {} bytes", bound));
+    handle.pace.begin_anew();
     std::optional<Bytes> wanted;
     if (bound != INT64_MAX) wanted = bound;
     if (bound == ESPALIER_SOLVER_MEMORY_LEAST) {

@@ -2,10 +2,12 @@
 
 // What stands behind espalier_solver, for the files of the C interface.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 
+#include "espalier/model/clock.h"
 #include "solver/api/c/arguments.h"
 #include "solver/api/c/given_complex.h"
 #include "solver/api/c/given_matrix.h"
@@ -18,6 +20,26 @@
 struct espalier_solver_budget {
   std::shared_ptr<espalier::solver::Budget> budget;
 };
+
+namespace espalier::solver::c_api {
+
+/// Says when something is due that is done often: the first time, and then 20 times a
+/// second at most.
+class Pace {
+ public:
+  [[nodiscard]] bool due() {
+    const Clock::time_point now = Clock::now();
+    if (last_ && now - *last_ < std::chrono::milliseconds(50)) return false;
+    last_ = now;
+    return true;
+  }
+  void begin_anew() { last_.reset(); }
+
+ private:
+  std::optional<Clock::time_point> last_;
+};
+
+}  // namespace espalier::solver::c_api
 
 struct espalier_solver_communicator {
   std::unique_ptr<espalier::solver::Communicator> processes;
@@ -41,6 +63,7 @@ struct espalier_solver {
   std::int32_t failed_column = -1;
   espalier_solver_progress progress = nullptr;
   void* progress_context = nullptr;
+  mutable espalier::solver::c_api::Pace pace;  ///< of the calls of `progress`
 
   /// The one that factors.
   [[nodiscard]] espalier::solver::Solver& factoring() const {
@@ -73,7 +96,8 @@ void construct(espalier_solver& handle, ComplexMatrix&& matrix,
 /// espalier_solver_set_progress() says otherwise. The handle outlives the solver.
 void take_progress(espalier_solver& handle, const espalier_solver_options& given,
                    SolverOptions& options);
-/// Of a solve or of entries of the inverse; empty: nobody asks.
+/// Of one factorisation or solve, or of entries of the inverse: asked at once the first
+/// time; empty: nobody asks.
 [[nodiscard]] std::function<void(double)> progress_of(const espalier_solver& handle);
 
 /// The processes of the options; null: this one alone.

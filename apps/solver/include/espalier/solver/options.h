@@ -104,10 +104,10 @@ struct AnalyseOptions {
   ClusterOptions clusters = {};
   /// Threads that order, the caller's among them. The result is the same for any.
   std::int32_t workers = 1;
-  /// Called now and then by the thread that analyses, before each step and between parts
-  /// of a dissection; not while a library orders or a matching is sought. What it throws
-  /// ends the analysis and is thrown there: nothing is changed then. Empty: not called.
-  /// One process alone.
+  /// Called by the thread that analyses, some thousand times a second: before each step,
+  /// in a dissection and while a matching is sought; not while a library orders. What it
+  /// throws ends the analysis and is thrown there: nothing is changed then. Empty: not
+  /// called. One process alone.
   std::function<void()> interrupt = {};
 };
 

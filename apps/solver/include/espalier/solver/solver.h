@@ -200,8 +200,10 @@ class ESPALIER_SOLVER_EXPORT Solver {
   /// factorise(); in the order of the matrix as it was read.
   /// @param rows      where b may have entries, increasing; empty: anywhere
   /// @param progress  told the part of the vectors that are solved for, before each pass
-  ///                  over the factor; what it throws ends the call and is thrown here,
-  ///                  and b is of no use then. In one process
+  ///                  over the factor and, some thousand times a second without the
+  ///                  runtime and 20 times with it, on the way; what it throws ends the
+  ///                  call and is thrown here when no task runs any more: the factor
+  ///                  stays, and b is of no use. In one process
   /// @throws InvalidInput before factorise(), for b of another length than n times
   ///         `nrhs` or with an entry that is not finite, and for rows that cannot be
   [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs = 1,
