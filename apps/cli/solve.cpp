@@ -88,9 +88,12 @@ Ending solve_matrix(SolveOptions& options) {
     options.solver.schur = kept_variables(options, solver::order_of(matrix));
   run.read_seconds = since(start);
 
+  std::optional<AnalysisHeap> heap(std::in_place, options, solver::order_of(matrix),
+                                   run.entries);
   Solver solver(std::move(matrix), options.solver,
                 [&](std::string_view step) { progress->step(step); });
   run.bound = bound_of(options, solver);
+  heap.reset();
   explain_least(options, solver, run);
   if (const auto planned = solver.plan(run.bound); !planned) {
     progress.reset();

@@ -152,9 +152,11 @@ Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
   ComplexVectors vectors = read_right_hand_sides(options, matrix.size);
   if (!options.schur.empty()) options.solver.schur = kept_variables(options, matrix.size);
   run.read_seconds = since(start);
+  std::optional<AnalysisHeap> heap(std::in_place, options, matrix.size, run.entries);
   ComplexSolver solver(std::move(matrix), options.solver,
                        [&](std::string_view step) { progress->step(step); });
   run.bound = bound_of(options, solver.solver());
+  heap.reset();
   explain_least(options, solver.solver(), run);
   if (const auto planned = solver.solver().plan(run.bound); !planned) {
     progress.reset();

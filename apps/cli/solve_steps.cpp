@@ -32,6 +32,20 @@ Vectors right_hand_sides(const SolveOptions& options, std::int32_t size) {
   return vectors;
 }
 
+// A quarter more than any analysis was seen to take.
+AnalysisHeap::AnalysisHeap(const SolveOptions& options, std::int64_t order,
+                           std::int64_t entries) {
+  const Bytes analysis = solver::analysis_bytes(order, entries), kept = analysis / 4;
+  if (options.memory.kind != MemoryRequest::Kind::kSize ||
+      options.memory.size >= checked_add(solver::resident_bytes(), analysis + kept))
+    solver::keep_freed(kept);
+}
+
+AnalysisHeap::~AnalysisHeap() {
+  solver::keep_heap_small();
+  solver::trim_heap();
+}
+
 std::optional<Bytes> bound_of(const SolveOptions& options, Solver& solver) {
   if (!options.bounded()) return std::nullopt;
   if (options.memory.kind == MemoryRequest::Kind::kSize)

@@ -28,6 +28,16 @@ struct Vectors {
 /// resident before the factorisation. @throws FileError
 [[nodiscard]] Vectors right_hand_sides(const SolveOptions& options, std::int32_t size);
 
+/// While it lives a matrix is analysed, by several orders perhaps: what is freed serves
+/// the next step. Not in a bound that might then have too little room.
+class AnalysisHeap {
+ public:
+  AnalysisHeap(const SolveOptions& options, std::int64_t order, std::int64_t entries);
+  ~AnalysisHeap();  ///< the heap is small again
+  AnalysisHeap(const AnalysisHeap&) = delete;
+  AnalysisHeap& operator=(const AnalysisHeap&) = delete;
+};
+
 /// The bound that was asked for; no value: none. The order of elimination is settled
 /// by then.
 [[nodiscard]] std::optional<Bytes> bound_of(const SolveOptions& options,

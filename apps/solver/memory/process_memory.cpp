@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -46,11 +47,18 @@ bool reset_peak_resident() {
   return static_cast<bool>(clear);
 }
 
+// A fixed threshold: by default it grows with what is freed, up to 32 MiB.
 void keep_heap_small() {
-  // A fixed threshold: by default it grows with what is freed, up to 32 MiB.
   mallopt(M_MMAP_THRESHOLD, 128 * 1024);
   mallopt(M_TRIM_THRESHOLD, 256 * 1024);
   mallopt(M_ARENA_MAX, 1);
+}
+
+void keep_freed(Bytes most) {
+  constexpr Bytes kLargestInHeap = Bytes{32} << 20;  // glibc takes no more
+  const Bytes kept = std::min<Bytes>(most, std::numeric_limits<int>::max());
+  mallopt(M_MMAP_THRESHOLD, static_cast<int>(std::min(kept, kLargestInHeap)));
+  mallopt(M_TRIM_THRESHOLD, static_cast<int>(kept));
 }
 
 void trim_heap() { malloc_trim(0); }

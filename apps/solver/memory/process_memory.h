@@ -24,6 +24,10 @@ bool reset_peak_resident();
 /// Heap settings that keep freed memory out of the resident set: large blocks leave the
 /// process when freed, and threads share one heap. Call first thing in main().
 void keep_heap_small();
+/// Until keep_heap_small() is called again: what is freed stays for what is asked for
+/// next, up to `most` > 0 bytes at the heap's end. Fresh pages are dear on virtual
+/// machines.
+void keep_freed(Bytes most);
 /// Gives what the heap holds in vain back to the system.
 void trim_heap();
 
