@@ -280,8 +280,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] BlockOperator factored(bool transposed,
                                        const std::function<void()>& ask = {});
   [[nodiscard]] RefineOptions refine_options(const Pass& pass);
-  [[nodiscard]] std::vector<double> to_inner(std::span<const double> b,
-                                             const ScaledPermutation& map) const;
+  void to_inner(std::span<const double> b, const ScaledPermutation& map,
+                std::vector<double>& rhs) const;
   [[nodiscard]] bool may_solve_plainly(std::span<double> b, std::int32_t nrhs) const;
   [[nodiscard]] std::optional<Solution> solve_plainly(std::span<double> b);
   void check_factor_part(FactorPart part) const;
@@ -292,7 +292,12 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                        std::span<const std::int32_t> rows,
                        std::span<const std::int32_t> columns, std::span<double> values,
                        const std::function<void(double)>& progress);
-  void solve_block(std::span<double> b, const Pass& pass, Solution& solution);
+  /// A block of vectors, which the next one takes over.
+  struct BlockSpace {
+    std::vector<double> rhs, x, residuals;
+  };
+  void solve_block(std::span<double> b, const Pass& pass, BlockSpace& space,
+                   Solution& solution);
   [[nodiscard]] bool lost_a_row() const;
   void estimate(std::span<double> b, std::span<double> x, const Pass& pass,
                 const GivenUnknowns& given, Solution& solution);

@@ -52,8 +52,9 @@ Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation o
   const auto start = Clock::now();
   with_open_solve(block, [&] {
     solution.seconds = since(start);
+    BlockSpace space;
     for (; solved < nrhs; solved += block)
-      solve_block(b.subspan(solved * n, std::min(block, nrhs - solved) * n), pass,
+      solve_block(b.subspan(solved * n, std::min(block, nrhs - solved) * n), pass, space,
                   solution);
   });
   judge(solution);
@@ -74,27 +75,28 @@ RefineOptions Solver::Impl::refine_options(const Pass& pass) {
 }
 
 // Right-hand sides in the order of elimination, nothing where variables are kept.
-std::vector<double> Solver::Impl::to_inner(std::span<const double> b,
-                                           const ScaledPermutation& map) const {
+void Solver::Impl::to_inner(std::span<const double> b, const ScaledPermutation& map,
+                            std::vector<double>& rhs) const {
   const auto n = static_cast<std::size_t>(vector_size());
   const auto inner = static_cast<std::size_t>(inner_size());
-  std::vector<double> rhs(b.size());
+  rhs.resize(b.size());
   for (std::size_t k = 0; k < b.size(); k += n) {
     const std::span<double> one = std::span(rhs).subspan(k, n);
     map.rhs_to_inner(b.subspan(k, n), one);
     std::ranges::fill(one.subspan(inner), 0.0);
   }
-  return rhs;
 }
 
-void Solver::Impl::solve_block(std::span<double> b, const Pass& pass,
+void Solver::Impl::solve_block(std::span<double> b, const Pass& pass, BlockSpace& space,
                                Solution& solution) {
   const auto start = Clock::now();
   const ScaledPermutation map = this->map(pass.operation);
   const bool transposed = pass.operation == Operation::kTransposed;
   const auto n = static_cast<std::size_t>(vector_size());
   const auto nrhs = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
-  std::vector<double> rhs = to_inner(b, map), x = rhs;
+  auto& [rhs, x, residuals] = space;
+  to_inner(b, map, rhs);
+  x = rhs;
   if (pass.ask) pass.ask();
   numeric_->solve(transposed, x, nrhs, pass.rows, pass.ask);
   solution.seconds += since(start);
@@ -109,8 +111,9 @@ void Solver::Impl::solve_block(std::span<double> b, const Pass& pass,
   const std::vector<std::int32_t> systems =
       independent_systems(analysis_.symbolic, analysis_.form);
   refining_options.given = {scale, systems, largest_anywhere()};
-  const Refinement one = solver::refine(matrix(), rhs, x, nrhs,
-                                        factored(transposed, pass.ask), refining_options);
+  const Refinement one =
+      solver::refine(matrix(), rhs, x, nrhs, factored(transposed, pass.ask),
+                     refining_options, &residuals);
   Refinement& worst = solution.refinement;
   keep_worst(worst, one);
   // From here on a pair of vectors is room for what is estimated of it.
@@ -119,8 +122,9 @@ void Solver::Impl::solve_block(std::span<double> b, const Pass& pass,
     map.solution_to_outer(found, b.subspan(k, n));
     if (singular() && leaves_a_part(side, found, pass.operation))
       solution.doubts.backward_error = true;
-    if (needs_estimate(side, found, one.strict))
-      estimate(side, found, pass, refining_options.given, solution);
+    if (!needs_estimate(side, found, one.strict)) continue;
+    residuals = std::vector<double>();  // an estimate has their memory
+    estimate(side, found, pass, refining_options.given, solution);
   }
   // What was measured is the scaled solution; the given one may be beyond all numbers.
   if (!std::ranges::all_of(b, [](double each) { return std::isfinite(each); }))

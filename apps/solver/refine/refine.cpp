@@ -26,14 +26,16 @@ std::int32_t desks_of(std::int32_t nrhs, const RefineOptions& options) {
 class Refiner {
  public:
   Refiner(const MatrixPart& a, std::span<const double> b, std::span<double> x,
-          std::int32_t nrhs, const BlockOperator& solve, const RefineOptions& options)
+          std::int32_t nrhs, const BlockOperator& solve, const RefineOptions& options,
+          std::vector<double>* space)
       : n_(a.here().vector_size()),
         b_(b),
         x_(x),
         solve_(solve),
         options_(options),
         errors_(nrhs),
-        r_(b.size()) {
+        r_(space != nullptr ? *space : own_) {
+    r_.resize(b.size());
     const std::int32_t desks = desks_of(nrhs, options);
     desks_.reserve(at(desks));
     for (std::int32_t k = 0; k < desks; ++k) {
@@ -46,7 +48,7 @@ class Refiner {
   Refinement run() {
     measure_starts();
     refine_plainly();
-    r_.resize(n_);
+    if (r_.empty()) r_.resize(n_);
     for (std::size_t c = 0; c < errors_.size(); ++c)
       if (options_.gmres_basis > 0 && errors_[c].total() > options_.gmres_above)
         refine_by_gmres(c);
@@ -177,7 +179,8 @@ class Refiner {
   std::vector<Desk> desks_;
   std::vector<BackwardError> errors_;  // by vector
   std::vector<std::size_t> active_;
-  std::vector<double> r_;
+  std::vector<double> own_;
+  std::vector<double>& r_;
   std::optional<Gmres> gmres_;
   Refinement result_;
 };
@@ -186,8 +189,8 @@ class Refiner {
 
 Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<double> x,
                   std::int32_t nrhs, const BlockOperator& solve,
-                  const RefineOptions& options) {
-  return Refiner(a, b, x, nrhs, solve, options).run();
+                  const RefineOptions& options, std::vector<double>* space) {
+  return Refiner(a, b, x, nrhs, solve, options, space).run();
 }
 
 Bytes refinement_bytes(std::int32_t size, std::int32_t nrhs, const RefineOptions& options,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "espalier/model/units.h"
 #include "espalier/solver/results.h"
@@ -50,10 +51,13 @@ constexpr double kEnoughToBegin = 8 * std::numeric_limits<double>::epsilon();
 ///
 /// @param b, x   `nrhs` vectors of the order of a, one after the other
 /// @param solve  called with any number of vectors up to `nrhs`
+/// @param space  for the residuals, of b's size then: kept, so that the next block of
+///               vectors needs no fresh pages; null: memory of its own
 /// @par Memory   refinement_bytes(), allocated inside; GMRES's only once it is needed
 Refinement refine(const MatrixPart& a, std::span<const double> b, std::span<double> x,
                   std::int32_t nrhs, const BlockOperator& solve,
-                  const RefineOptions& options = {});
+                  const RefineOptions& options = {},
+                  std::vector<double>* space = nullptr);
 
 /// The most that refine() allocates for itself:
 /// 8 n (nrhs + 3 k + 2 gmres_basis + 1) bytes and a little, with k the lesser of

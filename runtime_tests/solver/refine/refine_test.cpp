@@ -80,6 +80,7 @@ TEST(Refine, CorrectsByASolverThatIsALittleWrong) {
 
 TEST(Refine, TreatsEachColumnAsThoughItWereAlone) {
   std::mt19937 random(10);
+  Vector space(16);  // has what an earlier block left
   for (int instance = 0; instance < 200; ++instance) {
     const std::int32_t n = draw(random, 1, 15), nrhs = draw(random, 0, 5);
     const SquareMatrix a = random_square(random, n);
@@ -97,7 +98,9 @@ TEST(Refine, TreatsEachColumnAsThoughItWereAlone) {
     Refinement each;
     for (std::int32_t c = 0; c < nrhs; ++c) {
       const auto part = std::span(alone).subspan(c * n, n);
-      const Refinement one = refine(a, std::span(b).subspan(c * n, n), part, 1, solve);
+      const Refinement one =
+          refine(a, std::span(b).subspan(c * n, n), part, 1, solve, {}, &space);
+      ASSERT_EQ(space.capacity(), 16U);
       each.backward_error = std::max(each.backward_error, one.backward_error);
       each.steps = std::max(each.steps, one.steps);
       each.gmres_steps += one.gmres_steps;
