@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "espalier/model/error.h"
 
@@ -71,7 +72,44 @@ memory::desc any_memory(const std::vector<std::int64_t>& dims) {
   return {dims, memory::data_type::f32, memory::format_tag::any};
 }
 
-DnnlProgram::DnnlProgram() : stream_(dnnl_engine()) {}
+namespace {
+
+// Whether the weights of six small convolutions are the same after they were in a padded
+// format. Where the processor does not tell how large its caches are, as some virtual
+// ones do not, oneDNN 3 leaves some out there, and elsewhere divides by zero.
+bool keeps_padded_entries() {
+  dnnl::stream stream(dnnl_engine());
+  std::vector<float> given(6 * 3 * 3), found(given.size());
+  std::iota(given.begin(), given.end(), 1.0F);
+  for (const auto tag :
+       {memory::format_tag::aBCde16b16c, memory::format_tag::aBCde8b8c}) {
+    const memory::dims dims{6, 1, 1, 3, 3};
+    const memory::desc plain(dims, memory::data_type::f32, memory::format_tag::abcde);
+    memory from(plain, dnnl_engine(), given.data());
+    memory to(plain, dnnl_engine(), found.data());
+    memory padded(memory::desc(dims, memory::data_type::f32, tag), dnnl_engine());
+    dnnl::reorder(from, padded).execute(stream, from, padded);
+    dnnl::reorder(padded, to).execute(stream, padded, to);
+    stream.wait();
+    if (found != given) return false;
+  }
+  return true;
+}
+
+// Better no gradient than a wrong one.
+void check_entries() {
+  static const bool kept = keeps_padded_entries();
+  if (kept) return;
+  const dnnl_version_t& version = *dnnl_version();
+  throw Error(fmt::format(
+      "oneDNN {}.{}.{} loses entries of tensors on this processor, which does "
+      "not tell the size of its caches",
+      version.major, version.minor, version.patch));
+}
+
+}  // namespace
+
+DnnlProgram::DnnlProgram() : stream_(dnnl_engine()) { check_entries(); }
 
 Operand DnnlProgram::scratch(const memory::desc& memory) {
   const Operand place{Operand::Place::kScratch, kept_};

@@ -36,6 +36,7 @@ class DnnlProgram : public Kernel {
     Operand operand;
   };
 
+  /// @throws Error of a oneDNN that computes wrongly on this processor
   DnnlProgram();
   [[nodiscard]] Bytes scratch_bytes() const override {
     return checked_add(kept_, shared_);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "espalier/model/error.h"
 #include "training/operators/dnnl_kernels.h"
 #include "training/operators/oracle.h"
 
@@ -25,11 +27,19 @@ void expect_equal(const std::vector<Values>& found, const std::vector<Values>& e
 
 TEST(DnnlKernels, AgreeWithTheOracle) {
   std::mt19937_64 random(7);
+  std::string refusal;
   for (const OperatorCase& test : operator_cases()) {
     SCOPED_TRACE(test.name);
     const auto inputs = random_inputs(test, random);
     const auto expected = run_oracle(test.spec, test.inputs, test.outputs, inputs);
-    auto found = run_dnnl(test.spec, test.inputs, test.outputs, inputs);
+    std::vector<Values> found;
+    try {
+      found = run_dnnl(test.spec, test.inputs, test.outputs, inputs);
+    } catch (const Error& error) {  // of a oneDNN that would be wrong on this processor
+      refusal = error.what();
+      ASSERT_NE(refusal.find("loses entries"), std::string::npos) << refusal;
+      continue;
+    }
     if (test.spec.kind == OperatorKind::kMaxPool) found.resize(1);  // its own indices
     auto compared = expected;
     compared.resize(found.size());
@@ -43,6 +53,7 @@ TEST(DnnlKernels, AgreeWithTheOracle) {
                    test.name + ", backward");
     }
   }
+  if (!refusal.empty()) GTEST_SKIP() << refusal;
 }
 
 TEST(DnnlKernels, UpdateParametersAsTheOracleDoes) {
