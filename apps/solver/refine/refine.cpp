@@ -48,7 +48,6 @@ class Refiner {
   Refinement run() {
     measure_starts();
     refine_plainly();
-    if (r_.empty()) r_.resize(n_);
     for (std::size_t c = 0; c < errors_.size(); ++c)
       if (options_.gmres_basis > 0 && errors_[c].total() > options_.gmres_above)
         refine_by_gmres(c);

@@ -81,13 +81,12 @@ bool keeps_padded_entries() {
   dnnl::stream stream(dnnl_engine());
   std::vector<float> given(6 * 3 * 3), found(given.size());
   std::iota(given.begin(), given.end(), 1.0F);
+  const memory::dims dims{6, 1, 1, 3, 3};
+  memory from(plain_memory(dims), dnnl_engine(), given.data());
+  memory to(plain_memory(dims), dnnl_engine(), found.data());
   for (const auto tag :
        {memory::format_tag::aBCde16b16c, memory::format_tag::aBCde8b8c}) {
-    const memory::dims dims{6, 1, 1, 3, 3};
-    const memory::desc plain(dims, memory::data_type::f32, memory::format_tag::abcde);
-    memory from(plain, dnnl_engine(), given.data());
-    memory to(plain, dnnl_engine(), found.data());
-    memory padded(memory::desc(dims, memory::data_type::f32, tag), dnnl_engine());
+    memory padded({dims, memory::data_type::f32, tag}, dnnl_engine());
     dnnl::reorder(from, padded).execute(stream, from, padded);
     dnnl::reorder(padded, to).execute(stream, padded, to);
     stream.wait();
