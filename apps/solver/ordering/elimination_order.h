@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "espalier/model/units.h"
 #include "solver/ordering/elimination_tree.h"
+#include "solver/ordering/grouped_pattern.h"
 #include "solver/ordering/lower_rows.h"
 #include "solver/ordering/ordering.h"
 #include "solver/ordering/task_pool.h"
@@ -19,7 +19,8 @@ struct EliminationOrder {
   std::vector<std::int32_t> permutation;  ///< permutation[new] = old
   std::vector<std::int32_t> parent;       ///< of each column in the tree; -1: a root
   std::vector<std::int32_t> counts;       ///< nonzeros of each column of L
-  LowerRows rows;                         ///< of the permuted matrix
+  /// Of the permuted matrix; of columns that are one group the first alone.
+  LowerRows rows;
   Flops flops = 0;                        ///< sum of squared counts
 };
 
@@ -30,11 +31,22 @@ struct EliminationOrder {
                                                  std::span<const std::int32_t> order,
                                                  Threads threads = {});
 
-/// choose_ordering(), and what it has found out about the order on the way; empty where
-/// it did not need to.
+/// The same for an order of groups, whose columns follow one another: what is the same for
+/// all columns of a group is found out once.
+/// @par Test  equals that of the joined pattern, but for the rows
+[[nodiscard]] EliminationOrder elimination_order(const GroupedPattern& grouped,
+                                                 std::span<const std::int32_t> order,
+                                                 Threads threads = {});
+
+/// A fill-reducing order of groups by their weights. @param kind  not kAuto
+[[nodiscard]] std::vector<std::int32_t> order_of_groups(const GroupedPattern& grouped,
+                                                        OrderingKind kind,
+                                                        Threads threads);
+
+/// choose_ordering(), and what the elimination is like.
 struct ChosenOrder {
-  Ordering ordering;
-  std::optional<EliminationOrder> eliminated;
+  OrderingKind kind = OrderingKind::kNatural;
+  EliminationOrder eliminated;
 };
 [[nodiscard]] ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
                                        std::span<const std::int32_t> partner,

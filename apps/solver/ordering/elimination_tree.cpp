@@ -28,10 +28,23 @@ std::vector<std::int32_t> first_descendants(std::span<const std::int32_t> parent
 constexpr std::int64_t kFewPerEntry = 2;
 constexpr std::int32_t kTooFewColumns = 100'000;
 
+// Columns that each column stands for.
+class ColumnWeights {
+ public:
+  explicit ColumnWeights(std::span<const std::int32_t> weight) : weight_(weight) {}
+  std::int32_t operator[](std::int32_t column) const {
+    return weight_.empty() ? 1 : weight_[column];
+  }
+
+ private:
+  std::span<const std::int32_t> weight_;
+};
+
 // Counts the entries of L below the diagonal one by one: the row subtree of a row is on
 // the paths from its columns up to it. @return false: there are more than `most`
 bool count_by_rows(const LowerRows& rows, std::span<const std::int32_t> parent,
-                   std::int64_t most, std::vector<std::int32_t>& count) {
+                   ColumnWeights weight, std::int64_t most,
+                   std::vector<std::int32_t>& count) {
   std::vector<std::int32_t> last_row(parent.size(), -1);
   for (std::int32_t row = 0; row < rows.size; ++row) {
     last_row[row] = row;
@@ -40,13 +53,13 @@ bool count_by_rows(const LowerRows& rows, std::span<const std::int32_t> parent,
            column = parent[column]) {
         if (--most < 0) return false;
         last_row[column] = row;
-        ++count[column];
+        count[column] += weight[row];
       }
   }
   return true;
 }
 
-// What the subtree of a row adds: add(column, difference).
+// What the subtree of a row adds: add(column, times its weight).
 template <class Add>
 void add_row_subtree(const LowerRows& rows, std::int32_t row,
                      std::span<const std::int32_t> parent,
@@ -69,7 +82,7 @@ void add_row_subtree(const LowerRows& rows, std::int32_t row,
 // What all row subtrees add to each column. Sums of integers do not depend on the order.
 std::vector<std::int32_t> row_subtrees(const LowerRows& rows,
                                        std::span<const std::int32_t> parent,
-                                       TaskPool& pool) {
+                                       ColumnWeights weight, TaskPool& pool) {
   const std::vector<std::int32_t> first = first_descendants(parent);
   const RangeMaximum parents(parent, pool);
   std::vector<std::int32_t> sum(parent.size(), 0);
@@ -77,7 +90,10 @@ std::vector<std::int32_t> row_subtrees(const LowerRows& rows,
   const auto visit = [&](std::int64_t k, const auto& add) {
     std::vector<std::int32_t> columns;
     for (std::int32_t row = blocks.first(k); row < blocks.first(k + 1); ++row)
-      add_row_subtree(rows, row, parent, first, parents, columns, add);
+      add_row_subtree(rows, row, parent, first, parents, columns,
+                      [&, by = weight[row]](std::int32_t column, std::int32_t times) {
+                        add(column, times * by);
+                      });
   };
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
     if (!pool.shares())
@@ -130,13 +146,18 @@ std::vector<std::int32_t> forest_postorder(std::span<const std::int32_t> parent)
 
 std::vector<std::int32_t> column_counts(const LowerRows& rows,
                                         std::span<const std::int32_t> parent,
-                                        TaskPool& pool) {
+                                        TaskPool& pool,
+                                        std::span<const std::int32_t> weight) {
+  const ColumnWeights weights(weight);
   if (rows.size <= kTooFewColumns) {
-    std::vector<std::int32_t> count(parent.size(), 1);
-    if (count_by_rows(rows, parent, kFewPerEntry * std::ssize(rows.column), count))
+    std::vector<std::int32_t> count(parent.size());
+    for (std::int32_t column = 0; column < rows.size; ++column)
+      count[column] = weights[column];
+    if (count_by_rows(rows, parent, weights, kFewPerEntry * std::ssize(rows.column),
+                      count))
       return count;
   }
-  std::vector<std::int32_t> count = row_subtrees(rows, parent, pool);
+  std::vector<std::int32_t> count = row_subtrees(rows, parent, weights, pool);
   for (std::int32_t column = 0; column < rows.size; ++column) {
     if (parent[column] >= 0) count[parent[column]] += count[column];
   }

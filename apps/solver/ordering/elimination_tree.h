@@ -36,12 +36,15 @@ namespace espalier::solver {
 /// rows need nothing of each other. Where there are few more entries than A has, and few
 /// columns, they are counted one by one.
 ///
+/// @param weight  columns that each stands for, which have the same rows; the count is
+///                then of the first of them. Empty: one each
 /// @par Cost  O(nonzeros of A log n) time, shared by the pool, but for a few passes over
 ///            the columns; memory O(n)
 /// @par Test  equals symbolic elimination on small random matrices, with much fill and
 ///            with little; the same for any number of threads
 [[nodiscard]] std::vector<std::int32_t> column_counts(
-    const LowerRows& rows, std::span<const std::int32_t> parent, TaskPool& pool);
+    const LowerRows& rows, std::span<const std::int32_t> parent, TaskPool& pool,
+    std::span<const std::int32_t> weight = {});
 [[nodiscard]] std::vector<std::int32_t> column_counts(
     const LowerRows& rows, std::span<const std::int32_t> parent);
 

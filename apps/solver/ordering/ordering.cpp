@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "solver/ordering/approximate_minimum_degree.h"
 #include "solver/ordering/eliminate_few.h"
 #include "solver/ordering/elimination_order.h"
 #include "solver/ordering/graph.h"
+#include "solver/ordering/grouped_pattern.h"
 #include "solver/ordering/nested_dissection.h"
 #include "solver/ordering/ordering_libraries.h"
 #include "solver/ordering/other_ordering.h"
@@ -24,11 +26,6 @@ namespace {
 constexpr bool kHaveMetis = true;
 #else
 constexpr bool kHaveMetis = false;
-#endif
-#ifdef ESPALIER_WITH_AMD
-constexpr bool kHaveAmd = true;
-#else
-constexpr bool kHaveAmd = false;
 #endif
 #ifdef ESPALIER_WITH_SCOTCH
 constexpr bool kHaveScotch = true;
@@ -47,8 +44,7 @@ constexpr std::array kLibraries = {
     Library{OrderingKind::kMetis, "metis", kHaveMetis, "METIS (Debian: libmetis-dev)"},
     Library{OrderingKind::kScotch, "scotch", kHaveScotch,
             "SCOTCH (Debian: libscotch-dev)"},
-    Library{OrderingKind::kAmd, "amd", kHaveAmd,
-            "AMD of SuiteSparse (Debian: libsuitesparse-dev)"},
+    Library{OrderingKind::kAmd, "amd", true, ""},
     Library{OrderingKind::kNatural, "natural", true, ""},
     Library{OrderingKind::kAuto, "auto", true, ""},
 };
@@ -60,8 +56,7 @@ const Library& library(OrderingKind kind) {
 
 using Permutation = std::vector<std::int32_t>;
 
-constexpr double kWorthCompressing = 0.9;  // vertices left, of those before
-constexpr double kBad = 0.1;               // of another order's operations do
+constexpr double kBad = 0.1;  // of another order's operations do
 // Operations an entry done in less time than a dissection takes: ours of a large matrix
 // on two workers, and METIS, in 1.4 to 1.9 microseconds (docs/decisions/0142).
 constexpr double kNestedFlops = 8000;
@@ -93,45 +88,11 @@ Permutation order_of_core(ReducedGraph&& reduced, Means means) {
   if (!reduced.core.empty())
     core = means.kind == OrderingKind::kNested
                ? dissected_order(std::move(reduced.graph), means.threads)
+           : means.kind == OrderingKind::kAmd
+               ? approximate_minimum_degree(std::move(reduced.graph),
+                                            means.threads.interrupt)
                : library_order(std::move(reduced.graph), means.kind);
   return whole_order(reduced, core);
-}
-
-Graph graph_of(const SymmetricMatrix& matrix, Threads threads) {
-  Graph graph;
-  on_pool(threads, matrix.size, [&](TaskPool& pool) { graph = adjacency(matrix, pool); });
-  return graph;
-}
-
-// Orders equal vertices as one where that makes the graph clearly smaller. AMD does so
-// itself, and puts hubs last.
-Permutation compressed_order(Graph&& graph, Means means) {
-  if (means.kind == OrderingKind::kNatural) return natural_order(graph.size());
-  if (means.kind == OrderingKind::kAmd)
-    return order_of_core(reduce_graph(std::move(graph), false), means);
-  ReducedGraph reduced;
-  Groups groups;
-  on_pool(means.threads, graph.size(), [&](TaskPool& pool) {
-    reduced = reduce_graph(std::move(graph), true);
-    groups = indistinguishable_vertices(reduced.graph, pool);
-  });
-  if (groups.count >= kWorthCompressing * reduced.graph.size())
-    return order_of_core(std::move(reduced), means);
-  const Permutation of_groups =
-      order_of_core(reduce_graph(quotient(reduced.graph, groups), true), means);
-  return whole_order(reduced, expanded_order(of_groups, groups));
-}
-
-Permutation paired_order(const SymmetricMatrix& matrix, Means means,
-                         std::span<const std::int32_t> partner) {
-  if (partner.empty()) {
-    return means.kind == OrderingKind::kNatural
-               ? natural_order(matrix.size)
-               : compressed_order(graph_of(matrix, means.threads), means);
-  }
-  const Groups pairs = paired_vertices(partner);
-  return expanded_order(
-      compressed_order(quotient(graph_of(matrix, means.threads), pairs), means), pairs);
 }
 
 bool is_diagonal(const SymmetricMatrix& matrix) {
@@ -145,7 +106,7 @@ bool is_diagonal(const SymmetricMatrix& matrix) {
 // Nothing is to be chosen, nor to be found out.
 ChosenOrder order_of_diagonal(std::int32_t size) {
   const auto n = static_cast<std::size_t>(size);
-  return {{natural_order(size), OrderingKind::kNatural},
+  return {OrderingKind::kNatural,
           EliminationOrder{.permutation = natural_order(size),
                            .parent = std::vector<std::int32_t>(n, -1),
                            .counts = std::vector<std::int32_t>(n, 1),
@@ -153,15 +114,8 @@ ChosenOrder order_of_diagonal(std::int32_t size) {
                            .flops = static_cast<Flops>(size)}};
 }
 
-// By degree, as AMD would, and found out on the way.
-ChosenOrder order_of_few(const SymmetricMatrix& matrix) {
-  EliminationOrder eliminated = eliminate_few(matrix);
-  std::vector<std::int32_t> permutation = eliminated.permutation;
-  return {{std::move(permutation), OrderingKind::kAmd}, std::move(eliminated)};
-}
-
-bool takes_fewer(const SymmetricMatrix& matrix, Flops flops, double per_entry) {
-  return flops < per_entry * static_cast<double>(matrix.row.size());
+bool takes_fewer(const GroupedPattern& grouped, Flops flops, double per_entry) {
+  return flops < per_entry * static_cast<double>(grouped.entries());
 }
 
 // Our own of large matrices, where its fill is METIS's and its time half of it on two
@@ -171,42 +125,66 @@ OrderingKind dissection(std::int32_t size) {
                                                                : OrderingKind::kMetis;
 }
 
-// AMD takes a tenth of the time of nested dissection. It stays where its factor costs
-// less than that time; otherwise the better of both.
-ChosenOrder best_order(const SymmetricMatrix& matrix,
-                       std::span<const std::int32_t> partner, Threads threads) {
-  if (!kHaveAmd) {
-    const OrderingKind kind = dissection(matrix.size);
-    return {{paired_order(matrix, {kind, threads}, partner), kind}, {}};
-  }
-  Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, threads}, partner),
-                     OrderingKind::kAmd};
-  std::optional found = elimination_order(matrix, by_degree.permutation, threads);
-  const Flops flops = found->flops;
-  if (takes_fewer(matrix, flops, matrix.size >= kOursFrom ? kNestedFlops : kMetisFlops))
-    return {std::move(by_degree), std::move(found)};
-  found.reset();  // its memory, while the other is computed
-  const OrderingKind kind = dissection(matrix.size);
-  Ordering dissected{paired_order(matrix, {kind, threads}, partner), kind};
-  found = elimination_order(matrix, dissected.permutation, threads);
-  if (found->flops < flops) return {std::move(dissected), std::move(found)};
-  return {std::move(by_degree), {}};
+// An order of groups, and what the elimination is like where that was looked at.
+struct OrderOfGroups {
+  Permutation order;
+  OrderingKind kind;
+  std::optional<EliminationOrder> eliminated;
+};
+
+OrderOfGroups looked_at(const GroupedPattern& grouped, Means means) {
+  OrderOfGroups found{order_of_groups(grouped, means.kind, means.threads), means.kind, {}};
+  found.eliminated = elimination_order(grouped, found.order, means.threads);
+  return found;
+}
+
+// Minimum degree takes a tenth of the time of nested dissection. It stays where its
+// factor costs less than that time; otherwise the better of both.
+// @param size  columns
+OrderOfGroups best_order(const GroupedPattern& grouped, std::int32_t size,
+                         Threads threads) {
+  OrderOfGroups by_degree = looked_at(grouped, {OrderingKind::kAmd, threads});
+  const Flops flops = by_degree.eliminated->flops;
+  if (takes_fewer(grouped, flops, size >= kOursFrom ? kNestedFlops : kMetisFlops))
+    return by_degree;
+  by_degree.eliminated.reset();  // its memory, while the other is computed
+  OrderOfGroups dissected = looked_at(grouped, {dissection(size), threads});
+  return dissected.eliminated->flops < flops ? std::move(dissected)
+                                             : std::move(by_degree);
 }
 
 // On graphs of hubs SCOTCH may need a million times the operations of any other.
-ChosenOrder checked_order(const SymmetricMatrix& matrix, Means means,
-                          std::span<const std::int32_t> partner) {
-  const OrderingKind kind = means.kind;
-  Ordering asked{paired_order(matrix, means, partner), kind};
-  if (kind != OrderingKind::kScotch || !kHaveAmd) return {std::move(asked), {}};
-  std::optional found = elimination_order(matrix, asked.permutation, means.threads);
-  if (takes_fewer(matrix, found->flops, kMetisFlops))
-    return {std::move(asked), std::move(found)};
-  Ordering by_degree{paired_order(matrix, {OrderingKind::kAmd, means.threads}, partner),
-                     OrderingKind::kAmd};
-  std::optional other = elimination_order(matrix, by_degree.permutation, means.threads);
-  if (other->flops < kBad * found->flops) return {std::move(by_degree), std::move(other)};
-  return {std::move(asked), std::move(found)};
+OrderOfGroups checked_order(const GroupedPattern& grouped, Means means) {
+  if (means.kind != OrderingKind::kScotch)
+    return {order_of_groups(grouped, means.kind, means.threads), means.kind, {}};
+  OrderOfGroups asked = looked_at(grouped, means);
+  if (takes_fewer(grouped, asked.eliminated->flops, kMetisFlops)) return asked;
+  OrderOfGroups by_degree = looked_at(grouped, {OrderingKind::kAmd, means.threads});
+  return by_degree.eliminated->flops < kBad * asked.eliminated->flops
+             ? std::move(by_degree)
+             : std::move(asked);
+}
+
+OrderOfGroups chosen_order(const GroupedPattern& grouped, std::int32_t size,
+                           Means means) {
+  return means.kind == OrderingKind::kAuto ? best_order(grouped, size, means.threads)
+                                           : checked_order(grouped, means);
+}
+
+// Nothing is to be chosen, and what there is to find out is found on the way.
+std::optional<ChosenOrder> plain_order(const SymmetricMatrix& matrix, OrderingKind kind,
+                                       std::span<const std::int32_t> partner) {
+  if (!partner.empty()) return std::nullopt;
+  if (is_diagonal(matrix)) return order_of_diagonal(matrix.size);
+  if (kind == OrderingKind::kAuto && matrix.size <= kFewColumns)
+    return ChosenOrder{OrderingKind::kAmd, eliminate_few(matrix)};
+  return std::nullopt;
+}
+
+void need_available(OrderingKind kind) {
+  if (!available(kind))
+    throw InvalidInput(fmt::format("ordering '{}': this build lacks {}", name(kind),
+                                   library(kind).package));
 }
 
 }  // namespace
@@ -231,26 +209,43 @@ bool available(OrderingKind kind) { return library(kind).available; }
 
 std::optional<OrderingKind> other_ordering(OrderingKind taken, std::int32_t size) {
   if (taken == OrderingKind::kNatural) return std::nullopt;
-  if (taken == OrderingKind::kAmd) return dissection(size);
-  return kHaveAmd ? std::optional(OrderingKind::kAmd) : std::nullopt;
+  return taken == OrderingKind::kAmd ? dissection(size) : OrderingKind::kAmd;
+}
+
+// Hubs come last by themselves in minimum degree.
+std::vector<std::int32_t> order_of_groups(const GroupedPattern& grouped,
+                                          OrderingKind kind, Threads threads) {
+  const SymmetricMatrix& pattern = grouped.pattern();
+  if (kind == OrderingKind::kNatural) return natural_order(pattern.size);
+  ReducedGraph reduced;
+  on_pool(threads, pattern.size, [&](TaskPool& pool) {
+    Graph graph = adjacency(pattern, pool);
+    graph.weight = grouped.weight();
+    reduced = reduce_graph(std::move(graph), kind != OrderingKind::kAmd);
+  });
+  return order_of_core(std::move(reduced), {kind, threads});
 }
 
 ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
                          std::span<const std::int32_t> partner, Threads threads) {
-  if (!available(kind)) {
-    throw InvalidInput(fmt::format("ordering '{}': this build lacks {}", name(kind),
-                                   library(kind).package));
-  }
-  if (is_diagonal(matrix) && partner.empty()) return order_of_diagonal(matrix.size);
-  if (kind == OrderingKind::kAuto && partner.empty() && matrix.size <= kFewColumns)
-    return order_of_few(matrix);
-  if (kind == OrderingKind::kAuto) return best_order(matrix, partner, threads);
-  return checked_order(matrix, {kind, threads}, partner);
+  need_available(kind);
+  if (auto plain = plain_order(matrix, kind, partner)) return *std::move(plain);
+  const GroupedPattern grouped(matrix, partner, threads);
+  auto [order, taken, eliminated] = chosen_order(grouped, matrix.size, {kind, threads});
+  if (!eliminated) eliminated = elimination_order(grouped, order, threads);
+  return {taken, *std::move(eliminated)};
 }
 
 Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,
                          std::span<const std::int32_t> partner, std::int32_t workers) {
-  return choose_order(matrix, kind, partner, workers).ordering;
+  need_available(kind);
+  if (auto plain = plain_order(matrix, kind, partner))
+    return {std::move(plain->eliminated.permutation), plain->kind};
+  const GroupedPattern grouped(matrix, partner, workers);
+  OrderOfGroups chosen = chosen_order(grouped, matrix.size, {kind, workers});
+  return {grouped.is_trivial() ? std::move(chosen.order)
+                               : expanded_order(chosen.order, grouped.groups()),
+          chosen.kind};
 }
 
 std::vector<std::int32_t> compute_ordering(const SymmetricMatrix& matrix,

@@ -13,9 +13,6 @@
 #ifdef ESPALIER_WITH_METIS
 #include <metis.h>
 #endif
-#ifdef ESPALIER_WITH_AMD
-#include <amd.h>
-#endif
 #ifdef ESPALIER_WITH_SCOTCH
 #include <scotch.h>
 #endif
@@ -118,22 +115,6 @@ std::vector<std::int32_t> scotch_order(Graph&& graph) {
 }
 #endif
 
-#ifdef ESPALIER_WITH_AMD
-std::vector<std::int32_t> amd_permutation(Graph&& graph) {
-  const std::int32_t size = graph.size();
-  const std::vector<std::int32_t> start = short_offsets(graph);
-  std::vector<std::int32_t> order(size);
-  const int status = amd_order(size, start.data(), graph.neighbour.data(), order.data(),
-                               nullptr, nullptr);
-  if (status != AMD_OK && status != AMD_OK_BUT_JUMBLED) {
-    throw Error(status == AMD_OUT_OF_MEMORY
-                    ? "ordering: AMD ran out of memory"
-                    : fmt::format("ordering: amd_order failed ({})", status));
-  }
-  return order;
-}
-#endif
-
 }  // namespace
 
 std::vector<std::int32_t> library_order([[maybe_unused]] Graph&& graph,
@@ -146,10 +127,6 @@ std::vector<std::int32_t> library_order([[maybe_unused]] Graph&& graph,
 #ifdef ESPALIER_WITH_SCOTCH
     case OrderingKind::kScotch:
       return scotch_order(std::move(graph));
-#endif
-#ifdef ESPALIER_WITH_AMD
-    case OrderingKind::kAmd:
-      return amd_permutation(std::move(graph));
 #endif
     default:
       throw InvalidInput(fmt::format("ordering '{}' has no library", name(kind)));

@@ -8,9 +8,8 @@
 
 namespace espalier::solver {
 
-/// The order that the library of `kind`, METIS, SCOTCH or AMD, gives the graph, which has
-/// a vertex and no isolated ones: result[new] = vertex. AMD does not look at weights. The
-/// library must be in this build.
+/// The order that the library of `kind`, METIS or SCOTCH, gives the graph, which has a
+/// vertex and no isolated ones: result[new] = vertex. The library must be in this build.
 ///
 /// @throws Error when the library fails
 [[nodiscard]] std::vector<std::int32_t> library_order(Graph&& graph, OrderingKind kind);

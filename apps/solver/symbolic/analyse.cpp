@@ -11,7 +11,7 @@
 #include "espalier/model/error.h"
 #include "solver/matrix/permute.h"
 #include "solver/ordering/elimination_order.h"
-#include "solver/ordering/graph.h"
+#include "solver/ordering/grouped_pattern.h"
 #include "solver/symbolic/fill_rows.h"
 #include "solver/symbolic/front_postorder.h"
 #include "solver/symbolic/loose_pairs.h"
@@ -85,21 +85,24 @@ Symbolic fronts_of(const EliminationOrder& eliminated, const AmalgamationOptions
   return symbolic;
 }
 
-// @param partner  not empty
-ChosenOrder order_of_pairs(const SymmetricMatrix& given, const AnalyseOptions& options,
-                           std::span<const std::int32_t> partner, Threads threads) {
-  if (options.order.empty() && options.ordering == OrderingKind::kAuto)
-    if (auto by_degree = order_pairs_by_degree(given, partner))
-      return {{by_degree->eliminated.permutation, OrderingKind::kAmd},
-              std::move(by_degree->eliminated)};
-  const SymmetricMatrix paired = paired_pattern(given, partner);
-  ChosenOrder chosen =
-      options.order.empty()
-          ? choose_order(paired, options.ordering, partner, threads)
-          : ChosenOrder{{options.order, OrderingKind::kNatural}, std::nullopt};
-  if (!chosen.eliminated)
-    chosen.eliminated = elimination_order(paired, chosen.ordering.permutation, threads);
-  return chosen;
+// The order that was given, of a matrix of which partners have each other's entries.
+ChosenOrder given_order(const SymmetricMatrix& given,
+                        const std::vector<std::int32_t>& order,
+                        std::span<const std::int32_t> partner, Threads threads) {
+  return {OrderingKind::kNatural,
+          partner.empty()
+              ? elimination_order(given, order, threads)
+              : elimination_order(joined_pattern(given, paired_columns(partner)), order,
+                                  threads)};
+}
+
+ChosenOrder order_of(const SymmetricMatrix& given, const AnalyseOptions& options,
+                     std::span<const std::int32_t> partner, Threads threads) {
+  if (!options.order.empty()) return given_order(given, options.order, partner, threads);
+  if (!partner.empty() && options.ordering == OrderingKind::kAuto)
+    if (auto by_degree = order_pairs_by_degree(given, partner, threads))
+      return {OrderingKind::kAmd, std::move(by_degree->eliminated)};
+  return choose_order(given, options.ordering, partner, threads);
 }
 
 // @param pattern  of at most 64 columns
@@ -159,27 +162,19 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   }
   if (options.interrupt) options.interrupt();  // after the scaling
   Stopwatch watch;
-  ChosenOrder chosen =
-      !partner.empty() ? order_of_pairs(given, options, partner, threads)
-      : options.order.empty()
-          ? choose_order(given, options.ordering, partner, threads)
-          : ChosenOrder{{options.order, OrderingKind::kNatural}, std::nullopt};
-  times.ordering_taken = chosen.ordering.kind;
+  const auto [kind, eliminated] = order_of(given, options, partner, threads);
+  times.ordering_taken = kind;
   times.ordering = watch.lap();
-
-  if (!chosen.eliminated)
-    chosen.eliminated = elimination_order(given, chosen.ordering.permutation, threads);
-  times.elimination_tree = watch.lap();
 
   Symbolic symbolic;
   std::vector<std::int32_t> column_order;
   on_pool(threads, given.size, [&](TaskPool& pool) {
-    symbolic = fronts_of(*chosen.eliminated, options.amalgamation, pool, column_order);
+    symbolic = fronts_of(eliminated, options.amalgamation, pool, column_order);
   });
   times.fronts = watch.lap();
 
   on_pool(threads, given.size, [&](TaskPool& pool) {
-    fill_rows(chosen.eliminated->rows, column_order, pool, symbolic);
+    fill_rows(eliminated.rows, column_order, pool, symbolic);
     if (symbolic.factor_flops >= options.bundles.least_flops)
       symbolic = bundle_siblings(std::move(symbolic), options.bundles);
   });

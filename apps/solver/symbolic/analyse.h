@@ -21,15 +21,14 @@ namespace espalier::solver {
 
 /// Wall-clock time of each step, and what the first one chose.
 struct AnalyseTimes {
-  Seconds ordering = 0;
-  Seconds elimination_tree = 0;  ///< and column counts; 0: done with the ordering
+  Seconds ordering = 0;  ///< with elimination tree and column counts
   Seconds fronts = 0;            ///< supernodes, amalgamation, numbering
   Seconds rows = 0;              ///< rows_of, bundles
   Seconds permute = 0;
   /// See choose_ordering(); none: not known, as of a saved factorisation.
   std::optional<OrderingKind> ordering_taken;
   [[nodiscard]] Seconds total() const {
-    return ordering + elimination_tree + fronts + rows + permute;
+    return ordering + fronts + rows + permute;
   }
 };
 

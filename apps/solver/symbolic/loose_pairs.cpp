@@ -6,8 +6,7 @@
 
 #include "solver/matrix/permute.h"
 #include "solver/ordering/elimination_order.h"
-#include "solver/ordering/graph.h"
-#include "solver/ordering/ordering.h"
+#include "solver/ordering/grouped_pattern.h"
 
 namespace espalier::solver {
 namespace {
@@ -41,23 +40,23 @@ std::vector<LoosePair> loose_pairs(const SymmetricMatrix& matrix,
   return pairs;
 }
 
-EliminationOrder by_degree(const SymmetricMatrix& matrix,
-                           std::span<const std::int32_t> partner) {
-  const SymmetricMatrix pattern = paired_pattern(matrix, partner);
-  return elimination_order(pattern,
-                           compute_ordering(pattern, OrderingKind::kAmd, partner));
+EliminationOrder by_degree(const GroupedPattern& grouped, Threads threads) {
+  return elimination_order(
+      grouped, order_of_groups(grouped, OrderingKind::kAmd, threads), threads);
 }
 
 // Lets the loose pairs go but for those whose weak half comes first in minimum degree.
 std::optional<PairedOrder> let_go(const SymmetricMatrix& matrix,
                                   std::vector<std::int32_t> partner,
-                                  std::vector<LoosePair> loose, Flops paired) {
+                                  std::vector<LoosePair> loose, Flops paired,
+                                  Threads threads) {
   for (const auto& [weak, strong] : loose) {
     partner[weak] = weak;
     partner[strong] = strong;
   }
   for (int round = 0;; ++round) {
-    EliminationOrder order = by_degree(matrix, partner);
+    EliminationOrder order =
+        by_degree(GroupedPattern(matrix, partner, threads), threads);
     if (!(order.flops < kClearlyLess * paired)) return std::nullopt;
     const std::vector<std::int32_t> place = inverse_permutation(order.permutation);
     const auto wrong = std::partition(loose.begin(), loose.end(), [&](const auto& pair) {
@@ -76,16 +75,15 @@ std::optional<PairedOrder> let_go(const SymmetricMatrix& matrix,
 }  // namespace
 
 std::optional<PairedOrder> order_pairs_by_degree(const SymmetricMatrix& matrix,
-                                                 std::span<const std::int32_t> partner) {
-  if (!available(OrderingKind::kAmd)) return std::nullopt;
-  PairedOrder all{by_degree(matrix, partner), {partner.begin(), partner.end()}};
-  const double per_entry =
-      all.eliminated.flops /
-      static_cast<double>(std::max<std::size_t>(1, all.eliminated.rows.column.size()));
-  if (per_entry < kCheap) return all;
+                                                 std::span<const std::int32_t> partner,
+                                                 Threads threads) {
+  const GroupedPattern grouped(matrix, partner, threads);
+  PairedOrder all{by_degree(grouped, threads), {partner.begin(), partner.end()}};
+  const std::int64_t entries = grouped.entries() - matrix.size;  // off the diagonal
+  if (all.eliminated.flops < kCheap * static_cast<double>(entries)) return all;
   std::vector<LoosePair> loose = loose_pairs(matrix, partner);
   if (loose.empty()) return std::nullopt;
-  return let_go(matrix, all.partner, std::move(loose), all.eliminated.flops);
+  return let_go(matrix, all.partner, std::move(loose), all.eliminated.flops, threads);
 }
 
 }  // namespace espalier::solver

@@ -1,0 +1,223 @@
+#include "solver/ordering/grouped_pattern.h"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <utility>
+
+#include "solver/matrix/offsets.h"
+#include "solver/ordering/lists_by_target.h"
+#include "solver/ordering/mixed_bits.h"
+#include "solver/ordering/vertex_blocks.h"
+
+namespace espalier::solver {
+namespace {
+
+constexpr std::int32_t kUngrouped = -1;
+constexpr double kWorthGrouping = 0.9;  // columns left, of those before
+
+// visit(column, row) of each entry off the diagonal, for blocks of columns at once.
+template <class Visit>
+void for_each_entry_off_diagonal(const SymmetricMatrix& pattern, TaskPool& pool,
+                                 const Visit& visit) {
+  const VertexBlocks blocks(pattern.size);
+  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    for (std::int32_t column = blocks.first(k); column < blocks.first(k + 1); ++column)
+      for (auto at = pattern.column_start[column]; at < pattern.column_start[column + 1];
+           ++at)
+        if (pattern.row[at] != column) visit(column, pattern.row[at]);
+  });
+}
+
+// Of each column with its neighbours. Sums do not depend on the order.
+std::vector<std::uint64_t> neighbourhood_hashes(const SymmetricMatrix& pattern,
+                                                TaskPool& pool) {
+  std::vector<std::uint64_t> hash(pattern.size);
+  for (std::int32_t k = 0; k < pattern.size; ++k) hash[k] = mixed_bits(k);
+  const auto add = [&](std::int32_t to, std::int32_t other) {
+    if (pool.shares())
+      std::atomic_ref(hash[to]).fetch_add(mixed_bits(other), std::memory_order_relaxed);
+    else
+      hash[to] += mixed_bits(other);
+  };
+  for_each_entry_off_diagonal(pattern, pool, [&](std::int32_t column, std::int32_t row) {
+    add(column, row);
+    add(row, column);
+  });
+  return hash;
+}
+
+// Of each column whether an entry of it is of a row with its hash.
+std::vector<std::int8_t> columns_with_twins(const SymmetricMatrix& pattern,
+                                            const std::vector<std::uint64_t>& hash,
+                                            TaskPool& pool) {
+  std::vector<std::int8_t> result(pattern.size, 0);
+  for_each_entry_off_diagonal(pattern, pool, [&](std::int32_t column, std::int32_t row) {
+    if (hash[column] == hash[row]) result[column] = 1;
+  });
+  return result;
+}
+
+// Numbers groups by their first columns. @param leader  of each column one of its group
+Groups numbered_by_leaders(const std::vector<std::int32_t>& leader) {
+  Groups groups{std::vector<std::int32_t>(leader.size(), kUngrouped), 0};
+  for (std::size_t column = 0; column < leader.size(); ++column) {
+    std::int32_t& group = groups.of[leader[column]];
+    if (group == kUngrouped) group = groups.count++;
+    groups.of[column] = group;
+  }
+  return groups;
+}
+
+}  // namespace
+
+GroupMembers::GroupMembers(const Groups& groups)
+    : start(groups.count + 1LL, 0), column(groups.of.size()) {
+  for (const std::int32_t group : groups.of) ++start[group + 1];
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  std::vector<std::int32_t> next(start.begin(), start.end() - 1);
+  for (std::size_t k = 0; k < column.size(); ++k)
+    column[next[groups.of[k]]++] = static_cast<std::int32_t>(k);
+}
+
+Groups indistinguishable_columns(const SymmetricMatrix& pattern, TaskPool& pool) {
+  const std::vector<std::uint64_t> hash = neighbourhood_hashes(pattern, pool);
+  const std::vector<std::int8_t> has_twin = columns_with_twins(pattern, hash, pool);
+  std::vector<std::int32_t> leader(pattern.size);
+  std::iota(leader.begin(), leader.end(), 0);
+  const auto first_of = [&](std::int32_t column) {
+    while (leader[column] != column)
+      column = leader[column] = leader[leader[column]];  // the way is halved
+    return column;
+  };
+  for (std::int32_t column = 0; column < pattern.size; ++column) {
+    if (has_twin[column] == 0) continue;
+    for (auto at = pattern.column_start[column]; at < pattern.column_start[column + 1];
+         ++at) {
+      if (hash[pattern.row[at]] != hash[column]) continue;
+      const auto [low, high] =
+          std::minmax({first_of(column), first_of(pattern.row[at])});
+      leader[high] = low;
+    }
+  }
+  for (std::int32_t column = 0; column < pattern.size; ++column)
+    leader[column] = first_of(column);
+  return numbered_by_leaders(leader);
+}
+
+Groups paired_columns(std::span<const std::int32_t> partner) {
+  std::vector<std::int32_t> leader(partner.size());
+  for (std::size_t column = 0; column < partner.size(); ++column)
+    leader[column] = std::min(static_cast<std::int32_t>(column), partner[column]);
+  return numbered_by_leaders(leader);
+}
+
+Groups composed(const Groups& inner, const Groups& outer) {
+  Groups result{std::vector<std::int32_t>(inner.of.size()), outer.count};
+  for (std::size_t column = 0; column < inner.of.size(); ++column)
+    result.of[column] = outer.of[inner.of[column]];
+  return result;
+}
+
+SymmetricMatrix quotient(const SymmetricMatrix& pattern, const Groups& groups) {
+  const GroupMembers members(groups);
+  SymmetricMatrix result;
+  result.size = groups.count;
+  result.column_start.assign(groups.count + 1LL, 0);
+  // Once for each two groups and each of them that the entries are met in.
+  std::vector<std::int32_t> last(groups.count, kUngrouped), low, high;
+  for (std::int32_t group = 0; group < groups.count; ++group) {
+    last[group] = group;
+    for (const std::int32_t column : members.of(group))
+      for (auto at = pattern.column_start[column]; at < pattern.column_start[column + 1];
+           ++at) {
+        const std::int32_t other = groups.of[pattern.row[at]];
+        if (std::exchange(last[other], group) == group) continue;
+        low.push_back(std::min(group, other));
+        high.push_back(std::max(group, other));
+        ++result.column_start[low.back() + 1];
+      }
+  }
+  counts_to_starts(result.column_start);
+  result.row.resize(low.size());
+  for (std::size_t k = 0; k < low.size(); ++k)
+    result.row[result.column_start[low[k]]++] = high[k];
+  cursors_to_starts(result.column_start);
+  // Twice where they were met in both.
+  std::ranges::fill(last, kUngrouped);
+  std::int64_t to = 0, begin = 0;
+  for (std::int32_t group = 0; group < groups.count; ++group) {
+    const std::int64_t end = result.column_start[group + 1];
+    for (std::int64_t at = begin; at < end; ++at) {
+      const std::int32_t row = result.row[at];
+      if (std::exchange(last[row], group) != group) result.row[to++] = row;
+    }
+    begin = end;
+    result.column_start[group + 1] = to;
+  }
+  result.row.resize(to);
+  return result;
+}
+
+SymmetricMatrix joined_pattern(const SymmetricMatrix& pattern, const Groups& groups) {
+  const SymmetricMatrix between = quotient(pattern, groups);
+  const GroupMembers members(groups);
+  TaskPool alone(1);
+  Lists rows = lists_by_target(
+      groups.count, pattern.size, alone, [&](std::int32_t group, const auto& emit) {
+        const auto own = members.of(group);
+        for (std::size_t k = 0; k < own.size(); ++k)
+          for (std::size_t j = 0; j <= k; ++j) emit(own[j], own[k]);
+        for (auto at = between.column_start[group]; at < between.column_start[group + 1];
+             ++at)
+          for (const std::int32_t other : members.of(between.row[at]))
+            for (const std::int32_t column : own)
+              emit(std::min(column, other), std::max(column, other));
+      });
+  return {pattern.size, std::move(rows.start), std::move(rows.item), {}};
+}
+
+GroupedPattern::GroupedPattern(const SymmetricMatrix& matrix,
+                               std::span<const std::int32_t> partner, Threads threads)
+    : pattern_(&matrix) {
+  if (!partner.empty()) take(paired_columns(partner));
+  Groups alike;
+  on_pool(threads, pattern().size,
+          [&](TaskPool& pool) { alike = indistinguishable_columns(pattern(), pool); });
+  if (alike.count < kWorthGrouping * pattern().size) take(std::move(alike));
+}
+
+void GroupedPattern::take(Groups&& groups) {
+  own_ = quotient(pattern(), groups);
+  pattern_ = &own_;
+  groups_ = is_trivial() ? std::move(groups) : composed(groups_, groups);
+  weight_.assign(groups_.count, 0);
+  for (const std::int32_t group : groups_.of) ++weight_[group];
+}
+
+std::int64_t GroupedPattern::entries() const {
+  if (is_trivial()) return std::ssize(pattern().row);
+  std::int64_t entries = 0;
+  for (std::int32_t group = 0; group < pattern().size; ++group) {
+    const std::int64_t columns = weight_[group];
+    entries += columns * (columns + 1) / 2;
+    for (auto at = pattern().column_start[group];
+         at < pattern().column_start[group + 1]; ++at)
+      entries += columns * weight_[pattern().row[at]];
+  }
+  return entries;
+}
+
+std::vector<std::int32_t> expanded_order(std::span<const std::int32_t> group_order,
+                                         const Groups& groups) {
+  const GroupMembers members(groups);
+  std::vector<std::int32_t> order;
+  order.reserve(groups.of.size());
+  for (const std::int32_t group : group_order) {
+    const auto columns = members.of(group);
+    order.insert(order.end(), columns.begin(), columns.end());
+  }
+  return order;
+}
+
+}  // namespace espalier::solver
