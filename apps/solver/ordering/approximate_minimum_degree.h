@@ -32,11 +32,20 @@ namespace espalier::solver {
 /// @param ask    called now and then; empty or null: not called
 /// @return result[new] = vertex
 /// @par Cost  O(n edges) at worst; of meshes some 0.1 microseconds an edge end
-/// @par Memory  beside the graph a fifth of it, 4 bytes for each unit of weight and 61 a
-///            vertex
+/// @par Memory  minimum_degree_room() beside the graph, 4 bytes for each unit of weight
+/// and
+///            44 a vertex
 /// @par Test  MinimumDegree.*: no fill of forests, bounds of degrees against sets, fill
 ///            beside exact degrees, blocks in the place of weights
 [[nodiscard]] std::vector<std::int32_t> approximate_minimum_degree(
     Graph&& graph, const Interrupt* ask = nullptr);
+
+/// Entries that its lists may have: the vertices of an element stand where its pivot's
+/// list stood, or behind all lists, which are moved together when there is no room. A
+/// graph whose neighbours have room for so many is not copied.
+[[nodiscard]] constexpr std::int64_t minimum_degree_room(std::int32_t vertices,
+                                                         std::int64_t edge_ends) {
+  return edge_ends + edge_ends / 5 + vertices;
+}
 
 }  // namespace espalier::solver

@@ -29,9 +29,9 @@ EliminationOrder found_out(const SymmetricMatrix& matrix,
       if (above >= 0) above = number[above];
     result.rows = renumbered(rows, postorder, number, pool);
   }
-  result.counts = column_counts(
-      result.rows, result.parent, pool,
-      weight.empty() ? std::vector<std::int32_t>{} : composed(weight, result.permutation));
+  result.counts = column_counts(result.rows, result.parent, pool,
+                                weight.empty() ? std::vector<std::int32_t>{}
+                                               : composed(weight, result.permutation));
   return result;
 }
 
@@ -83,8 +83,8 @@ EliminationOrder elimination_order(const GroupedPattern& grouped,
   if (grouped.is_trivial()) return elimination_order(grouped.pattern(), order, threads);
   EliminationOrder result;
   on_pool(threads, grouped.pattern().size, [&](TaskPool& pool) {
-    result = by_columns(found_out(grouped.pattern(), order, grouped.weight(), pool),
-                        grouped);
+    result =
+        by_columns(found_out(grouped.pattern(), order, grouped.weight(), pool), grouped);
   });
   add_up_operations(result);
   return result;

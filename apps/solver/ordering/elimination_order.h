@@ -21,7 +21,7 @@ struct EliminationOrder {
   std::vector<std::int32_t> counts;       ///< nonzeros of each column of L
   /// Of the permuted matrix; of columns that are one group the first alone.
   LowerRows rows;
-  Flops flops = 0;                        ///< sum of squared counts
+  Flops flops = 0;  ///< sum of squared counts
 };
 
 /// @par Cost  nearly linear in the nonzeros of the matrix; what is left to one thread are
@@ -31,8 +31,8 @@ struct EliminationOrder {
                                                  std::span<const std::int32_t> order,
                                                  Threads threads = {});
 
-/// The same for an order of groups, whose columns follow one another: what is the same for
-/// all columns of a group is found out once.
+/// The same for an order of groups, whose columns follow one another: what is the same
+/// for all columns of a group is found out once.
 /// @par Test  equals that of the joined pattern, but for the rows
 [[nodiscard]] EliminationOrder elimination_order(const GroupedPattern& grouped,
                                                  std::span<const std::int32_t> order,

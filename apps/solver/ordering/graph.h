@@ -29,8 +29,10 @@ struct Graph {
 
 /// The pattern without the diagonal; a vertex for each column.
 ///
+/// @param room  for so many neighbours at least memory is taken for them
 /// @par Cost  O(n + nonzeros), shared by the pool, and 16 bytes a nonzero meanwhile
-[[nodiscard]] Graph adjacency(const SymmetricMatrix& matrix, TaskPool& pool);
+[[nodiscard]] Graph adjacency(const SymmetricMatrix& matrix, TaskPool& pool,
+                              std::int64_t room = 0);
 [[nodiscard]] Graph adjacency(const SymmetricMatrix& matrix);
 
 }  // namespace espalier::solver

@@ -16,33 +16,38 @@ namespace {
 constexpr std::int32_t kUngrouped = -1;
 constexpr double kWorthGrouping = 0.9;  // columns left, of those before
 
-// visit(column, row) of each entry off the diagonal, for blocks of columns at once.
+// visit(column, its rows), for blocks of columns at once.
 template <class Visit>
-void for_each_entry_off_diagonal(const SymmetricMatrix& pattern, TaskPool& pool,
-                                 const Visit& visit) {
+void for_each_column(const SymmetricMatrix& pattern, TaskPool& pool, const Visit& visit) {
   const VertexBlocks blocks(pattern.size);
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
     for (std::int32_t column = blocks.first(k); column < blocks.first(k + 1); ++column)
-      for (auto at = pattern.column_start[column]; at < pattern.column_start[column + 1];
-           ++at)
-        if (pattern.row[at] != column) visit(column, pattern.row[at]);
+      visit(column,
+            std::span(pattern.row)
+                .subspan(pattern.column_start[column], pattern.column_start[column + 1] -
+                                                           pattern.column_start[column]));
   });
 }
 
 // Of each column with its neighbours. Sums do not depend on the order.
 std::vector<std::uint64_t> neighbourhood_hashes(const SymmetricMatrix& pattern,
                                                 TaskPool& pool) {
-  std::vector<std::uint64_t> hash(pattern.size);
-  for (std::int32_t k = 0; k < pattern.size; ++k) hash[k] = mixed_bits(k);
-  const auto add = [&](std::int32_t to, std::int32_t other) {
-    if (pool.shares())
-      std::atomic_ref(hash[to]).fetch_add(mixed_bits(other), std::memory_order_relaxed);
+  std::vector<std::uint64_t> hash(pattern.size, 0);
+  const auto add = [&, shared = pool.shares()](std::int32_t to, std::uint64_t bits) {
+    if (shared)
+      std::atomic_ref(hash[to]).fetch_add(bits, std::memory_order_relaxed);
     else
-      hash[to] += mixed_bits(other);
+      hash[to] += bits;
   };
-  for_each_entry_off_diagonal(pattern, pool, [&](std::int32_t column, std::int32_t row) {
-    add(column, row);
-    add(row, column);
+  for_each_column(pattern, pool, [&](std::int32_t column, auto rows) {
+    const std::uint64_t own = mixed_bits(column);
+    std::uint64_t sum = own;
+    for (const std::int32_t row : rows) {
+      if (row == column) continue;
+      sum += mixed_bits(row);
+      add(row, own);
+    }
+    add(column, sum);
   });
   return hash;
 }
@@ -52,8 +57,9 @@ std::vector<std::int8_t> columns_with_twins(const SymmetricMatrix& pattern,
                                             const std::vector<std::uint64_t>& hash,
                                             TaskPool& pool) {
   std::vector<std::int8_t> result(pattern.size, 0);
-  for_each_entry_off_diagonal(pattern, pool, [&](std::int32_t column, std::int32_t row) {
-    if (hash[column] == hash[row]) result[column] = 1;
+  for_each_column(pattern, pool, [&](std::int32_t column, auto rows) {
+    for (const std::int32_t row : rows)
+      if (row != column && hash[row] == hash[column]) result[column] = 1;
   });
   return result;
 }
@@ -80,9 +86,13 @@ GroupMembers::GroupMembers(const Groups& groups)
     column[next[groups.of[k]]++] = static_cast<std::int32_t>(k);
 }
 
-Groups indistinguishable_columns(const SymmetricMatrix& pattern, TaskPool& pool) {
+std::optional<Groups> indistinguishable_columns(const SymmetricMatrix& pattern,
+                                                double most, TaskPool& pool) {
   const std::vector<std::uint64_t> hash = neighbourhood_hashes(pattern, pool);
   const std::vector<std::int8_t> has_twin = columns_with_twins(pattern, hash, pool);
+  // The last column of a group is the only one that has none.
+  const auto twins = std::accumulate(has_twin.begin(), has_twin.end(), std::int64_t{0});
+  if (static_cast<double>(pattern.size - twins) > most) return std::nullopt;
   std::vector<std::int32_t> leader(pattern.size);
   std::iota(leader.begin(), leader.end(), 0);
   const auto first_of = [&](std::int32_t column) {
@@ -95,8 +105,7 @@ Groups indistinguishable_columns(const SymmetricMatrix& pattern, TaskPool& pool)
     for (auto at = pattern.column_start[column]; at < pattern.column_start[column + 1];
          ++at) {
       if (hash[pattern.row[at]] != hash[column]) continue;
-      const auto [low, high] =
-          std::minmax({first_of(column), first_of(pattern.row[at])});
+      const auto [low, high] = std::minmax({first_of(column), first_of(pattern.row[at])});
       leader[high] = low;
     }
   }
@@ -181,10 +190,11 @@ GroupedPattern::GroupedPattern(const SymmetricMatrix& matrix,
                                std::span<const std::int32_t> partner, Threads threads)
     : pattern_(&matrix) {
   if (!partner.empty()) take(paired_columns(partner));
-  Groups alike;
-  on_pool(threads, pattern().size,
-          [&](TaskPool& pool) { alike = indistinguishable_columns(pattern(), pool); });
-  if (alike.count < kWorthGrouping * pattern().size) take(std::move(alike));
+  std::optional<Groups> alike;
+  on_pool(threads, pattern().size, [&](TaskPool& pool) {
+    alike = indistinguishable_columns(pattern(), kWorthGrouping * pattern().size, pool);
+  });
+  if (alike) take(*std::move(alike));
 }
 
 void GroupedPattern::take(Groups&& groups) {
@@ -201,8 +211,8 @@ std::int64_t GroupedPattern::entries() const {
   for (std::int32_t group = 0; group < pattern().size; ++group) {
     const std::int64_t columns = weight_[group];
     entries += columns * (columns + 1) / 2;
-    for (auto at = pattern().column_start[group];
-         at < pattern().column_start[group + 1]; ++at)
+    for (auto at = pattern().column_start[group]; at < pattern().column_start[group + 1];
+         ++at)
       entries += columns * weight_[pattern().row[at]];
   }
   return entries;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,11 +33,12 @@ struct GroupMembers {
 /// They are found by hashes of 64 bits: two sets that have the same one are taken for
 /// equal, which costs fill and nothing else.
 ///
+/// @return none: there would be more than `most` groups
 /// @par Cost  O(n + nonzeros); all of it but for columns that have a neighbour of their
 ///            hash is shared by the pool
 /// @par Test  equals a comparison of all pairs of sets
-[[nodiscard]] Groups indistinguishable_columns(const SymmetricMatrix& pattern,
-                                               TaskPool& pool);
+[[nodiscard]] std::optional<Groups> indistinguishable_columns(
+    const SymmetricMatrix& pattern, double most, TaskPool& pool);
 
 /// Each column with its partner: partner[partner[i]] = i.
 [[nodiscard]] Groups paired_columns(std::span<const std::int32_t> partner);
@@ -65,8 +67,8 @@ struct GroupMembers {
 ///     entries  of the columns: (1 0) (2 1) (3 1) (3 2) and the diagonal, eight
 class GroupedPattern {
  public:
-  /// Groups partners, and then what is indistinguishable where that leaves less than nine
-  /// tenths of the columns. Where every column is a group it is the matrix itself that is
+  /// Groups partners, and then what is indistinguishable where that leaves nine tenths of
+  /// the columns at most. Where every column is a group it is the matrix itself that is
   /// looked at: it has to stay.
   /// @param partner  empty: none
   GroupedPattern(const SymmetricMatrix& matrix, std::span<const std::int32_t> partner,

@@ -27,12 +27,14 @@ struct Lists {
 ///   example: 0 sends 7 to 1; 1 sends 5 to 0 and 6 to 1:  start = 0 1 3, item = 5 7 6
 ///
 /// @param send  send(source, emit) calls emit(target, item) for each, twice the same
+/// @param room  for so many items at least memory is taken for them
 /// @par Cost  O(sources + targets + items); where there are several ranges 8 bytes an
 ///            item beside the result
 /// @par Test  ListsByTarget.*
 template <class Send>
 [[nodiscard]] Lists lists_by_target(std::int32_t sources, std::int32_t targets,
-                                    TaskPool& pool, const Send& send);
+                                    TaskPool& pool, const Send& send,
+                                    std::int64_t room = 0);
 
 /// Ranges of numbers that depend on their count alone: at most 256 of a power of two.
 class NumberRanges {
@@ -61,11 +63,13 @@ struct Sent {
 
 // Between one range of sources and one of targets: no ranges are needed.
 template <class Send>
-Lists direct(std::int32_t sources, std::int32_t targets, const Send& send) {
+Lists direct(std::int32_t sources, std::int32_t targets, const Send& send,
+             std::int64_t room) {
   Lists lists{std::vector<std::int64_t>(targets + 1LL, 0), {}};
   for (std::int32_t source = 0; source < sources; ++source)
     send(source, [&](std::int32_t target, std::int32_t) { ++lists.start[target + 1]; });
   counts_to_starts(lists.start);
+  lists.item.reserve(std::max(room, lists.start.back()));
   lists.item.resize(lists.start.back());
   for (std::int32_t source = 0; source < sources; ++source)
     send(source, [&](std::int32_t target, std::int32_t item) {
@@ -90,10 +94,10 @@ inline void deal_out(const Sent* from, const Sent* to, std::int64_t begin,
 
 template <class Send>
 Lists lists_by_target(std::int32_t sources, std::int32_t targets, TaskPool& pool,
-                      const Send& send) {
+                      const Send& send, std::int64_t room) {
   namespace detail = lists_by_target_detail;
   const NumberRanges from(sources), to(targets);
-  if (to.count() == 1) return detail::direct(sources, targets, send);
+  if (to.count() == 1) return detail::direct(sources, targets, send, room);
   std::vector<std::vector<std::int64_t>> place(from.count());  // by ranges of targets
   pool.for_each_block(from.count(), [&](std::int64_t k) {
     place[k].assign(to.count(), 0);
@@ -113,8 +117,9 @@ Lists lists_by_target(std::int32_t sources, std::int32_t targets, TaskPool& pool
         sent[place[k][to.of(target)]++] = {target, item};
       });
   });
-  Lists lists{std::vector<std::int64_t>(targets + 1LL, 0),
-              std::vector<std::int32_t>(items)};
+  Lists lists{std::vector<std::int64_t>(targets + 1LL, 0), {}};
+  lists.item.reserve(std::max(room, items));
+  lists.item.resize(items);
   pool.for_each_block(to.count(), [&](std::int64_t t) {
     detail::deal_out(sent.get() + begin[t], sent.get() + begin[t + 1], begin[t],
                      to.first(t), to.first(t + 1), lists);

@@ -133,7 +133,8 @@ struct OrderOfGroups {
 };
 
 OrderOfGroups looked_at(const GroupedPattern& grouped, Means means) {
-  OrderOfGroups found{order_of_groups(grouped, means.kind, means.threads), means.kind, {}};
+  OrderOfGroups found{
+      order_of_groups(grouped, means.kind, means.threads), means.kind, {}};
   found.eliminated = elimination_order(grouped, found.order, means.threads);
   return found;
 }
@@ -217,11 +218,14 @@ std::vector<std::int32_t> order_of_groups(const GroupedPattern& grouped,
                                           OrderingKind kind, Threads threads) {
   const SymmetricMatrix& pattern = grouped.pattern();
   if (kind == OrderingKind::kNatural) return natural_order(pattern.size);
+  const bool by_degree = kind == OrderingKind::kAmd;
+  const std::int64_t room =
+      by_degree ? minimum_degree_room(pattern.size, 2 * std::ssize(pattern.row)) : 0;
   ReducedGraph reduced;
   on_pool(threads, pattern.size, [&](TaskPool& pool) {
-    Graph graph = adjacency(pattern, pool);
+    Graph graph = adjacency(pattern, pool, room);
     graph.weight = grouped.weight();
-    reduced = reduce_graph(std::move(graph), kind != OrderingKind::kAmd);
+    reduced = reduce_graph(std::move(graph), !by_degree);
   });
   return order_of_core(std::move(reduced), {kind, threads});
 }

@@ -22,14 +22,12 @@ namespace espalier::solver {
 /// Wall-clock time of each step, and what the first one chose.
 struct AnalyseTimes {
   Seconds ordering = 0;  ///< with elimination tree and column counts
-  Seconds fronts = 0;            ///< supernodes, amalgamation, numbering
-  Seconds rows = 0;              ///< rows_of, bundles
+  Seconds fronts = 0;    ///< supernodes, amalgamation, numbering
+  Seconds rows = 0;      ///< rows_of, bundles
   Seconds permute = 0;
   /// See choose_ordering(); none: not known, as of a saved factorisation.
   std::optional<OrderingKind> ordering_taken;
-  [[nodiscard]] Seconds total() const {
-    return ordering + fronts + rows + permute;
-  }
+  [[nodiscard]] Seconds total() const { return ordering + fronts + rows + permute; }
 };
 
 struct Analysis {

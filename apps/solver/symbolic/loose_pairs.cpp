@@ -41,8 +41,8 @@ std::vector<LoosePair> loose_pairs(const SymmetricMatrix& matrix,
 }
 
 EliminationOrder by_degree(const GroupedPattern& grouped, Threads threads) {
-  return elimination_order(
-      grouped, order_of_groups(grouped, OrderingKind::kAmd, threads), threads);
+  return elimination_order(grouped, order_of_groups(grouped, OrderingKind::kAmd, threads),
+                           threads);
 }
 
 // Lets the loose pairs go but for those whose weak half comes first in minimum degree.
@@ -55,8 +55,7 @@ std::optional<PairedOrder> let_go(const SymmetricMatrix& matrix,
     partner[strong] = strong;
   }
   for (int round = 0;; ++round) {
-    EliminationOrder order =
-        by_degree(GroupedPattern(matrix, partner, threads), threads);
+    EliminationOrder order = by_degree(GroupedPattern(matrix, partner, threads), threads);
     if (!(order.flops < kClearlyLess * paired)) return std::nullopt;
     const std::vector<std::int32_t> place = inverse_permutation(order.permutation);
     const auto wrong = std::partition(loose.begin(), loose.end(), [&](const auto& pair) {

@@ -30,7 +30,8 @@ struct PairedOrder {
 /// @param matrix   scaled so that no entry is above 1
 /// @param partner  not empty
 /// @return none: another kind of order may be better
-/// @par Cost  that of one order by minimum degree where the factor is cheap, of up to five
+/// @par Cost  that of one order by minimum degree where the factor is cheap, of up to
+/// five
 ///            where pairs are let go
 /// @par Test  no loose pair is let go whose weak half comes first but for few of the last
 ///            round; fewer operations than with all pairs
