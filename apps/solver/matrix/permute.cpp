@@ -21,9 +21,10 @@ void for_each_entry(const SymmetricMatrix& matrix, std::span<const std::int32_t>
   }
 }
 
-struct Entry {
-  std::int32_t row;
-  double value, upper;
+// What a column is sorted with: of each entry the row before its place, and values.
+struct SortingRoom {
+  std::vector<std::uint64_t> key;
+  std::vector<double> value;
 };
 
 // So few entries are sorted where they stand.
@@ -42,25 +43,29 @@ void insert_entries(Matrix& lower, std::vector<double>& upper, std::int64_t star
   }
 }
 
-// The entries from `start` to `end`; `upper` is empty or moves along.
+// values[k] := values[place in keys[k]], for a column's values.
+void follow_keys(std::span<double> values, SortingRoom& room) {
+  room.value.assign(values.begin(), values.end());
+  for (std::size_t k = 0; k < values.size(); ++k)
+    values[k] = room.value[room.key[k] & 0xffffffff];
+}
+
+// The entries from `start` to `end`; `upper` is empty or moves along. Keys are all
+// different, so that equal rows keep their order.
 template <class Matrix>
 void sort_entries(Matrix& lower, std::vector<double>& upper, std::int64_t start,
-                  std::int64_t end, std::vector<Entry>& entries) {
+                  std::int64_t end, SortingRoom& room) {
   if (end - start <= kFewEntries) return insert_entries(lower, upper, start, end);
   const std::span<std::int32_t> row = std::span(lower.row).subspan(start, end - start);
   if (std::is_sorted(row.begin(), row.end())) return;
-  entries.clear();
-  for (auto k = start; k < end; ++k) {
-    entries.push_back({lower.row[k], lower.value[k], upper.empty() ? 0 : upper[k]});
-  }
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.row < b.row; });
-  for (const Entry& entry : entries) {
-    lower.row[start] = entry.row;
-    lower.value[start] = entry.value;
-    if (!upper.empty()) upper[start] = entry.upper;
-    ++start;
-  }
+  room.key.clear();
+  for (std::size_t k = 0; k < row.size(); ++k)
+    room.key.push_back(static_cast<std::uint64_t>(row[k]) << 32 | k);
+  std::ranges::sort(room.key);
+  for (std::size_t k = 0; k < row.size(); ++k)
+    row[k] = static_cast<std::int32_t>(room.key[k] >> 32);
+  follow_keys(std::span(lower.value).subspan(start, row.size()), room);
+  if (!upper.empty()) follow_keys(std::span(upper).subspan(start, row.size()), room);
 }
 
 // Entries that are sorted by one thread in less time than others take to start and, for a
@@ -69,20 +74,20 @@ constexpr std::size_t kWorthThreads = 2'000'000;
 
 template <class Matrix>
 void sort_columns(Matrix& lower, std::vector<double>& upper) {
-  const auto sort = [&](std::int32_t column, std::vector<Entry>& entries) {
+  const auto sort = [&](std::int32_t column, SortingRoom& room) {
     sort_entries(lower, upper, lower.column_start[column], lower.column_start[column + 1],
-                 entries);
+                 room);
   };
   if (lower.row.size() <= kWorthThreads) {  // a team of one, too, is made at some cost
-    std::vector<Entry> entries;
-    for (std::int32_t column = 0; column < lower.size; ++column) sort(column, entries);
+    SortingRoom room;
+    for (std::int32_t column = 0; column < lower.size; ++column) sort(column, room);
     return;
   }
 #pragma omp parallel
   {
-    std::vector<Entry> entries;
+    SortingRoom room;
 #pragma omp for schedule(dynamic, 1024)
-    for (std::int32_t column = 0; column < lower.size; ++column) sort(column, entries);
+    for (std::int32_t column = 0; column < lower.size; ++column) sort(column, room);
   }
 }
 
