@@ -43,7 +43,7 @@ void add_up_operations(EliminationOrder& order) {
 EliminationOrder by_columns(const EliminationOrder& of_groups,
                             const GroupedPattern& grouped) {
   EliminationOrder result;
-  result.permutation = expanded_order(of_groups.permutation, grouped.groups());
+  result.permutation = grouped.expanded(of_groups.permutation);
   const std::size_t columns = result.permutation.size();
   std::vector<std::int32_t> first(1, 0);  // of each group
   for (const std::int32_t group : of_groups.permutation)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -121,13 +122,6 @@ Groups paired_columns(std::span<const std::int32_t> partner) {
   return numbered_by_leaders(leader);
 }
 
-Groups composed(const Groups& inner, const Groups& outer) {
-  Groups result{std::vector<std::int32_t>(inner.of.size()), outer.count};
-  for (std::size_t column = 0; column < inner.of.size(); ++column)
-    result.of[column] = outer.of[inner.of[column]];
-  return result;
-}
-
 SymmetricMatrix quotient(const SymmetricMatrix& pattern, const Groups& groups) {
   const GroupMembers members(groups);
   SymmetricMatrix result;
@@ -187,22 +181,36 @@ SymmetricMatrix joined_pattern(const SymmetricMatrix& pattern, const Groups& gro
 }
 
 GroupedPattern::GroupedPattern(const SymmetricMatrix& matrix,
-                               std::span<const std::int32_t> partner, Threads threads)
+                               std::span<const std::int32_t> partner, Equal equal,
+                               Threads threads)
     : pattern_(&matrix) {
   if (!partner.empty()) take(paired_columns(partner));
+  if (equal == Equal::kApart) return;
   std::optional<Groups> alike;
   on_pool(threads, pattern().size, [&](TaskPool& pool) {
     alike = indistinguishable_columns(pattern(), kWorthGrouping * pattern().size, pool);
   });
-  if (alike) take(*std::move(alike));
+  if (alike) take(*alike);
 }
 
-void GroupedPattern::take(Groups&& groups) {
+void GroupedPattern::take(const Groups& groups) {
   own_ = quotient(pattern(), groups);
   pattern_ = &own_;
-  groups_ = is_trivial() ? std::move(groups) : composed(groups_, groups);
-  weight_.assign(groups_.count, 0);
-  for (const std::int32_t group : groups_.of) ++weight_[group];
+  GroupMembers members(groups);
+  if (!is_trivial()) {  // of groups
+    GroupMembers columns;
+    columns.start = {0};
+    for (std::int32_t group = 0; group < groups.count; ++group) {
+      for (const std::int32_t inner : members.of(group))
+        std::ranges::copy(members_.of(inner), std::back_inserter(columns.column));
+      columns.start.push_back(static_cast<std::int32_t>(columns.column.size()));
+    }
+    members = std::move(columns);
+  }
+  members_ = std::move(members);
+  weight_.resize(groups.count);
+  for (std::int32_t group = 0; group < groups.count; ++group)
+    weight_[group] = members_.start[group + 1] - members_.start[group];
 }
 
 std::int64_t GroupedPattern::entries() const {
@@ -218,15 +226,13 @@ std::int64_t GroupedPattern::entries() const {
   return entries;
 }
 
-std::vector<std::int32_t> expanded_order(std::span<const std::int32_t> group_order,
-                                         const Groups& groups) {
-  const GroupMembers members(groups);
+std::vector<std::int32_t> GroupedPattern::expanded(
+    std::vector<std::int32_t> order_of_groups) const {
+  if (is_trivial()) return order_of_groups;
   std::vector<std::int32_t> order;
-  order.reserve(groups.of.size());
-  for (const std::int32_t group : group_order) {
-    const auto columns = members.of(group);
-    order.insert(order.end(), columns.begin(), columns.end());
-  }
+  order.reserve(members_.column.size());
+  for (const std::int32_t group : order_of_groups)
+    std::ranges::copy(members_.of(group), std::back_inserter(order));
   return order;
 }
 

@@ -16,14 +16,13 @@ struct Groups {
   std::int32_t count = 0;
 };
 
-/// The columns of each group, increasing; those of group g begin at start[g].
+/// The columns of each group; those of group g begin at start[g].
 struct GroupMembers {
+  GroupMembers() = default;
+  /// Increasing.
   explicit GroupMembers(const Groups& groups);
   [[nodiscard]] std::span<const std::int32_t> of(std::int32_t group) const {
     return std::span(column).subspan(start[group], start[group + 1] - start[group]);
-  }
-  [[nodiscard]] std::int32_t size(std::int32_t group) const {
-    return start[group + 1] - start[group];
   }
   std::vector<std::int32_t> start, column;
 };
@@ -42,9 +41,6 @@ struct GroupMembers {
 
 /// Each column with its partner: partner[partner[i]] = i.
 [[nodiscard]] Groups paired_columns(std::span<const std::int32_t> partner);
-
-/// The group of each column when groups are put into groups.
-[[nodiscard]] Groups composed(const Groups& inner, const Groups& outer);
 
 /// A column for each group, an entry for each two groups some columns of which have one,
 /// no diagonal, no values; rows of a column are in no order.
@@ -67,12 +63,14 @@ struct GroupMembers {
 ///     entries  of the columns: (1 0) (2 1) (3 1) (3 2) and the diagonal, eight
 class GroupedPattern {
  public:
+  enum class Equal { kApart, kJoined };
+
   /// Groups partners, and then what is indistinguishable where that leaves nine tenths of
   /// the columns at most. Where every column is a group it is the matrix itself that is
   /// looked at: it has to stay.
   /// @param partner  empty: none
   GroupedPattern(const SymmetricMatrix& matrix, std::span<const std::int32_t> partner,
-                 Threads threads);
+                 Equal equal, Threads threads);
   GroupedPattern(GroupedPattern&&) = delete;
 
   /// Of the groups: its diagonal does not count.
@@ -81,21 +79,17 @@ class GroupedPattern {
   [[nodiscard]] const std::vector<std::int32_t>& weight() const { return weight_; }
   /// Of the columns' lower triangle, with the diagonal, each group's columns alike.
   [[nodiscard]] std::int64_t entries() const;
-
   [[nodiscard]] bool is_trivial() const { return weight_.empty(); }
-  /// Not of a trivial one.
-  [[nodiscard]] const Groups& groups() const { return groups_; }
+  /// The order of the columns, partners next to each other.
+  [[nodiscard]] std::vector<std::int32_t> expanded(
+      std::vector<std::int32_t> order_of_groups) const;
 
  private:
-  void take(Groups&& groups);
+  void take(const Groups& groups);
   SymmetricMatrix own_;
   const SymmetricMatrix* pattern_;
-  Groups groups_;
+  GroupMembers members_;  // of partners one after the other
   std::vector<std::int32_t> weight_;
 };
-
-/// Replaces each group in an order of groups by its columns, in increasing order.
-[[nodiscard]] std::vector<std::int32_t> expanded_order(
-    std::span<const std::int32_t> group_order, const Groups& groups);
 
 }  // namespace espalier::solver

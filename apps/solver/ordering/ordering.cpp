@@ -182,6 +182,11 @@ std::optional<ChosenOrder> plain_order(const SymmetricMatrix& matrix, OrderingKi
   return std::nullopt;
 }
 
+GroupedPattern::Equal equal_columns(OrderingKind kind) {
+  return kind == OrderingKind::kNatural ? GroupedPattern::Equal::kApart
+                                        : GroupedPattern::Equal::kJoined;
+}
+
 void need_available(OrderingKind kind) {
   if (!available(kind))
     throw InvalidInput(fmt::format("ordering '{}': this build lacks {}", name(kind),
@@ -234,7 +239,7 @@ ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
                          std::span<const std::int32_t> partner, Threads threads) {
   need_available(kind);
   if (auto plain = plain_order(matrix, kind, partner)) return *std::move(plain);
-  const GroupedPattern grouped(matrix, partner, threads);
+  const GroupedPattern grouped(matrix, partner, equal_columns(kind), threads);
   auto [order, taken, eliminated] = chosen_order(grouped, matrix.size, {kind, threads});
   if (!eliminated) eliminated = elimination_order(grouped, order, threads);
   return {taken, *std::move(eliminated)};
@@ -245,11 +250,9 @@ Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,
   need_available(kind);
   if (auto plain = plain_order(matrix, kind, partner))
     return {std::move(plain->eliminated.permutation), plain->kind};
-  const GroupedPattern grouped(matrix, partner, workers);
+  const GroupedPattern grouped(matrix, partner, equal_columns(kind), workers);
   OrderOfGroups chosen = chosen_order(grouped, matrix.size, {kind, workers});
-  return {grouped.is_trivial() ? std::move(chosen.order)
-                               : expanded_order(chosen.order, grouped.groups()),
-          chosen.kind};
+  return {grouped.expanded(std::move(chosen.order)), chosen.kind};
 }
 
 std::vector<std::int32_t> compute_ordering(const SymmetricMatrix& matrix,

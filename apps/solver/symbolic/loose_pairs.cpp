@@ -55,7 +55,9 @@ std::optional<PairedOrder> let_go(const SymmetricMatrix& matrix,
     partner[strong] = strong;
   }
   for (int round = 0;; ++round) {
-    EliminationOrder order = by_degree(GroupedPattern(matrix, partner, threads), threads);
+    EliminationOrder order = by_degree(
+        GroupedPattern(matrix, partner, GroupedPattern::Equal::kJoined, threads),
+        threads);
     if (!(order.flops < kClearlyLess * paired)) return std::nullopt;
     const std::vector<std::int32_t> place = inverse_permutation(order.permutation);
     const auto wrong = std::partition(loose.begin(), loose.end(), [&](const auto& pair) {
@@ -76,9 +78,10 @@ std::optional<PairedOrder> let_go(const SymmetricMatrix& matrix,
 std::optional<PairedOrder> order_pairs_by_degree(const SymmetricMatrix& matrix,
                                                  std::span<const std::int32_t> partner,
                                                  Threads threads) {
-  const GroupedPattern grouped(matrix, partner, threads);
+  const GroupedPattern grouped(matrix, partner, GroupedPattern::Equal::kJoined, threads);
   PairedOrder all{by_degree(grouped, threads), {partner.begin(), partner.end()}};
-  const std::int64_t entries = grouped.entries() - matrix.size;  // off the diagonal
+  // Off the diagonal.
+  const auto entries = std::max(std::int64_t{1}, grouped.entries() - matrix.size);
   if (all.eliminated.flops < kCheap * static_cast<double>(entries)) return all;
   std::vector<LoosePair> loose = loose_pairs(matrix, partner);
   if (loose.empty()) return std::nullopt;
