@@ -259,6 +259,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
       double zero, const std::function<void(double)>& progress);
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_in_hope(
       const std::function<void(double)>& progress);
+  void go_on_as_ldlt();
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_until_clear(
       const std::function<void(double)>& progress);
   [[nodiscard]] double doubtful_pivot() const;

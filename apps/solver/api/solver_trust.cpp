@@ -149,6 +149,13 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_in_hope(
                                error.what(), format_size(memory_.least())));
 }
 
+// Nothing of an indefinite factor is compressed.
+void Solver::Impl::go_on_as_ldlt() {
+  tree_.kind = FactorKind::kLdlt;
+  for (AssemblyTree::Node& node : tree_.nodes)
+    node.low_rank = node.low_rank_contribution = false;
+}
+
 // Which pivots are zero is found out by their null vectors, not by their size alone:
 // where the size leaves a doubt and the null vector contradicts what was taken for zero,
 // the matrix is factored once more with another idea of zero. Sizes are the same, so the
@@ -162,7 +169,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
   if (progress) ask = [&progress] { progress(1); };
   auto run = factorise_once(zero, progress);
   if (!run && !options_.kind) {  // not positive definite after all
-    tree_.kind = FactorKind::kLdlt;
+    go_on_as_ldlt();
     run = factorise_once(zero, progress);
   }
   for (int left = kTries; run && left > 0; --left) {
@@ -175,7 +182,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
       if (facts_.perturbed || !taken || lowered || left == 1) break;
       if (tree_.kind == FactorKind::kCholesky) {
         if (options_.kind) break;
-        tree_.kind = FactorKind::kLdlt;
+        go_on_as_ldlt();
       } else {
         zero = 2 * smallest;
       }

@@ -1,3 +1,5 @@
+// One search and the lists that it stands on, step by step: over 300 lines.
+
 #include "solver/ordering/approximate_minimum_degree.h"
 
 #include <algorithm>

@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::int32_t kUngrouped = -1;
 constexpr double kWorthGrouping = 0.9;  // columns left, of those before
+// Columns that are looked at before all are, entries of one of them, and how many have to
+// have a twin: of a tenth some 26 would.
+constexpr std::int32_t kSamples = 256, kLongestSample = 256, kTwinsOfSamples = 6;
 
 // visit(column, its rows), for blocks of columns at once.
 template <class Visit>
@@ -63,6 +66,44 @@ std::vector<std::int8_t> columns_with_twins(const SymmetricMatrix& pattern,
       if (row != column && hash[row] == hash[column]) result[column] = 1;
   });
   return result;
+}
+
+// Whether one of the column's rows has its other entries below that row, and no others:
+// columns that are equal, but for the last of a group, have such a row.
+bool may_have_twin(const SymmetricMatrix& pattern, std::int32_t column,
+                   std::vector<std::int32_t>& below) {
+  const auto entries = [&](std::int32_t k) {
+    return std::span(pattern.row)
+        .subspan(pattern.column_start[k],
+                 pattern.column_start[k + 1] - pattern.column_start[k]);
+  };
+  if (std::ssize(entries(column)) > kLongestSample) return false;
+  below.assign(entries(column).begin(), entries(column).end());
+  std::erase(below, column);
+  std::ranges::sort(below);
+  return std::ranges::any_of(below, [&](std::int32_t row) {
+    const auto further = std::ranges::upper_bound(below, row);
+    std::int64_t count = 0;
+    for (const std::int32_t other : entries(row)) {
+      if (other == row) continue;
+      ++count;
+      if (!std::binary_search(further, below.end(), other)) return false;
+    }
+    return count == below.end() - further;
+  });
+}
+
+// From columns that are drawn by lot, the same in every run, whether some tenth of all
+// may have a twin.
+bool may_be_worth_grouping(const SymmetricMatrix& pattern) {
+  if (pattern.size <= kSamples) return true;
+  std::vector<std::int32_t> below;
+  std::int32_t twins = 0;
+  for (std::int32_t k = 0; k < kSamples; ++k) {
+    const auto column = static_cast<std::int32_t>(mixed_bits(k) % pattern.size);
+    twins += may_have_twin(pattern, column, below);
+  }
+  return twins >= kTwinsOfSamples;
 }
 
 // Numbers groups by their first columns. @param leader  of each column one of its group
@@ -185,7 +226,7 @@ GroupedPattern::GroupedPattern(const SymmetricMatrix& matrix,
                                Threads threads)
     : pattern_(&matrix) {
   if (!partner.empty()) take(paired_columns(partner));
-  if (equal == Equal::kApart) return;
+  if (equal == Equal::kApart || !may_be_worth_grouping(pattern())) return;
   std::optional<Groups> alike;
   on_pool(threads, pattern().size, [&](TaskPool& pool) {
     alike = indistinguishable_columns(pattern(), kWorthGrouping * pattern().size, pool);

@@ -23,28 +23,25 @@ namespace espalier::solver {
 /// A fill-reducing permutation of the matrix: result[new] = old. The same matrix gives
 /// the same permutation in every run. Values are not read.
 ///
-/// Hubs, leaves and the trees that hang from a graph are put in their places before it is
-/// ordered (reduce_graph.h). Columns of equal structure are ordered as one when that
-/// leaves less than nine tenths of the vertices.
+/// Columns of equal structure are ordered as one (GroupedPattern). Hubs, leaves and the
+/// trees that hang from a graph are put in their places before it is ordered
+/// (reduce_graph.h).
 ///
-/// kAuto keeps AMD's order when its factor takes fewer than 8000 operations an entry of
-/// the matrix, which cost less time than nested dissection does. Otherwise it computes a
-/// dissection, too, and keeps the one with fewer operations: kNested for matrices of
-/// 200000 columns on whose factor by AMD takes fewer than 40000 operations an entry,
-/// where ordering takes longer than factorising, and in builds without METIS; else METIS,
-/// whose factors of three-dimensional meshes are the smaller ones. An order of SCOTCH's
-/// that costs more than 8000 operations an entry is replaced where AMD's needs less than
-/// a tenth.
+/// kAuto keeps the order by minimum degree when its factor takes less time than a
+/// dissection does: fewer than 40000 operations an entry of the matrix, or 8000 from
+/// 200000 columns on. Otherwise it computes a dissection, too, and keeps the one with
+/// fewer operations: METIS's, or kNested from 200000 columns on and in builds without
+/// METIS. An order of SCOTCH's that costs more than 40000 operations an entry is replaced
+/// where minimum degree needs less than a tenth.
 ///
-/// Memory beside the matrix: the library's own and the graph with every edge twice, four
-/// bytes each, once more while it is compressed; kNested has it at several levels; all
-/// freed on return.
+/// Memory beside the matrix: the library's own and the graph of the groups with every
+/// edge twice, four bytes each; kNested has it at several levels; all freed on return.
 ///
 /// @param partner  columns that stay next to each other, as PreparedMatrix::partner;
 ///                 empty: none
 /// @param workers  threads, the caller's among them; the result is the same for any
 /// @throws InvalidInput when the ordering is not available (the message names the
-///                      package) or, but for kNested, the graph has 2^31 or more edge
+///                      package) or, for a library, the graph has 2^31 or more edge
 ///                      ends
 /// @throws Error        when the library fails, out of memory for instance
 [[nodiscard]] std::vector<std::int32_t> compute_ordering(

@@ -53,7 +53,7 @@ class Orders {
     expect(taken(*solver) == OrderingKind::kAmd, "AMD is the first order");
     // The printed least is kRunToRun more than what is needed.
     const Bytes needed = solver->least() - ProcessAccount::kRunToRun;
-    const Bytes bound = std::min(less + (more - less) / 8, needed - 1);
+    const Bytes bound = std::min(less + (more - less) / 2, needed - 1);
     expect(bound >= less, fmt::format("room between {} and {}", less, needed));
     expect_solves(*solver, bound);
     expect_tried(*solver, true);

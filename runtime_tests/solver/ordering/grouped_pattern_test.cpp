@@ -90,6 +90,21 @@ TEST(GroupedPattern, IsTheMatrixItselfWhereHardlyAnythingIsEqual) {
   EXPECT_FALSE(indistinguishable_columns(grid, 0.9 * grid.size, alone));
 }
 
+// Only some columns of a large matrix are looked at to see whether it has any.
+TEST(GroupedPattern, FindsTheUnknownsOfPointsWhateverTheirNumbers) {
+  const SymmetricMatrix points = make_grid({30, 20, 1});
+  for (const std::int32_t unknowns : {1, 2, 3, 4, 6}) {
+    for (const bool by_points : {true, false}) {
+      Groups groups{Ints(unknowns * points.size), points.size};
+      for (std::int32_t k = 0; k < std::ssize(groups.of); ++k)
+        groups.of[k] = by_points ? k / unknowns : k % points.size;
+      const SymmetricMatrix matrix = blown_up(points, groups);
+      const GroupedPattern grouped(matrix, {}, Equal::kJoined, {});
+      EXPECT_EQ(grouped.pattern().size, points.size) << unknowns << by_points;
+    }
+  }
+}
+
 TEST(GroupedPattern, GroupsColumnsWithEqualNeighbourhoodsAndNoOthers) {
   std::mt19937 random(12);
   int grouped = 0;

@@ -143,7 +143,7 @@ enum {
 };
 enum {
   ESPALIER_SOLVER_ORDERING_DEFAULT = 0, /**< as _AUTO */
-  ESPALIER_SOLVER_ORDERING_AUTO = 1,    /**< AMD, or nested dissection where it pays */
+  ESPALIER_SOLVER_ORDERING_AUTO = 1,    /**< minimum degree, or nested dissection */
   ESPALIER_SOLVER_ORDERING_METIS = 2,
   ESPALIER_SOLVER_ORDERING_SCOTCH = 3,
   ESPALIER_SOLVER_ORDERING_AMD = 4,
@@ -172,11 +172,11 @@ typedef struct espalier_solver_communicator espalier_solver_communicator;
  * While a matrix is factored that part is of the operations. In solves it is of the
  * right-hand sides, in read_inverse() of the entries: it is called before each pass over
  * the factor and between fronts. In analyses it is 0: before each step, in a dissection
- * and while a matching is sought. create() and analyse() are analyses, and least() and
+ * or a search by degree and while a matching is sought. create() and analyse() are analyses, and least() and
  * plan() where they try another order.
  *
- * While METIS, SCOTCH or AMD orders it is not called: seconds with METIS from some
- * 100 000 unknowns on. ESPALIER_SOLVER_ORDERING_NESTED is none of them. Not in
+ * While METIS or SCOTCH orders it is not called: seconds with METIS from some 100 000
+ * unknowns on. ESPALIER_SOLVER_ORDERING_NESTED and _AMD are none of them. Not in
  * solve_part(), save() and load(), nor on several processes, where one that ends would
  * leave the others waiting.
  *

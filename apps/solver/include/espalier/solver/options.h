@@ -21,7 +21,7 @@ enum class OrderingKind {
   kNested,   ///< nested dissection of our own, in parallel, nested_dissection()
   kMetis,    ///< nested dissection, METIS_NodeND, with sides of up to 1.4 to 1
   kScotch,   ///< nested dissection, SCOTCH_graphOrder with its default strategy
-  kAmd,      ///< approximate minimum degree, amd_order of SuiteSparse
+  kAmd,      ///< approximate minimum degree
   kNatural,  ///< the order of the file
   kAuto,     ///< the cheapest for the whole solve, see compute_ordering()
 };
