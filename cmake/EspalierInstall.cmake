@@ -69,7 +69,7 @@ if(TARGET espalier_solver AND TARGET espalier_policy)
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
   # Static libraries: what they need is linked by whoever links them.
   set(ESPALIER_SOLVER_LIBS ${BLAS_LIBRARIES} ${OpenMP_CXX_FLAGS})
-  foreach(ordering IN ITEMS METIS AMD SCOTCH)
+  foreach(ordering IN ITEMS METIS SCOTCH)
     if(ESPALIER_WITH_${ordering})
       string(REPLACE SCOTCH SCOTCH_LIB package ${ordering})
       list(APPEND ESPALIER_SOLVER_LIBS ${${package}_LIBRARY})
@@ -103,7 +103,7 @@ if(TARGET espalier_cli)
 endif()
 
 set(ESPALIER_ORDERING_PACKAGES "")
-foreach(ordering IN ITEMS METIS AMD SCOTCH)
+foreach(ordering IN ITEMS METIS SCOTCH)
   if(ESPALIER_WITH_${ordering})
     string(REPLACE SCOTCH SCOTCH_LIB package ${ordering})
     list(APPEND ESPALIER_ORDERING_PACKAGES ${package})
@@ -115,7 +115,7 @@ write_basic_package_version_file(espalier-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/espalier-config.cmake
               ${PROJECT_BINARY_DIR}/espalier-config-version.cmake
-              cmake/FindMETIS.cmake cmake/FindAMD.cmake cmake/FindSCOTCH_LIB.cmake
+              cmake/FindMETIS.cmake cmake/FindSCOTCH_LIB.cmake
         DESTINATION ${espalier_cmake_dir})
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
         COMPONENT program)

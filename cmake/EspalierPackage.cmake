@@ -76,8 +76,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 # What the static libraries and their CMake files ask for.
 set(needed "libespalier0 (${same})" libfmt-dev libexpected-dev libstarpu-dev zlib1g-dev
     "libopenblas-dev | libblas-dev" "libopenblas-dev | liblapack-dev")
-foreach(pair IN ITEMS HWLOC:libhwloc-dev METIS:libmetis-dev AMD:libsuitesparse-dev
-                      SCOTCH:libscotch-dev)
+foreach(pair IN ITEMS HWLOC:libhwloc-dev METIS:libmetis-dev SCOTCH:libscotch-dev)
   string(REPLACE ":" ";" pair ${pair})
   list(POP_FRONT pair option name)
   if(ESPALIER_WITH_${option})

@@ -85,7 +85,7 @@ TEST(PlanKinds, TheMatchingDecidesTheTreeToo) {
 }
 
 TEST(PlanKinds, TheOrderingThatWasTakenGivesTheSameTree) {
-  // Cheap enough for AMD, where there is one, and too large for it.
+  // Cheap enough for minimum degree, and too large for it.
   for (const char* grid : {"12x12x12", "26x26x26"}) {
     SCOPED_TRACE(grid);
     const json by_itself = object(plan({"--grid", grid, "--ordering", "auto"}));

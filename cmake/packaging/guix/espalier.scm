@@ -26,7 +26,6 @@
             "-DESPALIER_WITH_MPI=OFF"
             "-DESPALIER_WITH_METIS=ON"
             "-DESPALIER_WITH_SCOTCH=ON"
-            "-DESPALIER_WITH_AMD=OFF"
             "-DESPALIER_WITH_HWLOC=ON"
             "-DESPALIER_WITH_ONNX=OFF"
             "-DESPALIER_WITH_DNNL=OFF")

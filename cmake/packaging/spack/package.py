@@ -22,7 +22,6 @@ class Espalier(CMakePackage):
     variant("mpi", default=False, description="The solver on several processes")
     variant("metis", default=True, description="Order with METIS")
     variant("scotch", default=False, description="Order with SCOTCH")
-    variant("amd", default=True, description="Order with AMD")
     variant("hwloc", default=True, description="Read the machine's cores")
     variant("tests", default=False, description="Build the tests")
 
@@ -43,7 +42,6 @@ class Espalier(CMakePackage):
     depends_on("starpu+mpi", when="+mpi")
     depends_on("metis@5:", when="+metis")
     depends_on("scotch@6:", when="+scotch")
-    depends_on("suite-sparse", when="+amd")
     depends_on("hwloc@2:", when="+hwloc")
     depends_on("googletest@1.12:", when="+tests", type="build")
 
@@ -57,7 +55,6 @@ class Espalier(CMakePackage):
             self.define_from_variant("ESPALIER_WITH_MPI", "mpi"),
             self.define_from_variant("ESPALIER_WITH_METIS", "metis"),
             self.define_from_variant("ESPALIER_WITH_SCOTCH", "scotch"),
-            self.define_from_variant("ESPALIER_WITH_AMD", "amd"),
             self.define_from_variant("ESPALIER_WITH_HWLOC", "hwloc"),
             self.define("ESPALIER_WITH_ONNX", False),
             self.define("ESPALIER_WITH_DNNL", False),

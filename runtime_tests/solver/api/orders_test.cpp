@@ -61,7 +61,6 @@ void expect_solves(Solver& solver, Bytes bound) {
 }
 
 TEST(SettleOrder, TakesABoundBetweenTheTwoLeasts) {
-  if (!available(OrderingKind::kAmd)) GTEST_SKIP() << "one order alone";
   const Bytes more = inside(OrderingKind::kAmd),
               less = inside(*other_ordering(OrderingKind::kAmd, kWidth * kWidth));
   ASSERT_LT(less, more);
@@ -88,12 +87,10 @@ TEST(SettleOrder, LeavesAloneWhatFitsAndWhatWasAskedFor) {
   ASSERT_TRUE(fits.plan(fits.least()));
   ASSERT_TRUE(fits.plan(std::nullopt));
   EXPECT_TRUE(fits.orderings_tried().empty());
-  if (available(OrderingKind::kAmd)) {
-    Solver asked(plane(), ordered(OrderingKind::kAmd));
-    asked.settle_order();
-    EXPECT_FALSE(asked.plan(asked.memory().needed() - 1));
-    EXPECT_TRUE(asked.orderings_tried().empty());
-  }
+  Solver asked(plane(), ordered(OrderingKind::kAmd));
+  asked.settle_order();
+  EXPECT_FALSE(asked.plan(asked.memory().needed() - 1));
+  EXPECT_TRUE(asked.orderings_tried().empty());
   Solver little(make_grid({20, 20, 1}), ordered(OrderingKind::kAuto));
   little.settle_order();
   EXPECT_TRUE(little.orderings_tried().empty());
@@ -106,7 +103,6 @@ TEST(SettleOrder, LeavesAloneWhatFitsAndWhatWasAskedFor) {
 
 // A path: AMD's factor has no fill, and no dissection's has less.
 TEST(SettleOrder, GoesBackToTheFirstOrderWhereTheOtherNeedsMore) {
-  if (!available(OrderingKind::kAmd)) GTEST_SKIP() << "one order alone";
   Solver solver(make_grid({60'000, 1, 1}), ordered(OrderingKind::kAuto));
   const std::vector<std::int32_t> order = solver.analysis().symbolic.permutation;
   const SquareMatrix matrix = solver.analysis().permuted;
@@ -132,7 +128,7 @@ TEST(SettleOrder, RefusesWithTheLeastOfBoth) {
   const Bytes first = solver.least();
   const auto planned = solver.plan(first / 4);
   ASSERT_FALSE(planned);
-  ASSERT_EQ(solver.orderings_tried().size(), available(OrderingKind::kAmd) ? 2 : 0);
+  ASSERT_EQ(solver.orderings_tried().size(), 2);
   EXPECT_LE(planned.error().least_bytes, first);
   EXPECT_EQ(planned.error().least_bytes, solver.least());
   expect_solves(solver, planned.error().least_bytes);
@@ -195,7 +191,6 @@ class OtherOrders : public testing::TestWithParam<System> {};
 
 // Of every kind, again with other values, and transposed.
 TEST_P(OtherOrders, SolveTheSystem) {
-  if (!available(OrderingKind::kAmd)) GTEST_SKIP() << "one order alone";
   InputMatrix twice = GetParam().make();
   std::visit(
       [](auto& a) {
@@ -237,7 +232,6 @@ INSTANTIATE_TEST_SUITE_P(Of, OtherOrders, testing::ValuesIn(kSystems),
 
 class OtherOrdersOfComplex : public testing::TestWithParam<ComplexSymmetry> {};
 TEST_P(OtherOrdersOfComplex, SolveTheSystem) {
-  if (!available(OrderingKind::kAmd)) GTEST_SKIP() << "one order alone";
   const ComplexSymmetry symmetry = GetParam();
   const Entries entries =
       five_points(140, 5, symmetry == ComplexSymmetry::kGeneral ? 0.3 : 0);
@@ -270,7 +264,6 @@ INSTANTIATE_TEST_SUITE_P(Of, OtherOrdersOfComplex,
 
 // Through C: the bound that C++ takes is taken there, too, and so is the least.
 TEST(SettleOrder, IsDoneThroughC) {
-  if (!available(OrderingKind::kAmd)) GTEST_SKIP() << "one order alone";
   const SymmetricMatrix a = plane();
   const Bytes more = inside(OrderingKind::kAmd),
               less = inside(*other_ordering(OrderingKind::kAmd, a.size));

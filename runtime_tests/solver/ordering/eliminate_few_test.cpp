@@ -152,7 +152,6 @@ TEST(EliminateFew, FillsAboutWhatAPlainMinimumDegreeDoes) {
 }
 
 TEST(EliminateFew, OfGridsIsAsGoodAsAmd) {
-  if (!available(OrderingKind::kAmd)) GTEST_SKIP();
   for (const GridShape shape : {GridShape{.nx = 5, .ny = 5},
                                 {.nx = 10, .ny = 10},
                                 {.nx = 3, .ny = 3, .nz = 3},

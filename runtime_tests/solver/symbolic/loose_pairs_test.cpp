@@ -67,7 +67,6 @@ std::pair<int, int> let_go(const Programme& given, const PairedOrder& found) {
 }
 
 TEST(LoosePairs, AreLetGoWhereTheyMakeFill) {
-  if (!available(OrderingKind::kAmd)) GTEST_SKIP() << "no AMD";
   const Programme given = programme(4000, 1000, 0.5);
   const auto found = order_pairs_by_degree(given.matrix, given.partner);
   ASSERT_TRUE(found);
@@ -86,7 +85,6 @@ TEST(LoosePairs, AreLetGoWhereTheyMakeFill) {
 }
 
 TEST(LoosePairs, StayWhereDiagonalsAreWeakOrFactorsCheap) {
-  if (!available(OrderingKind::kAmd)) GTEST_SKIP() << "no AMD";
   const Programme weak = programme(4000, 1000, 0.05);
   EXPECT_FALSE(order_pairs_by_degree(weak.matrix, weak.partner));
   const Programme cheap = programme(60, 10, 0.5);
@@ -96,7 +94,6 @@ TEST(LoosePairs, StayWhereDiagonalsAreWeakOrFactorsCheap) {
 }
 
 TEST(LoosePairs, TakeMatricesOfOrderOneAndTwo) {
-  if (!available(OrderingKind::kAmd)) GTEST_SKIP() << "no AMD";
   const SymmetricMatrix pair{2, {0, 2, 2}, {0, 1}, {1, 1}};
   const std::vector<std::int32_t> partner = {1, 0};
   EXPECT_EQ(order_pairs_by_degree(pair, partner)->partner, partner);
