@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,15 @@ struct EliminationOrder {
 [[nodiscard]] EliminationOrder elimination_order(const GroupedPattern& grouped,
                                                  std::span<const std::int32_t> order,
                                                  Threads threads = {});
+
+/// The elimination of a forest's leaves, again and again, which makes no fill. Of each
+/// vertex the number of its neighbours and the exclusive or of their numbers suffice: of
+/// a leaf that is the neighbour.
+/// @return none: the pattern is no forest, or has entries twice
+/// @par Cost  O(n)
+/// @par Test  equals elimination_order() of that order; forests and no others
+[[nodiscard]] std::optional<EliminationOrder> elimination_of_forest(
+    const SymmetricMatrix& matrix);
 
 /// A fill-reducing order of groups by their weights. @param kind  not kAuto
 [[nodiscard]] std::vector<std::int32_t> order_of_groups(const GroupedPattern& grouped,

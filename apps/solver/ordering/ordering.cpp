@@ -177,9 +177,13 @@ std::optional<ChosenOrder> plain_order(const SymmetricMatrix& matrix, OrderingKi
                                        std::span<const std::int32_t> partner) {
   if (!partner.empty()) return std::nullopt;
   if (is_diagonal(matrix)) return order_of_diagonal(matrix.size);
+  const OrderingKind taken = kind == OrderingKind::kAuto ? OrderingKind::kAmd : kind;
   if (kind == OrderingKind::kAuto && matrix.size <= kFewColumns)
-    return ChosenOrder{OrderingKind::kAmd, eliminate_few(matrix)};
-  return std::nullopt;
+    return ChosenOrder{taken, eliminate_few(matrix)};
+  if (kind == OrderingKind::kNatural) return std::nullopt;
+  std::optional<EliminationOrder> forest = elimination_of_forest(matrix);
+  if (!forest) return std::nullopt;
+  return ChosenOrder{taken, *std::move(forest)};
 }
 
 GroupedPattern::Equal equal_columns(OrderingKind kind) {
