@@ -7,18 +7,19 @@
 namespace espalier::solver {
 
 void NearestFirst::clear() {
+  nearest_.clear();
   entries_.clear();
   first_.fill(kNone);
   unused_ = kNone;
   occupied_ = last_ = 0;
 }
 
-// Empties the lowest place that is occupied: its nearest entries go to place 0, the
-// others to places below their own.
-void NearestFirst::spread(int place, std::span<const double> distance) {
+// Empties the lowest list that is occupied: its nearest nodes become the nearest ones,
+// the others go to lists below.
+void NearestFirst::spread(int list, std::span<const double> distance) {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  std::int32_t* link_to = &first_[place];
-  for (std::int32_t at = first_[place]; at != kNone; at = *link_to) {
+  std::int32_t* link_to = &first_[list];
+  for (std::int32_t at = first_[list]; at != kNone; at = *link_to) {
     const auto [length, node, next] = entries_[at];
     if (length == distance[node]) {
       least = std::min(least, std::bit_cast<std::uint64_t>(length));
@@ -28,14 +29,19 @@ void NearestFirst::spread(int place, std::span<const double> distance) {
       unuse(at);
     }
   }
-  std::int32_t at = first_[place];
-  first_[place] = kNone;
+  std::int32_t at = first_[list];
+  first_[list] = kNone;
   occupied_ &= occupied_ - 1;
   if (at == kNone) return;
   last_ = least;
   while (at != kNone) {
     const std::int32_t next = entries_[at].next;
-    link(at);
+    if (std::bit_cast<std::uint64_t>(entries_[at].distance) == last_) {
+      nearest_.push_back(entries_[at].node);
+      unuse(at);
+    } else {
+      link(at);
+    }
     at = next;
   }
 }

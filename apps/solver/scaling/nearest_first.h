@@ -11,14 +11,13 @@ namespace espalier::solver {
 
 /// The open nodes of a search of shortest paths, the nearest first: a radix heap
 /// [AMOT90]. Distances are not negative, and none is put in below the last that was taken
-/// out, so nodes need no order but this: place k holds those whose distance differs from
-/// the last one in bit k - 1 of its pattern and in none above, place 0 those that are as
-/// near.
+/// out, so nodes need no order but this: list k holds those whose distance has a pattern
+/// that differs from the last one's in bit k and in none above; those that are as near
+/// lie by themselves.
 ///
-///   example, four bits, last 0100: 0101 in place 1, 0110 and 0111 in place 2, 1100 in 4
+///   example, four bits, last 0100: 0101 in list 0, 0110 and 0111 in list 1, 1100 in 3
 ///
-/// Among equals the last in is mostly the first out; the order follows from the calls
-/// alone.
+/// Which of several that are equally near comes first follows from the calls alone.
 class NearestFirst {
  public:
   NearestFirst() { clear(); }
@@ -31,7 +30,7 @@ class NearestFirst {
   /// again at a smaller distance stays where it was: what differs from `distance[node]`
   /// is out of date and skipped.
   ///
-  /// @par Cost  amortised O(1) for each of the at most 63 places that an entry goes down
+  /// @par Cost  amortised O(1) for each of the at most 63 lists that an entry goes down
   [[nodiscard]] std::optional<std::int32_t> take(std::span<const double> distance,
                                                  double limit);
 
@@ -40,22 +39,27 @@ class NearestFirst {
   struct Entry {
     double distance;
     std::int32_t node;
-    std::int32_t next;  // in its place, or of those that are unused
+    std::int32_t next;  // in its list, or of those that are unused
   };
 
   void link(std::int32_t at);
   void unuse(std::int32_t at);
-  void spread(int place, std::span<const double> distance);
+  void spread(int list, std::span<const double> distance);
 
-  std::vector<Entry> entries_;
+  std::vector<std::int32_t> nearest_;   // as near as the last one
+  std::vector<Entry> entries_;          // of the lists
   std::int32_t unused_ = kNone;         // first of a list
-  std::array<std::int32_t, 64> first_;  // of each place
-  std::uint64_t occupied_ = 0;          // bit k - 1: place k
+  std::array<std::int32_t, 63> first_;  // of each list
+  std::uint64_t occupied_ = 0;          // bit k: list k
   std::uint64_t last_ = 0;              // pattern of a distance
 };
 
 // Inline: most of the time of a search goes through them.
 inline void NearestFirst::put(double distance, std::int32_t node) {
+  if (std::bit_cast<std::uint64_t>(distance) == last_) {
+    nearest_.push_back(node);
+    return;
+  }
   std::int32_t at = unused_;
   if (at == kNone) {
     at = static_cast<std::int32_t>(entries_.size());
@@ -71,26 +75,25 @@ inline void NearestFirst::put(double distance, std::int32_t node) {
 inline std::optional<std::int32_t> NearestFirst::take(std::span<const double> distance,
                                                       double limit) {
   while (true) {
-    const std::int32_t at = first_[0];
-    if (at == kNone) {
+    if (nearest_.empty()) {
       if (occupied_ == 0) return std::nullopt;
-      spread(std::countr_zero(occupied_) + 1, distance);
+      spread(std::countr_zero(occupied_), distance);
       continue;
     }
-    const auto [length, node, next] = entries_[at];
-    if (length >= limit) return std::nullopt;
-    first_[0] = next;
-    unuse(at);
-    if (length == distance[node]) return node;
+    const auto last = std::bit_cast<double>(last_);
+    if (last >= limit) return std::nullopt;
+    const std::int32_t node = nearest_.back();
+    nearest_.pop_back();
+    if (distance[node] == last) return node;
   }
 }
 
 inline void NearestFirst::link(std::int32_t at) {
-  const auto place = static_cast<int>(
-      std::bit_width(std::bit_cast<std::uint64_t>(entries_[at].distance) ^ last_));
-  entries_[at].next = first_[place];
-  first_[place] = at;
-  if (place > 0) occupied_ |= std::uint64_t{1} << (place - 1);
+  const auto list = static_cast<int>(
+      std::bit_width(std::bit_cast<std::uint64_t>(entries_[at].distance) ^ last_) - 1);
+  entries_[at].next = first_[list];
+  first_[list] = at;
+  occupied_ |= std::uint64_t{1} << list;
 }
 
 inline void NearestFirst::unuse(std::int32_t at) {
