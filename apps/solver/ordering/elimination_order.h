@@ -61,5 +61,9 @@ struct ChosenOrder {
 [[nodiscard]] ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
                                        std::span<const std::int32_t> partner,
                                        Threads threads);
+/// That of kAuto. @param by_degree  of minimum degree, with these partners
+[[nodiscard]] ChosenOrder choose_order(const SymmetricMatrix& matrix,
+                                       std::span<const std::int32_t> partner,
+                                       EliminationOrder&& by_degree, Threads threads);
 
 }  // namespace espalier::solver

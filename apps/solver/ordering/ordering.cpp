@@ -142,12 +142,15 @@ OrderOfGroups looked_at(const GroupedPattern& grouped, Means means) {
 // Minimum degree takes a tenth of the time of nested dissection. It stays where its
 // factor costs less than that time; otherwise the better of both.
 // @param size  columns
+bool is_cheap(const GroupedPattern& grouped, std::int32_t size, Flops flops) {
+  return takes_fewer(grouped, flops, size >= kOursFrom ? kNestedFlops : kMetisFlops);
+}
+
 OrderOfGroups best_order(const GroupedPattern& grouped, std::int32_t size,
                          Threads threads) {
   OrderOfGroups by_degree = looked_at(grouped, {OrderingKind::kAmd, threads});
   const Flops flops = by_degree.eliminated->flops;
-  if (takes_fewer(grouped, flops, size >= kOursFrom ? kNestedFlops : kMetisFlops))
-    return by_degree;
+  if (is_cheap(grouped, size, flops)) return by_degree;
   by_degree.eliminated.reset();  // its memory, while the other is computed
   OrderOfGroups dissected = looked_at(grouped, {dissection(size), threads});
   return dissected.eliminated->flops < flops ? std::move(dissected)
@@ -247,6 +250,18 @@ ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
   auto [order, taken, eliminated] = chosen_order(grouped, matrix.size, {kind, threads});
   if (!eliminated) eliminated = elimination_order(grouped, order, threads);
   return {taken, *std::move(eliminated)};
+}
+
+ChosenOrder choose_order(const SymmetricMatrix& matrix,
+                         std::span<const std::int32_t> partner,
+                         EliminationOrder&& by_degree, Threads threads) {
+  const GroupedPattern grouped(matrix, partner, GroupedPattern::Equal::kJoined, threads);
+  if (!is_cheap(grouped, matrix.size, by_degree.flops)) {
+    OrderOfGroups dissected = looked_at(grouped, {dissection(matrix.size), threads});
+    if (dissected.eliminated->flops < by_degree.flops)
+      return {dissected.kind, *std::move(dissected.eliminated)};
+  }
+  return {OrderingKind::kAmd, std::move(by_degree)};
 }
 
 Ordering choose_ordering(const SymmetricMatrix& matrix, OrderingKind kind,

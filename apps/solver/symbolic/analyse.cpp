@@ -99,10 +99,11 @@ ChosenOrder given_order(const SymmetricMatrix& given,
 ChosenOrder order_of(const SymmetricMatrix& given, const AnalyseOptions& options,
                      std::span<const std::int32_t> partner, Threads threads) {
   if (!options.order.empty()) return given_order(given, options.order, partner, threads);
-  if (!partner.empty() && options.ordering == OrderingKind::kAuto)
-    if (auto by_degree = order_pairs_by_degree(given, partner, threads))
-      return {OrderingKind::kAmd, std::move(by_degree->eliminated)};
-  return choose_order(given, options.ordering, partner, threads);
+  if (partner.empty() || options.ordering != OrderingKind::kAuto)
+    return choose_order(given, options.ordering, partner, threads);
+  PairedOrder by_degree = order_pairs_by_degree(given, partner, threads);
+  if (by_degree.settled) return {OrderingKind::kAmd, std::move(by_degree.eliminated)};
+  return choose_order(given, partner, std::move(by_degree.eliminated), threads);
 }
 
 // @param pattern  of at most 64 columns

@@ -64,7 +64,7 @@ std::optional<PairedOrder> let_go(const SymmetricMatrix& matrix,
       return place[pair.strong] < place[pair.weak];
     });
     if (wrong == loose.end() || round == kRounds)
-      return PairedOrder{std::move(order), std::move(partner)};
+      return PairedOrder{std::move(order), std::move(partner), true};
     for (auto each = wrong; each != loose.end(); ++each) {
       partner[each->weak] = each->strong;
       partner[each->strong] = each->weak;
@@ -75,17 +75,20 @@ std::optional<PairedOrder> let_go(const SymmetricMatrix& matrix,
 
 }  // namespace
 
-std::optional<PairedOrder> order_pairs_by_degree(const SymmetricMatrix& matrix,
-                                                 std::span<const std::int32_t> partner,
-                                                 Threads threads) {
+PairedOrder order_pairs_by_degree(const SymmetricMatrix& matrix,
+                                  std::span<const std::int32_t> partner,
+                                  Threads threads) {
   const GroupedPattern grouped(matrix, partner, GroupedPattern::Equal::kJoined, threads);
   PairedOrder all{by_degree(grouped, threads), {partner.begin(), partner.end()}};
   // Off the diagonal.
   const auto entries = std::max(std::int64_t{1}, grouped.entries() - matrix.size);
-  if (all.eliminated.flops < kCheap * static_cast<double>(entries)) return all;
+  all.settled = all.eliminated.flops < kCheap * static_cast<double>(entries);
+  if (all.settled) return all;
   std::vector<LoosePair> loose = loose_pairs(matrix, partner);
-  if (loose.empty()) return std::nullopt;
-  return let_go(matrix, all.partner, std::move(loose), all.eliminated.flops, threads);
+  if (loose.empty()) return all;
+  auto fewer =
+      let_go(matrix, all.partner, std::move(loose), all.eliminated.flops, threads);
+  return fewer ? *std::move(fewer) : std::move(all);
 }
 
 }  // namespace espalier::solver

@@ -14,6 +14,8 @@ namespace espalier::solver {
 struct PairedOrder {
   EliminationOrder eliminated;
   std::vector<std::int32_t> partner;  ///< the pairs that were eliminated as one
+  /// Whether it stays; else it is that of all pairs, and another kind may be better.
+  bool settled = false;
 };
 
 /// Orders by minimum degree with fewer pairs of a matching where pairs make much fill.
@@ -29,14 +31,13 @@ struct PairedOrder {
 ///
 /// @param matrix   scaled so that no entry is above 1
 /// @param partner  not empty
-/// @return none: another kind of order may be better
 /// @par Cost  that of one order by minimum degree where the factor is cheap, of up to
 /// five
 ///            where pairs are let go
 /// @par Test  no loose pair is let go whose weak half comes first but for few of the last
 ///            round; fewer operations than with all pairs
-[[nodiscard]] std::optional<PairedOrder> order_pairs_by_degree(
-    const SymmetricMatrix& matrix, std::span<const std::int32_t> partner,
-    Threads threads = {});
+[[nodiscard]] PairedOrder order_pairs_by_degree(const SymmetricMatrix& matrix,
+                                                std::span<const std::int32_t> partner,
+                                                Threads threads = {});
 
 }  // namespace espalier::solver

@@ -68,37 +68,54 @@ std::pair<int, int> let_go(const Programme& given, const PairedOrder& found) {
 
 TEST(LoosePairs, AreLetGoWhereTheyMakeFill) {
   const Programme given = programme(4000, 1000, 0.5);
-  const auto found = order_pairs_by_degree(given.matrix, given.partner);
-  ASSERT_TRUE(found);
-  const auto [gone, wrong] = let_go(given, *found);
+  const PairedOrder found = order_pairs_by_degree(given.matrix, given.partner);
+  ASSERT_TRUE(found.settled);
+  const auto [gone, wrong] = let_go(given, found);
   EXPECT_GT(gone, 500);
   EXPECT_LT(wrong, 20);
-  for (std::size_t i = 0; i < found->partner.size(); ++i) {
-    const std::int32_t other = found->partner[i];
-    EXPECT_EQ(found->partner[other], static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < found.partner.size(); ++i) {
+    const std::int32_t other = found.partner[i];
+    EXPECT_EQ(found.partner[other], static_cast<std::int32_t>(i));
     EXPECT_TRUE(other == static_cast<std::int32_t>(i) || other == given.partner[i]);
   }
   const Programme tight = programme(4000, 1000, 0.05);
   const std::vector<std::int32_t> all =
       compute_ordering(tight.matrix, OrderingKind::kAmd, tight.partner);
-  EXPECT_LT(2 * found->eliminated.flops, elimination_order(tight.matrix, all).flops);
+  EXPECT_LT(2 * found.eliminated.flops, elimination_order(tight.matrix, all).flops);
 }
 
 TEST(LoosePairs, StayWhereDiagonalsAreWeakOrFactorsCheap) {
   const Programme weak = programme(4000, 1000, 0.05);
-  EXPECT_FALSE(order_pairs_by_degree(weak.matrix, weak.partner));
+  const PairedOrder all = order_pairs_by_degree(weak.matrix, weak.partner);
+  EXPECT_FALSE(all.settled);
+  EXPECT_EQ(all.partner, weak.partner);
   const Programme cheap = programme(60, 10, 0.5);
-  const auto found = order_pairs_by_degree(cheap.matrix, cheap.partner);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->partner, cheap.partner);
+  const PairedOrder found = order_pairs_by_degree(cheap.matrix, cheap.partner);
+  EXPECT_TRUE(found.settled);
+  EXPECT_EQ(found.partner, cheap.partner);
+}
+
+// What is known of minimum degree need not be found out again.
+TEST(LoosePairs, LeaveTheChoiceToWhatItWouldBeWithoutThem) {
+  const Programme weak = programme(4000, 1000, 0.05);
+  PairedOrder all = order_pairs_by_degree(weak.matrix, weak.partner);
+  const Flops by_degree = all.eliminated.flops;
+  const ChosenOrder known =
+      choose_order(weak.matrix, weak.partner, std::move(all.eliminated), {});
+  const ChosenOrder anew =
+      choose_order(weak.matrix, OrderingKind::kAuto, weak.partner, {});
+  EXPECT_EQ(known.kind, anew.kind);
+  EXPECT_EQ(known.eliminated.permutation, anew.eliminated.permutation);
+  EXPECT_EQ(known.eliminated.counts, anew.eliminated.counts);
+  EXPECT_LE(known.eliminated.flops, by_degree);
 }
 
 TEST(LoosePairs, TakeMatricesOfOrderOneAndTwo) {
   const SymmetricMatrix pair{2, {0, 2, 2}, {0, 1}, {1, 1}};
   const std::vector<std::int32_t> partner = {1, 0};
-  EXPECT_EQ(order_pairs_by_degree(pair, partner)->partner, partner);
+  EXPECT_EQ(order_pairs_by_degree(pair, partner).partner, partner);
   const SymmetricMatrix one{1, {0, 1}, {0}, {1}};
-  EXPECT_EQ(order_pairs_by_degree(one, std::vector<std::int32_t>{0})->partner.size(), 1U);
+  EXPECT_EQ(order_pairs_by_degree(one, std::vector<std::int32_t>{0}).partner.size(), 1U);
 }
 
 }  // namespace TEST_SOURCE
