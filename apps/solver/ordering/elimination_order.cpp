@@ -43,7 +43,7 @@ struct Leaves {
 
 std::optional<Leaves> leaves_of_forest(const SymmetricMatrix& matrix) {
   const std::int32_t size = matrix.size;
-  if (std::ssize(matrix.row) >= 2 * std::int64_t{size}) return std::nullopt;
+  if (std::ssize(matrix.row) > 2 * std::int64_t{size}) return std::nullopt;
   std::vector<std::int32_t> degree(size, 0), neighbours(size, 0);
   for (std::int32_t column = 0; column < size; ++column)
     for (auto at = matrix.column_start[column]; at < matrix.column_start[column + 1];
