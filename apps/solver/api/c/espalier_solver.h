@@ -171,9 +171,9 @@ typedef struct espalier_solver_communicator espalier_solver_communicator;
  *
  * While a matrix is factored that part is of the operations. In solves it is of the
  * right-hand sides, in read_inverse() of the entries: it is called before each pass over
- * the factor and between fronts. In analyses it is 0: before each step, in a dissection
- * or a search by degree and while a matching is sought. create() and analyse() are analyses, and least() and
- * plan() where they try another order.
+ * the factor and between fronts. In analyses it is 0: before each step, while a matching
+ * is sought, in a dissection and in a search by degree. create() and analyse() are
+ * analyses, and least() and plan() where they try another order.
  *
  * While METIS or SCOTCH orders it is not called: seconds with METIS from some 100 000
  * unknowns on. ESPALIER_SOLVER_ORDERING_NESTED and _AMD are none of them. Not in
