@@ -58,9 +58,9 @@ struct GroupMembers {
 
 /// A matrix by groups of columns that are eliminated one after the other.
 ///
-///     entries (1 0) (3 1) (2 3), of four columns; 2 and 3 are partners
-///     groups   {0} {1} {2 3}, so 0 0 0 becomes: 0 next to 1, 1 next to 2
-///     entries  of the columns: (1 0) (2 1) (3 1) (3 2) and the diagonal, eight
+///     entries  (1 0) (3 1) (3 2), of four columns; 2 and 3 are partners
+///     groups   {0} {1} {2 3}, with the entries (1 0) (2 1)
+///     entries  of the columns then: (1 0) (2 1) (3 1) (3 2) and the diagonal, eight
 class GroupedPattern {
  public:
   enum class Equal { kApart, kJoined };
