@@ -43,7 +43,7 @@ class QuotientGraph {
         if (to == size_) to += place_in(outside, other);
         if (to < size_ + outside.size()) row(k)[to / 64] |= std::uint64_t{1} << to % 64;
       }
-    if (graph.weight.empty()) return;
+    if (graph.weight.empty() || part.empty()) return;
     for (const std::int32_t v : part) weight_.push_back(graph.weight[v]);
     for (const std::int32_t v : outside) weight_.push_back(graph.weight[v]);
     if (std::ranges::count(weight_, weight_.front()) == std::ssize(weight_))
