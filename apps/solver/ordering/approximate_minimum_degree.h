@@ -35,8 +35,8 @@ namespace espalier::solver {
 /// @par Memory  minimum_degree_room() beside the graph, 4 bytes for each unit of weight
 /// and
 ///            44 a vertex
-/// @par Test  MinimumDegree.*: no fill of forests, bounds of degrees against sets, fill
-///            beside exact degrees, blocks in the place of weights
+/// @par Test  ApproximateMinimumDegree.*: no fill of forests, operations beside those of
+///            exact degrees, vertices that are alike in the place of weights
 [[nodiscard]] std::vector<std::int32_t> approximate_minimum_degree(
     Graph&& graph, const Interrupt* ask = nullptr);
 

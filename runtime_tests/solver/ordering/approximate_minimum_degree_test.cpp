@@ -1,4 +1,4 @@
-#include "solver/ordering/minimum_degree.h"
+#include "solver/ordering/approximate_minimum_degree.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "solver/matrix/grid.h"
-#include "solver/matrix/permute.h"
-#include "solver/ordering/approximate_minimum_degree.h"
 #include "solver/ordering/elimination_order.h"
+#include "solver/ordering/minimum_degree.h"
 #include "solver/support/random_matrices.h"
 
 namespace espalier::solver {
@@ -56,7 +55,7 @@ bool is_permutation(Ints order, std::int32_t size) {
 
 // A path with weights 1, 1, 5: an end of weight 5 is next to 1, the other ones to 6
 // and 1.
-TEST(MinimumDegree, CountsWeightsByHand) {
+TEST(ApproximateMinimumDegree, CountsWeightsByHand) {
   const SymmetricMatrix path = make_grid({3, 1, 1});
   EXPECT_EQ(by_degree(path, {1, 1, 5}).front(), 2);
   // A hub of three leaves sees 3; they see it.
@@ -65,12 +64,12 @@ TEST(MinimumDegree, CountsWeightsByHand) {
   EXPECT_EQ(by_degree(star, {9, 1, 1, 1}).front(), 0);
 }
 
-TEST(MinimumDegree, TakesEmptyGraphsAndIsolatedVertices) {
+TEST(ApproximateMinimumDegree, TakesEmptyGraphsAndIsolatedVertices) {
   EXPECT_EQ(by_degree({0, {0}, {}, {}}), Ints{});
   EXPECT_TRUE(is_permutation(by_degree({3, {0, 0, 0, 0}, {}, {}}), 3));
 }
 
-TEST(MinimumDegree, MakesNoFillInForests) {
+TEST(ApproximateMinimumDegree, MakesNoFillInForests) {
   std::mt19937 random(21);
   for (int instance = 0; instance < 200; ++instance) {
     const auto size = static_cast<std::int32_t>(1 + random() % 60);
@@ -91,7 +90,7 @@ TEST(MinimumDegree, MakesNoFillInForests) {
 
 // Beside degrees that are exact. Approximate ones are so while no vertex is in three
 // elements, and seldom mislead.
-TEST(MinimumDegree, NeedsHardlyMoreOperationsThanExactDegrees) {
+TEST(ApproximateMinimumDegree, NeedsHardlyMoreOperationsThanExactDegrees) {
   std::mt19937 random(22);
   double sum = 0, exact = 0;
   for (int instance = 0; instance < 300; ++instance) {
@@ -112,7 +111,7 @@ TEST(MinimumDegree, NeedsHardlyMoreOperationsThanExactDegrees) {
 }
 
 // A vertex of weight w is as good as w vertices that are alike.
-TEST(MinimumDegree, TakesWeightsForVerticesThatAreAlike) {
+TEST(ApproximateMinimumDegree, TakesWeightsForVerticesThatAreAlike) {
   std::mt19937 random(23);
   double weighted = 0, alike = 0;
   for (int instance = 0; instance < 200; ++instance) {
@@ -139,7 +138,7 @@ TEST(MinimumDegree, TakesWeightsForVerticesThatAreAlike) {
   EXPECT_LT(weighted, 1.02 * alike);
 }
 
-TEST(MinimumDegree, OrdersAGridAsExactDegreesDo) {
+TEST(ApproximateMinimumDegree, OrdersAGridAsExactDegreesDo) {
   const SymmetricMatrix grid = make_grid({40, 40, 1});
   Ints all(grid.size);
   std::iota(all.begin(), all.end(), 0);
@@ -147,7 +146,7 @@ TEST(MinimumDegree, OrdersAGridAsExactDegreesDo) {
             1.1 * operations(grid, minimum_degree_order(adjacency(grid), all), {}));
 }
 
-TEST(MinimumDegree, PutsAHubLast) {
+TEST(ApproximateMinimumDegree, PutsAHubLast) {
   constexpr std::int32_t kSize = 3000;
   SymmetricMatrix hub{kSize, {0}, {}, {}};
   for (std::int32_t v = 1; v < kSize; ++v) hub.row.push_back(v);
@@ -161,7 +160,7 @@ TEST(MinimumDegree, PutsAHubLast) {
   EXPECT_LE(elimination_order(hub, order).flops, 9.0 * kSize);
 }
 
-TEST(MinimumDegree, CanBeEndedWhileItSearches) {
+TEST(ApproximateMinimumDegree, CanBeEndedWhileItSearches) {
   int asked = 0;
   const Interrupt ask = [&] {
     if (++asked == 3) throw std::runtime_error("enough");
