@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "espalier/model/numbers.h"
+#include "solver/matrix/offsets.h"
 #include "solver/scaling/product_assignment.h"
 
 namespace espalier::solver {
@@ -14,20 +15,18 @@ constexpr double kRoundedBy = 8 * std::numeric_limits<double>::epsilon();
 }  // namespace
 
 void ProductAssignment::transpose() {
-  row_start_.assign(a_.size + 1, 0);
+  row_start_.assign(a_.size + 1LL, 0);
   for (const std::int32_t row : a_.row) ++row_start_[row + 1];
-  for (std::int32_t row = 0; row < a_.size; ++row) row_start_[row + 1] += row_start_[row];
+  counts_to_starts(row_start_);
   across_.resize(a_.row.size());
   across_cost_.resize(a_.row.size());
-  // Counts up from the start of each row, which is then that of the next.
   for (std::int32_t column = 0; column < a_.size; ++column)
     for (auto at = begin(column); at < end(column); ++at) {
       const std::int64_t to = row_start_[a_.row[at]]++;
       across_[to] = column;
       across_cost_[to] = cost_[at];
     }
-  std::move_backward(row_start_.begin(), row_start_.end() - 1, row_start_.end());
-  row_start_[0] = 0;
+  cursors_to_starts(row_start_);
 }
 
 // Relaxes the row's entries: the way on from it has length `so_far`.
