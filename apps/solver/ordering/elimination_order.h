@@ -61,9 +61,9 @@ struct ChosenOrder {
 [[nodiscard]] ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
                                        std::span<const std::int32_t> partner,
                                        Threads threads);
-/// That of kAuto. @param by_degree  of minimum degree, with these partners
-[[nodiscard]] ChosenOrder choose_order(const SymmetricMatrix& matrix,
-                                       std::span<const std::int32_t> partner,
+/// That of kAuto, for what is grouped. @param by_degree  its elimination by minimum
+/// degree
+[[nodiscard]] ChosenOrder choose_order(const GroupedPattern& grouped,
                                        EliminationOrder&& by_degree, Threads threads);
 
 }  // namespace espalier::solver

@@ -252,12 +252,11 @@ ChosenOrder choose_order(const SymmetricMatrix& matrix, OrderingKind kind,
   return {taken, *std::move(eliminated)};
 }
 
-ChosenOrder choose_order(const SymmetricMatrix& matrix,
-                         std::span<const std::int32_t> partner,
-                         EliminationOrder&& by_degree, Threads threads) {
-  const GroupedPattern grouped(matrix, partner, GroupedPattern::Equal::kJoined, threads);
-  if (!is_cheap(grouped, matrix.size, by_degree.flops)) {
-    OrderOfGroups dissected = looked_at(grouped, {dissection(matrix.size), threads});
+ChosenOrder choose_order(const GroupedPattern& grouped, EliminationOrder&& by_degree,
+                         Threads threads) {
+  const auto size = static_cast<std::int32_t>(by_degree.permutation.size());
+  if (!is_cheap(grouped, size, by_degree.flops)) {
+    OrderOfGroups dissected = looked_at(grouped, {dissection(size), threads});
     if (dissected.eliminated->flops < by_degree.flops)
       return {dissected.kind, *std::move(dissected.eliminated)};
   }

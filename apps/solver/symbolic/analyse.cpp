@@ -101,9 +101,10 @@ ChosenOrder order_of(const SymmetricMatrix& given, const AnalyseOptions& options
   if (!options.order.empty()) return given_order(given, options.order, partner, threads);
   if (partner.empty() || options.ordering != OrderingKind::kAuto)
     return choose_order(given, options.ordering, partner, threads);
-  PairedOrder by_degree = order_pairs_by_degree(given, partner, threads);
+  const GroupedPattern grouped(given, partner, GroupedPattern::Equal::kJoined, threads);
+  PairedOrder by_degree = order_pairs_by_degree(given, partner, grouped, threads);
   if (by_degree.settled) return {OrderingKind::kAmd, std::move(by_degree.eliminated)};
-  return choose_order(given, partner, std::move(by_degree.eliminated), threads);
+  return choose_order(grouped, std::move(by_degree.eliminated), threads);
 }
 
 // @param pattern  of at most 64 columns

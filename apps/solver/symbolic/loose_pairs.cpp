@@ -77,8 +77,7 @@ std::optional<PairedOrder> let_go(const SymmetricMatrix& matrix,
 
 PairedOrder order_pairs_by_degree(const SymmetricMatrix& matrix,
                                   std::span<const std::int32_t> partner,
-                                  Threads threads) {
-  const GroupedPattern grouped(matrix, partner, GroupedPattern::Equal::kJoined, threads);
+                                  const GroupedPattern& grouped, Threads threads) {
   PairedOrder all{by_degree(grouped, threads), {partner.begin(), partner.end()}};
   // Off the diagonal.
   const auto entries = std::max(std::int64_t{1}, grouped.entries() - matrix.size);

@@ -31,6 +31,7 @@ struct PairedOrder {
 ///
 /// @param matrix   scaled so that no entry is above 1
 /// @param partner  not empty
+/// @param grouped  the matrix with all of these pairs
 /// @par Cost  that of one order by minimum degree where the factor is cheap, of up to
 /// five
 ///            where pairs are let go
@@ -38,6 +39,7 @@ struct PairedOrder {
 ///            round; fewer operations than with all pairs
 [[nodiscard]] PairedOrder order_pairs_by_degree(const SymmetricMatrix& matrix,
                                                 std::span<const std::int32_t> partner,
+                                                const GroupedPattern& grouped,
                                                 Threads threads = {});
 
 }  // namespace espalier::solver

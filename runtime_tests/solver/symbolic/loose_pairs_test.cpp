@@ -66,9 +66,19 @@ std::pair<int, int> let_go(const Programme& given, const PairedOrder& found) {
   return {gone, wrong};
 }
 
+GroupedPattern all_pairs(const SymmetricMatrix& matrix,
+                         const std::vector<std::int32_t>& partner) {
+  return GroupedPattern(matrix, partner, GroupedPattern::Equal::kJoined, {});
+}
+
+PairedOrder by_degree(const SymmetricMatrix& matrix,
+                      const std::vector<std::int32_t>& partner) {
+  return order_pairs_by_degree(matrix, partner, all_pairs(matrix, partner));
+}
+
 TEST(LoosePairs, AreLetGoWhereTheyMakeFill) {
   const Programme given = programme(4000, 1000, 0.5);
-  const PairedOrder found = order_pairs_by_degree(given.matrix, given.partner);
+  const PairedOrder found = by_degree(given.matrix, given.partner);
   ASSERT_TRUE(found.settled);
   const auto [gone, wrong] = let_go(given, found);
   EXPECT_GT(gone, 500);
@@ -86,11 +96,11 @@ TEST(LoosePairs, AreLetGoWhereTheyMakeFill) {
 
 TEST(LoosePairs, StayWhereDiagonalsAreWeakOrFactorsCheap) {
   const Programme weak = programme(4000, 1000, 0.05);
-  const PairedOrder all = order_pairs_by_degree(weak.matrix, weak.partner);
+  const PairedOrder all = by_degree(weak.matrix, weak.partner);
   EXPECT_FALSE(all.settled);
   EXPECT_EQ(all.partner, weak.partner);
   const Programme cheap = programme(60, 10, 0.5);
-  const PairedOrder found = order_pairs_by_degree(cheap.matrix, cheap.partner);
+  const PairedOrder found = by_degree(cheap.matrix, cheap.partner);
   EXPECT_TRUE(found.settled);
   EXPECT_EQ(found.partner, cheap.partner);
 }
@@ -98,24 +108,24 @@ TEST(LoosePairs, StayWhereDiagonalsAreWeakOrFactorsCheap) {
 // What is known of minimum degree need not be found out again.
 TEST(LoosePairs, LeaveTheChoiceToWhatItWouldBeWithoutThem) {
   const Programme weak = programme(4000, 1000, 0.05);
-  PairedOrder all = order_pairs_by_degree(weak.matrix, weak.partner);
-  const Flops by_degree = all.eliminated.flops;
+  PairedOrder all = by_degree(weak.matrix, weak.partner);
+  const Flops flops = all.eliminated.flops;
   const ChosenOrder known =
-      choose_order(weak.matrix, weak.partner, std::move(all.eliminated), {});
+      choose_order(all_pairs(weak.matrix, weak.partner), std::move(all.eliminated), {});
   const ChosenOrder anew =
       choose_order(weak.matrix, OrderingKind::kAuto, weak.partner, {});
   EXPECT_EQ(known.kind, anew.kind);
   EXPECT_EQ(known.eliminated.permutation, anew.eliminated.permutation);
   EXPECT_EQ(known.eliminated.counts, anew.eliminated.counts);
-  EXPECT_LE(known.eliminated.flops, by_degree);
+  EXPECT_LE(known.eliminated.flops, flops);
 }
 
 TEST(LoosePairs, TakeMatricesOfOrderOneAndTwo) {
   const SymmetricMatrix pair{2, {0, 2, 2}, {0, 1}, {1, 1}};
   const std::vector<std::int32_t> partner = {1, 0};
-  EXPECT_EQ(order_pairs_by_degree(pair, partner).partner, partner);
+  EXPECT_EQ(by_degree(pair, partner).partner, partner);
   const SymmetricMatrix one{1, {0, 1}, {0}, {1}};
-  EXPECT_EQ(order_pairs_by_degree(one, std::vector<std::int32_t>{0}).partner.size(), 1U);
+  EXPECT_EQ(by_degree(one, std::vector<std::int32_t>{0}).partner.size(), 1U);
 }
 
 }  // namespace TEST_SOURCE
