@@ -68,6 +68,18 @@ TEST_F(MemoryLimits, OfNestedGroupsTheTightestDecides) {
   expect_room(100 * kMiB, "/job/step");
 }
 
+TEST_F(MemoryLimits, AboveWhichAGroupIsThrottledCount) {
+  write("proc/self/cgroup", "0::/job\n");
+  write("sys/fs/cgroup/job/memory.max", "536870912\n");
+  write("sys/fs/cgroup/job/memory.high", "max\n");
+  write("sys/fs/cgroup/job/memory.current", "104857600\n");
+  expect_room((100 + 412) * kMiB, "memory.max of the control group /job (512.0 MiB)");
+  write("sys/fs/cgroup/job/memory.high", "314572800\n");
+  expect_room((100 + 200) * kMiB, "memory.high of the control group /job (300.0 MiB)");
+  fs::remove(root_ / "sys/fs/cgroup/job/memory.max");
+  expect_room((100 + 200) * kMiB, "memory.high");
+}
+
 TEST_F(MemoryLimits, GroupsOfVersionOneCount) {
   write("proc/self/cgroup", "5:cpu,cpuacct:/a\n4:memory:/docker/b\n");
   const fs::path top = "sys/fs/cgroup/memory";

@@ -47,13 +47,14 @@ MemoryLeft left_of(Bytes limit, Bytes used, const std::string& name) {
           fmt::format("{} ({})", name, format_size(limit))};
 }
 
-// What differs between the versions of control groups.
+// What differs between the versions of control groups. Above `throttled` a group of version
+// 2 is not killed but put to sleep until the system has taken pages back.
 struct GroupFiles {
-  const char *top, *limit, *used, *droppable;
+  const char *top, *limit, *throttled, *used, *droppable;
 };
-constexpr GroupFiles kVersion2{"sys/fs/cgroup", "memory.max", "memory.current",
-                               "inactive_file"};
-constexpr GroupFiles kVersion1{"sys/fs/cgroup/memory", "memory.limit_in_bytes",
+constexpr GroupFiles kVersion2{"sys/fs/cgroup", "memory.max", "memory.high",
+                               "memory.current", "inactive_file"};
+constexpr GroupFiles kVersion1{"sys/fs/cgroup/memory", "memory.limit_in_bytes", nullptr,
                                "memory.usage_in_bytes", "total_inactive_file"};
 
 void add_groups(const fs::path& root, const GroupFiles& files, fs::path group,
@@ -61,14 +62,18 @@ void add_groups(const fs::path& root, const GroupFiles& files, fs::path group,
   for (bool more = true; more; group = group.parent_path()) {
     more = !group.empty();
     const fs::path folder = root / files.top / group;
-    const auto size = number_in(folder / files.limit);
-    // Version 1 says "none" by a number that is nearly the largest there is.
-    if (!size || *size > kUnlimited / 2) continue;
-    const Bytes used = number_in(folder / files.used).value_or(0);
-    const Bytes droppable = field_in(folder / "memory.stat", files.droppable).value_or(0);
-    found.push_back(left_of(
-        *size, std::max<Bytes>(0, used - droppable),
-        fmt::format("{} of the control group /{}", files.limit, group.generic_string())));
+    for (const char* file : {files.limit, files.throttled}) {
+      if (file == nullptr) continue;
+      const auto size = number_in(folder / file);
+      // Version 1 says "none" by a number that is nearly the largest there is.
+      if (!size || *size > kUnlimited / 2) continue;
+      const Bytes used = number_in(folder / files.used).value_or(0);
+      const Bytes droppable =
+          field_in(folder / "memory.stat", files.droppable).value_or(0);
+      found.push_back(left_of(
+          *size, std::max<Bytes>(0, used - droppable),
+          fmt::format("{} of the control group /{}", file, group.generic_string())));
+    }
   }
 }
 

@@ -22,9 +22,9 @@ struct MemoryLeft {
   std::string source;  ///< "ulimit -v (8.0 GiB)"
 };
 
-/// The control groups around this process that have a limit: version 2 ("0::/path") and
-/// the memory controller of version 1, each enclosing group by itself. What the system
-/// holds of files and can drop counts as left.
+/// The control groups around this process that have a limit: version 2 ("0::/path"), by
+/// memory.max and by memory.high, and the memory controller of version 1, each enclosing
+/// group by itself. What the system holds of files and can drop counts as left.
 [[nodiscard]] std::vector<MemoryLeft> control_group_memory(
     const LimitSources& sources = {});
 
