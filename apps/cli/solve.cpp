@@ -39,7 +39,7 @@ ExitStatus finish(const SolveOptions& options, Solver& solver, Vectors&& vectors
   if (!options.save.empty()) {
     progress->step("saving");
     const Clock::time_point start = Clock::now();
-    solver.save(options.save);
+    solver.save(options.save, [&](double part) { progress->update(part); });
     run.save_seconds = since(start);
   }
   progress.reset();
@@ -119,7 +119,8 @@ ExitStatus solve_saved(const SolveOptions& options) {
   std::optional<Progress> progress(std::in_place, "loading");
   const Clock::time_point start = Clock::now();
   SolveRun run;
-  std::unique_ptr<Solver> solver = Solver::load(options.factor, options.solver);
+  std::unique_ptr<Solver> solver = Solver::load(
+      options.factor, options.solver, [&](double part) { progress->update(part); });
   if (solver->complex())
     return solve_saved_complex(options, std::move(solver), start, progress);
   run.factor.pivots.null_space = solver->null_space();

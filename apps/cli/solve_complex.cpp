@@ -109,7 +109,7 @@ ExitStatus finish(const SolveOptions& options, ComplexSolver& solver,
   if (!options.save.empty()) {
     progress->step("saving");
     const Clock::time_point start = Clock::now();
-    solver.solver().save(options.save);
+    solver.solver().save(options.save, [&](double part) { progress->update(part); });
     run.save_seconds = since(start);
   }
   progress.reset();

@@ -67,11 +67,12 @@ class Numeric {
   virtual void solve_alone(const Symbolic& symbolic, const AssemblyTree& tree,
                            std::span<double> x, std::span<double> work) const = 0;
 
-  /// See solve/factor_parts.h: in place, with P^-T as solve() has A^-T.
+  /// See solve/factor_parts.h: in place, with P^-T as solve() has A^-T, and `ask` as
+  /// there.
   /// @throws InvalidInput when there is no factor
   virtual void solve_part(const Symbolic& symbolic, const AssemblyTree& tree,
                           FactorPart part, bool transposed, std::span<double> block,
-                          std::int32_t nrhs) const = 0;
+                          std::int32_t nrhs, const std::function<void()>& ask) const = 0;
 
   /// See solve/inverse_entries.h, likewise.
   virtual void inverse_entries(const Symbolic& symbolic, const AssemblyTree& tree,

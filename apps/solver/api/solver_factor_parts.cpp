@@ -23,7 +23,8 @@ void Solver::Impl::check_factor_part(FactorPart part) const {
 
 // The scaling goes with the part that it is beside: right of L, left of L^T and of U.
 void Solver::Impl::solve_part(FactorPart part, std::span<double> b, std::int32_t nrhs,
-                              Operation operation) {
+                              Operation operation,
+                              const std::function<void(double)>& progress) {
   check_factor_part(part);
   check_vectors(vector_size(), nrhs, b);
   const auto n = static_cast<std::size_t>(vector_size());
@@ -34,7 +35,11 @@ void Solver::Impl::solve_part(FactorPart part, std::span<double> b, std::int32_t
   const std::int32_t at_once = nrhs_at_once(nrhs);
   make_room_to_solve(at_once);
   std::vector<double> inner(n * static_cast<std::size_t>(at_once));
-  for (std::int32_t k = 0; k < nrhs && n > 0; k += at_once) {
+  std::int32_t k = 0;
+  std::function<void()> ask;
+  if (progress) ask = [&] { progress(static_cast<double>(k) / nrhs); };
+  for (; k < nrhs && n > 0; k += at_once) {
+    if (ask) ask();
     const std::int32_t now = std::min(at_once, nrhs - k);
     const auto vector = [&](std::int32_t i) {
       return std::span(inner).subspan(i * n, n);
@@ -47,7 +52,7 @@ void Solver::Impl::solve_part(FactorPart part, std::span<double> b, std::int32_t
         map.rows_to_inner(given(i), vector(i));
     }
     numeric_->solve_part(analysis_.symbolic, tree_, part, transposed,
-                         std::span(inner).first(now * n), now);
+                         std::span(inner).first(now * n), now, ask);
     for (std::int32_t i = 0; i < now; ++i) {
       if (last)
         map.solution_to_outer(vector(i), given(i));

@@ -2,13 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "solver/api/solver_processes.h"
 #include "solver/memory/process_memory.h"
 #include "solver/save/save_system.h"
 
 namespace espalier::solver {
+namespace {
 
-void Solver::Impl::save(const std::string& path) const {
+// About what a file will have: the matrix and the panels.
+Bytes bytes_to_save(const SquareMatrix& matrix, const AssemblyTree& tree) {
+  const auto bytes = [](const auto& list) {
+    return static_cast<Bytes>(list.size() * sizeof(list[0]));
+  };
+  Bytes all = bytes(matrix.lower.row) + bytes(matrix.lower.value) + bytes(matrix.upper);
+  for (const AssemblyTree::Node& node : tree.nodes) all += node.factor_bytes;
+  return std::max<Bytes>(1, all);
+}
+
+}  // namespace
+
+void Solver::Impl::save(const std::string& path,
+                        const std::function<void(double)>& progress) const {
   if (!factored_) throw InvalidInput("save: factorise first");
   if (analysis_.symbolic.kept() > 0)
     throw InvalidInput("save: variables are kept (options.schur); that is not saved");
@@ -16,8 +32,19 @@ void Solver::Impl::save(const std::string& path) const {
     throw InvalidInput(
         fmt::format("save: options.low_rank is {}; what is compressed is not saved",
                     options_.low_rank));
-  if (processes_) return save_together(path);
-  SectionWriter file(path);
+  if (processes_) {
+    if (progress)
+      throw InvalidInput("save: a progress function: not on several processes");
+    return save_together(path);
+  }
+  std::function<void(std::int64_t)> written;
+  if (progress)
+    written = [&, all = static_cast<double>(bytes_to_save(analysis_.permuted, tree_))](
+                  std::int64_t bytes) {
+      progress(std::min(1.0, static_cast<double>(bytes) / all));
+    };
+  if (progress) progress(0);
+  SectionWriter file(path, written);
   save_system(system_facts(), prepared_, analysis_, tree_, file);
   numeric_->save(analysis_.symbolic, tree_, file);
   file.commit();
@@ -47,11 +74,11 @@ Solver::Impl::Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& o
   facts_ = saved.facts.pivots;
 }
 
-std::unique_ptr<Solver::Impl> Solver::Impl::load(Runtime* runtime,
-                                                 const std::string& path,
-                                                 const SolverOptions& options) {
+std::unique_ptr<Solver::Impl> Solver::Impl::load(
+    Runtime* runtime, const std::string& path, const SolverOptions& options,
+    const std::function<void(double)>& progress) {
   check(options);
-  SectionReader file(path);
+  SectionReader file(path, progress);
   SavedSystem saved = load_system(file);
   if (saved.facts.processes > 1)
     file.fail(fmt::format("was saved by {} processes, and is loaded by 1",

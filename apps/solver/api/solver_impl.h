@@ -49,13 +49,13 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void save(const std::string& path) const;
-  [[nodiscard]] static std::unique_ptr<Impl> load(Runtime* runtime,
-                                                  const std::string& path,
-                                                  const SolverOptions& options);
-  [[nodiscard]] static std::unique_ptr<Impl> load(Communicator& communicator,
-                                                  const std::string& path,
-                                                  const SolverOptions& options);
+  void save(const std::string& path, const std::function<void(double)>& progress) const;
+  [[nodiscard]] static std::unique_ptr<Impl> load(
+      Runtime* runtime, const std::string& path, const SolverOptions& options,
+      const std::function<void(double)>& progress);
+  [[nodiscard]] static std::unique_ptr<Impl> load(
+      Communicator& communicator, const std::string& path, const SolverOptions& options,
+      const std::function<void(double)>& progress);
 
   [[nodiscard]] FactorKind kind() const { return tree_.kind; }
   [[nodiscard]] Precision precision() const { return options_.precision; }
@@ -91,7 +91,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                                Operation operation, std::span<const std::int64_t> rows,
                                const std::function<void(double)>& progress);
   void solve_part(FactorPart part, std::span<double> b, std::int32_t nrhs,
-                  Operation operation);
+                  Operation operation, const std::function<void(double)>& progress);
   void inverse_entries(std::span<const std::int32_t> rows,
                        std::span<const std::int32_t> columns, std::span<double> values,
                        const std::function<void(double)>& progress);

@@ -33,19 +33,28 @@ Solver::Solver(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Solver::~Solver() = default;
 
-void Solver::save(const std::string& path) const { impl_->save(path); }
+void Solver::save(const std::string& path,
+                  const std::function<void(double)>& progress) const {
+  impl_->save(path, progress);
+}
 
 std::unique_ptr<Solver> Solver::load(const std::string& path,
-                                     const SolverOptions& options) {
-  return std::unique_ptr<Solver>(new Solver(Impl::load(nullptr, path, options)));
+                                     const SolverOptions& options,
+                                     const std::function<void(double)>& progress) {
+  return std::unique_ptr<Solver>(
+      new Solver(Impl::load(nullptr, path, options, progress)));
 }
 std::unique_ptr<Solver> Solver::load(Runtime& runtime, const std::string& path,
-                                     const SolverOptions& options) {
-  return std::unique_ptr<Solver>(new Solver(Impl::load(&runtime, path, options)));
+                                     const SolverOptions& options,
+                                     const std::function<void(double)>& progress) {
+  return std::unique_ptr<Solver>(
+      new Solver(Impl::load(&runtime, path, options, progress)));
 }
 std::unique_ptr<Solver> Solver::load(Communicator& communicator, const std::string& path,
-                                     const SolverOptions& options) {
-  return std::unique_ptr<Solver>(new Solver(Impl::load(communicator, path, options)));
+                                     const SolverOptions& options,
+                                     const std::function<void(double)>& progress) {
+  return std::unique_ptr<Solver>(
+      new Solver(Impl::load(communicator, path, options, progress)));
 }
 
 FactorKind Solver::kind() const { return impl_->kind(); }
@@ -86,8 +95,9 @@ Solution Solver::solve(std::span<double> b, std::int32_t nrhs, Operation operati
   return impl_->solve(b, nrhs, operation, rows, progress);
 }
 void Solver::solve_part(FactorPart part, std::span<double> b, std::int32_t nrhs,
-                        Operation operation) {
-  impl_->solve_part(part, b, nrhs, operation);
+                        Operation operation,
+                        const std::function<void(double)>& progress) {
+  impl_->solve_part(part, b, nrhs, operation, progress);
 }
 void Solver::inverse_entries(std::span<const std::int32_t> rows,
                              std::span<const std::int32_t> columns,

@@ -78,10 +78,11 @@ void Solver::Impl::save_together(const std::string& path) const {
     });
 }
 
-std::unique_ptr<Solver::Impl> Solver::Impl::load(Communicator& communicator,
-                                                 const std::string& path,
-                                                 const SolverOptions& options) {
-  if (communicator.alone()) return load(nullptr, path, options);
+std::unique_ptr<Solver::Impl> Solver::Impl::load(
+    Communicator& communicator, const std::string& path, const SolverOptions& options,
+    const std::function<void(double)>& progress) {
+  if (communicator.alone()) return load(nullptr, path, options, progress);
+  if (progress) throw InvalidInput("load: a progress function: not on several processes");
   std::optional<SectionReader> file;
   SavedSystem saved;
   together(communicator, [&] {

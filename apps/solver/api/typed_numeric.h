@@ -101,15 +101,15 @@ class TypedNumeric : public Numeric {
   }
 
   void solve_part(const Symbolic& symbolic, const AssemblyTree& tree, FactorPart part,
-                  bool transposed, std::span<double> block,
-                  std::int32_t nrhs) const override {
+                  bool transposed, std::span<double> block, std::int32_t nrhs,
+                  const std::function<void()>& ask) const override {
     need_factor(symbolic);
     const OneBlasThread one_thread;
     SolveVectors<T> vectors(symbolic.size, tree.kind, nrhs);
     const bool conjugate = transposed && kIsComplex<T> && !kIsHermitian<T>;
     if (conjugate) conjugate_parts(block);
     vectors.apply(block, nrhs, [&](const Vectors<T>& b, const Vectors<T>& x) {
-      solver::solve_part<T>({symbolic, tree, factor_}, part, transposed, b, x);
+      solver::solve_part<T>({symbolic, tree, factor_}, part, transposed, b, x, ask);
     });
     if (conjugate) conjugate_parts(block);
   }

@@ -94,10 +94,11 @@ Solution ComplexSolver::solve(std::span<Complex> b, std::int32_t nrhs,
 }
 
 void ComplexSolver::solve_part(FactorPart part, std::span<Complex> b, std::int32_t nrhs,
-                               ComplexOperation operation) {
+                               ComplexOperation operation,
+                               const std::function<void(double)>& progress) {
   const bool around = operation == ComplexOperation::kTransposed;
   if (around) conjugate(b);
-  solver_->solve_part(part, parts_of(b), nrhs, without_conjugation(operation));
+  solver_->solve_part(part, parts_of(b), nrhs, without_conjugation(operation), progress);
   if (around) conjugate(b);
 }
 

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "espalier/model/error.h"
 
@@ -20,6 +21,7 @@ using Header = SectionFormat::Header;
 using Head = SectionFormat::Head;
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostAtOnce = 16 * kBufferBytes;  // before somebody is told
 
 std::uint32_t crc_of(std::span<const std::byte> bytes) {
   return static_cast<std::uint32_t>(
@@ -45,7 +47,9 @@ std::string_view text(const std::array<char, 8>& name) {
 
 }  // namespace
 
-SectionWriter::SectionWriter(const std::string& path) : file_(path) {
+SectionWriter::SectionWriter(const std::string& path,
+                             std::function<void(std::int64_t)> progress)
+    : file_(path), progress_(std::move(progress)) {
   struct stat known {};
   if (stat(path.c_str(), &known) == 0 && !S_ISREG(known.st_mode))
     throw FileError(path, 0, "is not a regular file");
@@ -79,6 +83,7 @@ void SectionWriter::append(std::span<const std::byte> bytes) {
 void SectionWriter::flush() {
   file_.write(buffer_);
   buffer_.clear();
+  if (progress_) progress_(static_cast<std::int64_t>(file_.written()));
 }
 
 void SectionWriter::complete() {
@@ -99,8 +104,11 @@ void SectionWriter::commit() {
   file_.commit();
 }
 
-SectionReader::SectionReader(const std::string& path)
-    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+SectionReader::SectionReader(const std::string& path,
+                             std::function<void(double)> progress)
+    : path_(path),
+      progress_(std::move(progress)),
+      file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (file_ < 0) fail(fmt::format("cannot be opened: {}", system_text(errno)));
   try {
     struct stat known {};
@@ -165,30 +173,35 @@ void SectionReader::read_entries(std::span<std::byte> bytes) {
 
 // Large arrays go where they belong, small ones through the buffer.
 void SectionReader::read(std::span<std::byte> bytes) {
-  const auto fill = [this](std::byte* to, std::size_t count) {
-    for (;;) {
-      const ssize_t got = ::read(file_, to, count);
-      if (got > 0) return static_cast<std::size_t>(got);
-      if (got < 0 && errno == EINTR) continue;
-      fail(got < 0 ? fmt::format("cannot be read: {}", system_text(errno))
-                   : std::string("is damaged: it has become shorter"));
-    }
-  };
   position_ += bytes.size();
   while (!bytes.empty()) {
     if (buffer_at_ == buffer_.size() && bytes.size() >= kBufferBytes) {
-      bytes = bytes.subspan(fill(bytes.data(), bytes.size()));
+      bytes = bytes.subspan(read_some(bytes));
       continue;
     }
     if (buffer_at_ == buffer_.size()) {
       buffer_.resize(kBufferBytes);
-      buffer_.resize(fill(buffer_.data(), kBufferBytes));
+      buffer_.resize(read_some(buffer_));
       buffer_at_ = 0;
     }
     const std::size_t part = std::min(bytes.size(), buffer_.size() - buffer_at_);
     std::memcpy(bytes.data(), buffer_.data() + buffer_at_, part);
     buffer_at_ += part;
     bytes = bytes.subspan(part);
+  }
+}
+
+std::size_t SectionReader::read_some(std::span<std::byte> bytes) {
+  if (progress_) progress_(static_cast<double>(got_) / static_cast<double>(size_));
+  for (;;) {
+    const ssize_t got = ::read(file_, bytes.data(), std::min(bytes.size(), kMostAtOnce));
+    if (got > 0) {
+      got_ += static_cast<std::uint64_t>(got);
+      return static_cast<std::size_t>(got);
+    }
+    if (got < 0 && errno == EINTR) continue;
+    fail(got < 0 ? fmt::format("cannot be read: {}", system_text(errno))
+                 : std::string("is damaged: it has become shorter"));
   }
 }
 

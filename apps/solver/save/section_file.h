@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,8 +43,11 @@ static_assert(sizeof(SectionFormat::Header) == 32 && sizeof(SectionFormat::Head)
 /// that name stays as it is.
 class SectionWriter {
  public:
+  /// @param progress  told how many bytes have been written, after each MiB; what it
+  ///                  throws ends the writing; empty: nobody is told
   /// @throws FileError naming the path when nothing can be written there
-  explicit SectionWriter(const std::string& path);
+  explicit SectionWriter(const std::string& path,
+                         std::function<void(std::int64_t)> progress = {});
   SectionWriter(const SectionWriter&) = delete;
   SectionWriter& operator=(const SectionWriter&) = delete;
 
@@ -72,6 +76,7 @@ class SectionWriter {
   void flush();
 
   OutputFile file_;
+  std::function<void(std::int64_t)> progress_;
   std::vector<std::byte> buffer_;
   bool complete_ = false;
 };
@@ -82,7 +87,10 @@ class SectionWriter {
 /// Every member throws FileError naming the path and what is wrong with the file.
 class SectionReader {
  public:
-  explicit SectionReader(const std::string& path);
+  /// @param progress  told the part of the file that has been read, every few MiB; what
+  ///                  it throws ends the reading; empty: nobody is told
+  explicit SectionReader(const std::string& path,
+                         std::function<void(double)> progress = {});
   SectionReader(const SectionReader&) = delete;
   SectionReader& operator=(const SectionReader&) = delete;
   ~SectionReader();
@@ -123,11 +131,15 @@ class SectionReader {
   void expect(std::uint64_t entries, std::uint64_t expected) const;
   void read_entries(std::span<std::byte> bytes);
   void read(std::span<std::byte> bytes);
+  // @return bytes that came, one at least
+  std::size_t read_some(std::span<std::byte> bytes);
   void check_header();
 
   std::string path_;
+  std::function<void(double)> progress_;
   int file_ = -1;
   std::uint64_t size_ = 0, position_ = 0;  // bytes; position of what comes next
+  std::uint64_t got_ = 0;                  // bytes that have come from the system
   SectionFormat::Head head_{};             // of the section that is open
   std::vector<std::byte> buffer_;
   std::size_t buffer_at_ = 0;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "solver/kernels/block_solve.h"
+#include "solver/solve/paced_ask.h"
 #include "solver/solve/pivot_columns.h"
 
 namespace espalier::solver {
@@ -79,10 +80,11 @@ void for_each_front(const FactorView<T>& view, bool upwards, Visit visit) {
 
 template <class T>
 void solve_half(const FactorView<T>& view, bool forward, bool transposed,
-                const Vectors<T>& b, const Vectors<T>& x) {
+                const Vectors<T>& b, const Vectors<T>& x, PacedAsk& ask) {
   const FrontSolve<T> solve(view, transposed, Halves::kApart);
   std::vector<T> local(static_cast<std::size_t>(solve.local_entries() * b.count));
   for_each_front(view, forward, [&](std::int32_t front, const T* storage) {
+    ask.before(solve.panel_entries(front) * b.count);
     if (forward)
       solve.forward(front, storage, b, {}, local.data());
     else
@@ -122,17 +124,22 @@ void copy(const Symbolic& symbolic, const Vectors<T>& b, const Vectors<T>& x) {
 
 template <class T>
 void solve_part(const FactorView<T>& view, FactorPart part, bool transposed,
-                const Vectors<T>& b, const Vectors<T>& x) {
+                const Vectors<T>& b, const Vectors<T>& x,
+                const std::function<void()>& ask) {
+  PacedAsk paced(ask);
   if (part == FactorPart::kD) {
     DividesByD<T> pivots(view, b);
-    for (std::int32_t s = 0; s < view.symbolic.fronts(); ++s) pivots.divide(s);
+    for (std::int32_t s = 0; s < view.symbolic.fronts(); ++s) {
+      paced.before(std::int64_t{view.symbolic.pivots(s)} * b.count);
+      pivots.divide(s);
+    }
     return copy(view.symbolic, b, x);
   }
   const bool forward = (part == FactorPart::kL) != transposed;
   std::vector<std::int32_t> column_of_row;
   if (transposed) column_of_row = pivot_columns(view);
   if (!forward) move_entries(column_of_row, false, b);
-  solve_half(view, forward, transposed, b, x);
+  solve_half(view, forward, transposed, b, x, paced);
   if (!forward) return;
   move_entries(column_of_row, true, b);
   copy(view.symbolic, b, x);
@@ -140,7 +147,7 @@ void solve_part(const FactorView<T>& view, FactorPart part, bool transposed,
 
 #define ESPALIER_INSTANTIATE(T)                                                       \
   template void solve_part(const FactorView<T>&, FactorPart, bool, const Vectors<T>&, \
-                           const Vectors<T>&);
+                           const Vectors<T>&, const std::function<void()>&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

@@ -12,11 +12,14 @@ namespace espalier::solver {
 /// Of Hermitian matrices P^-T is P^-H. Kept variables are 0. D is that of L D L^T alone,
 /// and U that of L U.
 /// @param b  overwritten; may be x but for L U
+/// @param ask  called between fronts, see PacedAsk; what it throws is thrown: b and x are
+///             of no use then
 /// @throws Error when a panel in the file cannot be read
 /// @par Cost  2 flops for each entry of the part and vector
 /// @par Test  FactorParts.*
 template <class T>
 void solve_part(const FactorView<T>& view, FactorPart part, bool transposed,
-                const Vectors<T>& b, const Vectors<T>& x);
+                const Vectors<T>& b, const Vectors<T>& x,
+                const std::function<void()>& ask = {});
 
 }  // namespace espalier::solver

@@ -277,7 +277,7 @@ int espalier_solver_save(const espalier_solver* solver, const char* path) {
   return guarded([&] {
     const espalier_solver& handle = need(solver, "solver");
     need_factor(handle, "save");
-    handle.factoring().save(&need(path, "path"));
+    handle.factoring().save(&need(path, "path"), progress_of(handle));
     return 0;
   });
 }
@@ -292,10 +292,12 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
     const char* const file = &need(path, "path");
     handle->processes = processes_of(known);
     if (handle->processes == nullptr) take_progress(*handle, known, given);
+    const auto progress = progress_of(*handle);
     handle->solver =
         handle->processes != nullptr ? Solver::load(*handle->processes, file, given)
-        : adopts(known) ? Solver::load(adopt(*handle, given.workers), file, given)
-                        : Solver::load(file, given);
+        : adopts(known)
+            ? Solver::load(adopt(*handle, given.workers), file, given, progress)
+            : Solver::load(file, given, progress);
     if (handle->solver->complex())
       handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
     handle->factored = true;

@@ -169,21 +169,21 @@ typedef struct espalier_solver_communicator espalier_solver_communicator;
 /** Called from the thread that called, once soon after a call has begun and then 20 times
  * a second at most, with the part `done` of the work, which need not come to 1.
  *
- * While a matrix is factored that part is of the operations. In solves it is of the
- * right-hand sides, in read_inverse() of the entries: it is called before each pass over
- * the factor and between fronts. In analyses it is 0: before each step, while a matching
- * is sought, in a dissection and in a search by degree. create() and analyse() are
- * analyses, and least() and plan() where they try another order.
+ * While a matrix is factored that part is of the operations. In solves, solve_part()
+ * too, it is of the right-hand sides, in read_inverse() of the entries: it is called
+ * before each pass over the factor and between fronts. In save() and load() it is of the
+ * file. In analyses it is 0: before each step, while a matching is sought, in a
+ * dissection and in a search by degree. create() and analyse() are analyses, and least()
+ * and plan() where they try another order.
  *
  * While METIS or SCOTCH orders it is not called: seconds with METIS from some 100 000
- * unknowns on. ESPALIER_SOLVER_ORDERING_NESTED and _AMD are none of them. Not in
- * solve_part(), save() and load(), nor on several processes, where one that ends would
- * leave the others waiting.
+ * unknowns on. ESPALIER_SOLVER_ORDERING_NESTED and _AMD are none of them. Not on several
+ * processes, where one that ends would leave the others waiting.
  *
  *  @return 0 to go on; anything else ends the call with -ECANCELED, as does an exception
  *  of C++, which goes no further. What the call was to give can be asked for again: a
  *  factorisation that is ended leaves the plan, a solve the factor, and nothing of use in
- *  its vectors */
+ *  its vectors, save() an older file of that name as it was */
 typedef int (*espalier_solver_progress)(void* context, double done);
 
 /** Start from ESPALIER_SOLVER_OPTIONS_INIT: zeros are the defaults.

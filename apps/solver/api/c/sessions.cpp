@@ -70,13 +70,16 @@ void solve_part(espalier_solver& handle, FactorPart part, std::int32_t transpose
   const bool crosses =
       handle.transposed() && handle.factoring().kind() == FactorKind::kLu;
   const FactorPart mine = crosses ? across(part) : part;
+  const auto progress = progress_of(handle);
   if (!handle.complex)
-    return handle.solver->solve_part(mine, b, nrhs, operation_of(handle, transposed));
+    return handle.solver->solve_part(mine, b, nrhs, operation_of(handle, transposed),
+                                     progress);
   const std::span<Complex> numbers = complex_numbers(b);
   const bool hermitian = handle.factoring().complex() == ComplexSymmetry::kHermitian;
   const bool around = crosses ? transposed == 2 : handle.transposed() && hermitian;
   if (around) conjugate(numbers);
-  handle.complex->solve_part(mine, numbers, nrhs, complex_operation(crosses, transposed));
+  handle.complex->solve_part(mine, numbers, nrhs, complex_operation(crosses, transposed),
+                             progress);
   if (around) conjugate(numbers);
 }
 

@@ -59,7 +59,8 @@ class ESPALIER_SOLVER_EXPORT ComplexSolver {
   /// As Solver::solve_part(). Of Hermitian matrices it is L D L^H, so that kL, kD and kL
   /// conjugate transposed are A^-1; of others L D L^T and L U.
   void solve_part(FactorPart part, std::span<Complex> b, std::int32_t nrhs = 1,
-                  ComplexOperation operation = ComplexOperation::kPlain);
+                  ComplexOperation operation = ComplexOperation::kPlain,
+                  const std::function<void(double)>& progress = {});
   /// As Solver::inverse_entries().
   void inverse_entries(std::span<const std::int32_t> rows,
                        std::span<const std::int32_t> columns, std::span<Complex> values,

@@ -104,24 +104,30 @@ class ESPALIER_SOLVER_EXPORT Solver {
   ///
   /// On P processes each writes its part: process 0 `path`, process k `path`.k. All have
   /// the number of parts and of this save in them.
+  /// @param progress  told about which part of the file is written, after each MiB; what
+  ///                  it throws ends the call and is thrown here. In one process
   /// @throws InvalidInput before factorise(), FileError; InvalidInput at every process
   ///         that names the file, on several
-  void save(const std::string& path) const;
+  void save(const std::string& path,
+            const std::function<void(double)>& progress = {}) const;
   /// A solver that save() wrote, ready to solve and to factorise again. Its factor is in
   /// memory. Kind, precision, preparation, ordering and pivot threshold are the file's;
   /// `options` gives the others.
+  /// @param progress  told the part of the file that is read, as in save()
   /// @throws FileError saying what is wrong with the file, InvalidInput as Runtime
-  [[nodiscard]] static std::unique_ptr<Solver> load(const std::string& path,
-                                                    const SolverOptions& options = {});
-  [[nodiscard]] static std::unique_ptr<Solver> load(Runtime& runtime,
-                                                    const std::string& path,
-                                                    const SolverOptions& options = {});
+  [[nodiscard]] static std::unique_ptr<Solver> load(
+      const std::string& path, const SolverOptions& options = {},
+      const std::function<void(double)>& progress = {});
+  [[nodiscard]] static std::unique_ptr<Solver> load(
+      Runtime& runtime, const std::string& path, const SolverOptions& options = {},
+      const std::function<void(double)>& progress = {});
   /// On as many processes as saved it.
   /// @throws InvalidInput at every process: with both numbers, where they differ; naming
-  ///         the part that is missing, broken or of another save
-  [[nodiscard]] static std::unique_ptr<Solver> load(Communicator& communicator,
-                                                    const std::string& path,
-                                                    const SolverOptions& options = {});
+  ///         the part that is missing, broken or of another save; for a progress function
+  [[nodiscard]] static std::unique_ptr<Solver> load(
+      Communicator& communicator, const std::string& path,
+      const SolverOptions& options = {},
+      const std::function<void(double)>& progress = {});
 
   [[nodiscard]] FactorKind kind() const;
   [[nodiscard]] Precision precision() const;
@@ -229,11 +235,13 @@ class ESPALIER_SOLVER_EXPORT Solver {
   /// columns in which U is upper triangular. Variables that are kept (schur) are zeros.
   ///
   /// The calling thread does it alone. @par Cost  2 flops for each entry of the part
+  /// @param progress  as of solve()
   /// @throws InvalidInput as solve(); for D but of L D L^T, for U but of L U, on several
   ///         processes, and for a matrix in block triangular form
   ///         (SolverOptions::factor_parts)
   void solve_part(FactorPart part, std::span<double> b, std::int32_t nrhs = 1,
-                  Operation operation = Operation::kPlain);
+                  Operation operation = Operation::kPlain,
+                  const std::function<void(double)>& progress = {});
 
   /// Entries of A^-1 after factorise(), (rows[k], columns[k]) to values[k] (of a complex
   /// matrix two parts of each): by right-hand sides that are columns of the unit matrix,
