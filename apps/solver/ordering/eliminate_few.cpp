@@ -217,14 +217,11 @@ ESPALIER_MULTIVERSION Elimination eliminate_any(const SymmetricMatrix& matrix) {
 EliminationOrder eliminate_few(const SymmetricMatrix& matrix) {
   ESPALIER_ASSERT(matrix.size <= kFewColumns, "few columns");
   const Elimination found = eliminate_any(matrix);
-  const std::vector<std::int32_t> postorder = forest_postorder(found.parent);
-  const std::vector<std::int32_t> number = inverse_permutation(postorder);
+  PostorderedForest forest = postordered(found.parent);
   EliminationOrder result;
-  result.permutation = composed(found.order, postorder);
-  result.counts = composed(found.counts, postorder);
-  result.parent = composed(found.parent, postorder);
-  for (std::int32_t& above : result.parent)
-    if (above >= 0) above = number[above];
+  result.permutation = composed(found.order, forest.order);
+  result.counts = composed(found.counts, forest.order);
+  result.parent = std::move(forest.parent);
   for (const double count : result.counts) result.flops += count * count;
   result.rows = permuted_rows(matrix, result.permutation);
   return result;

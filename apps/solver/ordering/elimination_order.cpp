@@ -16,31 +16,26 @@ EliminationOrder found_out(const SymmetricMatrix& matrix,
                            std::span<const std::int32_t> weight, TaskPool& pool) {
   EliminationOrder result;
   LowerRows rows = permuted_rows(matrix, order, pool);
-  std::vector<std::int32_t> parent = elimination_tree(rows);
-  const std::vector<std::int32_t> postorder = forest_postorder(parent);
-  if (std::ranges::is_sorted(postorder)) {  // as it is
-    result.permutation.assign(order.begin(), order.end());
-    result.parent = std::move(parent);
-    result.rows = std::move(rows);
-  } else {
-    const std::vector<std::int32_t> number = inverse_permutation(postorder);
-    result.permutation = composed(order, postorder);
-    result.parent = composed(parent, postorder);
-    for (std::int32_t& above : result.parent)
-      if (above >= 0) above = number[above];
-    result.rows = renumbered(rows, postorder, number, pool);
-  }
+  PostorderedForest forest = postordered(elimination_tree(rows));
+  result.permutation = composed(order, forest.order);
+  result.parent = std::move(forest.parent);
+  result.rows = std::ranges::is_sorted(forest.order)  // as it is
+                    ? std::move(rows)
+                    : renumbered(rows, forest.order, forest.number, pool);
   result.counts = column_counts(result.rows, result.parent, pool,
                                 weight.empty() ? std::vector<std::int32_t>{}
                                                : composed(weight, result.permutation));
   return result;
 }
 
-// Vertices in an order in which each is next to one at most that comes later; -1: none.
+// Vertices in an order in which each is next to one at most that comes later: its parent;
+// -1: none.
 struct Leaves {
-  std::vector<std::int32_t> order, left;
+  std::vector<std::int32_t> order, parent;
 };
 
+// Of the neighbours that a vertex has left their exclusive or is known, which is the
+// neighbour where there is one.
 std::optional<Leaves> leaves_of_forest(const SymmetricMatrix& matrix) {
   const std::int32_t size = matrix.size;
   if (std::ssize(matrix.row) > 2 * std::int64_t{size}) return std::nullopt;
@@ -57,18 +52,18 @@ std::optional<Leaves> leaves_of_forest(const SymmetricMatrix& matrix) {
     }
   Leaves leaves;
   leaves.order.reserve(size);
-  leaves.left.reserve(size);
   for (std::int32_t v = 0; v < size; ++v)
     if (degree[v] <= 1) leaves.order.push_back(v);
   for (std::size_t k = 0; k < leaves.order.size(); ++k) {  // grows on the way
     const std::int32_t leaf = leaves.order[k];
-    leaves.left.push_back(degree[leaf] == 0 ? -1 : neighbours[leaf]);
-    if (degree[leaf] == 0) continue;
-    const std::int32_t other = neighbours[leaf];
+    if (degree[leaf] == 0) neighbours[leaf] = -1;
+    const std::int32_t other = neighbours[leaf];  // for good: the leaf goes
+    if (other < 0) continue;
     neighbours[other] ^= leaf;
     if (--degree[other] == 1) leaves.order.push_back(other);
   }
   if (std::ssize(leaves.order) < size) return std::nullopt;
+  leaves.parent = std::move(neighbours);
   return leaves;
 }
 
@@ -116,24 +111,18 @@ EliminationOrder elimination_order(const SymmetricMatrix& matrix,
 }
 
 std::optional<EliminationOrder> elimination_of_forest(const SymmetricMatrix& matrix) {
-  std::optional<Leaves> leaves = leaves_of_forest(matrix);
+  const std::optional<Leaves> leaves = leaves_of_forest(matrix);
   if (!leaves) return std::nullopt;
   const std::int32_t size = matrix.size;
-  const std::vector<std::int32_t> place = inverse_permutation(leaves->order);
-  std::vector<std::int32_t> parent(leaves->order.size());
-  for (std::int32_t k = 0; k < size; ++k)
-    parent[k] = leaves->left[k] < 0 ? -1 : place[leaves->left[k]];
-  const std::vector<std::int32_t> postorder = forest_postorder(parent);
-  const std::vector<std::int32_t> number = inverse_permutation(postorder);
+  PostorderedForest forest = postordered(leaves->parent, leaves->order);
   EliminationOrder result;
-  result.permutation = composed(leaves->order, postorder);
-  result.parent = composed(parent, postorder);
-  result.counts.assign(parent.size(), 1);
-  result.rows = {size, std::vector<std::int64_t>(parent.size() + 1, 0), {}};
+  result.permutation = std::move(forest.order);
+  result.parent = std::move(forest.parent);
+  result.counts.assign(result.parent.size(), 1);
+  result.rows = {size, std::vector<std::int64_t>(result.parent.size() + 1, 0), {}};
   for (std::int32_t k = 0; k < size; ++k) {
-    std::int32_t& above = result.parent[k];
+    const std::int32_t above = result.parent[k];
     if (above < 0) continue;
-    above = number[above];
     result.counts[k] = 2;
     ++result.rows.row_start[above + 1];
   }

@@ -124,24 +124,34 @@ std::vector<std::int32_t> elimination_tree(const LowerRows& rows) {
   return parent;
 }
 
-std::vector<std::int32_t> forest_postorder(std::span<const std::int32_t> parent) {
+PostorderedForest postordered(std::span<const std::int32_t> parent,
+                              std::span<const std::int32_t> order) {
   const auto size = static_cast<std::int32_t>(parent.size());
+  const auto at = [&](std::int32_t k) { return order.empty() ? k : order[k]; };
   std::vector<std::int32_t> subtree(parent.size(), 1);
-  for (std::int32_t node = 0; node < size; ++node) {
+  for (std::int32_t k = 0; k < size; ++k) {
+    const std::int32_t node = at(k);
     if (parent[node] >= 0) subtree[parent[node]] += subtree[node];
   }
   // Top-down: each node takes the last free place of its parent's range.
-  std::vector<std::int32_t> order(parent.size());
+  PostorderedForest forest;
+  forest.order.resize(parent.size());
+  forest.number.resize(parent.size());
   std::vector<std::int32_t>& last_free = subtree;
   std::int32_t last_free_root = size - 1;
-  for (std::int32_t node = size - 1; node >= 0; --node) {
+  for (std::int32_t k = size - 1; k >= 0; --k) {
+    const std::int32_t node = at(k);
     std::int32_t& last = parent[node] >= 0 ? last_free[parent[node]] : last_free_root;
     const std::int32_t place = last;
     last -= subtree[node];
-    order[place] = node;
+    forest.order[place] = node;
+    forest.number[node] = place;
     last_free[node] = place - 1;
   }
-  return order;
+  forest.parent.reserve(parent.size());
+  for (const std::int32_t node : forest.order)
+    forest.parent.push_back(parent[node] < 0 ? -1 : forest.number[parent[node]]);
+  return forest;
 }
 
 std::vector<std::int32_t> column_counts(const LowerRows& rows,

@@ -16,13 +16,21 @@ namespace espalier::solver {
 /// @par Cost  O(nonzeros log n) time by path compression, O(n) memory
 [[nodiscard]] std::vector<std::int32_t> elimination_tree(const LowerRows& rows);
 
-/// The nodes of a forest in postorder, result[position] = node: children before their
-/// parent, every subtree contiguous, siblings and roots by increasing number.
+/// A forest whose nodes are renumbered by a postorder.
+struct PostorderedForest {
+  std::vector<std::int32_t> order;   ///< the node before, of each
+  std::vector<std::int32_t> number;  ///< number[order[k]] = k
+  std::vector<std::int32_t> parent;  ///< in the new numbers; -1: a root
+};
+
+/// The postorder of a forest, children before their parent and every subtree contiguous,
+/// in which siblings and roots come as they do in another order.
 ///
-/// @param parent  -1: a root; otherwise greater than the node
+/// @param parent  -1: a root
+/// @param order   all nodes, each before its parent; empty: by increasing number
 /// @par Cost  O(n), no recursion
-[[nodiscard]] std::vector<std::int32_t> forest_postorder(
-    std::span<const std::int32_t> parent);
+[[nodiscard]] PostorderedForest postordered(std::span<const std::int32_t> parent,
+                                            std::span<const std::int32_t> order = {});
 
 /// Nonzeros in each column of L, the diagonal included, without computing L. Columns must
 /// be numbered in a postorder of the tree.

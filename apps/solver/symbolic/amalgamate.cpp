@@ -42,10 +42,12 @@ struct Children {
 class Merger {
  public:
   Merger(SupernodeTree& tree, const AmalgamationOptions& options)
-      : tree_(tree),
-        options_(options),
-        zeros_(tree.parent.size(), 0),
-        joined_(tree.parent.size(), 0) {}
+      : tree_(tree), options_(options), place_(tree.parent.size(), -1) {
+    std::int32_t above = 0;
+    for (const std::int32_t parent : tree.parent)
+      if (parent >= 0 && place_[parent] < 0) place_[parent] = above++;
+    zeros_.resize(static_cast<std::size_t>(above));
+  }
 
   // The fronts that each front was merged into; itself when it was not. Of the children
   // of a front nothing changes but by itself, so subtrees are done at the same time.
@@ -66,6 +68,12 @@ class Merger {
   }
 
  private:
+  // Explicit zeros in the panel of a front, and those of them by kJoinedZeros.
+  struct Zeros {
+    std::int64_t all = 0, joined = 0;
+    friend bool operator==(const Zeros&, const Zeros&) = default;
+  };
+
   void merge_children(std::int32_t front, Children& children,
                       std::vector<std::int32_t>& merged_into) {
     const auto begin = children.child.begin() + children.start[front];
@@ -88,10 +96,14 @@ class Merger {
     return tree_.order[front] - tree_.pivots[front];
   }
 
+  [[nodiscard]] Zeros zeros_of(std::int32_t front) const {
+    return place_[front] < 0 ? Zeros{} : zeros_[place_[front]];
+  }
+
   // Whether a front would be merged where the other is: stars have thousands of these.
   [[nodiscard]] bool are_alike(std::int32_t a, std::int32_t b) const {
     return tree_.pivots[a] == tree_.pivots[b] && tree_.order[a] == tree_.order[b] &&
-           zeros_[a] == zeros_[b] && joined_[a] == joined_[b];
+           zeros_of(a) == zeros_of(b);
   }
 
   [[nodiscard]] double most_zeros(std::int64_t pivots, std::int64_t order) const {
@@ -109,9 +121,10 @@ class Merger {
     const std::int64_t pivots = added + tree_.pivots[parent];
     const std::int64_t order = added + tree_.order[parent];
     const std::int64_t brought = added * (tree_.order[parent] - rows);
-    const std::int64_t zeros = zeros_[child] + zeros_[parent] + brought;
+    const Zeros of_child = zeros_of(child), before = zeros_of(parent);
+    const std::int64_t zeros = of_child.all + before.all + brought;
     const auto panel = static_cast<double>(panel_entries(pivots, order));
-    std::int64_t joined = joined_[child] + joined_[parent];
+    std::int64_t joined = of_child.joined + before.joined;
     if (static_cast<double>(zeros) > most_zeros(pivots, order) * panel) {
       joined += brought;
       const bool narrow =
@@ -120,15 +133,14 @@ class Merger {
     }
     tree_.pivots[parent] = static_cast<std::int32_t>(pivots);
     tree_.order[parent] = static_cast<std::int32_t>(order);
-    zeros_[parent] = zeros;
-    joined_[parent] = joined;
+    zeros_[place_[parent]] = {zeros, joined};
     return true;
   }
 
   SupernodeTree& tree_;
   const AmalgamationOptions& options_;
-  std::vector<std::int64_t> zeros_;   // explicit zeros in the panel of each front
-  std::vector<std::int64_t> joined_;  // of them by kJoinedZeros
+  std::vector<std::int32_t> place_;  // in zeros_, of fronts with children; else -1
+  std::vector<Zeros> zeros_;
 };
 
 // Keeps the fronts that were merged into none and renumbers them in the same order, in

@@ -37,32 +37,24 @@ bool has_sorted_columns(const SymmetricMatrix& matrix) {
   return true;
 }
 
-// The same forest when node order[k] is renumbered k.
-std::vector<std::int32_t> renumbered(const std::vector<std::int32_t>& parent,
-                                     const std::vector<std::int32_t>& order) {
-  const std::vector<std::int32_t> number = inverse_permutation(order);
-  std::vector<std::int32_t> result = composed(parent, order);
-  for (std::int32_t& above : result) {
-    if (above >= 0) above = number[above];
-  }
-  return result;
-}
-
 // Numbers the fronts and their columns; fills everything but `rows`.
 // column_order[new] = column of the tree.
 Symbolic numbered(const SupernodeTree& tree, const std::vector<std::int32_t>& front_order,
                   std::vector<std::int32_t>& column_order) {
   Symbolic symbolic;
   symbolic.size = static_cast<std::int32_t>(tree.front_of_column.size());
-  symbolic.parent = renumbered(tree.parent, front_order);
-  symbolic.first_column.assign(1, 0);
-  symbolic.row_start.assign(1, 0);
+  const std::vector<std::int32_t> number = inverse_permutation(front_order);
+  symbolic.first_column.reserve(front_order.size() + 1);
+  symbolic.first_column.push_back(0);
+  symbolic.row_start.reserve(front_order.size() + 1);
+  symbolic.row_start.push_back(0);
+  symbolic.parent.reserve(front_order.size());
   for (std::int32_t front : front_order) {
+    symbolic.parent.push_back(tree.parent[front] < 0 ? -1 : number[tree.parent[front]]);
     symbolic.first_column.push_back(symbolic.first_column.back() + tree.pivots[front]);
     symbolic.row_start.push_back(symbolic.row_start.back() + tree.order[front] -
                                  tree.pivots[front]);
   }
-  const std::vector<std::int32_t> number = inverse_permutation(front_order);
   std::vector<std::int32_t> next(symbolic.first_column);
   column_order.resize(symbolic.size);
   for (std::int32_t column = 0; column < symbolic.size; ++column) {
@@ -71,12 +63,21 @@ Symbolic numbered(const SupernodeTree& tree, const std::vector<std::int32_t>& fr
   return symbolic;
 }
 
+// Fronts, or rows of fronts: fewer are done with by one thread before others have begun.
+constexpr std::int64_t kWorthThreads = 1 << 18;
+
+Threads worth(std::int64_t items, Threads threads) {
+  if (items < kWorthThreads) threads.count = 1;
+  return threads;
+}
+
 // The fronts of an order, but for their rows.
 Symbolic fronts_of(const EliminationOrder& eliminated, const AmalgamationOptions& options,
-                   TaskPool& pool, std::vector<std::int32_t>& column_order) {
+                   Threads threads, std::vector<std::int32_t>& column_order) {
   const auto& [permutation, parent, counts, rows, flops] = eliminated;
-  const SupernodeTree tree =
-      amalgamate(fundamental_supernodes(parent, counts), options, pool);
+  SupernodeTree tree = fundamental_supernodes(parent, counts);
+  on_pool(worth(tree.fronts(), threads), std::ssize(parent),
+          [&](TaskPool& pool) { tree = amalgamate(std::move(tree), options, pool); });
   Symbolic symbolic = numbered(tree, front_postorder(tree), column_order);
   symbolic.permutation = composed(permutation, column_order);
   symbolic.factor_entries =
@@ -168,14 +169,11 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   times.ordering_taken = kind;
   times.ordering = watch.lap();
 
-  Symbolic symbolic;
   std::vector<std::int32_t> column_order;
-  on_pool(threads, given.size, [&](TaskPool& pool) {
-    symbolic = fronts_of(eliminated, options.amalgamation, pool, column_order);
-  });
+  Symbolic symbolic = fronts_of(eliminated, options.amalgamation, threads, column_order);
   times.fronts = watch.lap();
 
-  on_pool(threads, given.size, [&](TaskPool& pool) {
+  on_pool(worth(symbolic.row_start.back(), threads), given.size, [&](TaskPool& pool) {
     fill_rows(eliminated.rows, column_order, pool, symbolic);
     if (symbolic.factor_flops >= options.bundles.least_flops)
       symbolic = bundle_siblings(std::move(symbolic), options.bundles);

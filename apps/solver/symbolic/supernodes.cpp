@@ -5,9 +5,11 @@ namespace espalier::solver {
 SupernodeTree fundamental_supernodes(std::span<const std::int32_t> parent,
                                      std::span<const std::int32_t> count) {
   const auto size = static_cast<std::int32_t>(parent.size());
-  std::vector<std::int32_t> children(parent.size(), 0);
+  std::vector<bool> has_child(parent.size(), false), has_more(parent.size(), false);
   for (std::int32_t above : parent) {
-    if (above >= 0) ++children[above];
+    if (above < 0) continue;
+    if (has_child[above]) has_more[above] = true;
+    has_child[above] = true;
   }
   SupernodeTree tree;
   tree.front_of_column.resize(parent.size());
@@ -15,8 +17,7 @@ SupernodeTree fundamental_supernodes(std::span<const std::int32_t> parent,
   tree.order.reserve(parent.size());
   for (std::int32_t column = 0; column < size; ++column) {
     const bool continues = column > 0 && parent[column - 1] == column &&
-                           children[column] == 1 &&
-                           count[column - 1] == count[column] + 1;
+                           !has_more[column] && count[column - 1] == count[column] + 1;
     if (continues) {
       ++tree.pivots.back();
     } else {

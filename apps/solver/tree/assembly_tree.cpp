@@ -198,13 +198,18 @@ Bytes beyond(const AssemblyTree& tree, const AssemblyTree::Node& node,
                                 PageBuffer::footprint(left * tree.entry_bytes));
 }
 
+bool may_turn(const AssemblyTree& tree, const AssemblyTree::Node& node) {
+  return std::min(node.factor_bytes, scratch_bytes(tree, node)) >= kWorthATurn;
+}
+
 // Where in a node of all fronts the stack gives way to the panels: where that saves most,
 // if it is worth the calls to the system.
-// @param tops  entries of the stack at each front
 void choose_turn(const Symbolic& symbolic, const AssemblyTree& tree,
-                 std::span<const std::int64_t> tops, AssemblyTree::Node& node) {
+                 AssemblyTree::Node& node) {
   const Bytes page = PageBuffer::footprint(1);
-  if (scratch_bytes(tree, node) < kWorthATurn) return;
+  std::vector<std::int64_t> tops;  // entries of the stack at each front
+  tops.reserve(static_cast<std::size_t>(node.last_front - node.first_front) + 1);
+  measure_stack(symbolic, tree, node, &tops);
   std::int64_t left = 0, panels = 0;  // at most, and of the fronts, after front s
   for (std::int32_t s = node.last_front; s-- > node.first_front;) {
     left = std::max(left, tops[s + 1 - node.first_front]);
@@ -435,10 +440,8 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   find_joined(symbolic, tree);
   for (AssemblyTree::Node& node : tree.nodes) {
     measure_blocks(symbolic, options, tree, node);
-    const bool may_turn = options.whole && node.factor_bytes >= kWorthATurn;
-    std::vector<std::int64_t> tops;
-    measure_stack(symbolic, tree, node, may_turn ? &tops : nullptr);
-    if (may_turn) choose_turn(symbolic, tree, tops, node);
+    measure_stack(symbolic, tree, node, nullptr);
+    if (options.whole && may_turn(tree, node)) choose_turn(symbolic, tree, node);
     tree.max_workers.push_back(node.tiled ? front_workers(symbolic, tree, node.last_front)
                                           : 1);
   }

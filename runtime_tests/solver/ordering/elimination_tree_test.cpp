@@ -51,9 +51,9 @@ TEST(EliminationTree, MatchesSymbolicEliminationOnSmallMatrices) {
 }
 
 TEST(ForestPostorder, PutsChildrenFirstAndSiblingsByNumber) {
-  EXPECT_EQ(forest_postorder(Ints{}), Ints{});
-  EXPECT_EQ(forest_postorder(Ints{-1}), Ints{0});
-  EXPECT_EQ(forest_postorder(Ints{3, 4, 3, 5, 5, -1, -1}), (Ints{0, 2, 3, 1, 4, 5, 6}));
+  EXPECT_EQ(postordered(Ints{}).order, Ints{});
+  EXPECT_EQ(postordered(Ints{-1}).order, Ints{0});
+  EXPECT_EQ(postordered(Ints{3, 4, 3, 5, 5, -1, -1}).order, (Ints{0, 2, 3, 1, 4, 5, 6}));
 }
 
 TEST(ForestPostorder, KeepsSubtreesTogetherOnRandomForests) {
@@ -65,7 +65,7 @@ TEST(ForestPostorder, KeepsSubtreesTogetherOnRandomForests) {
       const int above = std::uniform_int_distribution<int>(node + 1, size + 2)(random);
       parent[node] = above < size ? above : -1;
     }
-    const Ints order = forest_postorder(parent);
+    const Ints order = postordered(parent).order;
     const Ints place = inverse_permutation(order);
     Ints first(place), count(size, 1);
     for (int node = 0; node < size; ++node) {
@@ -78,11 +78,38 @@ TEST(ForestPostorder, KeepsSubtreesTogetherOnRandomForests) {
   }
 }
 
+// Whatever the nodes' numbers are, as long as their order is the same.
+TEST(ForestPostorder, FollowsTheOrderThatIsGiven) {
+  std::mt19937 random(4);
+  for (int instance = 0; instance < 1000; ++instance) {
+    const int size = std::uniform_int_distribution<int>(1, 20)(random);
+    Ints parent(size);
+    for (int node = 0; node < size; ++node) {
+      const int above = std::uniform_int_distribution<int>(node + 1, size + 2)(random);
+      parent[node] = above < size ? above : -1;
+    }
+    Ints named = identity(size);
+    std::ranges::shuffle(named, random);
+    Ints parent_of_named(size);
+    for (int node = 0; node < size; ++node)
+      parent_of_named[named[node]] = parent[node] < 0 ? -1 : named[parent[node]];
+    const PostorderedForest plain = postordered(parent);
+    const PostorderedForest forest = postordered(parent_of_named, named);
+    ASSERT_EQ(forest.order, composed(named, plain.order)) << "instance " << instance;
+    ASSERT_EQ(forest.number, inverse_permutation(forest.order));
+    ASSERT_EQ(forest.parent, plain.parent);
+    for (int k = 0; k < size; ++k) {
+      const int above = parent[plain.order[k]];
+      ASSERT_EQ(forest.parent[k], above < 0 ? -1 : plain.number[above]);
+    }
+  }
+}
+
 TEST(ForestPostorder, TakesAChainOfAMillion) {
   Ints parent = identity(1'000'000);
   for (std::int32_t& above : parent) ++above;
   parent.back() = -1;
-  EXPECT_EQ(forest_postorder(parent), identity(1'000'000));
+  EXPECT_EQ(postordered(parent).order, identity(1'000'000));
 }
 
 TEST(ColumnCounts, MatchSymbolicEliminationOnSmallMatrices) {
@@ -90,7 +117,7 @@ TEST(ColumnCounts, MatchSymbolicEliminationOnSmallMatrices) {
   for (int instance = 0; instance < 3000; ++instance) {
     const SymmetricMatrix matrix = random_matrix(random, 12);
     const Ints order =
-        forest_postorder(elimination_tree(permuted_rows(matrix, identity(matrix.size))));
+        postordered(elimination_tree(permuted_rows(matrix, identity(matrix.size)))).order;
     const LowerRows rows = permuted_rows(matrix, order);
     const Ints counts = column_counts(rows, elimination_tree(rows));
     const auto columns = symbolic_elimination(permuted(matrix, order));
