@@ -15,6 +15,7 @@
 #include "solver/solve/factor_parts.h"
 #include "solver/solve/kept_block.h"
 #include "solver/solve/solve_vectors.h"
+#include "solver/symbolic/front_cost.h"
 
 namespace espalier::solver {
 
@@ -245,7 +246,8 @@ class TypedNumeric : public Numeric {
 
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> repeat(
       const FactorInput& input, const std::function<void(double)>& progress) {
-    const auto start = Clock::now();
+    const bool timed = !is_too_short_to_time(input.symbolic);
+    const Clock::time_point start = timed ? Clock::now() : Clock::time_point();
     if (progress) progress(0);
     const SymmetricMatrix& a = input.permuted.lower;
     if (!repeated_) {
@@ -263,7 +265,7 @@ class TypedNumeric : public Numeric {
     }
     if (progress) progress(1);
     FactorReport report;
-    report.seconds = since(start);
+    if (timed) report.seconds = since(start);
     report.allocated_peak = factor_.storage[0].size();
     report.tasks = 1;
     report.pivots.smallest = outcome.smallest;

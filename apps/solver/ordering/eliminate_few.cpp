@@ -150,7 +150,7 @@ struct Elimination {
 
 template <int kWords>
 struct Room {
-  explicit Room(const SymmetricMatrix& matrix) : graph(matrix) {}
+  [[gnu::always_inline]] explicit Room(const SymmetricMatrix& matrix) : graph(matrix) {}
 
   EliminationGraph<kWords> graph;
   std::array<Bits<kWords>, kWords * kBits> rows;  // below, of a column that ends a group

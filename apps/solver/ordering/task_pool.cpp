@@ -140,6 +140,10 @@ void TaskPool::run_here(std::int64_t size, Task task) {
   caller_ = std::this_thread::get_id();
   const std::int64_t number = record_ ? std::ssize(*record_) : 0;
   if (record_) record_->push_back({.parent = {}, .size = size});
+  if (!shares()) {
+    run_entry({size, number, std::move(task)});
+    return rethrow();
+  }
   running_ = 1;
   {
     std::vector<std::jthread> threads;

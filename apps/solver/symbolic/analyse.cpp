@@ -23,7 +23,10 @@ namespace {
 class Stopwatch {
  public:
   // Seconds since the last call or since construction.
-  Seconds lap() { return since(std::exchange(start_, Clock::now())); }
+  Seconds lap() {
+    const Clock::time_point before = std::exchange(start_, Clock::now());
+    return std::chrono::duration<Seconds>(start_ - before).count();
+  }
 
  private:
   Clock::time_point start_ = Clock::now();

@@ -19,6 +19,13 @@ inline constexpr Flops kFlopsPerAssembledEntry = 10;
 [[nodiscard]] Flops front_cost(const Symbolic& symbolic, std::int32_t front,
                                std::int32_t sides);
 
+/// Whether a factorisation, or a solve, takes some hundred nanoseconds: to read the clock
+/// before and after is a tenth of that.
+[[nodiscard]] inline bool is_too_short_to_time(const Symbolic& symbolic) {
+  constexpr double kShort = 2000;
+  return symbolic.factor_flops < kShort;
+}
+
 /// front_cost() of each front and all below it.
 /// @par Cost  O(fronts)
 [[nodiscard]] std::vector<Flops> subtree_costs(const Symbolic& symbolic,

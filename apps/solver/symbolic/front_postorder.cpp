@@ -37,6 +37,14 @@ Bytes panel_bytes(const SupernodeTree& tree, std::int32_t front) {
   return kDouble * panel_entries(tree.pivots[front], tree.order[front]);
 }
 
+// Whether all fronts together take so little that every order is as good as any.
+bool takes_few_bytes(const SupernodeTree& tree) {
+  Bytes all = 0;
+  for (std::int32_t front = 0; front < tree.fronts() && all <= kFew; ++front)
+    all += panel_bytes(tree, front) + contribution_bytes(tree, front);
+  return all <= kFew;
+}
+
 // Whether an order of the fronts, children first, is as good as any: what they need in it
 // against a lower bound, the most that a front needs with the factor below it.
 bool will_do(const SupernodeTree& tree, std::span<const std::int32_t> order) {
@@ -88,7 +96,8 @@ std::vector<std::int32_t> leaves_last(const SupernodeTree& tree) {
 std::vector<std::int32_t> front_postorder(const SupernodeTree& tree) {
   std::vector<std::int32_t> order(tree.parent.size());
   std::iota(order.begin(), order.end(), 0);
-  if (std::ranges::all_of(tree.parent, [](auto above) { return above < 0; }) ||
+  if (takes_few_bytes(tree) ||
+      std::ranges::all_of(tree.parent, [](auto above) { return above < 0; }) ||
       will_do(tree, order))
     return order;
   order = leaves_last(tree);

@@ -5,11 +5,9 @@ namespace espalier::solver {
 SupernodeTree fundamental_supernodes(std::span<const std::int32_t> parent,
                                      std::span<const std::int32_t> count) {
   const auto size = static_cast<std::int32_t>(parent.size());
-  std::vector<bool> has_child(parent.size(), false), has_more(parent.size(), false);
+  std::vector<std::int8_t> children(parent.size(), 0);  // 2: two or more
   for (std::int32_t above : parent) {
-    if (above < 0) continue;
-    if (has_child[above]) has_more[above] = true;
-    has_child[above] = true;
+    if (above >= 0 && children[above] < 2) ++children[above];
   }
   SupernodeTree tree;
   tree.front_of_column.resize(parent.size());
@@ -17,7 +15,8 @@ SupernodeTree fundamental_supernodes(std::span<const std::int32_t> parent,
   tree.order.reserve(parent.size());
   for (std::int32_t column = 0; column < size; ++column) {
     const bool continues = column > 0 && parent[column - 1] == column &&
-                           !has_more[column] && count[column - 1] == count[column] + 1;
+                           children[column] == 1 &&
+                           count[column - 1] == count[column] + 1;
     if (continues) {
       ++tree.pivots.back();
     } else {

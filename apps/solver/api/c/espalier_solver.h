@@ -338,8 +338,9 @@ typedef struct espalier_solver_statistics {
   int64_t factor_entries;     /**< nonzeros of L */
   double factor_flops;        /**< of L L^T */
   double analyse_seconds;     /**< scaling and analysis */
-  double factor_seconds;      /**< of the last factorisation */
-  double solve_seconds;       /**< of the last solve: substitutions */
+  double factor_seconds;      /**< of the last factorisation; 0: one of a few unknowns,
+                                   again, which takes less than a microsecond */
+  double solve_seconds;       /**< of the last solve: substitutions; 0: likewise */
   double refine_seconds;      /**< of the last solve: refinement and estimates */
   int64_t baseline_bytes;     /**< resident before the first front */
   int64_t booked_peak;        /**< most bytes set aside for fronts at once */

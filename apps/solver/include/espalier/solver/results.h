@@ -45,6 +45,8 @@ struct LowRankStatistics {
 
 /// What the runtime recorded of a factorisation.
 struct FactorReport {
+  /// 0: it was repeated for a system of a few unknowns, in less than a microsecond, of
+  /// which reading the clock would be a tenth.
   Seconds seconds = 0;
   Bytes booked_peak = 0;  ///< 0 under another scheduler
   Bytes allocated_peak = 0;
@@ -101,8 +103,10 @@ struct Solution {
   /// The worst of the vectors. Where they were asked for, or where the factorisation or
   /// the size of a solution gives reason to doubt it.
   std::optional<ErrorEstimate> errors;
-  Doubts doubts;               ///< of all vectors
-  Seconds seconds = 0;         ///< forward and backward substitution
+  Doubts doubts;  ///< of all vectors
+  /// Forward and backward substitution; of small definite systems with the residual. 0:
+  /// as in FactorReport.
+  Seconds seconds = 0;
   Seconds refine_seconds = 0;  ///< residuals, error estimates, further substitutions
 };
 
