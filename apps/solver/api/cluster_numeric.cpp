@@ -132,10 +132,9 @@ class ClusterNumeric : public TypedNumeric<T> {
 }  // namespace
 
 std::unique_ptr<Numeric> make_cluster_numeric(Precision precision,
+                                              std::optional<ComplexSymmetry> complex,
                                               const ClusterSite& site) {
-  if (precision == Precision::kSingle)
-    return std::make_unique<ClusterNumeric<float>>(site);
-  return std::make_unique<ClusterNumeric<double>>(site);
+  return make_numeric<ClusterNumeric>(precision, complex, site);
 }
 
 }  // namespace espalier::solver

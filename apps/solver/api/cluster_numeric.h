@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "solver/api/numeric.h"
 #include "solver/distributed/channel.h"
@@ -19,7 +20,8 @@ struct ClusterSite {
 /// A Numeric whose calls are collective but for those that tell bytes: trees are those of
 /// the process, part_of(); a bad pivot is the same one everywhere, and counts of pivots
 /// are of all processes. Each saves what it has.
-[[nodiscard]] std::unique_ptr<Numeric> make_cluster_numeric(Precision precision,
-                                                            const ClusterSite& site);
+/// @param complex  none: of a real matrix
+[[nodiscard]] std::unique_ptr<Numeric> make_cluster_numeric(
+    Precision precision, std::optional<ComplexSymmetry> complex, const ClusterSite& site);
 
 }  // namespace espalier::solver

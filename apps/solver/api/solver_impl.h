@@ -45,6 +45,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options);
   Impl(Communicator& communicator, std::optional<InputMatrix>&& matrix,
        const SolverOptions& options, const std::function<void(std::string_view)>& step);
+  Impl(Communicator& communicator, std::optional<ComplexMatrix>&& matrix,
+       const SolverOptions& options, const std::function<void(std::string_view)>& step);
   ~Impl();
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -85,7 +87,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
       const std::function<void(double)>& progress);
 
   void replace_values(const InputMatrix& matrix);
-  void replace_values(const ComplexMatrix& matrix);
+  void replace_values(ComplexMatrix&& matrix);
 
   [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs,
                                Operation operation, std::span<const std::int64_t> rows,
@@ -119,6 +121,9 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   Impl(Runtime* runtime, const SolverOptions& options);
   void begin(InputMatrix&& matrix, const std::function<void(std::string_view)>& step,
              const ComplexMatrix* numbers = nullptr);
+  void begin(ComplexMatrix&& matrix, const std::function<void(std::string_view)>& step);
+  void take_symmetry(std::optional<ComplexSymmetry> complex);
+  void take_numbers(const ComplexMatrix* numbers);
   void prepare_runtime();
   [[nodiscard]] AnalyseOptions analyse_options(FactorKind kind) const;
   void analyse_given(InputMatrix&& matrix, bool whole = false);
@@ -141,8 +146,10 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   // On several processes.
   void check_options_together() const;
   void begin_together(std::optional<InputMatrix>&& matrix,
+                      std::optional<ComplexMatrix>&& numbers,
                       const std::function<void(std::string_view)>& step);
-  void share_analysis(std::optional<InputMatrix>&& matrix);
+  void share_analysis(std::optional<InputMatrix>&& matrix,
+                      std::optional<ComplexMatrix>&& numbers);
   void open_channel();
   [[nodiscard]] AssemblyTree tree_of_all(const Symbolic& symbolic) const;
   void build_together(FactorKind kind);
@@ -169,7 +176,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
       std::optional<Bytes> bound);
   [[nodiscard]] Infeasible too_little(Bytes bound, Bytes least) const;
   void sum_rows_in_order();
-  void replace_together(const InputMatrix& matrix);
+  template <class Matrix>
+  void replace_together(const Matrix& matrix, const std::function<void()>& check);
   [[nodiscard]] SystemFacts system_facts() const;
   void save_together(const std::string& path) const;
   void load_together(SectionReader& file, std::vector<WorkerRange>&& group);

@@ -29,6 +29,11 @@ Solver::Solver(Communicator& communicator, std::optional<InputMatrix>&& matrix,
                const std::function<void(std::string_view)>& step)
     : impl_(std::make_unique<Impl>(communicator, std::move(matrix), options, step)) {}
 
+Solver::Solver(Communicator& communicator, std::optional<ComplexMatrix>&& matrix,
+               const SolverOptions& options,
+               const std::function<void(std::string_view)>& step)
+    : impl_(std::make_unique<Impl>(communicator, std::move(matrix), options, step)) {}
+
 Solver::Solver(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Solver::~Solver() = default;
@@ -85,8 +90,8 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::factorise(
   return impl_->factorise(progress);
 }
 void Solver::replace_values(const InputMatrix& matrix) { impl_->replace_values(matrix); }
-void Solver::replace_values(const ComplexMatrix& matrix) {
-  impl_->replace_values(matrix);
+void Solver::replace_values(ComplexMatrix&& matrix) {
+  impl_->replace_values(std::move(matrix));
 }
 
 Solution Solver::solve(std::span<double> b, std::int32_t nrhs, Operation operation,

@@ -45,7 +45,8 @@ double cost(Seconds seconds, Bytes largest_peak) {
 // Entries here, the list of whose columns are where, and what goes between rows.
 Bytes Solver::Impl::matrix_bytes(const FrontDistribution& distribution) const {
   const Processes& all = *processes_;
-  const std::size_t values = all.whole.kind == FactorKind::kLu ? 2 : 1;
+  const std::int32_t values =
+      analysis_.permuted.parts() * (all.whole.kind == FactorKind::kLu ? 2 : 1);
   const auto entry = static_cast<Bytes>(values * sizeof(double) + sizeof(std::int32_t));
   std::int64_t entries = 0;
   const std::vector<ColumnRange> ranges =
@@ -54,7 +55,7 @@ Bytes Solver::Impl::matrix_bytes(const FrontDistribution& distribution) const {
     if (range.owner == all.communicator.rank())
       entries += all.entries_before[range.end] - all.entries_before[range.begin];
   const Bytes rows = RowExchange::bytes_under(
-      all.communicator, ranges, analysis_.permuted.lower)[all.communicator.rank()];
+      all.communicator, ranges, analysis_.permuted)[all.communicator.rank()];
   return entries * entry + rows +
          static_cast<Bytes>((ranges.capacity() + ranges.size()) * sizeof(ColumnRange));
 }
@@ -118,7 +119,9 @@ Bytes Solver::Impl::matrix_bytes_now() const {
   const SymmetricMatrix& lower = analysis_.permuted.lower;
   const auto& rows = processes_->rows;
   return bytes(lower.row) + bytes(lower.value) + bytes(analysis_.permuted.upper) +
-         bytes(lower.column_start) + (rows ? rows->bytes() : 0);
+         bytes(analysis_.permuted.lower_imaginary) +
+         bytes(analysis_.permuted.upper_imaginary) + bytes(lower.column_start) +
+         (rows ? rows->bytes() : 0);
 }
 
 // What will be resident before the first front: all that is now, while no mapping is at

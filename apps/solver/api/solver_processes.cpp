@@ -15,6 +15,7 @@
 #include "solver/distributed/replace_columns.h"
 #include "solver/matrix/check_matrix.h"
 #include "solver/memory/process_memory.h"
+#include "solver/scaling/prepare_complex.h"
 #include "solver/tree/spill_plan.h"
 #include "solver/tree/tree_plan.h"
 
@@ -48,7 +49,26 @@ Solver::Impl::Impl(Communicator& communicator, std::optional<InputMatrix>&& matr
     return;
   }
   processes_ = std::make_unique<Processes>(communicator);
-  begin_together(std::move(matrix), step);
+  begin_together(std::move(matrix), {}, step);
+}
+
+Solver::Impl::Impl(Communicator& communicator, std::optional<ComplexMatrix>&& matrix,
+                   const SolverOptions& options,
+                   const std::function<void(std::string_view)>& step)
+    : Impl(static_cast<Runtime*>(nullptr), options) {
+  if (communicator.alone()) {
+    if (!matrix) throw InvalidInput("a solver: process 0 has no matrix");
+    begin(std::move(*matrix), step);
+    return;
+  }
+  processes_ = std::make_unique<Processes>(communicator);
+  std::optional<InputMatrix> analysed;
+  together(communicator, [&] {
+    if (!matrix) return;
+    check(*matrix);
+    analysed = moduli(*matrix);
+  });
+  begin_together(std::move(analysed), std::move(matrix), step);
 }
 
 void Solver::Impl::check_options_together() const {
@@ -68,13 +88,15 @@ void Solver::Impl::check_options_together() const {
   check_directory();
 }
 
+// @param numbers  of which `matrix` has the moduli; none: it is real
 void Solver::Impl::begin_together(std::optional<InputMatrix>&& matrix,
+                                  std::optional<ComplexMatrix>&& numbers,
                                   const std::function<void(std::string_view)>& step) {
   check_options_together();
   if (step) step("analysing");
   const auto start = Clock::now();
   const std::unique_ptr<Lease> analysing = lease_analysis_together(matrix);
-  share_analysis(std::move(matrix));
+  share_analysis(std::move(matrix), std::move(numbers));
   analyse_seconds_ = since(start);
   if (step) step("starting the runtime");
   open_channel();
@@ -83,17 +105,23 @@ void Solver::Impl::begin_together(std::optional<InputMatrix>&& matrix,
 }
 
 // Analysed at process 0, known everywhere but for the matrix.
-void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix) {
+void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix,
+                                  std::optional<ComplexMatrix>&& numbers) {
   Communicator& communicator = processes_->communicator;
+  std::optional<ComplexSymmetry> complex;
+  if (numbers) complex = numbers->symmetry;
+  broadcast_value(communicator, complex);
+  take_symmetry(complex);
   FactorKind kind = FactorKind::kCholesky;
   std::string trouble;
   if (communicator.rank() == 0) try {
       if (!matrix) throw InvalidInput("a solver: process 0 has no matrix");
-      check(view_of(*matrix));
+      if (!numbers) check(view_of(*matrix));
       analyse_given(std::move(*matrix));
       kind = prepared_.kind;
       matrix.reset();
-      measure_entries();
+      take_numbers(numbers ? &*numbers : nullptr);
+      numbers.reset();
     } catch (const InvalidInput& error) {
       trouble = error.what();
     }
@@ -102,6 +130,7 @@ void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix) {
   broadcast_value(communicator, largest_entry_);
   broadcast_value(communicator, analysis_.seconds);
   broadcast(communicator, analysis_.symbolic);
+  analysis_.permuted.complex = complex;
   broadcast_maps(communicator, prepared_);
   build_together(kind);
 }
@@ -109,7 +138,8 @@ void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix) {
 AssemblyTree Solver::Impl::tree_of_all(const Symbolic& symbolic) const {
   const std::int32_t processes = processes_->communicator.size();
   return build_assembly_tree(symbolic, {.kind = tree_.kind,
-                                        .entry_bytes = bytes_of(options_.precision),
+                                        .entry_bytes = analysis_.permuted.parts() *
+                                                       bytes_of(options_.precision),
                                         .workers = tree_workers_ * processes,
                                         .processes = processes});
 }
@@ -129,7 +159,7 @@ void Solver::Impl::open_channel() {
     communicator.barrier();
   }
   numeric_ = make_cluster_numeric(
-      options_.precision, {communicator, *processes_->channel, processes_->distribution});
+      options_.precision, complex(), {communicator, *processes_->channel, processes_->distribution});
 }
 
 void Solver::Impl::close_channel() {
@@ -211,14 +241,17 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
 void Solver::Impl::sum_rows_in_order() {
   Processes& all = *processes_;
   all.rows = std::make_unique<RowExchange>(all.communicator, all.columns,
-                                           analysis_.permuted.lower);
+                                           analysis_.permuted);
 }
 
-void Solver::Impl::replace_together(const InputMatrix& matrix) {
+// @param check  at process 0, whose matrix it is: before anything is done
+template <class Matrix>
+void Solver::Impl::replace_together(const Matrix& matrix,
+                                    const std::function<void()>& check) {
   Processes& all = *processes_;
   std::string trouble;
   if (all.communicator.rank() == 0) try {
-      check(view_of(matrix));
+      check();
     } catch (const InvalidInput& error) {
       trouble = error.what();
     }
@@ -232,6 +265,10 @@ void Solver::Impl::replace_together(const InputMatrix& matrix) {
   largest_entry_ = all.communicator.largest(largest_entry_);
   has_values_ = true;
 }
+template void Solver::Impl::replace_together(const InputMatrix&,
+                                             const std::function<void()>&);
+template void Solver::Impl::replace_together(const ComplexMatrix&,
+                                             const std::function<void()>&);
 
 MatrixPart Solver::Impl::matrix() const {
   if (processes_)

@@ -5,13 +5,14 @@
 
 #include "solver/api/solver_impl.h"
 #include "solver/matrix/check_matrix.h"
+#include "solver/matrix/complex_kind.h"
 #include "solver/matrix/largest_modulus.h"
 #include "solver/scaling/prepare_complex.h"
 
 namespace espalier::solver {
 
 void Solver::Impl::replace_values(const InputMatrix& matrix) {
-  if (processes_) return replace_together(matrix);
+  if (processes_) return replace_together(matrix, [&] { check(view_of(matrix)); });
   if (put_again(matrix)) return;
   places_.reset();
   check(view_of(matrix));
@@ -47,10 +48,15 @@ void Solver::Impl::keep_places(const InputMatrix& matrix) {
   places_.emplace(*given, analysis_.symbolic.permutation, analysis_.permuted.lower);
 }
 
-void Solver::Impl::replace_values(const ComplexMatrix& matrix) {
-  check(matrix);
-  if (matrix.symmetry != complex())
-    throw InvalidInput("replace_values: a complex matrix of another symmetry");
+void Solver::Impl::replace_values(ComplexMatrix&& matrix) {
+  const auto conform = [&] {
+    check(matrix);
+    if (!complex())
+      throw InvalidInput("replace_values: a complex matrix in the place of a real one");
+    matrix = conforming(std::move(matrix), *complex());
+  };
+  if (processes_) return replace_together(matrix, conform);
+  conform();
   factored_ = has_values_ = false;
   refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,
          &analysis_.form.coupling);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <complex>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -302,5 +304,20 @@ class TypedNumeric : public Numeric {
   std::optional<TreeSolve<T>> solve_;
   SolveVectors<T> vectors_;
 };
+
+/// A TypedNumeric, or what is made of one, of the numbers that a matrix is factored in.
+/// @param complex  none: it is real
+template <template <class> class Typed, class... Arguments>
+std::unique_ptr<Numeric> make_numeric(Precision precision,
+                                      std::optional<ComplexSymmetry> complex,
+                                      const Arguments&... arguments) {
+  const auto make = [&]<class Real>(Real) -> std::unique_ptr<Numeric> {
+    if (!complex) return std::make_unique<Typed<Real>>(arguments...);
+    if (*complex == ComplexSymmetry::kHermitian)
+      return std::make_unique<Typed<HermitianEntry<Real>>>(arguments...);
+    return std::make_unique<Typed<std::complex<Real>>>(arguments...);
+  };
+  return precision == Precision::kSingle ? make(float()) : make(double());
+}
 
 }  // namespace espalier::solver

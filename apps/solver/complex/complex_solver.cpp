@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "solver/distributed/communicator.h"
 #include "solver/matrix/check_matrix.h"
 #include "solver/matrix/complex_kind.h"
 
@@ -75,9 +76,18 @@ ComplexSolver::ComplexSolver(std::unique_ptr<Solver> loaded)
     throw InvalidInput("the saved factorisation is of a real matrix, not a complex one");
 }
 
+ComplexSolver::ComplexSolver(Communicator& communicator,
+                             std::optional<ComplexMatrix>&& matrix,
+                             const SolverOptions& options,
+                             const std::function<void(std::string_view)>& step) {
+  together(communicator, [&] {
+    if (matrix) *matrix = taken(std::move(*matrix), options.kind);
+  });
+  solver_ = std::make_unique<Solver>(communicator, std::move(matrix), options, step);
+}
+
 void ComplexSolver::replace_values(ComplexMatrix&& matrix) {
-  check(matrix);
-  solver_->replace_values(conforming(std::move(matrix), symmetry()));
+  solver_->replace_values(std::move(matrix));
 }
 
 Solution ComplexSolver::solve(std::span<Complex> b, std::int32_t nrhs,

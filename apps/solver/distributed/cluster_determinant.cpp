@@ -1,6 +1,7 @@
 #include "solver/distributed/cluster_determinant.h"
 
 #include <algorithm>
+#include <complex>
 #include <vector>
 
 #include "solver/distributed/own_panels.h"
@@ -71,9 +72,15 @@ std::vector<std::int32_t> at_all(Communicator& communicator,
 
 // In the order of the processes.
 Determinant product_of_all(Communicator& communicator, const Determinant& here) {
+  const std::vector<double> real = communicator.gather_all(here.phase.real()),
+                            imaginary = communicator.gather_all(here.phase.imag());
   Determinant result;
   for (const double mantissa : communicator.gather_all(here.mantissa))
     result.multiply(mantissa);
+  for (std::size_t k = 0; k < real.size(); ++k) {
+    result.phase *= std::complex<double>(real[k], imaginary[k]);
+    result.phase /= std::abs(result.phase);
+  }
   if (result.mantissa != 0) result.exponent += communicator.sum(here.exponent);
   return result;
 }
@@ -93,9 +100,10 @@ Determinant determinant(const FactorView<T>& view, const FrontDistribution& dist
   return result;
 }
 
-template Determinant determinant(const FactorView<float>&, const FrontDistribution&,
-                                 Communicator&);
-template Determinant determinant(const FactorView<double>&, const FrontDistribution&,
-                                 Communicator&);
+#define ESPALIER_INSTANTIATE(T)                                                        \
+  template Determinant determinant(const FactorView<T>&, const FrontDistribution&,     \
+                                   Communicator&);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -193,7 +193,8 @@ void ClusterNodes<T>::stopped() noexcept {
   }
 }
 
-template class ClusterNodes<float>;
-template class ClusterNodes<double>;
+#define ESPALIER_INSTANTIATE(T) template class ClusterNodes<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -6,7 +6,9 @@
 namespace espalier::solver {
 namespace {
 
-constexpr std::size_t kPiece = 8192;  // entries that are summed at once in float
+constexpr std::size_t kPiece = 8192;  // numbers that are summed at once in float
+template <class T>
+constexpr bool kConverts = sizeof(RealOf<T>) < sizeof(double);
 
 // Whole subtrees: a node is local where all below it is.
 std::vector<std::int8_t> local_forest(const AssemblyTree& tree,
@@ -137,7 +139,7 @@ ClusterSolve<T>::ClusterSolve(const FactorView<T>& view,
             .block = PageBuffer(bytes_of<T>(sizes.block, count)),
             .slots = PageBuffer(bytes_of<T>(2 * sizes.slots, count)),
             .places = std::vector<std::int32_t>(static_cast<std::size_t>(sizes.vector))};
-  if (sizeof(T) < sizeof(double)) piece_.resize(kPiece);
+  if (kConverts<T>) piece_.resize(kPiece);
 }
 
 template <class T>
@@ -154,7 +156,7 @@ Bytes ClusterSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& t
     bytes = checked_add(bytes, PageBuffer::footprint(bytes_of<T>(entries, count)));
   const Bytes lists = sizes.vector * static_cast<Bytes>(sizeof(std::int32_t)) +
                       std::ssize(tree.nodes) * static_cast<Bytes>(sizeof(std::int64_t)) +
-                      (sizeof(T) < sizeof(double) ? kPiece * sizeof(double) : 0);
+                      (kConverts<T> ? kPiece * sizeof(double) : 0);
   const auto ranges =
       column_ranges(symbolic, tree, distribution).size() * sizeof(ColumnRange);
   return checked_add(bytes, lists + static_cast<Bytes>(ranges));
@@ -177,32 +179,36 @@ void ClusterSolve<T>::solve_shared(bool transposed, const Vectors<T>& b,
       .run();
 }
 
-// Every entry of x from its owner: a sum in which one term is not zero.
+// Every entry of x from its owner: a sum in which one term is not zero, of complex
+// entries part by part.
 template <class T>
 void ClusterSolve<T>::assemble_solution(const Vectors<T>& solution) {
+  using Real = RealOf<T>;
   if (communicator_.size() == 1) return;
   const auto n = static_cast<std::size_t>(view_.symbolic.size);
   for (std::int32_t v = 0; v < solution.count; ++v) {
-    const std::span<T> x(solution.data + v * solution.stride, n);
+    T* const entries = solution.data + v * solution.stride;
     for (const ColumnRange& range : ranges_)
       if (range.owner != communicator_.rank())
-        std::fill(x.begin() + range.begin, x.begin() + range.end, T{0});
-    if constexpr (sizeof(T) == sizeof(double)) {
+        std::fill(entries + range.begin, entries + range.end, T{0});
+    const std::span<Real> x(reinterpret_cast<Real*>(entries), kParts<T> * n);
+    if constexpr (!kConverts<T>) {
       communicator_.sum(x);
     } else {
-      for (std::size_t at = 0; at < n; at += kPiece) {
-        const auto part = x.subspan(at, std::min(kPiece, n - at));
+      for (std::size_t at = 0; at < x.size(); at += kPiece) {
+        const auto part = x.subspan(at, std::min(kPiece, x.size() - at));
         const auto piece = std::span(piece_).first(part.size());
         std::ranges::copy(part, piece.begin());
         communicator_.sum(piece);
         std::ranges::transform(piece, part.begin(),
-                               [](double value) { return static_cast<T>(value); });
+                               [](double value) { return static_cast<Real>(value); });
       }
     }
   }
 }
 
-template class ClusterSolve<float>;
-template class ClusterSolve<double>;
+#define ESPALIER_INSTANTIATE(T) template class ClusterSolve<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -54,40 +54,38 @@ EntryRange entries_of(const std::vector<std::int64_t>& column_start,
 }
 
 void send_others(Communicator& communicator, std::span<const ColumnRange> ranges,
-                 const SquareMatrix& permuted) {
+                 const ValueLists& lists, const SquareMatrix& permuted) {
   for (const ColumnRange& range : ranges) {
     const EntryRange entries = entries_of(permuted.lower.column_start, range);
     if (range.owner == communicator.rank() || entries.empty()) continue;
-    const auto send_part = [&](const auto& list) {
+    for_each_list(permuted, lists, [&](const auto& list) {
       send(communicator, std::span(list).subspan(entries.begin, entries.count),
            range.owner, MessageTag::kMatrix);
-    };
-    send_part(permuted.lower.row);
-    send_part(permuted.lower.value);
-    if (!permuted.symmetric()) send_part(permuted.upper);
+    });
   }
 }
 
 void receive_own(Communicator& communicator, std::span<const ColumnRange> ranges,
-                 bool symmetric, SquareMatrix& permuted) {
+                 const ValueLists& lists, SquareMatrix& permuted) {
   std::size_t total = 0;
   for (const ColumnRange& range : ranges)
     if (range.owner == communicator.rank())
       total += entries_of(permuted.lower.column_start, range).count;
-  permuted.lower.row.resize(total);
-  permuted.lower.value.resize(total);
-  permuted.upper.resize(symmetric ? 0 : total);
+  permuted = {.lower = {.size = permuted.lower.size,
+                        .column_start = std::move(permuted.lower.column_start),
+                        .row = {},
+                        .value = {}},
+              .upper = {},
+              .complex = permuted.complex};
+  for_each_list(permuted, lists, [total](auto& list) { list.resize(total); });
   std::size_t at = 0;
   for (const ColumnRange& range : ranges) {
     const EntryRange entries = entries_of(permuted.lower.column_start, range);
     if (range.owner != communicator.rank() || entries.empty()) continue;
-    const auto receive_part = [&](auto& list) {
+    for_each_list(permuted, lists, [&](auto& list) {
       receive(communicator, std::span(list).subspan(at, entries.count), 0,
               MessageTag::kMatrix);
-    };
-    receive_part(permuted.lower.row);
-    receive_part(permuted.lower.value);
-    if (!symmetric) receive_part(permuted.upper);
+    });
     at += entries.count;
   }
 }
@@ -152,19 +150,19 @@ void broadcast_maps(Communicator& communicator, PreparedMatrix& prepared) {
 void distribute_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
                         SquareMatrix& permuted) {
   if (communicator.size() == 1) return;
-  std::int32_t symmetric = permuted.symmetric() ? 1 : 0;
+  ValueLists lists{.opposite = !permuted.symmetric(),
+                   .imaginary = permuted.complex.has_value()};
   broadcast_value(communicator, permuted.lower.size);
-  broadcast_value(communicator, symmetric);
+  broadcast_value(communicator, lists);
   std::vector<std::int64_t>& column_start = permuted.lower.column_start;
   broadcast(communicator, column_start);
   if (communicator.rank() == 0) {
-    send_others(communicator, ranges, permuted);
-    keep_own(0, ranges, column_start, permuted.lower.row);
-    keep_own(0, ranges, column_start, permuted.lower.value);
-    if (symmetric == 0) keep_own(0, ranges, column_start, permuted.upper);
+    send_others(communicator, ranges, lists, permuted);
+    for_each_list(permuted, lists,
+                  [&](auto& list) { keep_own(0, ranges, column_start, list); });
     trim_heap();
   } else {
-    receive_own(communicator, ranges, symmetric != 0, permuted);
+    receive_own(communicator, ranges, lists, permuted);
   }
   empty_columns(communicator.rank(), ranges, column_start);
 }

@@ -43,6 +43,23 @@ void broadcast(Communicator& communicator, Symbolic& symbolic);
 /// ScaledPermutation.
 void broadcast_maps(Communicator& communicator, PreparedMatrix& prepared);
 
+/// Which lists of values a matrix has at every process, whether it has entries here or
+/// not.
+struct ValueLists {
+  bool opposite = false;   ///< it is not symmetric
+  bool imaginary = false;  ///< it is complex
+};
+
+/// Calls part(list) with all that a matrix keeps for each entry, in one order everywhere.
+template <class Matrix, class Part>
+void for_each_list(Matrix& matrix, const ValueLists& lists, const Part& part) {
+  part(matrix.lower.row);
+  part(matrix.lower.value);
+  if (lists.opposite) part(matrix.upper);
+  if (lists.imaginary) part(matrix.lower_imaginary);
+  if (lists.opposite && lists.imaginary) part(matrix.upper_imaginary);
+}
+
 /// Collective. Every process gets the columns of process 0's matrix that it owns, in
 /// place of what `permuted` was; other columns are empty. An entry is then at exactly one
 /// process. Process 0 gives the memory of the others' entries back.
@@ -51,7 +68,8 @@ void broadcast_maps(Communicator& communicator, PreparedMatrix& prepared);
 /// copy, but for those that process 0 keeps of one list at a time.
 ///
 /// @param ranges  of all columns, the same everywhere: column_ranges()
-/// @par Cost  two messages (L U: three) for each range of another process
+/// @param permuted  whether it is complex is known everywhere
+/// @par Cost  a message for each list and each range of another process
 void distribute_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
                         SquareMatrix& permuted);
 

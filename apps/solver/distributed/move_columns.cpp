@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "solver/distributed/distribute.h"
+
 namespace espalier::solver {
 namespace {
 
@@ -88,10 +90,12 @@ void move_columns(Communicator& communicator, std::span<const ColumnRange> from,
       own_starts(entries_before_columns(communicator, permuted, permuted.size()), to,
                  communicator.rank());
   const std::vector<std::int64_t>& old_start = permuted.lower.column_start;
-  const bool general = communicator.largest(std::int64_t{!permuted.symmetric()}) != 0;
-  move_list(communicator, moves, old_start, start, permuted.lower.row);
-  move_list(communicator, moves, old_start, start, permuted.lower.value);
-  if (general) move_list(communicator, moves, old_start, start, permuted.upper);
+  const ValueLists lists{
+      .opposite = communicator.largest(std::int64_t{!permuted.symmetric()}) != 0,
+      .imaginary = permuted.complex.has_value()};
+  for_each_list(permuted, lists, [&](auto& list) {
+    move_list(communicator, moves, old_start, start, list);
+  });
   permuted.lower.column_start = std::move(start);
 }
 

@@ -21,7 +21,7 @@ namespace espalier::solver {
 /// other ranges say; those that stay are not sent.
 ///
 /// @param from, to  ranges of all columns, the same everywhere
-/// @par Cost    two messages (L U: three) for each range that moves
+/// @par Cost    a message for each list and each range that moves
 /// @par Memory  the new columns beside the old ones, one list at a time
 void move_columns(Communicator& communicator, std::span<const ColumnRange> from,
                   std::span<const ColumnRange> to, SquareMatrix& permuted);

@@ -82,7 +82,8 @@ OwnPanels<T>::OwnPanels(const FactorView<T>& view, const FrontDistribution& dist
   data_ = copy_.as<T>();
 }
 
-template class OwnPanels<float>;
-template class OwnPanels<double>;
+#define ESPALIER_INSTANTIATE(T) template class OwnPanels<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -7,47 +7,57 @@
 
 #include "espalier/model/error.h"
 #include "solver/distributed/distribute.h"
+#include "solver/scaling/prepare_complex.h"
 
 namespace espalier::solver {
 namespace {
 
-constexpr std::size_t kSentAtOnce = (std::size_t{64} << 10) / sizeof(PlacedEntry);
+constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 
-// Puts entries in the columns that are here; keeps the first that has no place.
+// Where an entry was given that had no place.
+struct Stray {
+  std::int32_t row, column;
+};
+
+// Puts entries, which are T's, in the columns that are here; keeps the first that has no
+// place.
+template <class T>
 class Receiver {
  public:
   explicit Receiver(SquareMatrix& permuted) : permuted_(permuted) {
     clear_values(permuted_);
   }
-  void take(const PlacedEntry& entry) {
-    if (!put_entry(permuted_, entry) && !stray_) stray_ = entry;
+  void take(const Placed<T>& entry) {
+    if (!put_entry(permuted_, entry) && !stray_)
+      stray_ = {entry.given_row, entry.given_column};
   }
   // Everything that process 0 sends.
   void receive_all(Communicator& communicator) {
-    std::vector<PlacedEntry> piece;
+    std::vector<Placed<T>> piece;
     do {
       std::int64_t count = 0;
       receive(communicator, std::span(&count, 1), 0, MessageTag::kValues);
       piece.resize(static_cast<std::size_t>(count));
       if (count > 0) receive(communicator, std::span(piece), 0, MessageTag::kValues);
-      for (const PlacedEntry& entry : piece) take(entry);
+      for (const Placed<T>& entry : piece) take(entry);
     } while (!piece.empty());
   }
-  [[nodiscard]] const std::optional<PlacedEntry>& stray() const { return stray_; }
+  [[nodiscard]] const std::optional<Stray>& stray() const { return stray_; }
 
  private:
   SquareMatrix& permuted_;
-  std::optional<PlacedEntry> stray_;
+  std::optional<Stray> stray_;
 };
 
 // At process 0: entries on their way to the other processes.
+template <class T>
 class Sender {
  public:
   explicit Sender(Communicator& communicator)
       : communicator_(communicator),
         pieces_(static_cast<std::size_t>(communicator.size())) {}
-  void send_entry(std::int32_t to, const PlacedEntry& entry) {
-    std::vector<PlacedEntry>& piece = pieces_[static_cast<std::size_t>(to)];
+  void send_entry(std::int32_t to, const Placed<T>& entry) {
+    std::vector<Placed<T>>& piece = pieces_[static_cast<std::size_t>(to)];
     piece.reserve(kSentAtOnce);
     piece.push_back(entry);
     if (piece.size() == kSentAtOnce) flush(to);
@@ -61,22 +71,25 @@ class Sender {
   }
 
  private:
+  static constexpr std::size_t kSentAtOnce = kPieceBytes / sizeof(Placed<T>);
+
   void flush(std::int32_t to) {
-    std::vector<PlacedEntry>& piece = pieces_[static_cast<std::size_t>(to)];
+    std::vector<Placed<T>>& piece = pieces_[static_cast<std::size_t>(to)];
     const std::int64_t count = std::ssize(piece);
     send(communicator_, std::span(&count, 1), to, MessageTag::kValues);
     if (count > 0)
-      send(communicator_, std::span<const PlacedEntry>(piece), to, MessageTag::kValues);
+      send(communicator_, std::span<const Placed<T>>(piece), to, MessageTag::kValues);
     piece.clear();
   }
 
   Communicator& communicator_;
-  std::vector<std::vector<PlacedEntry>> pieces_;
+  std::vector<std::vector<Placed<T>>> pieces_;
 };
 
 // What keeps the matrix from being placed at all.
+template <class Matrix>
 std::string complaint(std::span<const std::int32_t> permutation,
-                      const PreparedMatrix& prepared, const InputMatrix& matrix) {
+                      const PreparedMatrix& prepared, const Matrix& matrix) {
   try {
     check_refill(prepared, static_cast<std::int32_t>(permutation.size()), matrix);
   } catch (const InvalidInput& error) {
@@ -86,13 +99,13 @@ std::string complaint(std::span<const std::int32_t> permutation,
 }
 
 // Collective. @throws InvalidInput everywhere when an entry had no place anywhere
-void agree(Communicator& communicator, const std::optional<PlacedEntry>& stray) {
+void agree(Communicator& communicator, const std::optional<Stray>& stray) {
   // Row and column from 1 on, for each process.
   std::vector<double> strays(2 * static_cast<std::size_t>(communicator.size()), 0.0);
   const auto mine = 2 * static_cast<std::size_t>(communicator.rank());
   if (stray) {
-    strays[mine] = stray->given_row + 1.0;
-    strays[mine + 1] = stray->given_column + 1.0;
+    strays[mine] = stray->row + 1.0;
+    strays[mine + 1] = stray->column + 1.0;
   }
   communicator.sum(strays);
   for (std::size_t k = 0; k < strays.size(); k += 2)
@@ -101,19 +114,18 @@ void agree(Communicator& communicator, const std::optional<PlacedEntry>& stray) 
                             static_cast<std::int32_t>(strays[k + 1]) - 1);
 }
 
-}  // namespace
-
-void replace_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
-                     std::span<const std::int32_t> permutation,
-                     const PreparedMatrix& prepared, const InputMatrix* matrix,
-                     SquareMatrix& permuted) {
+// @tparam T  the entries of the matrix
+template <class T, class Matrix>
+void replace(Communicator& communicator, std::span<const ColumnRange> ranges,
+             std::span<const std::int32_t> permutation, const PreparedMatrix& prepared,
+             const Matrix* matrix, SquareMatrix& permuted) {
   const bool first = communicator.rank() == 0;
   fail_together(communicator,
                 first ? complaint(permutation, prepared, *matrix) : std::string());
-  Receiver receiver(permuted);
+  Receiver<T> receiver(permuted);
   if (first) {
-    Sender sender(communicator);
-    place_entries(prepared, permutation, *matrix, [&](const PlacedEntry& entry) {
+    Sender<T> sender(communicator);
+    place_entries(prepared, permutation, *matrix, [&](const Placed<T>& entry) {
       const std::int32_t to = owner_of_column(ranges, std::min(entry.row, entry.column));
       if (to == 0)
         receiver.take(entry);
@@ -125,6 +137,22 @@ void replace_columns(Communicator& communicator, std::span<const ColumnRange> ra
     receiver.receive_all(communicator);
   }
   agree(communicator, receiver.stray());
+}
+
+}  // namespace
+
+void replace_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
+                     std::span<const std::int32_t> permutation,
+                     const PreparedMatrix& prepared, const InputMatrix* matrix,
+                     SquareMatrix& permuted) {
+  replace<double>(communicator, ranges, permutation, prepared, matrix, permuted);
+}
+
+void replace_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
+                     std::span<const std::int32_t> permutation,
+                     const PreparedMatrix& prepared, const ComplexMatrix* matrix,
+                     SquareMatrix& permuted) {
+  replace<Complex>(communicator, ranges, permutation, prepared, matrix, permuted);
 }
 
 }  // namespace espalier::solver

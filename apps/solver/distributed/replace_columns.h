@@ -24,5 +24,10 @@ void replace_columns(Communicator& communicator, std::span<const ColumnRange> ra
                      std::span<const std::int32_t> permutation,
                      const PreparedMatrix& prepared, const InputMatrix* matrix,
                      SquareMatrix& permuted);
+/// Of a complex matrix, as the one that was spread.
+void replace_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
+                     std::span<const std::int32_t> permutation,
+                     const PreparedMatrix& prepared, const ComplexMatrix* matrix,
+                     SquareMatrix& permuted);
 
 }  // namespace espalier::solver

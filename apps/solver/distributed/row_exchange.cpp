@@ -22,15 +22,16 @@ void for_each_leaving(std::span<const ColumnRange> ranges, const ColumnRange& ra
 }
 
 constexpr Bytes kPerRange = sizeof(std::int32_t);
-constexpr Bytes kComing = sizeof(std::int32_t) + sizeof(double), kGoing = sizeof(double);
+constexpr Bytes kRow = sizeof(std::int32_t), kPart = sizeof(double);  // of a product
 
 }  // namespace
 
 RowExchange::RowExchange(Communicator& communicator, std::vector<ColumnRange> ranges,
-                         const SymmetricMatrix& here)
+                         const SquareMatrix& here)
     : communicator_(communicator),
       ranges_(std::move(ranges)),
-      here_(here),
+      here_(here.lower),
+      parts_(static_cast<std::size_t>(here.parts())),
       peers_(static_cast<std::size_t>(communicator.size())),
       count_(ranges_.size(), 0) {
   // Of each process: the rows that it gets, and how many of each range here.
@@ -71,7 +72,7 @@ void RowExchange::exchange_rows(std::vector<std::vector<std::int32_t>>& rows,
       if (!rows[other].empty())
         send(communicator_, std::span<const std::int32_t>(rows[other]), other,
              MessageTag::kMatrix);
-      peer.going.resize(rows[other].size());
+      peer.going.resize(parts_ * rows[other].size());
       rows[other] = {};
       return;
     }
@@ -83,7 +84,7 @@ void RowExchange::exchange_rows(std::vector<std::vector<std::int32_t>>& rows,
       if (ranges_[t].owner == other)
         all += static_cast<std::size_t>(count_[t] = count[next++]);
     peer.row.resize(all);
-    peer.coming.resize(all);
+    peer.coming.resize(parts_ * all);
     if (all > 0) receive(communicator_, std::span(peer.row), other, MessageTag::kMatrix);
   });
 }
@@ -92,15 +93,29 @@ bool RowExchange::is_here(std::int32_t row) const {
   return owner_of_column(ranges_, row) == communicator_.rank();
 }
 
-void RowExchange::in_order(const Product& product, const Columns& columns,
-                           const Arrived& arrived) {
+void RowExchange::in_order(const Product<double>& product, const Columns& columns,
+                           const Arrived<double>& arrived) {
+  sum_in_order(product, columns, arrived);
+}
+
+void RowExchange::in_order(const Product<Complex>& product, const Columns& columns,
+                           const Arrived<Complex>& arrived) {
+  sum_in_order(product, columns, arrived);
+}
+
+template <class T>
+void RowExchange::sum_in_order(const Product<T>& product, const Columns& columns,
+                               const Arrived<T>& arrived) {
+  const auto entries = [](std::vector<double>& parts) {
+    return reinterpret_cast<T*>(parts.data());
+  };
   const std::int32_t me = communicator_.rank();
   std::vector<std::size_t> next(peers_.size(), 0);
   for (const ColumnRange& range : ranges_)
     if (range.owner == me)
       for_each_leaving(ranges_, range, here_,
                        [&](std::int32_t j, std::int64_t k, std::int32_t owner) {
-                         peers_[owner].going[next[owner]++] = product(k, j);
+                         entries(peers_[owner].going)[next[owner]++] = product(k, j);
                        });
   for_each_pair([&](std::int32_t other, bool sends) {
     Peer& peer = peers_[other];
@@ -113,37 +128,41 @@ void RowExchange::in_order(const Product& product, const Columns& columns,
   std::ranges::fill(next, 0);
   for (std::size_t t = 0; t < ranges_.size(); ++t) {
     if (ranges_[t].owner == me) columns(ranges_[t].begin, ranges_[t].end);
-    const Peer& peer = peers_[ranges_[t].owner];
+    Peer& peer = peers_[ranges_[t].owner];
     std::size_t& at = next[ranges_[t].owner];
     for (const std::size_t end = at + static_cast<std::size_t>(count_[t]); at < end; ++at)
-      arrived(peer.row[at], peer.coming[at]);
+      arrived(peer.row[at], entries(peer.coming)[at]);
   }
 }
 
 void RowExchange::clear_others(std::span<double> sums) const {
+  const auto parts = static_cast<std::ptrdiff_t>(parts_);
   for (const ColumnRange& range : ranges_)
     if (range.owner != communicator_.rank())
-      std::fill(sums.begin() + range.begin, sums.begin() + range.end, 0.0);
+      std::fill(sums.begin() + parts * range.begin, sums.begin() + parts * range.end,
+                0.0);
 }
 
 Bytes RowExchange::bytes() const {
   Bytes bytes = std::ssize(count_) * kPerRange;
   for (const Peer& peer : peers_)
-    bytes += std::ssize(peer.coming) * kComing + std::ssize(peer.going) * kGoing;
+    bytes += std::ssize(peer.row) * kRow +
+             (std::ssize(peer.coming) + std::ssize(peer.going)) * kPart;
   return bytes;
 }
 
 std::vector<Bytes> RowExchange::bytes_under(Communicator& communicator,
                                             std::span<const ColumnRange> ranges,
-                                            const SymmetricMatrix& here) {
+                                            const SquareMatrix& here) {
   // Counts as numbers that sum() takes: exact below 2^53.
   std::vector<double> sums(static_cast<std::size_t>(communicator.size()), 0.0);
-  if (!here.column_start.empty())
+  const Bytes product = here.parts() * kPart;
+  if (!here.lower.column_start.empty())
     for (const ColumnRange& range : ranges)
-      for_each_leaving(ranges, range, here,
+      for_each_leaving(ranges, range, here.lower,
                        [&](std::int32_t, std::int64_t, std::int32_t owner) {
-                         sums[range.owner] += kGoing;
-                         sums[owner] += kComing;
+                         sums[range.owner] += static_cast<double>(product);
+                         sums[owner] += static_cast<double>(kRow + product);
                        });
   communicator.sum(sums);
   std::vector<Bytes> bytes;

@@ -134,8 +134,7 @@ Channel::Parts SharedFront<T>::piece_parts(
   template void SharedFront<T>::answer_piece(const Waiting&);    \
   template auto SharedFront<T>::columns_of(std::int32_t) const-> \
       typename BlockAssembly<T>::Columns;
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

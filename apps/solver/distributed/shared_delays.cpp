@@ -153,8 +153,7 @@ void SharedFront<T>::answer_delays(const Waiting& waiting) {
   template void SharedFront<T>::fetch_delays();      \
   template void SharedFront<T>::one_less_to_fetch(); \
   template void SharedFront<T>::answer_delays(const Waiting&);
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

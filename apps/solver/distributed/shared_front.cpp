@@ -239,7 +239,8 @@ void SharedFront<T>::close() {
     for (const std::int32_t c : children_) site_.context.told[c].reset();
 }
 
-template class SharedFront<float>;
-template class SharedFront<double>;
+#define ESPALIER_INSTANTIATE(T) template class SharedFront<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -164,8 +164,7 @@ void SharedFront<T>::drain_others() {
   template void SharedFront<T>::end_of_pivots();                     \
   template Channel::Parts SharedFront<T>::panel_parts(std::int32_t); \
   template void SharedFront<T>::drain_others();
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

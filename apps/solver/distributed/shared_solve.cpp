@@ -168,7 +168,8 @@ void SharedSolve<T>::backward(std::int32_t node) {
   for_each_child(at, [&](const Child& child) { pass_down(at, child); });
 }
 
-template class SharedSolve<float>;
-template class SharedSolve<double>;
+#define ESPALIER_INSTANTIATE(T) template class SharedSolve<T>;
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

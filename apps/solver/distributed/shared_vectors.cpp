@@ -184,8 +184,7 @@ void SharedSolve<T>::receive_from(const Open& at, std::int32_t row, std::int32_t
                                           std::int32_t, MessageTag) const;              \
   template void SharedSolve<T>::receive_from(const Open&, std::int32_t, std::int32_t,   \
                                              std::int32_t, MessageTag) const;
-ESPALIER_INSTANTIATE(float)
-ESPALIER_INSTANTIATE(double)
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
 }  // namespace espalier::solver

@@ -10,24 +10,28 @@
 
 namespace espalier::solver {
 
-/// The rows of a real matrix whose columns are spread over processes: each is summed up
-/// where the column of its number is, in the order of columns, so that a product with a
-/// vector has the bits that one process gives it. Products of entries whose rows are
-/// summed up elsewhere are sent there.
+/// The rows of a matrix whose columns are spread over processes: each is summed up where
+/// the column of its number is, in the order of columns, so that a product with a vector
+/// has the bits that one process gives it. Products of entries whose rows are summed up
+/// elsewhere are sent there; they are complex where the matrix is.
 class SpreadRows {
  public:
   virtual ~SpreadRows() = default;
   /// Whether a row is summed up here.
   [[nodiscard]] virtual bool is_here(std::int32_t row) const = 0;
   /// Entry number `entry` of the lower triangle, in `column`, times its x.
-  using Product = std::function<double(std::int64_t entry, std::int32_t column)>;
+  template <class T>
+  using Product = std::function<T(std::int64_t entry, std::int32_t column)>;
   using Columns = std::function<void(std::int32_t begin, std::int32_t end)>;
-  using Arrived = std::function<void(std::int32_t row, double product)>;
+  template <class T>
+  using Arrived = std::function<void(std::int32_t row, T product)>;
   /// Collective. Calls, in the order of columns, `columns` with those that are here and
   /// `arrived` with what comes for rows that are.
-  virtual void in_order(const Product& product, const Columns& columns,
-                        const Arrived& arrived) = 0;
-  /// Zeros in the rows of others.
+  virtual void in_order(const Product<double>& product, const Columns& columns,
+                        const Arrived<double>& arrived) = 0;
+  virtual void in_order(const Product<Complex>& product, const Columns& columns,
+                        const Arrived<Complex>& arrived) = 0;
+  /// Zeros in the rows of others, in both parts of complex ones.
   virtual void clear_others(std::span<double> sums) const = 0;
 };
 
@@ -73,14 +77,18 @@ class MatrixPart {
   /// Of here() those entries count whose row and column are before this one.
   [[nodiscard]] std::int32_t inner() const { return inner_ < 0 ? size() : inner_; }
   /// What a sum begins with here whose first term is `value`.
-  [[nodiscard]] double start(double value) const { return first_ ? value : 0; }
+  template <class T>
+  [[nodiscard]] T start(T value) const {
+    return first_ ? value : T(0);
+  }
   void sum(std::span<double> partial) const {
     if (sum_) sum_(partial);
   }
   /// Where rows are summed up one by one; null: wherever their entries are.
   [[nodiscard]] SpreadRows* rows() const { return rows_; }
   /// start() and sum() of what is summed up by rows().
-  [[nodiscard]] double start_row(double value) const {
+  template <class T>
+  [[nodiscard]] T start_row(T value) const {
     return rows_ != nullptr ? value : start(value);
   }
   void sum_rows(std::span<double> partial) const {

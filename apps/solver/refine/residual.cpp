@@ -133,8 +133,7 @@ class SubtractedProduct {
       : a_(a), row_(a.pattern.row.data()), x_(x), r_(r), w_(w) {}
 
   void run() {
-    if constexpr (!kIsComplex<T>)
-      if (SpreadRows* const rows = a_.part.rows()) return run_in_order(*rows);
+    if (SpreadRows* const rows = a_.part.rows()) return run_in_order(*rows);
     const auto any = [](std::int32_t) { return true; };
     for_each_column(a_, [&](std::int32_t j, std::int64_t k, std::int64_t end) {
       take(j, k, end, any);
@@ -146,14 +145,20 @@ class SubtractedProduct {
  private:
   void run_in_order(SpreadRows& rows) {
     const std::int64_t* const start = a_.pattern.column_start.data();
+    const SpreadRows::Product<T> product = [&](std::int64_t k, std::int32_t j) {
+      return a_.at(a_.below, k) * x_[j];
+    };
+    const SpreadRows::Arrived<T> arrived = [&](std::int32_t i, T value) {
+      subtract(i, value);
+    };
     rows.in_order(
-        [&](std::int64_t k, std::int32_t j) { return a_.at(a_.below, k) * x_[j]; },
+        product,
         [&](std::int32_t begin, std::int32_t end) {
           const auto here = [&](std::int32_t i) { return i < end || rows.is_here(i); };
           for (std::int32_t j = begin; j < end; ++j)
             take(j, start[j], start[j + 1], here);
         },
-        [&](std::int32_t i, double product) { subtract(i, product); });
+        arrived);
   }
 
   void subtract(std::int32_t i, T product) {
@@ -413,10 +418,7 @@ BackwardError ErrorMeasure::measure(const T* x, const T* b, std::span<double> re
   const bool finite =
       measure_unknowns<T>({x, static_cast<std::size_t>(rows)}, given_, scale_of, blocks_);
   for (std::int32_t i = 0; i < rows; ++i) {
-    if constexpr (kIsComplex<T>)
-      r[i] = b[i];
-    else
-      r[i] = a_.start_row(b[i]);
+    r[i] = a_.start_row(b[i]);
     w[kStep * i] = a_.start_row(modulus(b[i]));
   }
   subtract_product<true, T>({a_, operation_}, x, r, w);

@@ -242,6 +242,8 @@ void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t>
 void clear_values(SquareMatrix& target) {
   std::fill(target.lower.value.begin(), target.lower.value.end(), 0.0);
   std::fill(target.upper.begin(), target.upper.end(), 0.0);
+  target.lower_imaginary.assign(target.complex ? target.lower.value.size() : 0, 0.0);
+  target.upper_imaginary.assign(target.complex ? target.upper.size() : 0, 0.0);
 }
 
 bool put_entry(SquareMatrix& target, const PlacedEntry& entry) {

@@ -89,6 +89,7 @@ void check_refill(const PreparedMatrix& prepared, std::int32_t size,
 void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t> order,
                    const InputMatrix& matrix,
                    const std::function<void(const PlacedEntry&)>& visit);
+/// Zeros, of complex entries in both parts.
 void clear_values(SquareMatrix& target);
 /// @return false: the entry is outside the pattern
 [[nodiscard]] bool put_entry(SquareMatrix& target, const PlacedEntry& entry);

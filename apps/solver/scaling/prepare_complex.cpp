@@ -22,22 +22,6 @@ Real moduli_of(const ComplexMatrix& matrix) {
   return result;
 }
 
-// Puts a value at its place, and at that in the other triangle where it has one.
-// @return false: the entry is outside the pattern
-bool put_entry(SquareMatrix& target, const Placed<Complex>& entry) {
-  const std::int64_t at = find_entry(target.lower, entry.row, entry.column);
-  if (at < 0) return false;
-  if (entry.row >= entry.column) {
-    target.lower.value[at] = entry.value.real();
-    target.lower_imaginary[at] = entry.value.imag();
-  }
-  if (entry.row <= entry.column && !target.symmetric()) {
-    target.upper[at] = entry.value.real();
-    target.upper_imaginary[at] = entry.value.imag();
-  }
-  return true;
-}
-
 bool put_coupling(Coupling* coupling, const Placed<Complex>& entry) {
   if (coupling == nullptr || coupling->size == 0) return false;
   const std::int64_t at = find_entry(*coupling, entry.row, entry.column);
@@ -58,13 +42,9 @@ InputMatrix moduli(const ComplexMatrix& matrix) {
 void refill(SquareMatrix& target, const PreparedMatrix& prepared,
             std::span<const std::int32_t> order, const ComplexMatrix& matrix,
             Coupling* coupling) {
-  if (matrix.size != target.size())
-    throw InvalidInput(fmt::format("a matrix of order {} for a pattern of order {}",
-                                   matrix.size, target.size()));
-  clear_values(target);
+  check_refill(prepared, target.size(), matrix);
   target.complex = matrix.symmetry;
-  target.lower_imaginary.assign(target.lower.value.size(), 0.0);
-  target.upper_imaginary.assign(target.upper.size(), 0.0);
+  clear_values(target);
   if (coupling != nullptr) {
     std::ranges::fill(coupling->value, 0.0);
     coupling->imaginary.assign(coupling->value.size(), 0.0);
@@ -75,6 +55,39 @@ void refill(SquareMatrix& target, const PreparedMatrix& prepared,
     if (!put_entry(target, entry) && !put_coupling(coupling, entry))
       throw outside_pattern(i, j);
   });
+}
+
+void check_refill(const PreparedMatrix& /*prepared*/, std::int32_t size,
+                  const ComplexMatrix& matrix) {
+  if (matrix.size != size)
+    throw InvalidInput(fmt::format("a matrix of order {} for a pattern of order {}",
+                                   matrix.size, size));
+}
+
+void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t> order,
+                   const ComplexMatrix& matrix,
+                   const std::function<void(const Placed<Complex>&)>& visit) {
+  const auto size = static_cast<std::int32_t>(order.size());
+  check_refill(prepared, size, matrix);
+  const Places places(size, prepared, order);
+  for_each_entry(matrix, [&](std::int32_t i, std::int32_t j, Complex value) {
+    visit(places(i, j, value));
+  });
+}
+
+// In both triangles on the diagonal, where both are stored.
+bool put_entry(SquareMatrix& target, const Placed<Complex>& entry) {
+  const std::int64_t at = find_entry(target.lower, entry.row, entry.column);
+  if (at < 0) return false;
+  if (entry.row >= entry.column) {
+    target.lower.value[at] = entry.value.real();
+    target.lower_imaginary[at] = entry.value.imag();
+  }
+  if (entry.row <= entry.column && !target.symmetric()) {
+    target.upper[at] = entry.value.real();
+    target.upper_imaginary[at] = entry.value.imag();
+  }
+  return true;
 }
 
 }  // namespace espalier::solver

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <span>
 
 #include "solver/matrix/complex_matrix.h"
@@ -22,5 +24,15 @@ namespace espalier::solver {
 void refill(SquareMatrix& target, const PreparedMatrix& prepared,
             std::span<const std::int32_t> order, const ComplexMatrix& matrix,
             Coupling* coupling = nullptr);
+
+// The steps of refill(), for a target that is not here, as those of real matrices.
+
+/// @throws InvalidInput when the matrix is of another order than the pattern
+void check_refill(const PreparedMatrix& prepared, std::int32_t size,
+                  const ComplexMatrix& matrix);
+void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t> order,
+                   const ComplexMatrix& matrix,
+                   const std::function<void(const Placed<Complex>&)>& visit);
+[[nodiscard]] bool put_entry(SquareMatrix& target, const Placed<Complex>& entry);
 
 }  // namespace espalier::solver

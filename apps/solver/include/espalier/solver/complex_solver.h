@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,10 @@ class ESPALIER_SOLVER_EXPORT ComplexSolver {
   ComplexSolver(ComplexMatrix&& matrix, const SolverOptions& options,
                 const std::function<void(std::string_view)>& step = {});
   ComplexSolver(Runtime& runtime, ComplexMatrix&& matrix, const SolverOptions& options,
+                const std::function<void(std::string_view)>& step = {});
+  /// On the processes of a communicator, as Solver.
+  ComplexSolver(Communicator& communicator, std::optional<ComplexMatrix>&& matrix,
+                const SolverOptions& options,
                 const std::function<void(std::string_view)>& step = {});
   /// Of a solver that was loaded, whose matrix is complex.
   explicit ComplexSolver(std::unique_ptr<Solver> loaded);

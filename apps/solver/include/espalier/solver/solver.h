@@ -54,7 +54,7 @@ struct TriedOrdering {
 ///
 /// Of a complex matrix vectors are arrays of real and imaginary parts in turn, and A^T
 /// stands for A^H, the transposed of the real matrix that maps such arrays: ComplexSolver
-/// puts that in terms of complex numbers. Complex matrices are for one process.
+/// puts that in terms of complex numbers.
 ///
 /// On several processes all that is not const is collective, as are save(), load() and
 /// determinant(); options are the same everywhere, those of one process: workers, bound,
@@ -88,10 +88,13 @@ class ESPALIER_SOLVER_EXPORT Solver {
          const std::function<void(std::string_view)>& step = {});
   /// On the processes of a communicator, which outlives the solver; on one that is alone,
   /// as above.
-  /// @param matrix  at process 0; none elsewhere
+  /// @param matrix  at process 0; none elsewhere, of the same kind of numbers
   /// @throws InvalidInput as above, at every process; for options that need one process
   ///         alone: another scheduler, low rank, a recorded run, a Schur complement
   Solver(Communicator& communicator, std::optional<InputMatrix>&& matrix,
+         const SolverOptions& options,
+         const std::function<void(std::string_view)>& step = {});
+  Solver(Communicator& communicator, std::optional<ComplexMatrix>&& matrix,
          const SolverOptions& options,
          const std::function<void(std::string_view)>& step = {});
   /// Collective on several processes.
@@ -200,7 +203,7 @@ class ESPALIER_SOLVER_EXPORT Solver {
   /// On several processes: it is read at process 0.
   void replace_values(const InputMatrix& matrix);
   /// @param matrix  of the symmetry of the first one
-  void replace_values(const ComplexMatrix& matrix);
+  void replace_values(ComplexMatrix&& matrix);
 
   /// b := A^-1 b, or A^-T b, for `nrhs` vectors one after the other, after
   /// factorise(); in the order of the matrix as it was read.
