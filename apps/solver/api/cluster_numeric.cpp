@@ -1,5 +1,7 @@
 #include "solver/api/cluster_numeric.h"
 
+#include <exception>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -30,7 +32,19 @@ class ClusterNumeric : public TypedNumeric<T> {
   tl::expected<Factor<T>, NotPositiveDefinite> compute(
       const FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
       FactorReport& report, const std::function<void(double)>& progress) override {
-    auto factor = solver::factorise<T>(input, runtime, plan, report, progress, &nodes_);
+    std::exception_ptr ended;  // by the progress function
+    std::function<void(double)> asked;
+    if (progress)
+      asked = [&](double done) {
+        try {
+          progress(done);
+        } catch (...) {
+          ended = std::current_exception();
+          throw;
+        }
+      };
+    auto factor = solver::factorise<T>(input, runtime, plan, report, asked, &nodes_);
+    end_together(site_.communicator, ended);
     // Nobody asks for anything of this factorisation after this; nobody begins the next
     // one before.
     constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();

@@ -32,18 +32,14 @@ void Solver::Impl::save(const std::string& path,
     throw InvalidInput(
         fmt::format("save: options.low_rank is {}; what is compressed is not saved",
                     options_.low_rank));
-  if (processes_) {
-    if (progress)
-      throw InvalidInput("save: a progress function: not on several processes");
-    return save_together(path);
-  }
   std::function<void(std::int64_t)> written;
   if (progress)
     written = [&, all = static_cast<double>(bytes_to_save(analysis_.permuted, tree_))](
                   std::int64_t bytes) {
       progress(std::min(1.0, static_cast<double>(bytes) / all));
     };
-  if (progress) progress(0);
+  if (processes_) return save_together(path, written);
+  if (written) written(0);
   SectionWriter file(path, written);
   save_system(system_facts(), prepared_, analysis_, tree_, file);
   numeric_->save(analysis_.symbolic, tree_, file);

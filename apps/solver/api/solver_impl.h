@@ -179,7 +179,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   template <class Matrix>
   void replace_together(const Matrix& matrix, const std::function<void()>& check);
   [[nodiscard]] SystemFacts system_facts() const;
-  void save_together(const std::string& path) const;
+  void save_together(const std::string& path,
+                     const std::function<void(std::int64_t)>& written) const;
   void load_together(SectionReader& file, std::vector<WorkerRange>&& group);
   void close_channel();
 
@@ -285,6 +286,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
     /// Before the factor is gone over, and on the way; may be empty.
     std::function<void()> ask;
   };
+  // Collective.
+  [[nodiscard]] std::function<void()> asking(const std::function<void()>& ask) const;
   /// @param ask  as of a Pass
   [[nodiscard]] BlockOperator factored(bool transposed,
                                        const std::function<void()>& ask = {});

@@ -122,13 +122,14 @@ void Solver::Impl::try_other_order_together() {
   tried_.push_back({first, least, true});
   release_plan();
   bool better = false;
-  if (communicator.rank() == 0) {
+  together(communicator, [&] {
+    if (communicator.rank() > 0) return;
     Analysis next = analyse_again(other);
     const Bytes there = least_bound(tree_of_all(next.symbolic).tasks, OrderKind::kLiu);
     better = there < all.sequential_least;
     tried_.push_back({other, least + there - all.sequential_least, false});
     if (better) take_analysis(std::move(next));
-  }
+  });
   broadcast_value(communicator, better);
   if (better) {
     broadcast_value(communicator, analysis_.seconds);

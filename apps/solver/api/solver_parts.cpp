@@ -58,7 +58,8 @@ bool fits(const std::vector<WorkerRange>& group, const AssemblyTree& tree) {
 
 // Nothing has its name before every part is written; process 0's, by which the others are
 // found, comes last.
-void Solver::Impl::save_together(const std::string& path) const {
+void Solver::Impl::save_together(const std::string& path,
+                                 const std::function<void(std::int64_t)>& written) const {
   Communicator& communicator = processes_->communicator;
   SystemFacts facts = system_facts();
   facts.processes = communicator.size();
@@ -66,7 +67,8 @@ void Solver::Impl::save_together(const std::string& path) const {
   facts.save = number_of_save(communicator);
   std::optional<SectionWriter> file;
   together(communicator, [&] {
-    file.emplace(part_path(path, communicator.rank()));
+    if (written) written(0);
+    file.emplace(part_path(path, communicator.rank()), written);
     save_system(facts, prepared_, analysis_, processes_->whole, *file,
                 processes_->distribution.group);
     numeric_->save(analysis_.symbolic, tree_, *file);
@@ -82,11 +84,10 @@ std::unique_ptr<Solver::Impl> Solver::Impl::load(
     Communicator& communicator, const std::string& path, const SolverOptions& options,
     const std::function<void(double)>& progress) {
   if (communicator.alone()) return load(nullptr, path, options, progress);
-  if (progress) throw InvalidInput("load: a progress function: not on several processes");
   std::optional<SectionReader> file;
   SavedSystem saved;
   together(communicator, [&] {
-    file.emplace(part_path(path, communicator.rank()));
+    file.emplace(part_path(path, communicator.rank()), progress);
     saved = load_system(*file);
     check_part(*file, saved.facts, communicator);
   });
@@ -128,7 +129,7 @@ void Solver::Impl::load_together(SectionReader& file, std::vector<WorkerRange>&&
       numeric_->load(analysis_.symbolic, tree_, file);
       file.finish();
     });
-  } catch (const InvalidInput&) {
+  } catch (...) {
     close_channel();  // in all of them, while no exception passes
     throw;
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -83,8 +84,6 @@ void Solver::Impl::check_options_together() const {
   if (options_.low_rank > 0)
     throw InvalidInput(fmt::format("options.low_rank is {}: not on several processes",
                                    options_.low_rank));
-  if (options_.analysis.interrupt)
-    throw InvalidInput("options.analysis.interrupt: not on several processes");
   check_directory();
 }
 
@@ -113,19 +112,16 @@ void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix,
   broadcast_value(communicator, complex);
   take_symmetry(complex);
   FactorKind kind = FactorKind::kCholesky;
-  std::string trouble;
-  if (communicator.rank() == 0) try {
-      if (!matrix) throw InvalidInput("a solver: process 0 has no matrix");
-      if (!numbers) check(view_of(*matrix));
-      analyse_given(std::move(*matrix));
-      kind = prepared_.kind;
-      matrix.reset();
-      take_numbers(numbers ? &*numbers : nullptr);
-      numbers.reset();
-    } catch (const InvalidInput& error) {
-      trouble = error.what();
-    }
-  fail_together(communicator, trouble);
+  together(communicator, [&] {
+    if (communicator.rank() > 0) return;
+    if (!matrix) throw InvalidInput("a solver: process 0 has no matrix");
+    if (!numbers) check(view_of(*matrix));
+    analyse_given(std::move(*matrix));
+    kind = prepared_.kind;
+    matrix.reset();
+    take_numbers(numbers ? &*numbers : nullptr);
+    numbers.reset();
+  });
   broadcast_value(communicator, kind);
   broadcast_value(communicator, largest_entry_);
   broadcast_value(communicator, analysis_.seconds);
@@ -137,11 +133,11 @@ void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix,
 
 AssemblyTree Solver::Impl::tree_of_all(const Symbolic& symbolic) const {
   const std::int32_t processes = processes_->communicator.size();
-  return build_assembly_tree(symbolic, {.kind = tree_.kind,
-                                        .entry_bytes = analysis_.permuted.parts() *
-                                                       bytes_of(options_.precision),
-                                        .workers = tree_workers_ * processes,
-                                        .processes = processes});
+  return build_assembly_tree(
+      symbolic, {.kind = tree_.kind,
+                 .entry_bytes = analysis_.permuted.parts() * bytes_of(options_.precision),
+                 .workers = tree_workers_ * processes,
+                 .processes = processes});
 }
 
 void Solver::Impl::build_together(FactorKind kind) {
@@ -159,7 +155,8 @@ void Solver::Impl::open_channel() {
     communicator.barrier();
   }
   numeric_ = make_cluster_numeric(
-      options_.precision, complex(), {communicator, *processes_->channel, processes_->distribution});
+      options_.precision, complex(),
+      {communicator, *processes_->channel, processes_->distribution});
 }
 
 void Solver::Impl::close_channel() {
@@ -240,8 +237,8 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
 // When the columns are where they belong.
 void Solver::Impl::sum_rows_in_order() {
   Processes& all = *processes_;
-  all.rows = std::make_unique<RowExchange>(all.communicator, all.columns,
-                                           analysis_.permuted);
+  all.rows =
+      std::make_unique<RowExchange>(all.communicator, all.columns, analysis_.permuted);
 }
 
 // @param check  at process 0, whose matrix it is: before anything is done
@@ -277,6 +274,22 @@ MatrixPart Solver::Impl::matrix() const {
   if (analysis_.symbolic.kept() > 0)
     return MatrixPart::leading(analysis_.permuted, analysis_.symbolic.inner());
   return {analysis_.permuted, analysis_.form.coupling};
+}
+
+// Whether any process has somebody who may end a call: all of them ask at the same places
+// then.
+std::function<void()> Solver::Impl::asking(const std::function<void()>& ask) const {
+  if (!processes_ || processes_->communicator.largest(std::int64_t{ask ? 1 : 0}) == 0)
+    return ask;
+  return [this, ask] {
+    std::exception_ptr ended;
+    try {
+      if (ask) ask();
+    } catch (...) {
+      ended = std::current_exception();
+    }
+    end_together(processes_->communicator, ended);
+  };
 }
 
 std::int32_t Solver::Impl::agree(std::int32_t value) const {

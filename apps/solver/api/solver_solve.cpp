@@ -36,8 +36,6 @@ Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation o
   if (!factored_) throw InvalidInput("solve: factorise first");
   check_vectors(vector_size(), nrhs, b);
   check_rows(analysis_.symbolic.size, rows);
-  if (progress && processes_)
-    throw InvalidInput("solve: a progress function: not on several processes");
   if (may_solve_plainly(b, nrhs)) {
     if (progress) progress(0);
     if (const auto found = solve_plainly(b)) return *found;
@@ -47,8 +45,9 @@ Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation o
   const std::vector<std::int32_t> inner_rows = map(operation).inner_rows(rows);
   const std::int32_t block = nrhs_at_once(nrhs);
   std::int32_t solved = 0;
-  Pass pass{operation, block, inner_rows, {}};
-  if (progress) pass.ask = [&] { progress(static_cast<double>(solved) / nrhs); };
+  std::function<void()> ask;
+  if (progress) ask = [&] { progress(static_cast<double>(solved) / nrhs); };
+  const Pass pass{operation, block, inner_rows, asking(ask)};
   const auto start = Clock::now();
   with_open_solve(block, [&] {
     solution.seconds = since(start);

@@ -167,6 +167,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
   bool lowered = false;
   std::function<void()> ask;
   if (progress) ask = [&progress] { progress(1); };
+  ask = asking(ask);
   auto run = factorise_once(zero, progress);
   if (!run && !options_.kind) {  // not positive definite after all
     go_on_as_ldlt();

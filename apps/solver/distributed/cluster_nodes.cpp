@@ -29,7 +29,7 @@ class ClusterRun final : public SharedRun<T> {
 
   void open(std::int32_t node, std::function<void(starpu_task*)> submit,
             std::function<void()> ended) override;
-  void pivot_failed() noexcept override;
+  void tell_failure() noexcept override;
 
  private:
   struct Waiting {
@@ -78,7 +78,7 @@ void ClusterRun<T>::open(std::int32_t node, std::function<void(starpu_task*)> su
                          std::function<void()> ended) {
   auto front = std::make_unique<SharedFront<T>>(
       typename SharedFront<T>::Site{context_, distribution_, communicator_.rank(),
-                                    channel_, [this] { pivot_failed(); }},
+                                    channel_, [this] { tell_failure(); }},
       node, std::move(submit), [this, node, ended = std::move(ended)] {
         close(node);
         keep_panels(node, ended);
@@ -160,7 +160,7 @@ void ClusterRun<T>::serve(std::int32_t from, const DataRequest& request) {
 }
 
 template <class T>
-void ClusterRun<T>::pivot_failed() noexcept {
+void ClusterRun<T>::tell_failure() noexcept {
   {
     const std::scoped_lock lock(mutex_);
     if (std::exchange(told_, true)) return;

@@ -48,6 +48,14 @@ void SingleProcess::fail(int /*status*/, std::string_view message) {
   std::abort();
 }
 
+void end_together(Communicator& communicator, const std::exception_ptr& ended) {
+  const auto first =
+      communicator.smallest(ended ? communicator.rank() : communicator.size());
+  if (ended) std::rethrow_exception(ended);
+  if (first < communicator.size())
+    throw Cancelled(fmt::format("process {} ended the call", first));
+}
+
 void fail_together(Communicator& communicator, std::string_view trouble) {
   const auto first = static_cast<std::int32_t>(
       communicator.smallest(trouble.empty() ? communicator.size() : communicator.rank()));

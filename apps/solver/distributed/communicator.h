@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -110,16 +111,27 @@ void receive(Communicator& communicator, std::span<T> values, std::int32_t from,
 /// @throws InvalidInput everywhere: the message of the first process that has one
 void fail_together(Communicator& communicator, std::string_view trouble);
 
+/// Collective, where functions of the callers may have ended a step.
+/// @param ended  what was thrown here; null: nothing
+/// @throws that; Cancelled where nothing was thrown and another process has something
+void end_together(Communicator& communicator, const std::exception_ptr& ended);
+
 /// Collective. An Error that the step throws at one process is thrown at all of them when
-/// it is done, as fail_together() does.
+/// it is done, as fail_together() does; anything else, and Cancelled, as end_together().
 template <class Step>
 void together(Communicator& communicator, const Step& step) {
   std::string trouble;
+  std::exception_ptr ended;
   try {
     step();
+  } catch (const Cancelled&) {
+    ended = std::current_exception();
   } catch (const Error& error) {
     trouble = error.what();
+  } catch (...) {
+    ended = std::current_exception();
   }
+  end_together(communicator, ended);
   fail_together(communicator, trouble);
 }
 

@@ -156,7 +156,7 @@ void SharedFront<T>::compute(const TileTask& task) {
 
 template <class T>
 void SharedFront<T>::ended(const TileTask& task, bool column_done) {
-  if (task.kind == Kind::kFactor && site_.context.log.failed()) site_.pivot_failed();
+  if (task.kind == Kind::kFactor && site_.context.log.failed()) site_.tell_failure();
   const std::scoped_lock lock(mutex_);
   switch (task.kind) {
     case Kind::kAssemble:

@@ -52,7 +52,7 @@ class SharedFront final : public FrontExchange {
     std::int32_t process;
     Channel& channel;
     /// Called after a pivot was not positive here.
-    std::function<void()> pivot_failed;
+    std::function<void()> tell_failure;
   };
 
   /// `ended` is called when this part is done and has sent all that others need of it;

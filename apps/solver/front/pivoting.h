@@ -39,6 +39,9 @@ struct PivotFacts {
 /// Adds up what the pivots were, and keeps the earliest bad one. Safe from any thread.
 class PivotLog {
  public:
+  /// In the place of a column: nobody wants the factor any more.
+  static constexpr std::int32_t kEnded = -1;
+
   void fail(std::int32_t column) noexcept;
   [[nodiscard]] bool failed() const noexcept {
     return column_.load(std::memory_order_relaxed) != kNone;

@@ -21,8 +21,9 @@ class SharedRun {
   /// gate has let it start. `ended` is called when nothing of it is left to do.
   virtual void open(std::int32_t node, std::function<void(starpu_task*)> submit,
                     std::function<void()> ended) = 0;
-  /// A pivot was not positive here: the log of the context has it. Any number of times.
-  virtual void pivot_failed() noexcept = 0;
+  /// The log of the context has failed here, and the others are to know. Any number of
+  /// times.
+  virtual void tell_failure() noexcept = 0;
 };
 
 /// The nodes of a tree that this process has parts of together with others, as

@@ -231,7 +231,7 @@ class Factorisation {
 
   // The node is computed: what does not stay in memory is written.
   void finish_node(std::int32_t node, bool written) noexcept {
-    if (log_.failed() && shared_run_) shared_run_->pivot_failed();
+    if (log_.failed() && shared_run_) shared_run_->tell_failure();
     try {
       if (!stopped_.load() && !log_.failed()) {
         give_back(node);
@@ -241,6 +241,8 @@ class Factorisation {
     } catch (...) {
       stop();
     }
+    // What a front was about to put off is not whole.
+    if (log_.failed()) factor_.front[tree_.nodes[node].last_front].delays.reset();
     end_node(node);
   }
 
@@ -290,21 +292,32 @@ class Factorisation {
     changed_.notify_all();
   }
 
+  // Where others wait for this process, the tree is run down as after a bad pivot;
+  // whoever gave the progress function knows what it threw.
+  void end() noexcept {
+    if (!shared_run_) return stop();
+    log_.fail(PivotLog::kEnded);
+    shared_run_->tell_failure();
+  }
+
+  // Asks at once, and then 20 times a second.
   void wait(const std::function<void(double)>& progress) {
     using namespace std::chrono_literals;
-    std::unique_lock lock(mutex_);
-    while (nodes_left_ > 0 && !error_) {
-      changed_.wait_for(lock, 100ms);
-      if (!progress && !hopes_) continue;
-      const double part = work_ > 0 ? std::min(1.0, done_ / work_) : 1;
-      lock.unlock();
-      try {
-        if (hopes_) check_going_on();
-        if (progress) progress(part);
-      } catch (...) {
-        stop();  // the tasks that run refer to this object: they are waited for
-      }
-      lock.lock();
+    const auto ended = [this] { return nodes_left_ == 0 || error_; };
+    for (bool begun = false;; begun = true) {
+      ask(progress, begun);
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, 50ms, ended)) return;
+    }
+  }
+
+  void ask(const std::function<void(double)>& progress, bool begun) noexcept {
+    try {
+      if (hopes_ && begun) check_going_on();
+      if (progress && !log_.failed())
+        progress(work_ > 0 ? std::min(1.0, done_ / work_) : 1);
+    } catch (...) {
+      end();  // the tasks that run refer to this object: they are waited for
     }
   }
 

@@ -133,12 +133,14 @@ bool TiledFront<T>::stopped() const {
 }
 
 // After a failure the tasks that are left do nothing but end; those of others wait for
-// what is sent.
+// what is sent. How many columns are put off the processes of a front tell each other:
+// what that follows from is done, with whatever the columns hold.
 template <class T>
 void TiledFront<T>::compute(const TileTask& task) {
   if (exchange_ != nullptr && (of_assembly(task.kind) || task.kind == Kind::kTake))
     exchange_->compute(task);
-  else if (!stopped())
+  else if (!stopped() ||
+           (exchange_ != nullptr && shape_.has_tail && task.kind != Kind::kUpdate))
     run_tile(shape_, task, front_, assembly_);
 }
 

@@ -12,12 +12,6 @@
 
 namespace espalier {
 
-/// A function of the caller's asked for the end of the call.
-class Cancelled : public Error {
- public:
-  using Error::Error;
-};
-
 /// Runs a function of the interface: what is thrown ends as a code.
 /// @param fail  int(int code, text): keeps the text for the caller, returns -code
 template <class Function, class Fail>

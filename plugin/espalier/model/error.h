@@ -48,6 +48,12 @@ class DoesNotFit : public Error {
   using Error::Error;
 };
 
+/// A function of the caller's, here or at another process, asked for the end of the call.
+class Cancelled : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The answer "it does not fit in the bound". Not an error: the caller chooses.
 struct Infeasible {
   enum class Reason {

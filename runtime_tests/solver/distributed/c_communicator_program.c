@@ -12,7 +12,7 @@
 
 enum { kSide = 30, kOrder = kSide * kSide, kMost = 5 * kOrder };
 
-static int rank;
+static int rank, size;
 static int32_t starts[kOrder + 1], columns[kMost];
 static double values[kMost], x[kOrder], b[kOrder];
 
@@ -57,9 +57,10 @@ static void check_solutions(espalier_solver* solver, const char* what) {
   }
 }
 
-static int any_progress(void* context, double done) {
+/* The last process ends the call. */
+static int end_at_last(void* context, double done) {
   (void)context, (void)done;
-  return 0;
+  return rank == size - 1;
 }
 
 static espalier_solver_input input_here(void) {
@@ -95,10 +96,13 @@ static void check_session(espalier_solver* solver) {
   bound = least;
   MPI_Bcast(&bound, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   expect(bound == least, "the same least bound everywhere");
-  expect(espalier_solver_set_progress(solver, any_progress, NULL) == -EINVAL, "progress");
   expect(espalier_solver_plan(solver, ESPALIER_SOLVER_MEMORY_LEAST) == 0, "plan");
   expect(espalier_solver_factorise(solver) == 0, "factorise");
   check_solutions(solver, "first values");
+  expect(espalier_solver_set_progress(solver, end_at_last, NULL) == 0, "progress");
+  expect(espalier_solver_factorise(solver) == -ECANCELED, "ended");
+  expect(espalier_solver_set_progress(solver, NULL, NULL) == 0, "no progress");
+  expect(espalier_solver_factorise(solver) == 0, "factorise again");
   expect(espalier_solver_factorise_values(solver, rank == 0 ? values : NULL,
                                           entries - 1) == -EINVAL,
          "too few values");
@@ -119,6 +123,7 @@ int main(int count, char** arguments) {
   if (count != 2) return 2;
   MPI_Init_thread(&count, &arguments, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &size);
   expect(espalier_solver_communicator_create(&communicator, NULL) == -EINVAL, "NULL");
   expect(espalier_solver_communicator_create(&communicator, &world) == 0, "communicator");
   make_matrix(0);

@@ -291,10 +291,11 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
     std::unique_ptr<espalier_solver> handle(new espalier_solver);
     const char* const file = &need(path, "path");
     handle->processes = processes_of(known);
-    if (handle->processes == nullptr) take_progress(*handle, known, given);
+    take_progress(*handle, known, given);
     const auto progress = progress_of(*handle);
     handle->solver =
-        handle->processes != nullptr ? Solver::load(*handle->processes, file, given)
+        handle->processes != nullptr
+            ? Solver::load(*handle->processes, file, given, progress)
         : adopts(known)
             ? Solver::load(adopt(*handle, given.workers), file, given, progress)
             : Solver::load(file, given, progress);

@@ -177,8 +177,11 @@ typedef struct espalier_solver_communicator espalier_solver_communicator;
  * and plan() where they try another order.
  *
  * While METIS or SCOTCH orders it is not called: seconds with METIS from some 100 000
- * unknowns on. ESPALIER_SOLVER_ORDERING_NESTED and _AMD are none of them. Not on several
- * processes, where one that ends would leave the others waiting.
+ * unknowns on. ESPALIER_SOLVER_ORDERING_NESTED and _AMD are none of them.
+ *
+ * With a communicator each process may have a function or none, and any of them ends the
+ * call at all: -ECANCELED everywhere. Analyses ask at process 0; solves before each pass
+ * over the factor; a factorisation while the process that is asked has work.
  *
  *  @return 0 to go on; anything else ends the call with -ECANCELED, as does an exception
  *  of C++, which goes no further. What the call was to give can be asked for again: a
@@ -224,8 +227,7 @@ typedef struct espalier_solver_options {
   int32_t factor_parts; /**< 1: espalier_solver_solve_part() is going to be called; the
                              matrix is not put in block triangular form */
   int32_t reserved;     /**< 0 */
-  espalier_solver_progress progress; /**< from the analysis on; NULL: none. Not with
-                                          `communicator` */
+  espalier_solver_progress progress; /**< from the analysis on; NULL: none */
   void* progress_context;            /**< what it is called with */
 } espalier_solver_options;
 

@@ -16,8 +16,6 @@ Communicator* c_api::processes_of(const espalier_solver_options& options) {
   if (options.communicator == nullptr) return nullptr;
   if (adopts(options))
     throw InvalidInput("options.runtime: an adopted one, with options.communicator");
-  if (options.progress != nullptr)
-    throw InvalidInput("options.progress: not with options.communicator");
   return options.communicator->processes.get();
 }
 
@@ -30,6 +28,7 @@ void c_api::analyse_together(espalier_solver& handle, const espalier_solver_inpu
                              const espalier_solver_options& options) {
   Communicator& processes = *handle.processes;
   SolverOptions chosen = options_from(options, input.order);
+  take_progress(handle, options, chosen);
   std::optional<InputMatrix> matrix;
   together(processes, [&] {
     const espalier_solver_input given = given_input(input);

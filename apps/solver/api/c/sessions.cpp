@@ -230,7 +230,6 @@ int espalier_solver_set_progress(espalier_solver* solver,
                                  espalier_solver_progress progress, void* context) {
   return guarded([&] {
     espalier_solver& handle = need(solver, "solver");
-    if (progress != nullptr) need_one_process(handle, "a progress function");
     handle.progress = progress;
     handle.progress_context = context;
     return 0;

@@ -107,7 +107,7 @@ struct AnalyseOptions {
   /// Called by the thread that analyses, some thousand times a second: before each step,
   /// in a dissection and while a matching is sought; not while a library orders. What it
   /// throws ends the analysis and is thrown there: nothing is changed then. Empty: not
-  /// called. One process alone.
+  /// called. On several processes at process 0; Cancelled is thrown at the others then.
   std::function<void()> interrupt = {};
 };
 

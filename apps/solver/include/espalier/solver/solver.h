@@ -62,7 +62,9 @@ struct TriedOrdering {
 /// Process 0 analyses the matrix. All processes then have the structure of the factor,
 /// the permutation and the vectors; of the matrix, the fronts and the factor each has its
 /// part. The task tree is mapped onto processes when the bound is known (plan()), since a
-/// process has less of it the more of it is shared. What a Solver tells of memory is this
+/// process has less of it the more of it is shared. Each process may give a progress
+/// function or none; what one of them throws is thrown there and ends the call at all of
+/// them, with Cancelled at the others. What a Solver tells of memory is this
 /// process's; least() is the least bound with which no process has too little.
 class ESPALIER_SOLVER_EXPORT Solver {
  public:
@@ -108,7 +110,7 @@ class ESPALIER_SOLVER_EXPORT Solver {
   /// On P processes each writes its part: process 0 `path`, process k `path`.k. All have
   /// the number of parts and of this save in them.
   /// @param progress  told about which part of the file is written, after each MiB; what
-  ///                  it throws ends the call and is thrown here. In one process
+  ///                  it throws ends the call and is thrown here
   /// @throws InvalidInput before factorise(), FileError; InvalidInput at every process
   ///         that names the file, on several
   void save(const std::string& path,
@@ -126,7 +128,7 @@ class ESPALIER_SOLVER_EXPORT Solver {
       const std::function<void(double)>& progress = {});
   /// On as many processes as saved it.
   /// @throws InvalidInput at every process: with both numbers, where they differ; naming
-  ///         the part that is missing, broken or of another save; for a progress function
+  ///         the part that is missing, broken or of another save
   [[nodiscard]] static std::unique_ptr<Solver> load(
       Communicator& communicator, const std::string& path,
       const SolverOptions& options = {},
@@ -212,7 +214,7 @@ class ESPALIER_SOLVER_EXPORT Solver {
   ///                  over the factor and, some thousand times a second without the
   ///                  runtime and 20 times with it, on the way; what it throws ends the
   ///                  call and is thrown here when no task runs any more: the factor
-  ///                  stays, and b is of no use. In one process
+  ///                  stays, and b is of no use
   /// @throws InvalidInput before factorise(), for b of another length than n times
   ///         `nrhs` or with an entry that is not finite, and for rows that cannot be
   [[nodiscard]] Solution solve(std::span<double> b, std::int32_t nrhs = 1,
