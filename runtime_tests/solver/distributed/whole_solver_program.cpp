@@ -574,7 +574,7 @@ void run(Cluster& cluster, const std::string& name, bool complex) {
   cluster.broadcast(std::as_writable_bytes(std::span(folder)), 0);
   folder.resize(std::strlen(folder.c_str()));
   // Large enough that processes share nodes, and that something may leave memory.
-  const int least = complex ? 10 : 16;
+  const int least = complex ? 12 : 16;
   const int side = name == "out_of_core" ? least + 4 * cluster.size() : 20;
   const auto kinds =
       complex ? std::span<const SystemKind>(kComplexKinds) : std::span(kRealKinds);
