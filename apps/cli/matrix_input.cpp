@@ -91,9 +91,6 @@ solver::AnyMatrix read_source(const MatrixSource& source) {
 
 solver::InputMatrix read_input(const MatrixSource& source,
                                std::optional<FactorKind> kind) {
-  if (source.shift)
-    throw Refused("--shift: complex matrices are solved in one process",
-                  drop_option("--shift"));
   solver::InputMatrix matrix =
       source.grid.empty() ? solver::read_matrix(source.file) : read_grid(source.grid);
   if (kind) check_kind(source, *kind, [&] { solver::require_kind(matrix, *kind); });

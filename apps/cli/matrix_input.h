@@ -41,7 +41,7 @@ struct MatrixSource {
 /// What makes one source of none or two.
 [[nodiscard]] Remedy one_source(const MatrixSource& source);
 
-/// Reads a matrix, or makes the Laplacian of a grid.
+/// Reads a real matrix, or makes the Laplacian of a grid.
 /// @param kind  what it is asked to be; none: anything
 /// @throws FileError as read_matrix(); InvalidInput for a bad grid and, naming the source
 ///         and the option, for a matrix that is not of that kind

@@ -1,4 +1,5 @@
-// espalier solve on the processes of a job that mpirun or srun started.
+// espalier solve on the processes of a job that mpirun or srun started, step by step: over
+// 300 lines.
 
 #include <fmt/format.h>
 
@@ -6,15 +7,16 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "cli/end_the_job.h"
 #include "cli/job/cluster.h"
 #include "cli/output.h"
+#include "cli/solve_numbers.h"
 #include "cli/solve_report.h"
 #include "cli/solve_results.h"
 #include "cli/solve_steps.h"
 #include "espalier/model/clock.h"
-#include "solver/io/vector_io.h"
 #include "solver/memory/process_memory.h"
 
 namespace espalier::cli {
@@ -26,23 +28,26 @@ using solver::Solver;
 std::string identity(const SolveOptions& options) {
   const solver::SolverOptions& solver = options.solver;
   return fmt::format(
-      "version={}\nmatrix={}\nmemory={} {} {}\nworkers={}\nkind={}\nprecision={}\n"
-      "scaling={}\nordering={}\npivot threshold={}\ndelay reserve={}\ntransposed={}\n"
+      "version={}\nmatrix={}\nshift={} {}\nmemory={} {} {}\nworkers={}\nkind={}\nprecision={}\n"
+      "scaling={}\nordering={}\npivot threshold={}\ndelay reserve={}\ntransposed={} {}\n"
       "refine={}\nestimate errors={}\nright-hand sides={}\nexplain={}\nout of core={}\n"
       "save={}\nnull space={}\ndeterminant={}",
-      ESPALIER_VERSION, options.input_name(), static_cast<int>(options.memory.kind),
+      ESPALIER_VERSION, options.input_name(),
+      options.source.shift ? options.source.shift->real() : 0,
+      options.source.shift ? options.source.shift->imag() : 0, static_cast<int>(options.memory.kind),
       options.memory.common_size(), options.memory.factor,
       options.workers_given ? solver.workers : 0,
       solver.kind ? static_cast<int>(*solver.kind) : -1, name(solver.precision),
       static_cast<int>(solver.prepare.scaling),
       static_cast<int>(solver.analysis.ordering), solver.pivot_threshold,
-      solver.delay_reserve, options.transposed, solver.refine, solver.estimate_errors,
+      solver.delay_reserve, options.transposed, options.conjugate_transposed,
+      solver.refine, solver.estimate_errors,
       options.rhs, options.explains(), solver.out_of_core, options.save,
       options.null_space, options.determinant);
 }
 
 // Process 0 has read them.
-void share(Cluster& cluster, Vectors& vectors) {
+void share(Cluster& cluster, auto& vectors) {
   std::int64_t sizes[] = {vectors.nrhs, std::ssize(vectors.values)};
   cluster.broadcast(std::as_writable_bytes(std::span(sizes)));
   vectors.nrhs = static_cast<std::int32_t>(sizes[0]);
@@ -118,22 +123,6 @@ Ending agreed(Cluster& cluster, Ending ending) {
   return ending;
 }
 
-// Process 0 reads; all get the vectors. @return the matrix, at process 0
-std::optional<solver::InputMatrix> read_at_first(Cluster& cluster,
-                                                 const SolveOptions& options,
-                                                 Vectors& vectors, SolveRun& run) {
-  std::optional<solver::InputMatrix> matrix;
-  if (cluster.rank() == 0) {
-    const Clock::time_point start = Clock::now();
-    matrix = read_input(options.source, options.solver.kind);
-    run.entries = entries_of(*matrix);
-    vectors = right_hand_sides(options, solver::order_of(*matrix));
-    run.read_seconds = since(start);
-  }
-  share(cluster, vectors);
-  return matrix;
-}
-
 // Process 0 has one; what it says of the work is empty elsewhere.
 class Steps {
  public:
@@ -153,13 +142,15 @@ class Steps {
 };
 
 // All find it, process 0 writes it. Where it is not found all know.
+template <class Numbers>
 void give_null_space(const Cluster& cluster, const SolveOptions& options,
-                     Solver& solver) {
+                     typename Numbers::Solver& system) {
+  const Solver& solver = Numbers::factoring(system);
   if (options.null_space.empty() || solver.null_space() == 0) return;
   const auto write = [&] {
-    const std::vector<double> basis = solver.null_space_basis();
+    const auto basis = Numbers::null_space(system);
     if (cluster.rank() == 0)
-      solver::write_vectors(options.null_space, basis, solver.analysis().symbolic.size);
+      Numbers::write(options.null_space, basis, solver.analysis().symbolic.size);
   };
   if (cluster.rank() == 0) return write_null_space(options, write);
   try {
@@ -171,15 +162,18 @@ void give_null_space(const Cluster& cluster, const SolveOptions& options,
 }
 
 // What remains when there is a factorisation.
-Ending finish(Cluster& cluster, const SolveOptions& options, Solver& solver,
-              Vectors& vectors, SolveRun& run, Steps& steps) {
+template <class Numbers>
+Ending finish(Cluster& cluster, const SolveOptions& options,
+              typename Numbers::Solver& system, typename Numbers::Vectors& vectors,
+              SolveRun& run, Steps& steps) {
   const bool first = cluster.rank() == 0;
+  Solver& solver = Numbers::factoring(system);
   steps.step("solving");
-  solve(options, solver, vectors, run);
+  solve(options, system, vectors, run);
   if (first && !options.out.empty())
-    solver::write_vectors(options.out, vectors.values, solver.analysis().symbolic.size);
-  if (options.determinant) run.determinant = solver.determinant();
-  give_null_space(cluster, options, solver);
+    Numbers::write(options.out, vectors.values, solver.analysis().symbolic.size);
+  if (options.determinant) Numbers::tell_determinant(system, run);
+  give_null_space<Numbers>(cluster, options, system);
   if (!options.save.empty()) {
     steps.step("saving");
     const Clock::time_point start = Clock::now();
@@ -194,15 +188,24 @@ Ending finish(Cluster& cluster, const SolveOptions& options, Solver& solver,
 
 // The solver is the caller's: its end is collective, and must not come when an error has
 // ended the work of one process alone.
+// @param matrix  at process 0
+template <class Numbers>
 Ending solve_matrix(Cluster& cluster, const SolveOptions& options,
-                    std::optional<Solver>& place) {
+                    std::optional<typename Numbers::Matrix>&& matrix, SolveRun& run,
+                    Steps& steps, std::unique_ptr<typename Numbers::Solver>& place) {
   const bool first = cluster.rank() == 0;
-  Steps steps(cluster, "reading");
-  SolveRun run;
-  Vectors vectors;
-  auto matrix = read_at_first(cluster, options, vectors, run);
-  Solver& solver = place.emplace(cluster, std::move(matrix), options.solver,
-                                 [&](std::string_view text) { steps.step(text); });
+  typename Numbers::Vectors vectors;
+  if (matrix) {
+    const Clock::time_point start = Clock::now();
+    run.entries = Numbers::entries(*matrix);
+    vectors = Numbers::right_hand_sides(options, Numbers::order(*matrix));
+    run.read_seconds += since(start);
+  }
+  share(cluster, vectors);
+  place = std::make_unique<typename Numbers::Solver>(
+      cluster, std::move(matrix), options.solver,
+      [&](std::string_view text) { steps.step(text); });
+  Solver& solver = Numbers::factoring(*place);
   run.bound = bound_of(options, solver);
   explain_least(cluster, options, solver, run);
   if (const auto planned = solver.plan(run.bound); !planned) {
@@ -225,34 +228,71 @@ Ending solve_matrix(Cluster& cluster, const SolveOptions& options,
   }
   run.factor = *factored;
   run.cholesky_failed = solver.kind() != tried;
-  return finish(cluster, options, solver, vectors, run, steps);
+  return finish<Numbers>(cluster, options, *place, vectors, run, steps);
 }
 
-Ending solve_saved(Cluster& cluster, const SolveOptions& options,
-                   std::unique_ptr<Solver>& place) {
-  Steps steps(cluster, "loading");
-  const Clock::time_point start = Clock::now();
+// One of the two, when it is known of what numbers the matrix is.
+struct Place {
+  std::unique_ptr<Solver> real;
+  std::unique_ptr<solver::ComplexSolver> complex;
+};
+
+// Process 0 reads.
+Ending solve_file(Cluster& cluster, const SolveOptions& options, Place& place) {
+  Steps steps(cluster, "reading");
   SolveRun run;
-  place = Solver::load(cluster, options.factor, options.solver);
-  run.factor.pivots.null_space = place->null_space();
-  Vectors vectors;
+  std::optional<solver::InputMatrix> real;
+  std::optional<solver::ComplexMatrix> complex;
+  if (cluster.rank() == 0) {
+    const Clock::time_point start = Clock::now();
+    solver::AnyMatrix any = read_any_input(options.source, options.solver.kind);
+    if (auto* numbers = std::get_if<solver::ComplexMatrix>(&any))
+      complex = std::move(*numbers);
+    else
+      real = std::get<solver::InputMatrix>(std::move(any));
+    run.read_seconds = since(start);
+  }
+  if (cluster.largest(std::int64_t{complex.has_value()}) != 0)
+    return solve_matrix<ComplexNumbers>(cluster, options, std::move(complex), run, steps,
+                                        place.complex);
+  return solve_matrix<RealNumbers>(cluster, options, std::move(real), run, steps,
+                                   place.real);
+}
+
+template <class Numbers>
+Ending solve_loaded(Cluster& cluster, const SolveOptions& options,
+                    typename Numbers::Solver& system, Clock::time_point start,
+                    Steps& steps) {
+  const Solver& solver = Numbers::factoring(system);
+  SolveRun run;
+  run.factor.pivots.null_space = solver.null_space();
+  typename Numbers::Vectors vectors;
   if (cluster.rank() == 0)
-    vectors = right_hand_sides(options, place->analysis().symbolic.size);
+    vectors = Numbers::right_hand_sides(options, solver.analysis().symbolic.size);
   share(cluster, vectors);
   run.read_seconds = since(start);
-  return finish(cluster, options, *place, vectors, run, steps);
+  return finish<Numbers>(cluster, options, system, vectors, run, steps);
 }
 
-Ending run_on(Cluster& cluster, SolveOptions& options, std::optional<Solver>& solver,
-              std::unique_ptr<Solver>& loaded) {
+Ending solve_saved(Cluster& cluster, const SolveOptions& options, Place& place) {
+  Steps steps(cluster, "loading");
+  const Clock::time_point start = Clock::now();
+  place.real = Solver::load(cluster, options.factor, options.solver);
+  if (!place.real->complex())
+    return solve_loaded<RealNumbers>(cluster, options, *place.real, start, steps);
+  place.complex = std::make_unique<solver::ComplexSolver>(std::move(place.real));
+  return solve_loaded<ComplexNumbers>(cluster, options, *place.complex, start, steps);
+}
+
+Ending run_on(Cluster& cluster, SolveOptions& options, Place& place) {
   if (!options.workers_given)  // cores are shared out by now
     options.solver.workers =
         static_cast<std::int32_t>(cluster.smallest(solver::default_workers()));
   if (!options.memory.source.empty())
     options.memory.size = cluster.smallest_share(options.memory.size);
   check(options);
-  return options.factor.empty() ? solve_matrix(cluster, options, solver)
-                                : solve_saved(cluster, options, loaded);
+  return options.factor.empty() ? solve_file(cluster, options, place)
+                                : solve_saved(cluster, options, place);
 }
 
 }  // namespace
@@ -272,10 +312,9 @@ Ending solve_on_cluster(SolveOptions& options, const Suggest& suggest) {
   int argc = 0;
   char** argv = nullptr;
   Cluster cluster(argc, argv, identity(options));
-  std::optional<Solver> solver;
-  std::unique_ptr<Solver> loaded;
+  Place place;
   try {
-    return run_on(cluster, options, solver, loaded);
+    return run_on(cluster, options, place);
   } catch (...) {
     end_the_job(cluster, suggest);
   }

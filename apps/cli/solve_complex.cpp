@@ -20,14 +20,18 @@ using solver::Complex;
 using solver::ComplexOperation;
 using solver::ComplexSolver;
 
-struct ComplexVectors {
-  std::vector<Complex> values;
-  std::int32_t nrhs = 1;
-  std::vector<std::int64_t> rows;  ///< where there may be entries; empty: anywhere
-};
+// What is asked for, of M = A^T where it is `across`: A^H is the conjugate of M.
+ComplexOperation operation_of(const SolveOptions& options, bool across) {
+  if (across)
+    return options.transposed ? ComplexOperation::kPlain : ComplexOperation::kTransposed;
+  return options.conjugate_transposed ? ComplexOperation::kConjugateTransposed
+         : options.transposed         ? ComplexOperation::kTransposed
+                                      : ComplexOperation::kPlain;
+}
 
-// As right_hand_sides().
-ComplexVectors read_right_hand_sides(const SolveOptions& options, std::int32_t size) {
+}  // namespace
+
+ComplexVectors complex_right_hand_sides(const SolveOptions& options, std::int32_t size) {
   ComplexVectors vectors;
   vectors.values.resize(static_cast<std::size_t>(size));
   if (options.rhs.empty()) return vectors;
@@ -44,39 +48,8 @@ ComplexVectors read_right_hand_sides(const SolveOptions& options, std::int32_t s
   return vectors;
 }
 
-// What is asked for, of M = A^T where it is `across`: A^H is the conjugate of M.
-ComplexOperation operation_of(const SolveOptions& options, bool across) {
-  if (across)
-    return options.transposed ? ComplexOperation::kPlain : ComplexOperation::kTransposed;
-  return options.conjugate_transposed ? ComplexOperation::kConjugateTransposed
-         : options.transposed         ? ComplexOperation::kTransposed
-                                      : ComplexOperation::kPlain;
-}
-
-void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
-                          SolveRun& run) {
-  if (options.determinant) run.complex_determinant = solver.determinant();
-  if (!options.null_space.empty() && solver.solver().null_space() > 0)
-    write_null_space(options, [&] {
-      const ComplexOperation of_it = solver.solver().of_transposed()
-                                         ? ComplexOperation::kTransposed
-                                         : ComplexOperation::kPlain;
-      solver::write_complex_vectors(options.null_space, solver.null_space_basis(of_it),
-                                    solver.order());
-    });
-  if (options.schur.empty()) return;
-  run.right_hand_sides = 0;
-  run.solution.doubts.singular = solver.solver().singular();
-  if (run.solution.doubts.singular) return;
-  const std::int32_t kept_variables = solver.solver().analysis().symbolic.kept();
-  const auto kept = static_cast<std::size_t>(kept_variables);
-  std::vector<Complex> block(kept * kept);
-  solver.schur(block);
-  solver::write_complex_vectors(options.out, block, kept_variables);
-}
-
-void solve_complex_system(const SolveOptions& options, ComplexSolver& solver,
-                          ComplexVectors& vectors, SolveRun& run) {
+void solve(const SolveOptions& options, ComplexSolver& solver, ComplexVectors& vectors,
+           SolveRun& run) {
   const bool across = solver.solver().of_transposed();
   const ComplexOperation operation = operation_of(options, across);
   const bool known = options.rhs.empty();
@@ -97,13 +70,40 @@ void solve_complex_system(const SolveOptions& options, ComplexSolver& solver,
   run.forward_error = worst;
 }
 
+std::vector<Complex> null_space(ComplexSolver& solver) {
+  return solver.null_space_basis(solver.solver().of_transposed()
+                                     ? ComplexOperation::kTransposed
+                                     : ComplexOperation::kPlain);
+}
+
+namespace {
+
+void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
+                          SolveRun& run) {
+  if (options.determinant) run.complex_determinant = solver.determinant();
+  if (!options.null_space.empty() && solver.solver().null_space() > 0)
+    write_null_space(options, [&] {
+      solver::write_complex_vectors(options.null_space, null_space(solver),
+                                    solver.order());
+    });
+  if (options.schur.empty()) return;
+  run.right_hand_sides = 0;
+  run.solution.doubts.singular = solver.solver().singular();
+  if (run.solution.doubts.singular) return;
+  const std::int32_t kept_variables = solver.solver().analysis().symbolic.kept();
+  const auto kept = static_cast<std::size_t>(kept_variables);
+  std::vector<Complex> block(kept * kept);
+  solver.schur(block);
+  solver::write_complex_vectors(options.out, block, kept_variables);
+}
+
 // What remains when there is a factorisation.
 ExitStatus finish(const SolveOptions& options, ComplexSolver& solver,
                   ComplexVectors&& vectors, SolveRun& run,
                   std::optional<Progress>& progress) {
   progress->step("solving");
   give_complex_results(options, solver, run);
-  if (run.right_hand_sides > 0) solve_complex_system(options, solver, vectors, run);
+  if (run.right_hand_sides > 0) solve(options, solver, vectors, run);
   if (!options.out.empty() && run.right_hand_sides > 0)
     solver::write_complex_vectors(options.out, vectors.values, solver.order());
   if (!options.save.empty()) {
@@ -149,7 +149,7 @@ Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
         drop_option("--low-rank"));
   SolveRun run;
   run.entries = std::ssize(matrix.row);
-  ComplexVectors vectors = read_right_hand_sides(options, matrix.size);
+  ComplexVectors vectors = complex_right_hand_sides(options, matrix.size);
   if (!options.schur.empty()) options.solver.schur = kept_variables(options, matrix.size);
   run.read_seconds = since(start);
   std::optional<AnalysisHeap> heap(std::in_place, options, matrix.size, run.entries);
@@ -184,7 +184,7 @@ ExitStatus solve_saved_complex(const SolveOptions& options,
   ComplexSolver solver(std::move(loaded));
   SolveRun run;
   run.factor.pivots.null_space = solver.solver().null_space();
-  ComplexVectors vectors = read_right_hand_sides(options, solver.order());
+  ComplexVectors vectors = complex_right_hand_sides(options, solver.order());
   run.read_seconds = since(start);
   return finish(options, solver, std::move(vectors), run, progress);
 }

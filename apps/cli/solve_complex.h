@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -9,11 +11,29 @@
 #include "cli/solve_report.h"
 #include "espalier/model/clock.h"
 #include "solver/api/solver.h"
+#include "solver/complex/complex_solver.h"
 #include "solver/matrix/complex_matrix.h"
 
-// `espalier solve` with a complex matrix: the steps of solve.cpp, by ComplexSolver.
+// `espalier solve` with a complex matrix: the steps of solve.cpp and solve_steps.h, by
+// ComplexSolver.
 
 namespace espalier::cli {
+
+/// As Vectors.
+struct ComplexVectors {
+  std::vector<solver::Complex> values;
+  std::int32_t nrhs = 1;
+  std::vector<std::int64_t> rows;  ///< where there may be entries; empty: anywhere
+};
+
+/// As right_hand_sides(). @throws FileError
+[[nodiscard]] ComplexVectors complex_right_hand_sides(const SolveOptions& options,
+                                                      std::int32_t size);
+/// As solve() of solve_steps.h.
+void solve(const SolveOptions& options, solver::ComplexSolver& solver,
+           ComplexVectors& vectors, SolveRun& run);
+/// Of the matrix that was given.
+[[nodiscard]] std::vector<solver::Complex> null_space(solver::ComplexSolver& solver);
 
 /// @param start     when reading began
 /// @param progress  ended before anything is reported

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -108,6 +109,106 @@ TEST(SolveOnCluster, SolvesEveryKindAsOneProcessDoes) {
       EXPECT_EQ(report.value("kind", ""), matrix == &general ? "general" : "symmetric");
       EXPECT_LE(worst_difference(alone.text(), together.text()), 1e-9);
     }
+  }
+}
+
+// The entries turned in the complex plane, but for those on the diagonal of a Hermitian
+// matrix.
+std::string turned(const Entries& matrix, const std::string& symmetry) {
+  std::string text =
+      fmt::format("%%MatrixMarket matrix coordinate complex {}\n{} {} {}\n", symmetry,
+                  matrix.size, matrix.size, matrix.list.size());
+  for (const auto& [i, j, value] : matrix.list) {
+    const double angle =
+        i == j && symmetry == "hermitian" ? 0 : 0.1 * ((31 * i + 17 * j) % 23);
+    text += fmt::format("{} {} {} {}\n", i + 1, j + 1, value * std::cos(angle),
+                        value * std::sin(angle));
+  }
+  return text;
+}
+
+// Of an array of complex numbers: all parts.
+std::vector<double> parts(const std::string& text) {
+  std::istringstream in(text);
+  std::string banner;
+  std::getline(in, banner);
+  EXPECT_EQ(banner, "%%MatrixMarket matrix array complex general");
+  std::vector<double> values;
+  for (double value = 0; in >> value;) values.push_back(value);
+  return values;
+}
+
+void expect_equal_parts(const std::string& a, const std::string& b, double tolerance) {
+  const std::vector<double> x = parts(a), y = parts(b);
+  ASSERT_EQ(x.size(), y.size());
+  ASSERT_GT(x.size(), 2u);
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], tolerance) << i;
+}
+
+TEST(SolveOnCluster, SolvesComplexSystemsAsOneProcessDoes) {
+  const std::vector<std::tuple<std::string, std::string, Entries>> systems = {
+      {"general", "--transposed", wind(30, 30)},
+      {"general", "--conjugate-transposed", wind(30, 30)},
+      {"symmetric", "--conjugate-transposed", shifted(30, 30)},
+      {"hermitian", "--transposed", shifted(30, 30)}};
+  for (const auto& [symmetry, operation, entries] : systems) {
+    SCOPED_TRACE(symmetry + operation);
+    const TemporaryFile matrix(turned(entries, symmetry)), alone(""), together("");
+    std::vector<double> b;
+    for (int i = 0; i < entries.size; ++i) b.push_back(std::sin(i));
+    const TemporaryFile rhs(array_text(entries.size, b));  // real
+    std::vector<std::string> arguments = {
+        matrix.path(), operation, "--rhs",         rhs.path(), "--json",
+        "--workers",   "1",       "--determinant", "--out",    alone.path()};
+    const Outcome one = solve_alone(arguments);
+    EXPECT_EQ(one.status, 0) << one.err;
+    arguments.back() = together.path();
+    arguments.insert(arguments.end(), {"--memory", "min"});
+    const json report = expect_solved_by(3, solve_with(3, arguments));
+    EXPECT_EQ(report["scalar"], "complex");
+    EXPECT_EQ(report["symmetry"], symmetry);
+    for (const char* part : {"determinant_log", "determinant_argument"})
+      EXPECT_NEAR(report[part], object(one)[part], 1e-9) << part;
+    expect_equal_parts(alone.text(), together.text(), 1e-9);
+  }
+}
+
+TEST(SolveOnCluster, SolvesShiftedGridsSavesThemAndLoadsThemAgain) {
+  const TemporaryFile factor(""), first(""), again("");
+  std::vector<std::string> grid = {"--grid",    "16x16x16", "--shift", "-0.5,0.2",
+                                   "--memory",  "min",      "--json",  "--workers",
+                                   "1",         "--out",    first.path()};
+  std::vector<std::string> saving = grid;
+  saving.insert(saving.end(), {"--save", factor.path()});
+  json report = expect_solved_by(2, solve_with(2, saving));
+  EXPECT_GT(report.value("shared_nodes", 0), 0);
+  EXPECT_LE(report.value("forward_error", 1.0), 1e-10);
+  report = expect_solved_by(2, solve_with(2, {"--factor", factor.path(), "--out",
+                                              again.path(), "--json"}));
+  EXPECT_EQ(report["scalar"], "complex");
+  EXPECT_LE(report.value("forward_error", 1.0), 1e-10);
+  expect_equal_parts(first.text(), again.text(), 1e-10);
+  grid.insert(grid.end(), {"--precision", "single", "--out-of-core", testing::TempDir()});
+  report = expect_solved_by(2, solve_with(2, grid));
+  EXPECT_LE(report.value("forward_error", 1.0), 1e-10);
+  std::filesystem::remove(factor.path() + ".1");
+}
+
+// [1 -i; i 1] in two places, apart.
+TEST(SolveOnCluster, WritesTheNullSpaceOfAComplexMatrix) {
+  const TemporaryFile singular(
+      "%%MatrixMarket matrix coordinate complex hermitian\n4 4 6\n1 1 1 0\n2 1 0 1\n"
+      "2 2 1 0\n3 3 1 0\n4 3 0 1\n4 4 1 0\n");
+  const TemporaryFile basis("");
+  const Outcome outcome =
+      solve_with(2, {singular.path(), "--null-space", basis.path(), "--json"});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_EQ(object(outcome)["null_space"], 2);
+  const std::vector<double> v = parts(basis.text());  // after the sizes
+  ASSERT_EQ(v.size(), 2u + 16u);
+  for (std::size_t k = 2; k < v.size(); k += 4) {  // x - i y = 0
+    EXPECT_NEAR(v[k] + v[k + 3], 0, 1e-14);
+    EXPECT_NEAR(v[k + 1] - v[k + 2], 0, 1e-14);
   }
 }
 

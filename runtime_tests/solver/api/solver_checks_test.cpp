@@ -75,8 +75,8 @@ TEST(SolverChecks, RefuseComplexMatricesToo) {
   expect_refused([&] { Solver(ComplexMatrix(beyond), {}); }, "row 5 is not in 0");
   expect_refused([&] { Solver(ComplexMatrix(not_real), {}); }, "(0, 0)");
   Solver solver(ComplexMatrix(hermitian), {});
-  expect_refused([&] { solver.replace_values(beyond); }, "row 5 is not in 0");
-  expect_refused([&] { solver.replace_values(other); }, "another symmetry");
+  expect_refused([&] { solver.replace_values(ComplexMatrix(beyond)); }, "row 5 is not in 0");
+  expect_refused([&] { solver.replace_values(ComplexMatrix(other)); }, "another symmetry");
   ASSERT_TRUE(solver.plan(std::nullopt));
   EXPECT_TRUE(solver.factorise()) << "the values are those that there were";
 }

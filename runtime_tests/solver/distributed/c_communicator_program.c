@@ -1,7 +1,8 @@
-/* The C interface on the processes of a communicator: a matrix by rows at process 0,
- * whole vectors everywhere, other values, a file for each process, and what is refused is
- * refused at all of them. usage: PATH, of the file. */
+/* The C interface on the processes of a communicator: a matrix by rows at process 0, real
+ * and complex, whole vectors everywhere, other values, a file for each process, and what
+ * is refused is refused at all of them. usage: PATH, of the file. */
 
+#include <complex.h>
 #include <errno.h>
 #include <espalier_solver.h>
 #include <math.h>
@@ -15,6 +16,7 @@ enum { kSide = 30, kOrder = kSide * kSide, kMost = 5 * kOrder };
 static int rank, size;
 static int32_t starts[kOrder + 1], columns[kMost];
 static double values[kMost], x[kOrder], b[kOrder];
+static double _Complex numbers[kMost], z[kOrder], c[kOrder];
 
 static void expect(int holds, const char* what) {
   if (holds) return;
@@ -83,8 +85,76 @@ static void check_refusals(const espalier_solver_options* options) {
   expect(espalier_solver_analyse(&solver, &input, options) == -EINVAL, "a bad column");
   expect(strstr(espalier_solver_last_error(), "columns[3]") != NULL, "its name");
   columns[3] = column;
-  input.scalar = ESPALIER_SOLVER_COMPLEX;
-  expect(espalier_solver_analyse(&solver, &input, options) == -EINVAL, "complex");
+}
+
+/* The entries turned in the complex plane. */
+static void make_numbers(double angle) {
+  for (int32_t at = 0; at < starts[kOrder]; ++at)
+    numbers[at] = values[at] * cexp(I * angle * (at % 7));
+}
+
+/* c := A z, A^T z or A^H z. */
+static void multiply_numbers(int transposed) {
+  memset(c, 0, sizeof c);
+  for (int32_t row = 0; row < kOrder; ++row)
+    for (int32_t at = starts[row]; at < starts[row + 1]; ++at) {
+      const double _Complex value = transposed == 2 ? conj(numbers[at]) : numbers[at];
+      c[transposed ? columns[at] : row] += value * z[transposed ? row : columns[at]];
+    }
+}
+
+static void check_numbers(espalier_solver* solver, const char* what) {
+  for (int transposed = 0; transposed < 3; ++transposed) {
+    for (int32_t i = 0; i < kOrder; ++i) z[i] = 1.0 + i % 7 - I * (double)(i % 3);
+    multiply_numbers(transposed);
+    expect(espalier_solver_solve_block(solver, transposed, 1, (double*)c, kOrder,
+                                       (double*)c, kOrder) == 0,
+           what);
+    for (int32_t i = 0; i < kOrder; ++i) expect(cabs(c[i] - z[i]) < 1e-9, what);
+  }
+}
+
+/* That every process tells. */
+static void check_determinant(const espalier_solver* solver) {
+  double found[2] = {0}, first[2];
+  int64_t exponent = 0;
+  expect(espalier_solver_read_complex_determinant(solver, &found[0], &exponent,
+                                                  &found[1]) == 0,
+         "determinant");
+  memcpy(first, found, sizeof found);
+  MPI_Bcast(first, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  expect(found[0] > 0 && memcmp(first, found, sizeof found) == 0, "one determinant");
+}
+
+/* What the others' input says of the numbers is not read. */
+static void check_complex(const espalier_solver_options* options, const char* path) {
+  espalier_solver* solver = NULL;
+  espalier_solver_input input = input_here();
+  espalier_solver_statistics told = {.size = sizeof told};
+  const int64_t entries = rank == 0 ? starts[kOrder] : 0;
+  make_numbers(0.1);
+  if (rank == 0) {
+    input.scalar = ESPALIER_SOLVER_COMPLEX;
+    input.values = (const double*)numbers;
+  }
+  expect(espalier_solver_analyse(&solver, &input, options) == 0, "complex: analyse");
+  expect(espalier_solver_plan(solver, ESPALIER_SOLVER_MEMORY_LEAST) == 0, "plan");
+  expect(espalier_solver_factorise(solver) == 0, "factorise");
+  check_numbers(solver, "complex");
+  check_determinant(solver);
+  make_numbers(0.2);
+  expect(espalier_solver_factorise_values(
+             solver, rank == 0 ? (const double*)numbers : NULL, entries) == 0,
+         "other complex values");
+  check_numbers(solver, "other complex values");
+  expect(espalier_solver_save(solver, path) == 0, "save complex");
+  espalier_solver_destroy(solver);
+  expect(espalier_solver_load(&solver, path, options) == 0, "load complex");
+  check_numbers(solver, "loaded complex");
+  expect(espalier_solver_read_statistics(solver, &told) == 0 &&
+             told.scalar == ESPALIER_SOLVER_COMPLEX,
+         "the scalar");
+  espalier_solver_destroy(solver);
 }
 
 static void check_session(espalier_solver* solver) {
@@ -138,6 +208,7 @@ int main(int count, char** arguments) {
   expect(espalier_solver_load(&solver, arguments[1], &options) == 0, "load");
   check_solutions(solver, "loaded");
   espalier_solver_destroy(solver);
+  check_complex(&options, arguments[1]);
   espalier_solver_communicator_destroy(communicator);
   MPI_Barrier(world);
   if (rank == 0) puts("ok");

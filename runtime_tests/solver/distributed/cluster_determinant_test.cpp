@@ -41,11 +41,13 @@ void expect_that_of_one(const DistributedSystem<T>& system, std::mt19937& random
   for (const Determinant& each : found) {
     ASSERT_EQ(each.mantissa, found[0].mantissa);
     ASSERT_EQ(each.exponent, found[0].exponent);
+    ASSERT_EQ(each.phase, found[0].phase);
   }
   ASSERT_EQ(found[0].sign(), expected.sign());
   if (expected.sign() == 0) return;
   ASSERT_NEAR(found[0].log_modulus(), expected.log_modulus(),
               1e-13 * (1 + system.size()) * (1 + std::abs(expected.log_modulus())));
+  ASSERT_LE(std::abs(found[0].phase - expected.phase), 1e-13 * (1 + system.size()));
 }
 
 TEST(ClusterDeterminant, IsThatOfTheWholeFactor) {
@@ -58,6 +60,26 @@ TEST(ClusterDeterminant, IsThatOfTheWholeFactor) {
       ASSERT_TRUE(system.factored);
       expect_that_of_one(system, random, static_cast<Sharing>(draw(random, 0, 2)));
     }
+}
+
+TEST(ClusterDeterminant, OfComplexFactorsHasTheArgument) {
+  std::mt19937 random(43);
+  int turned = 0;
+  const auto check = [&]<class T>(T, FactorKind kind) {
+    const DistributedSystem<T> system(
+        with_imaginary(random, of_kind(random_square(random, 40), kind),
+                       kIsHermitian<T>),
+        kind, random, std::numeric_limits<Bytes>::max());
+    ASSERT_TRUE(system.factored);
+    expect_that_of_one(system, random, Sharing::kAll);
+    turned += std::abs(determinant(system.view()).phase.imag()) > 0.1 ? 1 : 0;
+  };
+  for (int instance = 0; instance < 15 && !testing::Test::HasFatalFailure(); ++instance) {
+    check(std::complex<double>(), FactorKind::kLdlt);
+    check(std::complex<double>(), FactorKind::kLu);
+    check(HermitianEntry<double>(), FactorKind::kLdlt);
+  }
+  EXPECT_GT(turned, 10);
 }
 
 // Pairs of pivots, permuted rows and columns, columns that are delayed, tails.

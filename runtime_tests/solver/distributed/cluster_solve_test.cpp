@@ -41,7 +41,7 @@ class ClusterSolves : public testing::Test {
 template <class T>
 std::vector<T> right_hand_sides(std::mt19937& random, std::int32_t n, std::int32_t nrhs) {
   std::vector<T> b(static_cast<std::size_t>(n) * nrhs);
-  for (T& value : b) value = static_cast<T>(draw(random, -9, 9));
+  for (T& value : b) value = static_cast<RealOf<T>>(draw(random, -9, 9));
   return b;
 }
 
@@ -87,7 +87,7 @@ void expect_solution(const DistributedSystem<T>& system,
   const std::vector<T> b = right_hand_sides<T>(random, system.size(), nrhs);
   const std::vector<T> expected = solve_alone(system, transposed, b, nrhs);
   const auto solutions = solve_distributed(system, distribution, transposed, b, nrhs);
-  T largest = 0;
+  RealOf<T> largest = 0;
   for (const T value : expected) largest = std::max(largest, std::abs(value));
   for (std::size_t i = 0; i < b.size(); ++i)
     ASSERT_LE(std::abs(solutions[0][i] - expected[i]), tolerance * largest) << "x" << i;
@@ -167,6 +167,26 @@ TEST_F(ClusterSolves, AgreeWherePivotsArePermuted) {
   EXPECT_GT(checked, 50);
   EXPECT_GT(delayed, 10);
   EXPECT_GT(pairs, 50);
+}
+
+TEST_F(ClusterSolves, OfComplexFactorsAreThoseOfOneThread) {
+  const auto check = [&]<class T>(T, FactorKind kind, double tolerance) {
+    const std::int32_t n = draw(random, 0, 60);
+    const DistributedSystem<T> system(
+        with_imaginary(random, of_kind(random_dominant(random, n), kind),
+                       kIsHermitian<T>),
+        kind, random);
+    ASSERT_TRUE(system.factored);
+    expect_solutions(system, random, Sharing::kAll, tolerance);
+  };
+  for (int instance = 0; instance < 20 && !HasFatalFailure(); ++instance) {
+    check(std::complex<double>(), FactorKind::kLdlt, 1e-12);
+    check(std::complex<double>(), FactorKind::kLu, 1e-12);
+    check(HermitianEntry<double>(), FactorKind::kCholesky, 1e-12);
+    check(HermitianEntry<double>(), FactorKind::kLdlt, 1e-12);
+    check(std::complex<float>(), FactorKind::kLu, 1e-4);
+    check(HermitianEntry<float>(), FactorKind::kLdlt, 1e-4);
+  }
 }
 
 TEST_F(ClusterSolves, OfOneProcessAreTreeSolvesToTheLastBit) {

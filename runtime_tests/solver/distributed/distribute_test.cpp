@@ -58,24 +58,29 @@ struct Drawn {
 };
 
 // Entries (row, column, value, opposite value) of some columns.
-using Entries = std::vector<std::tuple<std::int32_t, std::int32_t, double, double>>;
+using Entries = std::vector<std::tuple<std::int32_t, std::int32_t, Complex, Complex>>;
 void append_entries(const SquareMatrix& a, std::int32_t begin, std::int32_t end,
                     Entries& entries) {
   for (std::int32_t j = begin; j < end; ++j)
     for (auto k = a.lower.column_start[j]; k < a.lower.column_start[j + 1]; ++k)
-      entries.emplace_back(a.lower.row[k], j, a.lower.value[k],
-                           a.upper.empty() ? a.lower.value[k] : a.upper[k]);
+      entries.emplace_back(a.lower.row[k], j,
+                           a.complex ? a.entry<Complex>(k) : a.entry<double>(k),
+                           a.complex ? a.opposite<Complex>(k) : a.opposite<double>(k));
 }
 
 TEST(DistributeColumns, LeavesEveryColumnAtItsOwnerOnly) {
   std::mt19937 random(5);
   for (int instance = 0; instance < 100; ++instance) {
     const std::int32_t n = draw(random, 0, 60);
-    const Drawn drawn(random, n);
+    Drawn drawn(random, n);
+    if (instance % 2 == 1)
+      drawn.analysis.permuted =
+          with_imaginary(random, drawn.analysis.permuted, instance % 4 == 1);
     const auto ranges =
         column_ranges(drawn.analysis.symbolic, drawn.tree, drawn.distribution);
     SCOPED_TRACE(describe(drawn.distribution));
     std::vector<SquareMatrix> parts(drawn.distribution.processes);
+    for (SquareMatrix& part : parts) part.complex = drawn.analysis.permuted.complex;
     parts[0] = drawn.analysis.permuted;
     run_threads(drawn.distribution.processes, [&](Communicator& communicator) {
       distribute_columns(communicator, ranges, parts[communicator.rank()]);

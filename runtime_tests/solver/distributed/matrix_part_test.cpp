@@ -41,6 +41,7 @@ std::vector<SquareMatrix> spread(const SquareMatrix& a,
                                  const std::vector<ColumnRange>& ranges,
                                  std::int32_t processes) {
   std::vector<SquareMatrix> parts(static_cast<std::size_t>(processes));
+  for (SquareMatrix& part : parts) part.complex = a.complex;
   parts[0] = a;
   run_threads(processes, [&](Communicator& communicator) {
     distribute_columns(communicator, ranges, parts[communicator.rank()]);
@@ -125,18 +126,20 @@ TEST(MatrixParts, OfOneProcessGiveTheSameBits) {
   }
 }
 
-// Rows summed up one by one: the same operations in the same order.
+// Rows of real and complex matrices summed up one by one: the same operations in the same order.
 TEST(MatrixParts, HaveTheBitsOfTheWholeMatrix) {
   std::mt19937 random(7);
   for (int instance = 0; instance < 80; ++instance) {
     const std::int32_t n = draw(random, 1, 40), processes = draw(random, 2, 5);
-    const SquareMatrix a = random_square(random, n);
-    const Vector x = random_vector(random, n), b = random_vector(random, n);
+    SquareMatrix a = random_square(random, n);
+    if (instance % 2 == 1) a = with_imaginary(random, a, instance % 4 == 1);
+    const std::int32_t length = a.vector_size();
+    const Vector x = random_vector(random, length), b = random_vector(random, length);
     const auto ranges = random_ranges(random, n, processes);
     const auto parts = spread(a, ranges, processes);
     for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
       const auto results = [&](const MatrixPart& part) {
-        Vector r(n), product(n), r_measured(n);
+        Vector r(length), product(length), r_measured(length);
         residual(part, operation, x, b, r);
         multiply(part, operation, x, product);
         ErrorMeasure measure(part, operation);
@@ -147,8 +150,8 @@ TEST(MatrixParts, HaveTheBitsOfTheWholeMatrix) {
       run_threads(processes, [&](Communicator& communicator) {
         const std::int32_t me = communicator.rank();
         const std::vector<Bytes> bytes =
-            RowExchange::bytes_under(communicator, ranges, parts[me].lower);
-        RowExchange rows(communicator, ranges, parts[me].lower);
+            RowExchange::bytes_under(communicator, ranges, parts[me]);
+        RowExchange rows(communicator, ranges, parts[me]);
         if (bytes[me] != rows.bytes()) throw std::logic_error("other bytes");
         if (results(matrix_part(parts[me], communicator, &rows)) != whole)
           throw std::logic_error("other bits of " + describe(a));

@@ -9,6 +9,7 @@
 #include "espalier/model/error.h"
 #include "solver/distributed/distribute.h"
 #include "solver/distributed/thread_communicators.h"
+#include "solver/scaling/prepare_complex.h"
 #include "solver/support/square_systems.h"
 #include "solver/symbolic/analyse.h"
 
@@ -73,6 +74,13 @@ struct Spread {
   }
   // @return what each process was told
   std::vector<std::string> replace(const InputMatrix& matrix) {
+    return replace_by(matrix);
+  }
+  std::vector<std::string> replace(const ComplexMatrix& matrix) {
+    return replace_by(matrix);
+  }
+  template <class Matrix>
+  std::vector<std::string> replace_by(const Matrix& matrix) {
     std::vector<std::string> messages(parts.size());
     run_threads(static_cast<std::int32_t>(parts.size()), [&](Communicator& communicator) {
       try {
@@ -115,6 +123,51 @@ TEST(ReplaceColumns, RefillsWhatIsSpread) {
           if (!expected.upper.empty()) {
             ASSERT_EQ(part.upper[at], expected.upper[k]);
           }
+        }
+      }
+    }
+}
+
+ComplexMatrix random_numbers(std::mt19937& random, const InputMatrix& real,
+                             ComplexSymmetry symmetry) {
+  return std::visit(
+      [&](const auto& a) {
+        ComplexMatrix numbers{symmetry, a.size, a.column_start, a.row, {}};
+        for (std::int32_t j = 0; j < a.size; ++j)
+          for (auto k = a.column_start[j]; k < a.column_start[j + 1]; ++k) {
+            const bool stays = a.row[k] == j && symmetry == ComplexSymmetry::kHermitian;
+            numbers.value.emplace_back(a.value[k], stays ? 0 : draw(random, -9, 9));
+          }
+        return numbers;
+      },
+      real);
+}
+
+// From moduli on, as a solver does.
+TEST(ReplaceColumns, RefillsComplexNumbersInBothParts) {
+  std::mt19937 random(5);
+  for (int instance = 0; instance < 30; ++instance)
+    for (const ComplexSymmetry symmetry :
+         {ComplexSymmetry::kGeneral, ComplexSymmetry::kSymmetric,
+          ComplexSymmetry::kHermitian}) {
+      const bool general = symmetry == ComplexSymmetry::kGeneral;
+      const std::int32_t n = instance % 10 == 0 ? 200 : draw(random, 0, 40);
+      const InputMatrix matrix = random_input(random, n, !general);
+      Spread spread(random, matrix, general ? FactorKind::kLu : FactorKind::kLdlt,
+                    draw(random, 1, 4));
+      const ComplexMatrix other =
+          random_numbers(random, other_values(random, matrix), symmetry);
+      SquareMatrix expected = spread.whole;
+      refill(expected, spread.prepared, spread.permutation, other);
+      for (SquareMatrix& part : spread.parts) part.complex = symmetry;
+      for (const std::string& message : spread.replace(other)) ASSERT_EQ(message, "");
+      for (const ColumnRange& range : spread.ranges) {
+        const SquareMatrix& part = spread.parts[range.owner];
+        auto at = part.lower.column_start[range.begin];
+        for (auto k = expected.lower.column_start[range.begin];
+             k < expected.lower.column_start[range.end]; ++k, ++at) {
+          ASSERT_EQ(part.entry<Complex>(at), expected.entry<Complex>(k));
+          ASSERT_EQ(part.opposite<Complex>(at), expected.opposite<Complex>(k));
         }
       }
     }

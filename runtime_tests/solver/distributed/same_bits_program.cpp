@@ -1,7 +1,7 @@
 // The factor of a system has the same pivots, and the solution of a grid the same bits,
 // on one process and on those of a job: of every kind, with and without delayed columns,
-// without a bound and inside the least. mpirun starts it. What does not hold ends the
-// job.
+// without a bound and inside the least. usage: real | complex. mpirun starts it. What
+// does not hold ends the job.
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/job/cluster.h"
@@ -24,9 +24,9 @@ using namespace cli;
 namespace {
 
 struct Case {
-  std::string_view name;
-  FactorKind kind;
-  std::function<InputMatrix()> system;
+  std::string name;
+  SystemKind kind;
+  std::function<AnyMatrix()> system;
   /// Many columns are delayed, of constraints that are fronts of a chain: it ends
   /// elsewhere on several processes, and vectors are summed up in another order then.
   bool delays = false;
@@ -34,13 +34,15 @@ struct Case {
 
 struct Outcome {
   PivotStatistics pivots;
-  std::vector<double> raw, refined;  // as the factor gives it, and after refinement
+  // As the factor gives it, after refinement, and of the transposed matrix, which of a
+  // complex one is A^H.
+  std::vector<double> raw, refined, transposed;
   std::int64_t shared_nodes = 0;
 };
 
-std::vector<double> solution(Solver& solver) {
+std::vector<double> solution(Solver& solver, Operation operation = Operation::kPlain) {
   std::vector<double> x = solver.apply_to_ones();
-  (void)solver.solve(x);
+  (void)solver.solve(x, 1, operation);
   return x;
 }
 
@@ -60,6 +62,7 @@ Outcome outcome(const std::function<std::unique_ptr<Solver>(const SolverOptions&
     result.pivots = report->pivots;
     result.shared_nodes = solver->process_facts().shared_nodes;
     (refine ? result.refined : result.raw) = solution(*solver);
+    if (!refine) result.transposed = solution(*solver, Operation::kTransposed);
   }
   return result;
 }
@@ -70,7 +73,7 @@ class SameBits {
 
   void check(const Case& of) {
     SolverOptions options;
-    options.kind = of.kind;
+    options.kind = of.kind.factor;
     options.runtime_flops = 0;
     options.pivot_threshold = 0.1;
     options.delay_reserve = Bytes{192} << 20;
@@ -80,17 +83,13 @@ class SameBits {
     Outcome alone;
     if (cluster_.rank() == 0)
       alone = outcome(
-          [&](const SolverOptions& mine) {
-            return std::make_unique<Solver>(of.system(), mine);
-          },
+          [&](const SolverOptions& mine) { return solver_of(of.system(), mine); },
           options, false);
     cluster_.barrier();
     for (const bool least : {false, true}) {
       const Outcome together = outcome(
           [&](const SolverOptions& mine) {
-            std::optional<InputMatrix> matrix;
-            if (cluster_.rank() == 0) matrix = of.system();
-            return std::make_unique<Solver>(cluster_, std::move(matrix), mine);
+            return solver_on(cluster_, of.kind, of.system, mine);
           },
           options, least);
       if (cluster_.rank() > 0) continue;
@@ -120,6 +119,7 @@ class SameBits {
     if (!bits) return;
     compare(where + ", as the factor gives it", alone.raw, together.raw);
     compare(where + ", refined", alone.refined, together.refined);
+    compare(where + ", transposed", alone.transposed, together.transposed);
   }
   void compare(const std::string& where, const std::vector<double>& a,
                const std::vector<double>& b) {
@@ -133,17 +133,26 @@ class SameBits {
   Cluster& cluster_;
 };
 
-void run(Cluster& cluster) {
+std::string name_of(const SystemKind& kind) {
+  const std::string factor = kind.factor == FactorKind::kCholesky ? "definite"
+                             : kind.factor == FactorKind::kLdlt   ? "symmetric"
+                                                                  : "general";
+  if (!kind.complex) return factor;
+  return (*kind.complex == ComplexSymmetry::kHermitian ? "Hermitian, " : "complex, ") +
+         factor;
+}
+
+void run(Cluster& cluster, bool complex) {
   const int side = 18;
-  const auto kind = [side](FactorKind of) { return [=] { return system_of(of, side); }; };
   SameBits bits(cluster);
-  bits.check({"definite", FactorKind::kCholesky, kind(FactorKind::kCholesky)});
-  bits.check({"symmetric", FactorKind::kLdlt, kind(FactorKind::kLdlt)});
-  bits.check({"general", FactorKind::kLu, kind(FactorKind::kLu)});
-  bits.check({"saddle point", FactorKind::kLdlt,
-              [=]() -> InputMatrix { return saddle_point(side); }, true});
-  bits.check({"general saddle point", FactorKind::kLu,
-              [=]() -> InputMatrix { return on_both_sides(saddle_point(side)); }, true});
+  const auto kinds =
+      complex ? std::span<const SystemKind>(kComplexKinds) : std::span(kRealKinds);
+  for (const SystemKind& kind : kinds)
+    for (const bool saddle : {false, true}) {
+      if (saddle && kind.factor == FactorKind::kCholesky) continue;
+      bits.check({name_of(kind) + (saddle ? " saddle point" : ""), kind,
+                  [=] { return system_of(kind, side, saddle); }, saddle});
+    }
 }
 
 }  // namespace
@@ -152,5 +161,8 @@ void run(Cluster& cluster) {
 int main(int argc, char** argv) {
   return espalier::solver::run_job_program(
       argc, argv, "test=same bits\n",
-      [](auto& cluster) { espalier::solver::run(cluster); }, "the same bits");
+      [&](auto& cluster) {
+        espalier::solver::run(cluster, argc > 1 && argv[1] == std::string("complex"));
+      },
+      "the same bits");
 }

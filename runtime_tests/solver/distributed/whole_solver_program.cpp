@@ -1,5 +1,6 @@
 // One solver on the processes of a job, of every kind: planned again, saved and loaded,
-// out of core. mpirun starts it. What does not hold ends the job with a message.
+// out of core. usage: SUITE [complex]. mpirun starts it. What does not hold ends the job
+// with a message.
 //
 // One program, a suite for each thing that processes do together: over 300 lines.
 
@@ -18,9 +19,12 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/job/cluster.h"
@@ -41,22 +45,32 @@ namespace espalier::solver {
 using namespace cli;
 namespace {
 
-void multiply_by(InputMatrix& matrix, double factor) {
-  std::visit(
-      [factor](auto& each) {
-        for (double& value : each.value) value *= factor;
-      },
-      matrix);
+void multiply_by(AnyMatrix& any, double factor) {
+  const auto multiply = [factor](auto& matrix) {
+    for (auto& value : matrix.value) value *= factor;
+  };
+  if (auto* real = std::get_if<InputMatrix>(&any))
+    std::visit(multiply, *real);
+  else
+    multiply(std::get<ComplexMatrix>(any));
+}
+
+// As it was given.
+Bytes bytes_to_analyse(const AnyMatrix& any) {
+  if (const auto* complex = std::get_if<ComplexMatrix>(&any))
+    return analysis_bytes(complex->size, std::ssize(complex->row));
+  const MatrixView view = view_of(std::get<InputMatrix>(any));
+  return analysis_bytes(view.order, std::ssize(view.rows));
 }
 
 class Cases {
  public:
-  Cases(Cluster& cluster, FactorKind kind, int side, std::string folder)
+  Cases(Cluster& cluster, const SystemKind& kind, int side, std::string folder)
       : cluster_(cluster),
         kind_(kind),
         side_(side),
         path_(std::move(folder) + "/factor") {
-    options_.kind = kind;
+    options_.kind = kind.factor;
     options_.workers = 2;
     options_.pivot_threshold = 0.1;
     options_.delay_reserve = Bytes{16} << 20;
@@ -67,7 +81,7 @@ class Cases {
     const std::unique_ptr<Solver> solver = made(options_);
     const std::vector<double> first = solved(*solver, solver->least());
     expect(solver->process_facts().shared_nodes > 0, "a node that processes share");
-    if (kind_ == FactorKind::kLdlt) expect(pivots_.delayed > 0, "delayed pivots");
+    if (kind_.factor == FactorKind::kLdlt) expect(pivots_.delayed > 0, "delayed pivots");
     (void)solved(*solver, 2 * solver->least());
     (void)solved(*solver, std::nullopt);
     expect(same(first, solved(*solver, solver->least())), "the same bits again");
@@ -79,35 +93,35 @@ class Cases {
     expect(same(first, x), "the factor is still there after a refusal");
 
     // Exactly the same arithmetic: pivots and right-hand sides are four times as large.
-    InputMatrix matrix = system_of(kind_, side_);
+    AnyMatrix matrix = system();
     multiply_by(matrix, 4);
-    solver->replace_values(matrix);
+    replace(*solver, std::move(matrix));
     expect(same(first, solved(*solver, solver->least())), "other values, planned again");
   }
 
   void replaces_values_before_the_first_plan() {
-    InputMatrix matrix = system_of(kind_, side_);
+    AnyMatrix matrix = system();
     multiply_by(matrix, 4);
     std::unique_ptr<Solver> solver = made(options_);
     const Bytes bound = 2 * solver->least();
     const std::vector<double> first = solved(*solver, bound);
     solver.reset();
     solver = made(options_);
-    solver->replace_values(matrix);
+    replace(*solver, std::move(matrix));
     expect(same(first, solved(*solver, bound)), "values that came before the plan");
   }
 
   // Many columns come to fronts that processes share. Nothing is perturbed, and pivots
   // have the signs that one process finds.
   void delays_columns_as_one_process() {
-    if (kind_ == FactorKind::kCholesky) return;
+    if (kind_.factor == FactorKind::kCholesky) return;
     saddle_ = true;
-    options_.delay_reserve = Bytes{192} << 20;
+    options_.delay_reserve = ample_reserve();
     PivotStatistics alone;
     if (cluster_.rank() == 0) {
-      Solver solver(system(), options_);
-      expect_here(solver.plan(std::nullopt).has_value(), "a plan");
-      alone = solver.factorise()->pivots;
+      const std::unique_ptr<Solver> solver = solver_of(system(), options_);
+      expect_here(solver->plan(std::nullopt).has_value(), "a plan");
+      alone = solver->factorise()->pivots;
       expect_here(alone.delayed > 100 && alone.perturbed == 0,
                   fmt::format("{} columns delayed, {} pivots perturbed alone",
                               alone.delayed, alone.perturbed));
@@ -136,11 +150,9 @@ class Cases {
   // Two at once, each over a communicator of its own: in turn, and from two threads.
   void shares_the_processes_with_another() {
     MpiCommunicator other(MPI_COMM_WORLD);
-    std::optional<InputMatrix> matrix;
-    if (cluster_.rank() == 0) matrix = system();
     const std::unique_ptr<Solver> solver = made(options_);
     const std::vector<double> expected = solved(*solver, std::nullopt);
-    auto second = std::make_unique<Solver>(other, std::move(matrix), options_);
+    std::unique_ptr<Solver> second = made(other, options_);
     expect(second->plan(std::nullopt).has_value(), "a plan");
     expect(second->factorise().has_value(), "a second factor");
     expect(same(expected, solution_of(*second)), "the bits of the first solver");
@@ -180,10 +192,8 @@ class Cases {
     const std::vector<double> first = solved(*solver, std::nullopt);
     const Bytes inside = solver->memory().inside();
     solver.reset();
-    const InputMatrix matrix = system();
-    const Bytes analysis =
-        analysis_bytes(order_of(matrix), std::ssize(view_of(matrix).rows)) +
-        start_bytes(options_.workers);
+    const AnyMatrix matrix = system();
+    const Bytes analysis = bytes_to_analyse(matrix) + start_bytes(options_.workers);
     SolverOptions options = options_;
     options.budget = Budget::create(Bytes{1} << 40);
     solver = made(options);
@@ -219,9 +229,7 @@ class Cases {
     options.lease_patience = std::chrono::seconds(200);
     options.budget = Budget::create(Bytes{1} << 40);
     solver = made(options);
-    std::optional<InputMatrix> matrix;
-    if (cluster_.rank() == 0) matrix = system();
-    auto second = std::make_unique<Solver>(other, std::move(matrix), options);
+    std::unique_ptr<Solver> second = made(other, options);
     const Bytes least = solver->least_for_plan(), other_least = second->least_for_plan();
     trim_heap();
     expect(reset_peak_resident(), "a peak that can be reset");
@@ -263,14 +271,14 @@ class Cases {
 
   // Of the factor as it was made and as it was loaded.
   void tells_the_determinant() {
-    saddle_ = kind_ != FactorKind::kCholesky;
-    options_.delay_reserve = Bytes{192} << 20;  // for all: no pivot is perturbed
+    saddle_ = kind_.factor != FactorKind::kCholesky;
+    options_.delay_reserve = ample_reserve();
     Determinant alone;
     if (cluster_.rank() == 0) {
-      Solver solver(system(), options_);
-      expect_here(solver.plan(std::nullopt).has_value(), "a plan");
-      expect_here(solver.factorise().has_value(), "a factorisation");
-      alone = solver.determinant();
+      const std::unique_ptr<Solver> solver = solver_of(system(), options_);
+      expect_here(solver->plan(std::nullopt).has_value(), "a plan");
+      expect_here(solver->factorise().has_value(), "a factorisation");
+      alone = solver->determinant();
     }
     cluster_.barrier();
     std::unique_ptr<Solver> solver = made(options_);
@@ -342,7 +350,7 @@ class Cases {
  private:
   void expect(bool holds, std::string_view what) {
     if (cluster_.smallest(holds ? 1 : 0) == 0 && !holds)
-      cluster_.fail(3, fmt::format("kind {}: does not hold: {}", int(kind_), what));
+      cluster_.fail(3, failure(what));
   }
   // With half of what is left for the differences between runs: buffers of MPI that come
   // with the first large messages have taken over a quarter.
@@ -409,13 +417,15 @@ class Cases {
     const double error = std::abs(found.log_modulus() - alone.log_modulus());
     expect(cluster_.largest(found.mantissa) == found.mantissa, "the same everywhere");
     expect(cluster_.rank() != 0 || found.sign() == alone.sign(), "the sign");
+    expect(cluster_.rank() != 0 || std::abs(found.phase - alone.phase) <= 1e-10,
+           "the argument");
     expect(cluster_.rank() != 0 || error <= 1e-10 * std::abs(alone.log_modulus()),
            fmt::format("a logarithm of {}, {} alone", found.log_modulus(),
                        alone.log_modulus()));
   }
   void expect_here(bool holds, const std::string& what) {
     if (!holds)
-      cluster_.fail(3, fmt::format("kind {}: does not hold: {}", int(kind_), what));
+      cluster_.fail(3, failure(what));
   }
   // Process 0 knows what one process finds.
   void expect_pivots(const PivotStatistics& alone) {
@@ -425,16 +435,27 @@ class Cases {
            fmt::format("{} negative pivots, {} alone", pivots_.negative, alone.negative));
   }
 
-  [[nodiscard]] InputMatrix system() const {
-    if (!saddle_) return system_of(kind_, side_);
-    const SymmetricMatrix matrix = saddle_point(side_);
-    if (kind_ == FactorKind::kLdlt) return matrix;
-    return on_both_sides(matrix);
+  // For all delayed columns: no pivot is perturbed.
+  [[nodiscard]] Bytes ample_reserve() const {
+    return (kind_.complex ? 2 : 1) * (Bytes{192} << 20);
   }
+  [[nodiscard]] std::string failure(std::string_view what) const {
+    return fmt::format("kind {}, {}: does not hold: {}", int(kind_.factor),
+                       kind_.complex ? int(*kind_.complex) : -1, what);
+  }
+  [[nodiscard]] AnyMatrix system() const { return system_of(kind_, side_, saddle_); }
   [[nodiscard]] std::unique_ptr<Solver> made(const SolverOptions& options) {
-    std::optional<InputMatrix> matrix;
-    if (cluster_.rank() == 0) matrix = system();
-    return std::make_unique<Solver>(cluster_, std::move(matrix), options);
+    return made(cluster_, options);
+  }
+  [[nodiscard]] std::unique_ptr<Solver> made(Communicator& processes,
+                                             const SolverOptions& options) {
+    return solver_on(processes, kind_, [this] { return system(); }, options);
+  }
+  static void replace(Solver& solver, AnyMatrix&& matrix) {
+    if (const auto* real = std::get_if<InputMatrix>(&matrix))
+      solver.replace_values(*real);
+    else
+      solver.replace_values(std::get<ComplexMatrix>(std::move(matrix)));
   }
 
   std::vector<double> solved(Solver& solver, std::optional<Bytes> bound) {
@@ -454,8 +475,9 @@ class Cases {
         fmt::format("a small backward error: {}, {} pivots perturbed, {} bytes in a file",
                     solution.refinement.backward_error, report->pivots.perturbed,
                     solver.bytes_to_spill()));
-    for (const double each : x)
-      if (!(std::abs(each - 1) <= 1e-6)) expect(false, fmt::format("x is {}", each));
+    for (std::size_t k = 0; k < x.size(); ++k)
+      if (!(std::abs(x[k] - (kind_.complex && k % 2 == 1 ? 0 : 1)) <= 1e-6))
+        expect(false, fmt::format("x is {}", x[k]));
     expect(true, "all of x");
     return x;
   }
@@ -532,7 +554,7 @@ class Cases {
   }
 
   Cluster& cluster_;
-  FactorKind kind_;
+  SystemKind kind_;
   int side_;
   std::string path_;
   SolverOptions options_;
@@ -540,7 +562,7 @@ class Cases {
   PivotStatistics pivots_;
 };
 
-void run(Cluster& cluster, const std::string& name) {
+void run(Cluster& cluster, const std::string& name, bool complex) {
   std::signal(SIGXFSZ, SIG_IGN);
   std::string folder(64, '\0');
   if (cluster.rank() == 0) {
@@ -552,9 +574,11 @@ void run(Cluster& cluster, const std::string& name) {
   cluster.broadcast(std::as_writable_bytes(std::span(folder)), 0);
   folder.resize(std::strlen(folder.c_str()));
   // Large enough that processes share nodes, and that something may leave memory.
-  const int side = name == "out_of_core" ? 16 + 4 * cluster.size() : 20;
-  for (const FactorKind kind :
-       {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu}) {
+  const int least = complex ? 12 : 16;
+  const int side = name == "out_of_core" ? least + 4 * cluster.size() : 20;
+  const auto kinds =
+      complex ? std::span<const SystemKind>(kComplexKinds) : std::span(kRealKinds);
+  for (const SystemKind& kind : kinds) {
     Cases cases(cluster, kind, side, folder);
     if (name == "plans") {
       cases.plans_again();
@@ -587,7 +611,7 @@ int main(int argc, char** argv) {
   return espalier::solver::run_job_program(
       argc, argv, "test=whole solver\n",
       [&](auto& cluster) {
-        espalier::solver::run(cluster, argc > 1 ? argv[1] : "plans");
+        espalier::solver::run(cluster, argc > 1 ? argv[1] : "plans", argc > 2);
       },
       "solved");
 }

@@ -1,15 +1,25 @@
 #pragma once
 
-// Systems of each kind on a grid, and saddle points, whose pivots are delayed far.
+// Systems of each kind on a grid, and saddle points, whose pivots are delayed far; real
+// and complex.
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <cstdint>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <random>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "espalier/solver/matrix.h"
+#include "espalier/solver/options.h"
+#include "solver/api/solver.h"
+#include "solver/distributed/communicator.h"
+#include "solver/io/any_matrix.h"
 #include "solver/matrix/grid.h"
 #include "solver/matrix/sparse_matrix.h"
 
@@ -104,6 +114,67 @@ inline GeneralMatrix on_both_sides(const SymmetricMatrix& symmetric) {
       if (i != j) columns[i].emplace_back(j, symmetric.value[k] * (1 + 0.01 * (i % 7)));
     }
   return general_of(columns);
+}
+
+// The entries turned in the complex plane; of a symmetric or Hermitian matrix those below
+// the diagonal stand for both, and on the diagonal of a Hermitian one they stay real.
+inline ComplexMatrix turned(const InputMatrix& real, ComplexSymmetry symmetry) {
+  return std::visit(
+      [symmetry](const auto& matrix) {
+        ComplexMatrix result{symmetry, matrix.size, matrix.column_start, matrix.row, {}};
+        for (std::int32_t j = 0; j < matrix.size; ++j)
+          for (auto k = matrix.column_start[j]; k < matrix.column_start[j + 1]; ++k) {
+            const std::int32_t i = matrix.row[k];
+            const bool stays = i == j && symmetry == ComplexSymmetry::kHermitian;
+            const double angle = stays ? 0 : 0.1 * ((31 * i + 17 * j) % 23);
+            result.value.push_back(matrix.value[k] *
+                                   Complex(std::cos(angle), std::sin(angle)));
+          }
+        return result;
+      },
+      real);
+}
+
+struct SystemKind {
+  FactorKind factor;
+  std::optional<ComplexSymmetry> complex = {};  // none: real
+};
+inline constexpr SystemKind kRealKinds[] = {
+    {FactorKind::kCholesky}, {FactorKind::kLdlt}, {FactorKind::kLu}};
+inline constexpr SystemKind kComplexKinds[] = {
+    {FactorKind::kCholesky, ComplexSymmetry::kHermitian},
+    {FactorKind::kLdlt, ComplexSymmetry::kHermitian},
+    {FactorKind::kLdlt, ComplexSymmetry::kSymmetric},
+    {FactorKind::kLu, ComplexSymmetry::kGeneral}};
+
+// @param saddle  a saddle point, of a kind that is not definite
+inline AnyMatrix system_of(const SystemKind& kind, int side, bool saddle) {
+  InputMatrix real = !saddle ? system_of(kind.factor, side)
+                     : kind.factor == FactorKind::kLdlt
+                         ? InputMatrix(saddle_point(side))
+                         : InputMatrix(on_both_sides(saddle_point(side)));
+  if (!kind.complex) return real;
+  return turned(real, *kind.complex);
+}
+
+// In one process.
+inline std::unique_ptr<Solver> solver_of(AnyMatrix&& matrix,
+                                         const SolverOptions& options) {
+  return std::visit(
+      [&](auto& each) { return std::make_unique<Solver>(std::move(each), options); },
+      matrix);
+}
+
+// On several, of the matrix that make() returns at process 0.
+template <class Make>
+std::unique_ptr<Solver> solver_on(Communicator& processes, const SystemKind& kind,
+                                  const Make& make, const SolverOptions& options) {
+  const auto solver = [&]<class Matrix>(std::optional<Matrix>&& matrix) {
+    if (processes.rank() == 0) matrix = std::get<Matrix>(make());
+    return std::make_unique<Solver>(processes, std::move(matrix), options);
+  };
+  if (kind.complex) return solver(std::optional<ComplexMatrix>());
+  return solver(std::optional<InputMatrix>());
 }
 
 }  // namespace espalier::solver

@@ -55,6 +55,27 @@ inline SquareMatrix random_dominant(std::mt19937& random, std::int32_t n) {
   return a;
 }
 
+/// The same with imaginary parts in [-1, 1], none on the diagonal, which dominates still
+/// where it did: a Hermitian matrix only where it is asked for, of a symmetric one.
+inline SquareMatrix with_imaginary(std::mt19937& random, SquareMatrix a, bool hermitian) {
+  std::uniform_real_distribution<> value(-1, 1);
+  a.complex = !a.symmetric() ? ComplexSymmetry::kGeneral
+              : hermitian    ? ComplexSymmetry::kHermitian
+                             : ComplexSymmetry::kSymmetric;
+  a.lower_imaginary.assign(a.lower.value.size(), 0);
+  a.upper_imaginary.assign(a.upper.size(), 0);
+  for (std::int32_t j = 0; j < a.size(); ++j)
+    for (auto k = a.lower.column_start[j]; k < a.lower.column_start[j + 1]; ++k) {
+      const double size = std::abs(a.lower.value[k]);
+      const bool off = a.lower.row[k] != j;
+      if (off) a.lower_imaginary[k] = size * value(random);
+      if (off && !a.symmetric()) a.upper_imaginary[k] = a.upper[k] * value(random);
+      a.lower.value[k] *= off ? 1 : 2;
+      if (!off && !a.symmetric()) a.upper[k] = a.lower.value[k];
+    }
+  return a;
+}
+
 inline Dense dense_of(const SquareMatrix& a, Operation operation) {
   Dense dense(a.size());
   const bool transposed = operation == Operation::kTransposed;

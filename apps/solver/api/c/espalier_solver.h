@@ -551,10 +551,10 @@ ESPALIER_SOLVER_API int espalier_solver_budget_read(const espalier_solver_budget
  *
  * Calls for a solver that has it are made by every process, in the same order: analyse,
  * plan, factorise, solve, save, load, destroy. Process 0 gives the matrix and its values;
- * of the others' `input` the struct's size and the order are read, and their values and
- * counts of entries are not. Options and bounds are the same everywhere, those of one
- * process. Right-hand sides are whole at every process, and so are solutions. Real
- * matrices, with no Schur complement, progress function, adopted runtime or
+ * of the others' `input` the struct's size and the order are read, and their values,
+ * counts of entries and `scalar` are not. Options and bounds are the same everywhere,
+ * those of one process. Right-hand sides are whole at every process, and so are
+ * solutions. No Schur complement, progress function, adopted runtime or
  * ESPALIER_SOLVER_MEMORY_AUTO. save() writes a file for each process.
  *
  * What is refused is refused at every process with the same text, but for arguments that

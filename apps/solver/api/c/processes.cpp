@@ -29,25 +29,35 @@ void c_api::analyse_together(espalier_solver& handle, const espalier_solver_inpu
   Communicator& processes = *handle.processes;
   SolverOptions chosen = options_from(options, input.order);
   take_progress(handle, options, chosen);
-  std::optional<InputMatrix> matrix;
+  std::optional<InputMatrix> real;
+  std::optional<ComplexMatrix> numbers;
+  const auto anywhere = [&](bool here) {
+    return processes.largest(std::int64_t{here}) != 0;
+  };
   together(processes, [&] {
     const espalier_solver_input given = given_input(input);
-    if (given.scalar == ESPALIER_SOLVER_COMPLEX)
-      throw InvalidInput(
-          "input.scalar is 1: complex, not with options.communicator; one process "
-          "solves complex matrices, without it");
     if (processes.rank() > 0) return;
-    handle.given.emplace(given);
-    matrix = handle.given->with_values(given.values);
+    if (given.scalar == ESPALIER_SOLVER_COMPLEX)
+      numbers = handle.given_complex.emplace(given).with_values(given.values);
+    else
+      real = handle.given.emplace(given).with_values(given.values);
   });
   chosen.of_transposed =
-      processes.largest(std::int64_t{handle.given && handle.given->transposed()}) != 0;
-  handle.solver = std::make_unique<Solver>(processes, std::move(matrix), chosen);
+      anywhere((handle.given && handle.given->transposed()) ||
+               (handle.given_complex && handle.given_complex->transposed()));
+  if (anywhere(numbers && factors_as_general(given_input(input), chosen)))
+    chosen.kind = FactorKind::kLu;
+  if (anywhere(numbers.has_value()))
+    handle.complex =
+        std::make_unique<ComplexSolver>(processes, std::move(numbers), chosen);
+  else
+    handle.solver = std::make_unique<Solver>(processes, std::move(real), chosen);
 }
 
 int c_api::factorise_together(espalier_solver& handle, const double* values,
                               std::int64_t entries) {
-  InputMatrix matrix;
+  InputMatrix real;
+  ComplexMatrix numbers;
   const bool first = handle.processes->rank() == 0;
   together(*handle.processes, [&] {
     if (first) check_values(handle, values, entries);
@@ -55,9 +65,14 @@ int c_api::factorise_together(espalier_solver& handle, const double* values,
   handle.factored = handle.has_values = false;
   make_room_for_values(handle);
   together(*handle.processes, [&] {
-    if (first) matrix = handle.given->with_values(values);
+    if (!first) return;
+    if (handle.complex)
+      numbers = handle.given_complex->with_values(values);
+    else
+      real = handle.given->with_values(values);
   });
-  return factorise_with(handle, matrix);
+  return handle.complex ? factorise_with(handle, std::move(numbers))
+                        : factorise_with(handle, real);
 }
 
 int espalier_solver_communicator_create(espalier_solver_communicator** communicator,

@@ -131,17 +131,19 @@ void analyse_alone(espalier_solver& handle, const Given& matrix,
                    const espalier_solver_input& input,
                    const espalier_solver_options& options) {
   SolverOptions chosen = options_from(options, input.order);
-  // The next values need not have the symmetry of these.
-  const espalier_solver_input given = given_input(input);
-  if (given.scalar == ESPALIER_SOLVER_COMPLEX && !chosen.kind &&
-      given.symmetry == ESPALIER_SOLVER_GENERAL)
-    chosen.kind = FactorKind::kLu;
+  if (factors_as_general(given_input(input), chosen)) chosen.kind = FactorKind::kLu;
   chosen.of_transposed = matrix.transposed();
   take_progress(handle, options, chosen);
   construct(handle, matrix.with_values(input.values), chosen, options);
 }
 
 }  // namespace
+
+bool c_api::factors_as_general(const espalier_solver_input& given,
+                               const SolverOptions& chosen) {
+  return given.scalar == ESPALIER_SOLVER_COMPLEX && !chosen.kind &&
+         given.symmetry == ESPALIER_SOLVER_GENERAL;
+}
 
 void c_api::check_values(const espalier_solver& handle, const double* values,
                          std::int64_t entries) {
