@@ -241,9 +241,18 @@ class Factorisation {
     } catch (...) {
       stop();
     }
-    // What a front was about to put off is not whole.
-    if (log_.failed()) factor_.front[tree_.nodes[node].last_front].delays.reset();
+    if (log_.failed()) forget(node);
     end_node(node);
+  }
+
+  // What a node was about to leave is not whole: to its parent it has not been computed.
+  // And what its children have left is not booked beyond its end.
+  void forget(std::int32_t node) noexcept {
+    factor_.front[tree_.nodes[node].last_front].delays.reset();
+    contributions_[node].release();
+    for (const TaskId child :
+         tree_.tasks.children(task_id(static_cast<std::size_t>(node))))
+      contributions_[index(child)].release();
   }
 
   void submit(starpu_task* task, std::int32_t node) {
