@@ -137,11 +137,11 @@ void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix,
 
 AssemblyTree Solver::Impl::tree_of_all(const Symbolic& symbolic) const {
   const std::int32_t processes = processes_->communicator.size();
-  return build_assembly_tree(symbolic, {.kind = tree_.kind,
-                                        .entry_bytes = analysis_.permuted.parts() *
-                                                       bytes_of(options_.precision),
-                                        .workers = tree_workers_ * processes,
-                                        .processes = processes});
+  return build_assembly_tree(
+      symbolic, {.kind = tree_.kind,
+                 .entry_bytes = analysis_.permuted.parts() * bytes_of(options_.precision),
+                 .workers = tree_workers_ * processes,
+                 .processes = processes});
 }
 
 void Solver::Impl::build_together(FactorKind kind) {
@@ -159,7 +159,8 @@ void Solver::Impl::open_channel() {
     communicator.barrier();
   }
   numeric_ = make_cluster_numeric(
-      options_.precision, complex(), {communicator, *processes_->channel, processes_->distribution});
+      options_.precision, complex(),
+      {communicator, *processes_->channel, processes_->distribution});
 }
 
 void Solver::Impl::close_channel() {
@@ -240,8 +241,8 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
 // When the columns are where they belong.
 void Solver::Impl::sum_rows_in_order() {
   Processes& all = *processes_;
-  all.rows = std::make_unique<RowExchange>(all.communicator, all.columns,
-                                           analysis_.permuted);
+  all.rows =
+      std::make_unique<RowExchange>(all.communicator, all.columns, analysis_.permuted);
 }
 
 // @param check  at process 0, whose matrix it is: before anything is done

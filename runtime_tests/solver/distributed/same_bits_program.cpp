@@ -82,9 +82,9 @@ class SameBits {
     options.analysis.ordering = OrderingKind::kMetis;
     Outcome alone;
     if (cluster_.rank() == 0)
-      alone = outcome(
-          [&](const SolverOptions& mine) { return solver_of(of.system(), mine); },
-          options, false);
+      alone =
+          outcome([&](const SolverOptions& mine) { return solver_of(of.system(), mine); },
+                  options, false);
     cluster_.barrier();
     for (const bool least : {false, true}) {
       const Outcome together = outcome(
