@@ -1,5 +1,5 @@
-// espalier solve on the processes of a job that mpirun or srun started, step by step: over
-// 300 lines.
+// espalier solve on the processes of a job that mpirun or srun started, step by step:
+// over 300 lines.
 
 #include <fmt/format.h>
 
@@ -28,22 +28,22 @@ using solver::Solver;
 std::string identity(const SolveOptions& options) {
   const solver::SolverOptions& solver = options.solver;
   return fmt::format(
-      "version={}\nmatrix={}\nshift={} {}\nmemory={} {} {}\nworkers={}\nkind={}\nprecision={}\n"
+      "version={}\nmatrix={}\nshift={} {}\nmemory={} {} "
+      "{}\nworkers={}\nkind={}\nprecision={}\n"
       "scaling={}\nordering={}\npivot threshold={}\ndelay reserve={}\ntransposed={} {}\n"
       "refine={}\nestimate errors={}\nright-hand sides={}\nexplain={}\nout of core={}\n"
       "save={}\nnull space={}\ndeterminant={}",
       ESPALIER_VERSION, options.input_name(),
       options.source.shift ? options.source.shift->real() : 0,
-      options.source.shift ? options.source.shift->imag() : 0, static_cast<int>(options.memory.kind),
-      options.memory.common_size(), options.memory.factor,
-      options.workers_given ? solver.workers : 0,
+      options.source.shift ? options.source.shift->imag() : 0,
+      static_cast<int>(options.memory.kind), options.memory.common_size(),
+      options.memory.factor, options.workers_given ? solver.workers : 0,
       solver.kind ? static_cast<int>(*solver.kind) : -1, name(solver.precision),
       static_cast<int>(solver.prepare.scaling),
       static_cast<int>(solver.analysis.ordering), solver.pivot_threshold,
       solver.delay_reserve, options.transposed, options.conjugate_transposed,
-      solver.refine, solver.estimate_errors,
-      options.rhs, options.explains(), solver.out_of_core, options.save,
-      options.null_space, options.determinant);
+      solver.refine, solver.estimate_errors, options.rhs, options.explains(),
+      solver.out_of_core, options.save, options.null_space, options.determinant);
 }
 
 // Process 0 has read them.

@@ -175,16 +175,16 @@ TEST(SolveOnCluster, SolvesComplexSystemsAsOneProcessDoes) {
 
 TEST(SolveOnCluster, SolvesShiftedGridsSavesThemAndLoadsThemAgain) {
   const TemporaryFile factor(""), first(""), again("");
-  std::vector<std::string> grid = {"--grid",    "16x16x16", "--shift", "-0.5,0.2",
-                                   "--memory",  "min",      "--json",  "--workers",
-                                   "1",         "--out",    first.path()};
+  std::vector<std::string> grid = {"--grid",   "16x16x16", "--shift",   "-0.5,0.2",
+                                   "--memory", "min",      "--json",    "--workers",
+                                   "1",        "--out",    first.path()};
   std::vector<std::string> saving = grid;
   saving.insert(saving.end(), {"--save", factor.path()});
   json report = expect_solved_by(2, solve_with(2, saving));
   EXPECT_GT(report.value("shared_nodes", 0), 0);
   EXPECT_LE(report.value("forward_error", 1.0), 1e-10);
-  report = expect_solved_by(2, solve_with(2, {"--factor", factor.path(), "--out",
-                                              again.path(), "--json"}));
+  report = expect_solved_by(
+      2, solve_with(2, {"--factor", factor.path(), "--out", again.path(), "--json"}));
   EXPECT_EQ(report["scalar"], "complex");
   EXPECT_LE(report.value("forward_error", 1.0), 1e-10);
   expect_equal_parts(first.text(), again.text(), 1e-10);

@@ -86,29 +86,6 @@ Solver::Impl::Impl(Runtime* runtime, ComplexMatrix&& matrix, const SolverOptions
 
 Solver::Impl::~Impl() { close_channel(); }
 
-void Solver::Impl::begin(ComplexMatrix&& matrix,
-                         const std::function<void(std::string_view)>& step) {
-  check(matrix);
-  if (options_.low_rank > 0)
-    throw InvalidInput(fmt::format("options.low_rank is {}: not of complex matrices",
-                                   options_.low_rank));
-  take_symmetry(matrix.symmetry);
-  begin(moduli(matrix), step, &matrix);
-}
-
-// Moduli do not tell that a symmetric matrix is not definite.
-void Solver::Impl::take_symmetry(std::optional<ComplexSymmetry> complex) {
-  if (complex == ComplexSymmetry::kSymmetric) options_.kind = FactorKind::kLdlt;
-}
-
-// In the place of the moduli that were analysed.
-void Solver::Impl::take_numbers(const ComplexMatrix* numbers) {
-  if (numbers != nullptr)
-    refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, *numbers,
-           &analysis_.form.coupling);
-  measure_entries();
-}
-
 void Solver::Impl::begin(InputMatrix&& matrix,
                          const std::function<void(std::string_view)>& step,
                          const ComplexMatrix* numbers) {

@@ -1,4 +1,6 @@
-// Other values on the same pattern, and what is known of values.
+// Complex values, other ones on the same pattern, and what is known of values.
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +12,29 @@
 #include "solver/scaling/prepare_complex.h"
 
 namespace espalier::solver {
+
+void Solver::Impl::begin(ComplexMatrix&& matrix,
+                         const std::function<void(std::string_view)>& step) {
+  check(matrix);
+  if (options_.low_rank > 0)
+    throw InvalidInput(fmt::format("options.low_rank is {}: not of complex matrices",
+                                   options_.low_rank));
+  take_symmetry(matrix.symmetry);
+  begin(moduli(matrix), step, &matrix);
+}
+
+// Moduli do not tell that a symmetric matrix is not definite.
+void Solver::Impl::take_symmetry(std::optional<ComplexSymmetry> complex) {
+  if (complex == ComplexSymmetry::kSymmetric) options_.kind = FactorKind::kLdlt;
+}
+
+// In the place of the moduli that were analysed.
+void Solver::Impl::take_numbers(const ComplexMatrix* numbers) {
+  if (numbers != nullptr)
+    refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, *numbers,
+           &analysis_.form.coupling);
+  measure_entries();
+}
 
 void Solver::Impl::replace_values(const InputMatrix& matrix) {
   if (processes_) return replace_together(matrix, [&] { check(view_of(matrix)); });

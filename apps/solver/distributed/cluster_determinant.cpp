@@ -100,8 +100,8 @@ Determinant determinant(const FactorView<T>& view, const FrontDistribution& dist
   return result;
 }
 
-#define ESPALIER_INSTANTIATE(T)                                                        \
-  template Determinant determinant(const FactorView<T>&, const FrontDistribution&,     \
+#define ESPALIER_INSTANTIATE(T)                                                    \
+  template Determinant determinant(const FactorView<T>&, const FrontDistribution&, \
                                    Communicator&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE

@@ -60,8 +60,8 @@ void refill(SquareMatrix& target, const PreparedMatrix& prepared,
 void check_refill(const PreparedMatrix& /*prepared*/, std::int32_t size,
                   const ComplexMatrix& matrix) {
   if (matrix.size != size)
-    throw InvalidInput(fmt::format("a matrix of order {} for a pattern of order {}",
-                                   matrix.size, size));
+    throw InvalidInput(
+        fmt::format("a matrix of order {} for a pattern of order {}", matrix.size, size));
 }
 
 void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t> order,

@@ -47,8 +47,8 @@ MemoryLeft left_of(Bytes limit, Bytes used, const std::string& name) {
           fmt::format("{} ({})", name, format_size(limit))};
 }
 
-// What differs between the versions of control groups. Above `throttled` a group of version
-// 2 is not killed but put to sleep until the system has taken pages back.
+// What differs between the versions of control groups. Above `throttled` a group of
+// version 2 is not killed but put to sleep until the system has taken pages back.
 struct GroupFiles {
   const char *top, *limit, *throttled, *used, *droppable;
 };

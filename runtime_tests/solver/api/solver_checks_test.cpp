@@ -75,8 +75,13 @@ TEST(SolverChecks, RefuseComplexMatricesToo) {
   expect_refused([&] { Solver(ComplexMatrix(beyond), {}); }, "row 5 is not in 0");
   expect_refused([&] { Solver(ComplexMatrix(not_real), {}); }, "(0, 0)");
   Solver solver(ComplexMatrix(hermitian), {});
-  expect_refused([&] { solver.replace_values(ComplexMatrix(beyond)); }, "row 5 is not in 0");
-  expect_refused([&] { solver.replace_values(ComplexMatrix(other)); }, "another symmetry");
+  expect_refused([&] { solver.replace_values(ComplexMatrix(beyond)); },
+                 "row 5 is not in 0");
+  expect_refused([&] { solver.replace_values(ComplexMatrix(other)); },
+                 "a Hermitian matrix was expected: it is complex symmetric");
+  Solver real(SymmetricMatrix{1, {0, 1}, {0}, {2}}, {});
+  expect_refused([&] { real.replace_values(ComplexMatrix(hermitian)); },
+                 "in the place of a real one");
   ASSERT_TRUE(solver.plan(std::nullopt));
   EXPECT_TRUE(solver.factorise()) << "the values are those that there were";
 }

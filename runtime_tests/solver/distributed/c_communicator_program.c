@@ -126,6 +126,23 @@ static void check_determinant(const espalier_solver* solver) {
   expect(found[0] > 0 && memcmp(first, found, sizeof found) == 0, "one determinant");
 }
 
+/* What process 0 alone finds wrong with its numbers is refused everywhere. */
+static void check_complex_refusals(const espalier_solver_options* options) {
+  espalier_solver* solver = NULL;
+  espalier_solver_options symmetric = *options;
+  espalier_solver_input input = input_here();
+  symmetric.kind = ESPALIER_SOLVER_KIND_LDLT;
+  if (rank == 0) {
+    input.scalar = ESPALIER_SOLVER_COMPLEX;
+    input.values = (const double*)numbers;
+  }
+  expect(espalier_solver_analyse(&solver, &input, &symmetric) == -EINVAL, "a kind");
+  expect(strstr(espalier_solver_last_error(), "symmetric") != NULL, "its symmetry");
+  if (rank == 0) input.symmetry = ESPALIER_SOLVER_WHOLE;
+  expect(espalier_solver_analyse(&solver, &input, options) == -EINVAL, "not symmetric");
+  expect(strstr(espalier_solver_last_error(), "Hermitian") != NULL, "nor Hermitian");
+}
+
 /* What the others' input says of the numbers is not read. */
 static void check_complex(const espalier_solver_options* options, const char* path) {
   espalier_solver* solver = NULL;
@@ -133,6 +150,7 @@ static void check_complex(const espalier_solver_options* options, const char* pa
   espalier_solver_statistics told = {.size = sizeof told};
   const int64_t entries = rank == 0 ? starts[kOrder] : 0;
   make_numbers(0.1);
+  check_complex_refusals(options);
   if (rank == 0) {
     input.scalar = ESPALIER_SOLVER_COMPLEX;
     input.values = (const double*)numbers;

@@ -67,8 +67,7 @@ TEST(ClusterDeterminant, OfComplexFactorsHasTheArgument) {
   int turned = 0;
   const auto check = [&]<class T>(T, FactorKind kind) {
     const DistributedSystem<T> system(
-        with_imaginary(random, of_kind(random_square(random, 40), kind),
-                       kIsHermitian<T>),
+        with_imaginary(random, of_kind(random_square(random, 40), kind), kIsHermitian<T>),
         kind, random, std::numeric_limits<Bytes>::max());
     ASSERT_TRUE(system.factored);
     expect_that_of_one(system, random, Sharing::kAll);

@@ -1,3 +1,5 @@
+// Solves of every type of entry and shape of tree: over 300 lines.
+
 #include "solver/distributed/cluster_solve.h"
 
 #include <gtest/gtest.h>

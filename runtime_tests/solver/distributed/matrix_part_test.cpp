@@ -126,7 +126,8 @@ TEST(MatrixParts, OfOneProcessGiveTheSameBits) {
   }
 }
 
-// Rows of real and complex matrices summed up one by one: the same operations in the same order.
+// Rows of real and complex matrices summed up one by one: the same operations in the same
+// order.
 TEST(MatrixParts, HaveTheBitsOfTheWholeMatrix) {
   std::mt19937 random(7);
   for (int instance = 0; instance < 80; ++instance) {

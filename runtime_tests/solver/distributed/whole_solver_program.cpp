@@ -349,8 +349,7 @@ class Cases {
 
  private:
   void expect(bool holds, std::string_view what) {
-    if (cluster_.smallest(holds ? 1 : 0) == 0 && !holds)
-      cluster_.fail(3, failure(what));
+    if (cluster_.smallest(holds ? 1 : 0) == 0 && !holds) cluster_.fail(3, failure(what));
   }
   // With half of what is left for the differences between runs: buffers of MPI that come
   // with the first large messages have taken over a quarter.
@@ -424,8 +423,7 @@ class Cases {
                        alone.log_modulus()));
   }
   void expect_here(bool holds, const std::string& what) {
-    if (!holds)
-      cluster_.fail(3, failure(what));
+    if (!holds) cluster_.fail(3, failure(what));
   }
   // Process 0 knows what one process finds.
   void expect_pivots(const PivotStatistics& alone) {
@@ -449,7 +447,8 @@ class Cases {
   }
   [[nodiscard]] std::unique_ptr<Solver> made(Communicator& processes,
                                              const SolverOptions& options) {
-    return solver_on(processes, kind_, [this] { return system(); }, options);
+    return solver_on(
+        processes, kind_, [this] { return system(); }, options);
   }
   static void replace(Solver& solver, AnyMatrix&& matrix) {
     if (const auto* real = std::get_if<InputMatrix>(&matrix))
@@ -575,7 +574,7 @@ void run(Cluster& cluster, const std::string& name, bool complex) {
   folder.resize(std::strlen(folder.c_str()));
   // Large enough that processes share nodes, and that something may leave memory.
   const int least = complex ? 12 : 16;
-  const int side = name == "out_of_core" ? least + 4 * cluster.size() : 20;
+  const int side = name == "out_of_core" ? least + 4 * cluster.size() : complex ? 16 : 20;
   const auto kinds =
       complex ? std::span<const SystemKind>(kComplexKinds) : std::span(kRealKinds);
   for (const SystemKind& kind : kinds) {

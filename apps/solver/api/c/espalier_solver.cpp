@@ -293,12 +293,11 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
     handle->processes = processes_of(known);
     take_progress(*handle, known, given);
     const auto progress = progress_of(*handle);
-    handle->solver =
-        handle->processes != nullptr
-            ? Solver::load(*handle->processes, file, given, progress)
-        : adopts(known)
-            ? Solver::load(adopt(*handle, given.workers), file, given, progress)
-            : Solver::load(file, given, progress);
+    handle->solver = handle->processes != nullptr
+                         ? Solver::load(*handle->processes, file, given, progress)
+                     : adopts(known) ? Solver::load(adopt(*handle, given.workers), file,
+                                                    given, progress)
+                                     : Solver::load(file, given, progress);
     if (handle->solver->complex())
       handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
     handle->factored = true;

@@ -100,8 +100,8 @@ void take_progress(espalier_solver& handle, const espalier_solver_options& given
 /// time; empty: nobody asks.
 [[nodiscard]] std::function<void(double)> progress_of(const espalier_solver& handle);
 
-/// Whether a complex matrix is factored as a general one whatever its values are: the next
-/// ones need not have the symmetry of these.
+/// Whether a complex matrix is factored as a general one whatever its values are: the
+/// next ones need not have the symmetry of these.
 [[nodiscard]] bool factors_as_general(const espalier_solver_input& given,
                                       const SolverOptions& chosen);
 

@@ -204,7 +204,7 @@ class ESPALIER_SOLVER_EXPORT Solver {
   ///         pattern: there are no values then until others do fit
   /// On several processes: it is read at process 0.
   void replace_values(const InputMatrix& matrix);
-  /// @param matrix  of the symmetry of the first one
+  /// @param matrix  has the symmetry of the first one, with one triangle or both
   void replace_values(ComplexMatrix&& matrix);
 
   /// b := A^-1 b, or A^-T b, for `nrhs` vectors one after the other, after
