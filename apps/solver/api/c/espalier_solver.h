@@ -554,8 +554,8 @@ ESPALIER_SOLVER_API int espalier_solver_budget_read(const espalier_solver_budget
  * of the others' `input` the struct's size and the order are read, and their values,
  * counts of entries and `scalar` are not. Options and bounds are the same everywhere,
  * those of one process. Right-hand sides are whole at every process, and so are
- * solutions. No Schur complement, progress function, adopted runtime or
- * ESPALIER_SOLVER_MEMORY_AUTO. save() writes a file for each process.
+ * solutions. No Schur complement, adopted runtime or ESPALIER_SOLVER_MEMORY_AUTO. save()
+ * writes a file for each process.
  *
  * What is refused is refused at every process with the same text, but for arguments that
  * differ. In a program that only one process was started of, all is as without.
