@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import unittest
@@ -424,6 +425,18 @@ class Factorized(unittest.TestCase):
             # It goes on working.
             x = solver.factorise(matrix).solve(numpy.ones(matrix.shape[0]))
             self.assertLess(numpy.abs(matrix @ x - 1).max(), 1e-10)
+
+    def test_interrupts_end_saves(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                espalier.factorized(cube(26), workers=1) as solver:
+            path = os.path.join(folder, "factor")
+            solver.save(path)
+            with open(path, "rb") as file:
+                before = file.read()
+            self.interrupted(lambda: solver.save(path))
+            self.assertEqual(os.listdir(folder), ["factor"])
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), before)
 
     def test_interrupts_end_analyses_and_solves(self):
         matrix = cube(26)

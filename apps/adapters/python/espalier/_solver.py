@@ -270,6 +270,10 @@ class Factorized:
         """Calls what solves for so many vectors; Ctrl-C ends it where it takes long."""
         if self._factor_entries * vectors <= _SOON:
             return check(call(self._handle, *arguments))
+        self._check_ended(call, *arguments)
+
+    def _check_ended(self, call, *arguments):
+        """Calls the library; Ctrl-C ends it."""
         code, text = self._interruptible(call, *arguments)
         if code < 0:
             raise exception_of(code, text)
@@ -347,10 +351,11 @@ class Factorized:
             return block.result
 
     def save(self, path):
-        """Writes the factorisation to a file, for `espalier solve --factor`."""
+        """Writes the factorisation to a file, for `espalier solve --factor`. Ctrl-C ends it,
+        and an older file of that name stays."""
         with self._lock:
             self._need_open()
-            check(library().espalier_solver_save(self._handle, _path("path", path)))
+            self._check_ended(library().espalier_solver_save, _path("path", path))
 
     def close(self):
         """Gives the memory back; nothing can be solved afterwards."""
