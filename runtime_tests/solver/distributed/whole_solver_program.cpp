@@ -366,7 +366,8 @@ class Cases {
 
   void expect_in(const Budget& budget, const Solver& solver) {
     const Bytes held = solver.lease()->held().peak(), peak = peak_resident_bytes();
-    expect(held > 0 && held <= solver.lease()->bytes(), "what is held is in the lease");
+    expect(held > 0 && held <= solver.lease()->bytes(),
+           fmt::format("{} held in a lease of {}", held, solver.lease()->bytes()));
     expect(peak <= budget.bytes(),
            fmt::format("{} resident, a budget of {}", peak, budget.bytes()));
   }
@@ -572,9 +573,10 @@ void run(Cluster& cluster, const std::string& name, bool complex) {
   }
   cluster.broadcast(std::as_writable_bytes(std::span(folder)), 0);
   folder.resize(std::strlen(folder.c_str()));
-  // Large enough that processes share nodes, and that something may leave memory.
-  const int least = complex ? 12 : 16;
-  const int side = name == "out_of_core" ? least + 4 * cluster.size() : complex ? 16 : 20;
+  // Large enough that processes share nodes, or that every one has some in a budget, and
+  // that something may leave memory.
+  const int least = complex ? 12 : 16, smaller = complex && name != "budget" ? 16 : 20;
+  const int side = name == "out_of_core" ? least + 4 * cluster.size() : smaller;
   const auto kinds =
       complex ? std::span<const SystemKind>(kComplexKinds) : std::span(kRealKinds);
   for (const SystemKind& kind : kinds) {
