@@ -122,6 +122,9 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void begin(InputMatrix&& matrix, const std::function<void(std::string_view)>& step,
              const ComplexMatrix* numbers = nullptr);
   void begin(ComplexMatrix&& matrix, const std::function<void(std::string_view)>& step);
+  template <class Matrix>
+  bool begin_alone(Communicator& communicator, std::optional<Matrix>& matrix,
+                   const std::function<void(std::string_view)>& step);
   void take_symmetry(std::optional<ComplexSymmetry> complex);
   void take_numbers(const ComplexMatrix* numbers);
   void prepare_runtime();

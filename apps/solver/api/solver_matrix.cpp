@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,13 +48,9 @@ template <class Matrix>
 void Solver::Impl::replace_together(const Matrix& matrix,
                                     const std::function<void()>& check) {
   Processes& all = *processes_;
-  std::string trouble;
-  if (all.communicator.rank() == 0) try {
-      check();
-    } catch (const InvalidInput& error) {
-      trouble = error.what();
-    }
-  fail_together(all.communicator, trouble);
+  together(all.communicator, [&] {
+    if (all.communicator.rank() == 0) check();
+  });
   factored_ = has_values_ = false;
   replace_columns(all.communicator,
                   all.columns.empty() ? at_first(analysis_.symbolic.size) : all.columns,

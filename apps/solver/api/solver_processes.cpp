@@ -34,29 +34,32 @@ void end_all(Communicator& communicator) {
 
 }  // namespace
 
+// @return false: there are others, and nothing has been done but to know them
+template <class Matrix>
+bool Solver::Impl::begin_alone(Communicator& communicator, std::optional<Matrix>& matrix,
+                               const std::function<void(std::string_view)>& step) {
+  if (!communicator.alone()) {
+    processes_ = std::make_unique<Processes>(communicator);
+    return false;
+  }
+  if (!matrix) throw InvalidInput("a solver: process 0 has no matrix");
+  begin(std::move(*matrix), step);
+  return true;
+}
+
 Solver::Impl::Impl(Communicator& communicator, std::optional<InputMatrix>&& matrix,
                    const SolverOptions& options,
                    const std::function<void(std::string_view)>& step)
     : Impl(static_cast<Runtime*>(nullptr), options) {
-  if (communicator.alone()) {
-    if (!matrix) throw InvalidInput("a solver: process 0 has no matrix");
-    begin(std::move(*matrix), step);
-    return;
-  }
-  processes_ = std::make_unique<Processes>(communicator);
-  begin_together(std::move(matrix), {}, step);
+  if (!begin_alone(communicator, matrix, step))
+    begin_together(std::move(matrix), {}, step);
 }
 
 Solver::Impl::Impl(Communicator& communicator, std::optional<ComplexMatrix>&& matrix,
                    const SolverOptions& options,
                    const std::function<void(std::string_view)>& step)
     : Impl(static_cast<Runtime*>(nullptr), options) {
-  if (communicator.alone()) {
-    if (!matrix) throw InvalidInput("a solver: process 0 has no matrix");
-    begin(std::move(*matrix), step);
-    return;
-  }
-  processes_ = std::make_unique<Processes>(communicator);
+  if (begin_alone(communicator, matrix, step)) return;
   std::optional<InputMatrix> analysed;
   together(communicator, [&] {
     if (!matrix) return;

@@ -6,13 +6,11 @@
 
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -197,20 +195,11 @@ class EndedCalls {
 };
 
 void run_ended_calls(Cluster& cluster) {
-  std::string folder(64, '\0');
-  if (cluster.rank() == 0) {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "espalier-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-    folder.resize(64, '\0');
-  }
-  cluster.broadcast(std::as_writable_bytes(std::span(folder)), 0);
-  folder.resize(std::strlen(folder.c_str()));
-  for (const FactorKind kind :
-       {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu})
-    EndedCalls(cluster, kind, folder + "/factor").end_all();
-  cluster.barrier();
-  if (cluster.rank() == 0) std::filesystem::remove_all(folder);
+  in_folder_of_job(cluster, [&](const std::string& folder) {
+    for (const FactorKind kind :
+         {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu})
+      EndedCalls(cluster, kind, folder + "/factor").end_all();
+  });
 }
 
 }  // namespace

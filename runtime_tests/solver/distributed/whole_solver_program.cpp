@@ -562,17 +562,8 @@ class Cases {
   PivotStatistics pivots_;
 };
 
-void run(Cluster& cluster, const std::string& name, bool complex) {
-  std::signal(SIGXFSZ, SIG_IGN);
-  std::string folder(64, '\0');
-  if (cluster.rank() == 0) {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "espalier-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-    folder.resize(64, '\0');
-  }
-  cluster.broadcast(std::as_writable_bytes(std::span(folder)), 0);
-  folder.resize(std::strlen(folder.c_str()));
+void run(Cluster& cluster, const std::string& name, bool complex,
+         const std::string& folder) {
   // Large enough that processes share nodes, or that every one has some in a budget, and
   // that something may leave memory.
   const int least = complex ? 12 : 16, smaller = complex && name != "budget" ? 16 : 20;
@@ -601,18 +592,19 @@ void run(Cluster& cluster, const std::string& name, bool complex) {
       cases.says_whose_file_is_too_large();
     }
   }
-  cluster.barrier();
-  if (cluster.rank() == 0) std::filesystem::remove_all(folder);
 }
 
 }  // namespace
 }  // namespace espalier::solver
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);
   return espalier::solver::run_job_program(
       argc, argv, "test=whole solver\n",
       [&](auto& cluster) {
-        espalier::solver::run(cluster, argc > 1 ? argv[1] : "plans", argc > 2);
+        espalier::solver::in_folder_of_job(cluster, [&](const std::string& folder) {
+          espalier::solver::run(cluster, argc > 1 ? argv[1] : "plans", argc > 2, folder);
+        });
       },
       "solved");
 }

@@ -56,15 +56,22 @@ TEST(ForestPostorder, PutsChildrenFirstAndSiblingsByNumber) {
   EXPECT_EQ(postordered(Ints{3, 4, 3, 5, 5, -1, -1}).order, (Ints{0, 2, 3, 1, 4, 5, 6}));
 }
 
+// Parents of up to twenty nodes, each greater than its children.
+Ints random_forest(std::mt19937& random) {
+  const int size = std::uniform_int_distribution<int>(1, 20)(random);
+  Ints parent(size);
+  for (int node = 0; node < size; ++node) {
+    const int above = std::uniform_int_distribution<int>(node + 1, size + 2)(random);
+    parent[node] = above < size ? above : -1;
+  }
+  return parent;
+}
+
 TEST(ForestPostorder, KeepsSubtreesTogetherOnRandomForests) {
   std::mt19937 random(2);
   for (int instance = 0; instance < 1000; ++instance) {
-    const int size = std::uniform_int_distribution<int>(1, 20)(random);
-    Ints parent(size);
-    for (int node = 0; node < size; ++node) {
-      const int above = std::uniform_int_distribution<int>(node + 1, size + 2)(random);
-      parent[node] = above < size ? above : -1;
-    }
+    const Ints parent = random_forest(random);
+    const int size = static_cast<int>(parent.size());
     const Ints order = postordered(parent).order;
     const Ints place = inverse_permutation(order);
     Ints first(place), count(size, 1);
@@ -82,12 +89,8 @@ TEST(ForestPostorder, KeepsSubtreesTogetherOnRandomForests) {
 TEST(ForestPostorder, FollowsTheOrderThatIsGiven) {
   std::mt19937 random(4);
   for (int instance = 0; instance < 1000; ++instance) {
-    const int size = std::uniform_int_distribution<int>(1, 20)(random);
-    Ints parent(size);
-    for (int node = 0; node < size; ++node) {
-      const int above = std::uniform_int_distribution<int>(node + 1, size + 2)(random);
-      parent[node] = above < size ? above : -1;
-    }
+    const Ints parent = random_forest(random);
+    const int size = static_cast<int>(parent.size());
     Ints named = identity(size);
     std::ranges::shuffle(named, random);
     Ints parent_of_named(size);
