@@ -13,10 +13,7 @@ namespace {
 
 // About what a file will have: the matrix and the panels.
 Bytes bytes_to_save(const SquareMatrix& matrix, const AssemblyTree& tree) {
-  const auto bytes = [](const auto& list) {
-    return static_cast<Bytes>(list.size() * sizeof(list[0]));
-  };
-  Bytes all = bytes(matrix.lower.row) + bytes(matrix.lower.value) + bytes(matrix.upper);
+  Bytes all = matrix.bytes();
   for (const AssemblyTree::Node& node : tree.nodes) all += node.factor_bytes;
   return std::max<Bytes>(1, all);
 }

@@ -113,15 +113,8 @@ Solver::Impl::MappingNeeds Solver::Impl::needs_of(TreeMapping&& mapping) const {
 
 // What the matrix takes here as it is.
 Bytes Solver::Impl::matrix_bytes_now() const {
-  const auto bytes = [](const auto& list) {
-    return static_cast<Bytes>(list.size() * sizeof(list[0]));
-  };
-  const SymmetricMatrix& lower = analysis_.permuted.lower;
   const auto& rows = processes_->rows;
-  return bytes(lower.row) + bytes(lower.value) + bytes(analysis_.permuted.upper) +
-         bytes(analysis_.permuted.lower_imaginary) +
-         bytes(analysis_.permuted.upper_imaginary) + bytes(lower.column_start) +
-         (rows ? rows->bytes() : 0);
+  return analysis_.permuted.bytes() + (rows ? rows->bytes() : 0);
 }
 
 // What will be resident before the first front: all that is now, while no mapping is at

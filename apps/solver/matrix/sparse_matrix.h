@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "espalier/model/units.h"
 #include "espalier/solver/matrix.h"
 #include "solver/matrix/entry.h"
 
@@ -34,6 +35,15 @@ struct SquareMatrix {
   [[nodiscard]] std::int32_t parts() const { return complex ? 2 : 1; }
   /// Of vectors that are multiplied with it: real and imaginary parts in turn.
   [[nodiscard]] std::int32_t vector_size() const { return parts() * lower.size; }
+
+  /// Of all that it holds.
+  [[nodiscard]] Bytes bytes() const {
+    const auto of = [](const auto& list) {
+      return static_cast<Bytes>(list.size() * sizeof(list[0]));
+    };
+    return of(lower.column_start) + of(lower.row) + of(lower.value) + of(upper) +
+           of(lower_imaginary) + of(upper_imaginary);
+  }
 
   /// The entry number k of `lower`, as a number of type T; then that of `upper`.
   template <class T>
