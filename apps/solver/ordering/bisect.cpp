@@ -6,14 +6,16 @@
 
 #include "espalier/model/free_memory.h"
 #include "solver/ordering/edge_bisection.h"
+#include "solver/ordering/layered_separator.h"
+#include "solver/ordering/mixed_bits.h"
 #include "solver/ordering/vertex_blocks.h"
 
 namespace espalier::solver {
 namespace {
 
 constexpr std::int32_t kFewOnCoarsest = 100;
-// Vertices of a level on which a separator is nearly what it will be.
-constexpr std::int32_t kShapeShows = 20'000;
+constexpr std::int32_t kDrawnDownTo = 100;  // vertices of the coarsest that is drawn
+constexpr double kFarCostlier = 1.05;
 
 // The sides that a vertex has a part on, as bits.
 constexpr std::int8_t kBitOfSide[] = {1, 2, 0};
@@ -224,37 +226,88 @@ void refine_down(const Levels& levels, std::size_t from, std::size_t to,
   }
 }
 
+// From the coarsest level to level `to`.
+Partition grown_down(const Levels& levels, std::size_t to, std::uint64_t seed,
+                     const Effort& effort, TaskPool& pool) {
+  Partition best = best_of(candidates(levels, seed, effort.candidates, effort.passes));
+  refine_down(levels, levels.maps.size(), to, effort.passes, best, pool);
+  return best;
+}
+
+// One of the effort's draws, on level `level`.
+Partition drawn(const Levels& levels, std::size_t level, std::uint64_t seed,
+                const Effort& effort) {
+  TaskPool alone(1);
+  const Levels other =
+      coarsen(levels.graphs[level], kDrawnDownTo, alone, seed, levels.edges[level]);
+  return grown_down(other, 0, 100 * seed, effort, alone);
+}
+
+// The best of what the draws have found, followed to level 0.
+Partition best_followed(const Levels& levels, std::size_t level, const Effort& effort,
+                        std::vector<Partition>&& drawn, TaskPool& pool) {
+  std::ranges::stable_sort(drawn, is_better);
+  if (std::ssize(drawn) > effort.kept) drawn.resize(effort.kept);
+  if (drawn.size() == 1) {
+    refine_down(levels, level, 0, effort.passes, drawn.front(), pool);
+    return std::move(drawn.front());
+  }
+  pool.for_each_block(std::ssize(drawn), [&](std::int64_t k) {
+    TaskPool alone(1);
+    refine_down(levels, level, 0, effort.passes, drawn[k], alone);
+  });
+  return best_of(std::move(drawn));
+}
+
+// A vertex of level 0 that is nearly at an end of the graph: found on level `level`.
+std::int32_t near_end(const Levels& levels, std::size_t level, std::uint64_t seed) {
+  const Graph& coarse = *levels.graphs[level];
+  std::int32_t vertex =
+      far_from(coarse, static_cast<std::int32_t>(mixed_bits(seed) % coarse.size()));
+  for (std::size_t k = level; k-- > 0;)
+    vertex = static_cast<std::int32_t>(std::ranges::find(levels.maps[k], vertex) -
+                                       levels.maps[k].begin());
+  return vertex;
+}
+
+Partition best_layered(const Graph& graph, std::int32_t near_end, std::int32_t passes) {
+  auto [one, other] = layered_separators(graph, near_end);
+  for (Partition* each : {&one, &other}) refine_separator(graph, *each, passes);
+  return is_better(other, one) ? std::move(other) : std::move(one);
+}
+
+Bisection better_of(Partition&& by_levels, Partition&& layered) {
+  const double levels = cost_of(by_levels), layers = cost_of(layered);
+  const Finder finder = layers > kFarCostlier * levels   ? Finder::kLevels
+                        : levels > kFarCostlier * layers ? Finder::kLayers
+                                                         : Finder::kAny;
+  return is_better(layered, by_levels) ? Bisection{std::move(layered), finder}
+                                       : Bisection{std::move(by_levels), finder};
+}
+
 }  // namespace
 
-Partition bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
+Bisection bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
                  const Effort& effort) {
-  const std::size_t coarsest = levels.maps.size();
-  std::vector<Partition> followed =
-      candidates(levels, seed, effort.candidates, effort.passes);
-  if (!effort.follow) followed = {best_of(std::move(followed))};
-  std::size_t level = coarsest;
-  if (effort.if_spatial > 0) {
-    while (level > 0 && levels.graphs[level - 1]->size() <= kShapeShows) --level;
-    refine_down(levels, coarsest, level, effort.passes, followed.front(), pool);
-    const double part =
-        static_cast<double>(levels.graphs[level]->size()) / levels.graphs.front()->size();
-    if (is_spatial(followed.front(), part)) {
-      followed = candidates(levels, seed, effort.if_spatial, effort.passes);
-      const auto best = std::ranges::min_element(
-          followed.begin(), followed.begin() + effort.candidates, is_better);
-      std::rotate(followed.begin(), best, best + 1);  // ties are for it
-      level = coarsest;
-    }
-  }
-  if (followed.size() == 1) {
-    refine_down(levels, level, 0, effort.passes, followed.front(), pool);
-    return std::move(followed.front());
-  }
-  pool.for_each_block(std::ssize(followed), [&](std::int64_t c) {
-    TaskPool alone(1);
-    refine_down(levels, level, 0, effort.passes, followed[c], alone);
+  std::size_t level = levels.maps.size();
+  while (level > 0 && levels.graphs[level - 1]->size() <= effort.shared) --level;
+  std::vector<Partition> found;
+  found.push_back(grown_down(levels, level, seed, effort, pool));
+  const double part =
+      static_cast<double>(levels.graphs[level]->size()) / levels.graphs.front()->size();
+  if (!effort.if_spatial || is_spatial(found.front(), part))
+    found.resize(std::max(1, effort.draws));
+  Partition layered;
+  pool.for_each_block(effort.layered + std::ssize(found) - 1, [&](std::int64_t k) {
+    if (effort.layered && k == 0)
+      layered = best_layered(*levels.graphs.front(), near_end(levels, level, seed),
+                             effort.passes);
+    else
+      found[k + !effort.layered] = drawn(levels, level, seed + k + 1, effort);
   });
-  return best_of(std::move(followed));
+  Partition by_levels = best_followed(levels, level, effort, std::move(found), pool);
+  return effort.layered ? better_of(std::move(by_levels), std::move(layered))
+                        : Bisection{std::move(by_levels)};
 }
 
 std::array<Piece, 2> split(Piece&& piece, const Partition& partition, TaskPool& pool) {
