@@ -1,24 +1,12 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <vector>
 
 #include "solver/ordering/coarsen.h"
 #include "solver/ordering/task_pool.h"
 #include "solver/ordering/vertex_separator.h"
 
 namespace espalier::solver {
-
-/// Part of a graph that is being dissected, coarser and coarser.
-struct Piece {
-  Levels levels;
-  std::vector<std::int32_t> vertices;  ///< of the whole graph, by vertex of level 0
-
-  [[nodiscard]] std::int32_t size() const {
-    return static_cast<std::int32_t>(vertices.size());
-  }
-};
 
 /// How much is done for one separator.
 struct Effort {
@@ -31,7 +19,7 @@ struct Effort {
   std::int32_t kept = 1;  ///< of what these find, followed from there to level 0
   /// Of a separator that is not spatial on that level no more than the first is drawn.
   bool if_spatial = false;
-  bool layered = false;  ///< layered_separators() are tried, too
+  bool layered = false;  ///< layered_separator() is tried, too, from two ends
 };
 
 /// Where the best separator was found, if the others are far from it.
@@ -58,15 +46,5 @@ struct Bisection {
 ///            that is followed; these are shared by the pool
 [[nodiscard]] Bisection bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
                                const Effort& effort = {});
-
-/// The two sides, with their coarse levels: those of the piece, of which each keeps the
-/// vertices that stand for some of its own. So a graph is coarsened once, not once for
-/// each time that it is cut. Coarse edges that stood for edges of the separator alone
-/// stay: they make a separator no less one. Level 1, which takes nearly the memory of
-/// level 0, is let go: restore_level_1() makes it when the side's turn comes.
-///
-/// @par Cost  O(vertices + edges) of all levels, shared by the pool
-[[nodiscard]] std::array<Piece, 2> split(Piece&& piece, const Partition& partition,
-                                         TaskPool& pool);
 
 }  // namespace espalier::solver

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace espalier::solver {
@@ -82,15 +81,10 @@ Partition separated_at(const Graph& graph, const DistanceLayers& layers,
 
 }  // namespace
 
-std::array<Partition, 2> layered_separators(const Graph& graph, std::int32_t vertex) {
-  std::array<Partition, 2> result;
-  std::int32_t start = layers_from(graph, vertex).order.back();
-  for (Partition& partition : result) {
-    const DistanceLayers layers = layers_from(graph, start);
-    partition = separated_at(graph, layers, best_layer(graph, layers));
-    start = layers.order.back();
-  }
-  return result;
+Partition layered_separator(const Graph& graph, std::int32_t vertex) {
+  const std::int32_t end = layers_from(graph, vertex).order.back();
+  const DistanceLayers layers = layers_from(graph, end);
+  return separated_at(graph, layers, best_layer(graph, layers));
 }
 
 }  // namespace espalier::solver

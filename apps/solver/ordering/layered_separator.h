@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "solver/ordering/graph.h"
@@ -8,8 +7,9 @@
 
 namespace espalier::solver {
 
-/// Separators that are the vertices at one distance from another vertex [GL81]: of two
-/// at opposite ends of the graph, for each the distance whose vertices cost least.
+/// The separator that is the vertices at one distance from an end of the graph [GL81],
+/// the distance whose vertices cost least. The end is one of the vertices farthest from
+/// the one that is given.
 ///
 /// A grid of 7 points has separators that weigh as much as a plane at any slope up to the
 /// diagonal one, and the corner that the diagonal one cuts off is lighter than they are:
@@ -21,11 +21,9 @@ namespace espalier::solver {
 ///
 /// Parts that are not connected follow each other, with nothing between them.
 ///
-/// @param graph   with weights
-/// @param vertex  from which the first end is far
-/// @par Cost  O(vertices + edges): a pass over the graph for each of three vertices
-/// @par Test  separates; no distance from the same vertices costs less
-[[nodiscard]] std::array<Partition, 2> layered_separators(const Graph& graph,
-                                                          std::int32_t vertex);
+/// @param graph  with weights
+/// @par Cost  O(vertices + edges): a pass over the graph for each of the two vertices
+/// @par Test  separates; no other distance from the same end costs less
+[[nodiscard]] Partition layered_separator(const Graph& graph, std::int32_t vertex);
 
 }  // namespace espalier::solver

@@ -8,6 +8,7 @@
 #include "solver/ordering/bisect.h"
 #include "solver/ordering/minimum_degree.h"
 #include "solver/ordering/mixed_bits.h"
+#include "solver/ordering/split.h"
 
 namespace espalier::solver {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::int32_t kVerticesOfAThread =
 
 constexpr std::int32_t kLarge = 200'000, kTiny = 20'000;  // vertices of a whole graph
 // Parts of a large graph down to which coarse levels are drawn anew and layers are tried.
-constexpr std::int32_t kDrawn = 32, kLayered = 500;
+constexpr std::int32_t kDrawn = 32, kLayered = 200, kLayeredInThePlane = 32;
 constexpr std::int32_t kDraws = 5, kDrawsBesideLayers = 2, kKeptOfSmall = 2;
 constexpr std::int32_t kPassesOfSmall = 4;
 constexpr std::int32_t kSharedPart = 12;  // of a piece's vertices where draws begin
@@ -55,7 +56,9 @@ class Dissection {
     Piece piece;
     std::int32_t first = 0;
     std::uint64_t seed = 0;
-    Finder finder = Finder::kAny;  // of the separator that it is a side of
+    // Of the separator that it is a side of.
+    Finder finder = Finder::kAny;
+    bool spatial = true;
   };
 
   void add(Part&& part) {
@@ -99,10 +102,11 @@ class Dissection {
     order_separator(part, partition);
     std::array<Piece, 2> pieces = split(std::move(part.piece), partition, pool_);
     std::array<Part, 2> sides;
+    const bool spatial = is_spatial(partition);
     std::int32_t first = part.first;
     for (const int side : {0, 1}) {
       sides[side] = {std::move(pieces[side]), first, mixed_bits(2 * part.seed + side + 1),
-                     finder};
+                     finder, spatial};
       first += sides[side].piece.size();
     }
     return sides;
@@ -124,11 +128,12 @@ class Dissection {
   // in the plane.
   [[nodiscard]] Effort effort_of_large(const Part& part) const {
     const std::int32_t size = part.piece.size(), all = graph_->size();
+    const std::int32_t layered = part.spatial ? kLayered : kLayeredInThePlane;
     const bool anew = size >= all / kDrawn && part.finder != Finder::kLayers;
     return {.draws = anew ? kDraws : 1,
             .shared = shared_size(part),
             .if_spatial = part.finder != Finder::kLevels,
-            .layered = size >= all / kLayered && part.finder != Finder::kLevels};
+            .layered = size >= all / layered && part.finder != Finder::kLevels};
   }
   static std::int32_t shared_size(const Part& part) {
     return std::max(kCoarsenAgain, part.piece.size() / kSharedPart);

@@ -1,3 +1,5 @@
+// Above 300 lines: what a dissection is made of is tried on the same graphs.
+
 #include "solver/ordering/nested_dissection.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +15,7 @@
 #include "solver/ordering/layered_separator.h"
 #include "solver/ordering/minimum_degree.h"
 #include "solver/ordering/ordering.h"
+#include "solver/ordering/split.h"
 #include "solver/support/random_matrices.h"
 #include "solver/symbolic/analyse.h"
 
@@ -199,16 +202,17 @@ TEST(Separators, SeparateOnEveryLevelAndRefinementMakesNoneWorse) {
 
 // A square from its corners: the diagonals have 1 to 7 vertices and 6 to 1 again. That of
 // 5 leaves 10 and 34, which differ by too much; that of 6 costs less than that of 7.
-TEST(LayeredSeparators, CutTheCornerOffASquare) {
+TEST(LayeredSeparator, CutsTheCornerOffASquare) {
   Graph square = adjacency(make_grid({7, 7, 1}));
   square.weight.assign(square.size(), 1);
-  for (const Partition& cut : layered_separators(square, 24)) {
+  for (const std::int32_t vertex : {0, 6, 24}) {
+    const Partition cut = layered_separator(square, vertex);
     expect_separates(square, cut);
     EXPECT_EQ(cut.weight, (std::array<std::int64_t, 3>{15, 28, 6}));
   }
 }
 
-TEST(LayeredSeparators, SeparateAndNoDistanceFromTheSameEndsCostsLess) {
+TEST(LayeredSeparator, SeparatesAndNoDistanceFromTheSameEndCostsLess) {
   std::mt19937 random(11);
   for (int instance = 0; instance < 200; ++instance) {
     const auto size = static_cast<std::int32_t>(1 + random() % 120);
@@ -216,15 +220,11 @@ TEST(LayeredSeparators, SeparateAndNoDistanceFromTheSameEndsCostsLess) {
         random_graph(random, size, static_cast<std::int32_t>(random() % (2 * size))),
         random, instance % 2 ? 1 : 9);
     const auto vertex = static_cast<std::int32_t>(random() % size);
-    std::int32_t end = distances(graph, vertex).back().second;
-    for (const Partition& cut : layered_separators(graph, vertex)) {
-      expect_separates(graph, cut);
-      const auto by_distance = distances(graph, end);
-      for (std::int32_t d = 0; d <= by_distance.back().first; ++d)
-        ASSERT_FALSE(is_better(cut_at(graph, by_distance, d), cut))
-            << instance << ' ' << d;
-      end = by_distance.back().second;
-    }
+    const auto by_distance = distances(graph, distances(graph, vertex).back().second);
+    const Partition cut = layered_separator(graph, vertex);
+    expect_separates(graph, cut);
+    for (std::int32_t d = 0; d <= by_distance.back().first; ++d)
+      ASSERT_FALSE(is_better(cut_at(graph, by_distance, d), cut)) << instance << ' ' << d;
   }
 }
 
