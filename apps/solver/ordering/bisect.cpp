@@ -113,6 +113,40 @@ Bisection better_of(Partition&& by_levels, Partition&& layered) {
                                           : Finder::kLevels};
 }
 
+// All but the first, which is there.
+void draw_others(const Levels& levels, std::size_t level, std::uint64_t seed,
+                 const Effort& effort, std::vector<Partition>& found, TaskPool& pool) {
+  pool.for_each_block(std::ssize(found) - 1, [&](std::int64_t k) {
+    found[k + 1] = drawn(levels, level, seed + k + 1, effort);
+  });
+}
+
+// The same with layers, and at the same time as these what takes longest: draws, or the
+// way to level 0 of the only one.
+Bisection beside_layers(const Levels& levels, std::size_t level, std::uint64_t seed,
+                        const Effort& effort, std::vector<Partition>&& found,
+                        TaskPool& pool) {
+  const Graph& finest = *levels.graphs.front();
+  const auto ends = near_ends(levels, level, seed);
+  std::vector<Partition> layered(2);
+  const bool only = found.size() == 1;
+  pool.for_each_block(2 + (only ? 1 : std::ssize(found) - 1), [&](std::int64_t k) {
+    if (k < 2) {
+      layered[k] = layered_separator(finest, ends[k]);
+      refine_separator(finest, layered[k], effort.passes);
+    } else if (only) {
+      TaskPool alone(1);
+      refine_down(levels, level, 0, effort.passes, found.front(), alone);
+    } else {
+      found[k - 1] = drawn(levels, level, seed + k - 1, effort);
+    }
+  });
+  Partition by_levels =
+      only ? std::move(found.front())
+           : best_followed(levels, level, effort, std::move(found), pool);
+  return better_of(std::move(by_levels), best_of(std::move(layered)));
+}
+
 }  // namespace
 
 Bisection bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
@@ -125,21 +159,11 @@ Bisection bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
       static_cast<double>(levels.graphs[level]->size()) / levels.graphs.front()->size();
   if (!effort.if_spatial || is_spatial(found.front(), part))
     found.resize(std::max(1, effort.draws));
-  std::vector<Partition> layered(effort.layered ? 2 : 0);
-  std::array<std::int32_t, 2> ends{};
-  if (effort.layered) ends = near_ends(levels, level, seed);
-  const std::int64_t ways = std::ssize(layered);
-  pool.for_each_block(ways + std::ssize(found) - 1, [&](std::int64_t k) {
-    if (k >= ways) {
-      found[k - ways + 1] = drawn(levels, level, seed + k + 1, effort);
-      return;
-    }
-    layered[k] = layered_separator(*levels.graphs.front(), ends[k]);
-    refine_separator(*levels.graphs.front(), layered[k], effort.passes);
-  });
-  Partition by_levels = best_followed(levels, level, effort, std::move(found), pool);
-  return effort.layered ? better_of(std::move(by_levels), best_of(std::move(layered)))
-                        : Bisection{std::move(by_levels)};
+  if (!effort.layered) {
+    draw_others(levels, level, seed, effort, found, pool);
+    return {best_followed(levels, level, effort, std::move(found), pool)};
+  }
+  return beside_layers(levels, level, seed, effort, std::move(found), pool);
 }
 
 }  // namespace espalier::solver
