@@ -1,22 +1,19 @@
 #include "solver/ordering/bisect.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
 #include <utility>
 
-#include "espalier/model/free_memory.h"
 #include "solver/ordering/edge_bisection.h"
+#include "solver/ordering/layered_separator.h"
+#include "solver/ordering/mixed_bits.h"
 #include "solver/ordering/vertex_blocks.h"
 
 namespace espalier::solver {
 namespace {
 
-constexpr std::int32_t kFewOnCoarsest = 100;
-// Vertices of a level on which a separator is nearly what it will be.
-constexpr std::int32_t kShapeShows = 20'000;
-
-// The sides that a vertex has a part on, as bits.
-constexpr std::int8_t kBitOfSide[] = {1, 2, 0};
+constexpr std::int32_t kDrawnDownTo = 100;  // vertices of the coarsest that is drawn
+constexpr double kFarCostlier = 1.05;
 
 Partition projected(const Partition& coarse, const std::vector<std::int32_t>& map,
                     TaskPool& pool) {
@@ -46,174 +43,6 @@ Partition best_of(std::vector<Partition>&& partitions) {
   return std::move(*std::ranges::min_element(partitions, is_better));
 }
 
-// The vertices of a graph with a bit.
-struct Selection {
-  std::vector<std::int32_t> vertices, number;  // number: of those only
-};
-
-Selection selected(const std::vector<std::int8_t>& bits, std::int8_t bit,
-                   TaskPool& pool) {
-  const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(bits.size()));
-  std::vector<std::int64_t> first(blocks.count() + 1, 0);
-  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
-      first[k + 1] += (bits[v] & bit) != 0;
-  });
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  Selection result{std::vector<std::int32_t>(first.back()),
-                   std::vector<std::int32_t>(bits.size())};
-  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    auto next = static_cast<std::int32_t>(first[k]);
-    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {
-      if ((bits[v] & bit) == 0) continue;
-      result.vertices[next] = v;
-      result.number[v] = next++;
-    }
-  });
-  return result;
-}
-
-// A graph of which a side has the vertices with a bit.
-struct Halved {
-  const Graph& graph;
-  const std::vector<std::int32_t>& edges;  // of the level; empty: one each
-  const std::vector<std::int8_t>& bits;
-  std::int8_t bit;
-
-  // visit(place) of each edge from a vertex to another one of the side.
-  template <class Visit>
-  void for_each_edge(std::int32_t from, Visit visit) const {
-    for (auto at = graph.start[from]; at < graph.start[from + 1]; ++at)
-      if ((bits[graph.neighbour[at]] & bit) != 0) visit(at);
-  }
-};
-
-// A level of a side.
-struct InducedLevel {
-  Graph graph;
-  std::vector<std::int32_t> edges;
-};
-
-// The edges between selected vertices, counted and then written to their places.
-InducedLevel induced(const Halved& whole, const Selection& selection,
-                     std::vector<std::int32_t>&& weight, TaskPool& pool) {
-  const auto blocks =
-      VertexBlocks::fine(static_cast<std::int32_t>(selection.vertices.size()));
-  InducedLevel result;
-  result.graph.weight = std::move(weight);
-  std::vector<std::int64_t>& start = result.graph.start;
-  start.assign(selection.vertices.size() + 1, 0);
-  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
-      whole.for_each_edge(selection.vertices[v], [&](std::int64_t) { ++start[v + 1]; });
-  });
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  result.graph.neighbour.resize(start.back());
-  if (!whole.edges.empty()) result.edges.resize(start.back());
-  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {
-      std::int64_t to = start[v];
-      whole.for_each_edge(selection.vertices[v], [&](std::int64_t at) {
-        result.graph.neighbour[to] = selection.number[whole.graph.neighbour[at]];
-        if (!whole.edges.empty()) result.edges[to] = whole.edges[at];
-        ++to;
-      });
-    }
-  });
-  return result;
-}
-
-// bits[k][v]: the sides that vertex v of level k has a part on.
-std::vector<std::vector<std::int8_t>> bits_of_levels(const Levels& levels,
-                                                     const Partition& partition) {
-  std::vector<std::vector<std::int8_t>> bits(levels.graphs.size());
-  bits[0].resize(partition.side.size());
-  for (std::size_t v = 0; v < bits[0].size(); ++v)
-    bits[0][v] = kBitOfSide[partition.side[v]];
-  for (std::size_t k = 0; k < levels.maps.size(); ++k) {
-    bits[k + 1].assign(levels.graphs[k + 1]->size(), 0);
-    for (std::size_t v = 0; v < bits[k].size(); ++v)
-      bits[k + 1][levels.maps[k][v]] |= bits[k][v];
-  }
-  return bits;
-}
-
-// map, from one level's selection to the next one's.
-std::vector<std::int32_t> map_between(const std::vector<std::int32_t>& fine,
-                                      const Selection& coarse,
-                                      const std::vector<std::int32_t>& map,
-                                      TaskPool& pool) {
-  std::vector<std::int32_t> result(fine.size());
-  const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(fine.size()));
-  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
-      result[v] = coarse.number[map[fine[v]]];
-  });
-  return result;
-}
-
-// What coarse vertices weigh, of `count`.
-std::vector<std::int32_t> added_weights(const std::vector<std::int32_t>& fine,
-                                        const std::vector<std::int32_t>& map,
-                                        std::size_t count) {
-  std::vector<std::int32_t> result(count, 0);
-  for (std::size_t v = 0; v < map.size(); ++v) result[map[v]] += fine[v];
-  return result;
-}
-
-// A side while it gets its levels, the coarse ones first.
-class Side {
- public:
-  Side(const Piece& piece, const std::vector<std::int8_t>& bits, std::int8_t bit,
-       TaskPool& pool)
-      : bit_(bit), pool_(pool), fine_(selected(bits, bit, pool).vertices) {
-    const std::vector<std::int32_t>& weight = piece.levels.graphs.front()->weight;
-    result_.vertices.reserve(fine_.size());
-    weight_.reserve(fine_.size());
-    for (const std::int32_t v : fine_) {
-      result_.vertices.push_back(piece.vertices[v]);
-      weight_.push_back(weight[v]);
-    }
-    fine_weight_ = weight_;
-    result_.levels.graphs.resize(1);
-    result_.levels.edges.resize(1);
-  }
-  // Level k > 0, where its side is not too small.
-  void add_level(const Levels& levels, std::size_t k,
-                 const std::vector<std::int8_t>& bits) {
-    if (is_coarse_) return;
-    Selection coarse = selected(bits, bit_, pool_);
-    is_coarse_ = std::ssize(coarse.vertices) < kFewOnCoarsest;
-    if (is_coarse_) return;
-    Levels& own = result_.levels;
-    own.maps.push_back(map_between(fine_, coarse, levels.maps[k - 1], pool_));
-    fine_weight_ = added_weights(fine_weight_, own.maps.back(), coarse.vertices.size());
-    own.graphs.emplace_back();
-    own.edges.emplace_back();
-    if (k > 1) {
-      auto [graph, edges] = induced({*levels.graphs[k], levels.edges[k], bits, bit_},
-                                    coarse, std::vector(fine_weight_), pool_);
-      own.graphs.back() = std::make_shared<const Graph>(std::move(graph));
-      own.edges.back() = std::move(edges);
-    }
-    fine_ = std::move(coarse.vertices);
-  }
-  Piece finish(const Levels& levels, const std::vector<std::int8_t>& bits) {
-    auto [graph, edges] = induced({*levels.graphs[0], levels.edges[0], bits, bit_},
-                                  selected(bits, bit_, pool_), std::move(weight_), pool_);
-    result_.levels.graphs.front() = std::make_shared<const Graph>(std::move(graph));
-    return std::move(result_);
-  }
-
- private:
-  std::int8_t bit_;
-  TaskPool& pool_;
-  Piece result_;
-  std::vector<std::int32_t> fine_;                  // of the level that was added last
-  std::vector<std::int32_t> weight_, fine_weight_;  // of level 0 and of that one
-  bool is_coarse_ = false;                          // there are levels enough
-};
-
 // From one level to a finer one.
 void refine_down(const Levels& levels, std::size_t from, std::size_t to,
                  std::int32_t passes, Partition& partition, TaskPool& pool) {
@@ -224,56 +53,117 @@ void refine_down(const Levels& levels, std::size_t from, std::size_t to,
   }
 }
 
-}  // namespace
-
-Partition bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
-                 const Effort& effort) {
-  const std::size_t coarsest = levels.maps.size();
-  std::vector<Partition> followed =
-      candidates(levels, seed, effort.candidates, effort.passes);
-  if (!effort.follow) followed = {best_of(std::move(followed))};
-  std::size_t level = coarsest;
-  if (effort.if_spatial > 0) {
-    while (level > 0 && levels.graphs[level - 1]->size() <= kShapeShows) --level;
-    refine_down(levels, coarsest, level, effort.passes, followed.front(), pool);
-    const double part =
-        static_cast<double>(levels.graphs[level]->size()) / levels.graphs.front()->size();
-    if (is_spatial(followed.front(), part)) {
-      followed = candidates(levels, seed, effort.if_spatial, effort.passes);
-      const auto best = std::ranges::min_element(
-          followed.begin(), followed.begin() + effort.candidates, is_better);
-      std::rotate(followed.begin(), best, best + 1);  // ties are for it
-      level = coarsest;
-    }
-  }
-  if (followed.size() == 1) {
-    refine_down(levels, level, 0, effort.passes, followed.front(), pool);
-    return std::move(followed.front());
-  }
-  pool.for_each_block(std::ssize(followed), [&](std::int64_t c) {
-    TaskPool alone(1);
-    refine_down(levels, level, 0, effort.passes, followed[c], alone);
-  });
-  return best_of(std::move(followed));
+// From the coarsest level to level `to`.
+Partition grown_down(const Levels& levels, std::size_t to, std::uint64_t seed,
+                     const Effort& effort, TaskPool& pool) {
+  Partition best = best_of(candidates(levels, seed, effort.candidates, effort.passes));
+  refine_down(levels, levels.maps.size(), to, effort.passes, best, pool);
+  return best;
 }
 
-std::array<Piece, 2> split(Piece&& piece, const Partition& partition, TaskPool& pool) {
-  auto bits = bits_of_levels(piece.levels, partition);
-  std::array sides = {Side(piece, bits[0], kBitOfSide[0], pool),
-                      Side(piece, bits[0], kBitOfSide[1], pool)};
-  free_memory(piece.vertices);
-  Levels levels = std::move(piece.levels);
-  if (levels.graphs.size() > 1) {
-    levels.graphs[1].reset();
-    free_memory(levels.edges[1]);
+// One of the effort's draws, on level `level`.
+Partition drawn(const Levels& levels, std::size_t level, std::uint64_t seed,
+                const Effort& effort) {
+  TaskPool alone(1);
+  const Levels other =
+      coarsen(levels.graphs[level], kDrawnDownTo, alone, seed, levels.edges[level]);
+  return grown_down(other, 0, 100 * seed, effort, alone);
+}
+
+// The best of what the draws have found, followed to level 0.
+Partition best_followed(const Levels& levels, std::size_t level, const Effort& effort,
+                        std::vector<Partition>&& found, TaskPool& pool) {
+  std::ranges::stable_sort(found, is_better);
+  if (std::ssize(found) > effort.kept) found.resize(effort.kept);
+  if (found.size() == 1) {
+    refine_down(levels, level, 0, effort.passes, found.front(), pool);
+    return std::move(found.front());
   }
-  for (std::size_t k = 1; k < levels.graphs.size(); ++k) {
-    for (Side& side : sides) side.add_level(levels, k, bits[k]);
-    levels.graphs[k].reset();  // before the next one is there twice
-    free_memory(levels.edges[k]);
-    free_memory(levels.maps[k - 1]);
+  pool.for_each_block(std::ssize(found), [&](std::int64_t k) {
+    TaskPool alone(1);
+    refine_down(levels, level, 0, effort.passes, found[k], alone);
+  });
+  return best_of(std::move(found));
+}
+
+// A vertex of level 0 that belongs to one of level `level`.
+std::int32_t finest_of(const Levels& levels, std::size_t level, std::int32_t vertex) {
+  for (std::size_t k = level; k-- > 0;)
+    vertex = static_cast<std::int32_t>(std::ranges::find(levels.maps[k], vertex) -
+                                       levels.maps[k].begin());
+  return vertex;
+}
+
+// Two vertices of level 0 that are nearly at opposite ends: found on level `level`.
+std::array<std::int32_t, 2> near_ends(const Levels& levels, std::size_t level,
+                                      std::uint64_t seed) {
+  const Graph& coarse = *levels.graphs[level];
+  const std::int32_t one =
+      far_from(coarse, static_cast<std::int32_t>(mixed_bits(seed) % coarse.size()));
+  return {finest_of(levels, level, one), finest_of(levels, level, far_from(coarse, one))};
+}
+
+Bisection better_of(Partition&& by_levels, Partition&& layered) {
+  const bool layers_win = is_better(layered, by_levels);
+  Partition& winner = layers_win ? layered : by_levels;
+  const Partition& other = layers_win ? by_levels : layered;
+  const bool far = cost_of(other) > kFarCostlier * cost_of(winner);
+  return {std::move(winner), !far         ? Finder::kAny
+                             : layers_win ? Finder::kLayers
+                                          : Finder::kLevels};
+}
+
+// All but the first, which is there.
+void draw_others(const Levels& levels, std::size_t level, std::uint64_t seed,
+                 const Effort& effort, std::vector<Partition>& found, TaskPool& pool) {
+  pool.for_each_block(std::ssize(found) - 1, [&](std::int64_t k) {
+    found[k + 1] = drawn(levels, level, seed + k + 1, effort);
+  });
+}
+
+// The same with layers, and at the same time as these what takes longest: draws, or the
+// way to level 0 of the only one.
+Bisection beside_layers(const Levels& levels, std::size_t level, std::uint64_t seed,
+                        const Effort& effort, std::vector<Partition>&& found,
+                        TaskPool& pool) {
+  const Graph& finest = *levels.graphs.front();
+  const auto ends = near_ends(levels, level, seed);
+  std::vector<Partition> layered(2);
+  const bool only = found.size() == 1;
+  pool.for_each_block(2 + (only ? 1 : std::ssize(found) - 1), [&](std::int64_t k) {
+    if (k < 2) {
+      layered[k] = layered_separator(finest, ends[k]);
+      refine_separator(finest, layered[k], effort.passes);
+    } else if (only) {
+      TaskPool alone(1);
+      refine_down(levels, level, 0, effort.passes, found.front(), alone);
+    } else {
+      found[k - 1] = drawn(levels, level, seed + k - 1, effort);
+    }
+  });
+  Partition by_levels =
+      only ? std::move(found.front())
+           : best_followed(levels, level, effort, std::move(found), pool);
+  return better_of(std::move(by_levels), best_of(std::move(layered)));
+}
+
+}  // namespace
+
+Bisection bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
+                 const Effort& effort) {
+  std::size_t level = levels.maps.size();
+  while (level > 0 && levels.graphs[level - 1]->size() <= effort.shared) --level;
+  std::vector<Partition> found;
+  found.push_back(grown_down(levels, level, seed, effort, pool));
+  const double part =
+      static_cast<double>(levels.graphs[level]->size()) / levels.graphs.front()->size();
+  if (!effort.if_spatial || is_spatial(found.front(), part))
+    found.resize(std::max(1, effort.draws));
+  if (!effort.layered) {
+    draw_others(levels, level, seed, effort, found, pool);
+    return {best_followed(levels, level, effort, std::move(found), pool)};
   }
-  return {sides[0].finish(levels, bits[0]), sides[1].finish(levels, bits[0])};
+  return beside_layers(levels, level, seed, effort, std::move(found), pool);
 }
 
 }  // namespace espalier::solver

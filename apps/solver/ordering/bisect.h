@@ -1,8 +1,6 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <vector>
 
 #include "solver/ordering/coarsen.h"
 #include "solver/ordering/task_pool.h"
@@ -10,23 +8,26 @@
 
 namespace espalier::solver {
 
-/// Part of a graph that is being dissected, coarser and coarser.
-struct Piece {
-  Levels levels;
-  std::vector<std::int32_t> vertices;  ///< of the whole graph, by vertex of level 0
-
-  [[nodiscard]] std::int32_t size() const {
-    return static_cast<std::int32_t>(vertices.size());
-  }
-};
-
 /// How much is done for one separator.
 struct Effort {
   std::int32_t passes = 2;      ///< of refinement on each level
   std::int32_t candidates = 3;  ///< on the coarsest
-  bool follow = false;          ///< all of them down to level 0, not the best one alone
-  /// Where the best one is spatial on a coarse level, so many are followed; 0: it alone.
-  std::int32_t if_spatial = 0;
+  /// Coarse levels that are tried: those that there are, then others, drawn anew from the
+  /// first level that has at most `shared` vertices.
+  std::int32_t draws = 1;
+  std::int32_t shared = 2000;
+  std::int32_t kept = 1;  ///< of what these find, followed from there to level 0
+  /// Of a separator that is not spatial on that level no more than the first is drawn.
+  bool if_spatial = false;
+  bool layered = false;  ///< layered_separator() is tried, too, from two ends
+};
+
+/// Where the best separator was found, if the others are far from it.
+enum class Finder : std::int8_t { kAny, kLevels, kLayers };
+
+struct Bisection {
+  Partition partition;
+  Finder finder = Finder::kAny;
 };
 
 /// Whether a separator is larger than those of meshes in the plane.
@@ -38,21 +39,12 @@ struct Effort {
 }
 
 /// A separator of level 0: the best of several that grow on the coarsest graph, made
-/// lighter on each level down to the finest [HL95, KK98].
+/// lighter on each level down to the finest [HL95, KK98], and of two that are layers of
+/// level 0.
 ///
 /// @par Cost  O(vertices) and what refine_separator() takes on each level, for each
-///            candidate that is followed; these are shared by the pool
-[[nodiscard]] Partition bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
+///            that is followed; these are shared by the pool
+[[nodiscard]] Bisection bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
                                const Effort& effort = {});
-
-/// The two sides, with their coarse levels: those of the piece, of which each keeps the
-/// vertices that stand for some of its own. So a graph is coarsened once, not once for
-/// each time that it is cut. Coarse edges that stood for edges of the separator alone
-/// stay: they make a separator no less one. Level 1, which takes nearly the memory of
-/// level 0, is let go: restore_level_1() makes it when the side's turn comes.
-///
-/// @par Cost  O(vertices + edges) of all levels, shared by the pool
-[[nodiscard]] std::array<Piece, 2> split(Piece&& piece, const Partition& partition,
-                                         TaskPool& pool);
 
 }  // namespace espalier::solver

@@ -294,10 +294,10 @@ class Contraction {
 }  // namespace
 
 Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& pool,
-               std::uint64_t seed) {
+               std::uint64_t seed, std::vector<std::int32_t> edges) {
   Levels levels;
   levels.graphs.push_back(std::move(graph));
-  levels.edges.emplace_back();
+  levels.edges.push_back(std::move(edges));
   while (levels.graphs.back()->size() > most) {
     pool.ask();
     const Level level{*levels.graphs.back(), levels.edges.back()};

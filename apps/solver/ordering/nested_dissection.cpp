@@ -8,6 +8,7 @@
 #include "solver/ordering/bisect.h"
 #include "solver/ordering/minimum_degree.h"
 #include "solver/ordering/mixed_bits.h"
+#include "solver/ordering/split.h"
 
 namespace espalier::solver {
 namespace {
@@ -20,16 +21,15 @@ constexpr std::int32_t kVerticesOfAThread =
     16'000;  // vertices for each of which one is useful
 
 constexpr std::int32_t kLarge = 200'000, kTiny = 20'000;  // vertices of a whole graph
-constexpr std::int32_t kFirst = 32;  // parts of a large graph that are first pieces
-constexpr std::int32_t kCandidatesOfFirst = 6, kPassesOfSmall = 4, kDrawsOfTiny = 4;
+// Parts of a large graph down to which coarse levels are drawn anew and layers are tried.
+constexpr std::int32_t kDrawn = 32, kLayered = 200, kLayeredInThePlane = 32;
+constexpr std::int32_t kDraws = 5, kDrawsBesideLayers = 2, kKeptOfSmall = 2;
+constexpr std::int32_t kPassesOfSmall = 4;
+constexpr std::int32_t kSharedPart = 12;  // of a piece's vertices where draws begin
 
 // A thread for less than a task of its own would cost more than it brings.
 std::int32_t useful(std::int32_t workers, std::int32_t vertices) {
   return std::min(workers, 1 + vertices / kVerticesOfAThread);
-}
-
-Partition better_of(Partition&& one, Partition&& other) {
-  return is_better(other, one) ? std::move(other) : std::move(one);
 }
 
 class Dissection {
@@ -56,6 +56,9 @@ class Dissection {
     Piece piece;
     std::int32_t first = 0;
     std::uint64_t seed = 0;
+    // Of the separator that it is a side of.
+    Finder finder = Finder::kAny;
+    bool spatial = true;
   };
 
   void add(Part&& part) {
@@ -94,46 +97,46 @@ class Dissection {
   }
   std::array<Part, 2> dissect(Part&& part) {
     coarsen_anew(part.piece);
-    const Partition partition = separator(part);
+    const auto [partition, finder] =
+        bisect(part.piece.levels, part.seed, pool_, effort(part));
     order_separator(part, partition);
     std::array<Piece, 2> pieces = split(std::move(part.piece), partition, pool_);
     std::array<Part, 2> sides;
+    const bool spatial = is_spatial(partition);
     std::int32_t first = part.first;
     for (const int side : {0, 1}) {
-      sides[side] = {std::move(pieces[side]), first,
-                     mixed_bits(2 * part.seed + side + 1)};
+      sides[side] = {std::move(pieces[side]), first, mixed_bits(2 * part.seed + side + 1),
+                     finder, spatial};
       first += sides[side].piece.size();
     }
     return sides;
   }
-  // The more is done the more a separator matters: where it is larger than those of
-  // meshes in the plane, in the first pieces of a large graph and in all of a small one,
-  // which takes little time.
-  Partition separator(const Part& part) {
-    const bool large = graph_->size() >= kLarge;
-    const Effort effort{.passes = large ? 2 : kPassesOfSmall,
-                        .follow = !large,
-                        .if_spatial = large ? followed_of(part) : 0};
-    Partition best = bisect(part.piece.levels, part.seed, pool_, effort);
-    return large || !is_spatial(best) ? std::move(best)
-                                      : drawn_anew(part, effort, std::move(best));
+  // Little graphs take little time, and the first pieces of large ones matter most. What
+  // was far from the best is left out, or tried less, on the sides.
+  [[nodiscard]] Effort effort(const Part& part) const {
+    return graph_->size() < kLarge ? effort_of_small(part) : effort_of_large(part);
   }
-  // Candidates for the first pieces of a large graph.
-  [[nodiscard]] std::int32_t followed_of(const Part& part) const {
-    const std::int32_t size = graph_->size();
-    if (part.piece.size() < size / kFirst) return 0;
-    return part.piece.size() < size / 3 ? 3 : kCandidatesOfFirst;
+  [[nodiscard]] Effort effort_of_small(const Part& part) const {
+    const bool by_layers = part.finder == Finder::kLayers;
+    return {.passes = kPassesOfSmall,
+            .draws = by_layers ? kDrawsBesideLayers : kDraws,
+            .shared = graph_->size() < kTiny ? kTiny : shared_size(part),
+            .kept = kKeptOfSmall,
+            .layered = part.finder != Finder::kLevels};
   }
-  // Coarse levels may mislead: other ones are tried.
-  Partition drawn_anew(const Part& part, const Effort& effort, Partition&& best) {
-    const auto& finest = part.piece.levels.graphs.front();
-    const std::int32_t draws = graph_->size() < kTiny ? kDrawsOfTiny : 2;
-    for (std::int32_t k = 1; k < draws; ++k) {
-      const Levels other = coarsen(finest, kCoarsest, pool_, part.seed + k);
-      best =
-          better_of(std::move(best), bisect(other, part.seed + 100 * k, pool_, effort));
-    }
-    return std::move(best);
+  // Where layers do as well as levels, as on grids, one more draw is as good as another
+  // in the plane.
+  [[nodiscard]] Effort effort_of_large(const Part& part) const {
+    const std::int32_t size = part.piece.size(), all = graph_->size();
+    const std::int32_t layered = part.spatial ? kLayered : kLayeredInThePlane;
+    const bool anew = size >= all / kDrawn && part.finder != Finder::kLayers;
+    return {.draws = anew ? kDraws : 1,
+            .shared = shared_size(part),
+            .if_spatial = part.finder != Finder::kLevels,
+            .layered = size >= all / layered && part.finder != Finder::kLevels};
+  }
+  static std::int32_t shared_size(const Part& part) {
+    return std::max(kCoarsenAgain, part.piece.size() / kSharedPart);
   }
   // Behind the places of the sides.
   void order_separator(const Part& part, const Partition& partition) {

@@ -12,10 +12,10 @@ namespace espalier::solver {
 namespace {
 
 constexpr std::int8_t kSeparator = Partition::kSeparator;
-constexpr double kMostUneven = 0.5;  // of the sides, of the whole
+constexpr double kMostUneven = 0.45;  // of the sides, of the whole
 // What uneven sides cost: more where separators are a large part of all, and what is left
 // is dense before long.
-constexpr double kUneven = 0.3, kUnevenDense = 10;
+constexpr double kUneven = 0.8, kUnevenDense = 10;
 constexpr std::int64_t kLeastPatience = 30, kMostPatience = 60;
 
 std::int64_t most_difference(const Partition& partition) {
@@ -33,15 +33,9 @@ struct Measure {
 };
 
 Measure measure(const Partition& partition, std::int64_t most_difference) {
-  const auto& weight = partition.weight;
-  const std::int64_t difference = std::abs(weight[0] - weight[1]);
-  const auto separator = static_cast<double>(weight[2]);
-  const auto total = static_cast<double>(weight[0] + weight[1]) + separator;
-  const double uneven = static_cast<double>(difference) / total;
-  const double part = separator / total;
-  const double cost = kUneven + kUnevenDense * part * part;
-  return {std::max<std::int64_t>(0, difference - most_difference),
-          separator * (1 + cost * uneven * uneven / (1 - uneven * uneven)), difference};
+  const std::int64_t difference = std::abs(partition.weight[0] - partition.weight[1]);
+  return {std::max<std::int64_t>(0, difference - most_difference), cost_of(partition),
+          difference};
 }
 
 // Moves of separator vertices to the sides and back again.
@@ -210,11 +204,20 @@ bool run_pass(const std::vector<std::int32_t>& separator, Partition& partition,
 
 }  // namespace
 
+double cost_of(const Partition& partition) {
+  const auto& weight = partition.weight;
+  const auto separator = static_cast<double>(weight[2]);
+  const auto total = static_cast<double>(weight[0] + weight[1]) + separator;
+  const double uneven = static_cast<double>(std::abs(weight[0] - weight[1])) / total;
+  const double part = separator / total;
+  const double cost = kUneven + kUnevenDense * part * part;
+  return separator * (1 + cost * uneven * uneven / (1 - uneven * uneven));
+}
+
 bool is_better(const Partition& one, const Partition& other) {
   return measure(one, most_difference(one)) < measure(other, most_difference(other));
 }
 
-// One of the vertices that are the most edges away from `start`.
 std::int32_t far_from(const Graph& graph, std::int32_t start) {
   std::vector<bool> seen(graph.size(), false);
   std::vector<std::int32_t> queue{start};

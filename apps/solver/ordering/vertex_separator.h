@@ -16,11 +16,17 @@ struct Partition {
   std::array<std::int64_t, 3> weight{};  ///< of the sides and the separator
 };
 
+/// What a separator costs: its weight times 1 + (0.8 + 10 s^2) u^2 / (1 - u^2) where the
+/// sides differ by the part u and the separator is the part s of the whole.
+[[nodiscard]] double cost_of(const Partition& partition);
+
 /// Whether a partition makes less work than another of the same graph: it has less
-/// difference between the sides above half of the whole; then the separator that weighs
-/// less, times 1 + (0.3 + 10 s^2) u^2 / (1 - u^2) where the sides differ by the part u
-/// and the separator is the part s of the whole; then the lesser difference.
+/// difference between the sides above 0.45 of the whole; then the separator that costs
+/// less; then the lesser difference. Sides are not looked at, weights alone.
 [[nodiscard]] bool is_better(const Partition& one, const Partition& other);
+
+/// One of the vertices that are the most edges away from `start`.
+[[nodiscard]] std::int32_t far_from(const Graph& graph, std::int32_t start);
 
 /// A separator of a small graph: all vertices are on side 1 but for one that is drawn by
 /// lot, or, by odd seeds, one that is far from it. It grows by the vertex that makes the

@@ -1,3 +1,5 @@
+// Above 300 lines: what a dissection is made of is tried on the same graphs.
+
 #include "solver/ordering/nested_dissection.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +12,10 @@
 #include "solver/matrix/grid.h"
 #include "solver/ordering/bisect.h"
 #include "solver/ordering/edge_bisection.h"
+#include "solver/ordering/layered_separator.h"
 #include "solver/ordering/minimum_degree.h"
 #include "solver/ordering/ordering.h"
+#include "solver/ordering/split.h"
 #include "solver/support/random_matrices.h"
 #include "solver/symbolic/analyse.h"
 
@@ -97,6 +101,37 @@ void expect_separates(const Graph& graph, const Partition& partition) {
   ASSERT_EQ(weight, partition.weight);
 }
 
+// Each vertex with its distance, in the order in which they are reached; parts that are
+// not connected follow each other, one distance left out between them.
+std::vector<std::pair<std::int32_t, std::int32_t>> distances(const Graph& graph,
+                                                             std::int32_t start) {
+  std::vector<std::pair<std::int32_t, std::int32_t>> reached{{0, start}};
+  std::set<std::int32_t> left;
+  for (std::int32_t v = 0; v < graph.size(); ++v)
+    if (v != start) left.insert(v);
+  for (std::size_t k = 0; k < reached.size(); ++k) {
+    const auto [distance, from] = reached[k];
+    for (const std::int32_t v : graph.neighbours(from))
+      if (left.erase(v) > 0) reached.emplace_back(distance + 1, v);
+    if (k + 1 < reached.size() || left.empty()) continue;
+    reached.emplace_back(distance + 2, *left.begin());
+    left.erase(left.begin());
+  }
+  return reached;
+}
+
+// What one distance separates.
+Partition cut_at(const Graph& graph,
+                 const std::vector<std::pair<std::int32_t, std::int32_t>>& by_distance,
+                 std::int32_t separator) {
+  Partition partition;
+  for (const auto& [distance, v] : by_distance)
+    partition.weight[distance < separator   ? 0
+                     : distance > separator ? 1
+                                            : 2] += graph.weight[v];
+  return partition;
+}
+
 TEST(NestedDissection, IsAPermutationAndTheSameForAnyNumberOfWorkers) {
   for (const Graph& graph : graphs_of_all_kinds()) {
     const std::vector<std::int32_t> order = nested_dissection(Graph(graph), 1);
@@ -115,19 +150,19 @@ TEST(NestedDissection, RecordsTasksThatAreTheSameForAnyNumberOfWorkers) {
   EXPECT_EQ(one.size(), four.size());
 }
 
-// Of METIS's entries: small cubes are what it does worst on.
+// Of METIS's entries: small cubes were what it did worst on.
 TEST(NestedDissection, KeepsTheFactorsOfGridsSparse) {
   const auto entries = [](const GridShape& shape, OrderingKind kind) {
     return static_cast<double>(
         analyse_pattern(make_grid(shape), {kind, {}}).factor_entries);
   };
   for (const GridShape& shape :
-       {GridShape{100, 100, 1}, GridShape{300, 40, 1}, GridShape{18, 18, 18}}) {
+       {GridShape{100, 100, 1}, GridShape{300, 40, 1}, GridShape{18, 18, 18},
+        GridShape{16, 16, 16}, GridShape{40, 20, 10}}) {
     const double own = entries(shape, OrderingKind::kNested);
     EXPECT_LT(own, 0.7 * entries(shape, OrderingKind::kNatural));
     if (!available(OrderingKind::kMetis)) continue;
-    const double most = shape.nz > 1 ? 1.35 : 1.1;
-    EXPECT_LT(own, most * entries(shape, OrderingKind::kMetis)) << shape.nx;
+    EXPECT_LT(own, 1.05 * entries(shape, OrderingKind::kMetis)) << shape.nx;
   }
 }
 
@@ -142,7 +177,7 @@ TEST(NestedDissection, KeepsTheFactorOfALargeCubeSparse) {
   const auto entries = [&](OrderingKind kind) {
     return static_cast<double>(analyse_pattern(cube, {kind, {}}).factor_entries);
   };
-  EXPECT_LT(entries(OrderingKind::kNested), 1.05 * entries(OrderingKind::kMetis));
+  EXPECT_LT(entries(OrderingKind::kNested), 0.9 * entries(OrderingKind::kMetis));
 }
 
 TEST(Separators, SeparateOnEveryLevelAndRefinementMakesNoneWorse) {
@@ -165,6 +200,49 @@ TEST(Separators, SeparateOnEveryLevelAndRefinementMakesNoneWorse) {
   }
 }
 
+// A square from its corners: the diagonals have 1 to 7 vertices and 6 to 1 again. That of
+// 5 leaves 10 and 34, which differ by too much; that of 6 costs less than that of 7.
+TEST(LayeredSeparator, CutsTheCornerOffASquare) {
+  Graph square = adjacency(make_grid({7, 7, 1}));
+  square.weight.assign(square.size(), 1);
+  for (const std::int32_t vertex : {0, 6, 24}) {
+    const Partition cut = layered_separator(square, vertex);
+    expect_separates(square, cut);
+    EXPECT_EQ(cut.weight, (std::array<std::int64_t, 3>{15, 28, 6}));
+  }
+}
+
+TEST(LayeredSeparator, SeparatesAndNoDistanceFromTheSameEndCostsLess) {
+  std::mt19937 random(11);
+  for (int instance = 0; instance < 200; ++instance) {
+    const auto size = static_cast<std::int32_t>(1 + random() % 120);
+    const Graph graph = with_weights(
+        random_graph(random, size, static_cast<std::int32_t>(random() % (2 * size))),
+        random, instance % 2 ? 1 : 9);
+    const auto vertex = static_cast<std::int32_t>(random() % size);
+    const auto by_distance = distances(graph, distances(graph, vertex).back().second);
+    const Partition cut = layered_separator(graph, vertex);
+    expect_separates(graph, cut);
+    for (std::int32_t d = 0; d <= by_distance.back().first; ++d)
+      ASSERT_FALSE(is_better(cut_at(graph, by_distance, d), cut)) << instance << ' ' << d;
+  }
+}
+
+TEST(Bisection, FindsThatLayersAreFarBetterOnAGridAndLevelsOnATree) {
+  TaskPool pool(1);
+  const Effort effort{.draws = 2, .layered = true};
+  const auto found_on = [&](Graph&& graph) {
+    graph.weight.assign(graph.size(), 1);
+    return bisect(coarsen(std::make_shared<const Graph>(std::move(graph)), 200, pool), 1,
+                  pool, effort)
+        .finder;
+  };
+  EXPECT_EQ(found_on(adjacency(make_grid({20, 20, 20}))), Finder::kLayers);
+  Edges tree;
+  for (std::int32_t v = 1; v < 4000; ++v) tree.emplace_back(v, (v - 1) / 2);
+  EXPECT_EQ(found_on(graph_of(4000, tree)), Finder::kLevels);
+}
+
 TEST(Bisection, CutsEveryKindOfGraphAndSplitsWhatItHasCut) {
   TaskPool pool(2);
   for (Graph& graph : graphs_of_all_kinds()) {
@@ -174,7 +252,8 @@ TEST(Bisection, CutsEveryKindOfGraphAndSplitsWhatItHasCut) {
     piece.vertices.resize(graph.size());
     std::iota(piece.vertices.begin(), piece.vertices.end(), 0);
     piece.levels = coarsen(std::make_shared<const Graph>(graph), 50, pool);
-    const Partition partition = bisect(piece.levels, 1, pool);
+    const Effort effort{.draws = 3, .shared = 300, .kept = 2, .layered = true};
+    const Partition partition = bisect(piece.levels, 1, pool, effort).partition;
     expect_separates(graph, partition);
     ASSERT_LT(std::ranges::count(partition.side, 0), graph.size());
     ASSERT_LT(std::ranges::count(partition.side, 1), graph.size());
