@@ -54,7 +54,8 @@ TEST(KeptPages, ServeTheNextFactorisations) {
   const Step first = factor_and_solve(solver);
   const Bytes least = solver.memory().tree_least;
   // Panels are there from the first front on, beside the most that contribution blocks
-  // have, which is a third of the least here; solving takes its vectors from what was kept.
+  // have, which is a third of the least here; solving takes its vectors from what was
+  // kept.
   const Bytes most = solver.memory().solve + least * 2 / 5;
   for (int round = 0; round < 3; ++round) {
     const Step next = factor_and_solve(solver);

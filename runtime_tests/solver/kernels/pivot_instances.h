@@ -1,7 +1,7 @@
-#pragma once
-
 // Random block columns for factor_pivot_block(), kept as one dense matrix, and the
-// product of the factors that come back.
+// product of the factors that come back: one subject, over 300 lines.
+
+#pragma once
 
 #include <algorithm>
 #include <cmath>
