@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "solver/solve/tile_runner.h"
 #include "solver/solve/vectors.h"
@@ -14,6 +15,21 @@ struct PanelPart {
   std::int32_t rows, columns;
   const T* data;
   std::int32_t leading;
+};
+
+/// Rows of a part of a panel, from row `row` of the front on.
+template <class T>
+struct PanelRows {
+  std::int32_t row, rows;
+  const T* data;
+  std::int32_t leading;
+};
+
+/// The rows of a part of a panel, in groups that may be at different processes.
+template <class T>
+struct PanelGroups {
+  std::int32_t rows, columns;  ///< of all groups
+  std::span<const PanelRows<T>> groups;
 };
 
 /// How a product with a part of a panel is cut: by its size and the number of vectors
@@ -58,5 +74,25 @@ void apply_below(TileRunner* runner, const PanelPart<T>& a, const Vectors<T>& x,
 template <class T>
 void apply_below_transposed(TileRunner* runner, const PanelPart<T>& a,
                             const Vectors<T>& y, const Vectors<T>& x);
+
+/// The same of groups of rows, each by itself. Vectors y are of all rows of the front.
+/// @param y  y := y - A x
+template <class T>
+void apply_below(TileRunner* runner, const PanelGroups<T>& a, const Vectors<T>& x,
+                 const Vectors<T>& y);
+
+/// What groups do to x is formed group by group and added in their order.
+/// @param x  x := x - A^H y
+/// @param part  work space of the size of x, one vector after the other
+template <class T>
+void apply_below_transposed(TileRunner* runner, const PanelGroups<T>& a,
+                            const Vectors<T>& y, const Vectors<T>& x, T* part);
+
+/// A group's part of that: part := -A^H y.
+/// @param rows  of all groups
+template <class T>
+void apply_group_transposed(std::int32_t rows, std::int32_t columns,
+                            const PanelRows<T>& a, const Vectors<T>& y,
+                            const Vectors<T>& part);
 
 }  // namespace espalier::solver
