@@ -20,6 +20,7 @@ namespace espalier::cli {
 namespace {
 
 using solver::FactorKind;
+using solver::FrontGrids;
 using solver::Precision;
 using Scaling = solver::PrepareOptions::Scaling;
 
@@ -107,6 +108,16 @@ void add_numerics(CLI::App& app, SolveOptions& options) {
                "Condition number and bound of the error: a few more solves");
 }
 
+void add_front_grids(CLI::App& app, FrontGrids& grids) {
+  add_choice<FrontGrids>(app, "--front-grids", grids,
+                         {{"never", FrontGrids::kNever},
+                          {"volume", FrontGrids::kByVolume},
+                          {"always", FrontGrids::kAlways}},
+                         "Whether fronts that processes share are in tiles over\n"
+                         "grids of them; by volume: where a process receives less\n"
+                         "by a quarter; spd, on several processes");
+}
+
 void add_bound(CLI::App& app, SolveOptions& options) {
   add_memory(app, options.memory, "none");
   const auto read = [&options](const std::string& text) {
@@ -133,10 +144,11 @@ void refuse_beside_factor(CLI::App& app) {
   app.parse_complete_callback([&app] {
     if (app.count("--factor") == 0) return;
     for (const char* other :
-         {"MATRIX", "--grid", "--shift", "--save", "--kind", "--precision", "--scaling",
-          "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
-          "--ordering", "--order", "--mapping", "--low-rank", "--explain", "--report",
-          "--schur"})
+         {"MATRIX",        "--grid",      "--shift",         "--save",
+          "--kind",        "--precision", "--scaling",       "--pivot-threshold",
+          "--trace",       "--memory",    "--delay-reserve", "--out-of-core",
+          "--ordering",    "--order",     "--mapping",       "--low-rank",
+          "--front-grids", "--explain",   "--report",        "--schur"})
       if (app.count(other) > 0)
         throw CLI::ExcludesError(
             fmt::format("--factor goes without {}: the file has decided it", other),
@@ -202,6 +214,7 @@ void add_solve_options(CLI::App& app, SolveOptions& options) {
   add_ordering(app, options.solver.analysis.ordering);
   add_order_kind(app, options.solver.order);
   add_mapping(app, options.solver.mapping);
+  add_front_grids(app, options.solver.front_grids);
   app.add_option("--scheduler", options.solver.scheduler,
                  "espalier, or a policy of StarPU's own, which keeps no bound");
   app.add_flag("--explain", options.explain,
@@ -244,6 +257,9 @@ void check_combinations(const SolveOptions& options) {
         "take equilibrate or auto",
         set_option("--scaling", "auto"));
   check_low_rank(options);
+  if (!spd && options.solver.front_grids != FrontGrids::kNever)
+    throw Refused("--front-grids: L L^T alone has tiles over grids, --kind spd",
+                  drop_option("--front-grids"));
   if (!options.trace.empty() && !options.solver.out_of_core.empty())
     throw Refused(
         fmt::format("--trace {}: not with --out-of-core, where tasks wait for a file",

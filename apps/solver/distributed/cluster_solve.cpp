@@ -96,7 +96,7 @@ struct Sizes {
     const std::int64_t width = std::min<std::int64_t>(
         tree.block_width[front], panel.columns() + More::of(more.in, front));
     vector = std::max<std::int64_t>(vector, panel.rows() + More::of(more.in, front));
-    block = std::max(block, 2 * width);
+    block = std::max(block, width);
     slots = std::max(slots, More::of(more.slots, front));
     // What groups of rows do to a block comes from their processes.
     if (grid)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "solver/distributed/shared_solve.h"
+#include "solver/solve/cut_products.h"
 
 namespace espalier::solver {
 
@@ -45,15 +46,18 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
       receive(solve_.communicator_, parts, column_[row], MessageTag::kBackward);
       free += parts.size();
     }
-    T* const own = x.data + entries();  // behind the block
     for (const IndexRange rows : groups_) {
       const std::int32_t row = row_of(rows);
-      T* const part = row == at_.mine ? own : next[row];
+      // Of its own ones in the block's rows, which nobody reads before they are solved
+      // for.
+      const Vectors<T> part = row == at_.mine
+                                  ? solve_.vector(at_).from(at_.panel.first(block_))
+                                  : Vectors<T>{next[row], width_, x.count};
       if (row == at_.mine)
-        add_part(rows, part);
+        form_part(rows, part);
       else
         next[row] += entries();
-      for (std::int64_t k = 0; k < entries(); ++k) x.data[k] += part[k];
+      add_part(part, 0, width_, x);
     }
   }
 
@@ -67,7 +71,7 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
     T* next = parts;
     for (const IndexRange rows : groups_) {
       if (row_of(rows) != at_.mine) continue;
-      add_part(rows, next);
+      form_part(rows, {next, width_, solve_.b_.count});
       next += entries();
     }
     if (next != parts)
@@ -95,10 +99,9 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
         solve_.fronts_.apply_group(at_.front, panels_, block_, rows, x,
                                    solve_.vector(at_));
   }
-  void add_part(IndexRange rows, T* part) const {
+  void form_part(IndexRange rows, const Vectors<T>& part) const {
     solve_.fronts_.apply_group_transposed(at_.front, panels_, block_, rows,
-                                          solve_.vector(at_),
-                                          {part, width_, solve_.b_.count});
+                                          solve_.vector(at_), part);
   }
 
   const SharedSolve& solve_;

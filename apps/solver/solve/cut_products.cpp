@@ -100,16 +100,14 @@ void apply_columns(const PanelRows<T>& a, IndexRange columns, const Vectors<T>& 
 
 template <class T>
 void apply_below_transposed(TileRunner* runner, const PanelGroups<T>& a,
-                            const Vectors<T>& y, const Vectors<T>& x, T* part) {
+                            const Vectors<T>& y, const Vectors<T>& x,
+                            const Vectors<T>& part) {
   const ProductTiles cut = column_tiles(a.rows, a.columns, x.count);
-  const Vectors<T> parts{part, a.columns, x.count};
   run_tiles(runner, cut.tiles, [&](std::int32_t t) {
     const IndexRange columns{cut.begin(t), cut.begin(t + 1)};
     for (const PanelRows<T>& group : a.groups) {
-      apply_columns(group, columns, y, parts);
-      for (std::int32_t v = 0; v < x.count; ++v)
-        for (std::int32_t c = columns.begin; c < columns.end; ++c)
-          x.data[v * x.stride + c] += parts.data[v * parts.stride + c];
+      apply_columns(group, columns, y, part);
+      add_part(part, columns.begin, columns.end, x);
     }
   });
 }
@@ -131,7 +129,8 @@ void apply_group_transposed(std::int32_t rows, std::int32_t columns,
   template void apply_below(TileRunner*, const PanelGroups<T>&, const Vectors<T>&,      \
                             const Vectors<T>&);                                         \
   template void apply_below_transposed(TileRunner*, const PanelGroups<T>&,              \
-                                       const Vectors<T>&, const Vectors<T>&, T*);       \
+                                       const Vectors<T>&, const Vectors<T>&,            \
+                                       const Vectors<T>&);                              \
   template void apply_group_transposed(std::int32_t, std::int32_t, const PanelRows<T>&, \
                                        const Vectors<T>&, const Vectors<T>&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)

@@ -83,16 +83,26 @@ void apply_below(TileRunner* runner, const PanelGroups<T>& a, const Vectors<T>& 
 
 /// What groups do to x is formed group by group and added in their order.
 /// @param x  x := x - A^H y
-/// @param part  work space of the size of x, one vector after the other
+/// @param part  work space of the size of x
 template <class T>
 void apply_below_transposed(TileRunner* runner, const PanelGroups<T>& a,
-                            const Vectors<T>& y, const Vectors<T>& x, T* part);
+                            const Vectors<T>& y, const Vectors<T>& x,
+                            const Vectors<T>& part);
 
-/// A group's part of that: part := -A^H y.
+/// A group's part of that, which add_part() adds: part := -A^H y.
 /// @param rows  of all groups
 template <class T>
 void apply_group_transposed(std::int32_t rows, std::int32_t columns,
                             const PanelRows<T>& a, const Vectors<T>& y,
                             const Vectors<T>& part);
+
+/// x := x + part, in entries [begin, end) of each vector.
+template <class T>
+void add_part(const Vectors<T>& part, std::int32_t begin, std::int32_t end,
+              const Vectors<T>& x) {
+  for (std::int32_t v = 0; v < x.count; ++v)
+    for (std::int32_t k = begin; k < end; ++k)
+      x.data[v * x.stride + k] += part.data[v * part.stride + k];
+}
 
 }  // namespace espalier::solver

@@ -274,9 +274,10 @@ void FrontSolve<T>::apply_rows_transposed(Local& local, std::int32_t block) cons
   std::vector<PanelRows<T>> groups;
   for (const IndexRange rows : local.groups_below(block))
     groups.push_back(local.rows(1, block, rows));
+  const Vectors<T> all{local.x, local.order, local.count};
+  // Nobody reads the block's own rows before they are solved for.
   apply_below_transposed<T>(tiles_, PanelGroups<T>{below.rows, below.columns, groups},
-                            {local.x, local.order, local.count}, x,
-                            local.block + std::int64_t{width} * local.count);
+                            all, x, all.from(local.layout.first(block)));
 }
 
 template <class T>

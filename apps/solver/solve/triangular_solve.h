@@ -98,7 +98,7 @@ class FrontSolve {
   ///               block `begin` are left alone, the first blocks' become the result, and
   ///               behind the last block the slots', wherever they stand
   /// @param slots  what the blocks before left of them, and these
-  /// @param block  work space: twice a block's width for each vector
+  /// @param block  work space: a block's width for each vector
   /// @param spread  has the rows below the blocks; null: they are in the storage
   void forward_blocks(std::int32_t front, const T* storage, std::int32_t begin,
                       std::int32_t end, const Vectors<T>& x, const SlotVectors& slots,
@@ -139,10 +139,10 @@ class FrontSolve {
   }
   /// Over the fronts of a node.
   [[nodiscard]] std::int64_t local_entries(const AssemblyTree::Node& node) const;
-  /// Of one front: its order, the width of its blocks, and its slots, all twice.
+  /// Of one front: its order, the width of its blocks, and its slots.
   [[nodiscard]] static std::int64_t local_entries(std::int64_t order, std::int32_t width,
                                                   std::int32_t slots) {
-    return 2 * (order + width + slots);
+    return 2 * order + width + 2 * slots;
   }
 
  private:

@@ -80,14 +80,14 @@ void check_groups(TileRunner* runner, const PanelPart<T>& panel, std::int32_t nr
       {2 + half, panel.rows - half, panel.data + half, panel.leading}};
   const PanelGroups<T> groups{panel.rows, panel.columns, rows};
   const std::int64_t x_stride = panel.columns + 1, y_stride = panel.rows + 2;
-  std::vector<T> given(2, T{0}), work(static_cast<std::size_t>(panel.columns * nrhs));
+  std::vector<T> given(2, T{0}), work(static_cast<std::size_t>(y_stride * nrhs));
   given.insert(given.end(), y.begin(), y.end());
   auto changed = given;
   apply_below<T>(runner, groups, {x.data(), x_stride, nrhs},
                  {changed.data(), y_stride, nrhs});
   EXPECT_TRUE(std::equal(below.begin(), below.end(), changed.begin() + 2));
   apply_below_transposed<T>(runner, groups, {given.data(), y_stride, nrhs},
-                            {x.data(), x_stride, nrhs}, work.data());
+                            {x.data(), x_stride, nrhs}, {work.data(), y_stride, nrhs});
   EXPECT_EQ(x, back);
 }
 
