@@ -156,6 +156,27 @@ void refuse_beside_factor(CLI::App& app) {
   });
 }
 
+// What is for L L^T alone, or for all but it.
+void check_what_kind_has(const SolveOptions& options) {
+  const bool spd = options.solver.kind == FactorKind::kCholesky;
+  if (spd && options.delay_reserve)
+    throw Refused(fmt::format("--delay-reserve {}: --kind spd delays no pivots",
+                              format_size(*options.delay_reserve)),
+                  drop_option("--delay-reserve"));
+  if (spd && options.pivot_threshold)
+    throw Refused(fmt::format("--pivot-threshold {}: --kind spd chooses no pivots",
+                              *options.pivot_threshold),
+                  drop_option("--pivot-threshold"));
+  if (spd && options.solver.prepare.scaling == Scaling::kMatching)
+    throw Refused(
+        "--scaling matching: --kind spd has its pivots on the diagonal; "
+        "take equilibrate or auto",
+        set_option("--scaling", "auto"));
+  if (!spd && options.solver.front_grids != FrontGrids::kNever)
+    throw Refused("--front-grids: L L^T alone has tiles over grids, --kind spd",
+                  drop_option("--front-grids"));
+}
+
 void check_low_rank(const SolveOptions& options) {
   const double tolerance = options.solver.low_rank;
   if (!(tolerance >= 0 && tolerance < 1))
@@ -226,7 +247,6 @@ void add_solve_options(CLI::App& app, SolveOptions& options) {
 }
 
 void check_combinations(const SolveOptions& options) {
-  const bool spd = options.solver.kind == FactorKind::kCholesky;
   const MatrixSource& source = options.source;
   if (options.factor.empty() && source.file.empty() == source.grid.empty())
     throw Refused("solve: give either a matrix file, --grid or --factor",
@@ -243,23 +263,8 @@ void check_combinations(const SolveOptions& options) {
         fmt::format("--delay-reserve {}: without --memory, delayed pivots have no limit",
                     format_size(*options.delay_reserve)),
         set_option("--memory", "min"));
-  if (spd && options.delay_reserve)
-    throw Refused(fmt::format("--delay-reserve {}: --kind spd delays no pivots",
-                              format_size(*options.delay_reserve)),
-                  drop_option("--delay-reserve"));
-  if (spd && options.pivot_threshold)
-    throw Refused(fmt::format("--pivot-threshold {}: --kind spd chooses no pivots",
-                              *options.pivot_threshold),
-                  drop_option("--pivot-threshold"));
-  if (spd && options.solver.prepare.scaling == Scaling::kMatching)
-    throw Refused(
-        "--scaling matching: --kind spd has its pivots on the diagonal; "
-        "take equilibrate or auto",
-        set_option("--scaling", "auto"));
+  check_what_kind_has(options);
   check_low_rank(options);
-  if (!spd && options.solver.front_grids != FrontGrids::kNever)
-    throw Refused("--front-grids: L L^T alone has tiles over grids, --kind spd",
-                  drop_option("--front-grids"));
   if (!options.trace.empty() && !options.solver.out_of_core.empty())
     throw Refused(
         fmt::format("--trace {}: not with --out-of-core, where tasks wait for a file",
